@@ -1,0 +1,151 @@
+// Package grid describes the regular grids on which velocity models, traveltime
+// tables and images live.
+//
+// Axis i of an array is coordinate column i: an array of shape [nx, nz] (2-D) or
+// [nx, ny, nz] (3-D) is stored in C order, so z is the fastest axis. Coordinates
+// are in metres and z points down.
+package grid
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Grid is a regular grid of points: point (i, j, k) lies at
+// Origin + (i, j, k)·Spacing. All three slices have length 2 or 3.
+type Grid struct {
+	Origin  []float64 // m, position of the first point
+	Spacing []float64 // m, positive
+	Shape   []int     // number of points on each axis
+}
+
+// AxisNames are the names of the coordinate columns of a grid with dim axes.
+func AxisNames(dim int) []string {
+	if dim == 2 {
+		return []string{"x", "z"}
+	}
+	return []string{"x", "y", "z"}
+}
+
+// Dim is the number of axes, 2 or 3.
+func (g Grid) Dim() int { return len(g.Shape) }
+
+// Len is the number of points.
+func (g Grid) Len() int {
+	n := 1
+	for _, s := range g.Shape {
+		n *= s
+	}
+	return n
+}
+
+// Coord is the coordinate, in metres, of point i on the given axis.
+func (g Grid) Coord(axis, i int) float64 {
+	return g.Origin[axis] + float64(i)*g.Spacing[axis]
+}
+
+// End is the coordinate, in metres, of the last point on the given axis.
+func (g Grid) End(axis int) float64 { return g.Coord(axis, g.Shape[axis]-1) }
+
+// Strides are the distances, in elements, between neighbours along each axis.
+func (g Grid) Strides() []int {
+	st := make([]int, g.Dim())
+	n := 1
+	for a := g.Dim() - 1; a >= 0; a-- {
+		st[a] = n
+		n *= g.Shape[a]
+	}
+	return st
+}
+
+// Point writes the position of the point with C-order number n into p.
+func (g Grid) Point(p []float64, n int) {
+	for a := g.Dim() - 1; a >= 0; a-- {
+		p[a] = g.Coord(a, n%g.Shape[a])
+		n /= g.Shape[a]
+	}
+}
+
+// Contains reports whether p lies on or inside the box spanned by the grid
+// points, with a slack of a millionth of a cell for rounding.
+func (g Grid) Contains(p []float64) bool {
+	for a := range g.Shape {
+		slack := 1e-6 * g.Spacing[a]
+		if !(p[a] >= g.Origin[a]-slack && p[a] <= g.End(a)+slack) {
+			return false
+		}
+	}
+	return true
+}
+
+// Inside reports whether every point of g lies inside the box of outer.
+func (g Grid) Inside(outer Grid) bool {
+	if g.Dim() != outer.Dim() {
+		return false
+	}
+	end := make([]float64, g.Dim())
+	for a := range end {
+		end[a] = g.End(a)
+	}
+	return outer.Contains(g.Origin) && outer.Contains(end)
+}
+
+// Equal reports whether two grids have the same shape and, within a millionth
+// of a cell, the same points.
+func (g Grid) Equal(o Grid) bool {
+	if !slices.Equal(g.Shape, o.Shape) {
+		return false
+	}
+	for a := range g.Shape {
+		slack := 1e-6 * g.Spacing[a]
+		if math.Abs(g.Origin[a]-o.Origin[a]) > slack || math.Abs(g.End(a)-o.End(a)) > slack {
+			return false
+		}
+	}
+	return true
+}
+
+// Validate returns an error that names what is wrong with the grid, or nil.
+func (g Grid) Validate() error {
+	dim := len(g.Shape)
+	if dim != 2 && dim != 3 {
+		return fmt.Errorf("grid: shape %v has %d axes, want 2 or 3", g.Shape, dim)
+	}
+	if len(g.Origin) != dim || len(g.Spacing) != dim {
+		return fmt.Errorf("grid: origin %v and spacing %v must have %d values each, like shape %v",
+			g.Origin, g.Spacing, dim, g.Shape)
+	}
+	total := 1
+	for a, n := range g.Shape {
+		name := AxisNames(dim)[a]
+		if n < 1 {
+			return fmt.Errorf("grid: shape along %s is %d, must be at least 1", name, n)
+		}
+		if total > math.MaxInt32/n {
+			return fmt.Errorf("grid: shape %v has more than %d points", g.Shape, math.MaxInt32)
+		}
+		total *= n
+		if h := g.Spacing[a]; !(h > 0) || math.IsInf(h, 0) {
+			return fmt.Errorf("grid: spacing along %s is %g m, must be positive", name, h)
+		}
+		if o := g.Origin[a]; math.IsNaN(o) || math.IsInf(o, 0) {
+			return fmt.Errorf("grid: origin along %s is %g m, must be finite", name, o)
+		}
+	}
+	return nil
+}
+
+// String is a short description such as "401×301 points, 10×10 m".
+func (g Grid) String() string {
+	shape, h := "", ""
+	for a := range g.Shape {
+		if a > 0 {
+			shape += "×"
+			h += "×"
+		}
+		shape += fmt.Sprint(g.Shape[a])
+		h += fmt.Sprintf("%g", g.Spacing[a])
+	}
+	return shape + " points, " + h + " m"
+}

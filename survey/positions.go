@@ -1,0 +1,91 @@
+package survey
+
+// Positions lists the distinct places of a survey's sources and receivers, so
+// that one traveltime table per place serves every trace that uses it: a
+// streamer with 1000 shots and 240 channels, 12.5 m apart, has about 1240
+// places and 240 000 traces.
+type Positions struct {
+	Dim int
+	XYZ []float64 // [n, Dim], m
+
+	// Role and Row say where each place comes from: the row of Sources or
+	// Receivers that named it first. Methods that look tables up by row (given
+	// tables) need them.
+	Role []Role
+	Row  []int32
+
+	// Source and Receiver map each trace to its two places.
+	Source   []int32 // [ntrace]
+	Receiver []int32 // [ntrace]
+}
+
+// Role tells a source position from a receiver position.
+type Role uint8
+
+const (
+	AtSource Role = iota
+	AtReceiver
+)
+
+func (r Role) String() string {
+	if r == AtSource {
+		return "source"
+	}
+	return "receiver"
+}
+
+// Len is the number of places.
+func (p *Positions) Len() int { return len(p.Role) }
+
+// At returns the coordinates of place i; the slice aliases p.
+func (p *Positions) At(i int) []float64 { return p.XYZ[i*p.Dim : (i+1)*p.Dim] }
+
+// Distinct lists the places used by the survey's traces, sources first, each
+// in order of first use. With share, rows at the same coordinates become one
+// place, a source and a receiver included; without it every used row is a
+// place of its own (as given tables need).
+func (s *Survey) Distinct(share bool) *Positions {
+	p := &Positions{Dim: s.Dim}
+	n := s.NumTraces()
+	p.Source = make([]int32, n)
+	p.Receiver = make([]int32, n)
+	seen := map[[3]float64]int32{}
+	place := func(role Role, row int, xyz []float64, byRow []int32) int32 {
+		if byRow[row] >= 0 {
+			return byRow[row]
+		}
+		var key [3]float64
+		copy(key[:], xyz)
+		if share {
+			if at, ok := seen[key]; ok {
+				byRow[row] = at
+				return at
+			}
+		}
+		at := int32(len(p.Role))
+		p.XYZ = append(p.XYZ, xyz...)
+		p.Role = append(p.Role, role)
+		p.Row = append(p.Row, int32(row))
+		seen[key] = at
+		byRow[row] = at
+		return at
+	}
+	src, rec := unset(s.NumSources()), unset(s.NumReceivers())
+	for i := range n {
+		row, _ := s.Pair(i)
+		p.Source[i] = place(AtSource, row, s.Source(row), src)
+	}
+	for i := range n {
+		_, row := s.Pair(i)
+		p.Receiver[i] = place(AtReceiver, row, s.Receiver(row), rec)
+	}
+	return p
+}
+
+func unset(n int) []int32 {
+	v := make([]int32, n)
+	for i := range v {
+		v[i] = -1
+	}
+	return v
+}

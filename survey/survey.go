@@ -1,0 +1,195 @@
+// Package survey holds a seismic survey in memory: where the sources and
+// receivers are, which pairs were recorded, and the recorded traces.
+//
+// A trace is a pair (source index, receiver index). Fixed spreads, streamers,
+// nodes and decimated real surveys are all lists of such pairs, in any order;
+// a fixed spread is the list of all pairs in C order. Positions are in metres,
+// z down, in the column order x z (2-D) or x y z (3-D).
+package survey
+
+import (
+	"fmt"
+	"math"
+)
+
+// Survey is one survey. It owns its slices.
+type Survey struct {
+	Dim       int       // 2 or 3
+	Sources   []float64 // [ns, Dim], m
+	Receivers []float64 // [nr, Dim], m
+
+	// Fixed says that the traces are all pairs (s, r) in C order; then
+	// SourceIndex and ReceiverIndex are nil.
+	Fixed         bool
+	SourceIndex   []int32 // [ntrace], rows of Sources
+	ReceiverIndex []int32 // [ntrace], rows of Receivers
+
+	NT int     // samples per trace
+	DT float64 // s, sampling interval
+	T0 float64 // s, time of the first sample
+
+	// Data holds the traces, [ntrace, NT] float32; nil for a survey that has a
+	// geometry and no recording yet.
+	Data []float32
+
+	Wavelet Wavelet
+}
+
+// Wavelet is the source signature.
+type Wavelet struct {
+	Samples []float64
+	DT      float64 // s
+	Zero    int     // index of the sample at time zero
+}
+
+// NumSources is the number of rows of Sources.
+func (s *Survey) NumSources() int { return len(s.Sources) / s.Dim }
+
+// NumReceivers is the number of rows of Receivers.
+func (s *Survey) NumReceivers() int { return len(s.Receivers) / s.Dim }
+
+// NumTraces is the number of recorded pairs.
+func (s *Survey) NumTraces() int {
+	if s.Fixed {
+		return s.NumSources() * s.NumReceivers()
+	}
+	return len(s.SourceIndex)
+}
+
+// Pair returns the source and receiver rows of trace i.
+func (s *Survey) Pair(i int) (source, receiver int) {
+	if s.Fixed {
+		nr := s.NumReceivers()
+		return i / nr, i % nr
+	}
+	return int(s.SourceIndex[i]), int(s.ReceiverIndex[i])
+}
+
+// Source returns the position of source row i; the slice aliases the survey.
+func (s *Survey) Source(i int) []float64 { return s.Sources[i*s.Dim : (i+1)*s.Dim] }
+
+// Receiver returns the position of receiver row i; the slice aliases the survey.
+func (s *Survey) Receiver(i int) []float64 { return s.Receivers[i*s.Dim : (i+1)*s.Dim] }
+
+// Validate checks the survey's own consistency and returns the first fault
+// found: it names the thing, the value and the limit. Samples are checked for
+// NaN and infinity; dead (all-zero) traces are legal and counted by Dead.
+func (s *Survey) Validate() error {
+	if s.Dim != 2 && s.Dim != 3 {
+		return fmt.Errorf("survey: positions have %d columns, want 2 (x z) or 3 (x y z)", s.Dim)
+	}
+	if len(s.Sources) == 0 || len(s.Receivers) == 0 {
+		return fmt.Errorf("survey: %d sources and %d receivers, need at least one of each",
+			len(s.Sources)/s.Dim, len(s.Receivers)/s.Dim)
+	}
+	if len(s.Sources)%s.Dim != 0 || len(s.Receivers)%s.Dim != 0 {
+		return fmt.Errorf("survey: positions are not a multiple of %d columns", s.Dim)
+	}
+	for _, p := range []struct {
+		name string
+		xyz  []float64
+	}{{"source", s.Sources}, {"receiver", s.Receivers}} {
+		for i, v := range p.xyz {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("survey: %s %d has coordinate %g, must be finite", p.name, i/s.Dim, v)
+			}
+		}
+	}
+	if s.NT < 2 {
+		return fmt.Errorf("survey: traces have %d samples, need at least 2", s.NT)
+	}
+	if !(s.DT > 0) || math.IsInf(s.DT, 0) {
+		return fmt.Errorf("survey: dt is %g s, must be positive", s.DT)
+	}
+	if math.IsNaN(s.T0) || math.IsInf(s.T0, 0) {
+		return fmt.Errorf("survey: t0 is %g s, must be finite", s.T0)
+	}
+	if err := s.validatePairs(); err != nil {
+		return err
+	}
+	if err := s.Wavelet.validate(s.DT); err != nil {
+		return err
+	}
+	if s.Data == nil {
+		return nil
+	}
+	if want := s.NumTraces() * s.NT; len(s.Data) != want {
+		return fmt.Errorf("survey: data has %d samples, want %d (%d traces of %d)",
+			len(s.Data), want, s.NumTraces(), s.NT)
+	}
+	for i, v := range s.Data {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("survey: data: trace %d has %g at sample %d, must be finite", i/s.NT, v, i%s.NT)
+		}
+	}
+	return nil
+}
+
+func (s *Survey) validatePairs() error {
+	if s.Fixed {
+		if s.SourceIndex != nil || s.ReceiverIndex != nil {
+			return fmt.Errorf("survey: a fixed spread carries no source_index or receiver_index")
+		}
+		return nil
+	}
+	if len(s.SourceIndex) != len(s.ReceiverIndex) {
+		return fmt.Errorf("survey: source_index has %d entries, receiver_index %d: must be equal",
+			len(s.SourceIndex), len(s.ReceiverIndex))
+	}
+	if len(s.SourceIndex) == 0 {
+		return fmt.Errorf("survey: no traces")
+	}
+	for _, p := range []struct {
+		name string
+		idx  []int32
+		n    int
+	}{{"source_index", s.SourceIndex, s.NumSources()}, {"receiver_index", s.ReceiverIndex, s.NumReceivers()}} {
+		for i, v := range p.idx {
+			if v < 0 || int(v) >= p.n {
+				return fmt.Errorf("survey: %s of trace %d is %d, must be in [0, %d]", p.name, i, v, p.n-1)
+			}
+		}
+	}
+	return nil
+}
+
+func (w Wavelet) validate(dt float64) error {
+	if len(w.Samples) == 0 {
+		return fmt.Errorf("survey: wavelet has no samples")
+	}
+	if w.Zero < 0 || w.Zero >= len(w.Samples) {
+		return fmt.Errorf("survey: wavelet: zero is sample %d, must be in [0, %d]", w.Zero, len(w.Samples)-1)
+	}
+	if !(math.Abs(w.DT-dt) <= 1e-6*dt) {
+		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, dt)
+	}
+	energy := 0.0
+	for i, v := range w.Samples {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("survey: wavelet: sample %d is %g, must be finite", i, v)
+		}
+		energy += v * v
+	}
+	if energy == 0 {
+		return fmt.Errorf("survey: wavelet: all %d samples are zero", len(w.Samples))
+	}
+	return nil
+}
+
+// Dead returns the number of traces whose samples are all zero.
+func (s *Survey) Dead() int {
+	dead := 0
+	for i := 0; i+s.NT <= len(s.Data); i += s.NT {
+		alive := false
+		for _, v := range s.Data[i : i+s.NT] {
+			if v != 0 {
+				alive = true
+				break
+			}
+		}
+		if !alive {
+			dead++
+		}
+	}
+	return dead
+}

@@ -1,0 +1,45 @@
+// Package traveltime computes one-way traveltimes, in seconds, from source and
+// receiver positions to every point of the image grid.
+//
+// A Method streams its fields: it calls a sink once per position with a field
+// that is valid during the call only, so that a caller packs each field into
+// its own layout and no more than one field per worker is ever held here.
+package traveltime
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Field is the traveltime field of one position on a grid, in C order.
+type Field struct {
+	Time []float64 // [grid.Len()], s
+
+	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless
+	// asked for.
+	Gradient [][]float64
+}
+
+// Options steer one call of Solve.
+type Options struct {
+	Gradient bool
+	Threads  int                   // workers; 0 means all processors
+	Progress func(done, total int) // called after each position, may be nil; never concurrently
+}
+
+// Method computes traveltime fields.
+type Method interface {
+	// Name is the method's name in the configuration.
+	Name() string
+
+	// Grid is the grid on which the fields are given.
+	Grid() grid.Grid
+
+	// Solve computes the fields of the chosen places and hands each to sink
+	// with its number within p. The sink may be called from several goroutines
+	// at once, in any order, each place exactly once; the field is valid only
+	// during the call. Solve stops at the first error of the sink or of ctx.
+	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
+}
