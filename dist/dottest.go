@@ -1,0 +1,115 @@
+package dist
+
+import (
+	"context"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// DotTest measures how far op and its adjoint are from being adjoint to each
+// other: with seeded random x and y it returns
+//
+//	|⟨y, A x⟩ − ⟨Aᴴy, x⟩| / (‖A x‖ ‖y‖),
+//
+// which for a correct pair is a few units of rounding of its element type
+// (Claerbout, "Earth soundings analysis", 1992, calls this the dot-product
+// test). The sign of every sample is random, so a fault in one place is not
+// averaged away by positive sums.
+func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (float64, error) {
+	x, err := random(d, op.Domain(), seed)
+	if err != nil {
+		return 0, err
+	}
+	y, err := random(d, op.Range(), seed+1)
+	if err != nil {
+		return 0, err
+	}
+	ax, err := y.Clone()
+	if err != nil {
+		return 0, err
+	}
+	aty, err := x.Clone()
+	if err != nil {
+		return 0, err
+	}
+	if err := op.Apply(ctx, ax, x); err != nil {
+		return 0, err
+	}
+	if err := op.ApplyAdjoint(ctx, aty, y); err != nil {
+		return 0, err
+	}
+	left, err := Dot(y, ax)
+	if err != nil {
+		return 0, err
+	}
+	right, err := Dot(aty, x)
+	if err != nil {
+		return 0, err
+	}
+	na, err := Norm(ax)
+	if err != nil {
+		return 0, err
+	}
+	ny, err := Norm(y)
+	if err != nil {
+		return 0, err
+	}
+	if na == 0 || ny == 0 {
+		return cmplx.Abs(left - right), nil
+	}
+	return cmplx.Abs(left-right) / (na * ny), nil
+}
+
+// random fills a new vector with seeded standard normal numbers that depend on
+// an element's global position only, so every partition sees the same vector.
+func random(d device.Device, l *Layout, seed uint64) (*Vector, error) {
+	v, err := NewVector(d, l)
+	if err != nil {
+		return nil, err
+	}
+	return v, fillRandom(v, &seed)
+}
+
+func fillRandom(v *Vector, seed *uint64) error {
+	for _, p := range v.Parts {
+		if err := fillRandom(p, seed); err != nil {
+			return err
+		}
+	}
+	if v.Parts != nil {
+		return nil
+	}
+	*seed++
+	l := v.Layout
+	normal := func(i int, part uint64) float64 {
+		r := rand.NewPCG(*seed<<1|part, uint64(l.Off+i))
+		u1 := (float64(r.Uint64()>>11) + 0.5) / (1 << 53)
+		u2 := float64(r.Uint64()>>11) / (1 << 53)
+		return math.Sqrt(-2*math.Log(u1)) * math.Cos(2*math.Pi*u2)
+	}
+	h := device.NewHost(1)
+	switch l.Type {
+	case device.F32, device.F64:
+		x := make([]float64, l.N)
+		for i := range x {
+			x[i] = normal(i, 0)
+		}
+		return device.Upload(v.Buf, x)
+	case device.C64:
+		x := make([]complex64, l.N)
+		for i := range x {
+			x[i] = complex64(complex(normal(i, 0), normal(i, 1)))
+		}
+		return v.Buf.Device().Copy(v.Buf, device.Wrap(h, x))
+	case device.C128:
+		x := make([]complex128, l.N)
+		for i := range x {
+			x[i] = complex(normal(i, 0), normal(i, 1))
+		}
+		return v.Buf.Device().Copy(v.Buf, device.Wrap(h, x))
+	}
+	panic("dist: random vector of " + l.Type.String())
+}

@@ -1,0 +1,85 @@
+package dist
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Layout says how a vector is spread over the ranks. A layout is either a leaf,
+// one array of which this rank holds elements Off to Off+N in C order, or a
+// stack of other layouts (the range of VStack).
+type Layout struct {
+	Shape  []int       // global shape
+	Off, N int         // this rank's elements
+	Type   device.Type // element type
+
+	Shards comm.Comm // the vector is split over these ranks
+	Copies comm.Comm // and replicated over these
+
+	Parts []*Layout // rows of a stack; nil for a leaf
+}
+
+// Local returns the layout of a vector that this rank holds whole.
+func Local(t device.Type, shape ...int) *Layout {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return &Layout{Shape: slices.Clone(shape), N: n, Type: t, Shards: comm.Self(), Copies: comm.Self()}
+}
+
+// Stack returns the layout of vectors laid one below the other.
+func Stack(parts ...*Layout) *Layout {
+	if len(parts) == 0 {
+		panic("dist: a stack of no layouts")
+	}
+	return &Layout{Parts: slices.Clone(parts)}
+}
+
+// leaves appends the leaf layouts of l, in order.
+func (l *Layout) leaves(out []*Layout) []*Layout {
+	if l.Parts == nil {
+		return append(out, l)
+	}
+	for _, p := range l.Parts {
+		out = p.leaves(out)
+	}
+	return out
+}
+
+// Equal reports whether vectors of the two layouts can be added. Layouts made
+// by the same call are equal; otherwise shape, share and type must agree.
+func (l *Layout) Equal(o *Layout) bool {
+	if l == o {
+		return true
+	}
+	if len(l.Parts) != len(o.Parts) {
+		return false
+	}
+	for i := range l.Parts {
+		if !l.Parts[i].Equal(o.Parts[i]) {
+			return false
+		}
+	}
+	return l.Parts != nil ||
+		slices.Equal(l.Shape, o.Shape) && l.Off == o.Off && l.N == o.N && l.Type == o.Type &&
+			sameGroup(l.Shards, o.Shards) && sameGroup(l.Copies, o.Copies)
+}
+
+func sameGroup(a, b comm.Comm) bool { return a.Size() == b.Size() && a.Rank() == b.Rank() }
+
+func (l *Layout) String() string {
+	if l.Parts != nil {
+		return fmt.Sprintf("stack%v", l.Parts)
+	}
+	return fmt.Sprintf("%v%v", l.Type, l.Shape)
+}
+
+func mustEqual(op string, a, b *Layout) {
+	if !a.Equal(b) {
+		panic(fmt.Sprintf("dist: %s: layouts %v and %v differ", op, a, b))
+	}
+}

@@ -1,0 +1,176 @@
+package dist
+
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Vector is this rank's share of a distributed vector: one buffer for a leaf
+// layout, one part for each row of a stack.
+type Vector struct {
+	Layout *Layout
+	Buf    device.Buf // nil for a stack
+	Parts  []*Vector  // nil for a leaf
+}
+
+// NewVector allocates a zero vector on device d.
+func NewVector(d device.Device, l *Layout) (*Vector, error) {
+	v := &Vector{Layout: l}
+	for _, p := range l.Parts {
+		part, err := NewVector(d, p)
+		if err != nil {
+			return nil, err
+		}
+		v.Parts = append(v.Parts, part)
+	}
+	if l.Parts != nil {
+		return v, nil
+	}
+	var err error
+	v.Buf, err = d.Alloc(l.N, l.Type)
+	return v, err
+}
+
+// Clone allocates a zero vector of the same layout on the same device.
+func (v *Vector) Clone() (*Vector, error) { return NewVector(v.device(), v.Layout) }
+
+func (v *Vector) device() device.Device {
+	for v.Parts != nil {
+		v = v.Parts[0]
+	}
+	return v.Buf.Device()
+}
+
+// each calls f for every buffer of v.
+func (v *Vector) each(f func(device.Buf) error) error {
+	if v.Parts == nil {
+		return f(v.Buf)
+	}
+	for _, p := range v.Parts {
+		if err := p.each(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair calls f for every pair of matching buffers of v and w.
+func (v *Vector) pair(w *Vector, f func(a, b device.Buf) error) error {
+	if v.Parts == nil {
+		return f(v.Buf, w.Buf)
+	}
+	for i, p := range v.Parts {
+		if err := p.pair(w.Parts[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Zero sets v to zero.
+func (v *Vector) Zero() error {
+	return v.each(func(b device.Buf) error { return b.Device().Zero(b) })
+}
+
+// Copy sets dst to src.
+func Copy(dst, src *Vector) error {
+	mustEqual("copy", dst.Layout, src.Layout)
+	return dst.pair(src, func(d, s device.Buf) error { return d.Device().Copy(d, s) })
+}
+
+// Axpby sets y = a·x + b·y.
+func Axpby(a float64, x *Vector, b float64, y *Vector) error {
+	mustEqual("axpby", x.Layout, y.Layout)
+	return x.pair(y, func(x, y device.Buf) error {
+		return y.Device().Axpby(complex(a, 0), x, complex(b, 0), y)
+	})
+}
+
+// Multiply sets dst = dst·x, element by element.
+func Multiply(dst, x *Vector) error {
+	mustEqual("multiply", dst.Layout, x.Layout)
+	return dst.pair(x, func(d, x device.Buf) error { return d.Device().Multiply(d, x) })
+}
+
+// SoftThreshold shrinks every element of x towards zero by t.
+func SoftThreshold(x *Vector, t float64) error {
+	return x.each(func(b device.Buf) error { return b.Device().SoftThreshold(b, t) })
+}
+
+// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,
+// with one collective for all of them. Sums are in float64.
+func Dots(pairs ...[2]*Vector) ([]complex128, error) {
+	rows := make([][]complex128, len(pairs))
+	for i, p := range pairs {
+		var err error
+		if rows[i], err = rowDots(p[0], p[1]); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]complex128, len(pairs))
+	for i, r := range rows {
+		for _, v := range r {
+			out[i] += v
+		}
+	}
+	return out, nil
+}
+
+// Dot returns ⟨x, y⟩.
+func Dot(x, y *Vector) (complex128, error) {
+	d, err := Dots([2]*Vector{x, y})
+	if err != nil {
+		return 0, err
+	}
+	return d[0], nil
+}
+
+// Norm returns ‖x‖.
+func Norm(x *Vector) (float64, error) {
+	d, err := Dot(x, x)
+	return math.Sqrt(real(d)), err
+}
+
+// Norms returns the norm of each row of a stack (one value for a leaf): for the
+// residual of a regularised problem, the data misfit first.
+func Norms(x *Vector) ([]float64, error) {
+	d, err := rowDots(x, x)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(d))
+	for i, v := range d {
+		out[i] = math.Sqrt(real(v))
+	}
+	return out, nil
+}
+
+// rowDots returns one inner product per leaf, summed over each leaf's Shards.
+func rowDots(x, y *Vector) ([]complex128, error) {
+	mustEqual("dot", x.Layout, y.Layout)
+	var pairs [][2]device.Buf
+	err := x.pair(y, func(a, b device.Buf) error {
+		pairs = append(pairs, [2]device.Buf{a, b})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	dots, err := x.device().Dots(pairs...)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range x.Layout.leaves(nil) {
+		if l.Shards.Size() == 1 {
+			continue
+		}
+		v := []float64{real(dots[i]), imag(dots[i])}
+		if err := l.Shards.Host().AllReduce(v, comm.Sum); err != nil {
+			return nil, err
+		}
+		dots[i] = complex(v[0], v[1])
+	}
+	return dots, nil
+}

@@ -1,0 +1,58 @@
+package device
+
+import "fmt"
+
+// Upload copies real numbers into a real buffer of either precision on any
+// device, converting on the host where the precisions differ.
+func Upload[T float32 | float64](dst Buf, src []T) error {
+	if dst.Len() != len(src) {
+		panic(fmt.Sprintf("device: upload of %d elements into %d", len(src), dst.Len()))
+	}
+	h := NewHost(0)
+	if dst.Type() == TypeOf[T]() {
+		return dst.Device().Copy(dst, Wrap(h, src))
+	}
+	switch dst.Type() {
+	case F32:
+		return dst.Device().Copy(dst, Wrap(h, convert[float32](src)))
+	case F64:
+		return dst.Device().Copy(dst, Wrap(h, convert[float64](src)))
+	}
+	return fmt.Errorf("device: upload of real numbers into a buffer of %v", dst.Type())
+}
+
+// Download copies a real buffer of either precision from any device.
+func Download[T float32 | float64](dst []T, src Buf) error {
+	if src.Len() != len(dst) {
+		panic(fmt.Sprintf("device: download of %d elements into %d", src.Len(), len(dst)))
+	}
+	h := NewHost(0)
+	if src.Type() == TypeOf[T]() {
+		return src.Device().Copy(Wrap(h, dst), src)
+	}
+	switch src.Type() {
+	case F32:
+		tmp := make([]float32, len(dst))
+		if err := src.Device().Copy(Wrap(h, tmp), src); err != nil {
+			return err
+		}
+		copy(dst, convert[T](tmp))
+		return nil
+	case F64:
+		tmp := make([]float64, len(dst))
+		if err := src.Device().Copy(Wrap(h, tmp), src); err != nil {
+			return err
+		}
+		copy(dst, convert[T](tmp))
+		return nil
+	}
+	return fmt.Errorf("device: download of real numbers from a buffer of %v", src.Type())
+}
+
+func convert[D, S float32 | float64](src []S) []D {
+	out := make([]D, len(src))
+	for i, v := range src {
+		out[i] = D(v)
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+// Package device is where vectors live: in the host's memory or on one GPU.
+//
+// A Device allocates buffers and does the handful of vector operations that
+// solvers need, in place, without moving anything. The element type is a value,
+// not a type parameter, because device memory is not Go memory. Scalars are
+// complex128 throughout, so that one interface serves real and complex vectors;
+// for real buffers their imaginary part must be zero.
+//
+// Every sum over a buffer is accumulated in float64 over chunks of a fixed
+// length which are added in order, so a result does not depend on the number
+// of threads.
+package device
+
+import "fmt"
+
+// Type is the element type of a buffer.
+type Type uint8
+
+const (
+	F32  Type = iota + 1 // float32
+	F64                  // float64
+	C64                  // complex64
+	C128                 // complex128
+	I64                  // int64, for reproducible sums
+)
+
+// Size is the size of one element in bytes.
+func (t Type) Size() int {
+	switch t {
+	case F32:
+		return 4
+	case F64, C64, I64:
+		return 8
+	case C128:
+		return 16
+	}
+	panic(fmt.Sprintf("device: unknown element type %d", t))
+}
+
+func (t Type) String() string {
+	switch t {
+	case F32:
+		return "float32"
+	case F64:
+		return "float64"
+	case C64:
+		return "complex64"
+	case C128:
+		return "complex128"
+	case I64:
+		return "int64"
+	}
+	return fmt.Sprintf("type(%d)", uint8(t))
+}
+
+// Buf is a run of elements of one type on one device. Slices share memory with
+// the buffer they were cut from.
+type Buf interface {
+	Len() int
+	Type() Type
+	Device() Device
+	Slice(off, n int) Buf
+}
+
+// Device owns memory and does arithmetic on it. Lengths and types that do not
+// fit are programming errors and panic; a buffer of another device is an error,
+// never a silent copy.
+type Device interface {
+	Name() string
+
+	// Alloc returns n zeroed elements. Its error names what was asked for and
+	// what there is.
+	Alloc(n int, t Type) (Buf, error)
+	// Free gives the memory of a buffer returned by Alloc back.
+	Free(b Buf)
+
+	// Copy sets dst to src; one of the two may be a host buffer. Every copy
+	// that crosses between host and device is counted.
+	Copy(dst, src Buf) error
+	// Zero sets x to zero.
+	Zero(x Buf) error
+	// Axpby sets y = a·x + b·y; with b = 0 the old y is not read.
+	Axpby(a complex128, x Buf, b complex128, y Buf) error
+	// Multiply sets dst = dst·x, element by element.
+	Multiply(dst, x Buf) error
+	// SoftThreshold shrinks every element of x towards zero by t.
+	SoftThreshold(x Buf, t float64) error
+	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
+	// infinity anywhere in a pair shows in its dot product.
+	Dots(pairs ...[2]Buf) ([]complex128, error)
+
+	// Sync waits until everything asked of the device is done.
+	Sync() error
+	// Mark times what is asked of the device until end is called, without a
+	// barrier.
+	Mark(name string) (end func())
+	// Traffic is the number of bytes that crossed between host and device.
+	Traffic() (toDevice, toHost int64)
+}

@@ -1,0 +1,362 @@
+package device
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"runtime"
+	"sync"
+)
+
+// Host is the processor and its memory.
+type Host struct{ threads int }
+
+// NewHost returns the host device working on the given number of threads; 0
+// means all processors.
+func NewHost(threads int) *Host {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &Host{threads}
+}
+
+// Number are the Go types of buffer elements.
+type Number interface {
+	float32 | float64 | complex64 | complex128 | int64
+}
+
+type hostBuf[T Number] struct {
+	data []T
+	typ  Type
+	dev  *Host
+}
+
+func (b *hostBuf[T]) Len() int       { return len(b.data) }
+func (b *hostBuf[T]) Type() Type     { return b.typ }
+func (b *hostBuf[T]) Device() Device { return b.dev }
+func (b *hostBuf[T]) Slice(off, n int) Buf {
+	return &hostBuf[T]{b.data[off : off+n : off+n], b.typ, b.dev}
+}
+
+// TypeOf is the element type that stores T.
+func TypeOf[T Number]() Type {
+	var z T
+	switch any(z).(type) {
+	case float32:
+		return F32
+	case float64:
+		return F64
+	case complex64:
+		return C64
+	case complex128:
+		return C128
+	}
+	return I64
+}
+
+// Wrap returns a host buffer that shares memory with s.
+func Wrap[T Number](h *Host, s []T) Buf { return &hostBuf[T]{s, TypeOf[T](), h} }
+
+// Slice returns the elements of a host buffer, shared. It panics if b is not on
+// the host or has another element type.
+func Slice[T Number](b Buf) []T {
+	hb, ok := b.(*hostBuf[T])
+	if !ok {
+		panic(fmt.Sprintf("device: buffer of %v on %s is not %v on the host", b.Type(), b.Device().Name(), TypeOf[T]()))
+	}
+	return hb.data
+}
+
+func (h *Host) Name() string { return "cpu" }
+
+// Threads is the number of threads the host works on.
+func (h *Host) Threads() int { return h.threads }
+
+func (h *Host) Alloc(n int, t Type) (Buf, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("device: alloc of %d elements", n))
+	}
+	switch t {
+	case F32:
+		return Wrap(h, make([]float32, n)), nil
+	case F64:
+		return Wrap(h, make([]float64, n)), nil
+	case C64:
+		return Wrap(h, make([]complex64, n)), nil
+	case C128:
+		return Wrap(h, make([]complex128, n)), nil
+	case I64:
+		return Wrap(h, make([]int64, n)), nil
+	}
+	return nil, fmt.Errorf("device: unknown element type %d", t)
+}
+
+func (h *Host) Free(Buf) {} // the garbage collector's business
+
+func (h *Host) Sync() error           { return nil }
+func (h *Host) Mark(string) func()    { return func() {} }
+func (h *Host) Traffic() (_, _ int64) { return 0, 0 }
+
+func (h *Host) Zero(x Buf) error {
+	switch b := x.(type) {
+	case *hostBuf[float32]:
+		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
+	case *hostBuf[float64]:
+		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
+	case *hostBuf[complex64]:
+		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
+	case *hostBuf[complex128]:
+		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
+	case *hostBuf[int64]:
+		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
+	default:
+		return foreign("zero", x)
+	}
+	return nil
+}
+
+func (h *Host) Copy(dst, src Buf) error {
+	if !onHost(dst) || !onHost(src) {
+		return foreign("copy", dst, src)
+	}
+	match("copy", dst, src)
+	switch d := dst.(type) {
+	case *hostBuf[float32]:
+		copyPar(h, d.data, Slice[float32](src))
+	case *hostBuf[float64]:
+		copyPar(h, d.data, Slice[float64](src))
+	case *hostBuf[complex64]:
+		copyPar(h, d.data, Slice[complex64](src))
+	case *hostBuf[complex128]:
+		copyPar(h, d.data, Slice[complex128](src))
+	case *hostBuf[int64]:
+		copyPar(h, d.data, Slice[int64](src))
+	}
+	return nil
+}
+
+func (h *Host) Axpby(a complex128, x Buf, b complex128, y Buf) error {
+	if !onHost(x) || !onHost(y) {
+		return foreign("axpby", x, y)
+	}
+	match("axpby", x, y)
+	switch y := y.(type) {
+	case *hostBuf[float32]:
+		axpby(h, float32(re("axpby", a)), Slice[float32](x), float32(re("axpby", b)), y.data)
+	case *hostBuf[float64]:
+		axpby(h, re("axpby", a), Slice[float64](x), re("axpby", b), y.data)
+	case *hostBuf[complex64]:
+		axpby(h, complex64(a), Slice[complex64](x), complex64(b), y.data)
+	case *hostBuf[complex128]:
+		axpby(h, a, Slice[complex128](x), b, y.data)
+	case *hostBuf[int64]:
+		axpby(h, int64(re("axpby", a)), Slice[int64](x), int64(re("axpby", b)), y.data)
+	}
+	return nil
+}
+
+func (h *Host) Multiply(dst, x Buf) error {
+	if !onHost(dst) || !onHost(x) {
+		return foreign("multiply", dst, x)
+	}
+	match("multiply", dst, x)
+	switch d := dst.(type) {
+	case *hostBuf[float32]:
+		multiply(h, d.data, Slice[float32](x))
+	case *hostBuf[float64]:
+		multiply(h, d.data, Slice[float64](x))
+	case *hostBuf[complex64]:
+		multiply(h, d.data, Slice[complex64](x))
+	case *hostBuf[complex128]:
+		multiply(h, d.data, Slice[complex128](x))
+	case *hostBuf[int64]:
+		multiply(h, d.data, Slice[int64](x))
+	}
+	return nil
+}
+
+func (h *Host) SoftThreshold(x Buf, t float64) error {
+	switch b := x.(type) {
+	case *hostBuf[float32]:
+		shrink(h, b.data, float32(t))
+	case *hostBuf[float64]:
+		shrink(h, b.data, t)
+	case *hostBuf[complex64]:
+		shrinkComplex(h, b.data, t)
+	case *hostBuf[complex128]:
+		shrinkComplex(h, b.data, t)
+	default:
+		return foreign("soft threshold", x)
+	}
+	return nil
+}
+
+func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
+	out := make([]complex128, len(pairs))
+	for i, p := range pairs {
+		if !onHost(p[0]) || !onHost(p[1]) {
+			return nil, foreign("dots", p[0], p[1])
+		}
+		match("dots", p[0], p[1])
+		switch x := p[0].(type) {
+		case *hostBuf[float32]:
+			out[i] = complex(dotReal(h, x.data, Slice[float32](p[1])), 0)
+		case *hostBuf[float64]:
+			out[i] = complex(dotReal(h, x.data, Slice[float64](p[1])), 0)
+		case *hostBuf[complex64]:
+			out[i] = dotComplex(h, x.data, Slice[complex64](p[1]))
+		case *hostBuf[complex128]:
+			out[i] = dotComplex(h, x.data, Slice[complex128](p[1]))
+		default:
+			return nil, fmt.Errorf("device: dot product of %v", p[0].Type())
+		}
+	}
+	return out, nil
+}
+
+// chunk is the length over which sums are accumulated before they are added in
+// order; fixed, so that the result does not depend on the number of threads.
+const chunk = 1 << 15
+
+// each calls f over [0, n) cut into chunks, on all threads.
+func (h *Host) each(n int, f func(lo, hi int)) {
+	chunks := (n + chunk - 1) / chunk
+	workers := min(h.threads, chunks)
+	if workers <= 1 {
+		for lo := 0; lo < n; lo += chunk {
+			f(lo, min(lo+chunk, n))
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for c := w; c < chunks; c += workers {
+				f(c*chunk, min((c+1)*chunk, n))
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func copyPar[T Number](h *Host, dst, src []T) {
+	h.each(len(dst), func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) })
+}
+
+// axpby reads x and y once and writes y once.
+func axpby[T Number](h *Host, a T, x []T, b T, y []T) {
+	var zero T
+	h.each(len(y), func(lo, hi int) {
+		x, y := x[lo:hi], y[lo:hi]
+		if b == zero {
+			for i, v := range x {
+				y[i] = a * v
+			}
+			return
+		}
+		for i, v := range x {
+			y[i] = a*v + b*y[i]
+		}
+	})
+}
+
+func multiply[T Number](h *Host, dst, x []T) {
+	h.each(len(dst), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			dst[i] *= x[i]
+		}
+	})
+}
+
+func shrink[T float32 | float64](h *Host, x []T, t T) {
+	h.each(len(x), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			switch {
+			case x[i] > t:
+				x[i] -= t
+			case x[i] < -t:
+				x[i] += t
+			case x[i] == x[i]: // NaN stays
+				x[i] = 0
+			}
+		}
+	})
+}
+
+func shrinkComplex[T complex64 | complex128](h *Host, x []T, t float64) {
+	h.each(len(x), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if r := cmplx.Abs(complex128(x[i])); r > t {
+				x[i] *= T(complex(1-t/r, 0))
+			} else if !math.IsNaN(r) {
+				x[i] = 0
+			}
+		}
+	})
+}
+
+func dotReal[T float32 | float64](h *Host, x, y []T) float64 {
+	parts := make([]float64, (len(x)+chunk-1)/chunk)
+	h.each(len(x), func(lo, hi int) {
+		// Four running sums keep the adders busy; their order is fixed.
+		var s [4]float64
+		x, y := x[lo:hi], y[lo:hi]
+		n := len(x) &^ 3
+		for i := 0; i < n; i += 4 {
+			s[0] += float64(x[i]) * float64(y[i])
+			s[1] += float64(x[i+1]) * float64(y[i+1])
+			s[2] += float64(x[i+2]) * float64(y[i+2])
+			s[3] += float64(x[i+3]) * float64(y[i+3])
+		}
+		for i := n; i < len(x); i++ {
+			s[0] += float64(x[i]) * float64(y[i])
+		}
+		parts[lo/chunk] = (s[0] + s[1]) + (s[2] + s[3])
+	})
+	sum := 0.0
+	for _, p := range parts {
+		sum += p
+	}
+	return sum
+}
+
+func dotComplex[T complex64 | complex128](h *Host, x, y []T) complex128 {
+	parts := make([]complex128, (len(x)+chunk-1)/chunk)
+	h.each(len(x), func(lo, hi int) {
+		var s complex128
+		for i := lo; i < hi; i++ {
+			s += cmplx.Conj(complex128(x[i])) * complex128(y[i])
+		}
+		parts[lo/chunk] = s
+	})
+	var sum complex128
+	for _, p := range parts {
+		sum += p
+	}
+	return sum
+}
+
+func onHost(b Buf) bool { _, ok := b.Device().(*Host); return ok }
+
+func re(op string, a complex128) float64 {
+	if imag(a) != 0 {
+		panic(fmt.Sprintf("device: %s of a real buffer with the complex factor %v", op, a))
+	}
+	return real(a)
+}
+
+func match(op string, x, y Buf) {
+	if x.Type() != y.Type() || x.Len() != y.Len() {
+		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
+	}
+}
+
+func foreign(op string, bufs ...Buf) error {
+	names := make([]string, len(bufs))
+	for i, b := range bufs {
+		names[i] = fmt.Sprintf("%v on %s", b.Type(), b.Device().Name())
+	}
+	return fmt.Errorf("device: %s on cpu of buffers %v", op, names)
+}
