@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Path is the configuration file, as it was named to Load.
+func (c *Config) Path() string { return c.path }
+
+// Notes are remarks on settings that are allowed and yet perhaps not meant,
+// such as a key that has no effect beside the others.
+func (c *Config) Notes() []Problem { return c.notes }
+
+// Origin says where the value of a key came from: "default", "config.toml:12",
+// the name of an environment variable, or "--set". The key is a full name such
+// as "solver.damping".
+func (c *Config) Origin(key string) string {
+	o := c.origins[key]
+	switch {
+	case o.source == "":
+		return "default"
+	case strings.HasPrefix(o.source, "--set "):
+		return "--set"
+	case o.line > 0:
+		return fmt.Sprintf("%s:%d", o.source, o.line)
+	}
+	return o.source
+}
+
+// Value is the value of a key as TOML, in the form of TOML(); it panics if there
+// is no such key.
+func (c *Config) Value(key string) string {
+	f := newTable().field(key)
+	if f == nil {
+		panic("config: no key " + quote(key))
+	}
+	return encode(f.value(c).Interface())
+}
+
+// IsSet reports whether the section gives a grid.
+func (i Image) IsSet() bool { return len(i.Shape) > 0 }
+
+// Grid is the grid of the section; only where IsSet. It shares the slices.
+func (i Image) Grid() grid.Grid {
+	return grid.Grid{Origin: i.Origin, Spacing: i.Spacing, Shape: i.Shape}
+}

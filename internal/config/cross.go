@@ -1,0 +1,212 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// cross checks the keys against each other, as far as that needs no file. Keys
+// that a problem names already take no further part.
+func (r *reader) cross() {
+	r.required()
+	r.velocity()
+	r.image()
+	r.traveltime()
+	r.angles()
+	r.comm()
+	r.solver()
+	r.outputs()
+}
+
+// good reports whether none of the keys was named by a problem.
+func (r *reader) good(keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(k string) bool { return r.named[k] })
+}
+
+// given reports whether the key was given anywhere.
+func (r *reader) given(key string) bool {
+	_, ok := r.cfg.origins[key]
+	return ok
+}
+
+// where is the origin of the first of the keys that was given, or the file.
+func (r *reader) where(keys ...string) origin {
+	for _, k := range keys {
+		if o, ok := r.cfg.origins[k]; ok {
+			return o
+		}
+	}
+	return origin{source: r.path}
+}
+
+// clash reports a value that does not go with the others, at the place of the
+// first of the keys that was given.
+func (r *reader) clash(message string, keys ...string) {
+	r.complain(r.where(keys...), keys[0], message)
+}
+
+// note is clash for what is allowed all the same.
+func (r *reader) note(message string, keys ...string) {
+	at := r.where(keys...)
+	r.cfg.notes = append(r.cfg.notes, Problem{Source: at.source, Line: at.line, Key: keys[0], Message: message})
+}
+
+func (r *reader) required() {
+	for _, f := range r.fields() {
+		if f.Required && r.good(f.Name()) && !r.given(f.Name()) {
+			r.complain(origin{source: r.path}, f.Name(), "missing, want "+f.want()).Hint = "it has no default"
+		}
+	}
+}
+
+func (r *reader) velocity() {
+	if !r.good("velocity.file", "velocity.constant") {
+		return
+	}
+	v := r.cfg.Velocity
+	switch {
+	case v.File.IsSet() && v.Constant > 0:
+		r.clash("given beside velocity.file, want exactly one of the two", "velocity.constant", "velocity.file")
+	case !v.File.IsSet() && v.Constant == 0:
+		r.clash("missing, want exactly one of velocity.file (a path) and velocity.constant (a number above 0, in m/s)",
+			"velocity.file", "velocity.constant")
+	}
+}
+
+func (r *reader) image() {
+	if !r.good("image.origin", "image.spacing", "image.shape") {
+		return
+	}
+	im := r.cfg.Image
+	n := map[string]int{"image.origin": len(im.Origin), "image.spacing": len(im.Spacing), "image.shape": len(im.Shape)}
+	keys := []string{"image.origin", "image.spacing", "image.shape"}
+	var empty, full []string
+	for _, k := range keys {
+		if n[k] == 0 {
+			empty = append(empty, k)
+		} else {
+			full = append(full, k)
+		}
+	}
+	switch {
+	case len(full) == 0:
+		if r.cfg.Velocity.Constant > 0 && r.good("velocity.constant", "velocity.file") && !r.cfg.Velocity.File.IsSet() {
+			r.complain(r.where("velocity.constant"), "image.shape",
+				"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape")
+		}
+	case len(empty) > 0:
+		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
+			strings.Join(full, " and ")), append(empty, full...)...)
+	case n["image.origin"] != n["image.shape"] || n["image.spacing"] != n["image.shape"]:
+		r.clash(fmt.Sprintf("%d values beside %d in image.origin and %d in image.spacing, want as many in each: 2 (x, z) or 3 (x, y, z)",
+			n["image.shape"], n["image.origin"], n["image.spacing"]), "image.shape")
+	default:
+		if err := im.Grid().Validate(); err != nil {
+			r.clash(strings.TrimPrefix(err.Error(), "grid: "), "image.shape")
+		}
+	}
+}
+
+func (r *reader) traveltime() {
+	if !r.good("traveltime.method", "traveltime.file", "velocity.file", "velocity.constant") {
+		return
+	}
+	t, v := r.cfg.Traveltime, r.cfg.Velocity
+	switch {
+	case t.Method == "table" && !t.File.IsSet():
+		r.clash(`missing, traveltime.method = "table" needs the path of a table file`, "traveltime.file", "traveltime.method")
+	case t.Method == "analytic" && v.Constant == 0:
+		r.clash(`"analytic" needs velocity.constant, found velocity.file; "eikonal" takes any model`, "traveltime.method")
+	}
+	if t.Method == "eikonal" && v.Constant > 0 {
+		r.note(`"analytic" is exact and faster where the velocity is constant`, "traveltime.method")
+	}
+	if t.Method != "table" && t.File.IsSet() {
+		r.note(fmt.Sprintf("not used by traveltime.method = %s", quote(t.Method)), "traveltime.file")
+	}
+}
+
+// angles gives the angle limit its full form: [], or taper start and cut.
+func (r *reader) angles() {
+	const key = "kirchhoff.angle_limit"
+	if !r.good(key) {
+		return
+	}
+	k := &r.cfg.Kirchhoff
+	if len(k.AngleLimit) == 1 {
+		g := k.AngleLimit[0]
+		k.AngleLimit = []float64{0.8 * g, g}
+	}
+	if len(k.AngleLimit) == 2 && k.AngleLimit[0] > k.AngleLimit[1] {
+		r.clash(fmt.Sprintf("taper start %g lies above the cut %g degrees, want 0 <= start <= cut <= 180",
+			k.AngleLimit[0], k.AngleLimit[1]), key)
+	}
+	if r.given(key) && len(k.AngleLimit) > 0 && !k.Dynamic {
+		r.note("acts only with kirchhoff.dynamic = true", key)
+	}
+}
+
+func (r *reader) comm() {
+	const grid, backend, engine = "comm.grid", "comm.backend", "kirchhoff.engine"
+	c := r.cfg.Comm
+	if r.good(grid) && c.Grid[0] == 0 && c.Grid[1] == 0 {
+		r.clash("only one of the two values may be 0, for as many ranks as there are", grid)
+	}
+	if r.good(grid, backend) && c.Backend == "self" && max(c.Grid[0], c.Grid[1]) > 1 {
+		r.clash(fmt.Sprintf("%d × %d ranks, but comm.backend = \"self\" has one", c.Grid[0], c.Grid[1]), grid, backend)
+	}
+	if !r.good(backend, engine) {
+		return
+	}
+	needs := map[string]string{"nccl": "cuda", "rccl": "hip"}[c.Backend]
+	if e := r.cfg.Kirchhoff.Engine; needs != "" && e != "auto" && e != needs {
+		r.clash(fmt.Sprintf("%s carries the buffers of kirchhoff.engine = %s, found kirchhoff.engine = %s",
+			quote(c.Backend), quote(needs), quote(e)), backend, engine)
+	}
+}
+
+func (r *reader) solver() {
+	if !r.good("solver.method", "solver.sparsity") {
+		return
+	}
+	s := r.cfg.Solver
+	thresholds := s.Method == "ista" || s.Method == "fista"
+	switch {
+	case thresholds && s.Sparsity == 0:
+		r.note(fmt.Sprintf("0: solver.method = %s then gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
+	case !thresholds && s.Sparsity > 0:
+		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.sparsity")
+	}
+}
+
+// outputs refuses to write over what is read.
+func (r *reader) outputs() {
+	c := r.cfg
+	files := []struct {
+		key  string
+		path Path
+	}{
+		{"survey.file", c.Survey.File},
+		{"velocity.file", c.Velocity.File},
+		{"traveltime.file", c.Traveltime.File},
+		{"solver.start", c.Solver.Start},
+		{"output.file", c.Output.File},
+		{"output.adjoint", c.Output.Adjoint},
+	}
+	const firstOutput = 4
+	for i := firstOutput; i < len(files); i++ {
+		out := files[i]
+		for _, f := range files[:i] {
+			if r.good(out.key, f.key) && f.path.same(out.path) {
+				r.clash(fmt.Sprintf("%s is %s as well, want another file", quote(out.path.Text), f.key), out.key, f.key)
+			}
+		}
+	}
+	if r.good("output.file") && !c.Output.File.IsSet() {
+		r.clash("is empty, want a path", "output.file")
+	}
+	if r.good("checkpoint.folder") && !c.Checkpoint.Folder.IsSet() {
+		r.clash("is empty, want a path", "checkpoint.folder")
+	}
+}

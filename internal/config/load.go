@@ -1,0 +1,246 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxSize is the largest configuration file that is read, in bytes. A mistyped
+// name of a data file is far more likely than a longer configuration.
+const maxSize = 1 << 20
+
+// origin says where a value came from; the zero value means the default.
+type origin struct {
+	source string // file, environment variable or --set option
+	line   int
+}
+
+// reader gathers a configuration and its problems.
+type reader struct {
+	*table
+	cfg      *Config
+	path     string
+	folder   string
+	problems []Problem
+	named    map[string]bool // keys that a problem names, spared from further ones
+}
+
+// Load reads the file and parses it with Parse. A file that cannot be read is
+// reported in the same form; errors.Is(err, fs.ErrNotExist) tells a missing one.
+func Load(path string, set, environ []string) (*Config, error) {
+	source, err := read(path)
+	if err != nil {
+		p := Problem{Source: path, Message: err.Error(), err: err}
+		var pe *fs.PathError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			p.Message = "no such file"
+		case errors.Is(err, fs.ErrPermission):
+			p.Message = "no permission to read the file"
+		case errors.As(err, &pe):
+			p.Message = pe.Err.Error()
+		}
+		if path == "" {
+			p.Source = "configuration"
+			p.Message = "no file is named"
+		}
+		return nil, &Problems{List: []Problem{p}}
+	}
+	return Parse(path, source, set, environ)
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("is a folder, want a TOML file")
+	}
+	source, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(source) > maxSize {
+		return nil, fmt.Errorf("is larger than %d bytes, want a TOML file", maxSize)
+	}
+	return source, nil
+}
+
+// Parse makes a configuration from the source of the file at path, which need
+// not exist, the environment in the form of os.Environ, and the --set options
+// in the form section.key=value. Later ones win: defaults, file, environment,
+// options; of several options for one key the last.
+//
+// The error, if any, is a *Problems with everything that is wrong.
+func Parse(path string, source []byte, set, environ []string) (*Config, error) {
+	r := &reader{
+		table:  newTable(),
+		cfg:    &Config{path: path, origins: map[string]origin{}},
+		path:   path,
+		folder: filepath.Dir(path),
+		named:  map[string]bool{},
+	}
+	for _, f := range r.fields() {
+		if !f.Required {
+			v, _ := f.parse(f.deflt)
+			r.assign(f, v, inFolder)
+		}
+	}
+	readable := r.file(source)
+	r.environment(environ)
+	r.options(set)
+	if readable {
+		r.cross()
+	}
+	if len(r.problems) > 0 {
+		sortByLine(r.problems, path)
+		return nil, &Problems{List: r.problems}
+	}
+	return r.cfg, nil
+}
+
+// file takes the values of the file and reports whether its syntax was good.
+func (r *reader) file(source []byte) bool {
+	syntax := func(line, column int, message string) bool {
+		r.problems = append(r.problems, Problem{Source: r.path, Line: line, Column: column, Message: message})
+		return false
+	}
+	switch {
+	case bytes.HasPrefix(source, []byte("\xef\xbb\xbf")):
+		return syntax(1, 1, "the file begins with a byte order mark; save it as UTF-8 without one")
+	case bytes.HasPrefix(source, []byte("\xff\xfe")), bytes.HasPrefix(source, []byte("\xfe\xff")):
+		return syntax(1, 1, "the file is UTF-16; save it as UTF-8")
+	case len(source) > maxSize:
+		return syntax(0, 0, fmt.Sprintf("is larger than %d bytes, want a TOML file", maxSize))
+	}
+	if line, column := invalidUTF8(source); line > 0 {
+		return syntax(line, column, "the file is not UTF-8 text here; save it as UTF-8")
+	}
+	doc := map[string]any{}
+	if _, err := toml.Decode(string(source), &doc); err != nil {
+		var pe toml.ParseError
+		if errors.As(err, &pe) {
+			return syntax(pe.Position.Line, pe.Position.Col, "TOML: "+clip(pe.Message))
+		}
+		return syntax(0, 0, "TOML: "+clip(err.Error()))
+	}
+	pos := scan(string(source))
+	for _, name := range sorted(doc) {
+		r.section(pos, name, doc[name])
+	}
+	return true
+}
+
+// invalidUTF8 finds the line and column, in bytes, of the first byte that is
+// not UTF-8; 0, 0 if all is well.
+func invalidUTF8(source []byte) (line, column int) {
+	line, column = 1, 1
+	for i := 0; i < len(source); {
+		c, n := utf8.DecodeRune(source[i:])
+		switch {
+		case c == utf8.RuneError && n == 1:
+			return line, column
+		case c == '\n':
+			line, column = line+1, 0
+		}
+		i += n
+		column += n
+	}
+	return 0, 0
+}
+
+func sorted(m map[string]any) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// section takes the values of one table of the file.
+func (r *reader) section(pos *positions, name string, v any) {
+	at := origin{r.path, pos.line(name, "")}
+	s := r.table.section(name)
+	keys, isTable := v.(map[string]any)
+	switch {
+	case s == nil && isTable:
+		r.unknownSection(at, name)
+		return
+	case s == nil:
+		r.unknownKey(at, nil, name)
+		return
+	case !isTable:
+		found := describe(v)
+		if _, list := v.([]map[string]any); list {
+			found = "a list of sections [[" + name + "]]"
+		}
+		r.nameAll(s)
+		r.complain(at, name, "want a section ["+name+"], found "+found)
+		return
+	}
+	for _, key := range sorted(keys) {
+		at := origin{r.path, pos.line(name, key)}
+		f := s.field(key)
+		if f == nil {
+			r.unknownKey(at, s, key)
+			continue
+		}
+		typed, found := f.check(keys[key])
+		r.take(at, f, typed, found, keys[key], inFolder)
+	}
+}
+
+// take stores a checked value or reports it.
+func (r *reader) take(at origin, f *Field, typed any, found string, raw any, resolve func(folder, text string) Path) {
+	if found == "" {
+		r.assign(f, typed, resolve)
+		r.cfg.origins[f.Name()] = at
+		return
+	}
+	p := r.complain(at, f.Name(), "want "+f.want()+", found "+found)
+	p.Default = f.Default
+	if s, ok := raw.(string); ok && f.Choices != nil {
+		if near := nearest(s, f.Choices); near != "" {
+			p.Hint = "did you mean " + quote(near) + "?"
+		}
+	}
+}
+
+func (r *reader) assign(f *Field, v any, resolve func(folder, text string) Path) {
+	if f.Type == "path" {
+		v = resolve(r.folder, v.(string))
+	}
+	f.value(r.cfg).Set(reflect.ValueOf(v))
+}
+
+// complain adds a problem; the pointer holds until the next one.
+func (r *reader) complain(at origin, key, message string) *Problem {
+	r.named[key] = true
+	r.problems = append(r.problems, Problem{Source: at.source, Line: at.line, Key: key, Message: message})
+	return &r.problems[len(r.problems)-1]
+}
+
+// nameAll spares the keys of a section from problems that would only follow
+// from one already reported.
+func (r *reader) nameAll(s *section) {
+	for _, f := range s.fields {
+		r.named[f.Name()] = true
+	}
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"sort"
+	"strings"
+)
+
+// environment takes the variables LSM_SECTION_KEY. Variables whose first word
+// is no section belong to somebody else and are left alone.
+func (r *reader) environment(environ []string) {
+	mine := make([]string, 0, len(environ))
+	for _, e := range environ {
+		if strings.HasPrefix(e, "LSM_") {
+			mine = append(mine, e)
+		}
+	}
+	// By name, so that the order of the problems does not depend on the shell.
+	sort.SliceStable(mine, func(i, j int) bool {
+		a, _, _ := strings.Cut(mine[i], "=")
+		b, _, _ := strings.Cut(mine[j], "=")
+		return a < b
+	})
+	for _, e := range mine {
+		name, text, _ := strings.Cut(e, "=")
+		sec, key, ok := strings.Cut(strings.TrimPrefix(name, "LSM_"), "_")
+		s := r.table.section(strings.ToLower(sec))
+		if !ok || s == nil || sec != strings.ToUpper(sec) {
+			continue
+		}
+		r.override(origin{source: name}, s, strings.ToLower(key), text)
+	}
+}
+
+// options takes the texts of --set, section.key=value.
+func (r *reader) options(set []string) {
+	for _, option := range set {
+		at := origin{source: "--set " + clip(option)}
+		name, text, ok := strings.Cut(option, "=")
+		name = strings.TrimSpace(name)
+		if !ok {
+			r.complain(at, "", "want section.key=value")
+			continue
+		}
+		sec, key, ok := strings.Cut(name, ".")
+		if !ok {
+			r.unknownKey(at, nil, name)
+			continue
+		}
+		s := r.table.section(sec)
+		if s == nil {
+			r.unknownSection(at, sec)
+			continue
+		}
+		r.override(at, s, key, strings.TrimSpace(text))
+	}
+}
+
+// override takes one value typed at a prompt.
+func (r *reader) override(at origin, s *section, key, text string) {
+	f := s.field(key)
+	if f == nil {
+		r.unknownKey(at, s, key)
+		return
+	}
+	v, found := f.parse(text)
+	r.take(at, f, v, found, text, typed)
+}

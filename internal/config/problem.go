@@ -1,0 +1,96 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with a configuration, or one remark on it.
+type Problem struct {
+	Source  string `json:"source"`           // the file, "--set section.key=value" or the environment variable
+	Line    int    `json:"line,omitempty"`   // from 1; 0 where there is none
+	Column  int    `json:"column,omitempty"` // from 1; 0 where there is none
+	Key     string `json:"key,omitempty"`    // such as "solver.iterations"
+	Message string `json:"message"`          // what is wrong: wanted and found
+	Hint    string `json:"hint,omitempty"`   // what was perhaps meant
+	Default string `json:"default,omitempty"`
+
+	err error // the fault of the file system behind it, if any
+}
+
+// String is one line in the manner of a compiler, such as
+//
+//	config.toml:12: solver.iteratons: unknown key; did you mean "iterations"?
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.Source)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+		if p.Column > 0 {
+			fmt.Fprintf(&b, ":%d", p.Column)
+		}
+	}
+	b.WriteString(": ")
+	// The text of a --set option names its key already.
+	if p.Key != "" && !strings.HasPrefix(p.Source, "--set "+p.Key+"=") {
+		b.WriteString(p.Key + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		b.WriteString("; " + p.Hint)
+	}
+	switch {
+	case p.Default == "":
+	case strings.HasSuffix(p.Hint, "?"):
+		b.WriteString(" (default " + p.Default + ")")
+	default:
+		b.WriteString("; default " + p.Default)
+	}
+	return b.String()
+}
+
+// Problems is the error of Load and Parse: everything that is wrong, those of
+// the file first, by line.
+type Problems struct{ List []Problem }
+
+// Error is one line for each problem.
+func (p *Problems) Error() string {
+	lines := make([]string, len(p.List))
+	for i, q := range p.List {
+		lines[i] = q.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the faults of the file system, for errors.Is.
+func (p *Problems) Unwrap() []error {
+	var errs []error
+	for _, q := range p.List {
+		if q.err != nil {
+			errs = append(errs, q.err)
+		}
+	}
+	return errs
+}
+
+// sortByLine puts problems of the named file first, by line, those without a
+// line after them, and leaves all others in their order.
+func sortByLine(list []Problem, file string) {
+	rank := func(p Problem) int {
+		switch {
+		case p.Source != file:
+			return 2
+		case p.Line == 0:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b Problem) int {
+		if d := cmp.Compare(rank(a), rank(b)); d != 0 || rank(a) == 2 {
+			return d
+		}
+		return cmp.Compare(a.Line, b.Line)
+	})
+}
