@@ -1,0 +1,71 @@
+package traveltime
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// CentralGradient writes the gradient of the field t on the grid g into dst,
+// one slice of g.Len() values per axis, in units of t per metre: second-order
+// central differences inside, first-order one-sided differences at both ends of
+// an axis, all with the true spacing. This is numpy.gradient's default, which
+// the Kirchhoff weights of given tables are defined by. Along an axis of one
+// point the derivative is zero.
+//
+// It panics if a slice has the wrong length; dst must not overlap t.
+func CentralGradient(dst [][]float64, t []float64, g grid.Grid) {
+	checkField(g, t, dst)
+	stride := g.Strides()
+	for a, n := range g.Shape {
+		differences(dst[a], t, n, stride[a], g.Spacing[a])
+	}
+}
+
+// differences takes the derivative along one axis of n points that lie inner
+// elements apart. It reads t about twice and writes dst once.
+func differences(dst, t []float64, n, inner int, h float64) {
+	if n == 1 {
+		clear(dst)
+		return
+	}
+	block := n * inner
+	for at := 0; at < len(t); at += block {
+		src, out := t[at:at+block], dst[at:at+block]
+		last := block - inner
+		for j := range inner {
+			out[j] = (src[inner+j] - src[j]) / h
+			out[last+j] = (src[last+j] - src[last-inner+j]) / h
+		}
+		for j := inner; j < last; j++ {
+			out[j] = (src[j+inner] - src[j-inner]) / (2 * h)
+		}
+	}
+}
+
+func checkField(g grid.Grid, t []float64, grad [][]float64) {
+	n := g.Len()
+	if len(t) != n {
+		panic(fmt.Sprintf("traveltime: field has %d values, the grid %d points", len(t), n))
+	}
+	if len(grad) != g.Dim() {
+		panic(fmt.Sprintf("traveltime: gradient has %d parts, the grid %d axes", len(grad), g.Dim()))
+	}
+	for a := range grad {
+		if len(grad[a]) != n {
+			panic(fmt.Sprintf("traveltime: gradient part %d has %d values, the grid %d points", a, len(grad[a]), n))
+		}
+	}
+}
+
+// newField allocates a field on g, with a gradient if asked for.
+func newField(g grid.Grid, gradient bool) Field {
+	f := Field{Time: make([]float64, g.Len())}
+	if gradient {
+		f.Gradient = make([][]float64, g.Dim())
+		for a := range f.Gradient {
+			f.Gradient[a] = make([]float64, g.Len())
+		}
+	}
+	return f
+}
