@@ -1,0 +1,65 @@
+# make help lists the targets.
+
+GO      ?= go
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Longest time for one package's tests.
+TIMEOUT ?= 10m
+# Time for each fuzz target.
+FUZZTIME ?= 10s
+
+# HDF5=/folder names an HDF5 outside the usual places.
+HDF5 ?= $(wildcard /opt/homebrew/opt/hdf5)
+ifneq ($(HDF5),)
+export HDF5
+export CGO_CFLAGS  := -g -O2 -I$(HDF5)/include $(CGO_CFLAGS)
+export CGO_LDFLAGS := -g -O2 -L$(HDF5)/lib -Wl,-rpath,$(HDF5)/lib $(CGO_LDFLAGS)
+endif
+
+export GO
+export CGO_ENABLED := 1
+# Go's own stamp fails where git refuses a checkout of another owner, as in many
+# containers; the version comes from git below, where git answers.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+
+GIT     := git -c safe.directory=$(CURDIR)
+VERSION := $(shell $(GIT) describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)
+COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
+LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X main.commit=$(COMMIT))
+
+.PHONY: all build test demo bench fuzz install uninstall clean bootstrap help
+
+all: build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
+	@scripts/bootstrap.sh
+
+build: bootstrap ## bin/lsm
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
+
+test: bootstrap ## set-up, vet, formatting, all tests
+	$(GO) vet ./...
+	@scripts/gofmt.sh
+	$(GO) test -timeout $(TIMEOUT) ./...
+
+demo: build ## a small migration from nothing to pictures, in demo/
+	@scripts/demo.sh demo
+
+bench: build ## Go benchmarks, then lsm bench
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+
+fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+install: build ## bin/lsm to PREFIX (/usr/local)
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/lsm '$(DESTDIR)$(PREFIX)/bin/lsm'
+
+uninstall: ## remove it again
+	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
+
+clean: ## remove bin/ and demo/
+	rm -rf bin demo

@@ -1,0 +1,140 @@
+// Package status ties errors to the exit statuses that scripts rely on.
+//
+// An error gets its status where its kind is known: the reader of a survey file
+// marks it Input, the memory plan Resource. Everything in between wraps it with
+// %w as usual, and the command line asks Code and HintOf at the end. The mark
+// adds nothing to the error's text.
+package status
+
+import (
+	"context"
+	"errors"
+	"syscall"
+)
+
+// Exit statuses.
+const (
+	Done         = 0   // the work is done, or the iteration limit was reached
+	Other        = 1   // any other failure
+	BadUsage     = 2   // command line or configuration
+	BadInput     = 3   // an input file
+	NoResource   = 4   // memory, disk, engine or library not to be had
+	NotNumerical = 5   // NaN, divergence, an operator that is not adjoint
+	PeerLost     = 6   // another rank or a communicator was lost
+	Checkpointed = 75  // stopped with a checkpoint: --resume goes on
+	Stopped      = 130 // interrupted
+)
+
+// Meaning is what the help says about a status, "" for a number that is none.
+func Meaning(code int) string {
+	switch code {
+	case Done:
+		return "done"
+	case Other:
+		return "any other failure"
+	case BadUsage:
+		return "wrong usage or configuration"
+	case BadInput:
+		return "input file missing, damaged or inconsistent"
+	case NoResource:
+		return "not enough memory or disk, or an engine or library is missing"
+	case NotNumerical:
+		return "numerical failure: NaN, divergence, operator not adjoint"
+	case PeerLost:
+		return "another rank or a communicator was lost"
+	case Checkpointed:
+		return "stopped with a checkpoint: the same command with --resume goes on"
+	case Stopped:
+		return "interrupted"
+	}
+	return ""
+}
+
+// Error is an error with an exit status, and perhaps a hint on what to do.
+type Error struct {
+	Code int // 0: none of its own, the wrapped error's counts
+	Err  error
+	Hint string
+}
+
+// Error is the text of the wrapped error.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap is the wrapped error.
+func (e *Error) Unwrap() error { return e.Err }
+
+func mark(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Code: code, Err: err}
+}
+
+// Usage marks err with status 2; like the marks below it leaves nil alone.
+func Usage(err error) error { return mark(BadUsage, err) }
+
+// Input marks err with status 3.
+func Input(err error) error { return mark(BadInput, err) }
+
+// Resource marks err with status 4.
+func Resource(err error) error { return mark(NoResource, err) }
+
+// Numerical marks err with status 5.
+func Numerical(err error) error { return mark(NotNumerical, err) }
+
+// Peer marks err with status 6.
+func Peer(err error) error { return mark(PeerLost, err) }
+
+// Checkpoint marks err with status 75.
+func Checkpoint(err error) error { return mark(Checkpointed, err) }
+
+// Interrupted marks err with status 130.
+func Interrupted(err error) error { return mark(Stopped, err) }
+
+// Hint adds a hint and leaves the status as it is.
+func Hint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Err: err, Hint: hint}
+}
+
+// Code is the exit status of err: that of the outermost mark. Without one,
+// cancellation counts as an interrupt and a full disk or memory as a lack of
+// resources.
+func Code(err error) int {
+	if err == nil {
+		return Done
+	}
+	for e := err; ; {
+		var m *Error
+		if !errors.As(e, &m) {
+			break
+		}
+		if m.Code != 0 {
+			return m.Code
+		}
+		e = m.Err
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return Stopped
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM):
+		return NoResource
+	}
+	return Other
+}
+
+// HintOf is the outermost hint of err, "" where there is none.
+func HintOf(err error) string {
+	for e := err; ; {
+		var m *Error
+		if !errors.As(e, &m) {
+			return ""
+		}
+		if m.Hint != "" {
+			return m.Hint
+		}
+		e = m.Err
+	}
+}

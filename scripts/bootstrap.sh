@@ -1,0 +1,129 @@
+#!/bin/sh
+# Sees to it that everything a build needs is there, and is quick when it is.
+#
+# On Debian and Ubuntu, missing packages are installed by apt, as root or with
+# sudo; elsewhere their names are printed. HDF5=/folder names an HDF5 outside
+# the usual places. CI=true never waits for a password.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+GO=${GO:-go}
+CC=${CC:-gcc}
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "lsm: $1"; shift; for line in "$@"; do say "hint: $line"; done; exit 4; }
+
+# version_at_least HAVE WANT compares major.minor.patch numbers.
+version_at_least() {
+	awk -v have="$1" -v want="$2" 'BEGIN {
+		split(have, h, "."); split(want, w, ".")
+		for (i = 1; i <= 3; i++) {
+			if (h[i] + 0 > w[i] + 0) exit 0
+			if (h[i] + 0 < w[i] + 0) exit 1
+		}
+		exit 0
+	}'
+}
+
+check_go() {
+	want=$(awk '$1 == "go" { print $2; exit }' "$root/go.mod")
+	command -v "$GO" >/dev/null 2>&1 || fail "Go is not installed, or not on the PATH" \
+		"install Go $want or newer from https://go.dev/dl/"
+	# Asked from outside the module, so that an old Go does not fetch a new one.
+	have=$(cd / && GOTOOLCHAIN=local "$GO" version | awk '{ sub(/^go/, "", $3); print $3 }')
+	case $have in devel*) return ;; esac
+	version_at_least "$have" "$want" && return
+	if version_at_least "$have" 1.21; then
+		# From 1.21 on Go fetches the version that go.mod asks for.
+		(cd "$root" && "$GO" version >/dev/null) && return
+	fi
+	fail "Go $have is too old: $want or newer is needed" \
+		"install a newer one from https://go.dev/dl/, or set GOTOOLCHAIN=auto to let Go $have (from 1.21 on) fetch it"
+}
+
+# links_hdf5 compiles and links with the folders that the Go build looks in.
+links_hdf5() {
+	dir=$(mktemp -d) || return 1
+	printf '#include <hdf5.h>\n#include <hdf5_hl.h>\nint main(void) { return H5open() < 0; }\n' >"$dir/t.c"
+	set -- -I/usr/local/include -L/usr/local/lib
+	for arch in x86_64 aarch64; do
+		serial=/usr/lib/$arch-linux-gnu/hdf5/serial
+		if [ -d "$serial" ]; then set -- "$@" "-I$serial/include" "-L$serial"; fi
+	done
+	if [ -n "${HDF5:-}" ]; then set -- "-I$HDF5/include" "-L$HDF5/lib" "$@"; fi
+	ok=0
+	"$CC" -o "$dir/t" "$dir/t.c" "$@" -lhdf5 -lhdf5_hl >/dev/null 2>&1 || ok=1
+	rm -rf "$dir"
+	return $ok
+}
+
+compiles() {
+	command -v "$CC" >/dev/null 2>&1 &&
+		printf '#include <stdlib.h>\nint main(void) { return 0; }\n' |
+		"$CC" -x c -o /dev/null - >/dev/null 2>&1
+}
+
+# has_certificates: Go fetches modules over https.
+has_certificates() {
+	[ -n "${SSL_CERT_FILE:-}${SSL_CERT_DIR:-}" ] || [ "$(uname)" = Darwin ] ||
+		[ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ||
+		[ -e /etc/ssl/ca-bundle.pem ] || [ -e /etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem ]
+}
+
+# missing sets $missing to the Debian names of what is not there.
+missing() {
+	missing=
+	compiles || missing="$missing gcc libc6-dev"
+	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	links_hdf5 || missing="$missing libhdf5-dev"
+	has_certificates || missing="$missing ca-certificates"
+	missing=${missing# }
+}
+
+# run_as_root runs its arguments as root, or returns 1 when it may not.
+run_as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null 2>&1; then
+		if [ -t 0 ] && [ "${CI:-}" != true ]; then sudo "$@"; else sudo -n "$@"; fi
+	else
+		return 1
+	fi
+}
+
+install_debian() {
+	line="apt-get update && apt-get install -y --no-install-recommends $missing"
+	say "lsm: installing $missing"
+	# shellcheck disable=SC2086 # a list of names
+	run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null >&2 &&
+		run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 \
+			install -y --no-install-recommends $missing </dev/null >&2 ||
+		fail "could not install: $missing" "as root: $line"
+}
+
+name_elsewhere() {
+	if [ "$(uname)" = Darwin ]; then
+		say "hint: Homebrew: xcode-select --install; brew install hdf5 pkg-config"
+	fi
+	id=$( (. /etc/os-release 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}") || true)
+	case " $id " in
+	*fedora* | *rhel* | *centos*) say "hint: Fedora: dnf install gcc glibc-devel pkgconf-pkg-config hdf5-devel" ;;
+	*arch*) say "hint: Arch: pacman -S gcc pkgconf hdf5" ;;
+	*suse*) say "hint: openSUSE: zypper install gcc glibc-devel pkg-config hdf5-devel" ;;
+	*alpine*) say "hint: Alpine: apk add gcc musl-dev pkgconf hdf5-dev" ;;
+	esac
+	fail "missing, by their Debian names: $missing" \
+		"an HDF5 outside the usual places is named by: make HDF5=/its/folder (with include and lib in it)"
+}
+
+check_go
+missing
+[ -z "$missing" ] && exit 0
+if command -v apt-get >/dev/null 2>&1; then
+	install_debian
+	tried=$missing
+	missing
+	[ -z "$missing" ] && exit 0
+	fail "apt-get installed $tried, yet a build still lacks: $missing" "CC=$CC must be able to compile and to link -lhdf5"
+fi
+name_elsewhere
