@@ -77,23 +77,24 @@ func label(v, step float64, digits int) string {
 	return strings.ReplaceAll(strconv.FormatFloat(v, 'f', digits, 64), "-", "−")
 }
 
-// niceStep rounds a step up to 1, 2 or 5 times a power of ten and gives the
-// step of the minor ticks that goes with it.
+// niceStep takes the 1, 2 or 5 times a power of ten that is nearest to a step
+// and gives the step of the minor ticks that goes with it.
 func niceStep(raw float64) (step, minor float64) {
 	p := math.Pow(10, math.Floor(math.Log10(raw)))
 	switch f := raw / p; {
-	case f <= 1:
+	case f < 1.4:
 		return p, p / 5
-	case f <= 2:
+	case f < 3.2:
 		return 2 * p, p / 2
-	case f <= 5:
+	case f < 7.1:
 		return 5 * p, p
 	}
 	return 10 * p, 2 * p
 }
 
-// logTicks marks the powers of ten, thinned to at most eight, and where there
-// are fewer than two of them also 2 and 5.
+// logTicks marks the powers of ten, thinned to at most eight; with fewer than
+// two of them also twice and five times those, and on less than half a decade
+// every digit.
 func (a axis) logTicks() []tick {
 	lo, hi := math.Log10(math.Min(a.from, a.to)), math.Log10(math.Max(a.from, a.to))
 	first, last := int(math.Ceil(lo-1e-9)), int(math.Floor(hi+1e-9))
@@ -101,18 +102,22 @@ func (a axis) logTicks() []tick {
 	var out []tick
 	for e := int(math.Floor(lo)); e <= last; e++ {
 		for m := 1; m <= 9; m++ {
+			if every > 1 && m > 1 {
+				break
+			}
 			v := float64(m) * math.Pow10(e)
 			if l := math.Log10(v); l < lo-1e-9 || l > hi+1e-9 {
 				continue
 			}
 			t := tick{at: a.frac(v)}
+			plain := m == 1 && e >= -2 && e <= 2 ||
+				last-first < 1 && (m == 1 || m == 2 || m == 5 || hi-lo < 0.5)
 			switch {
-			case m == 1 && e%every == 0 && e >= -2 && e <= 2 || last-first < 1 && (m == 1 || m == 2 || m == 5):
+			case e%every != 0:
+			case plain:
 				t.text = strconv.FormatFloat(v, 'g', 3, 64)
-			case m == 1 && e%every == 0:
+			case m == 1:
 				t.text, t.exponent = "10", strings.ReplaceAll(strconv.Itoa(e), "-", "−")
-			case every > 1 && m > 1:
-				continue
 			}
 			out = append(out, t)
 		}

@@ -117,12 +117,12 @@ func number(v float64) string {
 		if strings.Contains(s, ".") {
 			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 		}
-		return strings.Replace(s, "-", "−", 1)
+		return s
 	}
 	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(v, 'e', 1, 64), "e")
 	mantissa = strings.TrimSuffix(mantissa, ".0")
 	n, _ := strconv.Atoi(exp)
-	return strings.ReplaceAll(fmt.Sprintf("%se%d", mantissa, n), "-", "−")
+	return fmt.Sprintf("%se%d", mantissa, n)
 }
 
 // quantileWindow leaves out the same share of values at both ends, p percent

@@ -62,8 +62,11 @@ func (c Colors) table() *lut {
 		// Both ends share one lightness, so that neither sign looks stronger.
 		knots = []lab{{38, 8, -62}, {97, 0, 0}, {38, 60, 36}}
 	case Sequential:
-		// Five colours of viridis (public domain, S. van der Walt and N. Smith).
-		for _, rgb := range [][3]float64{{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}} {
+		// Nine colours of viridis (public domain, S. van der Walt and N. Smith).
+		for _, rgb := range [][3]float64{
+			{68, 1, 84}, {71, 45, 123}, {59, 82, 139}, {44, 114, 142}, {33, 144, 140},
+			{39, 173, 129}, {93, 200, 99}, {170, 220, 50}, {253, 231, 37},
+		} {
 			knots = append(knots, toLab(rgb))
 		}
 	default:

@@ -43,7 +43,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 			if q.v == nil && q.dashed {
 				continue
 			}
-			c := curve{name: prefix + q.name, color: historyColors[i], dashed: q.dashed, dots: !q.dashed}
+			c := curve{name: prefix + q.name, color: historyColors[i], dashed: q.dashed, dots: !q.dashed && len(q.v) <= 41}
 			if err := c.relative(q.v); err != nil {
 				return nil, fmt.Errorf("picture: convergence: %s%s: %w", prefix, q.name, err)
 			}
@@ -55,7 +55,9 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 		}
 	}
 	p.x = axis{from: 0, to: last, label: "iteration", whole: true}
-	p.y = axis{from: most * 1.15, to: least / 1.15, label: "norm relative to start", log: true}
+	least = math.Min(least, most/2) // a run that hardly moves still gets an axis
+	pad := math.Pow(most/least, 0.04)
+	p.y = axis{from: most * pad, to: least / pad, label: "norm relative to start", log: true}
 	p.addHead(opt.Title)
 	return &Figure{rows: [][]*panel{{p}}}, nil
 }

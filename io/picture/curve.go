@@ -57,6 +57,6 @@ func (p *panel) drawKey(pen *pen, r image.Rectangle) {
 		y := float64(box.Min.Y+pts(gap/2)+i*lineHeight(tickSize)) + float64(lineHeight(tickSize))/2
 		x := float64(box.Min.X + pts(gap))
 		pen.c.StrokeLines(c.style(), []vg.Point{pen.at(x, y), pen.at(x+float64(pts(sample)), y)})
-		pen.write(x+float64(pts(sample+gap)), y, tickSize, false, text.XLeft, text.YCenter, c.name)
+		pen.write(x+float64(pts(sample+gap)), y, tickSize, false, text.XLeft, c.name)
 	}
 }

@@ -14,13 +14,16 @@ import (
 type marks struct {
 	name  string
 	x, y  []float64 // in the units of the panel's axes
-	star  bool      // a star, else a downward triangle
+	star  bool      // a star, else a triangle
 	color color.RGBA
+	onMap bool // seen from above: centred on its place
 }
 
 const markRadius = 3.4 // points
 
-// Sources are red stars, receivers blue triangles.
+// Sources are red stars, receivers blue triangles. On a section a star stands
+// on its place and a triangle hangs from it, so that sources and receivers at
+// one depth do not hide each other.
 var (
 	sourceColor   = color.RGBA{R: 214, G: 39, B: 40, A: 255}
 	receiverColor = color.RGBA{R: 31, G: 119, B: 230, A: 255}
@@ -42,16 +45,22 @@ func (m marks) thin(p *panel) int {
 	return max(1, int(math.Ceil(2.2*markRadius/72/near)))
 }
 
-func (m marks) keyText() string { return fmt.Sprintf("%d %s", len(m.x), m.name) }
+func (m marks) keyText(p *panel) string {
+	s := fmt.Sprintf("%d %s", len(m.x), m.name)
+	if n := m.thin(p); n > 1 {
+		s += fmt.Sprintf(" (every %s drawn)", ordinal(float64(n)))
+	}
+	return s
+}
 
-func (m marks) keyWidth(f *fonts) int {
-	return pts(3*markRadius) + f.width(noteSize, false, m.keyText())
+func (m marks) keyWidth(f *fonts, p *panel) int {
+	return pts(3*markRadius) + f.width(noteSize, false, m.keyText(p))
 }
 
 // drawKey writes the line above the frame that explains the mark.
-func (m marks) drawKey(pen *pen, x, y float64) {
+func (m marks) drawKey(pen *pen, p *panel, x, y float64) {
 	m.glyph(pen, x+float64(pts(markRadius)), y)
-	pen.write(x+float64(pts(3*markRadius)), y, noteSize, false, text.XLeft, text.YCenter, m.keyText())
+	pen.write(x+float64(pts(3*markRadius)), y, noteSize, false, text.XLeft, m.keyText(p))
 }
 
 func (p *panel) drawMarks(pen *pen, r image.Rectangle, m marks) {
@@ -61,7 +70,15 @@ func (p *panel) drawMarks(pen *pen, r image.Rectangle, m marks) {
 		if fx < 0 || fx > 1 || fy < 0 || fy > 1 {
 			continue
 		}
-		m.glyph(pen, float64(r.Min.X)+fx*float64(r.Dx()), float64(r.Min.Y)+fy*float64(r.Dy()))
+		x, y := float64(r.Min.X)+fx*float64(r.Dx()), float64(r.Min.Y)+fy*float64(r.Dy())
+		switch {
+		case m.onMap:
+		case m.star:
+			y -= float64(pts(markRadius))
+		default:
+			y += float64(pts(0.8 * markRadius))
+		}
+		m.glyph(pen, x, y)
 	}
 }
 
@@ -84,7 +101,7 @@ func (m marks) glyph(pen *pen, x, y float64) {
 			}
 		} else {
 			for k := range 3 {
-				a := -math.Pi/2 + float64(k)*2*math.Pi/3
+				a := math.Pi/2 + float64(k)*2*math.Pi/3
 				pts = append(pts, pen.at(x+0.8*rad*math.Cos(a), y-0.8*rad*math.Sin(a)))
 			}
 		}

@@ -46,7 +46,7 @@ func (p *panel) yTicks() []tick { return p.y.ticks(p.h, 0.55) }
 func (p *panel) barAxis() axis {
 	return axis{from: p.raster.win.hi, to: p.raster.win.lo}
 }
-func (p *panel) barTicks() []tick { return p.barAxis().ticks(p.h, 0.5) }
+func (p *panel) barTicks() []tick { return p.barAxis().ticks(p.h, 0.45) }
 
 // margins are the pixels around the framed area that the furniture takes.
 type margins struct{ left, right, top, bottom int }
@@ -57,6 +57,9 @@ func (p *panel) margins(f *fonts) margins {
 		right:  pts(lineWidth),
 		top:    pts(lineWidth+gap) + len(p.titles)*lineHeight(titleSize) + p.noteLines()*lineHeight(noteSize),
 		bottom: pts(lineWidth+tickLong+gap/2) + lineHeight(tickSize) + lineHeight(labelSize) + pts(gap/2),
+	}
+	if len(p.marks) > 0 {
+		m.top += pts(markRadius) // stars may stand on the frame
 	}
 	for _, t := range p.xTicks() {
 		// The last label may reach past the frame.
@@ -79,7 +82,7 @@ func (p *panel) overhang(f *fonts) int {
 		w = max(w, f.width(noteSize, false, s))
 	}
 	for _, m := range p.marks {
-		w = max(w, m.keyWidth(f))
+		w = max(w, m.keyWidth(f, p))
 	}
 	return w - px(p.w)
 }
@@ -126,15 +129,15 @@ func (p *panel) drawHead(pen *pen, r image.Rectangle) {
 	y := r.Min.Y - p.margins(pen.fonts).top
 	x := float64(r.Min.X)
 	for _, s := range p.titles {
-		pen.write(x, float64(y+lineHeight(titleSize)/2), titleSize, true, text.XLeft, text.YCenter, s)
+		pen.write(x, float64(y+lineHeight(titleSize)/2), titleSize, true, text.XLeft, s)
 		y += lineHeight(titleSize)
 	}
 	for _, s := range p.notes {
-		pen.write(x, float64(y+lineHeight(noteSize)/2), noteSize, false, text.XLeft, text.YCenter, s)
+		pen.write(x, float64(y+lineHeight(noteSize)/2), noteSize, false, text.XLeft, s)
 		y += lineHeight(noteSize)
 	}
 	for _, m := range p.marks {
-		m.drawKey(pen, x, float64(y+lineHeight(noteSize)/2))
+		m.drawKey(pen, p, x, float64(y+lineHeight(noteSize)/2))
 		y += lineHeight(noteSize)
 	}
 }
@@ -148,12 +151,12 @@ func (p *panel) drawX(pen *pen, r image.Rectangle) {
 		long := pts(tickShort)
 		if t.text != "" {
 			long = pts(tickLong)
-			pen.write(float64(x), below, tickSize, false, text.XCenter, text.YCenter, t.text)
+			pen.write(float64(x), below, tickSize, false, text.XCenter, t.text)
 		}
 		pen.fill(image.Rect(x-w/2, y, x-w/2+w, y+long), ink)
 	}
 	pen.write(float64(r.Min.X+r.Max.X)/2, below+float64(lineHeight(tickSize)+lineHeight(labelSize))/2,
-		labelSize, false, text.XCenter, text.YCenter, p.x.label)
+		labelSize, false, text.XCenter, p.x.label)
 }
 
 // drawY draws a vertical axis at the left of r, or at its right.
@@ -178,9 +181,9 @@ func drawY(pen *pen, r image.Rectangle, ticks []tick, label string, right bool) 
 		if right {
 			x, align = r.Max.X+pts(lineWidth+tickLong+gap/2), text.XLeft
 		}
-		pen.write(float64(x), float64(y), tickSize, false, align, text.YCenter, t.text)
+		pen.write(float64(x), float64(y), tickSize, false, align, t.text)
 		if t.exponent != "" {
-			pen.write(float64(x), float64(y-pts(0.4*tickSize)), exponentSize, false, text.XLeft, text.YCenter, t.exponent)
+			pen.write(float64(x), float64(y-pts(0.4*tickSize)), exponentSize, false, text.XLeft, t.exponent)
 		}
 	}
 	off := pts(lineWidth+tickLong+gap/2) + widest(pen.fonts, ticks) + pts(gap) + lineHeight(labelSize)/2

@@ -86,11 +86,13 @@ func (p *pen) fill(r image.Rectangle, c color.Color) {
 	stddraw.Draw(p.img, r, image.NewUniform(c), image.Point{}, stddraw.Src)
 }
 
-// write sets a line of text at (x, y) with the given alignment.
-func (p *pen) write(x, y float64, size float64, bold bool, xa text.XAlignment, ya text.YAlignment, s string) {
+// write sets a line of text aligned at x, its digits centred on y.
+func (p *pen) write(x, y float64, size float64, bold bool, align text.XAlignment, s string) {
 	st := p.style(size, bold)
-	st.XAlign, st.YAlign = xa, ya
-	p.c.FillText(st, p.at(x, y), s)
+	st.XAlign, st.YAlign = align, text.YCenter
+	// The text box includes room for descenders, which digits do not use.
+	lift := st.FontExtents().Descent.Points() / 2 * dpi / 72
+	p.c.FillText(st, p.at(x, y-lift), s)
 }
 
 // upward writes a line that runs from bottom to top, centred on (x, y).

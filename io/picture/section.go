@@ -95,7 +95,7 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 		scale = "not to scale"
 	}
 	p.addHead(opt.Title, look.win.note, scale)
-	p.addMarks(opt, g.Dim(), 0, 1)
+	p.addMarks(opt, 2, 0, 1)
 	return &Figure{rows: [][]*panel{{p}}}, nil
 }
 
@@ -185,6 +185,7 @@ func (p *panel) addMarks(opt Options, dim, h, v int) {
 		for i := 0; i+dim <= len(m.xyz); i += dim {
 			m.x, m.y = append(m.x, m.xyz[i+h]), append(m.y, m.xyz[i+v])
 		}
+		m.onMap = dim == 3
 		if len(m.x) > 0 {
 			p.marks = append(p.marks, m.marks)
 		}
