@@ -1,0 +1,80 @@
+package solver
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Options are a method's settings; DefaultOptions has the defaults.
+type Options struct {
+	// TrueResidual: the true residual d − A x is computed every so many
+	// iterations, at the cost of one forward. 0 means never.
+	TrueResidual int
+
+	// AdjointFail is the adjoint error at which a run ends with FailedAdjoint,
+	// AdjointWarn the one from which reports carry a warning. 0 means by the
+	// element type, 1e-3 and 1e-4 in single, 1e-8 and 1e-10 in double precision;
+	// a negative value means never.
+	AdjointFail, AdjointWarn float64
+
+	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
+	Sparsity float64
+	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖
+	// from a power iteration.
+	StepLength float64
+	// Restart lets FISTA drop its momentum whenever the objective has grown.
+	Restart bool
+}
+
+// DefaultOptions returns the defaults: the true residual every 10 iterations,
+// adjoint limits by element type.
+func DefaultOptions() Options { return Options{TrueResidual: 10} }
+
+// New returns the method of the given configuration name.
+func New(name string, o Options) (Method, error) {
+	for _, m := range []Method{NewCGLS(o)} {
+		if m.Name() == name {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("solver: method %q is unknown, must be one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the configuration names of the least-squares methods.
+func Names() []string { return []string{"cgls"} }
+
+// limits sets the limits that the element types of A leave open.
+func (o Options) limits(a dist.Operator) Options {
+	warn, fail := 1e-4, 1e-3
+	if rounding(a) < 1e-10 {
+		warn, fail = 1e-10, 1e-8
+	}
+	if o.AdjointWarn == 0 {
+		o.AdjointWarn = warn
+	}
+	if o.AdjointFail == 0 {
+		o.AdjointFail = fail
+	}
+	return o
+}
+
+// rounding is the distance from 1 to the next number in the coarsest element
+// type of A's domain and range.
+func rounding(a dist.Operator) float64 { return max(ulp(a.Domain()), ulp(a.Range())) }
+
+func ulp(l *dist.Layout) float64 {
+	u := 0.0
+	for _, p := range l.Parts {
+		u = max(u, ulp(p))
+	}
+	switch {
+	case l.Parts != nil:
+		return u
+	case l.Type == device.F32 || l.Type == device.C64:
+		return 0x1p-23
+	}
+	return 0x1p-52
+}
