@@ -1,0 +1,71 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Event prints one JSON object on a line of its own, {"event": name, key:
+// value, …} with the keys in the order given; without JSON it prints nothing.
+// Keys are strings; floating-point numbers, alone or in a list, become null
+// where they are not finite.
+func (r *Reporter) Event(name string, keyValues ...any) {
+	if r == nil || !r.opt.JSON {
+		return
+	}
+	text := encodeEvent(name, keyValues)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.write(text)
+}
+
+func encodeEvent(name string, keyValues []any) string {
+	if len(keyValues)%2 != 0 {
+		panic(fmt.Sprintf("progress: event %s: a key without a value", name))
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"event":`)
+	encodeValue(&b, name)
+	for i := 0; i < len(keyValues); i += 2 {
+		b.WriteByte(',')
+		encodeValue(&b, keyValues[i].(string))
+		b.WriteByte(':')
+		encodeValue(&b, keyValues[i+1])
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func encodeValue(b *bytes.Buffer, v any) {
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			b.WriteString("null")
+			return
+		}
+	case []float64:
+		b.WriteByte('[')
+		for i, x := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			encodeValue(b, x)
+		}
+		b.WriteByte(']')
+		return
+	case float32:
+		encodeValue(b, float64(v))
+		return
+	}
+	var one bytes.Buffer
+	enc := json.NewEncoder(&one)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// A value that JSON cannot hold, such as a NaN deep inside: as text.
+		encodeValue(b, fmt.Sprint(v))
+		return
+	}
+	b.Write(bytes.TrimRight(one.Bytes(), "\n"))
+}

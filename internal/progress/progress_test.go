@@ -1,0 +1,276 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hand is a clock that stands still until it is moved.
+type hand struct{ t time.Time }
+
+func (h *hand) now() time.Time        { return h.t }
+func (h *hand) move(d time.Duration)  { h.t = h.t.Add(d) }
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func reporter(o Options) (*Reporter, *bytes.Buffer, *bytes.Buffer, *hand) {
+	var out, errs bytes.Buffer
+	h := &hand{time.Unix(0, 0)}
+	o.Out, o.Err, o.Now = &out, &errs, h.now
+	return New(o), &out, &errs, h
+}
+
+func events(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		var e map[string]any
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestIterationLine(t *testing.T) {
+	r, out, _, _ := reporter(Options{})
+	s := r.Solver("solver", 1)
+	s.Iteration(Iteration{N: 1, Limit: 40, Residual: 0.5, Gradient: 0.25, Adjoint: math.NaN(), Took: seconds(2)})
+	s.Iteration(Iteration{N: 2, Limit: 40, Residual: 0.491, Gradient: 4.1e-3, Adjoint: 2e-6, Took: seconds(1)})
+	s.Iteration(Iteration{N: 40, Limit: 40, Residual: 0.491, Gradient: math.NaN(), Adjoint: math.NaN(), Took: seconds(3)})
+	s.End()
+	want := "" +
+		"iter  1/40  residual 5.000e-01 (-50.0%)  gradient 2.5e-01  2.00 s  eta 78 s\n" +
+		"iter  2/40  residual 4.910e-01 (-1.8%)  gradient 4.1e-03  adjoint 2e-06  1.00 s  eta 57 s\n" +
+		"iter 40/40  residual 4.910e-01 (+0.0%)  3.00 s\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out, want)
+	}
+}
+
+func TestIterationEvent(t *testing.T) {
+	r, out, errs, _ := reporter(Options{JSON: true})
+	s := r.Solver("solver", math.NaN())
+	s.Iteration(Iteration{N: 1, Limit: 2, Residual: 0.5, Gradient: math.Inf(1), Adjoint: 2e-6, Took: seconds(2)})
+	s.End()
+	r.Warn("odd")
+	all := events(t, out.String())
+	if len(all) != 4 {
+		t.Fatalf("%d events, want 4:\n%s", len(all), out)
+	}
+	it := all[1]
+	for key, want := range map[string]any{"event": "iteration", "stage": "solver", "iteration": 1.0, "iterations": 2.0,
+		"residual": 0.5, "change": nil, "gradient": nil, "adjoint": 2e-6, "seconds": 2.0, "eta_seconds": 2.0} {
+		if got, ok := it[key]; !ok || got != want {
+			t.Errorf("%s is %v, want %v", key, got, want)
+		}
+	}
+	if all[3]["event"] != "warning" || all[3]["message"] != "odd" || errs.Len() != 0 {
+		t.Errorf("warning: %v; on the error stream: %q", all[3], errs)
+	}
+}
+
+func TestTerminalHasOneLiveLine(t *testing.T) {
+	r, out, errs, _ := reporter(Options{Terminal: true, Width: 60})
+	s := r.Solver("solver", 1)
+	s.Iteration(Iteration{N: 1, Limit: 2, Residual: 0.5, Gradient: 0.5, Adjoint: 1e-6, Took: seconds(1)})
+	r.Warn("w")
+	s.Iteration(Iteration{N: 2, Limit: 2, Residual: 0.25, Gradient: 0.5, Adjoint: 1e-6, Took: seconds(1)})
+	s.End()
+	text := out.String()
+	if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
+		t.Errorf("want one line that stays: %q", text)
+	}
+	first, rest, _ := strings.Cut(text, "\r\x1b[K")
+	if len([]rune(first)) > 59 {
+		t.Errorf("line of %d columns on a terminal of 60: %q", len(first), first)
+	}
+	if !strings.HasPrefix(rest, "iter 2/2") {
+		t.Errorf("second iteration does not take the line's place: %q", text)
+	}
+	if errs.String() != "lsm: warning: w\n" {
+		t.Errorf("error stream: %q", errs)
+	}
+}
+
+func TestTerminalBar(t *testing.T) {
+	r, out, _, h := reporter(Options{Terminal: true, Width: 80})
+	s := r.Stage("traveltimes")
+	s.Total(3, "positions")
+	for range 3 {
+		h.move(seconds(1))
+		s.Add(1)
+	}
+	s.End()
+	text := out.String()
+	if !strings.Contains(text, "100%") || !strings.HasSuffix(text, "\r\x1b[Ktraveltimes  3 positions  3.00 s\n") {
+		t.Errorf("bar: %q", text)
+	}
+}
+
+func TestStageInALog(t *testing.T) {
+	r, out, _, h := reporter(Options{})
+	s := r.Stage("traveltimes")
+	s.Total(133, "positions")
+	for range 133 {
+		h.move(seconds(0.5))
+		s.Add(1)
+	}
+	s.End()
+	s.End()
+	want := "" +
+		"traveltimes  60/133 positions  30 s\n" +
+		"traveltimes  120/133 positions  60 s\n" +
+		"traveltimes  133 positions  66 s\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out, want)
+	}
+}
+
+func TestStageEvents(t *testing.T) {
+	r, out, _, h := reporter(Options{JSON: true})
+	s := r.Stage("traveltimes")
+	s.Total(4, "positions")
+	for range 4 {
+		h.move(seconds(0.5))
+		s.Add(1)
+	}
+	s.End()
+	all := events(t, out.String())
+	if len(all) != 4 || all[0]["state"] != "begin" || all[1]["done"] != 2.0 || all[2]["done"] != 4.0 ||
+		all[3]["state"] != "end" || all[3]["seconds"] != 2.0 {
+		t.Errorf("events:\n%s", out)
+	}
+}
+
+func TestQuietAndDiscard(t *testing.T) {
+	r, out, errs, _ := reporter(Options{Quiet: true})
+	use := func(r *Reporter) {
+		s := r.Stage("a")
+		s.Total(1, "b")
+		s.Add(1)
+		s.End()
+		it := r.Solver("c", 1)
+		it.Iteration(Iteration{N: 1, Limit: 1, Residual: 1})
+		it.End()
+		r.Infof("d")
+		r.Time("e")()
+		sections, total := r.Sections()
+		r.Table(sections, []float64{total})
+		r.Event("f")
+		r.Warn("g")
+		r.Warn("g")
+		r.Printf("h\n")
+	}
+	use(r)
+	if out.String() != "h\n" || errs.String() != "lsm: warning: g\n" {
+		t.Errorf("quiet: %q, %q", out, errs)
+	}
+	use(Discard())
+	use(nil)
+	if err := (*Reporter)(nil).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	r, out, _, _ := reporter(Options{})
+	r.Table([]Section{{"solver", []float64{6, 8}}, {"traveltimes", []float64{1, 1}}}, []float64{10, 10})
+	want := `
+section     |  min s    |  avg s    |  max s    | % of total, 2 ranks
+------------+-----------+-----------+-----------+-----------
+solver      |         6 |         7 |         8 |  70.0
+traveltimes |         1 |         1 |         1 |  10.0
+other       |         1 |         2 |         3 |  20.0
+------------+-----------+-----------+-----------+-----------
+total       |        10 |        10 |        10 | 100.0
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out, want)
+	}
+	r, out, _, _ = reporter(Options{JSON: true})
+	r.Table([]Section{{"solver", []float64{6, 8}}}, []float64{10, 10})
+	if all := events(t, out.String()); len(all) != 3 || all[0]["avg"] != 7.0 || all[1]["section"] != "other" {
+		t.Errorf("events:\n%s", out)
+	}
+}
+
+func TestSections(t *testing.T) {
+	r, _, _, h := reporter(Options{})
+	for range 2 {
+		s := r.Stage("a")
+		h.move(seconds(1))
+		s.End()
+	}
+	end := r.Time("b")
+	h.move(seconds(3))
+	end()
+	sections, total := r.Sections()
+	if total != 5 || len(sections) != 2 || sections[0].Seconds[0] != 2 || sections[1].Name != "b" || sections[1].Seconds[0] != 3 {
+		t.Errorf("sections %v, total %g", sections, total)
+	}
+}
+
+func TestEventValues(t *testing.T) {
+	got := encodeEvent("x", []any{"a", math.NaN(), "b", []float64{1, math.Inf(-1)}, "c", "<&>", "d",
+		map[string]float64{"n": math.NaN()}, "e", float32(0.5), "f", nil})
+	want := `{"event":"x","a":null,"b":[1,null],"c":"<&>","d":"map[n:NaN]","e":0.5,"f":null}` + "\n"
+	if got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	r, out, _, _ := reporter(Options{JSON: true})
+	s := r.Stage("a")
+	s.Total(800, "things")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 100 {
+				s.Add(1)
+				r.Event("x", "y", 1)
+			}
+		}()
+	}
+	wg.Wait()
+	s.End()
+	if s.done != 800 {
+		t.Errorf("%d done, want 800", s.done)
+	}
+	if n := len(events(t, out.String())); n != 802 {
+		t.Errorf("%d events, want 802", n)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestLostOutputIsAFailure(t *testing.T) {
+	r := New(Options{Out: full{}, Err: full{}})
+	r.Printf("x")
+	if err := r.Close(); err == nil || err.Error() != "output: no space left on device" {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for _, c := range []struct {
+		s    float64
+		want string
+	}{{0.00042, "0.42 ms"}, {0.0994, "99.4 ms"}, {0.0996, "0.10 s"}, {1.84, "1.84 s"}, {9.996, "10 s"},
+		{52.4, "52 s"}, {119.4, "119 s"}, {725, "12 min 5 s"}, {7199.7, "2 h 0 min"}, {12000, "3 h 20 min"}} {
+		if got := span(seconds(c.s)); got != c.want {
+			t.Errorf("%g s: %q, want %q", c.s, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Options say who reads.
+type Options struct {
+	Out, Err io.Writer
+	JSON     bool             // one JSON object a line on Out, nothing on Err
+	Terminal bool             // Out is a terminal: one live line
+	Width    int              // columns of the terminal; 0: 80
+	Quiet    bool             // results and warnings alone
+	Now      func() time.Time // nil: time.Now
+}
+
+// Reporter prints. It is safe for concurrent use; its methods do nothing on a
+// nil Reporter.
+type Reporter struct {
+	mu     sync.Mutex
+	opt    Options
+	warned map[string]bool
+	live   bool  // an unfinished live line is on the terminal
+	fault  error // first failure to write to Out
+	clock  clock
+}
+
+// New makes a Reporter.
+func New(o Options) *Reporter {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Width == 0 {
+		o.Width = 80
+	}
+	return &Reporter{opt: o, warned: map[string]bool{}, clock: clock{begin: o.Now(), now: o.Now}}
+}
+
+// Discard is a Reporter that prints nothing and still keeps the times of the
+// stages: for ranks other than 0, and for tests.
+func Discard() *Reporter { return New(Options{Out: io.Discard, Err: io.Discard, Quiet: true}) }
+
+// ForFiles makes the options for a process's standard streams.
+func ForFiles(out, errs io.Writer) Options {
+	o := Options{Out: out, Err: errs}
+	if f, ok := out.(*os.File); ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd())) {
+		o.Terminal = true
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			o.Width = w
+		}
+	}
+	return o
+}
+
+// JSON reports whether events are wanted instead of text.
+func (r *Reporter) JSON() bool { return r != nil && r.opt.JSON }
+
+// SetQuiet leaves results and warnings alone.
+func (r *Reporter) SetQuiet(quiet bool) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opt.Quiet = quiet
+}
+
+// Printf prints a result as text; with JSON it prints nothing.
+func (r *Reporter) Printf(format string, args ...any) {
+	if r == nil || r.opt.JSON {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clear()
+	r.write(fmt.Sprintf(format, args...))
+}
+
+// Infof prints a line that a reader may do without: nothing when quiet, an
+// event "info" with JSON.
+func (r *Reporter) Infof(format string, args ...any) {
+	if r == nil {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	if r.opt.JSON {
+		r.Event("info", "message", text)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line(text)
+}
+
+// Warn prints a warning, once however often it is given.
+func (r *Reporter) Warn(text string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	seen := r.warned[text]
+	r.warned[text] = true
+	if !seen && !r.opt.JSON {
+		r.clear()
+		fmt.Fprintf(r.opt.Err, "lsm: warning: %s\n", text)
+	}
+	r.mu.Unlock()
+	if !seen {
+		r.Event("warning", "message", text)
+	}
+}
+
+// Close ends the live line and returns the first failure to write, if any: a
+// command whose output got lost has failed.
+func (r *Reporter) Close() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep()
+	return r.fault
+}
+
+// line prints one line of progress; mu is held.
+func (r *Reporter) line(text string) {
+	if r.opt.Quiet || r.opt.JSON {
+		return
+	}
+	r.clear()
+	r.write(text + "\n")
+}
+
+// liveLine replaces the live line, or prints a line where there is none.
+func (r *Reporter) liveLine(text string) {
+	if !r.opt.Terminal {
+		r.line(text)
+		return
+	}
+	if r.opt.Quiet || r.opt.JSON {
+		return
+	}
+	if n := []rune(text); len(n) > r.opt.Width-1 {
+		text = string(n[:r.opt.Width-1])
+	}
+	r.clear()
+	r.write(text)
+	r.live = true
+}
+
+// clear wipes the live line, so that a line can take its place.
+func (r *Reporter) clear() {
+	if r.live {
+		r.write("\r\x1b[K")
+		r.live = false
+	}
+}
+
+// keep lets the live line stand.
+func (r *Reporter) keep() {
+	if r.live {
+		r.write("\n")
+		r.live = false
+	}
+}
+
+func (r *Reporter) write(s string) {
+	if _, err := io.Copy(r.opt.Out, strings.NewReader(s)); err != nil && r.fault == nil {
+		r.fault = fmt.Errorf("output: %w", err)
+	}
+}
