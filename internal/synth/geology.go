@@ -1,0 +1,184 @@
+package synth
+
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Sections are drawn on a reference frame of 3000 m by 1500 m and stretched to
+// the grid.
+const (
+	frameX = 3000.0
+	frameZ = 1500.0
+)
+
+// section fills a 2-D grid with the mean slowness of each cell, sampled 5×5.
+func section(g grid.Grid, velocity func(x, z float64) float64) []float64 {
+	const per = 5
+	v := make([]float64, g.Len())
+	for i := range g.Shape[0] {
+		for k := range g.Shape[1] {
+			s := 0.0
+			for a := range per {
+				for b := range per {
+					x := frameX * within(i, a, per, g.Shape[0])
+					z := frameZ * within(k, b, per, g.Shape[1])
+					s += 1 / velocity(x, z)
+				}
+			}
+			v[i*g.Shape[1]+k] = per * per / s
+		}
+	}
+	return v
+}
+
+// within is the position of sub-sample a of per in cell i of an axis with n
+// points, as a fraction of the axis.
+func within(i, a, per, n int) float64 {
+	off := (float64(a)+0.5)/float64(per) - 0.5
+	return (float64(i) + off) / math.Max(1, float64(n-1))
+}
+
+// bed is a layer by the depth of its base in the undeformed column.
+type bed struct{ base, velocity float64 }
+
+// column returns the velocity at depth s of an undeformed column; the last bed
+// has no base.
+func column(beds []bed, s float64) float64 {
+	for _, b := range beds {
+		if s < b.base {
+			return b.velocity
+		}
+	}
+	return beds[len(beds)-1].velocity
+}
+
+// bump is a smooth hill of height 1 at x0.
+func bump(x, x0, width float64) float64 {
+	u := (x - x0) / width
+	return math.Exp(-u * u)
+}
+
+// dipping is five homogeneous layers between plane interfaces, one flat and
+// three dipping, two of them against each other.
+func dipping(x, z float64) float64 {
+	u := x / frameX
+	switch {
+	case z < 300:
+		return 2000
+	case z < 480+170*u:
+		return 2200
+	case z < 940-150*u:
+		return 2500
+	case z < 1080+140*u:
+		return 2850
+	}
+	return 3300
+}
+
+// faulted is a folded sequence of thick and thin beds, cut by a normal fault
+// and its antithetic partner into a graben, bevelled by an unconformity under
+// gently dipping cover; gas in the crest of the anticline slows one bed, and
+// below the unconformity velocity grows with depth and to the right.
+func faulted(x, z float64) float64 {
+	beds := []bed{
+		{330, 2350}, {400, 2600}, {430, 2900}, {550, 2550}, {572, 2250}, {690, 2700},
+		{770, 3050}, {795, 2600}, {940, 3150}, {985, 2800}, {1150, 3400}, {1e9, 4000},
+	}
+	if z < 110+12*math.Sin(2*math.Pi*x/2600) {
+		return 2000
+	}
+	if z < 215-0.03*(x-1500) {
+		return 2150
+	}
+	if z < 320+25*math.Sin(2*math.Pi*(x+300)/3400) {
+		return 2300
+	}
+	fold := -120*bump(x, 1000, 450) + 55*bump(x, 2200, 400) + 0.04*(x-1500)
+	throw := 0.0
+	const deg = math.Pi / 180
+	main := x > 1500+(z-300)/math.Tan(62*deg) // hanging wall to the right
+	anti := x > 2500-(z-300)/math.Tan(66*deg) // footwall to the right
+	if main {
+		throw = 75
+	}
+	if anti && main {
+		throw = 25
+	}
+	s := z - fold - throw
+	v := column(beds, s)
+	if u := (x - 1000) / 260; !main && u*u < 1 && s > 430 && s < 430+60*(1-u*u) {
+		return 2080 // gas
+	}
+	return v * (1 + 0.05*(x-1500)/1500) * (1 + 0.06*(z-700)/800)
+}
+
+// salted is a salt body with an overhanging cap on a narrowing stem, in beds
+// that are dragged up against it, over flat targets that it shadows.
+func salted(x, z float64) float64 {
+	if z < 130 {
+		return 2000
+	}
+	u := x - 1480
+	cap := func() bool {
+		a, b := u/620, (z-560-20*math.Sin(x/90))/170
+		return a*a+b*b < 1
+	}
+	stem := z > 560 && z < 1130 && math.Abs(u) < 170+110*math.Pow((z-845)/285, 2)
+	if z < 1130 && (cap() || stem) {
+		return 4400
+	}
+	if z > 1130 {
+		beds := []bed{{1160, 3300}, {1270, 3050}, {1300, 3550}, {1400, 3200}, {1e9, 3800}}
+		return column(beds, z)
+	}
+	drag := 150*bump(x, 1480, 700) + 25*math.Sin(x/260)
+	s := z + drag*math.Min(1, (z-130)/400)
+	beds := []bed{
+		{250, 2100}, {330, 2250}, {360, 2450}, {470, 2250}, {580, 2400}, {610, 2650},
+		{740, 2450}, {860, 2650}, {885, 2900}, {1020, 2700}, {1150, 2900}, {1e9, 3050},
+	}
+	return column(beds, s)
+}
+
+// cube fills a 3-D grid, as section does a 2-D one, sampled 3×3×3: a dome cut
+// by a dipping fault under a flat overburden with a buried channel.
+func cube(g grid.Grid) []float64 {
+	const per = 3
+	v := make([]float64, g.Len())
+	p := [3]float64{}
+	nx, ny, nz := g.Shape[0], g.Shape[1], g.Shape[2]
+	for n := range v {
+		i, j, k := n/(ny*nz), n/nz%ny, n%nz
+		s := 0.0
+		for sub := range per * per * per {
+			p[0] = within(i, sub/(per*per), per, nx)
+			p[1] = within(j, sub/per%per, per, ny)
+			p[2] = within(k, sub%per, per, nz)
+			s += 1 / domed(p[0], p[1], p[2])
+		}
+		v[n] = per * per * per / s
+	}
+	return v
+}
+
+// domed is the geology of the cube in fractions of its edges.
+func domed(x, y, z float64) float64 {
+	if z < 0.18 {
+		return 2000
+	}
+	bend := 0.5 + 0.12*math.Sin(2*math.Pi*x) // the channel's course over x
+	if d := (y - bend) / 0.09; d*d < 1 && z < 0.36-0.06*d*d && z > 0.29 {
+		return 2020
+	}
+	if z < 0.36 {
+		return 2150
+	}
+	rise := 0.16 * math.Exp(-((x-0.45)*(x-0.45)+(y-0.5)*(y-0.5))/0.09)
+	s := z + rise
+	if x > 0.62+0.25*(z-0.4)+0.1*(y-0.5) {
+		s -= 0.07
+	}
+	return column([]bed{{0.58, 2300}, {0.64, 2600}, {0.8, 2400}, {1e9, 2800}}, s)
+}

@@ -1,0 +1,208 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Case is one synthetic survey.
+type Case struct {
+	Name  string
+	Title string // one line for people
+
+	Grid         grid.Grid
+	Velocity     []float64 // [Grid.Len()], m/s, the true one
+	Smooth       []float64 // [Grid.Len()], m/s, to migrate with
+	Reflectivity []float32 // [Grid.Len()], what the image should show
+
+	Survey *survey.Survey // geometry, sampling and wavelet; Data is nil
+
+	Options Options // with every default filled in
+	Config  string  // TOML; names the files below
+	Readme  string  // Markdown
+}
+
+// The files that the configuration of a Case speaks of.
+const (
+	SurveyFile       = "survey.h5"
+	ModelFile        = "model.h5"        // the smooth velocity
+	TrueModelFile    = "true-model.h5"   // the true velocity
+	ReflectivityFile = "reflectivity.h5" // the true image
+	ConfigFile       = "config.toml"
+	ImageFile        = "image.h5"
+)
+
+// FromModel lays a survey over a velocity model of one's own: v is in m/s on
+// g, [nx, nz] or [nx, ny, nz]. What opt leaves open follows from the size of
+// the model and its least velocity. The model is not changed. A velocity that
+// is not positive and finite, and sampling that would alias, are errors.
+func FromModel(g grid.Grid, v []float64, opt Options) (*Case, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if opt.Shape != nil || opt.Spacing != nil {
+		return nil, fmt.Errorf("synth: shape and spacing follow from the model and cannot be set")
+	}
+	slowest, err := checkModel(g, v)
+	if err != nil {
+		return nil, err
+	}
+	opt, err = modelDefaults(g, slowest, opt)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{Name: "model", Title: "a survey over a given velocity model", Grid: g, Velocity: v}
+	c.Reflectivity = Reflectivity(g, v)
+	return c, c.finish(opt, slowest)
+}
+
+// checkModel returns the least velocity.
+func checkModel(g grid.Grid, v []float64) (slowest float64, err error) {
+	if err := g.Validate(); err != nil {
+		return 0, fmt.Errorf("synth: %w", err)
+	}
+	if len(v) != g.Len() {
+		return 0, fmt.Errorf("synth: %d velocities for a grid of %d points (%v)", len(v), g.Len(), g.Shape)
+	}
+	slowest = math.Inf(1)
+	for i, x := range v {
+		if !(x > 0) || math.IsInf(x, 0) {
+			p := make([]float64, g.Dim())
+			g.Point(p, i)
+			return 0, fmt.Errorf("synth: velocity at %v m is %g m/s, must be positive and finite", p, x)
+		}
+		slowest = math.Min(slowest, x)
+	}
+	return slowest, nil
+}
+
+// modelDefaults fits a survey to the size of a model: in 2-D a streamer half as
+// long as the model with 40 shots or so, in 3-D a fixed spread.
+func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
+	lx := g.End(0) - g.Origin[0]
+	if g.Shape[0] < 2 || g.Shape[g.Dim()-1] < 2 {
+		return opt, fmt.Errorf("synth: model of %v points is too small for a survey, need at least 2 along x and z", g.Shape)
+	}
+	h := g.Spacing[0]
+	d := Options{Geometry: Streamer, Lines: 1, ReceiverLines: 1, Iterations: 20}
+	if g.Dim() == 3 {
+		d.Geometry, d.Lines, d.ReceiverLines = Fixed, 5, 10
+	}
+	if opt.Geometry != "" {
+		d.Geometry = opt.Geometry
+	}
+	stations := 150.0
+	if g.Dim() == 3 {
+		stations = 20
+	}
+	d.ReceiverSpacing = h * math.Max(1, math.Round(lx/stations/h))
+	step := opt.over(d).ReceiverSpacing
+	d.CableSpacing = 2 * step
+	d.NearOffset = math.Min(2*step, lx/10)
+	if d.Geometry == Land {
+		d.NearOffset = 0
+	}
+	share := 0.5 // of the model's length that a spread covers
+	if d.Geometry == Fixed {
+		share = 0.98
+	}
+	d.Channels = max(1, int(share*lx/step))
+
+	// Shots on the receivers' lattice: neighbours then share receiver places.
+	shots := 40.0
+	if g.Dim() == 3 {
+		shots = 5
+	}
+	margin := 0.02
+	if d.Geometry == Streamer {
+		margin = 0.2 // room for part of a spread behind the first shot
+	}
+	d.FirstShot = g.Origin[0] + step*math.Ceil(margin*lx/step)
+	if o := opt.over(d); d.Geometry == Streamer {
+		d.FirstShot = math.Max(d.FirstShot, g.Origin[0]+o.NearOffset)
+	}
+	first := opt.over(d).FirstShot
+	room := g.End(0) - step*math.Floor(0.02*lx/step) - first
+	d.ShotSpacing = step * math.Max(1, math.Round(room/shots/step))
+	d.Shots = max(1, int(room/opt.over(d).ShotSpacing+1e-9)+1)
+
+	d.Peak = highestPeak(g, slowest, opt.DT)
+	return opt.over(d), nil
+}
+
+// finish derives what every case derives in the same way from its model: the
+// smooth velocity, sampling, geometry, configuration.
+func (c *Case) finish(opt Options, slowest float64) error {
+	g := c.Grid
+	last := g.Dim() - 1
+	cell := math.Min(g.Spacing[last], g.End(last)-g.Origin[last])
+	d := Options{SourceDepth: cell, ReceiverDepth: cell, Lines: 1, ReceiverLines: 1, Iterations: 20}
+	opt = opt.over(d)
+	if opt.DT == 0 {
+		opt.DT = niceInterval(opt.Peak)
+	}
+	if opt.Smoothing == 0 {
+		// Half the dominant wavelength: keeps the trend, loses the reflectors.
+		opt.Smoothing = math.Round(0.5 * mean(c.Velocity) / opt.Peak)
+	}
+	if err := checkSampling(g, slowest, opt.Peak, opt.DT); err != nil {
+		return err
+	}
+	c.Smooth = Smooth(g, c.Velocity, opt.Smoothing)
+	s, err := lay(g, opt)
+	if err != nil {
+		return err
+	}
+	if opt.NT == 0 {
+		opt.NT = c.samples(s, opt)
+	}
+	s.NT, s.DT = opt.NT, opt.DT
+	s.Wavelet = Ricker(opt.Peak, opt.DT)
+	if err := s.Validate(); err != nil {
+		return fmt.Errorf("synth: %w", err)
+	}
+	if n := len(s.Wavelet.Samples); s.NT < n {
+		return fmt.Errorf("synth: traces have %d samples, must be at least the wavelet's %d", s.NT, n)
+	}
+	c.Survey, c.Options = s, opt
+	c.describe()
+	return nil
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// samples is a record long enough for the slowest column's deepest point at
+// the largest offset, by the hyperbola through its vertical time, and a
+// wavelet's tail; rounded up to a multiple of 25.
+func (c *Case) samples(s *survey.Survey, opt Options) int {
+	g := c.Grid
+	nz := g.Shape[g.Dim()-1]
+	vertical := 0.0
+	for at := 0; at < len(c.Smooth); at += nz {
+		t := 0.0
+		for _, v := range c.Smooth[at : at+nz] {
+			t += 2 * g.Spacing[g.Dim()-1] / v
+		}
+		vertical = math.Max(vertical, t)
+	}
+	far := 0.0
+	for i := range s.NumTraces() {
+		a, b := s.Pair(i)
+		d := 0.0
+		for k, x := range s.Source(a) {
+			d += (x - s.Receiver(b)[k]) * (x - s.Receiver(b)[k])
+		}
+		far = math.Max(far, math.Sqrt(d))
+	}
+	record := math.Hypot(vertical, far/mean(c.Smooth)) + 1.5/opt.Peak
+	return 25 * int(math.Ceil(record/opt.DT/25))
+}

@@ -1,0 +1,192 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Geometry names the way sources and receivers are laid out.
+type Geometry string
+
+const (
+	// Fixed keeps every receiver in place for every shot: all pairs are traces.
+	Fixed Geometry = "fixed"
+	// Streamer tows the receivers behind the source, towards smaller x, at
+	// constant offsets. Channels that would lie outside the model are left out,
+	// so that shots near its edge have fewer traces.
+	Streamer Geometry = "streamer"
+	// Land keeps the receivers in place and records for each shot the channels
+	// nearest to it on both sides (a split spread that rolls on and off).
+	Land Geometry = "land"
+)
+
+// Options change a case; the zero value of each field means the case's own
+// default. Lengths are in m, times in s.
+type Options struct {
+	Shape   []int     // points of the grid; not for FromModel
+	Spacing []float64 // of the grid; not for FromModel
+
+	Geometry        Geometry
+	Shots           int     // a shot line
+	ShotSpacing     float64 // along x
+	FirstShot       float64 // x of the first shot
+	Channels        int     // receivers a shot and receiver line
+	ReceiverSpacing float64 // along x
+	NearOffset      float64 // least offset of Streamer and Land
+	Lines           int     // shot lines in 3-D, spread over y
+	ReceiverLines   int     // receiver lines in 3-D; cables of a streamer
+	CableSpacing    float64 // between the cables of a streamer in 3-D
+	SourceDepth     float64 // below the top of the grid; default one cell
+	ReceiverDepth   float64
+
+	Peak float64 // Hz, peak frequency of the Ricker wavelet
+	NT   int     // samples a trace
+	DT   float64 // s
+
+	// Smoothing is the standard deviation, m, of the Gaussian that smooths the
+	// slowness for the migration velocity; negative means none.
+	Smoothing float64
+
+	// Iterations is the number written into the configuration.
+	Iterations int
+}
+
+// highest is the frequency, in peaks, above which a Ricker wavelet holds
+// nothing that matters: its amplitude there is 3 % of that at the peak.
+const highest = 2.5
+
+// over fills the fields of o that are zero from the defaults d.
+func (o Options) over(d Options) Options {
+	if o.Shape == nil {
+		o.Shape = d.Shape
+	}
+	if o.Spacing == nil {
+		o.Spacing = d.Spacing
+	}
+	if o.Geometry == "" {
+		o.Geometry = d.Geometry
+	}
+	for _, f := range []struct{ o, d *int }{
+		{&o.Shots, &d.Shots}, {&o.Channels, &d.Channels}, {&o.Lines, &d.Lines},
+		{&o.ReceiverLines, &d.ReceiverLines}, {&o.NT, &d.NT}, {&o.Iterations, &d.Iterations},
+	} {
+		if *f.o == 0 {
+			*f.o = *f.d
+		}
+	}
+	for _, f := range []struct{ o, d *float64 }{
+		{&o.ShotSpacing, &d.ShotSpacing}, {&o.FirstShot, &d.FirstShot},
+		{&o.ReceiverSpacing, &d.ReceiverSpacing}, {&o.NearOffset, &d.NearOffset},
+		{&o.CableSpacing, &d.CableSpacing},
+		{&o.SourceDepth, &d.SourceDepth}, {&o.ReceiverDepth, &d.ReceiverDepth},
+		{&o.Peak, &d.Peak}, {&o.DT, &d.DT}, {&o.Smoothing, &d.Smoothing},
+	} {
+		if *f.o == 0 {
+			*f.o = *f.d
+		}
+	}
+	return o
+}
+
+// check refuses options that no geometry could use, before anything is
+// computed from them; limits that depend on the model come later.
+func (o Options) check() error {
+	switch o.Geometry {
+	case "", Fixed, Streamer, Land:
+	default:
+		return fmt.Errorf("synth: geometry %q is unknown, want %s, %s or %s", o.Geometry, Fixed, Streamer, Land)
+	}
+	for _, f := range []struct {
+		name string
+		v    int
+	}{{"shots", o.Shots}, {"channels", o.Channels}, {"lines", o.Lines},
+		{"receiver lines", o.ReceiverLines}, {"samples a trace", o.NT}, {"iterations", o.Iterations}} {
+		if f.v < 0 {
+			return fmt.Errorf("synth: %s are %d, must be positive", f.name, f.v)
+		}
+	}
+	for _, f := range []struct {
+		name, unit string
+		v          float64
+	}{{"shot spacing", "m", o.ShotSpacing}, {"receiver spacing", "m", o.ReceiverSpacing},
+		{"near offset", "m", o.NearOffset}, {"cable spacing", "m", o.CableSpacing},
+		{"source depth", "m", o.SourceDepth}, {"receiver depth", "m", o.ReceiverDepth},
+		{"peak frequency", "Hz", o.Peak}, {"dt", "s", o.DT}} {
+		if !(f.v >= 0) || math.IsInf(f.v, 0) {
+			return fmt.Errorf("synth: %s is %g %s, must be positive", f.name, f.v, f.unit)
+		}
+	}
+	if math.IsNaN(o.FirstShot+o.Smoothing) || math.IsInf(o.FirstShot+o.Smoothing, 0) {
+		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite", o.FirstShot, o.Smoothing)
+	}
+	return nil
+}
+
+// checkSampling refuses intervals that alias. In time a period at the highest
+// frequency f needs four samples, because the operator interpolates linearly
+// between them. On the grid an image of velocity v has wavelengths down to
+// v/(2f) along z, half the wave's because waves go down and up, and two points
+// are needed for each; along x and y dips up to 30 degrees halve the demand.
+func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
+	f := highest * peak
+	if most := 1 / (4 * f); dt > most*(1+1e-9) {
+		return fmt.Errorf("synth: dt is %g s, must be at most %.4g s for a peak frequency of %g Hz (4 samples a period at %g Hz)",
+			dt, most, peak, f)
+	}
+	for a, h := range g.Spacing {
+		most := slowest / (2 * f)
+		if a == g.Dim()-1 {
+			most /= 2
+		}
+		if g.Shape[a] > 1 && h > most*(1+1e-9) {
+			return fmt.Errorf("synth: grid spacing along %s is %g m, must be at most %.4g m for a peak frequency of %g Hz at %g m/s",
+				grid.AxisNames(g.Dim())[a], h, most, peak, slowest)
+		}
+	}
+	return nil
+}
+
+// highestPeak is the greatest peak frequency, Hz, in steps of half a hertz and
+// no more than 30, that checkSampling lets pass; dt of 0 sets no limit.
+func highestPeak(g grid.Grid, slowest, dt float64) float64 {
+	peak := 30.0
+	for a, h := range g.Spacing {
+		if g.Shape[a] == 1 {
+			continue
+		}
+		most := slowest / (2 * highest * h)
+		if a == g.Dim()-1 {
+			most /= 2
+		}
+		peak = math.Min(peak, most)
+	}
+	if dt > 0 {
+		peak = math.Min(peak, 1/(4*highest*dt))
+	}
+	if peak < 0.5 {
+		return peak
+	}
+	return math.Floor(2*peak*(1+1e-9)) / 2
+}
+
+// niceInterval is the greatest sampling interval of 1, 2, 4 or 8 ms, or such
+// times a power of ten, that a peak frequency allows.
+func niceInterval(peak float64) float64 {
+	most := 1 / (4 * highest * peak) * (1 + 1e-9)
+	p := math.Pow(10, math.Floor(math.Log10(most)))
+	best := p
+	for _, k := range []float64{2, 4, 8} {
+		if k*p <= most {
+			best = k * p
+		}
+	}
+	// Through the shortest decimal, so that 4 ms is 0.004 and not a neighbour.
+	var dt float64
+	fmt.Sscan(fmt.Sprintf("%.3g", best), &dt)
+	return dt
+}
+
+func list(names []string) string { return strings.Join(names, ", ") }
