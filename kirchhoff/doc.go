@@ -1,0 +1,67 @@
+// Package kirchhoff is the Kirchhoff demigration operator and its exact adjoint.
+//
+// # The operator
+//
+// An image m[i] on a grid of points i makes the trace of source s and receiver
+// r by summation along diffraction traveltimes (Santos, Schleicher, Tygel and
+// Hubral, "Seismic modeling by demigration", Geophysics 65, 2000; Schneider,
+// "Integral formulation for migration in two and three dimensions", Geophysics
+// 43, 1978). With one-way times t from package traveltime,
+//
+//	q = (t[s,i] + t[r,i] − t0) / dt,   k = trunc(q),   w = q − k,
+//
+// and if 0 ≤ k < nt−1 the trace u receives
+//
+//	u[k]   += A m[i] (1 − w)
+//	u[k+1] += A m[i] w,
+//
+// after which it is convolved with the wavelet h whose sample at time zero is z,
+//
+//	d[n] = Σ_j h[j] u[n − j + z],
+//
+// zero outside the trace. No cell volume and no dt enter. The adjoint is the
+// exact transpose: correlate, e[n] = Σ_j h[j] d[n + j − z], then
+// m[i] += A (e[k] (1 − w) + e[k+1] w), summed over all traces.
+//
+// k truncates towards zero, so a q in (−1, 0), which only a positive t0 can
+// make, belongs to k = 0 with a negative w.
+//
+// # Wavelet filter
+//
+// With WaveletFilter the wavelet is replaced by the inverse real Fourier
+// transform, circular over its own length, of W(f) √(i 2π f) in 2-D (the half
+// derivative that a line source needs) or W(f) (−i 2π f) in 3-D.
+//
+// # Dynamic weights
+//
+// A = 1 unless Dynamic is set. Then, as in PyLops' Kirchhoff operator and Yang
+// and Zhang (Geophysical Prospecting 67, 2019),
+//
+//	A = 2 cos θ b[s,i] b[r,i] / v[i] · taper(a_s) taper(a_r)
+//
+// where θ is half the angle between the two slowness vectors ∇t, taken by
+// central differences of the tables with the true spacing (one-sided at the
+// edges). In 2-D a = atan2(∂t/∂x, ∂t/∂z) and cos θ = cos((a_s − a_r)/2); in 3-D
+// with unit vectors p = ∇t/|∇t|, cos θ = |p_s + p_r|/2 and a = acos(p_z); a
+// point where ∇t vanishes makes no contribution in 3-D and has a = 0 in 2-D.
+// The geometrical spreading is b = (ρ + ε)^(−1/2) in 2-D and 1/(ρ + ε) in 3-D,
+// ρ the distance from the place to the point and ε one hundredth of the sum of
+// the largest source and receiver distances of the whole survey (MaxDistance).
+//
+// AngleLimit (lo, hi) drops a pair unless |a_s| < hi and |a_r| < hi, and for
+// each of the two that is ≥ lo multiplies by R[floor(20 (|a| − lo)/(hi − lo))],
+// R[0] = 1, R[j] = ½ − ½ cos(π (20 − j)/19) for j = 1 … 20.
+//
+// # Axis order, units, engines
+//
+// The image buffer holds Grid.Len() elements in C order, z fastest. The data
+// buffer holds [ntrace, nt] samples in the order of Positions.Source. Metres,
+// seconds, m/s, degrees. Kernels add into their destination, as dist.Kernel
+// asks.
+//
+// NewReference makes the operator in plain Go and float64: loops that read like
+// the formulas above, against which every other engine is tested.
+//
+// Results depend on the problem and the engine alone, never on the number of
+// threads: sums have a fixed order.
+package kirchhoff

@@ -1,0 +1,155 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Problem describes one operator. The engines read it while they are made and
+// keep no reference to its slices but Positions' trace lists; it must not
+// change afterwards.
+type Problem struct {
+	Grid      grid.Grid         // image points
+	Positions *survey.Positions // places, and the two places of each trace
+
+	NT int     // samples per trace, at least 2
+	DT float64 // s, sampling interval
+	T0 float64 // s, time of the first sample
+
+	Wavelet       survey.Wavelet
+	WaveletFilter bool // half derivative in 2-D, derivative in 3-D
+
+	Times traveltime.Method // its grid must equal Grid
+
+	Dynamic bool
+	// AngleLimit is nil, or where the taper starts and where it cuts, in
+	// degrees from the vertical (Dynamic only). Nil stands for (0, 1000), as in
+	// the operator's definition; only angles beyond 100 degrees notice it, by
+	// less than 3 per cent.
+	AngleLimit []float64
+	// Velocity is [Grid.Len()], m/s; needed with Dynamic only.
+	Velocity []float64
+	// Amplitude returns given spreading factors b of one place, [Grid.Len()];
+	// nil computes them from distances. It may be called concurrently, and its
+	// result is only read.
+	Amplitude func(place int) ([]float64, error)
+	// MaxDistance holds the largest distances, in m, from a source and from a
+	// receiver to an image point over the whole survey; zeros stand for those
+	// of this problem's own places (see MaxDistance the function). A rank that
+	// holds a part of a survey sets them, or the weights would depend on the
+	// partition.
+	MaxDistance [2]float64
+
+	Threads  int                   // 0 means all processors
+	Progress func(done, total int) // called after each place's table, may be nil
+}
+
+// NumTraces is the number of traces.
+func (p *Problem) NumTraces() int { return len(p.Positions.Source) }
+
+// Triples is the number of (source, receiver, image point) combinations that one
+// application visits.
+func (p *Problem) Triples() int64 { return int64(p.NumTraces()) * int64(p.Grid.Len()) }
+
+func (p *Problem) threads() int {
+	if p.Threads > 0 {
+		return p.Threads
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Validate returns the first fault found in p, or nil.
+func (p *Problem) Validate() error {
+	if err := p.Grid.Validate(); err != nil {
+		return fmt.Errorf("kirchhoff: image: %w", err)
+	}
+	dim, n := p.Grid.Dim(), p.Grid.Len()
+	if p.Positions == nil || p.NumTraces() == 0 {
+		return fmt.Errorf("kirchhoff: no traces")
+	}
+	if p.Positions.Dim != dim {
+		return fmt.Errorf("kirchhoff: positions have %d columns, the image has %d axes", p.Positions.Dim, dim)
+	}
+	if p.Times == nil {
+		return fmt.Errorf("kirchhoff: no traveltime method")
+	}
+	if g := p.Times.Grid(); !g.Equal(p.Grid) {
+		return fmt.Errorf("kirchhoff: traveltimes (%s) are on %v from %v, the image on %v from %v",
+			p.Times.Name(), g, g.Origin, p.Grid, p.Grid.Origin)
+	}
+	if p.NT < 2 {
+		return fmt.Errorf("kirchhoff: traces have %d samples, need at least 2", p.NT)
+	}
+	if !(p.DT > 0) || math.IsInf(p.DT, 0) {
+		return fmt.Errorf("kirchhoff: dt is %g s, must be positive", p.DT)
+	}
+	if math.IsNaN(p.T0) || math.IsInf(p.T0, 0) {
+		return fmt.Errorf("kirchhoff: t0 is %g s, must be finite", p.T0)
+	}
+	if w := p.Wavelet; len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples) {
+		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
+	}
+	if !p.Dynamic {
+		return nil
+	}
+	if len(p.Velocity) != n {
+		return fmt.Errorf("kirchhoff: dynamic weights need the velocity at the image's %d points, got %d", n, len(p.Velocity))
+	}
+	for i, v := range p.Velocity {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("kirchhoff: velocity at image point %d is %g m/s, must be positive", i, v)
+		}
+	}
+	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
+		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
+	}
+	return nil
+}
+
+// MaxDistance returns the largest distances, in m, from the sources and from the
+// receivers of p's traces to a point of g. Over the ranks of a run, take maxima.
+func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
+	return maxDistance(g, p, p.Source), maxDistance(g, p, p.Receiver)
+}
+
+// maxDistance looks at the corners alone: a distance is a convex function of the
+// point, so no other point of the box is further away.
+func maxDistance(g grid.Grid, p *survey.Positions, used []int32) float64 {
+	seen := make([]bool, p.Len())
+	largest := 0.0
+	for _, place := range used {
+		if seen[place] {
+			continue
+		}
+		seen[place] = true
+		sum := 0.0
+		for a, x := range p.At(int(place)) {
+			d := max(math.Abs(x-g.Origin[a]), math.Abs(x-g.End(a)))
+			sum += d * d
+		}
+		largest = max(largest, math.Sqrt(sum))
+	}
+	return largest
+}
+
+// usedPlaces lists, in ascending order, the places that some trace uses.
+func (p *Problem) usedPlaces() []int {
+	used := make([]bool, p.Positions.Len())
+	for _, list := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+		for _, place := range list {
+			used[place] = true
+		}
+	}
+	var out []int
+	for place, u := range used {
+		if u {
+			out = append(out, place)
+		}
+	}
+	return out
+}

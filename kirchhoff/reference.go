@@ -1,0 +1,179 @@
+package kirchhoff
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Reference is the operator in plain Go and float64. Its buffers are float64 on
+// the host: the image [Grid.Len()], the data [ntrace, nt].
+type Reference struct {
+	p       Problem
+	threads int
+	h       []float64
+
+	time []traveltimes // by place; nil where no trace uses the place
+	slow []slowness    // by place; Dynamic only
+
+	mu    sync.Mutex // guards what follows: one application at a time
+	conv  []*convolver
+	trace [][]float64 // one scratch trace per worker
+	e     []float64   // [ntrace, nt], correlated traces
+}
+
+type traveltimes []float64 // [Grid.Len()], s
+
+// NewReference computes the tables of p. It takes 8 bytes per place and image
+// point, 24 (2-D) or 40 (3-D) with Dynamic. Its errors are those of Validate,
+// of the traveltime method and of ctx.
+func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Reference{p: *p, threads: p.threads(), h: p.taps()}
+	r.time = make([]traveltimes, p.Positions.Len())
+	r.slow = make([]slowness, p.Positions.Len())
+	var w *weights
+	if p.Dynamic {
+		w = newWeights(p)
+		r.p.Velocity = slices.Clone(p.Velocity)
+	}
+	sink := func(place int, f traveltime.Field) error {
+		r.time[place] = slices.Clone(f.Time)
+		if !p.Dynamic {
+			return nil
+		}
+		return w.of(&r.slow[place], place, f)
+	}
+	opt := traveltime.Options{Threads: r.threads, Progress: p.Progress}
+	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
+		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+	}
+	for range r.threads {
+		r.conv = append(r.conv, newConvolver(r.h, p.Wavelet.Zero, p.NT))
+		r.trace = append(r.trace, make([]float64, p.NT))
+	}
+	return r, nil
+}
+
+// Name is the engine's name in the configuration.
+func (r *Reference) Name() string { return "reference" }
+
+// Type is float64.
+func (r *Reference) Type() device.Type { return device.F64 }
+
+// TableBytes is the memory held by the tables.
+func (r *Reference) TableBytes() int64 {
+	arrays := int64(1)
+	if r.p.Dynamic {
+		arrays = 2*int64(r.p.Grid.Dim()) - 1 // time, amplitude, angle or unit vector
+	}
+	return arrays * 8 * int64(len(r.p.usedPlaces())) * int64(r.p.Grid.Len())
+}
+
+// Triples is the number of (trace, image point) pairs one application visits.
+func (r *Reference) Triples() int64 { return r.p.Triples() }
+
+// Close does nothing; the tables are the garbage collector's business.
+func (r *Reference) Close() {}
+
+// Forward adds the demigrated traces of the image src to dst.
+func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
+	data, image := r.slices("forward", dst, src)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	nt := r.p.NT
+	return parallel(ctx, r.threads, r.p.NumTraces(), func(worker, trace int) error {
+		u := r.trace[worker]
+		clear(u)
+		for i, m := range image {
+			if k, w, a := r.at(trace, i); k >= 0 {
+				u[k] += a * m * (1 - w)
+				u[k+1] += a * m * w
+			}
+		}
+		r.conv[worker].convolve(data[trace*nt:(trace+1)*nt], u)
+		return nil
+	})
+}
+
+// Adjoint adds the migrated image of the traces src to dst.
+func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	data, image := r.slices("adjoint", src, dst)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	nt, ntrace := r.p.NT, r.p.NumTraces()
+	if r.e == nil {
+		r.e = make([]float64, ntrace*nt)
+	}
+	err := parallel(ctx, r.threads, ntrace, func(worker, trace int) error {
+		r.conv[worker].correlate(r.e[trace*nt:(trace+1)*nt], data[trace*nt:(trace+1)*nt])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	const chunk = 512 // image points a worker takes at a time
+	return parallel(ctx, r.threads, (len(image)+chunk-1)/chunk, func(_, c int) error {
+		lo, hi := c*chunk, min((c+1)*chunk, len(image))
+		for trace := range ntrace {
+			e := r.e[trace*nt : (trace+1)*nt]
+			for i := lo; i < hi; i++ {
+				if k, w, a := r.at(trace, i); k >= 0 {
+					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
+				}
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// at returns where image point i falls on a trace: between samples k and k+1, at
+// a fraction w, with weight a; k is −1 where it makes no contribution.
+func (r *Reference) at(trace, i int) (k int, w, a float64) {
+	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
+	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
+	if !(q > -1 && q < float64(r.p.NT-1)) {
+		return -1, 0, 0
+	}
+	k = int(q)
+	w = q - float64(k)
+	if !r.p.Dynamic {
+		return k, w, 1
+	}
+	a = r.slow[s].amp[i] * r.slow[rec].amp[i]
+	if a == 0 {
+		return -1, 0, 0
+	}
+	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i]
+}
+
+// cosine is cos θ, θ half the angle between the slowness vectors.
+func (r *Reference) cosine(s, rec, i int) float64 {
+	a, b := &r.slow[s], &r.slow[rec]
+	if r.p.Grid.Dim() == 2 {
+		return math.Cos((a.angle[i] - b.angle[i]) / 2)
+	}
+	x, y, z := a.unit[0][i]+b.unit[0][i], a.unit[1][i]+b.unit[1][i], a.unit[2][i]+b.unit[2][i]
+	return math.Sqrt(x*x+y*y+z*z) / 2
+}
+
+// slices returns the elements of a data and an image buffer, of the right size.
+func (r *Reference) slices(op string, data, image device.Buf) (d, m []float64) {
+	d, m = device.Slice[float64](data), device.Slice[float64](image)
+	checkSizes(op, &r.p, len(d), len(m))
+	return d, m
+}
+
+func checkSizes(op string, p *Problem, data, image int) {
+	if data != p.NumTraces()*p.NT || image != p.Grid.Len() {
+		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
+			op, data, image, p.NumTraces()*p.NT, p.Grid.Len()))
+	}
+}

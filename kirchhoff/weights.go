@@ -1,0 +1,126 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// weights computes the factors of the dynamic weight that belong to one place.
+type weights struct {
+	p      *Problem
+	eps    float64 // m, stabiliser of the spreading
+	lo, hi float64 // radians
+	taper  [21]float64
+}
+
+func newWeights(p *Problem) *weights {
+	w := &weights{p: p, lo: 0, hi: 1000 * math.Pi / 180}
+	if p.AngleLimit != nil {
+		w.lo, w.hi = p.AngleLimit[0]*math.Pi/180, p.AngleLimit[1]*math.Pi/180
+	}
+	far := p.MaxDistance
+	s, r := MaxDistance(p.Grid, p.Positions)
+	if far[0] == 0 {
+		far[0] = s
+	}
+	if far[1] == 0 {
+		far[1] = r
+	}
+	w.eps = 0.01 * (far[0] + far[1])
+	w.taper[0] = 1
+	for j := 1; j <= 20; j++ {
+		w.taper[j] = 0.5 - 0.5*math.Cos(math.Pi*float64(20-j)/19)
+	}
+	return w
+}
+
+// limit is the taper at an angle of a radians from the vertical.
+func (w *weights) limit(a float64) float64 {
+	a = math.Abs(a)
+	if !(a < w.hi) { // a NaN is dropped
+		return 0
+	}
+	if a >= w.lo {
+		return w.taper[min(20, int(20*(a-w.lo)/(w.hi-w.lo)))]
+	}
+	return 1
+}
+
+// slowness is what the weights need to know of one place, at every image point.
+type slowness struct {
+	amp   []float64    // b · taper; zero where the place drops the pair
+	angle []float64    // 2-D: a, radians
+	unit  [3][]float64 // 3-D: ∇t/|∇t|
+}
+
+// of fills s from the traveltime field of a place.
+func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
+	g := w.p.Grid
+	n, dim := g.Len(), g.Dim()
+	if s.amp == nil {
+		s.amp = make([]float64, n)
+		for a := range dim {
+			s.unit[a] = make([]float64, n)
+		}
+		if dim == 2 {
+			s.angle = make([]float64, n)
+		}
+	}
+	if err := w.spreading(s.amp, place); err != nil {
+		return err
+	}
+	grad := s.unit[:dim]
+	traveltime.CentralGradient(grad, f.Time, g)
+	if dim == 2 {
+		for i := range n {
+			s.angle[i] = math.Atan2(grad[0][i], grad[1][i])
+			s.amp[i] *= w.limit(s.angle[i])
+		}
+		return nil
+	}
+	for i := range n {
+		x, y, z := grad[0][i], grad[1][i], grad[2][i]
+		norm := math.Sqrt(x*x + y*y + z*z)
+		if !(norm > 0) {
+			grad[0][i], grad[1][i], grad[2][i], s.amp[i] = 0, 0, 0, 0
+			continue
+		}
+		grad[0][i], grad[1][i], grad[2][i] = x/norm, y/norm, z/norm
+		s.amp[i] *= w.limit(math.Acos(min(1, max(-1, z/norm))))
+	}
+	return nil
+}
+
+// spreading fills b with the geometrical spreading of a place, or the given one.
+func (w *weights) spreading(b []float64, place int) error {
+	g := w.p.Grid
+	if w.p.Amplitude != nil {
+		given, err := w.p.Amplitude(place)
+		if err != nil {
+			return fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
+		}
+		if len(given) != len(b) {
+			return fmt.Errorf("kirchhoff: amplitude of place %d has %d values, the image %d points", place, len(given), len(b))
+		}
+		copy(b, given)
+		return nil
+	}
+	at := w.p.Positions.At(place)
+	x := make([]float64, g.Dim())
+	for i := range b {
+		g.Point(x, i)
+		sum := 0.0
+		for a := range x {
+			sum += (x[a] - at[a]) * (x[a] - at[a])
+		}
+		d := math.Sqrt(sum) + w.eps
+		if g.Dim() == 2 {
+			b[i] = 1 / math.Sqrt(d)
+		} else {
+			b[i] = 1 / d
+		}
+	}
+	return nil
+}
