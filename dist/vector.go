@@ -100,19 +100,19 @@ func SoftThreshold(x *Vector, t float64) error {
 }
 
 // Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,
-// with one collective for all of them. Sums are in float64.
+// with one collective for all leaves that are split over the same ranks. Sums
+// are in float64.
 func Dots(pairs ...[2]*Vector) ([]complex128, error) {
-	rows := make([][]complex128, len(pairs))
-	for i, p := range pairs {
-		var err error
-		if rows[i], err = rowDots(p[0], p[1]); err != nil {
-			return nil, err
-		}
+	byLeaf, err := leafDots(pairs)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]complex128, len(pairs))
-	for i, r := range rows {
-		for _, v := range r {
-			out[i] += v
+	next := 0
+	for i, p := range pairs {
+		for range p[0].Layout.leaves(nil) {
+			out[i] += byLeaf[next]
+			next++
 		}
 	}
 	return out, nil
@@ -133,10 +133,10 @@ func Norm(x *Vector) (float64, error) {
 	return math.Sqrt(real(d)), err
 }
 
-// Norms returns the norm of each row of a stack (one value for a leaf): for the
-// residual of a regularised problem, the data misfit first.
+// Norms returns the norm of each leaf of a stack, in order (one value for a
+// leaf): for the residual of a regularised problem, the data misfit first.
 func Norms(x *Vector) ([]float64, error) {
-	d, err := rowDots(x, x)
+	d, err := leafDots([][2]*Vector{{x, x}})
 	if err != nil {
 		return nil, err
 	}
@@ -147,30 +147,56 @@ func Norms(x *Vector) ([]float64, error) {
 	return out, nil
 }
 
-// rowDots returns one inner product per leaf, summed over each leaf's Shards.
-func rowDots(x, y *Vector) ([]complex128, error) {
-	mustEqual("dot", x.Layout, y.Layout)
-	var pairs [][2]device.Buf
-	err := x.pair(y, func(a, b device.Buf) error {
-		pairs = append(pairs, [2]device.Buf{a, b})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	dots, err := x.device().Dots(pairs...)
-	if err != nil {
-		return nil, err
-	}
-	for i, l := range x.Layout.leaves(nil) {
-		if l.Shards.Size() == 1 {
-			continue
-		}
-		v := []float64{real(dots[i]), imag(dots[i])}
-		if err := l.Shards.Host().AllReduce(v, comm.Sum); err != nil {
+// leafDots returns one inner product per leaf of every pair, in order, summed
+// over each leaf's Shards.
+func leafDots(pairs [][2]*Vector) ([]complex128, error) {
+	var bufs [][2]device.Buf
+	var leaves []*Layout
+	for _, p := range pairs {
+		mustEqual("dot", p[0].Layout, p[1].Layout)
+		leaves = p[0].Layout.leaves(leaves)
+		err := p[0].pair(p[1], func(a, b device.Buf) error {
+			bufs = append(bufs, [2]device.Buf{a, b})
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
-		dots[i] = complex(v[0], v[1])
 	}
-	return dots, nil
+	if len(bufs) == 0 {
+		return nil, nil
+	}
+	dots, err := bufs[0][0].Device().Dots(bufs...)
+	if err != nil {
+		return nil, err
+	}
+	return dots, sumOverShards(dots, leaves)
+}
+
+// sumOverShards adds up each leaf's value over the ranks it is split over. The
+// communicators are taken in the order of the leaves, which is the same on all
+// ranks.
+func sumOverShards(dots []complex128, leaves []*Layout) error {
+	done := make([]bool, len(leaves))
+	for i, l := range leaves {
+		if done[i] || l.Shards.Size() == 1 {
+			continue
+		}
+		var at []int
+		var v []float64
+		for j := i; j < len(leaves); j++ {
+			if !done[j] && leaves[j].Shards == l.Shards {
+				at = append(at, j)
+				v = append(v, real(dots[j]), imag(dots[j]))
+				done[j] = true
+			}
+		}
+		if err := l.Shards.Host().AllReduce(v, comm.Sum); err != nil {
+			return err
+		}
+		for k, j := range at {
+			dots[j] = complex(v[2*k], v[2*k+1])
+		}
+	}
+	return nil
 }
