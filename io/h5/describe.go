@@ -1,0 +1,278 @@
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"gonum.org/v1/hdf5"
+)
+
+// Description is what a file holds.
+type Description struct {
+	Path    string   `json:"path"`
+	Bytes   int64    `json:"bytes"`
+	Format  string   `json:"format,omitempty"` // root attribute format
+	Kind    string   `json:"kind"`             // "survey", "model", "tables", "image", "checkpoint" or "unknown"
+	Attrs   []Attr   `json:"attributes,omitempty"`
+	Objects []Object `json:"objects"` // in order of name, groups before what they hold
+}
+
+// Object is one dataset, group or link of a file.
+type Object struct {
+	Name    string   `json:"name"`              // absolute
+	Class   string   `json:"class"`             // "dataset", "group", "link" or "type"
+	Shape   []int    `json:"shape,omitempty"`   // empty for a scalar
+	Type    string   `json:"type,omitempty"`    // such as "big-endian float64"
+	Chunks  []int    `json:"chunks,omitempty"`  // nil unless chunked
+	Filters []string `json:"filters,omitempty"` // in the order of writing
+	Stored  int64    `json:"stored_bytes,omitempty"`
+	Attrs   []Attr   `json:"attributes,omitempty"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+
+	NotFinite int `json:"not_finite,omitempty"` // elements that are NaN or infinite, left out of Min and Max
+
+	Digest string `json:"digest,omitempty"` // DigestMatches or DigestDiffers
+	Fault  string `json:"fault,omitempty"`  // why it cannot be read, if it cannot
+}
+
+// The outcomes of comparing a dataset with its sha256 attribute.
+const (
+	DigestMatches = "matches"
+	DigestDiffers = "differs"
+)
+
+// DescribeOptions ask for what needs every element to be read.
+type DescribeOptions struct {
+	Range  bool // Min, Max and NotFinite
+	Digest bool // Digest, where there is a sha256 attribute
+}
+
+// Describe opens a file and lists what it holds.
+func Describe(path string, opt DescribeOptions) (*Description, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Describe(opt)
+}
+
+// Describe lists what the file holds. A dataset that cannot be read is listed
+// with its fault.
+func (f *File) Describe(opt DescribeOptions) (*Description, error) {
+	info := &Description{Path: f.path, Objects: []Object{}}
+	if st, err := os.Stat(f.path); err == nil {
+		info.Bytes = st.Size()
+	}
+	if a := f.Attrs(); a.Has("format") {
+		info.Format, _ = a.Text("format")
+	}
+	info.Kind = f.kind(info.Format)
+	if err := locked(func() (err error) {
+		if info.Attrs, err = f.Attrs().described(); err != nil {
+			return err
+		}
+		return f.walk(&f.file.CommonFG, "", map[uint64]bool{}, info)
+	}); err != nil {
+		return nil, err
+	}
+	for i := range info.Objects {
+		f.complete(&info.Objects[i], opt)
+	}
+	return info, nil
+}
+
+// Kind names what a file is: "survey", "model", "tables", "image", "checkpoint"
+// or "unknown".
+func Kind(path string) (string, error) {
+	f, err := Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	format := ""
+	if a := f.Attrs(); a.Has("format") {
+		format, _ = a.Text("format")
+	}
+	return f.kind(format), nil
+}
+
+func (f *File) kind(format string) string {
+	switch format {
+	case FormatSurvey:
+		return "survey"
+	case FormatModel:
+		return "model"
+	case FormatTables:
+		return "tables"
+	case FormatImage:
+		return "image"
+	case "lsm-checkpoint":
+		return "checkpoint"
+	case "":
+	default:
+		return "unknown"
+	}
+	for _, k := range []struct{ name, kind string }{
+		{"/sources", "survey"}, {"/source_time", "tables"}, {"/image", "image"},
+		{"/reflectivity", "image"}, {"/velocity", "model"},
+	} {
+		if f.Has(k.name) {
+			return k.kind
+		}
+	}
+	return "unknown"
+}
+
+// maxObjects bounds a walk through a file, whose links may lead in circles.
+const maxObjects = 10000
+
+// walk lists a group; seen holds the addresses of the groups above and before.
+func (f *File) walk(g *hdf5.CommonFG, name string, seen map[uint64]bool, info *Description) error {
+	at := uint64(C.lsm_h5_address(C.hid_t(g.ID())))
+	if seen[at] {
+		return nil
+	}
+	seen[at] = true
+	n, err := g.NumObjects()
+	if err != nil {
+		return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed"))
+	}
+	for i := range n {
+		if len(info.Objects) >= maxObjects {
+			return inputError(f.path, name+"/", "the file holds more than %d objects", maxObjects)
+		}
+		base, err := g.ObjectNameByIndex(i)
+		if err != nil {
+			return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed"))
+		}
+		full := name + "/" + base
+		class, _ := g.ObjectTypeByIndex(i)
+		info.Objects = append(info.Objects, Object{Name: full, Class: class.String()})
+		if class != hdf5.H5G_GROUP {
+			continue
+		}
+		sub, err := g.OpenGroup(base)
+		if err != nil {
+			info.Objects[len(info.Objects)-1].Fault = libraryError().Error()
+			continue
+		}
+		err = f.walk(&sub.CommonFG, full, seen, info)
+		sub.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete fills in what is known of a dataset.
+func (f *File) complete(o *Object, opt DescribeOptions) {
+	if o.Class != "dataset" {
+		return
+	}
+	var d *Dataset
+	err := locked(func() error {
+		set, err := f.file.OpenDataset(o.Name)
+		if err != nil {
+			return libraryError()
+		}
+		defer set.Close()
+		d = &Dataset{path: f.path, name: o.Name, set: set}
+		if err := d.inspect(); err != nil {
+			return err
+		}
+		o.Shape, o.Type, o.Stored = d.shape, d.typ.String(), int64(d.store.stored)
+		for a := range min(int(d.store.chunk_rank), len(d.shape)) {
+			o.Chunks = append(o.Chunks, int(d.store.chunk[a]))
+		}
+		if o.Filters, _, err = d.filters(); err != nil {
+			return err
+		}
+		o.Attrs, err = d.Attrs().described()
+		return err
+	})
+	if err == nil && d.typ.isNumber() {
+		err = f.measure(o, opt)
+	} else if err == nil && opt.Digest {
+		err = f.compare(o)
+	}
+	if err != nil {
+		o.Fault = err.Error()
+	}
+}
+
+func (f *File) measure(o *Object, opt DescribeOptions) error {
+	d, err := f.Dataset(o.Name)
+	if err != nil {
+		return err
+	}
+	if opt.Range && d.len > 0 {
+		if err := o.span(d); err != nil {
+			return err
+		}
+	}
+	if opt.Digest {
+		return f.compare(o)
+	}
+	return nil
+}
+
+// span finds the extremes, a block at a time.
+func (o *Object) span(d *Dataset) error {
+	const step = 1 << 20
+	lo, hi := math.Inf(1), math.Inf(-1)
+	block := make([]float64, min(step, d.len))
+	for first := 0; first < d.len; first += step {
+		block = block[:min(step, d.len-first)]
+		if err := ReadAt(d, block, first); err != nil {
+			return err
+		}
+		for _, v := range block {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				o.NotFinite++
+				continue
+			}
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+	}
+	if lo <= hi {
+		o.Min, o.Max = &lo, &hi
+	}
+	return nil
+}
+
+func (f *File) compare(o *Object) error {
+	for _, a := range o.Attrs {
+		want, ok := a.Value.(string)
+		if a.Name != "sha256" || !ok {
+			continue
+		}
+		got, err := f.Digest(o.Name)
+		if err != nil {
+			return err
+		}
+		o.Digest = DigestMatches
+		if got != want {
+			o.Digest = DigestDiffers
+		}
+	}
+	return nil
+}
+
+// described lists all attributes, those of other types by the type's name in
+// angle brackets; it needs the library's lock.
+func (a Attrs) described() ([]Attr, error) {
+	all, err := a.list()
+	for i, x := range all {
+		if t, ok := x.Value.(otherType); ok {
+			all[i].Value = fmt.Sprintf("<%s>", string(t))
+		}
+	}
+	return all, err
+}

@@ -1,0 +1,122 @@
+package h5
+
+import (
+	"strings"
+
+	"gonum.org/v1/hdf5"
+)
+
+// File is an HDF5 file open for reading. Its methods may be called from any
+// goroutine.
+type File struct {
+	path string
+	file *hdf5.File
+	open map[string]*Dataset
+}
+
+// Open opens a file for reading. What is not an HDF5 file at all is refused
+// with what it looks like.
+func Open(path string) (*File, error) {
+	if err := sniff(path); err != nil {
+		return nil, err
+	}
+	f := &File{path: path, open: map[string]*Dataset{}}
+	err := locked(func() (err error) {
+		if f.file, err = hdf5.OpenFile(path, hdf5.F_ACC_RDONLY); err != nil {
+			return openError(path, libraryError())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// openError explains why a file with the right signature did not open.
+func openError(path string, err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "truncated file"):
+		return inputError(path, "", "is cut short: it was not written or copied to its end (%w)", err)
+	case strings.Contains(text, "already open for write"), strings.Contains(text, "temporarily unavailable"):
+		return readError(path, "", wrapf(err, "another program has it open for writing; close it there, or set HDF5_USE_FILE_LOCKING=FALSE"))
+	}
+	return readError(path, "", wrapf(err, "cannot be opened as HDF5, it may be damaged"))
+}
+
+// Close closes the file and every dataset opened from it.
+func (f *File) Close() error {
+	return locked(func() error {
+		for _, d := range f.open {
+			d.set.Close()
+		}
+		clear(f.open)
+		if f.file == nil {
+			return nil
+		}
+		err := f.file.Close()
+		if err != nil {
+			err = readError(f.path, "", libraryError())
+		}
+		f.file = nil
+		return err
+	})
+}
+
+// Path is the path that the file was opened with.
+func (f *File) Path() string { return f.path }
+
+// Has reports whether something is linked under the absolute name, such as
+// "/data" or "/history/residual_norm".
+func (f *File) Has(name string) bool {
+	has := false
+	locked(func() error {
+		has = f.has(name)
+		return nil
+	})
+	return has
+}
+
+func (f *File) has(name string) bool {
+	for i := 1; i <= len(name); i++ {
+		if (i == len(name) || name[i] == '/') && !f.file.LinkExists(name[:i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// contents lists the names at the top of the file, for error messages.
+func (f *File) contents() string {
+	n, err := f.file.NumObjects()
+	if err != nil || n == 0 {
+		return "nothing"
+	}
+	const most = 8
+	var names []string
+	for i := range min(n, most) {
+		name, err := f.file.ObjectNameByIndex(i)
+		if err != nil {
+			return "nothing readable"
+		}
+		names = append(names, "/"+name)
+	}
+	if n > most {
+		names = append(names, "...")
+	}
+	return strings.Join(names, ", ")
+}
+
+// Attrs are the attributes of the file's root.
+func (f *File) Attrs() Attrs { return Attrs{path: f.path, object: "", id: f.file.ID()} }
+
+// names is contents for callers outside the library's lock.
+func (f *File) names() string {
+	text := ""
+	locked(func() error {
+		text = f.contents()
+		return nil
+	})
+	return text
+}

@@ -1,0 +1,142 @@
+package h5
+
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Image is a migrated image or a reflectivity with what is known of its making.
+type Image struct {
+	Grid grid.Grid
+	Data []float32 // [Grid.Len()], C order
+
+	// ResidualNorm and GradientNorm hold one value per iteration and one for
+	// the start; nil where no solver ran.
+	ResidualNorm, GradientNorm []float64
+
+	Config string // the resolved configuration (TOML); "" for none
+	Attrs  []Attr // of the root, without format and format_version
+}
+
+// ReadImage reads the image /image, or /reflectivity where that is missing,
+// [nx, (ny,) nz], with its grid from the attributes origin and spacing. Every
+// value must be finite.
+func ReadImage(path string) (*Image, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := f.checkFormat(FormatImage); err != nil {
+		return nil, err
+	}
+	name := "/image"
+	if !f.Has(name) && f.Has("/reflectivity") {
+		name = "/reflectivity"
+	}
+	d, err := f.Dataset(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := wantGridAxes(d, 0, "[nx, nz] or [nx, ny, nz]"); err != nil {
+		return nil, err
+	}
+	im := &Image{}
+	if im.Grid, err = f.gridOf(d, 0); err != nil {
+		return nil, err
+	}
+	if im.Data, err = Read[float32](d); err != nil {
+		return nil, err
+	}
+	for i, v := range im.Data {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, inputError(path, name, "is %g at point %s, must be finite", v, pointText(im.Grid, i))
+		}
+	}
+	return im, f.readHistory(im)
+}
+
+func (f *File) readHistory(im *Image) (err error) {
+	for _, h := range []struct {
+		name string
+		to   *[]float64
+	}{{"/history/residual_norm", &im.ResidualNorm}, {"/history/gradient_norm", &im.GradientNorm}} {
+		if !f.Has(h.name) {
+			continue
+		}
+		d, err := f.Dataset(h.name)
+		if err != nil {
+			return err
+		}
+		if err := d.Want("[iterations + 1]", -1); err != nil {
+			return err
+		}
+		if *h.to, err = Read[float64](d); err != nil {
+			return err
+		}
+	}
+	if f.Has("/config") {
+		if im.Config, err = f.Text("/config"); err != nil {
+			return err
+		}
+	}
+	all, err := f.Attrs().All()
+	for _, a := range all {
+		if a.Name != "format" && a.Name != "format_version" {
+			im.Attrs = append(im.Attrs, a)
+		}
+	}
+	return err
+}
+
+// WriteImage writes an image file. The root's attributes are those of the image
+// followed by those of opt.
+func WriteImage(path string, im *Image, opt WriteOptions) error {
+	opt.Attrs = append(append([]Attr{}, im.Attrs...), opt.Attrs...)
+	w, err := Create(path, FormatImage, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := writeField(w, "/image", im.Grid, im.Data, ""); err != nil {
+		return err
+	}
+	if err := w.history(im); err != nil {
+		return err
+	}
+	if im.Config != "" {
+		if err := w.Text("/config", im.Config); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+func (w *Writer) history(im *Image) error {
+	n := len(im.ResidualNorm)
+	if n == 0 && len(im.GradientNorm) == 0 {
+		return nil
+	}
+	if len(im.GradientNorm) != n {
+		panic("h5: an image's histories differ in length")
+	}
+	if err := w.Group("/history"); err != nil {
+		return err
+	}
+	if err := w.index("/history/iteration", n); err != nil {
+		return err
+	}
+	for _, h := range []struct {
+		name string
+		v    []float64
+	}{{"/history/residual_norm", im.ResidualNorm}, {"/history/gradient_norm", im.GradientNorm}} {
+		if err := Write(w, h.name, []int{n}, h.v); err != nil {
+			return err
+		}
+		if err := w.Attach(h.name, 0, "/history/iteration", "iteration"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

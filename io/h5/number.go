@@ -1,0 +1,63 @@
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// Number is an element type of arrays in memory.
+type Number interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// kindOf is the shim's number of the element type.
+func kindOf[T Number]() C.int {
+	var v T
+	switch any(v).(type) {
+	case float32:
+		return C.LSM_F32
+	case float64:
+		return C.LSM_F64
+	case int8:
+		return C.LSM_I8
+	case int16:
+		return C.LSM_I16
+	case int32:
+		return C.LSM_I32
+	case int64:
+		return C.LSM_I64
+	case uint8:
+		return C.LSM_U8
+	case uint16:
+		return C.LSM_U16
+	case uint32:
+		return C.LSM_U32
+	}
+	return C.LSM_U64
+}
+
+func sizeOf[T Number]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}
+
+// littleEndian returns the bytes of v in little-endian order: v itself where
+// the machine is little-endian, a copy elsewhere.
+func littleEndian[T Number](v []T) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	size := sizeOf[T]()
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*size)
+	if size == 1 || binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return raw
+	}
+	out := make([]byte, len(raw))
+	for i := range out {
+		out[i] = raw[i-i%size+size-1-i%size]
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"gonum.org/v1/hdf5"
+)
+
+// Read returns all elements in C order, converted to T. Numbers that do not fit
+// an integer T, and fractions read into one, are errors; floats beyond a
+// float32 become infinities.
+func Read[T Number](d *Dataset) ([]T, error) {
+	if err := checkMemory(d.path, d.name, d.len, sizeOf[T]()); err != nil {
+		return nil, err
+	}
+	v := make([]T, d.len)
+	return v, ReadAt(d, v, 0)
+}
+
+// ReadAt fills dst with the elements from number first on, counted in C order
+// over the whole dataset, converted as by [Read]. A range that the dataset does
+// not have is the programmer's fault and panics.
+func ReadAt[T Number](d *Dataset, dst []T, first int) error {
+	if first < 0 || len(dst) > d.len || first > d.len-len(dst) {
+		panic(fmt.Sprintf("h5: %s: %s: elements [%d, %d) of %d", d.path, d.name, first, first+len(dst), d.len))
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	size := sizeOf[T]()
+	return locked(func() error {
+		return d.transfer(first, len(dst), func(mem, file C.hid_t, done int) error {
+			var exception C.int
+			at := unsafe.Add(unsafe.Pointer(&dst[0]), done*size)
+			if C.lsm_h5_read(d.id(), kindOf[T](), mem, file, at, &exception) < 0 {
+				if exception > 0 {
+					return inputError(d.path, d.name, "holds %s", misfit(exception-1, kindOf[T]()))
+				}
+				return readError(d.path, d.name, wrapf(libraryError(), "cannot be read"))
+			}
+			return nil
+		})
+	})
+}
+
+// transfer calls move for each hyperslab of the flat range with a memory space
+// of its length, a file space that selects it, and the number of elements
+// before it.
+func (d *Dataset) transfer(first, n int, move func(mem, file C.hid_t, done int) error) error {
+	return transfer(d.set, d.shape, first, n, func(err error) error {
+		return readError(d.path, d.name, err)
+	}, move)
+}
+
+func transfer(set *hdf5.Dataset, shape []int, first, n int, fail func(error) error, move func(mem, file C.hid_t, done int) error) error {
+	if len(shape) == 0 {
+		return move(C.H5S_ALL, C.H5S_ALL, 0)
+	}
+	file := set.Space()
+	if file == nil {
+		return fail(libraryError())
+	}
+	defer file.Close()
+	done := 0
+	for _, b := range boxes(shape, first, n) {
+		count, _ := product(b.count)
+		mem, err := hdf5.CreateSimpleDataspace([]uint{uint(count)}, nil)
+		if err != nil {
+			return fail(libraryError())
+		}
+		err = file.SelectHyperslab(unsigned(b.start), nil, unsigned(b.count), nil)
+		if err != nil {
+			err = fail(libraryError())
+		} else {
+			err = move(C.hid_t(mem.ID()), C.hid_t(file.ID()), done)
+		}
+		mem.Close()
+		if err != nil {
+			return err
+		}
+		done += count
+	}
+	return nil
+}
+
+func unsigned(v []int) []uint {
+	u := make([]uint, len(v))
+	for i, n := range v {
+		u[i] = uint(n)
+	}
+	return u
+}
+
+// misfit says which value the conversion to an integer kind met.
+func misfit(exception, kind C.int) error {
+	name := map[C.int]string{
+		C.LSM_I8: "int8", C.LSM_I16: "int16", C.LSM_I32: "int32", C.LSM_I64: "int64",
+		C.LSM_U8: "uint8", C.LSM_U16: "uint16", C.LSM_U32: "uint32", C.LSM_U64: "uint64",
+	}[kind]
+	switch exception {
+	case C.H5T_CONV_EXCEPT_TRUNCATE:
+		return errors.New("a number with a fraction, want whole numbers")
+	case C.H5T_CONV_EXCEPT_RANGE_HI, C.H5T_CONV_EXCEPT_PINF:
+		return fmt.Errorf("a number too large for %s", name)
+	case C.H5T_CONV_EXCEPT_RANGE_LOW, C.H5T_CONV_EXCEPT_NINF:
+		return fmt.Errorf("a number too small for %s", name)
+	}
+	return errors.New("NaN, want whole numbers")
+}

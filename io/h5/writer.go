@@ -1,0 +1,278 @@
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"gonum.org/v1/hdf5"
+)
+
+// WriteOptions are common to all functions that write a file.
+type WriteOptions struct {
+	Force bool   // overwrite an existing output
+	Attrs []Attr // more attributes of the root, such as provenance, in this order
+}
+
+// Writer writes one file. Nothing is seen at its path before Commit; Abort, or
+// a failed Commit, leaves what was there. Its methods may be called from any
+// goroutine.
+//
+// Errors stick: after the first one every method returns it.
+type Writer struct {
+	path, target, temp string
+
+	force    bool
+	file     *hdf5.File
+	sections []*Section
+	digests  map[string]string // by dataset, what was handed over
+
+	mu  sync.Mutex // guards err
+	err error
+}
+
+// Create starts a file of the given format, which becomes the root attributes
+// format and format_version. With an empty format there are none.
+func Create(path, format string, opt WriteOptions) (*Writer, error) {
+	if err := checkTarget(path, opt.Force); err != nil {
+		return nil, err
+	}
+	target := resolve(path)
+	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}}
+	os.Remove(w.temp) // left by a killed process of this number
+	err := locked(func() (err error) {
+		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
+			return resourceError(path, "", wrapf(libraryError(), "cannot be created"))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	attrs := opt.Attrs
+	if format != "" {
+		attrs = append([]Attr{{"format", format}, {"format_version", FormatVersion}}, attrs...)
+	}
+	if err := w.SetAttrs("/", attrs...); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+// fail records the first error and returns it.
+func (w *Writer) fail(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+// failed is the sticking error, if any.
+func (w *Writer) failed() error { return w.fail(nil) }
+
+func (w *Writer) resource(object string, err error) error {
+	return w.fail(resourceError(w.path, object, err))
+}
+
+// in runs fn inside the library unless the writer has failed or ended.
+func (w *Writer) in(fn func() error) error {
+	if err := w.failed(); err != nil {
+		return err
+	}
+	return locked(func() error {
+		if w.file == nil {
+			panic("h5: " + w.path + ": written to after Commit or Abort")
+		}
+		return fn()
+	})
+}
+
+// Group makes a group; its parents must exist.
+func (w *Writer) Group(name string) error {
+	return w.in(func() error {
+		g, err := w.file.CreateGroup(name)
+		if err != nil {
+			return w.resource(name, wrapf(libraryError(), "cannot create the group"))
+		}
+		g.Close()
+		return nil
+	})
+}
+
+// Text writes a string as a scalar dataset of UTF-8.
+func (w *Writer) Text(name, text string) error {
+	return w.in(func() error {
+		n, v := C.CString(name), C.CString(text)
+		defer C.free(unsafe.Pointer(n))
+		defer C.free(unsafe.Pointer(v))
+		id := C.lsm_h5_create_text(C.hid_t(w.file.ID()), n, v)
+		if id < 0 {
+			return w.resource(name, wrapf(libraryError(), "cannot be written"))
+		}
+		defer C.H5Dclose(id)
+		sum := digest([]byte(C.GoString(v))) // a zero byte would end the text in the file too
+		w.digests[name] = sum
+		return w.setAttr(id, name, Attr{"sha256", sum})
+	})
+}
+
+// SetAttrs gives attributes to the root ("/"), a group or a dataset.
+func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
+	return w.in(func() error {
+		c := C.CString(object)
+		defer C.free(unsafe.Pointer(c))
+		id := C.H5Oopen(C.hid_t(w.file.ID()), c, C.H5P_DEFAULT)
+		if id < 0 {
+			return w.resource(object, wrapf(libraryError(), "cannot be opened"))
+		}
+		defer C.H5Oclose(id)
+		for _, a := range attrs {
+			if err := w.setAttr(id, object, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *Writer) setAttr(id C.hid_t, object string, a Attr) error {
+	name := C.CString(a.Name)
+	defer C.free(unsafe.Pointer(name))
+	var rc C.int
+	switch v := a.Value.(type) {
+	case string:
+		text := C.CString(v)
+		defer C.free(unsafe.Pointer(text))
+		rc = C.lsm_h5_attr_text(id, name, text)
+	case int:
+		rc = scalarAttr(id, name, int64(v))
+	case int32:
+		rc = scalarAttr(id, name, v)
+	case int64:
+		rc = scalarAttr(id, name, v)
+	case float32:
+		rc = scalarAttr(id, name, v)
+	case float64:
+		rc = scalarAttr(id, name, v)
+	case []int64:
+		rc = listAttr(id, name, v)
+	case []float64:
+		rc = listAttr(id, name, v)
+	default:
+		panic(fmt.Sprintf("h5: attribute %s of %s: type %T cannot be written", a.Name, object, v))
+	}
+	if rc < 0 {
+		return w.resource(path.Join(object)+"@"+a.Name, wrapf(libraryError(), "attribute cannot be written"))
+	}
+	return nil
+}
+
+func scalarAttr[T Number](id C.hid_t, name *C.char, v T) C.int {
+	return C.lsm_h5_attr_numbers(id, name, kindOf[T](), -1, unsafe.Pointer(&v))
+}
+
+func listAttr[T Number](id C.hid_t, name *C.char, v []T) C.int {
+	if len(v) == 0 || len(v) > math.MaxUint16/sizeOf[T]() {
+		panic(fmt.Sprintf("h5: attribute %s has %d values", C.GoString(name), len(v)))
+	}
+	return C.lsm_h5_attr_numbers(id, name, kindOf[T](), C.longlong(len(v)), unsafe.Pointer(&v[0]))
+}
+
+// Commit completes the file, verifies it and publishes it at its path. After an
+// error nothing was published.
+func (w *Writer) Commit() error {
+	err := w.finish()
+	if err == nil {
+		err = w.verify()
+	}
+	if err == nil {
+		// Hours may have passed since Create looked.
+		err = checkTarget(w.path, w.force)
+	}
+	if err == nil {
+		if err = publish(w.temp, w.target); err != nil {
+			err = resourceError(w.path, "", fmt.Errorf("cannot be published: %w", err))
+		}
+	}
+	if err != nil {
+		discard(w.temp)
+		return w.fail(err)
+	}
+	return w.fail(nil)
+}
+
+// finish computes the digests still owed and closes the file.
+func (w *Writer) finish() error {
+	if w.file == nil {
+		panic("h5: " + w.path + ": committed after Commit or Abort")
+	}
+	err := w.failed()
+	for _, s := range w.sections {
+		if err == nil {
+			err = s.seal()
+		}
+	}
+	return errors.Join(err, w.close(err == nil))
+}
+
+// close closes whatever is open; without report its errors are of no interest,
+// because an earlier one is known.
+func (w *Writer) close(report bool) error {
+	return locked(func() (err error) {
+		if w.file == nil {
+			return nil
+		}
+		for _, s := range w.sections {
+			s.set.Close()
+		}
+		if w.file.Close() != nil && report {
+			err = resourceError(w.path, "", wrapf(libraryError(), "cannot be completed"))
+		}
+		w.file = nil
+		return err
+	})
+}
+
+// verify reopens the temporary file and compares every dataset with what was
+// handed over.
+func (w *Writer) verify() error {
+	f, err := Open(w.temp)
+	if err != nil {
+		return resourceError(w.path, "", fmt.Errorf("does not read back: %w", err))
+	}
+	defer f.Close()
+	for _, name := range slices.Sorted(maps.Keys(w.digests)) {
+		want := w.digests[name]
+		got, err := f.Digest(name)
+		if err != nil {
+			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
+		}
+		stored, err := f.attrsOf(name, "sha256")
+		if got != want || stored != want || err != nil {
+			return resourceError(w.path, name, fmt.Errorf("reads back other than it was written (SHA-256 %s, attribute %s, want %s): the disk or its file system is at fault", got, stored, want))
+		}
+	}
+	return nil
+}
+
+// Abort drops the file. After Commit it does nothing, so that it can be
+// deferred.
+func (w *Writer) Abort() {
+	if w.file == nil {
+		return
+	}
+	w.close(false)
+	discard(w.temp)
+}
