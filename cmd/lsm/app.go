@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// app is what every command gets.
+type app struct {
+	report *progress.Reporter
+	set    []string // of --set, for config.Load
+	force  bool     // existing outputs may be overwritten
+
+	quiet   bool
+	command string // name of the command that runs, "" before it is known
+	started bool   // the command line was understood
+	result  []any  // keys and values for the event "done"
+}
+
+// finish adds keys and values to the event "done", such as the output's name.
+func (a *app) finish(keyValues ...any) { a.result = append(a.result, keyValues...) }
+
+// run is the program: it returns the exit status.
+func run(args []string, out, errs io.Writer) int {
+	return runWith(args, out, errs, func(*cobra.Command) {})
+}
+
+// runWith lets a test change the commands.
+func runWith(args []string, out, errs io.Writer, change func(root *cobra.Command)) (code int) {
+	options := progress.ForFiles(out, errs)
+	options.JSON = wantsJSON(args)
+	a := &app{report: progress.New(options)}
+	begin := time.Now()
+	defer func() {
+		if fault := recover(); fault != nil {
+			err := status.Hint(fmt.Errorf("internal error: %v", fault),
+				"please report it, with what follows and the command line, at https://github.com/kirchhoff-lsm/lsm/issues")
+			code = a.fail(errs, err)
+			fmt.Fprintf(errs, "\n%s", debug.Stack())
+		}
+	}()
+
+	ctx, stop := untilInterrupted(context.Background(), errs)
+	defer stop()
+	root := newRoot(a)
+	change(root)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errs)
+	cmd, err := root.ExecuteContextC(ctx)
+	if a.command == "" && cmd != nil && cmd.HasParent() {
+		a.command = cmd.Name()
+	}
+	if err != nil && !a.started {
+		err = usageError(cmd, err)
+	}
+	if err == nil {
+		if strings.HasPrefix(a.command, "__complete") {
+			return status.Done // the shell reads the output
+		}
+		a.report.Event("done", append([]any{"command", a.command, "status", status.Done,
+			"seconds", time.Since(begin).Seconds()}, a.result...)...)
+		if err = a.report.Close(); err == nil {
+			return status.Done
+		}
+	}
+	return a.fail(errs, err)
+}
+
+// fail tells the user about err and returns its exit status.
+func (a *app) fail(errs io.Writer, err error) int {
+	code, hint := status.Code(err), status.HintOf(err)
+	var list *config.Problems
+	if errors.As(err, &list) && code == status.Other {
+		code = status.BadUsage
+	}
+	message := err.Error()
+	if code == status.Stopped && errors.Is(err, context.Canceled) {
+		message = "interrupted"
+	}
+	_ = a.report.Close() // its failure is err, or comes second to it
+	if !a.report.JSON() {
+		if list != nil && len(list.List) > 1 {
+			message = fmt.Sprintf("%d problems in the configuration\n  %s",
+				len(list.List), strings.ReplaceAll(list.Error(), "\n", "\n  "))
+		}
+		fmt.Fprintf(errs, "lsm: %s\n", message)
+		if hint != "" {
+			fmt.Fprintf(errs, "hint: %s\n", hint)
+		}
+		return code
+	}
+	fields := []any{"command", a.command, "status", code, "message", message, "hint", hint}
+	if list != nil {
+		fields = append(fields, "problems", list.List)
+	}
+	a.report.Event("error", fields...)
+	return code
+}
+
+// wantsJSON looks for --json before the command line is parsed, since a command
+// line that cannot be parsed is reported as JSON as well.
+func wantsJSON(args []string) bool {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return false
+	}
+	for _, arg := range args {
+		switch arg {
+		case "--json", "--json=true", "--json=1":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
+}
+
+// mayWrite is an error where the file exists and --force was not given.
+func (a *app) mayWrite(path string) error {
+	if a.force {
+		return nil
+	}
+	switch _, err := os.Stat(path); {
+	case err == nil:
+		return status.Hint(status.Usage(fmt.Errorf("%s: exists already", path)), "--force overwrites it")
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	default:
+		return status.Usage(err)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// arguments checks the number of arguments against their names: "FILE" is one,
+// "[FILE]" may be left out.
+func arguments(names ...string) cobra.PositionalArgs {
+	least := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			least++
+		}
+	}
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("%s is missing", names[len(args)])
+		case len(args) > len(names) && strings.Contains(args[len(names)], "="):
+			return status.Hint(fmt.Errorf("unexpected argument %q", args[len(names)]),
+				"configuration keys are set by --set "+args[len(names)])
+		case len(args) > len(names):
+			return fmt.Errorf("unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// usageError marks an error of the command line with its status, says which
+// command it is about, and adds a hint where there is none.
+func usageError(cmd *cobra.Command, err error) error {
+	hint := status.HintOf(err)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		err = fmt.Errorf("unknown flag --%s", name)
+		if unknown.GetSpecifiedShortnames() != "" {
+			err = fmt.Errorf("unknown flag -%s", name)
+		} else if near := nearest(name, flagNames(cmd)); near != "" {
+			hint = fmt.Sprintf("did you mean --%s?", near)
+		}
+	}
+	if cmd.HasParent() {
+		err = fmt.Errorf("%s: %w", cmd.Name(), err)
+	}
+	if hint == "" {
+		hint = fmt.Sprintf("usage: %s; more by %s -h", cmd.UseLine(), cmd.CommandPath())
+	}
+	return status.Hint(status.Usage(err), hint)
+}
+
+// noCommand is the error for a command line that names no known command.
+func noCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return status.Hint(errors.New("no command given"), "lsm -h lists the commands")
+	}
+	err := fmt.Errorf("unknown command %q", args[0])
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(args[0], names); near != "" {
+		return status.Hint(err, fmt.Sprintf("did you mean lsm %s?", near))
+	}
+	if strings.HasSuffix(args[0], ".toml") {
+		return status.Hint(err, "a configuration is run by: lsm run "+args[0])
+	}
+	return status.Hint(err, "lsm -h lists the commands")
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// nearest is the name closest to what was typed, "" where none is close.
+func nearest(typed string, names []string) string {
+	best, least := "", 1+max(1, len(typed)/3)
+	for _, name := range names {
+		d := levenshtein.ComputeDistance(strings.ToLower(typed), name)
+		if len(typed) >= 3 && strings.HasPrefix(name, strings.ToLower(typed)) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
