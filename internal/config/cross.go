@@ -30,14 +30,16 @@ func (r *reader) given(key string) bool {
 	return ok
 }
 
-// where is the origin of the first of the keys that was given, or the file.
+// where is the origin of the first of the keys that was given, or else the
+// section of the first in the file.
 func (r *reader) where(keys ...string) origin {
 	for _, k := range keys {
 		if o, ok := r.cfg.origins[k]; ok {
 			return o
 		}
 	}
-	return origin{source: r.path}
+	section, _, _ := strings.Cut(keys[0], ".")
+	return origin{r.path, r.pos.line(section, "")}
 }
 
 // clash reports a value that does not go with the others, at the place of the
@@ -55,7 +57,7 @@ func (r *reader) note(message string, keys ...string) {
 func (r *reader) required() {
 	for _, f := range r.fields() {
 		if f.Required && r.good(f.Name()) && !r.given(f.Name()) {
-			r.complain(origin{source: r.path}, f.Name(), "missing, want "+f.want()).Hint = "it has no default"
+			r.complain(r.where(f.Name()), f.Name(), "missing, want "+f.want()).Hint = "it has no default"
 		}
 	}
 }
@@ -120,10 +122,10 @@ func (r *reader) traveltime() {
 		r.clash(`"analytic" needs velocity.constant, found velocity.file; "eikonal" takes any model`, "traveltime.method")
 	}
 	if t.Method == "eikonal" && v.Constant > 0 {
-		r.note(`"analytic" is exact and faster where the velocity is constant`, "traveltime.method")
+		r.note(`"analytic" is exact and faster where the velocity is constant`, "traveltime.method", "velocity.constant")
 	}
 	if t.Method != "table" && t.File.IsSet() {
-		r.note(fmt.Sprintf("not used by traveltime.method = %s", quote(t.Method)), "traveltime.file")
+		r.note(fmt.Sprintf("not read by traveltime.method = %s", quote(t.Method)), "traveltime.file")
 	}
 }
 
@@ -142,7 +144,8 @@ func (r *reader) angles() {
 		r.clash(fmt.Sprintf("taper start %g lies above the cut %g degrees, want 0 <= start <= cut <= 180",
 			k.AngleLimit[0], k.AngleLimit[1]), key)
 	}
-	if r.given(key) && len(k.AngleLimit) > 0 && !k.Dynamic {
+	set := len(k.AngleLimit) > 0 && encode(k.AngleLimit) != r.field(key).Default
+	if set && !k.Dynamic {
 		r.note("acts only with kirchhoff.dynamic = true", key)
 	}
 }
@@ -174,7 +177,7 @@ func (r *reader) solver() {
 	thresholds := s.Method == "ista" || s.Method == "fista"
 	switch {
 	case thresholds && s.Sparsity == 0:
-		r.note(fmt.Sprintf("0: solver.method = %s then gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
+		r.note(fmt.Sprintf("is 0, so solver.method = %s gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
 	case !thresholds && s.Sparsity > 0:
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.sparsity")
 	}
@@ -187,6 +190,7 @@ func (r *reader) outputs() {
 		key  string
 		path Path
 	}{
+		{"the configuration file", Path{Text: r.path, File: r.path}},
 		{"survey.file", c.Survey.File},
 		{"velocity.file", c.Velocity.File},
 		{"traveltime.file", c.Traveltime.File},
@@ -194,7 +198,7 @@ func (r *reader) outputs() {
 		{"output.file", c.Output.File},
 		{"output.adjoint", c.Output.Adjoint},
 	}
-	const firstOutput = 4
+	const firstOutput = 5
 	for i := firstOutput; i < len(files); i++ {
 		out := files[i]
 		for _, f := range files[:i] {

@@ -19,6 +19,7 @@
 //	len      allowed lengths of a list, "0,2,3"
 //	scalar   "yes": a lone number stands for a list of one
 //	required "yes": there is no default
+//	live     "yes": uncommented in the template, as required keys are
 //	also     names that other programs use, for suggestions only
 //	help     what the key does
 //
@@ -37,3 +38,5 @@
 // typed at a prompt; it is rewritten relative to the file's folder in the
 // resolved configuration, so that all of that reads the same way.
 package config
+
+//go:generate go test -run TestDocumentIsFresh -update .

@@ -20,8 +20,8 @@ func encode(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		s := strconv.FormatFloat(v, 'g', -1, 64)
-		if strings.ContainsAny(s, ".einN") { // exponent, inf, NaN
+		s := strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+		if strings.ContainsAny(s, ".ein") { // exponent, inf, nan
 			return s
 		}
 		return s + ".0"

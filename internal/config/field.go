@@ -24,6 +24,7 @@ type Field struct {
 	example string // raw, as in the tag
 	deflt   string // raw, as in the tag
 	also    []string
+	live    bool // stands uncommented in the template
 	scalar  bool // a lone number stands for a list of one
 	limits  interval
 	index   [2]int // of the section in Config, of the key in the section
@@ -82,6 +83,7 @@ func newField(section string, sf reflect.StructField) *Field {
 		Help:     tag("help"),
 		example:  tag("example"),
 		deflt:    tag("default"),
+		live:     tag("live") == "yes" || tag("required") == "yes",
 		scalar:   tag("scalar") == "yes",
 		limits:   parseInterval(tag("range")),
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -32,6 +33,7 @@ type reader struct {
 	path     string
 	folder   string
 	problems []Problem
+	pos      *positions      // in the file
 	named    map[string]bool // keys that a problem names, spared from further ones
 }
 
@@ -59,6 +61,7 @@ func Load(path string, set, environ []string) (*Config, error) {
 	return Parse(path, source, set, environ)
 }
 
+// read reads the file, and of one that is too large just enough to tell.
 func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,9 +79,6 @@ func read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(source) > maxSize {
-		return nil, fmt.Errorf("is larger than %d bytes, want a TOML file", maxSize)
-	}
 	return source, nil
 }
 
@@ -94,6 +94,7 @@ func Parse(path string, source []byte, set, environ []string) (*Config, error) {
 		cfg:    &Config{path: path, origins: map[string]origin{}},
 		path:   path,
 		folder: filepath.Dir(path),
+		pos:    &positions{},
 		named:  map[string]bool{},
 	}
 	for _, f := range r.fields() {
@@ -110,7 +111,7 @@ func Parse(path string, source []byte, set, environ []string) (*Config, error) {
 	}
 	if len(r.problems) > 0 {
 		sortByLine(r.problems, path)
-		return nil, &Problems{List: r.problems}
+		return nil, &Problems{List: first(r.problems, path)}
 	}
 	return r.cfg, nil
 }
@@ -122,12 +123,14 @@ func (r *reader) file(source []byte) bool {
 		return false
 	}
 	switch {
+	case bytes.HasPrefix(source, []byte("\x89HDF\r\n\x1a\n")):
+		return syntax(0, 0, "is an HDF5 file, want a TOML file")
+	case len(source) > maxSize:
+		return syntax(0, 0, fmt.Sprintf("is larger than %d bytes, want a TOML file", maxSize))
 	case bytes.HasPrefix(source, []byte("\xef\xbb\xbf")):
 		return syntax(1, 1, "the file begins with a byte order mark; save it as UTF-8 without one")
 	case bytes.HasPrefix(source, []byte("\xff\xfe")), bytes.HasPrefix(source, []byte("\xfe\xff")):
 		return syntax(1, 1, "the file is UTF-16; save it as UTF-8")
-	case len(source) > maxSize:
-		return syntax(0, 0, fmt.Sprintf("is larger than %d bytes, want a TOML file", maxSize))
 	}
 	if line, column := invalidUTF8(source); line > 0 {
 		return syntax(line, column, "the file is not UTF-8 text here; save it as UTF-8")
@@ -136,13 +139,13 @@ func (r *reader) file(source []byte) bool {
 	if _, err := toml.Decode(string(source), &doc); err != nil {
 		var pe toml.ParseError
 		if errors.As(err, &pe) {
-			return syntax(pe.Position.Line, pe.Position.Col, "TOML: "+clip(pe.Message))
+			return syntax(pe.Position.Line, pe.Position.Col, "TOML: "+clip(strings.TrimSuffix(pe.Message, ".")))
 		}
 		return syntax(0, 0, "TOML: "+clip(err.Error()))
 	}
-	pos := scan(string(source))
+	r.pos = scan(string(source))
 	for _, name := range sorted(doc) {
-		r.section(pos, name, doc[name])
+		r.section(name, doc[name])
 	}
 	return true
 }
@@ -175,8 +178,8 @@ func sorted(m map[string]any) []string {
 }
 
 // section takes the values of one table of the file.
-func (r *reader) section(pos *positions, name string, v any) {
-	at := origin{r.path, pos.line(name, "")}
+func (r *reader) section(name string, v any) {
+	at := origin{r.path, r.pos.line(name, "")}
 	s := r.table.section(name)
 	keys, isTable := v.(map[string]any)
 	switch {
@@ -196,7 +199,7 @@ func (r *reader) section(pos *positions, name string, v any) {
 		return
 	}
 	for _, key := range sorted(keys) {
-		at := origin{r.path, pos.line(name, key)}
+		at := origin{r.path, r.pos.line(name, key)}
 		f := s.field(key)
 		if f == nil {
 			r.unknownKey(at, s, key)
@@ -216,6 +219,9 @@ func (r *reader) take(at origin, f *Field, typed any, found string, raw any, res
 	}
 	p := r.complain(at, f.Name(), "want "+f.want()+", found "+found)
 	p.Default = f.Default
+	if f.Required {
+		p.Hint = "it has no default"
+	}
 	if s, ok := raw.(string); ok && f.Choices != nil {
 		if near := nearest(s, f.Choices); near != "" {
 			p.Hint = "did you mean " + quote(near) + "?"
@@ -232,7 +238,9 @@ func (r *reader) assign(f *Field, v any, resolve func(folder, text string) Path)
 
 // complain adds a problem; the pointer holds until the next one.
 func (r *reader) complain(at origin, key, message string) *Problem {
-	r.named[key] = true
+	if key != "" {
+		r.named[key] = true
+	}
 	r.problems = append(r.problems, Problem{Source: at.source, Line: at.line, Key: key, Message: message})
 	return &r.problems[len(r.problems)-1]
 }

@@ -48,12 +48,14 @@ func (p Problem) String() string {
 	default:
 		b.WriteString("; default " + p.Default)
 	}
-	return b.String()
+	return oneLine(b.String())
 }
 
 // Problems is the error of Load and Parse: everything that is wrong, those of
 // the file first, by line.
-type Problems struct{ List []Problem }
+type Problems struct {
+	List []Problem `json:"problems"`
+}
 
 // Error is one line for each problem.
 func (p *Problems) Error() string {
@@ -73,6 +75,18 @@ func (p *Problems) Unwrap() []error {
 		}
 	}
 	return errs
+}
+
+// mostProblems is how many are worth printing: more come from a file that is no
+// configuration at all.
+const mostProblems = 200
+
+// first keeps the first mostProblems of a list and says how many more there were.
+func first(list []Problem, file string) []Problem {
+	if more := len(list) - mostProblems; more > 0 {
+		return append(list[:mostProblems], Problem{Source: file, Message: fmt.Sprintf("and %d problems more", more)})
+	}
+	return list
 }
 
 // sortByLine puts problems of the named file first, by line, those without a

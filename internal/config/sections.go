@@ -26,7 +26,7 @@ type Survey struct {
 
 // Velocity is the section [velocity].
 type Velocity struct {
-	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], m/s, and its attributes origin and spacing, m. It may be the survey file. Empty: velocity.constant is used."`
+	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], m/s, and its attributes origin and spacing, m. It may be the survey file. Empty: velocity.constant is used."`
 	Constant float64 `toml:"constant" json:"constant" default:"0.0" example:"2000.0" unit:"m/s" range:"[0,)" also:"velocity,value,v" help:"One velocity everywhere. 0: velocity.file is used."`
 }
 
@@ -40,7 +40,7 @@ type Image struct {
 // Traveltime is the section [traveltime].
 type Traveltime struct {
 	Method string `toml:"method" json:"method" default:"eikonal" choices:"analytic,eikonal,table" also:"mode,type" help:"analytic: distance over velocity, for velocity.constant. eikonal: factored eikonal equation, second order, sources anywhere. table: read from traveltime.file."`
-	File   Path   `toml:"file" json:"file" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables), needed by method = \"table\" and unused otherwise."`
+	File   Path   `toml:"file" json:"file" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables), needed by method = \"table\" and not read otherwise."`
 }
 
 // Kirchhoff is the section [kirchhoff].
@@ -66,13 +66,13 @@ type Solver struct {
 	Reproducible      string  `toml:"reproducible" json:"reproducible" default:"ranks" choices:"off,run,ranks" also:"deterministic,reproducibility" help:"off: sums in any order. run: same ranks, same hardware, same bits. ranks: the same bits for any number of ranks and threads and any process grid."`
 	Start             Path    `toml:"start" json:"start" default:"" example:"start.h5" also:"x0,initial,start_model" help:"Image file used as the start model. Empty: start from zero."`
 	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight of the l1 norm of the image in ista and fista; unused by the other methods."`
-	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" unit:"iterations" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
+	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
 }
 
 // Checkpoint is the section [checkpoint].
 type Checkpoint struct {
 	Minutes    float64 `toml:"minutes" json:"minutes" default:"10.0" unit:"minutes" range:"[0,)" also:"interval,every" help:"Time between checkpoints. 0: never by the clock."`
-	Iterations int     `toml:"iterations" json:"iterations" default:"0" unit:"iterations" range:"[0,1e6]" also:"every_iterations" help:"A checkpoint every so many iterations as well. 0: never by the count."`
+	Iterations int     `toml:"iterations" json:"iterations" default:"0" range:"[0,1e6]" also:"every_iterations" help:"A checkpoint every so many iterations as well. 0: never by the count."`
 	Folder     Path    `toml:"folder" json:"folder" default:"checkpoints" also:"directory,dir,path,file" help:"Folder of the checkpoint files; made if missing."`
 }
 

@@ -17,19 +17,23 @@ func normal(name string) string {
 }
 
 // nearest is the candidate most like name, or "" if none is like it: at most a
-// third of its letters may differ, or one is the beginning of the other.
+// third of its letters may differ, or one is the beginning of the other. In
+// three letters one is too many: "gpu" does not mean "cpu".
 func nearest(name string, candidates []string) string {
 	name = normal(name)
 	if len(name) > longestName || name == "" {
 		return ""
 	}
 	best, least := "", max(1, len(name)/3)+1
+	if len(name) <= 3 {
+		least = 1
+	}
 	for _, c := range candidates {
 		d := levenshtein.ComputeDistance(name, normal(c))
 		if d == 2 && sameLetters(name, normal(c)) {
-			d = 1 // two letters swapped, the commonest slip of all
+			d = 0 // two letters swapped, the commonest slip of all
 		}
-		if d < least && d < len(name) {
+		if d < least {
 			best, least = c, d
 		}
 	}
@@ -85,6 +89,9 @@ func (t *table) names() []string {
 // stands outside all.
 func (t *table) suggest(in *section, key string) []*Field {
 	if in != nil {
+		if f := in.field(normal(key)); f != nil {
+			return []*Field{f}
+		}
 		if f := in.alias(key); f != nil {
 			return []*Field{f}
 		}

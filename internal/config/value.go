@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
@@ -29,6 +31,9 @@ func (f *Field) check(v any) (typed any, found string) {
 		}
 		if strings.ContainsFunc(s, isControl) {
 			return nil, describe(v) + " with control characters"
+		}
+		if !utf8.ValidString(s) {
+			return nil, describe(v) + " that is not UTF-8"
 		}
 		return s, ""
 	case "bool":
@@ -106,8 +111,8 @@ func (f *Field) number(v any) (float64, bool) {
 // integer accepts integers, and floats without a fraction, in range.
 func (f *Field) integer(v any) (int, bool) {
 	x, ok := f.number(v)
-	// Beyond 2^53 a float64 no longer tells neighbouring integers apart.
-	if !ok || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+	// From 2^53 on a float64 no longer tells neighbouring integers apart.
+	if !ok || x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
 		return 0, false
 	}
 	return int(x), true
@@ -220,14 +225,19 @@ func describe(v any) string {
 	return clip(encode(v))
 }
 
-// clip keeps a message on one short line.
-func clip(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if isControl(r) {
+// oneLine takes out what would break a line or confuse a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, s)
+}
+
+// clip keeps a part of a message on one short line.
+func clip(s string) string {
+	s = oneLine(s)
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:57]) + "..."
 	}

@@ -1,0 +1,203 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The committed page must be what the table makes now.
+func TestDocumentIsFresh(t *testing.T) {
+	compare(t, filepath.Join("..", "..", "docs", "configuration.md"), Markdown())
+	if t.Failed() {
+		t.Log("to rewrite it: go generate ./internal/config")
+	}
+}
+
+func TestEveryKeyIsDescribed(t *testing.T) {
+	help, template, page := Help(), Template(), Markdown()
+	for _, f := range Fields() {
+		if f.Help == "" || !strings.HasSuffix(f.Help, ".") {
+			t.Errorf("%s: help %q is no sentence", f.Name(), f.Help)
+		}
+		for _, want := range []string{"  " + f.Name() + "\n", f.Env} {
+			if !strings.Contains(help, want) {
+				t.Errorf("%s: no %q in the help", f.Name(), want)
+			}
+		}
+		if !regexp.MustCompile(`(?m)^(# )?` + f.Key + ` = `).MatchString(template) {
+			t.Errorf("%s: not in the template", f.Name())
+		}
+		if !strings.Contains(page, "| `"+f.Key+"` |") {
+			t.Errorf("%s: not on the page", f.Name())
+		}
+		one, err := HelpKey(f.Name())
+		if err != nil || !strings.Contains(help, one) {
+			t.Errorf("%s: HelpKey gives %q, %v, which is not in the help", f.Name(), one, err)
+		}
+	}
+	for _, text := range []string{help, template} {
+		for _, line := range strings.Split(text, "\n") {
+			if len(line) > textWidth {
+				t.Errorf("line of %d columns: %q", len(line), line)
+			}
+		}
+	}
+}
+
+func TestHelpKey(t *testing.T) {
+	for _, c := range []struct{ name, want, err string }{
+		{name: "damping", want: "  solver.damping\n"},
+		{name: "solver.damping", want: "  solver.damping\n"},
+		{name: "comm", want: "[comm]\n"},
+		{name: "damp", err: `did you mean "solver.damping"?`},
+		{name: "solver.damp", err: `did you mean "solver.damping"?`},
+		{name: "iterations", err: `did you mean "solver.iterations" or "checkpoint.iterations"?`},
+		{name: "weather", err: "the sections are survey, velocity"},
+		{name: "", err: "the sections are survey, velocity"},
+	} {
+		text, err := HelpKey(c.name)
+		if c.err == "" && (err != nil || !strings.HasPrefix(text, c.want)) {
+			t.Errorf("%q: %q, %v, want text that begins %q", c.name, text, err, c.want)
+		}
+		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: %q, %v, want error %q", c.name, text, err, c.err)
+		}
+	}
+}
+
+// The template is the defaults, also with every default in it uncommented.
+func TestTemplateIsTheDefaults(t *testing.T) {
+	least := "[survey]\nfile = \"survey.h5\"\n[velocity]\nfile = \"model.h5\"\n"
+	want, err := Parse("config.toml", []byte(least), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := Template()
+	uncommented := 0
+	in := ""
+	lines := strings.Split(template, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "[") {
+			in = strings.Trim(line, "[]")
+		}
+		m := regexp.MustCompile(`^# (\w+) = `).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		f := newTable().field(in + "." + m[1])
+		if f != nil && f.sample() == f.Default {
+			lines[i] = strings.TrimPrefix(line, "# ")
+			uncommented++
+		}
+	}
+	if uncommented < 15 {
+		t.Errorf("only %d defaults in the template", uncommented)
+	}
+	for _, source := range []string{template, strings.Join(lines, "\n")} {
+		c, err := Parse("config.toml", []byte(source), nil, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, source)
+		}
+		if c.TOML() != want.TOML() {
+			t.Errorf("the template resolves to\n%s\nwant\n%s", c.TOML(), want.TOML())
+		}
+		if len(c.Notes()) > 0 {
+			t.Errorf("notes on the template: %v", c.Notes())
+		}
+	}
+}
+
+// Examples stand where a default would show nothing: each must be a good value.
+func TestExamplesAreGood(t *testing.T) {
+	for _, f := range newTable().fields() {
+		if v, found := f.parse(f.sample()); found != "" {
+			t.Errorf("%s: example %s: want %s, found %s", f.Name(), f.sample(), f.want(), found)
+		} else if encode(v) != f.sample() {
+			t.Errorf("%s: example %s reads as %s", f.Name(), f.sample(), encode(v))
+		}
+		if f.example == "" && (f.Required || f.Default == `""` || f.Default == "[]") {
+			t.Errorf("%s: neither default nor example", f.Name())
+		}
+	}
+}
+
+// The contract with users: these keys, with these defaults.
+func TestDefaults(t *testing.T) {
+	want := map[string]string{
+		"survey.file":                "",
+		"velocity.file":              `""`,
+		"velocity.constant":          "0.0",
+		"image.origin":               "[]",
+		"image.spacing":              "[]",
+		"image.shape":                "[]",
+		"traveltime.method":          `"eikonal"`,
+		"traveltime.file":            `""`,
+		"kirchhoff.engine":           `"auto"`,
+		"kirchhoff.dynamic":          "false",
+		"kirchhoff.wavelet_filter":   "false",
+		"kirchhoff.angle_limit":      "[72.0, 90.0]",
+		"comm.backend":               `"auto"`,
+		"comm.grid":                  "[0, 1]",
+		"solver.method":              `"cgls"`,
+		"solver.iterations":          "20",
+		"solver.tolerance":           "0.0",
+		"solver.damping":             "0.0",
+		"solver.reproducible":        `"ranks"`,
+		"solver.start":               `""`,
+		"solver.sparsity":            "0.0",
+		"solver.true_residual_every": "10",
+		"checkpoint.minutes":         "10.0",
+		"checkpoint.iterations":      "0",
+		"checkpoint.folder":          `"checkpoints"`,
+		"output.file":                `"image.h5"`,
+		"output.adjoint":             `""`,
+		"machine.threads":            "0",
+		"machine.memory_gib":         "0.0",
+	}
+	for _, f := range Fields() {
+		d, ok := want[f.Name()]
+		if !ok {
+			t.Errorf("%s: not in the list of this test", f.Name())
+		} else if f.Default != d {
+			t.Errorf("%s: default %s, want %s", f.Name(), f.Default, d)
+		}
+		delete(want, f.Name())
+	}
+	for name := range want {
+		t.Errorf("%s: missing from the table", name)
+	}
+}
+
+// The ready configurations load, say nothing, and survive the round trip.
+func TestReadyConfigurations(t *testing.T) {
+	folder := filepath.Join("..", "..", "configs")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"laptop-2d.toml", "laptop-3d.toml", "dynamic.toml", "reference.toml"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".toml" {
+			continue
+		}
+		c, err := Load(filepath.Join(folder, e.Name()), nil, nil)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if len(c.Notes()) > 0 {
+			t.Errorf("%s: notes %v", e.Name(), c.Notes())
+		}
+		if c.Survey.File.File != filepath.Join(folder, "survey.h5") || c.Velocity.File.File != filepath.Join(folder, "model.h5") {
+			t.Errorf("%s: survey %s and model %s, want survey.h5 and model.h5 beside it", e.Name(), c.Survey.File, c.Velocity.File)
+		}
+		roundTrip(t, c)
+	}
+}

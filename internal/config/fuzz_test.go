@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// FuzzParse: whatever the file, an option and a variable hold, the answer is
+// problems with text, or a configuration that survives its own round trip.
+func FuzzParse(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(source, "solver.iterations=5", "LSM_SOLVER_DAMPING=0.1")
+	}
+	f.Add([]byte(Template()), "kirchhoff.angle_limit=60", "LSM_IMAGE_SHAPE=3,4")
+	f.Fuzz(func(t *testing.T, source []byte, set, env string) {
+		c, err := Parse("config.toml", source, []string{set}, []string{env})
+		if err == nil {
+			roundTrip(t, c)
+			return
+		}
+		var problems *Problems
+		if !errors.As(err, &problems) || len(problems.List) == 0 {
+			t.Fatalf("error %v (%T), want *Problems", err, err)
+		}
+		lines := strings.Count(string(source), "\n") + 1
+		for _, p := range problems.List {
+			text := p.String()
+			if p.Source == "" || p.Message == "" || strings.ContainsFunc(text, unicode.IsControl) {
+				t.Errorf("problem %+v reads %q", p, text)
+			}
+			if p.Line < 0 || p.Line > lines {
+				t.Errorf("line %d of %d: %s", p.Line, lines, text)
+			}
+		}
+	})
+}
+
+// FuzzScan: the scanner always ends, whatever it reads.
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{"[a]\nb = 1", "[[", "a = '''", "a = {b = {c", "\"\\", "a = [", "= =", "a.b.c", "}", "]", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		pos := scan(s)
+		for k := range pos.offset {
+			if n := pos.line(k[0], k[1]); n < 1 || n > strings.Count(s, "\n")+1 {
+				t.Errorf("%q at line %d", k, n)
+			}
+		}
+	})
+}
