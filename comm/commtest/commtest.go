@@ -1,0 +1,91 @@
+// Package commtest is what every communicator must do: a conformance suite that
+// each backend's tests run, and Ranks, several ranks in one process, to test
+// distributed code with.
+//
+// Beyond the letter of package comm the suite asks for what the rest relies on:
+//
+//   - AllReduce gives every rank the same bits. Solvers decide by their scalars
+//     whether to go on; ranks that saw different ones would part company.
+//   - Buffers of any length work, zero and slices of larger ones included.
+//   - A NaN or an infinity on one rank reaches all.
+//   - Communicators can be compared with ==.
+package commtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+)
+
+// World runs body on the given number of ranks at once, each with a communicator
+// over all of them, and returns the first error. A backend whose ranks are
+// processes ignores ranks it cannot have: it calls body once, with the
+// communicator over the processes there are, and is given that size only.
+type World func(ranks int, body func(c comm.Comm) error) error
+
+// Self is the World of the one-rank communicator.
+func Self(ranks int, body func(c comm.Comm) error) error {
+	if ranks != 1 {
+		return fmt.Errorf("comm: self has 1 rank, not %d", ranks)
+	}
+	return body(comm.Self())
+}
+
+// Run runs the suite on worlds of the given sizes.
+func Run(t *testing.T, w World, sizes ...int) {
+	for _, n := range sizes {
+		for _, c := range cases {
+			t.Run(fmt.Sprintf("%d ranks/%s", n, c.name), func(t *testing.T) {
+				err := w(n, func(world comm.Comm) error {
+					if world.Size() != n {
+						return fmt.Errorf("size is %d, want %d", world.Size(), n)
+					}
+					return c.body(world)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+var cases = []struct {
+	name string
+	body func(c comm.Comm) error
+}{
+	{"identity", identity},
+	{"all-reduce", allReduce},
+	{"all-reduce of a slice", allReduceSlice},
+	{"all-reduce has the same bits everywhere", sameBits},
+	{"all-reduce carries nan", carriesNaN},
+	{"broadcast", broadcast},
+	{"broadcast from nowhere", nowhere},
+	{"host all-reduce", hostAllReduce},
+	{"host broadcast", hostBroadcast},
+	{"agree", agree},
+	{"barrier", barrier},
+	{"split", split},
+	{"split by key", splitByKey},
+	{"process grid", processGrid},
+}
+
+// all makes a rank's verdict everyone's, so that no rank leaves a case while
+// others are inside it.
+func all(c comm.Comm, err error) error {
+	flag := uint64(0)
+	if err != nil {
+		flag = 1
+	}
+	union, agreeErr := c.Host().Agree(flag)
+	switch {
+	case err != nil:
+		return err
+	case agreeErr != nil:
+		return agreeErr
+	case union != 0:
+		return fmt.Errorf("another rank failed")
+	}
+	return nil
+}

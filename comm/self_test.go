@@ -1,0 +1,18 @@
+package comm_test
+
+import (
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+)
+
+func TestSelf(t *testing.T) { commtest.Run(t, commtest.Self, 1) }
+
+func TestOpNames(t *testing.T) {
+	for op, want := range map[comm.Op]string{comm.Sum: "sum", comm.Max: "max", comm.Min: "min"} {
+		if op.String() != want {
+			t.Errorf("operation %d is called %q, want %q", op, op, want)
+		}
+	}
+}
