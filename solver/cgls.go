@@ -125,6 +125,10 @@ func (c *CGLS) Step(ctx context.Context) error {
 	if err := c.adjoint(qr, complex(c.ps, c.psIm), scale); err != nil {
 		return err
 	}
+	if qq == 0 { // lost to underflow: A does not see p
+		c.st.Stationary = true
+		return c.stay()
+	}
 	alpha := c.gamma / qq
 	if !finite(alpha) {
 		return c.nan("the step length", alpha)
@@ -140,7 +144,7 @@ func (c *CGLS) Step(ctx context.Context) error {
 		return err
 	}
 	if c.due(c.st.Iteration + 1) {
-		replace, err := c.drift(ctx, c.q, c.r, total)
+		replace, err := c.drift(ctx, c.q, c.r, total, c.st.DataNorm)
 		if err != nil {
 			return err
 		}

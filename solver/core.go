@@ -201,9 +201,9 @@ func dotsWithRows(r *dist.Vector, pairs ...[2]*dist.Vector) (first, total float6
 // due reports whether the true residual is to be computed after iteration k.
 func (c *core) due(k int) bool { return c.opt.TrueResidual > 0 && k%c.opt.TrueResidual == 0 }
 
-// drift sets e = (d − A x) − r, records its norm relative to ‖d‖, and says
+// drift sets e = (d − A x) − r, records its norm relative to that of d, and says
 // whether it is past √ε‖r‖, so that r should be replaced by r + e.
-func (c *core) drift(ctx context.Context, e, r *dist.Vector, total float64) (replace bool, err error) {
+func (c *core) drift(ctx context.Context, e, r *dist.Vector, rnorm, dnorm float64) (replace bool, err error) {
 	if err := c.residual(ctx, e); err != nil {
 		return false, err
 	}
@@ -218,10 +218,10 @@ func (c *core) drift(ctx context.Context, e, r *dist.Vector, total float64) (rep
 		return false, c.nan("the true residual", n)
 	}
 	c.st.Drift, c.st.DriftAt = n, c.st.Iteration+1
-	if c.st.DataNorm > 0 {
-		c.st.Drift /= c.st.DataNorm
+	if dnorm > 0 {
+		c.st.Drift /= dnorm
 	}
-	return n > math.Sqrt(c.eps)*total, nil
+	return n > math.Sqrt(c.eps)*rnorm, nil
 }
 
 // start sets r to the residual of the start model: d itself where that is zero.

@@ -33,18 +33,25 @@ type Options struct {
 // adjoint limits by element type.
 func DefaultOptions() Options { return Options{TrueResidual: 10} }
 
-// New returns the method of the given configuration name.
+// New returns the least-squares method of the given configuration name.
 func New(name string, o Options) (Method, error) {
-	for _, m := range []Method{NewCGLS(o)} {
-		if m.Name() == name {
-			return m, nil
-		}
+	switch name {
+	case "cg":
+		return NewNormalCG(o), nil
+	case "cgls":
+		return NewCGLS(o), nil
+	case "lsqr":
+		return NewLSQR(o), nil
+	case "ista":
+		return NewISTA(o), nil
+	case "fista":
+		return NewFISTA(o), nil
 	}
 	return nil, fmt.Errorf("solver: method %q is unknown, must be one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Names lists the configuration names of the least-squares methods.
-func Names() []string { return []string{"cgls"} }
+func Names() []string { return []string{"cg", "cgls", "lsqr", "ista", "fista"} }
 
 // limits sets the limits that the element types of A leave open.
 func (o Options) limits(a dist.Operator) Options {
