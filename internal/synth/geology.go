@@ -79,8 +79,8 @@ func dipping(x, z float64) float64 {
 
 // faulted is a folded sequence of thick and thin beds, cut by a normal fault
 // and its antithetic partner into a graben, bevelled by an unconformity under
-// gently dipping cover; gas in the crest of the anticline slows one bed, and
-// below the unconformity velocity grows with depth and to the right.
+// gently dipping cover. Gas in the crest of the anticline slows one bed down to
+// a flat contact, and below the unconformity all beds speed up to the right.
 func faulted(x, z float64) float64 {
 	beds := []bed{
 		{330, 2350}, {400, 2600}, {430, 2900}, {550, 2550}, {572, 2250}, {690, 2700},
@@ -107,11 +107,10 @@ func faulted(x, z float64) float64 {
 		throw = 25
 	}
 	s := z - fold - throw
-	v := column(beds, s)
-	if u := (x - 1000) / 260; !main && u*u < 1 && s > 430 && s < 430+60*(1-u*u) {
-		return 2080 // gas
+	if !main && s > 572 && s < 690 && z < 500 && x > 600 && x < 1400 {
+		return 2150 // gas above a flat contact with the brine
 	}
-	return v * (1 + 0.05*(x-1500)/1500) * (1 + 0.06*(z-700)/800)
+	return column(beds, s) * (1 + 0.06*(x-1500)/1500)
 }
 
 // salted is a salt body with an overhanging cap on a narrowing stem, in beds

@@ -55,26 +55,27 @@ func (a axis) ticks(length, every float64) []tick {
 	for k := math.Ceil((lo - slack) / minor); k*minor <= hi+slack; k++ {
 		t := tick{at: a.frac(k * minor)}
 		if math.Mod(k, per) == 0 {
-			t.text = label(k*minor, step, digits)
+			t.text = label(k*minor, step, digits, digits > 4 || hi >= 1e7 || lo <= -1e7)
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-// label writes a tick's value with the digits its axis needs; very small and
-// very large axes switch to exponents.
-func label(v, step float64, digits int) string {
+// label writes a tick's value with as many digits as tell it from the next
+// tick, with an exponent where the axis is very fine or its values very large.
+func label(v, step float64, digits int, exponent bool) string {
 	if math.Abs(v) < 1e-9*step {
 		return "0"
 	}
-	if digits > 4 || math.Abs(v) >= 1e6 {
-		s := strconv.FormatFloat(v, 'e', 1, 64)
-		s = strings.ReplaceAll(s, ".0e", "e")
-		s = strings.ReplaceAll(strings.ReplaceAll(s, "e-0", "e-"), "e+0", "e")
-		return strings.ReplaceAll(s, "-", "−")
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	if exponent {
+		places := math.Floor(math.Log10(math.Abs(v)*(1+1e-9))) - math.Floor(math.Log10(step*(1+1e-9)))
+		m, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', max(0, int(places)), 64), "e")
+		n, _ := strconv.Atoi(e)
+		s = m + "e" + strconv.Itoa(n)
 	}
-	return strings.ReplaceAll(strconv.FormatFloat(v, 'f', digits, 64), "-", "−")
+	return strings.ReplaceAll(s, "-", "−")
 }
 
 // niceStep takes the 1, 2 or 5 times a power of ten that is nearest to a step
@@ -92,7 +93,7 @@ func niceStep(raw float64) (step, minor float64) {
 	return 10 * p, 2 * p
 }
 
-// logTicks marks the powers of ten, thinned to at most eight; with fewer than
+// logTicks marks the powers of ten, thinned to at most eight; with no more than
 // two of them also twice and five times those, and on less than half a decade
 // every digit.
 func (a axis) logTicks() []tick {
@@ -111,7 +112,7 @@ func (a axis) logTicks() []tick {
 			}
 			t := tick{at: a.frac(v)}
 			plain := m == 1 && e >= -2 && e <= 2 ||
-				last-first < 1 && (m == 1 || m == 2 || m == 5 || hi-lo < 0.5)
+				last-first < 2 && e >= -3 && (m == 2 || m == 5 || hi-lo < 0.5)
 			switch {
 			case e%every != 0:
 			case plain:

@@ -49,7 +49,7 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 			r.v = mirrored(vals, ts.NT)
 			p.x.from, p.x.to = p.x.to, p.x.from
 		}
-	} else if n > 0 && offset != nil {
+	} else if offset != nil {
 		lo, hi := offset[0], offset[0]
 		for _, o := range offset {
 			lo, hi = math.Min(lo, o), math.Max(hi, o)

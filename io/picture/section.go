@@ -67,9 +67,12 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	for name, xyz := range map[string][]float64{"sources": opt.Sources, "receivers": opt.Receivers} {
-		if len(xyz)%g.Dim() != 0 {
-			return nil, fmt.Errorf("picture: %d coordinates of %s are not a multiple of %d", len(xyz), name, g.Dim())
+	for _, m := range []struct {
+		name string
+		xyz  []float64
+	}{{"sources", opt.Sources}, {"receivers", opt.Receivers}} {
+		if len(m.xyz)%g.Dim() != 0 {
+			return nil, fmt.Errorf("picture: %d coordinates of %s are not a multiple of %d", len(m.xyz), m.name, g.Dim())
 		}
 	}
 	look := raster{colors: opt.Colors.table()}
@@ -99,15 +102,15 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	return &Figure{rows: [][]*panel{{p}}}, nil
 }
 
-// finite converts to float32 and refuses NaN and infinity; where names the
-// place of a value.
+// finite converts to float32 and refuses NaN and what is or becomes infinite;
+// where names the place of a value.
 func finite[T Float](v []T, where func(i int) string) ([]float32, error) {
 	out := make([]float32, len(v))
 	for i, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("picture: value %d (%s) is %g, must be finite", i, where(i), f)
-		}
 		out[i] = float32(x)
+		if f := float64(out[i]); math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("picture: value %d (%s) is %g, must be finite in float32", i, where(i), float64(x))
+		}
 	}
 	return out, nil
 }
