@@ -198,6 +198,9 @@ func (r *reader) outputs() {
 		{"output.file", c.Output.File},
 		{"output.adjoint", c.Output.Adjoint},
 	}
+	if c.Traveltime.Method != "table" {
+		files[3].path = Path{} // not read, so `lsm traveltime` may write it
+	}
 	const firstOutput = 5
 	for i := firstOutput; i < len(files); i++ {
 		out := files[i]

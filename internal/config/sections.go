@@ -61,11 +61,11 @@ type Comm struct {
 type Solver struct {
 	Method            string  `toml:"method" json:"method" default:"cgls" choices:"cg,cgls,lsqr,ista,fista" also:"type,solver,name" help:"cg: conjugate gradients on the normal equations. cgls, lsqr: the same minimum, kinder to rounding; cgls tests the adjoint at every iteration for the price of one dot product. ista, fista: sparse images, with solver.sparsity."`
 	Iterations        int     `toml:"iterations" json:"iterations" default:"20" range:"[0,1e6]" also:"niter,iter,maxiter,max_iterations,n_iterations" help:"Iteration limit. A run that reaches it has ended well (exit status 0)."`
-	Tolerance         float64 `toml:"tolerance" json:"tolerance" default:"0.0" range:"[0,)" also:"tol,rtol,eps_stop" help:"Stop when the norm of the residual has fallen to this fraction of its first value. 0: go on to the iteration limit."`
+	Tolerance         float64 `toml:"tolerance" json:"tolerance" default:"0.0" range:"[0,)" also:"tol,rtol,eps_stop" help:"Stop when the norm of the residual has fallen to this fraction of the norm of the data. 0: go on to the iteration limit."`
 	Damping           float64 `toml:"damping" json:"damping" default:"0.0" range:"[0,)" also:"damp,lambda,regularization,epsilon" help:"Weight d of the damping: |A m - data|^2 + d^2 |m|^2 is minimised. 0: none."`
 	Reproducible      string  `toml:"reproducible" json:"reproducible" default:"ranks" choices:"off,run,ranks" also:"deterministic,reproducibility" help:"off: sums in any order. run: same ranks, same hardware, same bits. ranks: the same bits for any number of ranks and threads and any process grid."`
 	Start             Path    `toml:"start" json:"start" default:"" example:"start.h5" also:"x0,initial,start_model" help:"Image file used as the start model. Empty: start from zero."`
-	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight of the l1 norm of the image in ista and fista; unused by the other methods."`
+	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight e of the l1 norm in ista and fista: |A m - data|^2 / 2 + e |m|_1 is minimised. Unused by the other methods."`
 	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
 }
 
@@ -79,7 +79,7 @@ type Checkpoint struct {
 // Output is the section [output].
 type Output struct {
 	File    Path `toml:"file" json:"file" default:"image.h5" also:"image,path,name" help:"Image file (HDF5, format lsm-image): image, history, resolved configuration and provenance."`
-	Adjoint Path `toml:"adjoint" json:"adjoint" default:"" example:"adjoint.h5" also:"migration,migrated" help:"Image file for the plain Kirchhoff image, the adjoint applied to the data, as well. Empty: not written."`
+	Adjoint Path `toml:"adjoint" json:"adjoint" default:"" example:"migrated.h5" also:"migration,migrated" help:"Image file for the plain Kirchhoff image, the adjoint applied to the data, as well. Empty: not written."`
 }
 
 // Machine is the section [machine].
