@@ -1,0 +1,78 @@
+// Package provenance records how an output came about, so that the output alone
+// answers which program made it, from what, where, and why it stopped.
+//
+// A [Record] becomes the root attributes of an image or survey file, flat and
+// in a fixed order, and is read back from them. The resolved configuration and
+// the convergence history are datasets of the image file (see docs/format.md).
+package provenance
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// Version and Commit may be set when linking, as in
+//
+//	-ldflags "-X github.com/kirchhoff-lsm/lsm/internal/provenance.Version=1.2.0"
+//
+// and otherwise come from what the Go tool stamped into the program.
+var Version, Commit string
+
+// Record is what is known of one run. Empty fields are left out of a file.
+type Record struct {
+	Command      string    // "run", "migrate", ...
+	Version      string    // of the program
+	Commit       string    // hash, with "+changes" if the tree had uncommitted ones
+	GoVersion    string    // such as "go1.24.1"
+	HDF5Version  string    // such as "1.10.8"
+	Host         string    // of rank 0
+	Started      time.Time // stored in UTC, to the second
+	Ranks        int
+	Threads      int    // per rank
+	Engine       string // "reference", "cpu", "cuda", "hip"
+	Device       string // name of the GPU; "" for none
+	Communicator string // "self", "mpi", "nccl", "rccl", with its library's version if known
+	Inputs       []Input
+	Reason       string // why the run stopped, such as "stopped_iterations"
+}
+
+// New returns a record with everything filled in that the process knows of
+// itself, started now.
+func New(command string) Record {
+	r := Record{
+		Command: command, Version: Version, Commit: Commit,
+		GoVersion: runtime.Version(), HDF5Version: h5.LibraryVersion(),
+		Started: time.Now().UTC().Truncate(time.Second),
+	}
+	r.Host, _ = os.Hostname() // a machine without a name has none to record
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.stamp(info)
+	}
+	return r
+}
+
+// stamp takes version and commit from the build where linking did not set them.
+func (r *Record) stamp(info *debug.BuildInfo) {
+	if r.Version == "" {
+		r.Version = info.Main.Version
+	}
+	if r.Commit != "" {
+		return
+	}
+	changed := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			r.Commit = s.Value
+		case "vcs.modified":
+			changed = s.Value == "true"
+		}
+	}
+	if r.Commit != "" && changed {
+		r.Commit += "+changes"
+	}
+}
