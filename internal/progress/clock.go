@@ -8,6 +8,7 @@ type clock struct {
 	now   func() time.Time
 	names []string
 	spent map[string]time.Duration
+	whole time.Duration // all of spent
 }
 
 func (c *clock) add(name string, d time.Duration) {
@@ -18,6 +19,13 @@ func (c *clock) add(name string, d time.Duration) {
 		c.names = append(c.names, name)
 	}
 	c.spent[name] += d
+	c.whole += d
+}
+
+// since is the time d of a stage less what sections inside it took: whole was
+// all that was booked when the stage began. Sections then never overlap.
+func (c *clock) since(whole, d time.Duration) time.Duration {
+	return max(0, d-(c.whole-whole))
 }
 
 // Section is one row of the closing table: the seconds that each rank spent in
@@ -28,18 +36,19 @@ type Section struct {
 }
 
 // Time begins to count time towards the named section of the closing table and
-// prints nothing; the function it returns ends that. The sections of a run must
-// not overlap, or the table's shares add up to more than the whole.
+// prints nothing; the function it returns ends that. Time booked meanwhile by
+// sections inside it is not counted twice.
 func (r *Reporter) Time(section string) (end func()) {
 	if r == nil {
 		return func() {}
 	}
-	begin := r.opt.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	begin, whole := r.opt.Now(), r.clock.whole
 	return func() {
-		d := r.opt.Now().Sub(begin)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.clock.add(section, d)
+		r.clock.add(section, r.clock.since(whole, r.opt.Now().Sub(begin)))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 const quietSpell = 30 * time.Second
 
 // Stage is a part of a run that has a name, takes time, and perhaps knows how
-// far it is. Its time counts towards the section of its name.
+// far it is. Its time, less that of sections inside it, counts towards the
+// section of its name.
 type Stage struct {
 	r     *Reporter
 	name  string
@@ -20,6 +21,7 @@ type Stage struct {
 	total int
 	done  int
 	begin time.Time
+	whole time.Duration // booked by all sections when the stage began
 	said  time.Time
 	bar   *progressbar.ProgressBar // on a terminal, once the total is known
 	ended bool
@@ -31,8 +33,10 @@ func (r *Reporter) Stage(name string) *Stage {
 		return &Stage{name: name}
 	}
 	r.Event("stage", "stage", name, "state", "begin")
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := r.opt.Now()
-	return &Stage{r: r, name: name, begin: now, said: now}
+	return &Stage{r: r, name: name, begin: now, whole: r.clock.whole, said: now}
 }
 
 // Total says how many units of work the stage has, such as 133 "positions"; it
@@ -114,7 +118,7 @@ func (s *Stage) end(say bool) {
 	r.Event("stage", "stage", s.name, "state", "end", "seconds", took.Seconds())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clock.add(s.name, took)
+	r.clock.add(s.name, r.clock.since(s.whole, took))
 	if !say {
 		return
 	}
