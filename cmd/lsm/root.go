@@ -55,6 +55,12 @@ a picture of the underground.`,
 		&cobra.Group{ID: groupMachine, Title: "This machine, this program"},
 	)
 	root.AddCommand(
+		newRun(a),
+		newMigrate(a),
+		newModel(a),
+		newCheck(a),
+		newTraveltime(a),
+		newSynth(a),
 		newVersion(a),
 		newCompletion(a),
 	)

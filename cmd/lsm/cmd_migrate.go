@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+)
+
+func newMigrate(a *app) *cobra.Command {
+	return jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
+		`Migrate applies the adjoint of the modelling operator to the survey's traces:
+plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
+image goes to output.file.`,
+		`  lsm migrate config.toml --set output.file=adjoint.h5`,
+		func(cmd *cobra.Command, path string) error {
+			cfg, err := a.configure(path)
+			if err != nil {
+				return err
+			}
+			j, err := a.open(cfg, job.Traces, cfg.Output.File)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			op, err := j.Build(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			a.report.Infof("%s", op.Info)
+			image, err := j.Migrate(cmd.Context(), op)
+			if err != nil {
+				return err
+			}
+			out := cfg.Output.File.File
+			if err := j.WriteAdjoint(out, image, a.source(j, "migrate")); err != nil {
+				return err
+			}
+			a.report.Printf("image: %s\n", out)
+			a.finish("output", out)
+			a.closing()
+			return nil
+		})
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+func newModel(a *app) *cobra.Command {
+	var reflectivity string
+	cmd := jobCommand("model CONFIG --reflectivity FILE", "The forward alone: demigrate an image into a survey",
+		`Model predicts the traces of the survey's geometry for a given image
+(demigration) and writes them as a survey file to output.file. The survey of the
+configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
+		`  lsm model config.toml --reflectivity image.h5 --set output.file=predicted.h5`,
+		func(cmd *cobra.Command, path string) error {
+			cfg, err := a.configure(path)
+			if err != nil {
+				return err
+			}
+			j, err := a.open(cfg, job.Geometry, cfg.Output.File)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			image, err := j.ReadImage(reflectivity)
+			if err != nil {
+				return err
+			}
+			op, err := j.Build(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			a.report.Infof("%s", op.Info)
+			s, err := j.Model(cmd.Context(), op, image)
+			if err != nil {
+				return err
+			}
+			out := cfg.Output.File.File
+			end := a.report.Time("write")
+			err = h5.WriteSurvey(out, s, h5.WriteOptions{Force: a.force, Attrs: j.Attrs(a.source(j, "model"))})
+			end()
+			if err != nil {
+				return job.FileError(err)
+			}
+			a.report.Printf("survey: %s\n", out)
+			a.finish("output", out)
+			a.closing()
+			return nil
+		})
+	cmd.Flags().StringVar(&reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
+	if err := cmd.MarkFlagRequired("reflectivity"); err != nil {
+		panic(err)
+	}
+	return cmd
+}

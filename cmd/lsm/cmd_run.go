@@ -1,0 +1,69 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+)
+
+func newRun(a *app) *cobra.Command {
+	var resume bool
+	cmd := jobCommand("run CONFIG", "Least-squares migration: from survey to image",
+		`Run migrates a survey by least squares: it finds the image whose predicted
+traces fit the recorded ones best. It writes the image with its convergence
+history, the resolved configuration and where everything came from.
+
+Interrupted, or told to by SIGTERM, it finishes its iteration and leaves a
+checkpoint; the same command with --resume goes on, to the same bits as if it had
+never stopped. A second signal ends it at once.`,
+		`  lsm run config.toml
+  lsm run config.toml --set solver.iterations=40 --set output.file=image40.h5`,
+		func(cmd *cobra.Command, path string) error {
+			cfg, err := a.configure(path)
+			if err != nil {
+				return err
+			}
+			j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Adjoint)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			op, err := j.Build(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			a.report.Infof("%s", op.Info)
+			if cfg.Output.Adjoint.IsSet() {
+				image, err := j.Migrate(cmd.Context(), op)
+				if err != nil {
+					return err
+				}
+				if err := j.WriteAdjoint(cfg.Output.Adjoint.File, image, a.source(j, "migrate")); err != nil {
+					return err
+				}
+			}
+			result, err := j.Solve(cmd.Context(), op, resume)
+			if err != nil {
+				return err
+			}
+			out := cfg.Output.File.File
+			if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+				return err
+			}
+			h := result.History.Residual
+			iterations, relative := len(h)-1, 0.0
+			if h[0] > 0 {
+				relative = h[iterations] / h[0]
+			}
+			a.report.Printf("%s after %d iterations; residual %.3e, %.2f%% of its start\n", result.Reason, iterations, h[iterations], 100*relative)
+			a.report.Printf("image: %s\n", out)
+			a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
+				"residual", h[iterations], "relative_residual", relative)
+			a.closing()
+			return nil
+		})
+	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
+	cmd.Annotations = exits("3", "4", "5", "75", "130")
+	return cmd
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/synth"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// synthFlags are the command's own flags.
+type synthFlags struct {
+	folder, model string
+	geometry      string
+	snr           float64
+	seed          uint64
+	opt           synth.Options
+}
+
+func newSynth(a *app) *cobra.Command {
+	var f synthFlags
+	names := &strings.Builder{}
+	for _, n := range synth.Names() {
+		fmt.Fprintf(names, "  %-8s %s\n", n, synth.Title(n))
+	}
+	cmd := &cobra.Command{
+		Use:   "synth [NAME] -o DIR",
+		Short: "A small synthetic survey, model and configuration",
+		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
+true reflectivity and a configuration into DIR. The traces are made by the
+program's own operator from the true reflectivity, so the best image is known.
+NAME is one of
+
+` + names.String() + `
+or left out with --model FILE, which lays a survey over a velocity model of your
+own. What the flags leave open follows from the model.`,
+		Example: `  lsm synth faults -o demo
+  lsm synth layers -o noisy --snr 2 --seed 7
+  lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
+		GroupID:     groupFiles,
+		Args:        arguments("[NAME]"),
+		Annotations: exits("3", "4", "5", "130"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.synth(cmd, args, f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
+	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
+	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
+	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
+	fl.Uint64Var(&f.seed, "seed", 1, "of the noise")
+	fl.IntVar(&f.opt.Shots, "shots", 0, "number of shots (a line)")
+	fl.IntVar(&f.opt.Channels, "channels", 0, "receivers a shot (and line)")
+	fl.Float64Var(&f.opt.ShotSpacing, "shot-spacing", 0, "`M`etres between shots")
+	fl.Float64Var(&f.opt.FirstShot, "first-shot", 0, "x of the first shot, `M`etres")
+	fl.Float64Var(&f.opt.ReceiverSpacing, "receiver-spacing", 0, "`M`etres between receivers")
+	fl.Float64Var(&f.opt.NearOffset, "near-offset", 0, "smallest offset, `M`etres")
+	fl.Float64Var(&f.opt.SourceDepth, "source-depth", 0, "`M`etres below the top of the model")
+	fl.Float64Var(&f.opt.ReceiverDepth, "receiver-depth", 0, "`M`etres below the top of the model")
+	fl.Float64Var(&f.opt.Peak, "frequency", 0, "peak frequency of the Ricker wavelet, `HZ`")
+	fl.IntVar(&f.opt.NT, "nt", 0, "samples a trace")
+	fl.Float64Var(&f.opt.DT, "dt", 0, "sampling interval, `S`econds")
+	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "of the velocity to migrate with, `M`etres (standard deviation); negative for none")
+	fl.IntVar(&f.opt.Iterations, "iterations", 0, "solver.iterations of the configuration")
+	if err := cmd.MarkFlagRequired("output"); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
+	c, err := buildCase(args, f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.folder, 0o755); err != nil {
+		return status.Resource(fmt.Errorf("synth: %w", err))
+	}
+	in := func(name string) string { return filepath.Join(f.folder, name) }
+	for _, name := range []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile} {
+		if err := job.CheckOutput(in(name), a.force); err != nil {
+			return err
+		}
+	}
+	opt := h5.WriteOptions{Force: a.force}
+	if err := h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt); err != nil {
+		return job.FileError(err)
+	}
+	if err := h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt); err != nil {
+		return job.FileError(err)
+	}
+	if err := h5.WriteImage(in(synth.ReflectivityFile), &h5.Image{Grid: c.Grid, Data: c.Reflectivity}, opt); err != nil {
+		return job.FileError(err)
+	}
+	if err := job.WriteText(in(synth.ConfigFile), c.Config); err != nil {
+		return err
+	}
+	if err := job.WriteText(in("README.md"), c.Readme); err != nil {
+		return err
+	}
+	// The geometry alone first: the configuration that migrates it also models it.
+	if err := h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt); err != nil {
+		return job.FileError(err)
+	}
+	if err := a.synthData(cmd, f, c); err != nil {
+		os.Remove(in(synth.SurveyFile)) // a survey without data looks finished and is not
+		return err
+	}
+	a.report.Printf("%s: %d shots, %d traces of %d samples at %g ms, %v\n", c.Title,
+		c.Survey.NumSources(), c.Survey.NumTraces(), c.Survey.NT, 1e3*c.Survey.DT, c.Grid)
+	a.report.Printf("next: lsm run %s\n", in(synth.ConfigFile))
+	a.finish("output", f.folder, "config", in(synth.ConfigFile))
+	return nil
+}
+
+func buildCase(args []string, f synthFlags) (*synth.Case, error) {
+	f.opt.Geometry = synth.Geometry(f.geometry)
+	switch {
+	case f.model != "" && len(args) > 0:
+		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
+	case f.model != "":
+		g, v, err := h5.ReadModel(f.model)
+		if err != nil {
+			return nil, job.FileError(err)
+		}
+		c, err := synth.FromModel(g, v, f.opt)
+		return c, status.Usage(err)
+	case len(args) == 0:
+		return nil, status.Hint(status.Usage(fmt.Errorf("synth: NAME is missing")), "one of "+strings.Join(synth.Names(), ", ")+", or --model FILE")
+	}
+	c, err := synth.Build(args[0], f.opt)
+	return c, status.Usage(err)
+}
+
+// synthData demigrates the true reflectivity into the survey file.
+func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
+	cfg, err := config.Load(filepath.Join(f.folder, synth.ConfigFile), a.set, os.Environ())
+	if err != nil {
+		return err
+	}
+	j, err := job.Open(cfg, job.Geometry, a.report)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	op, err := j.Build(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer op.Engine.Close()
+	s, err := j.Model(cmd.Context(), op, c.Reflectivity)
+	if err != nil {
+		return err
+	}
+	if f.snr != 0 {
+		sigma, err := synth.AddNoise(s.Data, f.snr, f.seed)
+		if err != nil {
+			return status.Usage(err)
+		}
+		a.report.Infof("noise of standard deviation %.3g added (signal-to-noise ratio %g, seed %d)", sigma, f.snr, f.seed)
+	}
+	return job.FileError(h5.WriteSurvey(filepath.Join(f.folder, synth.SurveyFile), s,
+		h5.WriteOptions{Force: true, Attrs: j.Attrs(a.source(j, "synth"))}))
+}

@@ -1,0 +1,179 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Finding is one line of `lsm check`.
+type Finding struct {
+	Topic string `json:"topic"`
+	Level string `json:"level"` // "ok", "note" or "warning"
+	Text  string `json:"text"`
+}
+
+// Check looks at everything that can be judged without computing traveltimes or
+// applying the operator.
+func (j *Job) Check() []Finding {
+	var f []Finding
+	say := func(level, topic, format string, args ...any) {
+		f = append(f, Finding{topic, level, fmt.Sprintf(format, args...)})
+	}
+	s, b := j.Survey, band(j.Survey.Wavelet)
+	say("ok", "survey", "%s traces of %d samples at %g ms (%.3g to %.3g s), %d sources, %d receivers",
+		humanize.Comma(int64(s.NumTraces())), s.NT, 1e3*s.DT, s.T0, j.recordEnd(), s.NumSources(), s.NumReceivers())
+	say("ok", "places", "%d distinct positions share %d traveltime tables", j.Places.Len(), j.Places.Len())
+	say("ok", "image", "%s", extent(j.Image))
+
+	nyquist := 0.5 / s.DT
+	if b.High > 0.8*nyquist {
+		say("warning", "time sampling", "the wavelet reaches %.3g Hz, Nyquist is %.3g Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
+			b.High, nyquist, 1e3*0.4/b.High)
+	} else {
+		say("ok", "time sampling", "wavelet peak %.3g Hz, 99 %% of its energy below %.3g Hz, Nyquist %.3g Hz", b.Peak, b.High, nyquist)
+	}
+
+	vmin, vmax := j.velocityRange()
+	if vmin > 0 {
+		j.checkDepthSampling(say, b, vmin)
+		j.checkTraceSpacing(say, b, vmin)
+		j.checkRecord(say, vmax)
+	}
+	if out := j.outsideImage(); out > 0 {
+		say("note", "geometry", "%d of %d positions lie outside the image grid (allowed)", out, j.Places.Len())
+	}
+	for _, n := range j.Config.Notes() {
+		say("note", "configuration", "%s", n)
+	}
+	m := j.Memory()
+	level := "ok"
+	if m.Total() > m.Limit {
+		level = "warning"
+	}
+	say(level, "memory", "%s of %s", m, humanize.IBytes(uint64(m.Limit)))
+	return f
+}
+
+func (j *Job) checkDepthSampling(say func(level, topic, format string, args ...any), b Band, vmin float64) {
+	// A reflection's shortest wavelength in depth is v/(2f); two points each.
+	limit := vmin / (4 * b.High)
+	for a, h := range j.Image.Spacing {
+		if j.Image.Shape[a] > 1 && h > limit*1.001 {
+			say("warning", "image sampling", "spacing along %s is %g m; %.3g m/s at %.3g Hz needs at most %.3g m",
+				grid.AxisNames(j.Image.Dim())[a], h, vmin, b.High, limit)
+			return
+		}
+	}
+	say("ok", "image sampling", "at most %.3g m needed for %.3g m/s at %.3g Hz", limit, vmin, b.High)
+}
+
+func (j *Job) checkTraceSpacing(say func(level, topic, format string, args ...any), b Band, vmin float64) {
+	dx := j.typicalReceiverSpacing()
+	if dx == 0 {
+		return
+	}
+	if sin := vmin / (2 * b.High * dx); sin < 1 {
+		say("note", "trace spacing", "receivers %.4g m apart: arrivals steeper than %.0f° alias at %.3g Hz", dx, 180/math.Pi*math.Asin(sin), b.High)
+	} else {
+		say("ok", "trace spacing", "receivers %.4g m apart: no arrival aliases at %.3g Hz", dx, b.High)
+	}
+}
+
+func (j *Job) checkRecord(say func(level, topic, format string, args ...any), vmax float64) {
+	z := j.Image.Dim() - 1
+	top := math.Inf(-1)
+	for i := range j.Places.Len() {
+		top = max(top, j.Places.At(i)[z])
+	}
+	reach := top + 0.5*vmax*j.recordEnd()
+	if deep := j.Image.End(z); reach < deep {
+		say("warning", "record length", "records end at %.3g s: nothing below z = %.4g m can be seen, even at %.4g m/s; the image ends at %.4g m",
+			j.recordEnd(), reach, vmax, deep)
+	}
+}
+
+func (j *Job) recordEnd() float64 { return j.Survey.T0 + float64(j.Survey.NT-1)*j.Survey.DT }
+
+func (j *Job) velocityRange() (lo, hi float64) {
+	if j.Velocity == nil {
+		v := j.Config.Velocity.Constant
+		return v, v
+	}
+	return slices.Min(j.Velocity), slices.Max(j.Velocity)
+}
+
+func (j *Job) outsideImage() (n int) {
+	for i := range j.Places.Len() {
+		if !j.Image.Contains(j.Places.At(i)) {
+			n++
+		}
+	}
+	return n
+}
+
+// typicalReceiverSpacing is the median distance, in metres, between receivers
+// of traces that follow each other and share a source; 0 if there are none.
+func (j *Job) typicalReceiverSpacing() float64 {
+	var d []float64
+	s := j.Survey
+	step := max(1, s.NumTraces()/10000)
+	for i := 0; i+1 < s.NumTraces(); i += step {
+		s0, r0 := s.Pair(i)
+		s1, r1 := s.Pair(i + 1)
+		if s0 != s1 {
+			continue
+		}
+		sum := 0.0
+		for a := range s.Dim {
+			dx := s.Receiver(r1)[a] - s.Receiver(r0)[a]
+			sum += dx * dx
+		}
+		if sum > 0 {
+			d = append(d, math.Sqrt(sum))
+		}
+	}
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// Memory is what a run will hold at once, in bytes.
+type Memory struct {
+	Tables, Data, Vectors, Scratch int64
+	Limit                          int64
+}
+
+// Total is the sum.
+func (m Memory) Total() int64 { return m.Tables + m.Data + m.Vectors + m.Scratch }
+
+func (m Memory) String() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	return fmt.Sprintf("%s (tables %s, data %s, solver vectors %s, scratch %s)",
+		h(m.Total()), h(m.Tables), h(m.Data), h(m.Vectors), h(m.Scratch))
+}
+
+// CheckMemory refuses a run that would not fit.
+func (j *Job) CheckMemory() error {
+	m := j.Memory()
+	if m.Total() <= m.Limit {
+		return nil
+	}
+	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))),
+		"use a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
+}
+
+func (j *Job) threads() int {
+	if n := j.Config.Machine.Threads; n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}

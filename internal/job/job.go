@@ -1,0 +1,272 @@
+// Package job is the pipeline from a configuration to an image: it loads and
+// checks the inputs, chooses the traveltime method and the engine, builds the
+// operator, solves, and publishes the output. The commands run, migrate, model,
+// traveltime and check are different walks through it.
+package job
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Job holds the loaded, checked inputs of one run. It is made by Open; its
+// exported fields are read-only.
+type Job struct {
+	Config *config.Config
+	Survey *survey.Survey // without Data unless opened with it
+	Places *survey.Positions
+
+	Image     grid.Grid // where the image lies
+	ModelGrid grid.Grid // where the velocity is given; the zero Grid for a constant
+	Velocity  []float64 // m/s, on ModelGrid; nil for a constant
+
+	Times  traveltime.Method
+	Engine string // "reference" or "cpu"
+	Device *device.Host
+
+	tables *h5.Tables // open table file, for traveltime.method = "table"
+	inputs []provenance.Input
+	report *progress.Reporter
+}
+
+// Need says what of the survey a walk uses.
+type Need int
+
+const (
+	Geometry Need = iota // sources, receivers, sampling, wavelet
+	Traces               // the recorded traces as well
+)
+
+// Open loads what the configuration names and checks that it fits together.
+// Errors carry the exit status that the command ends with.
+func Open(cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
+	j := &Job{Config: cfg, report: report, Device: device.NewHost(cfg.Machine.Threads)}
+	for _, load := range []func() error{
+		j.chooseEngine,
+		j.checkComm,
+		func() error { return j.loadSurvey(need) },
+		j.loadVelocity,
+		j.placeImage,
+		j.chooseTimes,
+		j.checkPlaces,
+	} {
+		if err := load(); err != nil {
+			j.Close()
+			return nil, FileError(err)
+		}
+	}
+	return j, nil
+}
+
+// Close releases the files that the job keeps open.
+func (j *Job) Close() {
+	if j.tables != nil {
+		j.tables.Close()
+		j.tables = nil
+	}
+}
+
+func (j *Job) chooseEngine() error {
+	switch e := j.Config.Kirchhoff.Engine; e {
+	case "auto", "cpu":
+		j.Engine = "cpu"
+	case "reference":
+		j.Engine = e
+	default:
+		return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q is not built into this version of lsm", e)),
+			`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
+	}
+	return nil
+}
+
+func (j *Job) checkComm() error {
+	c := j.Config.Comm
+	if c.Backend != "auto" && c.Backend != "self" {
+		return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this version of lsm", c.Backend)),
+			`backend = "self" runs in one process on all its cores`)
+	}
+	if c.Grid[0] > 1 || c.Grid[1] > 1 {
+		return status.Usage(fmt.Errorf("comm.grid: %v asks for %d ranks, this run has 1", c.Grid, max(c.Grid[0], 1)*max(c.Grid[1], 1)))
+	}
+	return nil
+}
+
+func (j *Job) loadSurvey(need Need) (err error) {
+	file := j.Config.Survey.File.File
+	end := j.report.Time("read survey")
+	if need == Geometry {
+		j.Survey, _, err = h5.ReadSurveyHeader(file)
+	} else {
+		j.Survey, err = h5.ReadSurvey(file)
+	}
+	end()
+	if err != nil {
+		return err
+	}
+	if need == Traces && j.Survey.Data == nil {
+		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
+			`"lsm model" makes data from a reflectivity`)
+	}
+	// Rows of given tables keep their own times even at equal positions.
+	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
+	if need == Traces {
+		if dead := j.Survey.Dead(); dead == j.Survey.NumTraces() {
+			return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", file, dead))
+		} else if dead > 0 {
+			j.report.Warn(fmt.Sprintf("%d of %d traces are dead (every sample is zero)", dead, j.Survey.NumTraces()))
+		}
+	}
+	return j.remember("survey", j.Config.Survey.File)
+}
+
+func (j *Job) loadVelocity() error {
+	if !j.Config.Velocity.File.IsSet() {
+		return nil
+	}
+	file := j.Config.Velocity.File.File
+	g, v, err := h5.ReadModel(file)
+	if err != nil {
+		return err
+	}
+	if g.Dim() != j.Survey.Dim {
+		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), j.Survey.Dim))
+	}
+	j.ModelGrid, j.Velocity = g, v
+	return j.remember("velocity", j.Config.Velocity.File)
+}
+
+// placeImage takes the image's grid from the configuration, the velocity model
+// or the table file, in this order.
+func (j *Job) placeImage() error {
+	c := j.Config.Image
+	if !c.IsSet() {
+		if j.Velocity == nil {
+			return status.Usage(fmt.Errorf("image: origin, spacing and shape are needed with velocity.constant"))
+		}
+		j.Image = j.ModelGrid
+		return nil
+	}
+	j.Image = c.Grid()
+	if err := j.Image.Validate(); err != nil {
+		return status.Usage(fmt.Errorf("image: %w", err))
+	}
+	if j.Image.Dim() != j.Survey.Dim {
+		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, j.Image.Dim(), j.Survey.Dim))
+	}
+	if j.Velocity != nil && !j.Image.Inside(j.ModelGrid) {
+		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", extent(j.Image), extent(j.ModelGrid)))
+	}
+	return nil
+}
+
+func (j *Job) chooseTimes() error {
+	var err error
+	switch m := j.Config.Traveltime.Method; {
+	case m == "table":
+		if j.tables, err = h5.OpenTables(j.Config.Traveltime.File.File); err != nil {
+			return err
+		}
+		return j.useTables()
+	case m == "analytic":
+		if j.Velocity != nil {
+			return status.Hint(status.Usage(fmt.Errorf("traveltime.method: %q needs velocity.constant, not a velocity file", m)),
+				`method = "eikonal" takes any velocity model`)
+		}
+		j.Times, err = traveltime.NewAnalytic(j.Config.Velocity.Constant, j.Image)
+		return err
+	case j.Velocity == nil:
+		// The exact answer costs less than the solver's.
+		j.report.Infof("the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
+		j.Times, err = traveltime.NewAnalytic(j.Config.Velocity.Constant, j.Image)
+		return err
+	default:
+		j.Times, err = traveltime.NewEikonal(j.Velocity, j.ModelGrid, j.Image)
+		return err
+	}
+}
+
+func (j *Job) useTables() error {
+	t, file := j.tables, j.Config.Traveltime.File.File
+	if !t.Grid().Equal(j.Image) {
+		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, extent(t.Grid()), extent(j.Image)))
+	}
+	if t.NumSources() != j.Survey.NumSources() || t.NumReceivers() != j.Survey.NumReceivers() {
+		return status.Input(fmt.Errorf("%s: tables for %d sources and %d receivers, the survey has %d and %d",
+			file, t.NumSources(), t.NumReceivers(), j.Survey.NumSources(), j.Survey.NumReceivers()))
+	}
+	if err := j.remember("traveltime", j.Config.Traveltime.File); err != nil {
+		return err
+	}
+	var err error
+	j.Times, err = traveltime.NewTable(timeRows{t}, t.Grid(), j.Image)
+	return err
+}
+
+// timeRows shows a table file to package traveltime.
+type timeRows struct{ t *h5.Tables }
+
+func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
+	return r.t.ReadRow(dst, role, h5.Time, row)
+}
+
+// checkPlaces makes sure that the eikonal solver can start at every place.
+func (j *Job) checkPlaces() error {
+	if j.Velocity == nil || j.Config.Traveltime.Method != "eikonal" {
+		return nil
+	}
+	for i := range j.Places.Len() {
+		if p := j.Places.At(i); !j.ModelGrid.Contains(p) {
+			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
+				j.Config.Survey.File.Text, j.Places.Role[i], j.Places.Row[i], point(p), extent(j.ModelGrid))),
+				"extend the velocity model so that it holds every source and receiver")
+		}
+	}
+	return nil
+}
+
+// velocityOnImage is the velocity at every image point, for amplitude weights.
+func (j *Job) velocityOnImage() []float64 {
+	v := make([]float64, j.Image.Len())
+	switch {
+	case j.Velocity == nil:
+		for i := range v {
+			v[i] = j.Config.Velocity.Constant
+		}
+	case j.Image.Equal(j.ModelGrid):
+		copy(v, j.Velocity)
+	default:
+		j.ModelGrid.Interpolate(v, j.Velocity, j.Image)
+	}
+	return v
+}
+
+func point(p []float64) string {
+	s := "("
+	for i, v := range p {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%.6g", v)
+	}
+	return s + ")"
+}
+
+func extent(g grid.Grid) string {
+	s := ""
+	for a, name := range grid.AxisNames(g.Dim()) {
+		if a > 0 {
+			s += " × "
+		}
+		s += fmt.Sprintf("%s [%.6g, %.6g]", name, g.Origin[a], g.End(a))
+	}
+	return s + fmt.Sprintf(" m (%s)", g)
+}
