@@ -1,0 +1,214 @@
+package traveltime
+
+/*
+#cgo CFLAGS: -O3 -Wno-psabi
+#cgo LDFLAGS: -lm
+#include <stdlib.h>
+#include "sweep.h"
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Bounds of the iteration. The first-order times only have to reach every
+// point, and be near enough to tell which side is upwind.
+const (
+	firstTolerance  = 1e-3
+	secondTolerance = 1e-6
+	maxRounds       = 100
+)
+
+// engine is one build of the sweeps: an instruction set and a number of lanes.
+type engine struct {
+	name  string
+	lanes int
+	sweep C.eik_sweep
+}
+
+// engines lists what this machine offers, widest first. All but "portable"
+// give the same bits.
+func engines() []engine {
+	var list []engine
+	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}, {name: "portable", lanes: 8}} {
+		name := C.CString(e.name)
+		e.sweep = C.eik_find(name, C.int(e.lanes))
+		C.free(unsafe.Pointer(name))
+		if e.sweep != nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// batch is the scratch memory of one batch of sources, all of it C's, so that
+// it may point to itself; made once per worker and engine.
+type batch struct {
+	c       *C.eik_batch
+	rows    int // n0*n1
+	row     int // floats in a row of tau
+	origin  [3]float64
+	spacing [3]float64 // m
+	unit    float64    // m, the smallest spacing
+	blocks  int
+	memory  []unsafe.Pointer
+}
+
+func newBatch(e *Eikonal, lanes int) (*batch, error) {
+	b := &batch{}
+	get := func(bytes int) unsafe.Pointer {
+		p := C.eik_alloc(C.size_t(bytes))
+		b.memory = append(b.memory, p)
+		return p
+	}
+	if b.c = (*C.eik_batch)(get(int(unsafe.Sizeof(C.eik_batch{})))); b.c == nil {
+		return nil, fmt.Errorf("traveltime: out of memory")
+	}
+	g, dim := e.model, e.model.Dim()
+	n := [3]int{g.Shape[0], 1, g.Shape[dim-1]}
+	b.origin, b.spacing = [3]float64{g.Origin[0], 0, g.Origin[dim-1]}, [3]float64{g.Spacing[0], math.Inf(1), g.Spacing[dim-1]}
+	if dim == 3 {
+		n[1], b.origin[1], b.spacing[1] = g.Shape[1], g.Origin[1], g.Spacing[1]
+	}
+	b.unit = min(b.spacing[0], b.spacing[1], b.spacing[2])
+	b.rows, b.row = n[0]*n[1], (n[2]+2*C.EIK_GHOSTS)*lanes
+	c := b.c
+	c.dim, c.lanes = C.int(dim), C.int(lanes)
+	c.chunks = C.int((n[2] + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
+	b.blocks = b.rows * int(c.chunks)
+	for a := range 3 {
+		c.n[a] = C.int(n[a])
+		c.h[a] = C.float(b.spacing[a] / b.unit)
+		c.rho[a] = (*C.float)(get(4 * lanes * n[a]))
+		c.box[a] = (*C.uint16_t)(get(2 * n[a]))
+	}
+	c.rho_back = (*C.float)(get(4 * lanes * n[2]))
+	c.tau = (*C.float)(get(4 * b.rows * b.row))
+	c.beyond = (*C.float)(get(4 * b.row))
+	c.dirty = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
+	c.dirs = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
+	for _, p := range b.memory {
+		if p == nil {
+			b.free()
+			return nil, fmt.Errorf("traveltime: out of memory: a batch of %d sources on %v needs %d bytes", lanes, g, batchBytes(g, lanes))
+		}
+	}
+	fill(floats(c.beyond, b.row), C.EIK_UNREACHED)
+	return b, nil
+}
+
+func (b *batch) free() {
+	for _, p := range b.memory {
+		C.eik_free(p)
+	}
+	b.memory = nil
+}
+
+// start sets the batch up for its sources: geometry, boxes, unreached times.
+func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
+	lanes := int(b.c.lanes)
+	fill(floats(b.c.tau, b.rows*b.row), C.EIK_UNREACHED)
+	size := C.EIK_DIRECTIONS * b.blocks
+	dirty := unsafe.Slice((*uint16)(b.c.dirty), size)
+	clear(dirty)
+	clear(unsafe.Slice((*uint16)(b.c.dirs), size))
+	dim := p.Dim
+	for a := range 3 {
+		clear(unsafe.Slice((*uint16)(b.c.box[a]), int(b.c.n[a])))
+	}
+	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n])) * e.scale) }
+	tau := floats(b.c.tau, b.rows*b.row)
+	for lane := range lanes {
+		// Idle lanes repeat the last source but are never due.
+		at := p.At(places[min(lane, len(places)-1)])
+		b.geometry(lane, at)
+		if lane >= len(places) {
+			continue
+		}
+		for axis := range dim {
+			a := b.axis(axis, dim)
+			lo, hi := startRange(e.model, axis, at[axis])
+			for i := lo; i <= hi; i++ {
+				unsafe.Slice((*uint16)(b.c.box[a]), int(b.c.n[a]))[i] |= 1 << lane
+			}
+		}
+		startBox(e.model, at, velocity, func(k [3]int, t float64) {
+			if dim == 2 {
+				k[1], k[2] = 0, k[1]
+			}
+			row := k[0]*int(b.c.n[1]) + k[1]
+			tau[row*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+			C.eik_mark_all(b.c, C.int(k[0]), C.int(k[1]), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+		})
+	}
+}
+
+// axis is the C side's number of a grid axis: z is always number 2.
+func (b *batch) axis(axis, dim int) int {
+	if axis == dim-1 {
+		return 2
+	}
+	return axis
+}
+
+func (b *batch) geometry(lane int, at []float64) {
+	lanes := int(b.c.lanes)
+	for axis := range at {
+		a := b.axis(axis, len(at))
+		n := int(b.c.n[a])
+		rho := floats(b.c.rho[a], n*lanes)
+		for i := range n {
+			rho[i*lanes+lane] = float32((b.origin[a] + float64(i)*b.spacing[a] - at[axis]) / b.unit)
+		}
+		if a == 2 {
+			back := floats(b.c.rho_back, n*lanes)
+			for i := range n {
+				back[i*lanes+lane] = -rho[i*lanes+lane]
+			}
+		}
+	}
+}
+
+// settle sweeps until nothing is due: first-order times, then second-order
+// ones. It returns the number of second-order rounds and the lanes that still
+// moved when the bound was reached.
+func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) (rounds int, unsettled uint16, err error) {
+	for order := range 2 {
+		b.c.tolerance = firstTolerance
+		if order == 1 {
+			b.c.tolerance = secondTolerance
+			size := C.EIK_DIRECTIONS * b.blocks
+			copy(unsafe.Slice((*uint16)(b.c.dirty), size), unsafe.Slice((*uint16)(b.c.dirs), size))
+		}
+		for rounds = 0; rounds < maxRounds; rounds++ {
+			if err := ctx.Err(); err != nil {
+				return 0, 0, err
+			}
+			done := 0
+			for d := range 1 << e.model.Dim() {
+				done += int(C.eik_call(eng.sweep, b.c, (*C.float)(unsafe.Pointer(&e.slow2[0])), C.int(d), C.int(order)))
+			}
+			if done == 0 {
+				break
+			}
+		}
+	}
+	for _, lanes := range unsafe.Slice((*uint16)(b.c.dirty), C.EIK_DIRECTIONS*b.blocks) {
+		unsettled |= lanes
+	}
+	return rounds, unsettled, nil
+}
+
+func floats(p *C.float, n int) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(p)), n) }
+
+func fill(dst []float32, v float32) {
+	for i := range dst {
+		dst[i] = v
+	}
+}

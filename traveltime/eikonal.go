@@ -1,0 +1,142 @@
+package traveltime
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Eikonal is the method for a velocity model: first arrivals from the eikonal
+// equation |∇T|² = s², s the slowness. See the package documentation for how.
+type Eikonal struct {
+	model    grid.Grid
+	image    grid.Grid
+	slow2    []float32 // (s / scale)², C order on model
+	scale    float64   // s/m, largest slowness
+	resample *resample // nil where image and model are the same grid
+	engines  []engine  // widest first
+
+	mu     sync.Mutex
+	report Report
+}
+
+// Report says how the solves of an Eikonal went.
+type Report struct {
+	Places    int // fields computed
+	Rounds    int // most rounds of second-order sweeps that a batch of places took
+	Unsettled int // places whose times still moved by more than a millionth when the rounds ran out
+}
+
+// NewEikonal returns the method for the velocity in m/s, in C order on the grid
+// model. Fields are given on the grid image, which must lie inside model.
+// The velocity is not kept.
+func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eikonal, error) {
+	if err := model.Validate(); err != nil {
+		return nil, fmt.Errorf("traveltime: velocity model: %w", err)
+	}
+	if err := image.Validate(); err != nil {
+		return nil, fmt.Errorf("traveltime: image: %w", err)
+	}
+	if len(velocity) != model.Len() {
+		panic(fmt.Sprintf("traveltime: velocity has %d values, its grid %d points", len(velocity), model.Len()))
+	}
+	if !image.Inside(model) {
+		return nil, fmt.Errorf("traveltime: the image %s reaches outside the velocity model %s", box(image), box(model))
+	}
+	e := &Eikonal{model: model, image: image, engines: engines()}
+	for i, v := range velocity {
+		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
+			at := make([]float64, model.Dim())
+			model.Point(at, i)
+			return nil, fmt.Errorf("traveltime: velocity at %v m is %g m/s, must be positive and finite", at, f)
+		}
+		e.scale = math.Max(e.scale, 1/float64(v))
+	}
+	e.slow2 = make([]float32, len(velocity))
+	for i, v := range velocity {
+		s := 1 / (float64(v) * e.scale)
+		e.slow2[i] = float32(s * s)
+	}
+	if !image.Equal(model) {
+		e.resample = newResample(model, image)
+	}
+	return e, nil
+}
+
+// Name implements Method.
+func (e *Eikonal) Name() string { return "eikonal" }
+
+// Grid implements Method.
+func (e *Eikonal) Grid() grid.Grid { return e.image }
+
+// Report sums up all calls of Solve so far.
+func (e *Eikonal) Report() Report {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.report
+}
+
+// Solve implements Method. Places must lie inside the velocity model. Up to 16
+// places near each other are solved together, but every field has the same bits
+// whatever the other places, their order and the number of threads.
+func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
+	checkPlaces(e.image, p, places)
+	for _, i := range places {
+		if err := checkSource(e.model, p, i); err != nil {
+			return err
+		}
+	}
+	jobs := e.batches(p, places, opt)
+	count := counter{total: len(places), progress: opt.Progress}
+	return pool(ctx, opt.threads(len(jobs)), len(jobs), func() (func(int) error, func()) {
+		w := &worker{e: e, gradient: opt.Gradient}
+		return func(i int) error {
+			if err := w.solve(ctx, p, jobs[i]); err != nil {
+				return err
+			}
+			for lane, place := range jobs[i].places {
+				if err := sink(place, w.field(lane, p.At(place))); err != nil {
+					return err
+				}
+				count.add()
+			}
+			return nil
+		}, w.free
+	})
+}
+
+func checkSource(g grid.Grid, p *survey.Positions, i int) error {
+	at := p.At(i)
+	if g.Contains(at) {
+		return nil
+	}
+	return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(g))
+}
+
+// point prints a position as (120.0, 4.0).
+func point(x []float64) string {
+	s := "("
+	for a, v := range x {
+		if a > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%.1f", v)
+	}
+	return s + ")"
+}
+
+// box prints a grid's extent as [0, 100] × [0, 50] m.
+func box(g grid.Grid) string {
+	s := ""
+	for a := range g.Shape {
+		if a > 0 {
+			s += " × "
+		}
+		s += fmt.Sprintf("[%g, %g]", g.Origin[a], g.End(a))
+	}
+	return s + " m"
+}

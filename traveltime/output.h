@@ -1,0 +1,32 @@
+// From the sweeps' scaled tau, lanes innermost, to fields of one source.
+#ifndef LSM_TRAVELTIME_OUTPUT_H
+#define LSM_TRAVELTIME_OUTPUT_H
+
+// Splits tau [rows][n + 2*ghosts][lanes] into out [lanes][rows][n].
+void eik_split(float *out, const float *tau, long rows, int n, int ghosts, int lanes);
+
+// Second-order derivative of t along an axis of n points that lie inner apart,
+// one-sided at the ends; zero where n is 1.
+void eik_slope(float *dst, const float *t, long total, int n, long inner, double h);
+
+// Value and derivative of t at the points of another grid, by cubic (or lower)
+// interpolation along each axis. first[a][i] is the first of width[a] source
+// points on axis a for point i, and value[a], slope[a] their weights, [m][4].
+// dst[0] is the value, dst[1 + a] the derivative (when gradient is not 0).
+// line is scratch, [4][n[2]].
+typedef struct {
+	int dim;
+	int n[3], m[3]; // points of the source grid, of the destination
+	int width[3];
+	const int *first[3];
+	const float *value[3], *slope[3];
+} eik_resample;
+void eik_interpolate(float *const dst[4], float *line, const float *t, const eik_resample *r, int gradient);
+
+// T = R tau and, where grad[0] is not null, grad T = tau grad R + R grad tau,
+// with R = |x - at|. slope[a] is the derivative of tau per metre. Axes are x,
+// (y,) z of n points; scale is the unit of tau in s/m.
+void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
+	const int n[3], const double origin[3], const double spacing[3], const double at[3], double scale);
+
+#endif

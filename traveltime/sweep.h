@@ -1,0 +1,51 @@
+// The fast sweeping solver of the factored eikonal equation for a batch of
+// sources. eikonal.go has the equations, sweep_body.h the loops.
+#ifndef LSM_TRAVELTIME_SWEEP_H
+#define LSM_TRAVELTIME_SWEEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8 };
+
+// Value of tau where no wave has come yet, and at the ghost points beyond both
+// ends of every row. tau is scaled so that no true value exceeds 1.
+#define EIK_UNREACHED 1e4f
+
+// One batch. A lane is one source; arrays have their lane axis last. A row is
+// one line of points along z, and a block EIK_CHUNK points of a row.
+typedef struct {
+	int dim;          // 2 or 3
+	int lanes;        // 8 or 16
+	int n[3];         // points along x, y, z; n[1] = 1 in 2-D
+	int chunks;       // blocks in a row
+	float h[3];       // spacing, in units of the smallest one
+	float *tau;       // [n0*n1][n2 + 2*EIK_GHOSTS][lanes]
+	float *beyond;    // [n2 + 2*EIK_GHOSTS][lanes], stands for rows outside the grid
+	float *rho[3];    // [n][lanes], position minus source, in the unit of h
+	float *rho_back;  // -rho[2]
+	uint16_t *box[3]; // [n], lanes whose start box spans this index
+	uint16_t *dirty;  // [n0*n1*chunks][EIK_DIRECTIONS], lanes due in that sweep direction
+	uint16_t *dirs;   // like dirty: lanes some of whose rays run in that direction
+	float tolerance;  // a relative change up to this one goes unnoticed
+} eik_batch;
+
+// One sweep over all due blocks; returns their number. Bit a of direction is
+// set if axis a runs backwards; slow2 is the squared slowness, [n0*n1][n2],
+// scaled to a largest value of 1.
+typedef long (*eik_sweep)(const eik_batch *b, const float *slow2, int direction, int second);
+
+// The sweep of an engine ("avx512", "avx2", "portable") for a number of lanes,
+// or NULL where this machine or build does not have it.
+eik_sweep eik_find(const char *engine, int lanes);
+
+long eik_call(eik_sweep f, const eik_batch *b, const float *slow2, int direction, int second);
+
+// Marks all blocks that read row and chunk as due in all directions.
+void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);
+
+// Zeroed memory for n bytes on a 64-byte boundary, large pages where possible.
+void *eik_alloc(size_t n);
+void eik_free(void *p);
+
+#endif

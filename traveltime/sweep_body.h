@@ -1,0 +1,295 @@
+// One instruction set's sweeps, included by sweep.c with
+//   LANES, NAME(x)            lanes in a vector, suffix for this set's functions
+//   V, M                      vector of LANES floats, mask of LANES lanes
+//   TARGET                    function attribute
+// and the operations used below. See sweep.h for the data.
+
+#define INLINE static inline __attribute__((always_inline)) TARGET
+
+// What the update of one block needs, and what it gathers on its way. Along z
+// "behind" is the side that the sweep comes from.
+typedef struct {
+	float *self;                    // this row's point 0
+	const float *side[2][4];        // x, y: point 0 of rows -1, -2, +1, +2
+	const float *rz, *slow2;
+	V rho[2], outer;                // position along x, y; sum of their squares
+	V b2, b1, now, a1, a2;          // tau: two behind, this point, two ahead
+	M active, changed;
+	M any[3], all[3];               // over points: was the far (ahead) side upwind?
+	unsigned boxed;                 // lanes whose start box this row crosses
+	const uint16_t *box;            // of z
+	unsigned due;
+	long block;
+	int at, left;                   // next point, points left
+	int x, y, chunk;
+} NAME(block);
+
+// Constants of an axis, held in locals so that no store can seem to change them.
+typedef struct { float h2, hh, h4, hh4, ih; } NAME(step);
+
+// The upwind stencil of one axis: A·δ - B = R·(slope of T away from the upwind
+// side), δ = tau - ref.
+typedef struct { V t1, t2, T1, s, w; } NAME(axis);
+
+INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, int second, M *far)
+{
+	NAME(axis) a;
+	V p = ADD(r2, SET1(h.hh));
+	V tn = MUL(MUL(near1, near1), FNMA(rho, SET1(h.h2), p));
+	V tf = MUL(MUL(far1, far1), FMA(rho, SET1(h.h2), p));
+	M m = LT(tf, tn);
+	a.t1 = BLEND(m, near1, far1);
+	a.T1 = MIN(tf, tn);
+	a.s = NEGIF(m, rho);
+	if (second) {
+		a.t2 = BLEND(m, near2, far2);
+		V d2 = FNMA(a.s, SET1(h.h4), ADD(r2, SET1(h.hh4)));
+		a.w = KEEPIF(LE(MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
+	}
+	*far = m;
+	return a;
+}
+
+INLINE void NAME(coefficients)(const NAME(axis) *a, V ref, V r2, float ih, int second, V *A, V *B)
+{
+	V q = MUL(r2, SET1(ih)), d = SUB(a->t1, ref), k = ADD(a->s, q);
+	if (second) {
+		d = FMA(a->w, ADD(d, SUB(a->t1, a->t2)), d);
+		k = FMA(a->w, q, k);
+	}
+	*A = MAX(k, SET1(0));
+	*B = FNMA(a->s, ref, MUL(q, d));
+}
+
+// The larger root δ of Σ(A·δ - B)² = f over the axes, and whether every slope
+// A·δ - B runs away from its upwind side. The discriminant is written with the
+// differences of products, where nothing large cancels.
+INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta)
+{
+	V aa = FMA(A[0], A[0], MUL(A[1], A[1])), ab = FMA(A[0], B[0], MUL(A[1], B[1]));
+	V c01 = FMS(A[0], B[1], MUL(A[1], B[0])), cc = MUL(c01, c01), root;
+	M ok;
+	if (dim == 2) {
+		V disc = FMS(aa, f, cc);
+		root = SQRT(MAX(disc, SET1(0)));
+		ok = MAND(LE(SET1(0), disc),
+			MAND(LE(SET1(0), FMA(A[0], root, MUL(A[1], c01))),
+			     LE(MUL(A[0], c01), MUL(A[1], root))));
+	} else {
+		aa = FMA(A[2], A[2], aa);
+		ab = FMA(A[2], B[2], ab);
+		V c02 = FMS(A[0], B[2], MUL(A[2], B[0])), c12 = FMS(A[1], B[2], MUL(A[2], B[1]));
+		cc = FMA(c02, c02, FMA(c12, c12, cc));
+		V disc = FMS(aa, f, cc);
+		root = SQRT(MAX(disc, SET1(0)));
+		ok = MAND(MAND(LE(SET1(0), disc),
+			LE(SET1(0), FMA(A[0], root, FMA(A[1], c01, MUL(A[2], c02))))),
+			MAND(LE(SET1(0), FMA(A[1], root, FMS(A[2], c12, MUL(A[0], c01)))),
+			     LE(FMA(A[0], c02, MUL(A[1], c12)), MUL(A[2], root))));
+	}
+	*delta = MUL(ADD(ab, root), DIV(SET1(1), aa));
+	return ok;
+}
+
+// Lanes whose full stencil is not causal lose the axis whose upwind time is
+// largest, and again. Few points come here: those beside the source, at fronts
+// that meet, and at the rim of what has been reached.
+static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T, V f, M bad, V delta)
+{
+	for (int a = 0; a < dim; a++)
+		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), T[a]);
+	for (int left = dim - 1; left > 0 && MANY(bad); left--) {
+		V worst = T[0], d;
+		for (int a = 1; a < dim; a++)
+			worst = MAX(worst, T[a]);
+		M open = bad; // lanes that have not dropped an axis this time
+		for (int a = dim - 1; a >= 0; a--) {
+			M drop = MAND(open, LE(worst, T[a]));
+			A[a] = BLEND(drop, A[a], SET1(0));
+			B[a] = BLEND(drop, B[a], SET1(0));
+			T[a] = BLEND(drop, T[a], SET1(-1));
+			open = MANDNOT(open, drop);
+		}
+		M ok = NAME(solve)(dim, A, B, f, &d);
+		delta = BLEND(bad, delta, d);
+		bad = MANDNOT(bad, ok);
+	}
+	return delta;
+}
+
+// Updates the next point of a block and moves on by step.
+INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, int dim, int second, int step)
+{
+	const long o = (long)r->at * LANES;
+	V rz = LOAD(r->rz + o), r2 = FMA(rz, rz, r->outer);
+	r->a2 = LOAD(r->self + o + 2 * step * LANES);
+
+	NAME(axis) s[3];
+	M far[3];
+	for (int a = 0; a < dim - 1; a++)
+		s[a] = NAME(upwind)(LOAD(r->side[a][0] + o), second ? LOAD(r->side[a][1] + o) : SET1(0),
+			LOAD(r->side[a][2] + o), second ? LOAD(r->side[a][3] + o) : SET1(0),
+			r->rho[a], r2, h[a], second, &far[a]);
+	s[dim - 1] = NAME(upwind)(r->b1, r->b2, r->a1, r->a2, rz, r2, h[dim - 1], second, &far[dim - 1]);
+	V ref = MIN(s[0].t1, s[1].t1);
+	if (dim == 3)
+		ref = MIN(ref, s[2].t1);
+	V A[3], B[3], delta, f = MUL(SET1(r->slow2[r->at]), r2);
+	for (int a = 0; a < dim; a++)
+		NAME(coefficients)(&s[a], ref, r2, h[a].ih, second, &A[a], &B[a]);
+	V least = MIN(A[0], A[1]);
+	if (dim == 3)
+		least = MIN(least, A[2]);
+	M ok = MAND(NAME(solve)(dim, A, B, f, &delta), LT(SET1(0), least));
+	M bad = MANDNOT(r->active, ok);
+	if (MANY(bad)) {
+		V a3[3], b3[3], t3[3]; // copies: only these need memory
+		for (int a = 0; a < dim; a++)
+			a3[a] = A[a], b3[a] = B[a], t3[a] = s[a].T1;
+		delta = NAME(fewer)(dim, a3, b3, t3, f, bad, delta);
+	}
+
+	V t = ADD(ref, delta);
+	// A NaN, where a lane has nothing to go by, fails the comparison.
+	M use = MAND(r->active, MAND(LT(t, SET1(EIK_UNREACHED / 2)), LT(SET1(0), t)));
+	if (r->boxed)
+		use = MANDNOT(use, MASK(r->boxed & r->box[r->at]));
+	if (!second)
+		use = MAND(use, LT(t, r->now)); // the first-order scheme is monotone
+	t = BLEND(use, r->now, t);
+	V change = SUB(t, r->now);
+	r->changed = MOR(r->changed, LT(MUL(SET1(tolerance), t), MAX(change, SUB(SET1(0), change))));
+	STORE(r->self + o, t);
+	for (int a = 0; a < dim; a++) {
+		r->any[a] = MOR(r->any[a], far[a]);
+		r->all[a] = MAND(r->all[a], far[a]);
+	}
+	r->b2 = r->b1;
+	r->b1 = t;
+	r->now = r->a1;
+	r->a1 = r->a2;
+	r->at += step;
+	r->left--;
+}
+
+INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
+{
+	const long len = (long)(b->n[2] + 2 * EIK_GHOSTS) * LANES;
+	const float *p = b->beyond;
+	if (x >= 0 && x < b->n[0] && y >= 0 && y < b->n[1])
+		p = b->tau + ((long)x * b->n[1] + y) * len;
+	return p + EIK_GHOSTS * LANES;
+}
+
+INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *slow2, int dim,
+	int x, int y, int chunk, int step, unsigned due)
+{
+	const int nz = b->n[2], first = chunk * EIK_CHUNK;
+	r->x = x, r->y = y, r->chunk = chunk, r->due = due;
+	r->left = nz - first < EIK_CHUNK ? nz - first : EIK_CHUNK;
+	r->at = step > 0 ? first : first + r->left - 1;
+	r->self = (float *)NAME(row)(b, x, y);
+	static const int away[4] = {-1, -2, 1, 2};
+	for (int k = 0; k < 4; k++) {
+		r->side[0][k] = NAME(row)(b, x + away[k], y);
+		if (dim == 3)
+			r->side[1][k] = NAME(row)(b, x, y + away[k]);
+	}
+	r->rz = step > 0 ? b->rho[2] : b->rho_back;
+	r->slow2 = slow2 + ((long)x * b->n[1] + y) * nz;
+	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
+	r->outer = MUL(r->rho[0], r->rho[0]);
+	r->boxed = due & b->box[0][x];
+	if (dim == 3) {
+		r->rho[1] = LOAD(b->rho[1] + (long)y * LANES);
+		r->outer = FMA(r->rho[1], r->rho[1], r->outer);
+		r->boxed &= b->box[1][y];
+	}
+	r->box = b->box[2];
+	const float *p = r->self + (long)r->at * LANES;
+	const int s = step * LANES;
+	r->b2 = LOAD(p - 2 * s), r->b1 = LOAD(p - s), r->now = LOAD(p), r->a1 = LOAD(p + s);
+	r->active = MASK(due);
+	r->changed = MASK(0);
+	for (int a = 0; a < dim; a++)
+		r->any[a] = MASK(0), r->all[a] = MASK(0xffff);
+}
+
+INLINE void NAME(leave)(const NAME(block) *r, const eik_batch *b, int dim, int second, int direction, int step)
+{
+	unsigned fore[3], back[3]; // lanes with rays along or against each axis
+	for (int a = 0; a < dim; a++) {
+		unsigned any = BITS(r->any[a]), none = ~BITS(r->all[a]);
+		int flip = a == dim - 1 && step < 0;
+		fore[a] = flip ? any : none;
+		back[a] = flip ? none : any;
+	}
+	uint16_t dirs[EIK_DIRECTIONS] = {0};
+	for (int d = 0; d < 1 << dim; d++) {
+		unsigned m = r->due;
+		for (int a = 0; a < dim; a++)
+			m &= d >> a & 1 ? back[a] : fore[a];
+		dirs[d] = m;
+	}
+	eik_settle(b, r->x, r->y, r->chunk, direction, second, r->due, BITS(r->changed) & r->due, dirs);
+}
+
+INLINE long NAME(sweep)(const eik_batch *b, const float *slow2, int dim, int direction, int second)
+{
+	const int step = direction >> (dim - 1) & 1 ? -1 : 1, nc = b->chunks;
+	const int nline = b->n[dim - 2], nouter = dim == 3 ? b->n[0] : 1;
+	const int lineback = direction >> (dim - 2) & 1, outerback = dim == 3 && direction & 1;
+	const float tolerance = b->tolerance;
+	NAME(step) h[3];
+	for (int a = 0; a < dim; a++) {
+		const float s = b->h[a == dim - 1 ? 2 : a];
+		h[a] = (NAME(step)){2 * s, s * s, 4 * s, 4 * s * s, 1 / s};
+	}
+	long done = 0;
+	for (int o = 0; o < nouter; o++) {
+		const int outer = outerback ? nouter - 1 - o : o;
+		// Two rows at a time, the second one block behind: neither reads what
+		// the other writes, so the order of updates is that of plain sweeping
+		// and one row's arithmetic hides the other's latency.
+		for (int l = 0; l < nline; l += 2) {
+			for (int c = 0; c <= nc; c++) {
+				NAME(block) r[2];
+				int k = 0;
+				for (int row = 0; row < 2; row++) {
+					const int cc = c - row, ll = l + row;
+					if (cc < 0 || cc >= nc || ll >= nline)
+						continue;
+					const int chunk = step > 0 ? cc : nc - 1 - cc;
+					const int line = lineback ? nline - 1 - ll : ll;
+					const int x = dim == 3 ? outer : line, y = dim == 3 ? line : 0;
+					const unsigned due = b->dirty[eik_block(b, x, y, chunk) * EIK_DIRECTIONS + direction];
+					if (due)
+						NAME(enter)(&r[k++], b, slow2, dim, x, y, chunk, step, due);
+				}
+				if (k == 2) {
+					NAME(block) p = r[0], q = r[1];
+					while (p.left && q.left) {
+						NAME(point)(&p, h, tolerance, dim, second, step);
+						NAME(point)(&q, h, tolerance, dim, second, step);
+					}
+					r[0] = p, r[1] = q;
+				}
+				for (int i = 0; i < k; i++) {
+					NAME(block) p = r[i];
+					while (p.left)
+						NAME(point)(&p, h, tolerance, dim, second, step);
+					NAME(leave)(&p, b, dim, second, direction, step);
+				}
+				done += k;
+			}
+		}
+	}
+	return done;
+}
+
+static TARGET long NAME(run)(const eik_batch *b, const float *slow2, int direction, int second)
+{
+	if (b->dim == 2)
+		return second ? NAME(sweep)(b, slow2, 2, direction, 1) : NAME(sweep)(b, slow2, 2, direction, 0);
+	return second ? NAME(sweep)(b, slow2, 3, direction, 1) : NAME(sweep)(b, slow2, 3, direction, 0);
+}
