@@ -60,7 +60,7 @@ func (c Colors) table() *lut {
 	switch c {
 	case Diverging:
 		// Both ends share one lightness, so that neither sign looks stronger.
-		knots = []lab{{38, 8, -62}, {97, 0, 0}, {38, 60, 36}}
+		knots = []lab{{38, 14, -58}, {97, 0, 0}, {38, 60, 36}}
 	case Sequential:
 		// Nine colours of viridis (public domain, S. van der Walt and N. Smith).
 		for _, rgb := range [][3]float64{

@@ -1,0 +1,178 @@
+package picture
+
+import (
+	"bytes"
+	"image/color"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestGather(t *testing.T) {
+	const nt = 50
+	offset := []float64{500, 400, 300, 200, 100} // far trace first
+	data := make([]float32, len(offset)*nt)
+	data[1*nt+10] = 1 // offset 400 m, sample 10
+	f, err := Gather(data, Times{NT: nt, DT: 0.004, T0: 1}, offset, Options{Clip: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, rects := decoded(t, f)
+	r, p := rects[0][0], f.rows[0][0]
+	x, y := extreme(img, r, true)
+	wantX := float64(r.Min.X) + p.x.frac(400)*float64(r.Dx())
+	wantY := float64(r.Min.Y) + p.y.frac(1+10*0.004)*float64(r.Dy())
+	if math.Abs(x-wantX) > 1 || math.Abs(y-wantY) > 1 {
+		t.Errorf("sample is at pixel (%.1f, %.1f), want (%.1f, %.1f)", x, y, wantX, wantY)
+	}
+	if wantX < float64(r.Min.X+r.Max.X)/2 || p.x.label != "offset (m)" {
+		t.Errorf("offset 400 m is on the left of an axis %q", p.x.label)
+	}
+
+	// Uneven offsets: trace numbers, and the range in a note.
+	f, err = Gather(data, Times{NT: nt, DT: 0.004}, []float64{-10, 5, 7, 900, 3}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = f.rows[0][0]
+	if p.x.label != "trace number" || !strings.Contains(p.notes[0], "offsets -10 to 900 m") {
+		t.Errorf("axis %q, notes %q", p.x.label, p.notes)
+	}
+}
+
+func TestConvergence(t *testing.T) {
+	f, err := Convergence(Options{Title: "solve"}, History{
+		Residual: []float64{4, 2, 1, 0},
+		Gradient: []float64{50, 5, 0.5, 0.05},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.rows[0][0]
+	if got := p.curves[0].y; len(got) != 3 || got[0] != 1 || got[2] != 0.25 {
+		t.Errorf("residual relative to start is %v, want [1 0.5 0.25]", got)
+	}
+	if got := p.curves[1].y[3]; math.Abs(got-1e-3) > 1e-15 {
+		t.Errorf("last gradient is %g of the first, want 1e-3", got)
+	}
+	if p.y.frac(1) >= p.y.frac(1e-3) {
+		t.Error("the curve rises where the norm falls")
+	}
+	for _, tk := range p.xTicks() {
+		if v := 3 * tk.at; math.Abs(v-math.Round(v)) > 1e-9 {
+			t.Errorf("tick at iteration %g", v)
+		}
+	}
+	decoded(t, f)
+	for want, h := range map[string]History{
+		"no values":                {},
+		"is zero at the start":     {Residual: []float64{0, 1}},
+		"iteration 1 is NaN":       {Residual: []float64{1, math.NaN()}},
+		"gradient: iteration 0 is": {Residual: []float64{1}, Gradient: []float64{-1}},
+	} {
+		if _, err := Convergence(Options{}, h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one with %q", err, want)
+		}
+	}
+	if _, err := Convergence(Options{}); err == nil {
+		t.Error("no history at all is drawn")
+	}
+	one, err := Convergence(Options{}, History{Residual: []float64{3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded(t, one)
+}
+
+func TestBesideAndStack(t *testing.T) {
+	g := grid2(60, 40)
+	v := make([]float32, g.Len())
+	for i := range v {
+		v[i] = float32(i)
+	}
+	adjoint, err := Image(g, v, Options{Title: "adjoint"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range v {
+		v[i] *= 1e-3
+	}
+	lsq, err := Image(g, v, Options{Title: "least squares"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := adjoint.rows[0][0].w
+	f := Beside(adjoint, lsq)
+	if adjoint.rows[0][0].w != before {
+		t.Error("Beside changed the figure it was given")
+	}
+	_, rects := decoded(t, f)
+	a, b := rects[0][0], rects[0][1]
+	if a.Min.Y != b.Min.Y || a.Size() != b.Size() || b.Min.X <= a.Max.X {
+		t.Errorf("frames side by side are %v and %v", a, b)
+	}
+	if w := px(besideWidth); a.Dx()+b.Dx() > w+2 {
+		t.Errorf("frames span %d pixels, more than %d", a.Dx()+b.Dx(), w)
+	}
+	n1, n2 := f.rows[0][0].notes[0], f.rows[0][1].notes[0]
+	if n1 != "clip: 99th percentile, ±2375" || n2 != "clip: 99th percentile, ±2.4" {
+		t.Errorf("clips are %q and %q", n1, n2)
+	}
+	_, rects = decoded(t, Stack(adjoint, lsq))
+	a, b = rects[0][0], rects[1][0]
+	if a.Min.X != b.Min.X || b.Min.Y <= a.Max.Y {
+		t.Errorf("stacked frames are %v and %v", a, b)
+	}
+}
+
+func TestMarks(t *testing.T) {
+	g := grid2(60, 40)
+	f, err := Model(g, make([]float64, g.Len()), Options{
+		Sources:   []float64{700, 100},
+		Receivers: []float64{300, 200, 301, 200, 302, 200, 303, 200},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, rects := decoded(t, f)
+	r, p := rects[0][0], f.rows[0][0]
+	place := func(x, z float64) (int, int) {
+		return r.Min.X + int(p.x.frac(x)*float64(r.Dx())), r.Min.Y + int(p.y.frac(z)*float64(r.Dy()))
+	}
+	x, y := place(700, 100)
+	if got := color.RGBAModel.Convert(img.At(x, y-pts(markRadius))); got != sourceColor {
+		t.Errorf("the source's star is %v, want %v", got, sourceColor)
+	}
+	x, y = place(300, 200)
+	if got := color.RGBAModel.Convert(img.At(x, y+pts(markRadius))); got != receiverColor {
+		t.Errorf("the receiver's triangle is %v, want %v", got, receiverColor)
+	}
+	if got := p.marks[0].keyText(p); !strings.HasPrefix(got, "4 receivers (every ") {
+		t.Errorf("crowded receivers are announced as %q", got)
+	}
+	if got := p.marks[1].keyText(p); got != "1 sources" {
+		t.Errorf("the source is announced as %q", got)
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	g := grid2(40, 30)
+	v := make([]float32, g.Len())
+	for i := range v {
+		v[i] = float32(math.Sin(float64(i)))
+	}
+	render := func() []byte {
+		f, err := Image(g, v, Options{Title: "twice", Colors: Diverging, Bar: "a", Sources: []float64{300, 60}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if err := f.Encode(&buf); err != nil {
+			t.Fatal(err)
+		}
+		return buf.Bytes()
+	}
+	if !bytes.Equal(render(), render()) {
+		t.Error("two renderings of one image differ")
+	}
+}

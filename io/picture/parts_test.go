@@ -1,0 +1,215 @@
+package picture
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestPercentileAbs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float32Range(-1e30, 1e30), 1, 200).Draw(t, "v")
+		p := rapid.Float64Range(0, 100).Draw(t, "p")
+		abs := make([]float64, len(v))
+		for i, x := range v {
+			abs[i] = math.Abs(float64(x))
+		}
+		slices.Sort(abs)
+		rank := min(max(1, int(math.Ceil(p/100*float64(len(v))))), len(v))
+		at, top := percentileAbs(v, p)
+		if at != abs[rank-1] || top != abs[len(abs)-1] {
+			t.Fatalf("percentile %g is %g of at most %g, sorting says %g and %g", p, at, top, abs[rank-1], abs[len(abs)-1])
+		}
+	})
+}
+
+// Every pixel is a mean of samples, and all samples together weigh as much as
+// the pixels do: nothing is left out when an array is made smaller.
+func TestTaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "samples")
+		px := rapid.IntRange(1, 300).Draw(t, "pixels")
+		smooth := rapid.Bool().Draw(t, "smooth")
+		use := make([]float64, n)
+		last := 0
+		for p, tap := range taps(n, px, smooth) {
+			sum := 0.0
+			for i, w := range tap.weights {
+				if w < 0 || w > 1 {
+					t.Fatalf("pixel %d: weight %g", p, w)
+				}
+				sum += float64(w)
+				use[tap.first+i] += float64(w)
+			}
+			if math.Abs(sum-1) > 1e-5 {
+				t.Fatalf("pixel %d: weights sum to %g", p, sum)
+			}
+			if tap.first < last {
+				t.Fatalf("pixel %d starts at sample %d, the one before at %d", p, tap.first, last)
+			}
+			last = tap.first
+		}
+		if n > px {
+			for i, u := range use {
+				if want := float64(px) / float64(n); math.Abs(u-want) > 1e-4 {
+					t.Fatalf("sample %d counts %g, want %g", i, u, want)
+				}
+			}
+		}
+	})
+}
+
+// A checkerboard finer than the pixels averages to nothing; picking samples
+// would show stripes.
+func TestFineDetailDoesNotAlias(t *testing.T) {
+	const n0, n1 = 1200, 900
+	v := make([]float32, n0*n1)
+	for i := range v {
+		v[i] = float32(1 - 2*((i/n1+i%n1)%2))
+	}
+	for i, x := range (array{v: v, n0: n0, n1: n1, smooth: true}).resample(100, 90) {
+		if math.Abs(float64(x)) > 1e-3 {
+			t.Fatalf("pixel %d of a checkerboard is %g", i, x)
+		}
+	}
+}
+
+func TestColorMapsAreEven(t *testing.T) {
+	lightness := func(l *lut, i int) float64 {
+		return toLab([3]float64{float64(l[i].R), float64(l[i].G), float64(l[i].B)})[0]
+	}
+	div := Diverging.table()
+	for i := range lutSize / 2 {
+		a, b := lightness(div, i), lightness(div, lutSize-1-i)
+		if math.Abs(a-b) > 1.5 {
+			t.Errorf("diverging: lightness %.1f at %d, %.1f at its mirror", a, i, b)
+		}
+	}
+	if c := div.at(0.5); c.R != c.G || c.G != c.B || c.R < 240 {
+		t.Errorf("diverging: zero is %v, want near white", c)
+	}
+	if lo, hi := div.at(0), div.at(1); lo.B <= lo.R || hi.R <= hi.B {
+		t.Errorf("diverging: negative %v and positive %v, want blue and red", lo, hi)
+	}
+	seq := Sequential.table()
+	for i := 1; i < lutSize; i++ {
+		if lightness(seq, i) < lightness(seq, i-1)-0.7 { // rounding to 8 bits
+			t.Errorf("sequential: lightness falls at %d", i)
+		}
+	}
+	gr := Grey.table()
+	for i := range lutSize {
+		want := 100 * (1 - float64(i)/(lutSize-1))
+		if got := lightness(gr, i); math.Abs(got-want) > 0.6 {
+			t.Errorf("grey: lightness %.1f at %d, want %.1f", got, i, want)
+		}
+	}
+}
+
+func FuzzParseColors(f *testing.F) {
+	for _, n := range colorNames {
+		f.Add(n)
+	}
+	f.Add("jet")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := ParseColors(s)
+		if err == nil && c.String() != s {
+			t.Errorf("%q is read as %v", s, c)
+		}
+		if err != nil && slices.Contains(colorNames[:], s) {
+			t.Errorf("%q: %v", s, err)
+		}
+	})
+}
+
+func TestNumberAndOrdinal(t *testing.T) {
+	for v, want := range map[float64]string{
+		3.2e-3: "3.2e-3", 0.14: "0.14", 27.3: "27", 2400: "2400", 1.5e6: "1.5e6", 2e-9: "2e-9", 1: "1", 0.5: "0.5", 0: "0", -2.26: "-2.3",
+	} {
+		if got := number(v); got != want {
+			t.Errorf("number(%g) = %q, want %q", v, got, want)
+		}
+	}
+	for p, want := range map[float64]string{99: "99th", 99.5: "99.5th", 91: "91st", 92: "92nd", 93: "93rd", 12: "12th"} {
+		if got := ordinal(p); got != want {
+			t.Errorf("ordinal(%g) = %q, want %q", p, got, want)
+		}
+	}
+}
+
+// Labels tell ticks apart, lie on the axis, and name the place they stand at.
+func TestTicks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.Float64Range(-1e4, 1e4).Draw(t, "from")
+		a := axis{from: from, to: from + rapid.Float64Range(1e-3, 1e5).Draw(t, "span")}
+		if rapid.Bool().Draw(t, "upward") {
+			a.from, a.to = a.to, a.from
+		}
+		seen := map[string]bool{}
+		for _, tk := range a.ticks(rapid.Float64Range(1, 8).Draw(t, "inches"), 0.6) {
+			if tk.at < -1e-6 || tk.at > 1+1e-6 {
+				t.Fatalf("tick at %g of the axis", tk.at)
+			}
+			if tk.text == "" {
+				continue
+			}
+			if seen[tk.text] {
+				t.Fatalf("label %q twice", tk.text)
+			}
+			seen[tk.text] = true
+		}
+		if len(seen) == 0 || len(seen) > 30 {
+			t.Fatalf("%d labels on an axis", len(seen))
+		}
+	})
+	got := []string{}
+	for _, tk := range (axis{from: 0, to: 3000}).ticks(6, 1) {
+		if tk.text != "" {
+			got = append(got, tk.text)
+		}
+	}
+	if want := []string{"0", "500", "1000", "1500", "2000", "2500", "3000"}; !slices.Equal(got, want) {
+		t.Errorf("labels are %v, want %v", got, want)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.png")
+	f, err := Image(grid2(3, 3), make([]float32, 9), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, f, false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an existing file: %v, want fs.ErrExist", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "old" {
+		t.Error("an existing file was changed without force")
+	}
+	if err := WriteFile(path, f, true); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) < 8 || string(b[1:4]) != "PNG" {
+		t.Errorf("the file holds no PNG (%v)", err)
+	}
+	if err := WriteFile(filepath.Join(dir, "b.png"), f, false); err != nil {
+		t.Errorf("a new file: %v", err)
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "c.png"), f, true); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder: %v, want fs.ErrNotExist", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("the folder holds %v, want a.png and b.png alone", left)
+	}
+}
