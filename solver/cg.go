@@ -32,6 +32,7 @@ type CG struct {
 
 	rho            float64 // ‖r‖²
 	rhs            float64 // ‖b‖
+	size           float64 // largest ‖x‖ met so far
 	back, backIm   float64 // ⟨p, β B p_old⟩
 	hermitianKnown float64 // 1 where back is known, else 0
 
@@ -42,12 +43,12 @@ type CG struct {
 func NewCG(o Options) *CG { return &CG{core: core{name: "cg", opt: o}} }
 
 func (c *CG) scalars() []scalar {
-	return []scalar{{"rho", &c.rho}, {"rhs", &c.rhs}, {"back", &c.back}, {"back_im", &c.backIm},
+	return []scalar{{"rho", &c.rho}, {"rhs", &c.rhs}, {"size", &c.size}, {"back", &c.back}, {"back_im", &c.backIm},
 		{"hermitian_known", &c.hermitianKnown}, {"norm", &c.norm}}
 }
 
-// State implements Method. Its scalars are ρ = ‖r‖², ‖b‖, ⟨p, β B p_old⟩ and
-// whether that is known, and the lower bound of ‖B‖.
+// State implements Method. Its scalars are ρ = ‖r‖², ‖b‖, the largest ‖x‖,
+// ⟨p, β B p_old⟩ and whether that is known, and the lower bound of ‖B‖.
 func (c *CG) State() *State { return c.export(c.scalars()) }
 
 // Vectors implements Method: x, the residual r and the direction p.
@@ -73,7 +74,7 @@ func (c *CG) Init(ctx context.Context, b dist.Operator, rhs, x0 *dist.Vector) er
 	if err := allocate(c.image, &c.r, &c.p, &c.q); err != nil {
 		return err
 	}
-	c.rhs, c.back, c.backIm, c.hermitianKnown = c.st.DataNorm, 0, 0, 0
+	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.st.DataNorm, 0, 0, 0, 0
 	if err := c.start(ctx, c.r, x0 != nil); err != nil {
 		return err
 	}
@@ -117,11 +118,14 @@ func (c *CG) norms() (n cgNorms, err error) {
 	return n, err
 }
 
+// record ends an iteration. It is the last where r is down to what rounding
+// leaves of b − B x: past that, CG on a singular operator leaves the answer again.
 func (c *CG) record(n cgNorms) {
 	c.rho = n.rho
 	s := math.Sqrt(n.rho)
 	c.st.History.add(n.first, n.total, s)
-	c.st.Stationary = s <= c.eps*c.rhs || c.misfit != nil && s <= c.eps*math.Sqrt(c.norm)*n.total
+	c.st.Stationary = s <= c.eps*(c.rhs+c.norm*c.size) ||
+		c.misfit != nil && s <= c.eps*math.Sqrt(c.norm)*n.total
 }
 
 // Step implements Method.
@@ -184,7 +188,7 @@ func (c *CG) Step(ctx context.Context) error {
 // curvature returns ⟨p, B p⟩, after the test for being Hermitian.
 func (c *CG) curvature() (float64, error) {
 	dots, err := dist.Dots([2]*dist.Vector{c.p, c.q}, [2]*dist.Vector{c.q, c.r},
-		[2]*dist.Vector{c.q, c.q}, [2]*dist.Vector{c.p, c.p})
+		[2]*dist.Vector{c.q, c.q}, [2]*dist.Vector{c.p, c.p}, [2]*dist.Vector{c.x, c.x})
 	if err != nil {
 		return 0, err
 	}
@@ -193,6 +197,7 @@ func (c *CG) curvature() (float64, error) {
 		return 0, c.nan("the norm of B p", math.Sqrt(qq))
 	}
 	c.seen(math.Sqrt(qq), math.Sqrt(pp))
+	c.size = max(c.size, math.Sqrt(real(dots[4])))
 	skew := complex(2*imag(pq), 0)
 	if c.hermitianKnown != 0 {
 		if d := cmplx.Conj(pq) - qr - complex(c.back, c.backIm); cmplx.Abs(d) > cmplx.Abs(skew) {

@@ -39,7 +39,8 @@ import (
 // of this history, and its ISTA cost takes ‖r‖ one iteration earlier.
 //
 // The adjoint error is that of ⟨A x, r⟩ = ⟨x, Aᴴr⟩ with A x = d − r, relative to
-// (‖d‖ + ‖A‖‖x‖)‖r‖ with ‖A‖² taken as 1/τ.
+// ‖A‖‖x‖‖r‖ with ‖A‖² taken as 1/τ; ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least,
+// since d − r says nothing about a smaller A x than rounding leaves of d.
 type Proximal struct {
 	core
 	momentum bool
@@ -250,7 +251,7 @@ func (c *Proximal) measure(ctx context.Context, size float64) (n proximalNorms, 
 	case !finite(n.gradient):
 		return n, c.nan("the gradient norm", n.gradient)
 	}
-	scale := (c.st.DataNorm + size/math.Sqrt(c.step)) * total
+	scale := max(size/math.Sqrt(c.step), 0.01*c.st.DataNorm) * total
 	return n, c.adjoint(dots[1]-complex(total*total, 0), dots[2], scale)
 }
 

@@ -1,0 +1,85 @@
+package solver_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// A run that was saved after any iteration and resumed in a new method goes on
+// to the last bit: iterates, norms and reports.
+func testResume[T device.Number](t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(6, 6))
+	a, d, err := solver.Damp(dense[T]{m: matrix[T](r, 40, 25)}.operator(), vector[T](normal[T](r, 40)), 0.5)
+	must(t, err)
+	x0 := vector[T](normal[T](r, 25))
+	o := solver.Options{TrueResidual: 5, Sparsity: 0.2, Restart: true}
+	const n = 14
+	for _, name := range solver.Names() {
+		whole, err := solver.New(name, o)
+		must(t, err)
+		solve(t, whole, a, d, x0, n)
+		for _, at := range []int{0, 1, 4, 5, 9} {
+			before, err := solver.New(name, o)
+			must(t, err)
+			solve(t, before, a, d, x0, at)
+			saved, err := json.Marshal(before.State())
+			must(t, err)
+
+			after, err := solver.New(name, o)
+			must(t, err)
+			var st solver.State
+			must(t, json.Unmarshal(saved, &st))
+			must(t, after.Resume(a, d, &st))
+			from, to := before.Vectors(), after.Vectors()
+			if len(from) != len(to) || to["x"] == nil {
+				t.Fatalf("%s: saved %d vectors, resumed %d", name, len(from), len(to))
+			}
+			for k, v := range from {
+				must(t, dist.Copy(to[k], v))
+			}
+			_, err = solver.Run(ctx, after, solver.Stop{Iterations: n})
+			must(t, err)
+			if !slices.Equal(device.Slice[T](after.X().Buf), device.Slice[T](whole.X().Buf)) {
+				t.Errorf("%s resumed after %d: x differs", name, at)
+			}
+			if !reflect.DeepEqual(after.State(), whole.State()) {
+				t.Errorf("%s resumed after %d: state\n%+v\nwant\n%+v", name, at, after.State(), whole.State())
+			}
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	t.Run("float32", testResume[float32])
+	t.Run("float64", testResume[float64])
+	t.Run("complex64", testResume[complex64])
+}
+
+func TestResumeRefusesWhatDoesNotFit(t *testing.T) {
+	m := started(t)
+	a, d := small(1)
+	must(t, m.Step(context.Background()))
+	good := *m.State()
+	for want, spoil := range map[string]func(s *solver.State){
+		`"lsqr"`:    func(s *solver.State) { s.Method = "lsqr" },
+		"histories": func(s *solver.State) { s.Iteration = 7 },
+		`"gamma"`:   func(s *solver.State) { s.Scalars = map[string]float64{"pp": 1} },
+	} {
+		s := good
+		spoil(&s)
+		err := solver.NewCGLS(solver.Options{}).Resume(a, d, &s)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error that names %s, got %v", want, err)
+		}
+	}
+}
