@@ -27,11 +27,15 @@ func section(g grid.Grid, velocity func(x, z float64) float64) []float64 {
 					s += 1 / velocity(x, z)
 				}
 			}
-			v[i*g.Shape[1]+k] = per * per / s
+			v[i*g.Shape[1]+k] = rounded(per * per / s)
 		}
 	}
 	return v
 }
+
+// rounded takes the rounding of the mean off a velocity, so that a cell in a
+// homogeneous bed has the bed's velocity exactly.
+func rounded(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 // within is the position of sub-sample a of per in cell i of an axis with n
 // points, as a fraction of the axis.
@@ -157,7 +161,7 @@ func cube(g grid.Grid) []float64 {
 			p[2] = within(k, sub%per, per, nz)
 			s += 1 / domed(p[0], p[1], p[2])
 		}
-		v[n] = per * per * per / s
+		v[n] = rounded(per * per * per / s)
 	}
 	return v
 }

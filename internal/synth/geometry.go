@@ -38,23 +38,17 @@ func lay(g grid.Grid, opt Options) (*survey.Survey, error) {
 			l.s.Fixed = true
 		}
 	}
-	for i := range l.s.NumSources() {
-		if !l.s.Fixed && !l.live(i) {
+	live := make([]bool, l.s.NumSources())
+	for _, i := range l.s.SourceIndex {
+		live[i] = true
+	}
+	for i := range live {
+		if !l.s.Fixed && !live[i] {
 			return nil, fmt.Errorf("synth: shot %d at x = %g m has no receiver inside the model [%g, %g] m",
 				i, l.s.Source(i)[0], g.Origin[0], g.End(0))
 		}
 	}
 	return l.s, nil
-}
-
-// live reports whether a source has a trace.
-func (l *spread) live(source int) bool {
-	for _, s := range l.s.SourceIndex {
-		if int(s) == source {
-			return true
-		}
-	}
-	return false
 }
 
 func millimetres(v float64) float64 { return math.Round(v*1e3) / 1e3 }

@@ -150,7 +150,7 @@ func TestMarks(t *testing.T) {
 	if got := p.marks[0].keyText(p); !strings.HasPrefix(got, "4 receivers (every ") {
 		t.Errorf("crowded receivers are announced as %q", got)
 	}
-	if got := p.marks[1].keyText(p); got != "1 sources" {
+	if got := p.marks[1].keyText(p); got != "1 source" {
 		t.Errorf("the source is announced as %q", got)
 	}
 }

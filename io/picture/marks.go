@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -47,6 +48,9 @@ func (m marks) thin(p *panel) int {
 
 func (m marks) keyText(p *panel) string {
 	s := fmt.Sprintf("%d %s", len(m.x), m.name)
+	if len(m.x) == 1 {
+		s = "1 " + strings.TrimSuffix(m.name, "s")
+	}
 	if n := m.thin(p); n > 1 {
 		s += fmt.Sprintf(" (every %s drawn)", ordinal(float64(n)))
 	}
