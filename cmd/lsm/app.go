@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -81,10 +83,14 @@ func runWith(args []string, out, errs io.Writer, change func(root *cobra.Command
 
 // fail tells the user about err and returns its exit status.
 func (a *app) fail(errs io.Writer, err error) int {
+	err = job.FileError(err)
 	code, hint := status.Code(err), status.HintOf(err)
 	var list *config.Problems
 	if errors.As(err, &list) && code == status.Other {
 		code = status.BadUsage
+	}
+	if errors.Is(err, fs.ErrExist) && hint == "" {
+		code, hint = status.BadUsage, "--force overwrites it"
 	}
 	message := err.Error()
 	if code == status.Stopped && errors.Is(err, context.Canceled) {
@@ -132,10 +138,10 @@ func (a *app) mayWrite(path string) error {
 	if a.force {
 		return nil
 	}
-	switch _, err := os.Stat(path); {
+	switch _, err := os.Lstat(path); {
 	case err == nil:
-		return status.Hint(status.Usage(fmt.Errorf("%s: exists already", path)), "--force overwrites it")
-	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: %w", path, fs.ErrExist) // fail adds status and hint
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	default:
 		return status.Usage(err)

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gonum.org/v1/hdf5"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // Set by the linker, from git; see the Makefile.
@@ -55,21 +56,13 @@ func (a *app) printVersion() error {
 	if of == "" {
 		of = "unknown"
 	}
-	name, features := cpuFeatures()
+	name, features := machine.CPU()
 	a.report.Printf("lsm %s, commit %s\n", v, of)
 	a.report.Printf("built by %s for %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	a.report.Printf("HDF5 %s\n", hdf5Version())
+	a.report.Printf("HDF5 %s\n", h5.LibraryVersion())
 	a.report.Printf("CPU %s: %s\n", name, strings.Join(features, " "))
 	a.report.Event("version", "version", v, "commit", c, "go", runtime.Version(),
-		"platform", fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH), "hdf5", hdf5Version(),
+		"platform", fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH), "hdf5", h5.LibraryVersion(),
 		"cpu", name, "cpu_features", features)
 	return nil
-}
-
-func hdf5Version() string {
-	v, err := hdf5.LibVersion()
-	if err != nil {
-		return "unknown"
-	}
-	return v.String()
 }

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"bufio"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// cpuFeatures is the processor's name and those of its features that matter to
-// the kernels.
-func cpuFeatures() (name string, features []string) {
+// CPU is the processor's name and those of its features that matter to the
+// kernels.
+func CPU() (name string, features []string) {
 	for _, f := range []struct {
 		name string
 		has  bool
@@ -25,12 +25,12 @@ func cpuFeatures() (name string, features []string) {
 			features = append(features, f.name)
 		}
 	}
-	return cpuName(), features
+	return cpuName("/proc/cpuinfo"), features
 }
 
 // cpuName is the processor's name as Linux gives it, the architecture elsewhere.
-func cpuName() string {
-	f, err := os.Open("/proc/cpuinfo")
+func cpuName(path string) string {
+	f, err := os.Open(path)
 	if err != nil {
 		return runtime.GOARCH
 	}

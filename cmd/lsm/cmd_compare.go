@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+func newCompare(a *app) *cobra.Command {
+	tolerance := 1e-5
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Two images, surveys or models: differences and a verdict",
+		Long: `Compare measures how far A is from B, which must have the same grid or the same
+traces:
+
+  relative L2          ‖A − B‖ / ‖B‖
+  largest difference   max |A − B| / max |B|
+
+They agree where both are at most the tolerance; 0 asks for the same numbers.`,
+		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4`,
+		GroupID: groupFiles,
+		Args:    arguments("A", "B"),
+		Annotations: exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",
+			"3 a file is missing or damaged, or grids or traces differ", "130"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !(tolerance >= 0) {
+				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
+			}
+			d, err := compareFiles(cmd.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			l2, largest := d.relativeL2(), d.relativeLargest()
+			agree := l2 <= tolerance && largest <= tolerance
+			verdict := "agree"
+			if !agree {
+				verdict = "do not agree"
+			}
+			a.report.Printf("relative L2          %.3e\n", l2)
+			a.report.Printf("largest difference   %.3e  (%.4g, at %s; greatest value %.4g)\n", largest, d.worst, d.place(), d.greatest)
+			a.report.Printf("%ss %s within %g\n", d.kind, verdict, tolerance)
+			a.report.Event("compare", "kind", d.kind, "relative_l2", l2, "largest_relative", largest, "largest", d.worst,
+				"tolerance", tolerance, "agree", agree)
+			a.finish("agree", agree)
+			if !agree {
+				return fmt.Errorf("%s and %s differ: relative L2 %.3e, largest difference %.3e, tolerance %g",
+					args[0], args[1], l2, largest, tolerance)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().Float64Var(&tolerance, "tolerance", tolerance, "greatest `difference` that still agrees")
+	return cmd
+}
+
+// difference adds up the differences between two arrays as their pieces come.
+type difference struct {
+	kind               string
+	sum, norm          float64 // Σ (a − b)², Σ b²
+	worst, greatest    float64 // max |a − b|, max |b|
+	count, worstNumber int     // elements so far; the one of the worst
+	describe           func(number int) string
+}
+
+func add[T float32 | float64](d *difference, a, b []T) {
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		e := math.Abs(x - y)
+		d.sum += e * e
+		d.norm += y * y
+		d.greatest = max(d.greatest, math.Abs(y))
+		if e > d.worst {
+			d.worst, d.worstNumber = e, d.count+i
+		}
+	}
+	d.count += len(a)
+}
+
+func (d *difference) relativeL2() float64      { return relative(math.Sqrt(d.sum), math.Sqrt(d.norm)) }
+func (d *difference) relativeLargest() float64 { return relative(d.worst, d.greatest) }
+func (d *difference) place() string            { return d.describe(d.worstNumber) }
+
+// relative is x / whole, and 0 where both are 0.
+func relative(x, whole float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x / whole
+}
+
+func compareFiles(ctx context.Context, a, b string) (*difference, error) {
+	kindA, err := h5.Kind(a)
+	if err != nil {
+		return nil, err
+	}
+	kindB, err := h5.Kind(b)
+	if err != nil {
+		return nil, err
+	}
+	if kindA != kindB {
+		return nil, status.Input(fmt.Errorf("%s is of kind %s, %s of kind %s: they cannot be compared", a, kindA, b, kindB))
+	}
+	d := &difference{kind: kindA}
+	switch kindA {
+	case "image":
+		return d, d.images(a, b)
+	case "survey":
+		return d, d.surveys(ctx, a, b)
+	case "model":
+		return d, d.models(a, b)
+	}
+	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
+}
+
+func (d *difference) images(a, b string) error {
+	x, err := h5.ReadImage(a)
+	if err != nil {
+		return err
+	}
+	y, err := h5.ReadImage(b)
+	if err != nil {
+		return err
+	}
+	if err := d.on(x.Grid, y.Grid, a, b); err != nil {
+		return err
+	}
+	add(d, x.Data, y.Data)
+	return nil
+}
+
+func (d *difference) models(a, b string) error {
+	g, x, err := h5.ReadModel(a)
+	if err != nil {
+		return err
+	}
+	h, y, err := h5.ReadModel(b)
+	if err != nil {
+		return err
+	}
+	if err := d.on(g, h, a, b); err != nil {
+		return err
+	}
+	add(d, x, y)
+	return nil
+}
+
+// on checks that both arrays lie on one grid.
+func (d *difference) on(g, h grid.Grid, a, b string) error {
+	if !g.Equal(h) {
+		return status.Input(fmt.Errorf("grids differ: %s has %s, %s; %s has %s, %s", a, g, gridExtent(g), b, h, gridExtent(h)))
+	}
+	d.describe = func(number int) string {
+		p := make([]float64, g.Dim())
+		g.Point(p, number)
+		return extent(p, g.Dim())
+	}
+	return nil
+}
+
+// chunk is how many samples of each survey are in memory at once.
+const chunk = 1 << 24
+
+func (d *difference) surveys(ctx context.Context, a, b string) (err error) {
+	x, err := h5.OpenSurvey(a)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	y, err := h5.OpenSurvey(b)
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	s, t := x.Survey(), y.Survey()
+	if err := sameTraces(s, t); err != nil {
+		return status.Input(fmt.Errorf("%s and %s: %w", a, b, err))
+	}
+	if !x.HasData() || !y.HasData() {
+		return status.Input(fmt.Errorf("%s and %s: one of them has no traces to compare", a, b))
+	}
+	d.describe = func(number int) string {
+		return fmt.Sprintf("trace %d, sample %d", number/s.NT, number%s.NT)
+	}
+	each := min(max(1, chunk/s.NT), s.NumTraces())
+	bufA, bufB := make([]float32, each*s.NT), make([]float32, each*s.NT)
+	for first := 0; first < s.NumTraces(); first += each {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(each, s.NumTraces()-first)
+		if err := x.ReadTraces(bufA[:n*s.NT], first, n); err != nil {
+			return err
+		}
+		if err := y.ReadTraces(bufB[:n*s.NT], first, n); err != nil {
+			return err
+		}
+		add(d, bufA[:n*s.NT], bufB[:n*s.NT])
+	}
+	return nil
+}
+
+// sameTraces says in what the traces of two surveys are not the same ones.
+func sameTraces(s, t *survey.Survey) error {
+	switch {
+	case s.NumTraces() != t.NumTraces():
+		return fmt.Errorf("%d traces and %d", s.NumTraces(), t.NumTraces())
+	case s.NT != t.NT:
+		return fmt.Errorf("traces of %d samples and of %d", s.NT, t.NT)
+	case math.Abs(s.DT-t.DT) > 1e-6*t.DT:
+		return fmt.Errorf("dt of %g s and of %g s", s.DT, t.DT)
+	case math.Abs(s.T0-t.T0) > 1e-6*t.DT:
+		return fmt.Errorf("t0 of %g s and of %g s", s.T0, t.T0)
+	case s.Dim != t.Dim:
+		return errors.New("one is 2-D, the other 3-D")
+	}
+	for i := range s.NumTraces() {
+		src, rec := s.Pair(i)
+		src2, rec2 := t.Pair(i)
+		if !near(s.Source(src), t.Source(src2)) || !near(s.Receiver(rec), t.Receiver(rec2)) {
+			return fmt.Errorf("trace %d has its source or receiver at different places", i)
+		}
+	}
+	return nil
+}
+
+// near reports whether two positions are the same to a millimetre.
+func near(p, q []float64) bool {
+	for i := range p {
+		if math.Abs(p[i]-q[i]) > 1e-3 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+func newInfo(a *app) *cobra.Command {
+	var options h5.DescribeOptions
+	var unguarded bool
+	cmd := &cobra.Command{
+		Use:   "info FILE",
+		Short: "What is in a survey, model, table, image or checkpoint file",
+		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
+dataset with its shape, type and attributes, and for an image how it was made. A
+file that lsm could not use is shown as far as it can be read, with what is wrong
+with it, and the exit status is 3.`,
+		Example: `  lsm info survey.h5
+  lsm info image.h5 --range --verify`,
+		GroupID:     groupFiles,
+		Args:        arguments("FILE"),
+		Annotations: exits("3", "4"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := args[0]
+			if !unguarded {
+				// A damaged file can crash the HDF5 library: better in a child.
+				program, err := os.Executable()
+				if err != nil {
+					return err
+				}
+				child := []string{"info", "--unguarded", "--range=" + strconv.FormatBool(options.Range),
+					"--verify=" + strconv.FormatBool(options.Digest), "--", path}
+				if err := h5.CheckInChild(cmd.Context(), path, program, child...); err != nil {
+					return err
+				}
+			}
+			d, err := h5.Describe(path, options)
+			if err != nil {
+				return withFormatHint(path, err)
+			}
+			fault := a.summary(d)
+			a.describe(d)
+			for _, o := range d.Objects {
+				switch {
+				case fault != nil:
+				case o.Fault != "":
+					fault = status.Input(fmt.Errorf("%s: %s: %s", path, o.Name, o.Fault))
+				case o.Digest == h5.DigestDiffers:
+					fault = status.Input(fmt.Errorf("%s: %s: the numbers differ from the digest that was written with them", path, o.Name))
+				}
+			}
+			a.finish("kind", d.Kind)
+			return fault
+		},
+	}
+	cmd.Flags().BoolVar(&options.Range, "range", false, "least and greatest value of each dataset (reads everything)")
+	cmd.Flags().BoolVar(&options.Digest, "verify", false, "compare each dataset with its digest (reads everything)")
+	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "read the file in this process at once, without trying a child first")
+	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist
+	return cmd
+}
+
+// withFormatHint says what to do with a file that is not HDF5.
+func withFormatHint(path string, err error) error {
+	if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
+		return status.Hint(err, "a configuration is looked at by: lsm check "+path)
+	}
+	return err
+}
+
+// describe prints every dataset and the attributes of the root.
+func (a *app) describe(d *h5.Description) {
+	width := 0
+	for _, o := range d.Objects {
+		if !plumbing(o) {
+			width = max(width, len(o.Name))
+		}
+	}
+	a.report.Printf("\n")
+	for _, o := range d.Objects {
+		if plumbing(o) {
+			continue
+		}
+		a.report.Printf("  %-*s  %s\n", width, o.Name, describeObject(o))
+	}
+	if len(d.Attrs) > 0 {
+		a.report.Printf("\nattributes of the file\n")
+	}
+	width = 0
+	for _, at := range d.Attrs {
+		width = max(width, len(at.Name))
+	}
+	for _, at := range d.Attrs {
+		a.report.Printf("  %-*s  %s\n", width, at.Name, valueText(at.Value))
+	}
+	for i := range d.Objects {
+		finiteAttrs(d.Objects[i].Attrs)
+	}
+	finiteAttrs(d.Attrs)
+	a.report.Event("file", "path", d.Path, "bytes", d.Bytes, "format", d.Format, "kind", d.Kind,
+		"attributes", d.Attrs, "objects", d.Objects)
+}
+
+// plumbing reports whether an object is of interest to programs alone: a group,
+// whose contents are listed anyway, or the coordinates of an axis.
+func plumbing(o h5.Object) bool {
+	scale := false
+	for _, at := range o.Attrs {
+		scale = scale || at.Name == "CLASS" && at.Value == "DIMENSION_SCALE"
+	}
+	return o.Fault == "" && (o.Class == "group" || scale)
+}
+
+func describeObject(o h5.Object) string {
+	var b strings.Builder
+	if o.Class != "dataset" {
+		b.WriteString(o.Class)
+	} else {
+		fmt.Fprintf(&b, "%s  %s", shapeText(o.Shape), o.Type)
+	}
+	for _, at := range o.Attrs {
+		switch at.Name {
+		case "sha256", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
+			// Of interest to programs alone.
+		default:
+			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))
+		}
+	}
+	if o.Min != nil && o.Max != nil {
+		fmt.Fprintf(&b, "  from %.6g to %.6g", *o.Min, *o.Max)
+	}
+	if o.NotFinite > 0 {
+		fmt.Fprintf(&b, "  %d NaN or infinite", o.NotFinite)
+	}
+	if len(o.Filters) > 0 {
+		fmt.Fprintf(&b, "  %s, %s stored", strings.Join(o.Filters, "+"), humanize.IBytes(uint64(o.Stored)))
+	}
+	if o.Digest != "" {
+		fmt.Fprintf(&b, "  digest %s", o.Digest)
+	}
+	if o.Fault != "" {
+		fmt.Fprintf(&b, "  FAULT: %s", o.Fault)
+	}
+	return b.String()
+}
+
+func shapeText(shape []int) string {
+	if len(shape) == 0 {
+		return "scalar"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "×")
+}
+
+// valueText is an attribute's value on one line.
+func valueText(v any) string {
+	text := fmt.Sprint(v)
+	if s, ok := v.(string); ok {
+		text = s
+	}
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", " | ")
+	if n := []rune(text); len(n) > 100 {
+		text = string(n[:97]) + "..."
+	}
+	return text
+}
+
+// finiteAttrs replaces the numbers that JSON cannot hold by nil.
+func finiteAttrs(list []h5.Attr) {
+	for i, at := range list {
+		switch v := at.Value.(type) {
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				list[i].Value = nil
+			}
+		case []float64:
+			each := make([]any, len(v))
+			for k, x := range v {
+				if !math.IsNaN(x) && !math.IsInf(x, 0) {
+					each[k] = x
+				}
+			}
+			list[i].Value = each
+		}
+	}
+}

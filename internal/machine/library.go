@@ -1,0 +1,91 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// Library is a shared library that a build of lsm might use.
+type Library struct {
+	Name string `json:"name"` // such as "CUDA driver"
+	File string `json:"file"` // such as "libcuda.so.1"; a * stands for any version
+	Path string `json:"path"` // where it was found, "" for nowhere
+}
+
+// libraries are looked for in this order.
+var libraries = []Library{
+	{Name: "CUDA driver", File: "libcuda.so.1"},
+	{Name: "CUDA compiler (NVRTC)", File: "libnvrtc.so.*"},
+	{Name: "NCCL", File: "libnccl.so.2"},
+	{Name: "HIP runtime", File: "libamdhip64.so.*"},
+	{Name: "HIP compiler (hipRTC)", File: "libhiprtc.so.*"},
+	{Name: "RCCL", File: "librccl.so.1"},
+	{Name: "MPI (Open MPI)", File: "libmpi.so.*"},
+	{Name: "MPI (MPICH)", File: "libmpich.so.*"},
+}
+
+// LoaderPath lists the folders in which the dynamic loader of this system looks
+// for libraries: LD_LIBRARY_PATH as given, then those of ld.so.conf under the
+// root folder, then the system's own.
+func LoaderPath(root, ldLibraryPath string) []string {
+	var folders []string
+	for _, f := range filepath.SplitList(ldLibraryPath) {
+		if f != "" {
+			folders = append(folders, f)
+		}
+	}
+	folders = append(folders, configured(root, "/etc/ld.so.conf", 0)...)
+	for _, f := range []string{"/lib", "/usr/lib", "/lib64", "/usr/lib64"} {
+		folders = append(folders, filepath.Join(root, f))
+	}
+	return folders
+}
+
+// configured reads one file in the manner of ld.so.conf.
+func configured(root, name string, depth int) (folders []string) {
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil || depth > 8 { // a file that includes itself
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0:
+		case f[0] == "include" && len(f) > 1:
+			pattern := f[1]
+			if !filepath.IsAbs(pattern) {
+				pattern = filepath.Join(filepath.Dir(name), pattern)
+			}
+			files, _ := filepath.Glob(filepath.Join(root, pattern)) // a bad pattern matches nothing
+			for _, file := range files {
+				inside, err := filepath.Rel(root, file)
+				if err == nil {
+					folders = append(folders, configured(root, "/"+inside, depth+1)...)
+				}
+			}
+		case filepath.IsAbs(f[0]):
+			folders = append(folders, filepath.Join(root, f[0]))
+		}
+	}
+	return folders
+}
+
+// Libraries looks for the libraries by name in the folders.
+func Libraries(folders []string) []Library {
+	found := make([]Library, len(libraries))
+	copy(found, libraries)
+	for i, l := range found {
+		for _, folder := range folders {
+			files, _ := filepath.Glob(filepath.Join(folder, l.File)) // the patterns are right
+			if len(files) > 0 {
+				sort.Strings(files)
+				found[i].Path = files[0]
+				break
+			}
+		}
+	}
+	return found
+}

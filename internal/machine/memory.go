@@ -1,0 +1,79 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Memory is the main memory in bytes; 0 stands for what is not known.
+type Memory struct {
+	Total     int64 // of the machine
+	Available int64 // could be had now without swapping
+	Limit     int64 // of this process's control group (container, batch job); 0: none
+}
+
+// ReadMemory reads the memory from the folder proc, usually "/proc", and the
+// control group's limits from the folder cgroup, usually "/sys/fs/cgroup".
+func ReadMemory(proc, cgroup string) Memory {
+	var m Memory
+	text, _ := os.ReadFile(filepath.Join(proc, "meminfo")) // not there: not known
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kib, err := strconv.ParseInt(f[1], 10, 64)
+		if err != nil {
+			continue
+		}
+		switch f[0] {
+		case "MemTotal:":
+			m.Total = kib << 10
+		case "MemAvailable:":
+			m.Available = kib << 10
+		}
+	}
+	m.Limit = groupLimit(proc, cgroup)
+	if m.Total > 0 && m.Limit >= m.Total {
+		m.Limit = 0 // no limit in effect
+	}
+	return m
+}
+
+// groupLimit is the least memory limit of this process's control group and the
+// groups around it, version 2 or 1; 0 for none.
+func groupLimit(proc, cgroup string) int64 {
+	least := int64(0)
+	take := func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err == nil && n > 0 && (least == 0 || n < least) { // "max" is no number
+			least = n
+		}
+	}
+	text, _ := os.ReadFile(filepath.Join(proc, "self", "cgroup"))
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		folder, file := cgroup, "memory.max"
+		if parts[1] == "memory" {
+			folder, file = filepath.Join(cgroup, "memory"), "memory.limit_in_bytes"
+		} else if parts[1] != "" {
+			continue
+		}
+		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
+			take(filepath.Join(folder, group, file))
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
