@@ -94,11 +94,15 @@ func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
 	if opt.Geometry != "" {
 		d.Geometry = opt.Geometry
 	}
-	stations := 150.0
+	d.Peak = highestPeak(g, slowest, opt.DT)
+	// Receivers close enough for waves that arrive up to 30 degrees from the
+	// vertical, but from 12 to 300 to the length of a model, and 20 in 3-D.
+	want := slowest / (highest * opt.over(d).Peak)
+	want = math.Max(lx/300, math.Min(lx/12, want))
 	if g.Dim() == 3 {
-		stations = 20
+		want = lx / 20
 	}
-	d.ReceiverSpacing = h * math.Max(1, math.Round(lx/stations/h))
+	d.ReceiverSpacing = h * math.Max(1, math.Round(want/h))
 	step := opt.over(d).ReceiverSpacing
 	d.CableSpacing = 2 * step
 	d.NearOffset = math.Min(2*step, lx/10)
@@ -129,7 +133,6 @@ func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
 	d.ShotSpacing = step * math.Max(1, math.Round(room/shots/step))
 	d.Shots = max(1, int(room/opt.over(d).ShotSpacing+1e-9)+1)
 
-	d.Peak = highestPeak(g, slowest, opt.DT)
 	return opt.over(d), nil
 }
 

@@ -30,6 +30,16 @@ var (
 	receiverColor = color.RGBA{R: 31, G: 119, B: 230, A: 255}
 )
 
+// alongX sorts marks from left to right.
+type alongX marks
+
+func (m alongX) Len() int           { return len(m.x) }
+func (m alongX) Less(i, j int) bool { return m.x[i] < m.x[j] }
+func (m alongX) Swap(i, j int) {
+	m.x[i], m.x[j] = m.x[j], m.x[i]
+	m.y[i], m.y[j] = m.y[j], m.y[i]
+}
+
 // thin says that every n-th mark is drawn, so that no two overlap.
 func (m marks) thin(p *panel) int {
 	if len(m.x) < 2 {

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -189,6 +190,9 @@ func (p *panel) addMarks(opt Options, dim, h, v int) {
 			m.x, m.y = append(m.x, m.xyz[i+h]), append(m.y, m.xyz[i+v])
 		}
 		m.onMap = dim == 3
+		if !m.onMap {
+			sort.Stable(alongX(m.marks)) // thinning counts along the line
+		}
 		if len(m.x) > 0 {
 			p.marks = append(p.marks, m.marks)
 		}
