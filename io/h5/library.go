@@ -62,13 +62,11 @@ func libraryError() error {
 			return syscall.Errno(no)
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	deepest, outermost := lines[0], lines[len(lines)-1]
-	switch {
-	case deepest == "":
+	// The deepest entry says what is wrong; those above it only which function
+	// was on the way, and the caller says that better.
+	deepest, _, _ := strings.Cut(text, "\n")
+	if deepest == "" {
 		return errors.New("the HDF5 library gives no reason")
-	case deepest == outermost:
-		return errors.New(deepest)
 	}
-	return errors.New(outermost + ": " + deepest)
+	return errors.New(deepest)
 }

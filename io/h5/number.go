@@ -5,6 +5,8 @@ import "C"
 
 import (
 	"encoding/binary"
+	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -42,6 +44,29 @@ func kindOf[T Number]() C.int {
 func sizeOf[T Number]() int {
 	var v T
 	return int(unsafe.Sizeof(v))
+}
+
+func isInteger[T Number]() bool { return kindOf[T]() >= C.LSM_I8 }
+
+// whole converts a float to an integer type, or says why it cannot be one.
+func whole[T Number](v float64) (T, string) {
+	var zero T
+	bits := 8 * sizeOf[T]()
+	low, high := 0.0, math.Ldexp(1, bits) // high is the first that is too large
+	if kindOf[T]() < C.LSM_U8 {
+		low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
+	}
+	switch {
+	case math.IsNaN(v):
+		return 0, "want whole numbers"
+	case v >= high:
+		return 0, fmt.Sprintf("too large for %T", zero)
+	case v < low:
+		return 0, fmt.Sprintf("too small for %T", zero)
+	case v != math.Trunc(v):
+		return 0, "want whole numbers"
+	}
+	return T(v), ""
 }
 
 // littleEndian returns the bytes of v in little-endian order: v itself where

@@ -4,7 +4,6 @@ package h5
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -32,20 +31,53 @@ func ReadAt[T Number](d *Dataset, dst []T, first int) error {
 	if len(dst) == 0 {
 		return nil
 	}
+	if d.typ.isFloat() && isInteger[T]() {
+		return readWhole(d, dst, first)
+	}
+	return readNumbers(d, dst, first)
+}
+
+// readNumbers lets the library convert.
+func readNumbers[T Number](d *Dataset, dst []T, first int) error {
 	size := sizeOf[T]()
 	return locked(func() error {
 		return d.transfer(first, len(dst), func(mem, file C.hid_t, done int) error {
 			var exception C.int
 			at := unsafe.Add(unsafe.Pointer(&dst[0]), done*size)
 			if C.lsm_h5_read(d.id(), kindOf[T](), mem, file, at, &exception) < 0 {
-				if exception > 0 {
-					return inputError(d.path, d.name, "holds %s", misfit(exception-1, kindOf[T]()))
+				switch exception - 1 {
+				case C.H5T_CONV_EXCEPT_RANGE_HI:
+					return inputError(d.path, d.name, "holds a number too large for %T", dst[0])
+				case C.H5T_CONV_EXCEPT_RANGE_LOW:
+					return inputError(d.path, d.name, "holds a number too small for %T", dst[0])
 				}
 				return readError(d.path, d.name, wrapf(libraryError(), "cannot be read"))
 			}
 			return nil
 		})
 	})
+}
+
+// readWhole reads floats into integers, a block at a time. The library's own
+// conversion cannot be used: it reports a lost fraction for whole numbers too
+// where the stored float is not one of the machine's.
+func readWhole[T Number](d *Dataset, dst []T, first int) error {
+	const step = 1 << 16
+	block := make([]float64, min(step, len(dst)))
+	for done := 0; done < len(dst); done += step {
+		block = block[:min(step, len(dst)-done)]
+		if err := readNumbers(d, block, first+done); err != nil {
+			return err
+		}
+		for i, v := range block {
+			n, why := whole[T](v)
+			if why != "" {
+				return inputError(d.path, d.name, "holds %g, %s", v, why)
+			}
+			dst[done+i] = n
+		}
+	}
+	return nil
 }
 
 // transfer calls move for each hyperslab of the flat range with a memory space
@@ -94,21 +126,4 @@ func unsigned(v []int) []uint {
 		u[i] = uint(n)
 	}
 	return u
-}
-
-// misfit says which value the conversion to an integer kind met.
-func misfit(exception, kind C.int) error {
-	name := map[C.int]string{
-		C.LSM_I8: "int8", C.LSM_I16: "int16", C.LSM_I32: "int32", C.LSM_I64: "int64",
-		C.LSM_U8: "uint8", C.LSM_U16: "uint16", C.LSM_U32: "uint32", C.LSM_U64: "uint64",
-	}[kind]
-	switch exception {
-	case C.H5T_CONV_EXCEPT_TRUNCATE:
-		return errors.New("a number with a fraction, want whole numbers")
-	case C.H5T_CONV_EXCEPT_RANGE_HI, C.H5T_CONV_EXCEPT_PINF:
-		return fmt.Errorf("a number too large for %s", name)
-	case C.H5T_CONV_EXCEPT_RANGE_LOW, C.H5T_CONV_EXCEPT_NINF:
-		return fmt.Errorf("a number too small for %s", name)
-	}
-	return errors.New("NaN, want whole numbers")
 }

@@ -178,31 +178,24 @@ hid_t lsm_h5_create_text(hid_t loc, const char *name, const char *value) {
 	return d;
 }
 
-typedef struct {
-	int *exception;
-	int integer;
-} conversion;
-
-// Left alone, the library clips what does not fit an integer and drops
-// fractions without a word. A float that is too large becomes an infinity,
-// which the readers refuse by value.
-static H5T_conv_ret_t converted(H5T_conv_except_t e, hid_t src, hid_t dst, void *s, void *d, void *user) {
-	conversion *c = user;
+// Left alone, the library clips what does not fit an integer without a word. A
+// float that is too large becomes an infinity, which the readers refuse by
+// value.
+static H5T_conv_ret_t clipped(H5T_conv_except_t e, hid_t src, hid_t dst, void *s, void *d, void *exception) {
 	(void)src, (void)dst, (void)s, (void)d;
-	if (!c->integer || e == H5T_CONV_EXCEPT_PRECISION)
+	if (e != H5T_CONV_EXCEPT_RANGE_HI && e != H5T_CONV_EXCEPT_RANGE_LOW)
 		return H5T_CONV_UNHANDLED;
-	*c->exception = 1 + (int)e;
+	*(int *)exception = 1 + (int)e;
 	return H5T_CONV_ABORT;
 }
 
 int lsm_h5_read(hid_t dset, int kind, hid_t mem, hid_t file, void *buf, int *exception) {
-	conversion c = {exception, kind >= LSM_I8};
 	hid_t p = H5Pcreate(H5P_DATASET_XFER);
 	int rc;
 	*exception = 0;
 	if (p < 0)
 		return -1;
-	rc = H5Pset_type_conv_cb(p, converted, &c);
+	rc = kind < LSM_I8 ? 0 : H5Pset_type_conv_cb(p, clipped, exception);
 	if (rc >= 0)
 		rc = H5Dread(dset, native(kind), mem, file, p, buf);
 	done(H5Pclose, p);

@@ -60,16 +60,16 @@ func looksLike(head []byte) string {
 		{"CDF", "a classic netCDF file"},
 		{"\x1f\x8b", "gzip-compressed"},
 		{"MATLAB 5.0", "a MATLAB file before version 7.3"},
-		{"\xc3", "perhaps SEG-Y"}, // "C" of the first card in EBCDIC
-		{"C 1", "perhaps SEG-Y"},
+		{"\xc3\x40\xf1", "perhaps SEG-Y"}, // "C 1" of its first card, in EBCDIC
+		{"C 1 ", "perhaps SEG-Y"},
 	} {
 		if bytes.HasPrefix(head, []byte(k.magic)) {
 			return k.name
 		}
 	}
 	text := head
-	for cut := 0; cut < utf8.UTFMax && len(text) > 0 && !utf8.Valid(text); cut++ {
-		text = text[:len(text)-1] // the 512 bytes may end inside a character
+	for cut := 1; cut < utf8.UTFMax && len(text) > 256 && !utf8.Valid(text); cut++ {
+		text = text[:len(text)-1] // the piece may end inside a character
 	}
 	if utf8.Valid(text) && bytes.IndexFunc(text, control) < 0 {
 		line, _, _ := bytes.Cut(text, []byte("\n"))

@@ -1,0 +1,219 @@
+package h5
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhatIsNotHDF5(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, b string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ path, want string }{
+		{filepath.Join(dir, "none.h5"), "no such file"},
+		{dir, "is a folder"},
+		{os.DevNull, "not a regular file"},
+		{put("empty", ""), "is empty"},
+		{put("text", "[survey]\nfile = \"a.h5\"\n"), `a text file that begins with "[survey]"`},
+		{put("utf8", strings.Repeat("ü", 400)), "a text file"},
+		{put("npy", "\x93NUMPY\x01\x00"), "a NumPy array"},
+		{put("npz", "PK\x03\x04..."), "a zip archive"},
+		{put("nc", "CDF\x01...."), "a classic netCDF file"},
+		{put("gz", "\x1f\x8b\x08...."), "gzip"},
+		{put("mat", "MATLAB 5.0 MAT-file"), "a MATLAB file before version 7.3"},
+		{put("segy", "\xc3\x40\xf1"), "perhaps SEG-Y"},
+		{put("bytes", "\x00\x01\x02\xff"), "begins with bytes 00 01 02 ff"},
+		{put("short", "\x89HDF"), "begins with bytes 89 48 44 46"},
+		{put("signature", string(signature)), "cannot be opened as HDF5"},
+	} {
+		_, err := ReadSurvey(c.path)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.path+": ") {
+			t.Errorf("%s: error %v, want one with %q that begins with the path", c.path, err, c.want)
+		}
+		if !errors.Is(err, ErrInput) {
+			t.Errorf("%s: error %v is not of class ErrInput", c.path, err)
+		}
+	}
+	if _, err := Open(filepath.Join(dir, "none.h5")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v for a missing file is not fs.ErrNotExist", err)
+	}
+}
+
+func TestUnreadableFile(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	path := filepath.Join(t.TempDir(), "s.h5")
+	if err := WriteSurvey(path, testSurvey(), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSurvey(path); !errors.Is(err, ErrResource) || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("error %v, want a refused permission of class ErrResource", err)
+	}
+}
+
+func surveyBytes(t testing.TB) []byte {
+	path := filepath.Join(t.TempDir(), "s.h5")
+	if err := WriteSurvey(path, testSurvey(), WriteOptions{Attrs: []Attr{{"version", "1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A file that was cut anywhere is refused; it says so where a superblock is
+// left to tell.
+func TestTruncatedFiles(t *testing.T) {
+	whole := surveyBytes(t)
+	path := filepath.Join(t.TempDir(), "s.h5")
+	for n := 1; n < len(whole); n += max(1, min(n, 97)) {
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadSurvey(path)
+		if !errors.Is(err, ErrInput) {
+			t.Fatalf("cut to %d of %d bytes: error %v, want one of class ErrInput", n, len(whole), err)
+		}
+		if n > 200 && !strings.Contains(err.Error(), "is cut short") {
+			t.Errorf("cut to %d of %d bytes: error %v does not say so", n, len(whole), err)
+		}
+	}
+}
+
+// An extent enlarged in the header of a contiguous dataset is refused before
+// memory is asked for.
+func TestInflatedExtent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.h5")
+	w, err := Create(path, "", WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 12345 // found once as eight bytes in the dataspace, once as its largest extent
+	if err := Write(w, "/v", []int{n}, make([]float32, n)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, huge := range []uint64{n + 1, 1 << 30, 1 << 40, 1e18, 1 << 63} {
+		damaged := bytes.ReplaceAll(b, binary.LittleEndian.AppendUint64(nil, n), binary.LittleEndian.AppendUint64(nil, huge))
+		if bytes.Equal(damaged, b) {
+			t.Fatal("the extent was not found in the file")
+		}
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Dataset("/v"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "/v: ") {
+			t.Errorf("extent %d: error %v, want one of class ErrInput that names /v", huge, err)
+		}
+		f.Close()
+	}
+}
+
+// readInChild reads a file in another process, and reports how that ended.
+func readInChild(t testing.TB, path string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return CheckInChild(ctx, path, "/usr/bin/env", readEnv+"="+path, exe)
+}
+
+// Flipped bytes end in an answer, an error, or a fault inside libhdf5 that only
+// the child does not survive; never in a fault of our own.
+func TestFlippedBytes(t *testing.T) {
+	whole := surveyBytes(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	path := filepath.Join(t.TempDir(), "s.h5")
+	for range 40 {
+		b := bytes.Clone(whole)
+		for range 1 + rng.IntN(20) {
+			b[rng.IntN(len(b))] ^= byte(1 + rng.IntN(255))
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		judgeChild(t, path)
+	}
+}
+
+// judgeChild runs the readers over a file in a child and fails the test unless
+// a fault, if there is one, lies inside the C library.
+func judgeChild(t testing.TB, path string) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe)
+	cmd.Env = append(os.Environ(), readEnv+"="+path)
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	switch {
+	case ctx.Err() != nil:
+		t.Errorf("reading did not end: %v\n%s", ctx.Err(), text)
+	case strings.Contains(text, "panic:") || strings.Contains(text, "out of memory"):
+		t.Errorf("%v\n%s", err, text)
+	case crashText.MatchString(text) && !strings.Contains(text, "signal arrived during cgo execution"):
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestCheckInChild(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "s.h5")
+	if err := os.WriteFile(path, surveyBytes(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := readInChild(t, path); err != nil {
+		t.Errorf("a sound file: %v", err)
+	}
+	if err := readInChild(t, path+".none"); err != nil {
+		t.Errorf("a child that reports an error: %v, want nil", err)
+	}
+	for _, script := range []string{"kill -SEGV $$", "echo 'SIGSEGV: segmentation violation' >&2; exit 2"} {
+		if err := CheckInChild(ctx, path, "/bin/sh", "-c", script); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "crashes") {
+			t.Errorf("%s: error %v, want a crash of class ErrInput", script, err)
+		}
+	}
+	if err := CheckInChild(ctx, path, filepath.Join(t.TempDir(), "no-program")); !errors.Is(err, ErrResource) {
+		t.Errorf("a missing program: error %v, want class ErrResource", err)
+	}
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if err := CheckInChild(short, path, "/bin/sleep", "60"); !errors.Is(err, ErrInput) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a child without end: error %v", err)
+	}
+}
