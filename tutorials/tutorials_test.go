@@ -1,0 +1,106 @@
+// Package tutorials holds the lessons; its test runs each of them as a reader
+// would and holds the results against expected.json.
+package tutorials
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// expected is the form of expected.json.
+type expected struct {
+	Files  []string // that must be there and not empty
+	Checks []struct {
+		File, Against string
+		Quantity      string // "residual_fall" or "correlation"
+		Min, Max      *float64
+	}
+}
+
+func TestTutorials(t *testing.T) {
+	lessons, err := filepath.Glob("*/run.sh")
+	if err != nil || len(lessons) < 3 {
+		t.Fatalf("found %d lessons (%v), want at least 3", len(lessons), err)
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "lsm"), "../cmd/lsm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, script := range lessons {
+		lesson := filepath.Dir(script)
+		t.Run(lesson, func(t *testing.T) {
+			for _, name := range []string{"README.md", "config.toml", "job.slurm"} {
+				if _, err := os.Stat(filepath.Join(lesson, name)); err != nil {
+					t.Error(err)
+				}
+			}
+			out := filepath.Join(t.TempDir(), "out")
+			cmd := exec.Command("./"+script, out)
+			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", script, err, text)
+			}
+			check(t, lesson, out)
+		})
+	}
+}
+
+func check(t *testing.T, lesson, out string) {
+	text, err := os.ReadFile(filepath.Join(lesson, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want expected
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range want.Files {
+		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: missing or empty (%v)", name, err)
+		}
+	}
+	for _, c := range want.Checks {
+		im := read(t, filepath.Join(out, c.File))
+		v := math.NaN()
+		switch c.Quantity {
+		case "residual_fall":
+			h := im.ResidualNorm
+			v = h[len(h)-1] / h[0]
+		case "correlation":
+			v = correlation(im.Data, read(t, filepath.Join(out, c.Against)).Data)
+		default:
+			t.Errorf("unknown quantity %q", c.Quantity)
+		}
+		t.Logf("%s: %s %s is %.7g", c.File, c.Quantity, c.Against, v)
+		if c.Min == nil && c.Max == nil || math.IsNaN(v) || c.Min != nil && v < *c.Min || c.Max != nil && v > *c.Max {
+			t.Errorf("%s: %s is %g, outside its bounds", c.File, c.Quantity, v)
+		}
+	}
+}
+
+func read(t *testing.T, path string) *h5.Image {
+	im, err := h5.ReadImage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// correlation is the normalised inner product of two images.
+func correlation(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		ab += x * y
+		aa += x * x
+		bb += y * y
+	}
+	return ab / math.Sqrt(aa*bb)
+}
