@@ -131,6 +131,9 @@ func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
 	first := opt.over(d).FirstShot
 	room := g.End(0) - step*math.Floor(0.02*lx/step) - first
 	d.ShotSpacing = step * math.Max(1, math.Round(room/shots/step))
+	if opt.Shots > 1 { // as far apart as that many fit
+		d.ShotSpacing = step * math.Max(1, math.Floor(room/float64(opt.Shots-1)/step+1e-9))
+	}
 	d.Shots = max(1, int(room/opt.over(d).ShotSpacing+1e-9)+1)
 
 	return opt.over(d), nil
