@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -134,4 +135,21 @@ func TestReferencePylops(t *testing.T) {
 		}
 		comparePylops(t, c, e, image, 1e-12)
 	})
+}
+
+// TestCPUPylops: a few units of float32 rounding.
+func TestCPUPylops(t *testing.T) {
+	for isa := simd.Portable; isa <= simd.Best(); isa++ {
+		t.Run(isa.String(), func(t *testing.T) {
+			t.Setenv("LSM_CPU_ISA", isa.String())
+			eachPylops(t, func(t *testing.T, c *pylopsCase, image []float64) {
+				e, err := NewCPU(context.Background(), c.problem(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				comparePylops(t, c, e, image, 1e-6)
+			})
+		})
+	}
 }

@@ -1,0 +1,96 @@
+// The adjoint for AVX2: see avx512_adjoint.c. A permute looks up 8 samples, so the
+// stretch of 16 or 32 samples takes two or four of them and blends.
+#if defined(__x86_64__)
+#include "avx2.h"
+
+// lookup returns sample k of n registers of 8.
+FAST __m256 lookup(const int n, const __m256 *e, __m256i k, __m256 bit3, __m256 bit4) {
+	__m256 low = _mm256_blendv_ps(_mm256_permutevar8x32_ps(e[0], k), _mm256_permutevar8x32_ps(e[1], k), bit3);
+	if (n == 2) return low;
+	__m256 high = _mm256_blendv_ps(_mm256_permutevar8x32_ps(e[2], k), _mm256_permutevar8x32_ps(e[3], k), bit3);
+	return _mm256_blendv_ps(low, high, bit4);
+}
+
+FAST __m256 add(const int mode, __m256 sum, const float *s, const float *r, int g, __m256 e, __m256 slope, __m256 w) {
+	if (mode == STATIC) return _mm256_fmadd_ps(w, slope, _mm256_add_ps(sum, e));
+	return _mm256_fmadd_ps(weight(mode, s, r, g), _mm256_fmadd_ps(w, slope, e), sum);
+}
+
+// look looks up times less than 8n samples apart, p being the first sample.
+FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const float *s, const float *r, const float *p) {
+	__m256 e[4], d[4];
+	for (int b = 0; b < n; b++) {
+		e[b] = _mm256_loadu_ps(p + 8 * b);
+		d[b] = _mm256_sub_ps(_mm256_loadu_ps(p + 8 * b + 1), e[b]);
+	}
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(s, r, g);
+		// a blend reads the sign, so shift the bit there
+		__m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 28));
+		__m256 bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 27));
+		sum[g] = add(mode, sum[g], s, r, g, lookup(n, e, t.k, bit3, bit4), lookup(n, d, t.k, bit3, bit4), t.w);
+	}
+}
+
+// gather handles all other times, and the record's edges.
+FAST void gather(const int mode, __m256 sum[REGISTERS], const float *s, const float *r,
+	const float *row, int32_t k0, int32_t nt) {
+	const __m256 zero = _mm256_setzero_ps();
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(s, r, g);
+		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt));
+		__m256 e = _mm256_mask_i32gather_ps(zero, row, t.k, on, 4);
+		__m256 d = _mm256_sub_ps(_mm256_mask_i32gather_ps(zero, row + 1, t.k, on, 4), e);
+		sum[g] = _mm256_blendv_ps(sum[g], add(mode, sum[g], s, r, g, e, d, t.w), on);
+	}
+}
+
+FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	const int64_t size = lsm_fields(mode) * TILE;
+	const int32_t nt = op->nt;
+	for (int64_t block = block0; block < block1; block++)
+		for (int64_t tile = tile0; tile < tile1; tile++) {
+			const float *table = op->table + tile * op->places * size;
+			const lsm_span *span = op->span + tile * op->places;
+			__m256 sum[REGISTERS];
+			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm256_setzero_ps();
+			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
+				const lsm_run run = op->runs[i];
+				const lsm_span from = span[run.source];
+				const float *s = table + run.source * size;
+				if (from.width < 0) continue;
+				for (int32_t p = run.pair0; p < run.pair1; p++) {
+					const lsm_pair pair = op->pairs[p];
+					const lsm_span to = span[pair.receiver];
+					const int32_t k0 = from.base + to.base;
+					const float width = from.width + to.width;
+					const float *r = table + pair.receiver * size, *row = rows + pair.row * op->stride;
+					if (to.width < 0 || outside(k0, width, nt)) continue;
+					if (__builtin_expect(!inside(k0, width, nt) || width >= 32, 0))
+						gather(mode, sum, s, r, row, k0, nt);
+					else if (width < 16)
+						look(2, mode, sum, s, r, row + k0);
+					else
+						look(4, mode, sum, s, r, row + k0);
+				}
+			}
+			double *out = image + tile * TILE;
+			for (int g = 0; g < REGISTERS; g++, out += 8) {
+				__m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(sum[g]));
+				__m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(sum[g], 1));
+				_mm256_store_pd(out, _mm256_add_pd(_mm256_load_pd(out), low));
+				_mm256_store_pd(out + 4, _mm256_add_pd(_mm256_load_pd(out + 4), high));
+			}
+		}
+}
+
+TARGET void lsm_adjoint_avx2(const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	switch (op->mode) {
+	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
+	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
+	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
+	}
+}
+#endif

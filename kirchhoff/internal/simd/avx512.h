@@ -1,0 +1,49 @@
+// What both directions share for AVX-512 (F, DQ, VL, BW). A register holds 16
+// points, a patch of 4×4; a tile is four registers.
+#include "kernel.h"
+#include <immintrin.h>
+
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
+#define FAST TARGET INLINE
+enum { REGISTERS = TILE / 16 };
+
+// Times q of 16 points, whole samples k and fraction w, relative to the first
+// sample of the tile. Both directions use this and no other expression.
+typedef struct {
+	__m512i k;
+	__m512 w;
+} lsm_times;
+
+FAST lsm_times split(const float *s, const float *r, int g) {
+	__m512 q = _mm512_add_ps(_mm512_load_ps(s + 16 * g), _mm512_load_ps(r + 16 * g));
+	__m512i k = _mm512_cvttps_epi32(q);
+	return (lsm_times){k, _mm512_sub_ps(q, _mm512_cvtepi32_ps(k))};
+}
+
+// clip makes k absolute on the record's edges; the mask says which points fall on
+// the record. The other points' k is zero.
+FAST __mmask16 clip(lsm_times *t, int32_t k0, int32_t nt) {
+	const __m512i zero = _mm512_setzero_si512();
+	__m512i at = _mm512_add_epi32(t->k, _mm512_set1_epi32(k0));
+	__mmask16 early = _mm512_mask_cmp_ps_mask(_mm512_cmpeq_epi32_mask(at, _mm512_set1_epi32(-1)),
+		t->w, _mm512_setzero_ps(), _CMP_GT_OQ);
+	at = _mm512_mask_mov_epi32(at, early, zero);
+	t->w = _mm512_mask_sub_ps(t->w, early, t->w, _mm512_set1_ps(1));
+	__mmask16 on = _mm512_cmplt_epu32_mask(at, _mm512_set1_epi32(nt - 1));
+	t->k = _mm512_maskz_mov_epi32(on, at);
+	return on;
+}
+
+// The weight of 16 points: 2-D C_s C_r + S_s S_r, 3-D b_s b_r √(2 + 2 p_s·p_r).
+FAST __m512 weight(const int mode, const float *s, const float *r, int g) {
+#define FIELD(p, f) _mm512_load_ps((p) + (f) * TILE + 16 * g)
+	if (mode == PLANE)
+		return _mm512_fmadd_ps(FIELD(s, 2), FIELD(r, 2), _mm512_mul_ps(FIELD(s, 1), FIELD(r, 1)));
+	const __m512 two = _mm512_set1_ps(2);
+	__m512 dot = _mm512_mul_ps(FIELD(s, 2), FIELD(r, 2));
+	dot = _mm512_fmadd_ps(FIELD(s, 3), FIELD(r, 3), dot);
+	dot = _mm512_fmadd_ps(FIELD(s, 4), FIELD(r, 4), dot);
+	dot = _mm512_max_ps(_mm512_fmadd_ps(two, dot, two), _mm512_setzero_ps());
+	return _mm512_mul_ps(_mm512_mul_ps(FIELD(s, 1), FIELD(r, 1)), _mm512_sqrt_ps(dot));
+#undef FIELD
+}

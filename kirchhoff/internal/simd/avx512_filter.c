@@ -1,0 +1,24 @@
+#if defined(__x86_64__)
+#include "avx512.h"
+
+TARGET void lsm_filter_avx512(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
+	enum { WIDE = 8 };
+	for (int64_t i = 0; i < n; i += 16 * WIDE) {
+		__m512 sum[WIDE];
+		for (int b = 0; b < WIDE; b++) sum[b] = _mm512_setzero_ps();
+		for (int64_t j = 0; j < m; j++) {
+			__m512 tap = _mm512_set1_ps(taps[j]);
+#pragma GCC unroll 8
+			for (int b = 0; b < WIDE; b++)
+				sum[b] = _mm512_fmadd_ps(tap, _mm512_loadu_ps(x + i + j + 16 * b), sum[b]);
+		}
+		for (int b = 0; b < WIDE; b++) {
+			int64_t at = i + 16 * b, left = n - at;
+			if (left <= 0) break;
+			__mmask16 on = left >= 16 ? 0xFFFF : (1u << left) - 1;
+			if (add) sum[b] = _mm512_add_ps(sum[b], _mm512_maskz_loadu_ps(on, y + at));
+			_mm512_mask_storeu_ps(y + at, on, sum[b]);
+		}
+	}
+}
+#endif

@@ -1,0 +1,180 @@
+// The forward for AVX-512. A point adds two samples to a trace; a read-modify-write
+// for each point is what bounds such a loop. Neighbouring points of a patch mostly
+// fall within two samples of each other, so both are first put into one window of
+// four samples, in registers: half as many writes.
+//
+// Entry k of a trace's windows holds four floats, what is due to samples k to k+3.
+// Entries do not overlap, so a processor can forward one write to the next read of
+// the same entry; the windows are added up once per application.
+#if defined(__x86_64__)
+#include "avx512.h"
+
+// lsm_shares are the samples of a tile's 64 points: entries k, and values.
+typedef struct {
+	int32_t k[TILE];
+	float v[2 * TILE];
+} __attribute__((aligned(64))) lsm_shares;
+
+// one adds both samples of each point: any times, one write per point.
+FAST void one(float *out, const lsm_shares *a) {
+	// unpacklo and unpackhi leave points in this order
+	static const int8_t order[16] = {0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15};
+#pragma GCC unroll 4
+	for (int g = 0; g < REGISTERS; g++)
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++) {
+			float *to = out + SLOTS * (int64_t)a->k[16 * g + order[i]];
+			__m128 x = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)to));
+			__m128 y = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(a->v + 32 * g + 2 * i)));
+			_mm_storel_pi((__m64 *)to, _mm_add_ps(x, y));
+		}
+}
+
+// two adds the windows of pairs of points.
+FAST void two(float *out, const lsm_shares *a) {
+#pragma GCC unroll 4
+	for (int g = 0; g < REGISTERS; g++)
+#pragma GCC unroll 8
+		for (int i = 0; i < 8; i++) {
+			// the first point of the pair
+			float *to = out + SLOTS * (int64_t)a->k[16 * g + 4 * (i % 4) + 2 * (i / 4)];
+			_mm_store_ps(to, _mm_add_ps(_mm_load_ps(to), _mm_load_ps(a->v + 32 * g + 4 * i)));
+		}
+}
+
+// gaps returns k[2i+1] − k[2i] in lanes 2i+1, zero in lanes 2i.
+FAST __m512i gaps(__m512i k) { return _mm512_sub_epi32(k, _mm512_shuffle_epi32(k, 0xA0)); }
+
+// windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2.
+FAST void windows4(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
+	const __m512i lane = _mm512_set4_epi32(3, 2, 1, 0);
+	__m512i gap = gaps(k);
+	__m512 late = _mm512_mul_ps(w, m), early = _mm512_sub_ps(m, late);
+	__m512 low = _mm512_unpacklo_ps(early, late), high = _mm512_unpackhi_ps(early, late);
+	// In each quarter of low lie (early, late) of the first and the second point.
+	// Rotating (second, 0, 0) by the gap puts it where it belongs.
+#define WINDOW(half, which)                                                                      \
+	({                                                                                           \
+		__m512i by = _mm512_sub_epi32(lane, _mm512_shuffle_epi32(gap, which));                   \
+		__m512i second = _mm512_bsrli_epi128(_mm512_castps_si512(half), 8);                      \
+		__m512 moved = _mm512_permutevar_ps(_mm512_castsi512_ps(second), by);                    \
+		_mm512_mask_add_ps(moved, 0x3333, moved, half);                                          \
+	})
+	_mm512_store_si512(a->k + 16 * g, k);
+	_mm512_store_ps(a->v + 32 * g, WINDOW(low, 0x55));
+	_mm512_store_ps(a->v + 32 * g + 16, WINDOW(high, 0xFF));
+#undef WINDOW
+}
+
+FAST void points(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
+	__m512 late = _mm512_mul_ps(w, m), early = _mm512_sub_ps(m, late);
+	_mm512_store_si512(a->k + 16 * g, k);
+	_mm512_store_ps(a->v + 32 * g, _mm512_unpacklo_ps(early, late));
+	_mm512_store_ps(a->v + 32 * g + 16, _mm512_unpackhi_ps(early, late));
+}
+
+// bounds returns the least and greatest gap of a tile.
+#define BOUNDS(lo, hi, t)                                                                   \
+	__m512i lo = gaps(t[0].k), hi = lo;                                                      \
+	for (int g = 1; g < REGISTERS; g++) {                                                    \
+		lo = _mm512_min_epi32(lo, gaps(t[g].k));                                             \
+		hi = _mm512_max_epi32(hi, gaps(t[g].k));                                             \
+	}
+
+// spread adds one tile to one trace whose first sample is at out. It pairs points
+// along the last axis, or the one before, whichever has all gaps in reach.
+FAST void spread(const int mode, float *out, const float *s, const float *r, const __m512 *m) {
+	const __m512i rows = _mm512_set_epi32(15, 11, 14, 10, 13, 9, 12, 8, 7, 3, 6, 2, 5, 1, 4, 0);
+	lsm_times t[REGISTERS];
+	__m512 v[REGISTERS];
+	lsm_shares a;
+	__m512i reach = _mm512_setzero_si512();
+	for (int g = 0; g < REGISTERS; g++) {
+		t[g] = split(s, r, g);
+		v[g] = mode == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		reach = _mm512_max_epu32(reach, gaps(t[g].k));
+	}
+	if (_mm512_cmpgt_epu32_mask(reach, _mm512_set1_epi32(2)) == 0) {
+		for (int g = 0; g < REGISTERS; g++) windows4(&a, g, t[g].k, t[g].w, v[g]);
+		two(out, &a);
+		return;
+	}
+	lsm_times x[REGISTERS];
+	for (int g = 0; g < REGISTERS; g++) {
+		x[g].k = _mm512_permutexvar_epi32(rows, t[g].k);
+		x[g].w = _mm512_permutexvar_ps(rows, t[g].w);
+	}
+	BOUNDS(lo, hi, x)
+	const __m512i far = _mm512_set1_epi32(2), back = _mm512_set1_epi32(-2), zero = _mm512_setzero_si512();
+	if (_mm512_cmplt_epi32_mask(lo, zero) == 0 && _mm512_cmpgt_epi32_mask(hi, far) == 0) {
+		for (int g = 0; g < REGISTERS; g++)
+			windows4(&a, g, x[g].k, x[g].w, _mm512_permutexvar_ps(rows, v[g]));
+		two(out, &a);
+	} else if (_mm512_cmplt_epi32_mask(lo, back) == 0 && _mm512_cmpgt_epi32_mask(hi, zero) == 0) {
+		for (int g = 0; g < REGISTERS; g++) {
+			__m512 u = _mm512_permutexvar_ps(rows, v[g]);
+			windows4(&a, g, _mm512_shuffle_epi32(x[g].k, 0xB1), _mm512_shuffle_ps(x[g].w, x[g].w, 0xB1),
+				_mm512_shuffle_ps(u, u, 0xB1));
+		}
+		two(out, &a);
+	} else {
+		for (int g = 0; g < REGISTERS; g++) points(&a, g, t[g].k, t[g].w, v[g]);
+		one(out, &a);
+	}
+}
+
+// clipped is spread on the record's edges.
+FAST void clipped(const int mode, float *row, const float *s, const float *r, const __m512 *m,
+	int32_t k0, int32_t nt) {
+	lsm_shares a;
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(s, r, g);
+		__mmask16 on = clip(&t, k0, nt);
+		__m512 v = mode == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		points(&a, g, t.k, _mm512_maskz_mov_ps(on, t.w), _mm512_maskz_mov_ps(on, v));
+	}
+	one(row, &a);
+}
+
+// Reads 4 bytes of table per point and field once per block.
+FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+	const int64_t size = lsm_fields(mode) * TILE;
+	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
+	const int32_t first = op->runs[run0].pair0;
+	for (int64_t tile = tile0; tile < tile1; tile++) {
+		const float *table = op->table + tile * op->places * size;
+		const lsm_span *span = op->span + tile * op->places;
+		__m512 m[REGISTERS];
+		for (int g = 0; g < REGISTERS; g++) m[g] = _mm512_load_ps(image + tile * TILE + 16 * g);
+		for (int32_t i = run0; i < run1; i++) {
+			const lsm_run run = op->runs[i];
+			const lsm_span from = span[run.source];
+			const float *s = table + run.source * size;
+			if (from.width < 0) continue;
+			for (int32_t p = run.pair0; p < run.pair1; p++) {
+				const int32_t receiver = op->pairs[p].receiver;
+				const lsm_span to = span[receiver];
+				const int32_t k0 = from.base + to.base;
+				const float width = from.width + to.width;
+				const float *r = table + receiver * size;
+				float *row = windows + (p - first) * op->stride * SLOTS;
+				if (to.width < 0 || outside(k0, width, nt)) continue;
+				if (inside(k0, width, nt))
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, m);
+				else
+					clipped(mode, row, s, r, m, k0, nt);
+			}
+		}
+	}
+}
+
+TARGET void lsm_forward_avx512(const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+	switch (op->mode) {
+	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
+	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
+	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
+	}
+}
+#endif

@@ -1,0 +1,76 @@
+// What the three sets of kernels share: the layout of tables and pair lists,
+// and the signatures of the loops. simd.go explains the layout.
+#ifndef LSM_KERNEL_H
+#define LSM_KERNEL_H
+
+#include <stdint.h>
+
+enum { TILE = 64 };                           // image points in a tile
+enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
+enum { SLOTS = 4 };                           // samples a forward window holds
+
+// Times of one place over one tile are base + table, in samples; the table's
+// values lie in [0, width]. A negative width says that the place makes no
+// contribution to the tile.
+typedef struct {
+	int32_t base;
+	float width;
+} lsm_span;
+
+// Pairs pair0 to pair1 share a source place.
+typedef struct {
+	int32_t source, pair0, pair1;
+} lsm_run;
+
+typedef struct {
+	int32_t receiver, row;
+} lsm_pair;
+
+typedef struct {
+	const float *table;    // [tile][place][fields][TILE]
+	const lsm_span *span;  // [tile][place]
+	const lsm_run *runs;
+	const lsm_pair *pairs;
+	const int32_t *blocks; // first run of each block, and of the one past the last
+	int64_t places;
+	int64_t stride;        // elements between rows
+	int32_t mode, nt;
+} lsm_operator;
+
+static inline int lsm_fields(int mode) { return mode == STATIC ? 1 : mode == PLANE ? 3 : 5; }
+
+// image [tile][TILE] += the adjoint of blocks block0 to block1, over tiles tile0
+// to tile1. rows [row][stride] hold the correlated traces.
+typedef void lsm_adjoint_fn(const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1);
+
+// windows [row − first row of the block][SLOTS·stride] += the forward of one
+// block over tiles tile0 to tile1: entry k holds what is due to samples k to k+3.
+typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block);
+
+// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
+// n + m + 2·TILE.
+typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
+	int64_t n, int64_t m, int add);
+
+lsm_adjoint_fn lsm_adjoint_portable, lsm_adjoint_avx2, lsm_adjoint_avx512;
+lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
+lsm_filter_fn lsm_filter_portable, lsm_filter_avx2, lsm_filter_avx512;
+
+// trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
+void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
+
+#define INLINE static inline __attribute__((always_inline))
+
+// outside says that no point of the tile falls on the record; inside that all
+// do, whatever their times. Between the two lies the general path, which knows
+// that k truncates towards zero: times in (−1, 0) belong to k = 0.
+INLINE int outside(int32_t k0, float width, int32_t nt) {
+	return k0 >= nt - 1 || k0 + (int32_t)width < -1;
+}
+INLINE int inside(int32_t k0, float width, int32_t nt) {
+	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
+}
+
+#endif

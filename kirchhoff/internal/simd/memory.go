@@ -1,0 +1,46 @@
+package simd
+
+// #include <stdlib.h>
+// #include "memory.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Memory is a zeroed array outside Go's heap, aligned to 64 bytes and, where it is
+// large, backed by huge pages. It is freed by Free, or when it is unreachable. T
+// holds no pointers.
+type Memory[T any] struct {
+	S []T
+
+	raw     unsafe.Pointer
+	cleanup runtime.Cleanup
+}
+
+// Alloc returns n zeroed elements. Its error names the size asked for.
+func Alloc[T any](n int) (*Memory[T], error) {
+	var t T
+	size := n * int(unsafe.Sizeof(t))
+	raw := C.lsm_alloc(C.size_t(size))
+	if raw == nil {
+		return nil, fmt.Errorf("kirchhoff: no memory for %d bytes", size)
+	}
+	m := &Memory[T]{S: unsafe.Slice((*T)(raw), n), raw: raw}
+	m.cleanup = runtime.AddCleanup(m, func(p unsafe.Pointer) { C.free(p) }, raw)
+	return m, nil
+}
+
+// Free gives the memory back; m holds nothing afterwards. A nil m is legal.
+func (m *Memory[T]) Free() {
+	if m == nil || m.raw == nil {
+		return
+	}
+	m.cleanup.Stop()
+	C.free(m.raw)
+	m.raw, m.S = nil, nil
+}
+
+func (m *Memory[T]) pointer() unsafe.Pointer { return m.raw }

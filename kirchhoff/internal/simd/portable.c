@@ -1,0 +1,125 @@
+// The kernels in plain C, for any processor: the general path of the vector
+// kernels, one point at a time.
+#include "kernel.h"
+#include <math.h>
+#include <string.h>
+
+// place computes, for each point of a tile, the sample k before it (−1 where it
+// misses the record), the fraction w and the weight a.
+INLINE void place(const int mode, int32_t k[TILE], float w[TILE], float a[TILE],
+	const float *s, const float *r, int32_t k0, int32_t nt) {
+	for (int i = 0; i < TILE; i++) {
+		float q = s[i] + r[i];
+		int32_t whole = (int32_t)q;
+		float frac = q - (float)whole;
+		int32_t at = k0 + whole;
+		int early = (at == -1) & (frac > 0);
+		at += early;
+		w[i] = frac - (float)early;
+		k[i] = at >= 0 && at < nt - 1 ? at : -1;
+	}
+	if (mode == PLANE)
+		for (int i = 0; i < TILE; i++)
+			a[i] = s[TILE + i] * r[TILE + i] + s[2 * TILE + i] * r[2 * TILE + i];
+	if (mode == SPACE)
+		for (int i = 0; i < TILE; i++) {
+			float dot = s[2 * TILE + i] * r[2 * TILE + i] + s[3 * TILE + i] * r[3 * TILE + i] +
+				s[4 * TILE + i] * r[4 * TILE + i];
+			float sum = 2.0f * dot + 2.0f;
+			a[i] = s[TILE + i] * r[TILE + i] * sqrtf(sum > 0 ? sum : 0);
+		}
+}
+
+INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	const int64_t size = lsm_fields(mode) * TILE;
+	const int32_t nt = op->nt;
+	int32_t k[TILE];
+	float w[TILE], a[TILE];
+	for (int64_t block = block0; block < block1; block++)
+		for (int64_t tile = tile0; tile < tile1; tile++) {
+			const float *table = op->table + tile * op->places * size;
+			const lsm_span *span = op->span + tile * op->places;
+			float sum[TILE] = {0};
+			for (int32_t run = op->blocks[block]; run < op->blocks[block + 1]; run++) {
+				const lsm_run u = op->runs[run];
+				const lsm_span from = span[u.source];
+				if (from.width < 0) continue;
+				for (int32_t p = u.pair0; p < u.pair1; p++) {
+					const lsm_pair pair = op->pairs[p];
+					const lsm_span to = span[pair.receiver];
+					const int32_t k0 = from.base + to.base;
+					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
+					place(mode, k, w, a, table + u.source * size, table + pair.receiver * size, k0, nt);
+					const float *e = rows + pair.row * op->stride;
+					for (int i = 0; i < TILE; i++) {
+						if (k[i] < 0) continue;
+						float d = e[k[i]], v = d + w[i] * (e[k[i] + 1] - d);
+						sum[i] += mode == STATIC ? v : a[i] * v;
+					}
+				}
+			}
+			for (int i = 0; i < TILE; i++) image[tile * TILE + i] += sum[i];
+		}
+}
+
+INLINE void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+	const int64_t size = lsm_fields(mode) * TILE;
+	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
+	const int32_t first = op->runs[run0].pair0;
+	int32_t k[TILE];
+	float w[TILE], a[TILE];
+	for (int64_t tile = tile0; tile < tile1; tile++) {
+		const float *table = op->table + tile * op->places * size;
+		const lsm_span *span = op->span + tile * op->places;
+		const float *m = image + tile * TILE;
+		for (int32_t run = run0; run < run1; run++) {
+			const lsm_run u = op->runs[run];
+			const lsm_span from = span[u.source];
+			if (from.width < 0) continue;
+			for (int32_t p = u.pair0; p < u.pair1; p++) {
+				const lsm_pair pair = op->pairs[p];
+				const lsm_span to = span[pair.receiver];
+				const int32_t k0 = from.base + to.base;
+				if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
+				place(mode, k, w, a, table + u.source * size, table + pair.receiver * size, k0, nt);
+				float *out = windows + (p - first) * op->stride * SLOTS;
+				for (int i = 0; i < TILE; i++) {
+					if (k[i] < 0) continue;
+					float v = mode == STATIC ? m[i] : a[i] * m[i], late = w[i] * v;
+					out[SLOTS * k[i]] += v - late;
+					out[SLOTS * k[i] + 1] += late;
+				}
+			}
+		}
+	}
+}
+
+void lsm_adjoint_portable(const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	switch (op->mode) {
+	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
+	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
+	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
+	}
+}
+
+void lsm_forward_portable(const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+	switch (op->mode) {
+	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
+	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
+	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
+	}
+}
+
+void lsm_filter_portable(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
+	enum { STEP = 64 };
+	for (int64_t i = 0; i < n; i += STEP) {
+		float sum[STEP] = {0};
+		for (int64_t j = 0; j < m; j++)
+			for (int l = 0; l < STEP; l++) sum[l] += taps[j] * x[i + j + l];
+		for (int64_t l = 0; l < STEP && i + l < n; l++) y[i + l] = add ? y[i + l] + sum[l] : sum[l];
+	}
+}

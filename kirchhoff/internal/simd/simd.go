@@ -1,0 +1,212 @@
+// Package simd holds the Kirchhoff loops in C, three times: in plain C, for AVX2
+// and for AVX-512, chosen at run time. Package kirchhoff prepares what they read.
+//
+// # Layout
+//
+// The image is cut into tiles of TileSize = 64 points: in the vector kernels eight
+// or four registers. Each place has a row of floats per tile: its times relative
+// to a whole number of samples (Span.Base), so that a float32 resolves about a
+// millionth of a sample, then the fields of the dynamic weights, if any:
+//
+//	Static  time
+//	Plane   time, C, S        weight C_s C_r + S_s S_r
+//	Space   time, b, x, y, z  weight b_s b_r √(2 + 2 p_s·p_r), p = (x, y, z)
+//
+// as [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
+// q = k0 + table_s + table_r: one addition for 16 points, no conversion.
+//
+// Traces come in blocks, each a list of runs, each a list of pairs that share their
+// source. Of a block few tables are needed for many pairs, and they stay in the
+// cache.
+//
+// # Promises
+//
+// Both directions compute times, fractions and weights by the same float32
+// expressions, so they are adjoint to rounding. The order of every sum depends on
+// the arguments alone. Two sets of kernels may differ by rounding.
+//
+// All memory the kernels see, but for the two ends of Filter and Collapse, is
+// from Alloc: 64-byte alignment is assumed.
+package simd
+
+/*
+#cgo CFLAGS: -O3 -std=gnu11 -Wall
+#cgo LDFLAGS: -lm
+#cgo noescape lsm_filter
+#cgo nocallback lsm_filter
+#cgo noescape lsm_collapse
+#cgo nocallback lsm_collapse
+#include <stdlib.h>
+#include "kernel.h"
+#include "memory.h"
+
+static void lsm_adjoint(int isa, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	lsm_adjoint_fn *f = lsm_adjoint_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_adjoint_avx2;
+	if (isa == 2) f = lsm_adjoint_avx512;
+#endif
+	f(op, image, rows, tile0, tile1, block0, block1);
+}
+static void lsm_forward(int isa, const lsm_operator *op, float *windows, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+	lsm_forward_fn *f = lsm_forward_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_forward_avx2;
+	if (isa == 2) f = lsm_forward_avx512;
+#endif
+	f(op, windows, image, tile0, tile1, block);
+}
+static void lsm_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
+	lsm_filter_fn *f = lsm_filter_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_filter_avx2;
+	if (isa == 2) f = lsm_filter_avx512;
+#endif
+	f(y, x, taps, n, m, add);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// ISA is one set of kernels.
+type ISA int
+
+const (
+	Portable ISA = iota // plain C
+	AVX2                // AVX2 and FMA
+	AVX512              // AVX-512 F, DQ, VL, BW
+)
+
+var names = [...]string{"portable", "avx2", "avx512"}
+
+func (i ISA) String() string { return names[i] }
+
+// Best is the fastest set this processor runs.
+func Best() ISA { return ISA(C.lsm_best()) }
+
+// Parse returns the set of the given name; "" stands for Best. Its error names a
+// set that does not exist or that this processor cannot run.
+func Parse(name string) (ISA, error) {
+	if name == "" {
+		return Best(), nil
+	}
+	for i, n := range names {
+		if n != name {
+			continue
+		}
+		if ISA(i) > Best() {
+			return 0, fmt.Errorf("kirchhoff: this processor has no %s instructions, the best it has is %v", name, Best())
+		}
+		return ISA(i), nil
+	}
+	return 0, fmt.Errorf("kirchhoff: no kernels called %q, there are %v", name, names)
+}
+
+// Mode says which weights the tables hold.
+type Mode int32
+
+const (
+	Static Mode = C.STATIC
+	Plane  Mode = C.PLANE
+	Space  Mode = C.SPACE
+)
+
+// Fields is the number of floats per place and point.
+func (m Mode) Fields() int { return int(C.lsm_fields(C.int(m))) }
+
+const (
+	TileSize = C.TILE
+	Slots    = C.SLOTS
+)
+
+// Span places a table's times: Base + table, in samples, the table within
+// [0, Width]. A negative Width says that the place gives nothing to the tile.
+type Span struct {
+	Base  int32
+	Width float32
+}
+
+// Run is pairs Pair0 to Pair1, which share a source place.
+type Run struct{ Source, Pair0, Pair1 int32 }
+
+// Pair is the receiver place of a pair, and the row of its trace.
+type Pair struct{ Receiver, Row int32 }
+
+// Operator is what every call of the kernels reads.
+type Operator struct {
+	Table  *Memory[float32] // [tile][place][field][TileSize]
+	Span   *Memory[Span]    // [tile][place]
+	Runs   *Memory[Run]
+	Pairs  *Memory[Pair]
+	Blocks *Memory[int32] // first run of each block, and of the one past the last
+	Places int
+	Stride int // elements between rows, a multiple of 16, at least NT + 2·TileSize
+	Mode   Mode
+	NT     int
+}
+
+func (o *Operator) c() C.lsm_operator {
+	return C.lsm_operator{
+		table:  (*C.float)(o.Table.pointer()),
+		span:   (*C.lsm_span)(o.Span.pointer()),
+		runs:   (*C.lsm_run)(o.Runs.pointer()),
+		pairs:  (*C.lsm_pair)(o.Pairs.pointer()),
+		blocks: (*C.int32_t)(o.Blocks.pointer()),
+		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride),
+		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT),
+	}
+}
+
+// keep holds back the cleanup of memory that C is reading.
+func (o *Operator) keep(more ...any) {
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(more)
+}
+
+// Adjoint adds the adjoint of blocks block0 to block1 to tiles tile0 to tile1 of
+// image, [tile][TileSize]; rows holds the correlated traces, [row][Stride].
+func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int) {
+	op := o.c()
+	C.lsm_adjoint(C.int(i), &op, (*C.double)(image.pointer()), (*C.float)(rows.pointer()),
+		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1))
+	o.keep(image, rows)
+}
+
+// Forward adds tiles tile0 to tile1 of image, [tile][TileSize], to the windows of
+// one block's traces, [pair − first pair of the block][Slots·Stride].
+func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1, block int) {
+	op := o.c()
+	C.lsm_forward(C.int(i), &op, (*C.float)(windows.pointer()), (*C.float)(image.pointer()),
+		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block))
+	o.keep(windows, image)
+}
+
+// Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)
+// + 2·TileSize elements of x.
+func (i ISA) Filter(y, x, taps []float32, add bool) {
+	if len(x) < len(y)+len(taps)+2*TileSize {
+		panic(fmt.Sprintf("simd: filter of %d samples with %d taps from %d", len(y), len(taps), len(x)))
+	}
+	flag := C.int(0)
+	if add {
+		flag = 1
+	}
+	C.lsm_filter(C.int(i), (*C.float)(unsafe.SliceData(y)), (*C.float)(unsafe.SliceData(x)),
+		(*C.float)(unsafe.SliceData(taps)), C.int64_t(len(y)), C.int64_t(len(taps)), flag)
+}
+
+// Collapse sets trace[n] to the sum of what the windows, [Slots·len(trace)] at
+// least, hold for sample n.
+func Collapse(trace, windows []float32) {
+	if len(windows) < Slots*len(trace) {
+		panic(fmt.Sprintf("simd: collapse of %d samples from %d", len(trace), len(windows)))
+	}
+	C.lsm_collapse((*C.float)(unsafe.SliceData(trace)), (*C.float)(unsafe.SliceData(windows)), C.int64_t(len(trace)))
+}
