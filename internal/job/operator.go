@@ -86,7 +86,12 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		op.Engine = k
 		op.Info = "engine reference: float64"
 	} else {
-		return nil, status.Resource(fmt.Errorf("engine cpu to come"))
+		k, err := kirchhoff.NewCPU(ctx, p)
+		if err != nil {
+			return nil, inputUnlessMarked(err)
+		}
+		op.Engine = k
+		op.Info = "engine cpu: float32, " + k.ISA()
 	}
 	t := j.elementType()
 	image := dist.Local(t, j.Image.Shape...)
