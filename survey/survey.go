@@ -163,14 +163,14 @@ func (w Wavelet) validate(dt float64) error {
 	if !(math.Abs(w.DT-dt) <= 1e-6*dt) {
 		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, dt)
 	}
-	energy := 0.0
+	silent := true
 	for i, v := range w.Samples {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("survey: wavelet: sample %d is %g, must be finite", i, v)
 		}
-		energy += v * v
+		silent = silent && v == 0
 	}
-	if energy == 0 {
+	if silent {
 		return fmt.Errorf("survey: wavelet: all %d samples are zero", len(w.Samples))
 	}
 	return nil
