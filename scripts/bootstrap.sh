@@ -9,6 +9,9 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 GO=${GO:-go}
 CC=${CC:-gcc}
+# Whether somebody is there to type a password.
+asks=no
+if [ -t 0 ] && [ "${CI:-}" != true ]; then asks=yes; fi
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "lsm: $1"; shift; for line in "$@"; do say "hint: $line"; done; exit 4; }
@@ -74,7 +77,6 @@ has_certificates() {
 missing() {
 	missing=
 	compiles || missing="$missing gcc libc6-dev"
-	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
 	links_hdf5 || missing="$missing libhdf5-dev"
 	has_certificates || missing="$missing ca-certificates"
 	missing=${missing# }
@@ -85,32 +87,34 @@ run_as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null 2>&1; then
-		if [ -t 0 ] && [ "${CI:-}" != true ]; then sudo "$@"; else sudo -n "$@"; fi
+		if [ $asks = yes ]; then sudo "$@"; else sudo -n "$@"; fi
 	else
 		return 1
 	fi
 }
 
 install_debian() {
+	# A fresh machine may still be busy with its own updates: wait for the lock.
+	wait=-o=DPkg::Lock::Timeout=300
 	line="apt-get update && apt-get install -y --no-install-recommends $missing"
 	say "lsm: installing $missing"
 	# shellcheck disable=SC2086 # a list of names
-	run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null >&2 &&
-		run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0 \
+	run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq $wait update </dev/null >&2 &&
+		run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq $wait -o=Dpkg::Use-Pty=0 \
 			install -y --no-install-recommends $missing </dev/null >&2 ||
 		fail "could not install: $missing" "as root: $line"
 }
 
 name_elsewhere() {
 	if [ "$(uname)" = Darwin ]; then
-		say "hint: Homebrew: xcode-select --install; brew install hdf5 pkg-config"
+		say "hint: Homebrew: xcode-select --install; brew install hdf5"
 	fi
 	id=$( (. /etc/os-release 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}") || true)
 	case " $id " in
-	*fedora* | *rhel* | *centos*) say "hint: Fedora: dnf install gcc glibc-devel pkgconf-pkg-config hdf5-devel" ;;
-	*arch*) say "hint: Arch: pacman -S gcc pkgconf hdf5" ;;
-	*suse*) say "hint: openSUSE: zypper install gcc glibc-devel pkg-config hdf5-devel" ;;
-	*alpine*) say "hint: Alpine: apk add gcc musl-dev pkgconf hdf5-dev" ;;
+	*fedora* | *rhel* | *centos*) say "hint: Fedora: dnf install gcc glibc-devel hdf5-devel" ;;
+	*arch*) say "hint: Arch: pacman -S gcc hdf5" ;;
+	*suse*) say "hint: openSUSE: zypper install gcc glibc-devel hdf5-devel" ;;
+	*alpine*) say "hint: Alpine: apk add gcc musl-dev hdf5-dev" ;;
 	esac
 	fail "missing, by their Debian names: $missing" \
 		"an HDF5 outside the usual places is named by: make HDF5=/its/folder (with include and lib in it)"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -131,19 +130,4 @@ func wantsJSON(args []string) bool {
 		}
 	}
 	return false
-}
-
-// mayWrite is an error where the file exists and --force was not given.
-func (a *app) mayWrite(path string) error {
-	if a.force {
-		return nil
-	}
-	switch _, err := os.Lstat(path); {
-	case err == nil:
-		return fmt.Errorf("%s: %w", path, fs.ErrExist) // fail adds status and hint
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	default:
-		return status.Usage(err)
-	}
 }

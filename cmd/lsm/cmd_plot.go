@@ -64,7 +64,7 @@ Two files are drawn side by side, two histories in one diagram.`,
 	flags.StringVar(&f.title, "title", "", "`text` above the picture")
 	flags.Float64Var(&f.clip, "clip", 0, "`percentile` of |amplitude| that gets full colour (default 99)")
 	flags.StringVar(&f.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
-	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, through which the slices of a 3-D array go (default: the centre)")
+	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (else at its centre)")
 	flags.IntVar(&f.shot, "shot", 0, "`row` of /sources whose gather is drawn")
 	flags.IntVar(&f.row, "row", 0, "`row` of /source_time that is drawn, of a table file")
 	flags.BoolVar(&f.convergence, "convergence", false, "draw the residual and gradient of each iteration")
@@ -147,5 +147,5 @@ func (f *plotFlags) histories(files []string) (*picture.Figure, error) {
 		}
 		histories = append(histories, h)
 	}
-	return input(picture.Convergence(opt, histories...))
+	return fault(picture.Convergence(opt, histories...))
 }

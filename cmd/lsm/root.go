@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 )
 
@@ -21,23 +23,16 @@ a picture of the underground.`,
   lsm check demo/config.toml             # what is wrong, before anything is computed
   lsm run demo/config.toml               # least-squares migration: demo/image.h5
   lsm plot demo/image.h5 -o image.png`,
-		Args:              cobra.ArbitraryArgs, // newCommandError says what was perhaps meant
+		Args:              cobra.ArbitraryArgs, // noCommand says what was perhaps meant
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version, _ := cmd.Flags().GetBool("version"); version && len(args) == 0 {
+				a.started = true
 				return a.printVersion()
 			}
-			a.started = false // whatever it was, it was no command
 			return noCommand(cmd, args)
-		},
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			a.started = true
-			if cmd.HasParent() {
-				a.command = cmd.Name()
-			}
-			a.report.SetQuiet(a.quiet)
 		},
 	}
 	root.Flags().Bool("version", false, "print the version and stop")
@@ -68,7 +63,22 @@ a picture of the underground.`,
 		newVersion(a),
 		newCompletion(a),
 	)
-	root.SetHelpCommand(newHelp(a))
+	help := newHelp(a)
+	root.SetHelpCommand(help)
+	for _, c := range append(slices.Clone(root.Commands()), help) {
+		a.mark(c)
+	}
 	root.SetHelpFunc(a.printHelp)
 	return root
+}
+
+// mark notes when a command begins: errors before that are those of the command
+// line, flags that it requires included.
+func (a *app) mark(c *cobra.Command) {
+	work := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		a.started, a.command = true, cmd.Name()
+		a.report.SetQuiet(a.quiet)
+		return work(cmd, args)
+	}
 }
