@@ -82,9 +82,14 @@ func Copy(dst, src *Vector) error {
 
 // Axpby sets y = a·x + b·y.
 func Axpby(a float64, x *Vector, b float64, y *Vector) error {
+	return AxpbyComplex(complex(a, 0), x, complex(b, 0), y)
+}
+
+// AxpbyComplex sets y = a·x + b·y; for real vectors the factors must be real.
+func AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) error {
 	mustEqual("axpby", x.Layout, y.Layout)
 	return x.pair(y, func(x, y device.Buf) error {
-		return y.Device().Axpby(complex(a, 0), x, complex(b, 0), y)
+		return y.Device().Axpby(a, x, b, y)
 	})
 }
 

@@ -20,6 +20,10 @@ type Options struct {
 	// a negative value means never.
 	AdjointFail, AdjointWarn float64
 
+	// Orthogonalize is the number of gradients that CGLS keeps and makes every
+	// later one orthogonal to. 0 means none.
+	Orthogonalize int
+
 	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
 	Sparsity float64
 	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖

@@ -22,7 +22,7 @@ func testResume[T device.Number](t *testing.T) {
 	a, d, err := solver.Damp(dense[T]{m: matrix[T](r, 40, 25)}.operator(), vector[T](normal[T](r, 40)), 0.5)
 	must(t, err)
 	x0 := vector[T](normal[T](r, 25))
-	o := solver.Options{TrueResidual: 5, Sparsity: 0.2, Restart: true}
+	o := solver.Options{TrueResidual: 5, Orthogonalize: 6, Sparsity: 0.2, Restart: true}
 	const n = 14
 	for _, name := range solver.Names() {
 		whole, err := solver.New(name, o)

@@ -148,6 +148,7 @@ func TestDefaults(t *testing.T) {
 		"solver.reproducible":        `"ranks"`,
 		"solver.start":               `""`,
 		"solver.sparsity":            "0.0",
+		"solver.orthogonalize":       "20",
 		"solver.true_residual_every": "10",
 		"checkpoint.minutes":         "10.0",
 		"checkpoint.iterations":      "0",

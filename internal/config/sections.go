@@ -66,6 +66,7 @@ type Solver struct {
 	Reproducible      string  `toml:"reproducible" json:"reproducible" default:"ranks" choices:"off,run,ranks" also:"deterministic,reproducibility" help:"off: sums in any order. run: same ranks, same hardware, same bits. ranks: the same bits for any number of ranks and threads and any process grid."`
 	Start             Path    `toml:"start" json:"start" default:"" example:"start.h5" also:"x0,initial,start_model" help:"Image file used as the start model. Empty: start from zero."`
 	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight e of the l1 norm in ista and fista: |A m - data|^2 / 2 + e |m|_1 is minimised. Unused by the other methods."`
+	Orthogonalize     int     `toml:"orthogonalize" json:"orthogonalize" default:"20" range:"[0,10000]" also:"reorthogonalize,orthogonalise" help:"Number of past gradients that cgls keeps and makes every later one orthogonal to. In single precision this saves the iterations that rounding would waste; each costs the memory of one image. 0: none."`
 	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
 }
 

@@ -66,12 +66,12 @@ func (j *Job) checkDepthSampling(say func(level, topic, format string, args ...a
 	limit := vmin / (4 * b.High)
 	for a, h := range j.Image.Spacing {
 		if j.Image.Shape[a] > 1 && h > limit*1.001 {
-			say("warning", "image sampling", "spacing along %s is %g m; %.3g m/s at %.3g Hz needs at most %.3g m",
+			say("warning", "image sampling", "spacing along %s is %g m; %.4g m/s at %.3g Hz needs at most %.3g m",
 				grid.AxisNames(j.Image.Dim())[a], h, vmin, b.High, limit)
 			return
 		}
 	}
-	say("ok", "image sampling", "at most %.3g m needed for %.3g m/s at %.3g Hz", limit, vmin, b.High)
+	say("ok", "image sampling", "at most %.3g m needed for %.4g m/s at %.3g Hz", limit, vmin, b.High)
 }
 
 func (j *Job) checkTraceSpacing(say func(level, topic, format string, args ...any), b Band, vmin float64) {

@@ -11,7 +11,7 @@ func (j *Job) Memory() Memory {
 	word := int64(j.elementType().Size())
 	n := int64(j.Image.Len())
 	samples := int64(j.Survey.NumTraces()) * int64(j.Survey.NT)
-	perImage, perData := int64(4), int64(3) // CGLS: x, s, p, one for the true residual; d, r, q
+	perImage, perData := int64(3+j.keptGradients()), int64(3) // CGLS: x, s, p, gradients; d, r, q
 	if j.Config.Solver.Damping > 0 {
 		perImage += 4 // the second row of d, r, q and the scratch of its adjoint
 	}

@@ -35,9 +35,10 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 		return nil, err
 	}
 	m, err := solver.New(cfg.Method, solver.Options{
-		TrueResidual: cfg.TrueResidualEvery,
-		Sparsity:     cfg.Sparsity,
-		Restart:      true,
+		TrueResidual:  cfg.TrueResidualEvery,
+		Orthogonalize: j.keptGradients(),
+		Sparsity:      cfg.Sparsity,
+		Restart:       true,
 	})
 	if err != nil {
 		return nil, status.Usage(err)
@@ -92,6 +93,15 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 		return nil, err
 	}
 	return &Result{image, m.State().History, reason}, nil
+}
+
+// keptGradients is how many gradients the solver has use for.
+func (j *Job) keptGradients() int {
+	cfg := j.Config.Solver
+	if cfg.Method != "cgls" {
+		return 0
+	}
+	return min(cfg.Orthogonalize, cfg.Iterations)
 }
 
 // startModel reads the start image, nil where none is configured.
