@@ -20,7 +20,7 @@ cat <<EOF
 Done. Look at
   $out/images.png       Kirchhoff image beside the least-squares image
   $out/convergence.png  residual and gradient of each iteration
-  $out/image.h5           the image: try  $lsm info $out/image.h5
+  $out/image.h5         the image: try  $lsm info $out/image.h5
   $out/config.toml      the configuration to start from: try
                         $lsm help config
 EOF
