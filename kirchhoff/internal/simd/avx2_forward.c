@@ -121,7 +121,7 @@ FAST void clipped(const int mode, float *row, const float *s, const float *r, co
 // Reads 4 bytes of table per point and field once per block.
 FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
@@ -132,6 +132,7 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
 			const float *s = table + run.source * size;
+			ahead(s, next, size);
 			if (from.width < 0) continue;
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
 				const int32_t receiver = op->pairs[p].receiver;
@@ -140,6 +141,7 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				const float width = from.width + to.width;
 				const float *r = table + receiver * size;
 				float *row = windows + (p - first) * op->stride * SLOTS;
+				ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
 				if (inside(k0, width, nt))
 					spread(mode, row + SLOTS * (int64_t)k0, s, r, m);

@@ -58,7 +58,7 @@ FAST void gather(const int mode, __m512 sum[REGISTERS], const float *s, const fl
 // point and block; the stretches of the block's traces stay in the caches.
 FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
@@ -70,6 +70,7 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 				const lsm_run run = op->runs[i];
 				const lsm_span from = span[run.source];
 				const float *s = table + run.source * size;
+				ahead(s, next, size);
 				if (from.width < 0) continue;
 				for (int32_t p = run.pair0; p < run.pair1; p++) {
 					const lsm_pair pair = op->pairs[p];
@@ -77,6 +78,7 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
 					const float *r = table + pair.receiver * size, *row = rows + pair.row * op->stride;
+					ahead(r, next, size);
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 64, 0))
 						gather(mode, sum, s, r, row, k0, nt);

@@ -73,4 +73,10 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
 }
 
+// ahead asks for a place's row of the next tile: rows of successive tiles lie far
+// apart, so no hardware sees them coming.
+INLINE void ahead(const float *row, int64_t next, int64_t size) {
+	for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + next + i);
+}
+
 #endif
