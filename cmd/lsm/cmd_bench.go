@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+func newBench(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Speed of this machine, with correctness beside",
+		Long: `Bench measures the program on this machine. Every figure is the median of
+several runs and stands beside the error of what was timed.`,
+		GroupID: groupMachine,
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel or lsm bench traveltime")
+		},
+		Annotations: exits("4", "5"),
+	}
+	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a))
+	return cmd
+}
+
+func newBenchKernel(a *app) *cobra.Command {
+	size := bench.KernelSize{}
+	limits := false
+	cmd := &cobra.Command{
+		Use:   "kernel",
+		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
+		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
+  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits`,
+		Args:        arguments(),
+		Annotations: exits("4", "5"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := positive(map[string]int{"sources": size.Sources, "receivers": size.Receivers, "runs": size.Runs}); err != nil {
+				return err
+			}
+			switch size.Engine {
+			case "cpu", "reference":
+			case "cuda", "hip":
+				return status.Resource(fmt.Errorf("bench: engine %q is not built into this version of lsm", size.Engine))
+			default:
+				return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu or reference", size.Engine))
+			}
+			if size.Threads <= 0 {
+				size.Threads = runtime.GOMAXPROCS(0)
+			}
+			r, err := bench.Kernel(cmd.Context(), size)
+			if err != nil {
+				return status.Usage(err)
+			}
+			if limits {
+				l := bench.MeasureLimits(size.Runs)
+				r.Limits = &l
+				// The limits are of one core.
+				r.StoreShare = l.StoreNS / (r.Forward * float64(size.Threads))
+				r.GatherShare = l.GatherNS / (r.Adjoint * float64(size.Threads))
+			}
+			a.report.Printf("%s, %s, %d threads, dynamic %v: %.3g triples\n", r.Engine, size, r.Threads, r.Dynamic, float64(r.Triples))
+			a.report.Printf("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
+				r.Forward, r.Adjoint, r.ForwardGFlops, r.AdjointGFlops, r.BytesPer)
+			if r.Limits != nil {
+				a.report.Printf("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
+					r.Limits.GatherNS, 100*r.GatherShare, r.Limits.StoreNS, 100*r.StoreShare, r.Limits.ReadBytes/1e9)
+			}
+			a.report.Printf("dot test %.1e  %s\n", r.DotError, r.Verdict)
+			a.report.Event("kernel", "engine", r.Engine, "forward_ns", r.Forward, "adjoint_ns", r.Adjoint,
+				"triples", r.Triples, "dot_error", r.DotError, "threads", r.Threads, "dynamic", r.Dynamic,
+				"forward_gflops", r.ForwardGFlops, "adjoint_gflops", r.AdjointGFlops, "table_bytes", r.TableBytes,
+				"bytes_per_triple", r.BytesPer, "limits", r.Limits, "store_share", r.StoreShare,
+				"gather_share", r.GatherShare, "verdict", r.Verdict)
+			return verdict(r.Verdict)
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&size.Sources, "sources", 16, "sources along the top")
+	fl.IntVar(&size.Receivers, "receivers", 64, "receivers along the top")
+	fl.IntSliceVar(&size.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
+	fl.IntVar(&size.Samples, "samples", 1500, "samples a trace, 4 ms apart")
+	fl.StringVar(&size.Engine, "engine", "cpu", "cpu or reference")
+	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
+	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
+	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
+	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")
+	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well")
+	return cmd
+}
+
+func newBenchTraveltime(a *app) *cobra.Command {
+	var shape []int
+	var sources, threads, runs int
+	cmd := &cobra.Command{
+		Use:         "traveltime",
+		Short:       "Milliseconds a source, and the error, of the eikonal solver",
+		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
+		Args:        arguments(),
+		Annotations: exits("4", "5"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {
+				return err
+			}
+			if threads <= 0 {
+				threads = runtime.GOMAXPROCS(0)
+			}
+			r, err := bench.Traveltimes(cmd.Context(), shape, sources, threads, runs)
+			if err != nil {
+				return status.Usage(err)
+			}
+			a.report.Printf("eikonal, %d points, %d sources, %d threads: %.3f ms a source and core\n", r.Points, r.Sources, r.Threads, r.PerSource)
+			a.report.Printf("relative error: rms %.1e, worst %.1e  %s\n", r.RMS, r.Worst, r.Verdict)
+			a.report.Event("traveltime", "ms_per_source", r.PerSource, "rms_relative", r.RMS, "max_relative", r.Worst,
+				"sources", r.Sources, "threads", r.Threads, "points", r.Points, "verdict", r.Verdict)
+			return verdict(r.Verdict)
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntSliceVar(&shape, "shape", []int{401, 301}, "points of the model, `NX,NZ` or NX,NY,NZ, 10 m apart")
+	fl.IntVar(&sources, "sources", 32, "sources")
+	fl.IntVar(&threads, "threads", 0, "0: all processors")
+	fl.IntVar(&runs, "runs", 5, "runs, of which the median is printed")
+	return cmd
+}
+
+func positive(values map[string]int) error {
+	for name, v := range values {
+		if v < 1 {
+			return status.Usage(fmt.Errorf("bench: --%s is %d, must be at least 1", name, v))
+		}
+	}
+	return nil
+}
+
+func verdict(v string) error {
+	if v != "OK" {
+		return status.Numerical(fmt.Errorf("bench: the result that was timed is wrong"))
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"context"
+	"testing"
+)
+
+// What is timed is right: the dot test passes in every geometry and engine, and
+// the triples are those of the definition.
+func TestKernelIsCorrect(t *testing.T) {
+	for _, size := range []KernelSize{
+		{Shape: []int{33, 21}, Sources: 3, Receivers: 5, Samples: 150, Engine: "cpu"},
+		{Shape: []int{33, 21}, Sources: 3, Receivers: 5, Samples: 150, Engine: "cpu", Dynamic: true},
+		{Shape: []int{33, 21}, Sources: 3, Receivers: 5, Samples: 150, Engine: "reference"},
+		{Shape: []int{33, 21}, Sources: 4, Receivers: 6, Samples: 150, Engine: "cpu", Streamer: true},
+		{Shape: []int{9, 8, 7}, Sources: 3, Receivers: 5, Samples: 100, Engine: "cpu", Dynamic: true},
+	} {
+		size.Threads, size.Runs = 1, 1
+		r, err := Kernel(context.Background(), size)
+		if err != nil {
+			t.Fatalf("%v: %v", size, err)
+		}
+		n := size.Sources * size.Receivers
+		for _, s := range size.Shape {
+			n *= s
+		}
+		if r.Verdict != "OK" || r.Triples != int64(n) {
+			t.Errorf("%v: verdict %s, dot test %g, %d triples, want %d", size, r.Verdict, r.DotError, r.Triples, n)
+		}
+	}
+}
+
+func TestTraveltimesAreCorrect(t *testing.T) {
+	for _, shape := range [][]int{{61, 41}, {25, 21, 23}} {
+		r, err := Traveltimes(context.Background(), shape, 5, 1, 1)
+		if err != nil || r.Verdict != "OK" {
+			t.Errorf("%v: %+v, %v", shape, r, err)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if m := Median([]float64{5, 1, 9}); m != 5 {
+		t.Errorf("median of three is %g", m)
+	}
+	if m := Median([]float64{4, 1, 9, 2}); m != 3 {
+		t.Errorf("median of four is %g", m)
+	}
+}

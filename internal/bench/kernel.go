@@ -1,0 +1,242 @@
+// Package bench measures kernels and traveltimes on this machine, with the
+// correctness of what was timed beside every figure. docs/performance.md derives
+// the columns.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/synth"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// KernelSize describes a problem: sources and receivers along the top of a
+// constant velocity of 2000 m/s sampled at 10 m, dt 4 ms, an 81-sample Ricker
+// wavelet of 20 Hz. In 3-D both lie on square grids.
+type KernelSize struct {
+	Shape              []int
+	Sources, Receivers int
+	Samples            int
+	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
+	Dynamic            bool
+	Engine             string // "cpu" or "reference"
+	Threads            int
+	Runs               int
+}
+
+// KernelResult is one line of `lsm bench kernel`. Times are medians in
+// nanoseconds per (source, receiver, image point), convolution included.
+type KernelResult struct {
+	Engine   string  `json:"engine"`
+	Forward  float64 `json:"forward_ns"`
+	Adjoint  float64 `json:"adjoint_ns"`
+	Triples  int64   `json:"triples"`
+	DotError float64 `json:"dot_error"`
+	Threads  int     `json:"threads"`
+	Dynamic  bool    `json:"dynamic"`
+
+	ForwardGFlops float64 `json:"forward_gflops"`
+	AdjointGFlops float64 `json:"adjoint_gflops"`
+	TableBytes    int64   `json:"table_bytes"`
+	BytesPer      float64 `json:"bytes_per_triple"` // tables read once, over triples
+	Limits        *Limits `json:"limits,omitempty"`
+	StoreShare    float64 `json:"store_share,omitempty"`  // store limit over forward time
+	GatherShare   float64 `json:"gather_share,omitempty"` // gather limit over adjoint time
+	Verdict       string  `json:"verdict"`                // "OK" or "FAILED", of the dot test
+}
+
+// Flops are the floating-point operations of one triple: time sum, weight,
+// interpolation and accumulation, six either way; amplitudes add four in 2-D
+// (two products and a sum for cos θ, one product), ten in 3-D.
+func Flops(dim int, dynamic bool) float64 {
+	switch {
+	case !dynamic:
+		return 6
+	case dim == 2:
+		return 10
+	}
+	return 16
+}
+
+// Kernel measures one size.
+func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
+	p, err := size.problem()
+	if err != nil {
+		return nil, err
+	}
+	var e kirchhoff.Engine
+	info := size.Engine
+	if size.Engine == "reference" {
+		e, err = kirchhoff.NewReference(ctx, p)
+	} else {
+		var k *kirchhoff.CPU
+		if k, err = kirchhoff.NewCPU(ctx, p); err == nil {
+			e, info = k, "cpu/"+k.ISA()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	d := device.NewHost(size.Threads)
+	op := dist.Lift(e, dist.Local(e.Type(), size.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+	r := &KernelResult{Engine: info, Triples: e.Triples(), Threads: size.Threads, Dynamic: size.Dynamic, TableBytes: e.TableBytes()}
+	// The dot test is the warm-up: it touches every page.
+	if r.DotError, err = dist.DotTest(ctx, d, op, 1); err != nil {
+		return nil, err
+	}
+	limit := 1e-6
+	if e.Type() == device.F64 {
+		limit = 1e-13
+	}
+	r.Verdict = "OK"
+	if !(r.DotError <= limit) {
+		r.Verdict = "FAILED"
+	}
+	m, err := dist.NewVector(d, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	x, err := dist.NewVector(d, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(m); err != nil {
+		return nil, err
+	}
+	forward, adjoint := make([]float64, size.Runs), make([]float64, size.Runs)
+	for i := range size.Runs {
+		if forward[i], err = timed(func() error { return op.Apply(ctx, x, m) }); err != nil {
+			return nil, err
+		}
+		if adjoint[i], err = timed(func() error { return op.ApplyAdjoint(ctx, m, x) }); err != nil {
+			return nil, err
+		}
+		if err := fill(m); err != nil { // or the powers of the operator overflow
+			return nil, err
+		}
+	}
+	n := float64(r.Triples)
+	r.Forward, r.Adjoint = Median(forward)/n, Median(adjoint)/n
+	flops := Flops(len(size.Shape), size.Dynamic)
+	r.ForwardGFlops, r.AdjointGFlops = flops/r.Forward, flops/r.Adjoint
+	r.BytesPer = float64(r.TableBytes) / n
+	return r, nil
+}
+
+func timed(f func() error) (ns float64, err error) {
+	begin := time.Now()
+	err = f()
+	return float64(time.Since(begin).Nanoseconds()), err
+}
+
+func fill(v *dist.Vector) error {
+	x := make([]float32, v.Buf.Len())
+	for i := range x {
+		x[i] = float32(math.Sin(float64(i)))
+	}
+	return device.Upload(v.Buf, x)
+}
+
+// problem lays the geometry out.
+func (k KernelSize) problem() (*kirchhoff.Problem, error) {
+	dim := len(k.Shape)
+	g := grid.Grid{Origin: make([]float64, dim), Spacing: make([]float64, dim), Shape: k.Shape}
+	for a := range g.Spacing {
+		g.Spacing[a] = 10
+	}
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	times, err := traveltime.NewAnalytic(2000, g)
+	if err != nil {
+		return nil, err
+	}
+	s := &survey.Survey{Dim: dim, Fixed: true, NT: k.Samples, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}
+	s.Wavelet = centred(s.Wavelet, 81)
+	if k.Streamer {
+		k.tow(s, g)
+	} else {
+		s.Sources = k.spread(g, k.Sources, 0.3)
+		s.Receivers = k.spread(g, k.Receivers, 0.5)
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	v := make([]float64, g.Len())
+	for i := range v {
+		v[i] = 2000
+	}
+	return &kirchhoff.Problem{
+		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
+		Times: times, Dynamic: k.Dynamic, Velocity: v, AngleLimit: []float64{72, 90}, Threads: k.Threads,
+	}, nil
+}
+
+// spread lays n positions along x, or over a square of x and y, at the top; the
+// shift, in parts of the distance, keeps sources off the receivers.
+func (k KernelSize) spread(g grid.Grid, n int, shift float64) []float64 {
+	var xyz []float64
+	if g.Dim() == 2 {
+		for i := range n {
+			xyz = append(xyz, (float64(i)+shift)/float64(n)*g.End(0), 0)
+		}
+		return xyz
+	}
+	side := int(math.Ceil(math.Sqrt(float64(n))))
+	for i := range n {
+		x, y := float64(i%side)+shift, float64(i/side)+shift
+		xyz = append(xyz, x/float64(side)*g.End(0), y/float64(side)*g.End(1), 0)
+	}
+	return xyz
+}
+
+// tow moves a streamer of Receivers channels, 12.5 m apart, by 25 m a shot: one
+// place for every station that some channel stood on.
+func (k KernelSize) tow(s *survey.Survey, g grid.Grid) {
+	s.Fixed = false
+	const step = 12.5
+	rest := make([]float64, g.Dim()-1) // y and z, or z
+	stations := k.Receivers + 2*(k.Sources-1) + 1
+	for i := range stations {
+		s.Receivers = append(append(s.Receivers, step*float64(i)), rest...)
+	}
+	for i := range k.Sources {
+		s.Sources = append(append(s.Sources, step*float64(k.Receivers+2*i)+step/2), rest...)
+		for c := range k.Receivers {
+			s.SourceIndex = append(s.SourceIndex, int32(i))
+			s.ReceiverIndex = append(s.ReceiverIndex, int32(2*i+k.Receivers-1-c))
+		}
+	}
+}
+
+// centred pads or cuts a wavelet to n samples around its zero.
+func centred(w survey.Wavelet, n int) survey.Wavelet {
+	out := survey.Wavelet{Samples: make([]float64, n), DT: w.DT, Zero: n / 2}
+	for i := range out.Samples {
+		if at := i - out.Zero + w.Zero; at >= 0 && at < len(w.Samples) {
+			out.Samples[i] = w.Samples[at]
+		}
+	}
+	return out
+}
+
+func (k KernelSize) String() string {
+	shape := fmt.Sprint(k.Shape[0])
+	for _, n := range k.Shape[1:] {
+		shape += fmt.Sprintf("×%d", n)
+	}
+	kind := ""
+	if k.Streamer {
+		kind = " streamer"
+	}
+	return fmt.Sprintf("%d×%d×(%s)%s, nt %d", k.Sources, k.Receivers, shape, kind, k.Samples)
+}

@@ -1,0 +1,75 @@
+package bench
+
+/*
+#cgo CFLAGS: -O3
+#include "limits.h"
+*/
+import "C"
+
+import (
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// Limits are what one core of this machine can do at most in the three things
+// that kernels of this kind wait for, measured now.
+type Limits struct {
+	GatherNS  float64 `json:"gather_ns"`  // two neighbouring samples picked by index from the first-level cache, per pick
+	StoreNS   float64 `json:"store_ns"`   // a pair of shares added to memory in the first-level cache, per pair
+	ReadBytes float64 `json:"read_bytes"` // bytes per second read from main memory
+}
+
+// MeasureLimits takes a second or so. Figures are medians of runs.
+func MeasureLimits(runs int) Limits {
+	const n, rounds = 4096, 256
+	x := make([]float32, 1024)
+	index := make([]int32, n)
+	for i := range index {
+		// A window that moves slowly, as arrival times do; no element twice in
+		// a row, or the store would wait for itself.
+		index[i] = int32(i/16*3%900 + i*7%16)
+	}
+	pairs := make([]float32, 2*len(x))
+	big := make([]float32, 1<<26) // 256 MiB, larger than the caches
+	for i := range big {
+		big[i] = 1
+	}
+	ns := func(f func()) float64 {
+		f()
+		t := make([]float64, runs)
+		for i := range t {
+			begin := time.Now()
+			f()
+			t[i] = float64(time.Since(begin).Nanoseconds())
+		}
+		return Median(t)
+	}
+	var sink C.float
+	ip := (*C.int)(unsafe.Pointer(&index[0]))
+	l := Limits{
+		GatherNS: ns(func() {
+			sink += C.lsm_bench_gather((*C.float)(unsafe.Pointer(&x[0])), ip, rounds)
+		}) / (n * rounds),
+		StoreNS: ns(func() {
+			sink += C.lsm_bench_store((*C.float)(unsafe.Pointer(&pairs[0])), ip, rounds)
+		}) / (n * rounds),
+	}
+	l.ReadBytes = float64(4*len(big)) / ns(func() {
+		sink += C.lsm_bench_read((*C.float)(unsafe.Pointer(&big[0])), C.long(len(big)))
+	}) * 1e9
+	if sink != sink {
+		panic("bench: not a number")
+	}
+	return l
+}
+
+// Median is the median of t, which it sorts.
+func Median(t []float64) float64 {
+	slices.Sort(t)
+	n := len(t)
+	if n%2 == 1 {
+		return t[n/2]
+	}
+	return (t[n/2-1] + t[n/2]) / 2
+}

@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// The model of `lsm bench traveltime`: v = 1500 + 0.6 z m/s at 10 m.
+const (
+	topVelocity = 1500
+	gradient    = 0.6
+	spacing     = 10
+)
+
+// TimesResult is one line of `lsm bench traveltime`.
+type TimesResult struct {
+	PerSource float64 `json:"ms_per_source"` // median, wall time × threads over sources
+	RMS       float64 `json:"rms_relative"`  // root mean square of (T − exact)/exact
+	Worst     float64 `json:"max_relative"`
+	Sources   int     `json:"sources"`
+	Threads   int     `json:"threads"`
+	Points    int     `json:"points"`
+	Verdict   string  `json:"verdict"` // "OK" where rms_relative ≤ 1e-5, else "FAILED"
+}
+
+// Traveltimes measures the eikonal solver against the analytic solution for a
+// constant gradient g: T = arcosh(1 + g²|x − x_s|²/(2 v(x) v(x_s)))/g (Červený,
+// 2001, eq. 3.7.6).
+func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (*TimesResult, error) {
+	dim := len(shape)
+	g := grid.Grid{Origin: make([]float64, dim), Spacing: make([]float64, dim), Shape: shape}
+	for a := range g.Spacing {
+		g.Spacing[a] = spacing
+	}
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	v := make([]float64, g.Len())
+	nz := shape[dim-1]
+	for i := range v {
+		v[i] = topVelocity + gradient*spacing*float64(i%nz)
+	}
+	m, err := traveltime.NewEikonal(v, g, g)
+	if err != nil {
+		return nil, err
+	}
+	p := scattered(g, sources)
+	all := make([]int, sources)
+	for i := range all {
+		all[i] = i
+	}
+	var mu sync.Mutex
+	var sum, worst float64
+	var count int
+	accuracy := func(place int, f traveltime.Field) error {
+		s, w, n := compare(g, v, p.At(place), f.Time)
+		mu.Lock()
+		defer mu.Unlock()
+		sum, worst, count = sum+s, math.Max(worst, w), count+n
+		return nil
+	}
+	opt := traveltime.Options{Threads: threads}
+	if err := m.Solve(ctx, p, all, opt, accuracy); err != nil {
+		return nil, err
+	}
+	t := make([]float64, runs)
+	for i := range t {
+		t[i], err = timed(func() error {
+			return m.Solve(ctx, p, all, opt, func(int, traveltime.Field) error { return nil })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	r := &TimesResult{
+		PerSource: Median(t) * float64(threads) / float64(sources) / 1e6,
+		RMS:       math.Sqrt(sum / float64(count)), Worst: worst,
+		Sources: sources, Threads: threads, Points: g.Len(), Verdict: "OK",
+	}
+	if !(r.RMS <= 1e-5) {
+		r.Verdict = "FAILED"
+	}
+	return r, nil
+}
+
+// scattered lays sources along the top, each a little further off the grid.
+func scattered(g grid.Grid, n int) *survey.Positions {
+	s := &survey.Survey{Dim: g.Dim(), Fixed: true, Receivers: make([]float64, g.Dim())}
+	for i := range n {
+		at := (float64(i) + 0.37) / float64(n)
+		s.Sources = append(s.Sources, at*g.End(0))
+		if g.Dim() == 3 {
+			s.Sources = append(s.Sources, (1-at*at)*g.End(1))
+		}
+		s.Sources = append(s.Sources, math.Mod(1.7*float64(i), 2)*g.Spacing[g.Dim()-1])
+	}
+	s.Receivers = s.Sources[:g.Dim()]
+	return s.Distinct(true)
+}
+
+// compare returns the sum of squared relative errors, the worst, and the number
+// of points compared; the source's own point has no relative error.
+func compare(g grid.Grid, v []float64, at, t []float64) (sum, worst float64, n int) {
+	x := make([]float64, g.Dim())
+	vs := topVelocity + gradient*at[g.Dim()-1]
+	for i := range t {
+		g.Point(x, i)
+		d2 := 0.0
+		for a := range x {
+			d2 += (x[a] - at[a]) * (x[a] - at[a])
+		}
+		if d2 == 0 {
+			continue
+		}
+		// arcosh(1+u) = log1p(u + √(u(2+u))), which keeps its figures near 0.
+		u := gradient * gradient * d2 / (2 * v[i] * vs)
+		exact := math.Log1p(u+math.Sqrt(u*(2+u))) / gradient
+		e := math.Abs(t[i]-exact) / exact
+		sum += e * e
+		worst = math.Max(worst, e)
+		n++
+	}
+	return sum, worst, n
+}
