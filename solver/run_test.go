@@ -51,6 +51,25 @@ func TestToleranceIsRelativeToTheData(t *testing.T) {
 	}
 }
 
+// All rows count, in the residual and in the data.
+func TestToleranceIsOfAllRows(t *testing.T) {
+	a, d := small(2)
+	op, data, err := solver.Damp(a, d, 20)
+	must(t, err)
+	m := solver.NewCGLS(solver.Options{})
+	must(t, m.Init(context.Background(), op, data, nil))
+	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 30})
+	must(t, err)
+	h := m.State().History
+	end := len(h.Total) - 1
+	tol := (h.Total[end] + h.Residual[end]) / 2 / m.State().DataNorm
+	must(t, m.Init(context.Background(), op, data, nil))
+	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 30, Tolerance: tol})
+	if reason == solver.ConvergedResidual || err != nil || !(h.Residual[end] < 0.99*h.Total[end]) {
+		t.Errorf("%s, %v; first row %g, all rows %g", reason, err, h.Residual[end], h.Total[end])
+	}
+}
+
 func TestConvergesOnTheGradient(t *testing.T) {
 	m := started(t)
 	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 1000})
