@@ -15,13 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Version and Commit may be set when linking, as in
-//
-//	-ldflags "-X github.com/kirchhoff-lsm/lsm/internal/provenance.Version=1.2.0"
-//
-// and otherwise come from what the Go tool stamped into the program.
-var Version, Commit string
-
 // Record is what is known of one run. Empty fields are left out of a file.
 type Record struct {
 	Command      string    // "run", "migrate", ...
@@ -41,10 +34,11 @@ type Record struct {
 }
 
 // New returns a record with everything filled in that the process knows of
-// itself, started now.
+// itself, started now. Version and commit are those that the Go tool stamped
+// into the program; one that was told them when it was linked sets its own.
 func New(command string) Record {
 	r := Record{
-		Command: command, Version: Version, Commit: Commit,
+		Command:   command,
 		GoVersion: runtime.Version(), HDF5Version: h5.LibraryVersion(),
 		Started: time.Now().UTC().Truncate(time.Second),
 	}
@@ -55,14 +49,9 @@ func New(command string) Record {
 	return r
 }
 
-// stamp takes version and commit from the build where linking did not set them.
+// stamp takes version and commit from the build.
 func (r *Record) stamp(info *debug.BuildInfo) {
-	if r.Version == "" {
-		r.Version = info.Main.Version
-	}
-	if r.Commit != "" {
-		return
-	}
+	r.Version = info.Main.Version
 	changed := false
 	for _, s := range info.Settings {
 		switch s.Key {

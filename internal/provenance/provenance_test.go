@@ -69,10 +69,10 @@ func TestStamp(t *testing.T) {
 	if r.Version != "v0.3.0" || r.Commit != "c0ffee+changes" {
 		t.Errorf("stamped %q %q", r.Version, r.Commit)
 	}
-	linked := Record{Version: "1", Commit: "beef"}
-	linked.stamp(info)
-	if linked.Version != "1" || linked.Commit != "beef" {
-		t.Errorf("what linking set became %q %q", linked.Version, linked.Commit)
+	var clean Record
+	clean.stamp(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "c0ffee"}, {Key: "vcs.modified", Value: "false"}}})
+	if clean.Commit != "c0ffee" {
+		t.Errorf("an unchanged tree is stamped %q", clean.Commit)
 	}
 }
 

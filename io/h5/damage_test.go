@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -147,7 +148,7 @@ func readInChild(t testing.TB, path string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return CheckInChild(ctx, path, "/usr/bin/env", readEnv+"="+path, exe)
+	return CheckInChild(ctx, path, "/usr/bin/env", quickExit, readEnv+"="+path, exe)
 }
 
 // Flipped bytes end in an answer, an error, or a fault inside libhdf5 that only
@@ -156,6 +157,7 @@ func TestFlippedBytes(t *testing.T) {
 	whole := surveyBytes(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	path := filepath.Join(t.TempDir(), "s.h5")
+	count := map[string]int{}
 	for range 40 {
 		b := bytes.Clone(whole)
 		for range 1 + rng.IntN(20) {
@@ -164,30 +166,67 @@ func TestFlippedBytes(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		judgeChild(t, path)
+		count[judgeChild(t, path)]++
 	}
+	t.Logf("of 40 files: %v", count)
 }
 
-// judgeChild runs the readers over a file in a child and fails the test unless
-// a fault, if there is one, lies inside the C library.
-func judgeChild(t testing.TB, path string) {
+// judgeChild runs the readers over a file in a child, reports how that ended,
+// and fails the test unless a fault, if there is one, lies inside the C library.
+func judgeChild(t testing.TB, path string) string {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), readEnv+"="+path)
+	cmd.Env = append(os.Environ(), quickExit, readEnv+"="+path)
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	switch {
 	case ctx.Err() != nil:
-		t.Errorf("reading did not end: %v\n%s", ctx.Err(), text)
+		return "without end" // the library goes round in circles
 	case strings.Contains(text, "panic:") || strings.Contains(text, "out of memory"):
 		t.Errorf("%v\n%s", err, text)
-	case crashText.MatchString(text) && !strings.Contains(text, "signal arrived during cgo execution"):
+	case strings.Contains(text, "signal arrived during cgo execution"):
+		return "crash in libhdf5"
+	case crashText.MatchString(text):
 		t.Errorf("%v\n%s", err, text)
+	case err == nil:
+		return "read"
+	}
+	return "refused"
+}
+
+// A file that another program writes is refused at once.
+func TestLockedFile(t *testing.T) {
+	if v := os.Getenv("HDF5_USE_FILE_LOCKING"); v != "" {
+		t.Skipf("HDF5_USE_FILE_LOCKING is %s", v)
+	}
+	path := filepath.Join(t.TempDir(), "s.h5")
+	if err := os.WriteFile(path, surveyBytes(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Skipf("this file system has no locks: %v", err)
+	}
+	if _, err := ReadSurvey(path); !errors.Is(err, ErrResource) || !strings.Contains(err.Error(), "another program has it open for writing") {
+		t.Errorf("error %v, want one of class ErrResource that says who", err)
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	if err := checkMemory("a.h5", "/v", 1<<60, 8); !errors.Is(err, ErrResource) || !strings.Contains(err.Error(), "a.h5: /v: needs ") {
+		t.Errorf("error %v, want one of class ErrResource", err)
+	}
+	if err := checkMemory("a.h5", "/v", 1000, 8); err != nil {
+		t.Errorf("8 kB: %v", err)
 	}
 }
 

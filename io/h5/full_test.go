@@ -66,7 +66,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), fullEnv+"="+path)
+	cmd.Env = append(os.Environ(), quickExit, fullEnv+"="+path)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), path) || !strings.Contains(string(out), "file too large") {
 		t.Errorf("%v: %s", err, out)

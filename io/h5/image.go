@@ -1,8 +1,6 @@
 package h5
 
 import (
-	"math"
-
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
@@ -49,10 +47,8 @@ func ReadImage(path string) (*Image, error) {
 	if im.Data, err = Read[float32](d); err != nil {
 		return nil, err
 	}
-	for i, v := range im.Data {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, inputError(path, name, "is %g at point %s, must be finite", v, pointText(im.Grid, i))
-		}
+	if i := notFinite(im.Data); i >= 0 {
+		return nil, inputError(path, name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
 	}
 	return im, f.readHistory(im)
 }

@@ -13,6 +13,9 @@ import (
 const (
 	readEnv = "LSM_H5_TEST_READ"
 	fullEnv = "LSM_H5_TEST_FULL"
+
+	// Under the race detector every process sleeps for a second as it ends.
+	quickExit = "GORACE=atexit_sleep_ms=0"
 )
 
 func TestMain(m *testing.M) {

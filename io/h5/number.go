@@ -69,6 +69,16 @@ func whole[T Number](v float64) (T, string) {
 	return T(v), ""
 }
 
+// notFinite is the place of the first NaN or infinity, -1 where there is none.
+func notFinite[T float32 | float64](v []T) int {
+	for i, x := range v {
+		if x-x != 0 { // NaN for both, and one operation for all others
+			return i
+		}
+	}
+	return -1
+}
+
 // littleEndian returns the bytes of v in little-endian order: v itself where
 // the machine is little-endian, a copy elsewhere.
 func littleEndian[T Number](v []T) []byte {

@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+// At exit the library would try once more to complete files that it could not,
+// and fault after a full disk. Go's own exit runs no such handlers; exits
+// through C, as MPI's or the race detector's, must not either. It has to be said
+// before the library starts, which gonum does while Go initialises.
+__attribute__((constructor)) static void leave_at_exit(void) { H5dont_atexit(); }
+
 // Automatic printing of errors is a setting of the calling OS thread.
 void lsm_h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 

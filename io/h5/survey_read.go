@@ -83,10 +83,8 @@ func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
 	if err := ReadAt(r.data, dst, first*nt); err != nil {
 		return err
 	}
-	for i, v := range dst {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return inputError(r.f.path, "/data", "trace %d has %g at sample %d, must be finite", first+i/nt, v, i%nt)
-		}
+	if i := notFinite(dst); i >= 0 {
+		return inputError(r.f.path, "/data", "trace %d has %g at sample %d, must be finite", first+i/nt, dst[i], i%nt)
 	}
 	return nil
 }

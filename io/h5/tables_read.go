@@ -2,7 +2,7 @@ package h5
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -155,14 +155,15 @@ func (t *Tables) ReadRow(dst []float64, role survey.Role, q Quantity, row int) e
 	if err := ReadAt(d, dst, row*n); err != nil {
 		return err
 	}
-	for i, v := range dst {
-		if math.IsNaN(v) || math.IsInf(v, 0) || q == Time && v < 0 {
-			want := "finite"
-			if q == Time {
-				want = "finite and not negative"
-			}
-			return inputError(t.f.path, name, "row %d is %g at point %s, must be %s", row, v, pointText(t.grid, i%t.grid.Len()), want)
+	want, i := "finite", notFinite(dst)
+	if q == Time {
+		want = "finite and not negative"
+		if i < 0 {
+			i = slices.IndexFunc(dst, func(v float64) bool { return v < 0 })
 		}
+	}
+	if i >= 0 {
+		return inputError(t.f.path, name, "row %d is %g at point %s, must be %s", row, dst[i], pointText(t.grid, i%t.grid.Len()), want)
 	}
 	return nil
 }
