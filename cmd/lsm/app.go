@@ -24,6 +24,7 @@ type app struct {
 	set    []string // of --set, for config.Load
 	force  bool     // existing outputs may be overwritten
 
+	program string // this program's file, to start children; "": it must not
 	quiet   bool
 	command string // name of the command that runs, "" before it is known
 	started bool   // the command line was understood
@@ -33,13 +34,14 @@ type app struct {
 // finish adds keys and values to the event "done", such as the output's name.
 func (a *app) finish(keyValues ...any) { a.result = append(a.result, keyValues...) }
 
-// run is the program: it returns the exit status.
+// run is the program inside another one, such as a test: it returns the exit
+// status.
 func run(args []string, out, errs io.Writer) int {
-	return runWith(args, out, errs, func(*cobra.Command) {})
+	return runWith(args, out, errs, func(*app, *cobra.Command) {})
 }
 
-// runWith lets a test change the commands.
-func runWith(args []string, out, errs io.Writer, change func(root *cobra.Command)) (code int) {
+// runWith lets the caller change things before the command line is read.
+func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra.Command)) (code int) {
 	options := progress.ForFiles(out, errs)
 	options.JSON = wantsJSON(args)
 	a := &app{report: progress.New(options)}
@@ -56,7 +58,7 @@ func runWith(args []string, out, errs io.Writer, change func(root *cobra.Command
 	ctx, stop := untilInterrupted(context.Background(), errs)
 	defer stop()
 	root := newRoot(a)
-	change(root)
+	change(a, root)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
@@ -88,8 +90,11 @@ func (a *app) fail(errs io.Writer, err error) int {
 	if errors.As(err, &list) && code == status.Other {
 		code = status.BadUsage
 	}
-	if errors.Is(err, fs.ErrExist) && hint == "" {
-		code, hint = status.BadUsage, "--force overwrites it"
+	if errors.Is(err, fs.ErrExist) {
+		code = status.BadUsage
+		if hint == "" && !strings.Contains(err.Error(), "--force") {
+			hint = "--force overwrites it"
+		}
 	}
 	message := err.Error()
 	if code == status.Stopped && errors.Is(err, context.Canceled) {

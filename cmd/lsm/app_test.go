@@ -42,7 +42,7 @@ func TestPanicIsReported(t *testing.T) {
 			args = append(args, "--json")
 		}
 		var out, errs bytes.Buffer
-		code := runWith(args, &out, &errs, func(root *cobra.Command) {
+		code := runWith(args, &out, &errs, func(_ *app, root *cobra.Command) {
 			for _, c := range root.Commands() {
 				c.RunE = func(*cobra.Command, []string) error { panic("index out of range") }
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -32,15 +31,11 @@ with it, and the exit status is 3.`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
-			if !unguarded {
+			if !unguarded && a.program != "" {
 				// A damaged file can crash the HDF5 library: better in a child.
-				program, err := os.Executable()
-				if err != nil {
-					return err
-				}
 				child := []string{"info", "--unguarded", "--range=" + strconv.FormatBool(options.Range),
 					"--verify=" + strconv.FormatBool(options.Digest), "--", path}
-				if err := h5.CheckInChild(cmd.Context(), path, program, child...); err != nil {
+				if err := h5.CheckInChild(cmd.Context(), path, a.program, child...); err != nil {
 					return err
 				}
 			}

@@ -147,5 +147,5 @@ func (f *plotFlags) histories(files []string) (*picture.Figure, error) {
 		}
 		histories = append(histories, h)
 	}
-	return fault(picture.Convergence(opt, histories...))
+	return drawable(picture.Convergence(opt, histories...))
 }

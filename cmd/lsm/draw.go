@@ -12,8 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// fault blames the file for what cannot be drawn.
-func fault(f *picture.Figure, err error) (*picture.Figure, error) { return f, status.Input(err) }
+// drawable blames the file for what cannot be drawn.
+func drawable(f *picture.Figure, err error) (*picture.Figure, error) { return f, status.Input(err) }
 
 func (f *plotFlags) image(file string) (*picture.Figure, error) {
 	im, err := h5.ReadImage(file)
@@ -33,7 +33,7 @@ func (f *plotFlags) image(file string) (*picture.Figure, error) {
 	if err := f.checkAt(im.Grid.Dim()); err != nil {
 		return nil, err
 	}
-	return fault(picture.Image(im.Grid, im.Data, opt))
+	return drawable(picture.Image(im.Grid, im.Data, opt))
 }
 
 func (f *plotFlags) model(file string) (*picture.Figure, error) {
@@ -48,7 +48,7 @@ func (f *plotFlags) model(file string) (*picture.Figure, error) {
 	if err := f.checkAt(g.Dim()); err != nil {
 		return nil, err
 	}
-	return fault(picture.Model(g, v, opt))
+	return drawable(picture.Model(g, v, opt))
 }
 
 func (f *plotFlags) table(file string) (*picture.Figure, error) {
@@ -75,7 +75,7 @@ func (f *plotFlags) table(file string) (*picture.Figure, error) {
 	if err := t.ReadRow(times, survey.AtSource, h5.Time, f.row); err != nil {
 		return nil, err
 	}
-	return fault(picture.Model(t.Grid(), times, opt))
+	return drawable(picture.Model(t.Grid(), times, opt))
 }
 
 func (f *plotFlags) checkAt(dim int) error {
@@ -111,7 +111,7 @@ func (f *plotFlags) gather(file string) (*picture.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fault(picture.Gather(data, picture.Times{NT: s.NT, DT: s.DT, T0: s.T0}, offset, opt))
+	return drawable(picture.Gather(data, picture.Times{NT: s.NT, DT: s.DT, T0: s.T0}, offset, opt))
 }
 
 // shotTraces lists the traces of a shot; in 2-D sorted by their signed offset in

@@ -11,6 +11,16 @@
 // status, and with --json closes the output with the event "done" or "error".
 package main
 
-import "os"
+import (
+	"os"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(runWith(os.Args[1:], os.Stdout, os.Stderr, func(a *app, _ *cobra.Command) {
+		if program, err := os.Executable(); err == nil { // else it goes without
+			a.program = program
+		}
+	}))
+}
