@@ -27,6 +27,9 @@ two directions are adjoint.`,
 				return err
 			}
 			defer j.Close()
+			if err := j.LoadStart(); err != nil {
+				return err
+			}
 			warnings := 0
 			show := func(f job.Finding) {
 				if f.Level == "warning" {

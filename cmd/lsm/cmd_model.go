@@ -1,9 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -19,12 +25,15 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 			if err != nil {
 				return err
 			}
+			if err := checkReflectivity(reflectivity, cfg.Output.File.File); err != nil {
+				return err
+			}
 			j, err := a.open(cfg, job.Geometry, cfg.Output.File)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
-			image, err := j.ReadImage(reflectivity)
+			image, err := j.ReadImage("reflectivity", config.Path{Text: reflectivity, File: reflectivity})
 			if err != nil {
 				return err
 			}
@@ -55,4 +64,18 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 		panic(err)
 	}
 	return cmd
+}
+
+// checkReflectivity makes sure that there is an image file to read, and that it
+// is not the one to write.
+func checkReflectivity(in, out string) error {
+	if in == "" {
+		return status.Usage(errors.New("model: --reflectivity is empty, want the path of an image file"))
+	}
+	a, errA := os.Stat(in)
+	b, errB := os.Stat(out)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return status.Usage(fmt.Errorf("output.file: %s is the --reflectivity as well, want another file", out))
+	}
+	return nil
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 )
 
@@ -23,23 +26,36 @@ never stopped. A second signal ends it at once.`,
 			if err != nil {
 				return err
 			}
-			j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Adjoint)
+			j, err := a.open(cfg, job.Traces, cfg.Output.File)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
+			if err := j.LoadStart(); err != nil {
+				return err
+			}
+			resumes := false
+			if resume {
+				if resumes, err = j.CanResume(); err != nil {
+					return err
+				}
+			}
+			adjoint, err := a.adjointToWrite(cfg.Output.Adjoint, resumes)
+			if err != nil {
+				return err
+			}
 			op, err := j.Build(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer op.Engine.Close()
 			a.report.Infof("%s", op.Info)
-			if cfg.Output.Adjoint.IsSet() {
+			if adjoint != "" {
 				image, err := j.Migrate(cmd.Context(), op)
 				if err != nil {
 					return err
 				}
-				if err := j.WriteAdjoint(cfg.Output.Adjoint.File, image, a.source(j, "migrate")); err != nil {
+				if err := j.WriteAdjoint(adjoint, image, a.source(j, "migrate")); err != nil {
 					return err
 				}
 			}
@@ -66,4 +82,17 @@ never stopped. A second signal ends it at once.`,
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
 	return cmd
+}
+
+// adjointToWrite is the file for the plain image, "" where none is to be
+// written: a run that goes on from a checkpoint has written it before.
+func (a *app) adjointToWrite(path config.Path, resumes bool) (string, error) {
+	if !path.IsSet() {
+		return "", nil
+	}
+	if _, err := os.Stat(path.File); err == nil && resumes {
+		a.report.Infof("%s is there already and stays", path)
+		return "", nil
+	}
+	return path.File, job.CheckOutput(path.File, a.force)
 }

@@ -29,6 +29,9 @@ func (j *Job) Check() []Finding {
 	s, b := j.Survey, band(j.Survey.Wavelet)
 	say("ok", "survey", "%s traces of %d samples at %g ms (%.3g to %.3g s), %d sources, %d receivers",
 		humanize.Comma(int64(s.NumTraces())), s.NT, 1e3*s.DT, s.T0, j.recordEnd(), s.NumSources(), s.NumReceivers())
+	if j.Dead > 0 {
+		say("warning", "traces", "%s", j.deadText())
+	}
 	say("ok", "places", "%d distinct positions share %d traveltime tables", j.Places.Len(), j.Places.Len())
 	say("ok", "image", "%s", extent(j.Image))
 

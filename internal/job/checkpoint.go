@@ -38,7 +38,7 @@ func (j *Job) plan() map[string]string {
 		switch f.Name() {
 		case "kirchhoff.engine", // the engine chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
-			"survey.file", "velocity.file", "traveltime.file": // their contents count
+			"survey.file", "velocity.file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
@@ -54,15 +54,20 @@ func (j *Job) checkpointBase() string {
 	return strings.TrimSuffix(out, filepath.Ext(out)) + "-"
 }
 
-const checkpointSuffix = ".checkpoint.h5"
+const (
+	checkpointDigits = 7 // solver.iterations is at most 1e6
+	checkpointSuffix = ".checkpoint.h5"
+)
 
 func (j *Job) checkpointPath(iteration int) string {
-	return filepath.Join(j.Config.Checkpoint.Folder.File, fmt.Sprintf("%s%07d%s", j.checkpointBase(), iteration, checkpointSuffix))
+	return filepath.Join(j.Config.Checkpoint.Folder.File, fmt.Sprintf("%s%0*d%s", j.checkpointBase(), checkpointDigits, iteration, checkpointSuffix))
 }
 
-// checkpoints lists this output's checkpoint files, newest first.
+// checkpoints lists this output's checkpoint files, newest first. All digits of
+// the number are asked for: "image-2.h5" has checkpoints beside "image.h5" too.
 func (j *Job) checkpoints() []string {
-	found, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+"[0-9]*"+checkpointSuffix))
+	number := strings.Repeat("[0-9]", checkpointDigits)
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+number+checkpointSuffix))
 	sort.Sort(sort.Reverse(sort.StringSlice(found)))
 	return found
 }
@@ -71,34 +76,60 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// save writes a checkpoint and removes all but the newest two.
+// save writes a checkpoint. Of the others it leaves the one before it alone:
+// what else there is belongs to a run that this one replaces.
 func (j *Job) save(m solver.Method) (string, error) {
 	defer j.report.Time("checkpoint")()
 	folder := j.Config.Checkpoint.Folder.File
+	_, missing := os.Stat(folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", status.Resource(fmt.Errorf("checkpoint: %w", err))
 	}
+	path := j.checkpointPath(m.State().Iteration)
+	if err := j.write(path, m); err != nil {
+		if missing != nil {
+			os.Remove(folder) // as it was
+		}
+		return "", FileError(err)
+	}
+	j.owns(path)
+	for _, other := range j.checkpoints() {
+		if !slices.Contains(j.saved, other) {
+			os.Remove(other) // one that stays does no harm
+		}
+	}
+	return path, nil
+}
+
+// owns counts a checkpoint among this run's own.
+func (j *Job) owns(path string) {
+	if !slices.Contains(j.saved, path) {
+		j.saved = append(j.saved, path)
+	}
+	j.saved = j.saved[max(0, len(j.saved)-keepCheckpoints):]
+}
+
+func (j *Job) write(path string, m solver.Method) error {
 	state, err := json.Marshal(m.State())
 	if err != nil {
-		return "", fmt.Errorf("checkpoint: %w", err)
+		return fmt.Errorf("checkpoint: %w", err)
 	}
 	plan, err := json.Marshal(j.plan())
 	if err != nil {
-		return "", fmt.Errorf("checkpoint: %w", err)
+		return fmt.Errorf("checkpoint: %w", err)
 	}
-	path := j.checkpointPath(m.State().Iteration)
 	w, err := h5.Create(path, formatCheckpoint, h5.WriteOptions{Force: true})
 	if err != nil {
-		return "", FileError(err)
+		return err
 	}
 	defer w.Abort()
-	for name, text := range map[string]string{"/state": string(state), "/plan": string(plan)} {
-		if err := w.Text(name, text); err != nil {
-			return "", FileError(err)
+	for _, t := range []struct{ name, text string }{{"/state", string(state)}, {"/plan", string(plan)}} {
+		if err := w.Text(t.name, t.text); err != nil {
+			return err
 		}
 	}
 	if err := w.Group("/vectors"); err != nil {
-		return "", FileError(err)
+		return err
 	}
 	err = eachBuffer(m.Vectors(), func(name string, b device.Buf) error {
 		if b.Type() == device.F64 {
@@ -106,18 +137,10 @@ func (j *Job) save(m solver.Method) (string, error) {
 		}
 		return saveBuffer[float32](w, name, b)
 	})
-	if err == nil {
-		err = w.Commit()
-	}
 	if err != nil {
-		return "", FileError(err)
+		return err
 	}
-	for i, old := range j.checkpoints() {
-		if i >= keepCheckpoints {
-			os.Remove(old) // an old checkpoint that stays does no harm
-		}
-	}
-	return path, nil
+	return w.Commit()
 }
 
 func saveBuffer[T float32 | float64](w *h5.Writer, name string, b device.Buf) error {
@@ -156,100 +179,14 @@ func eachBuffer(vectors map[string]*dist.Vector, f func(name string, b device.Bu
 	return nil
 }
 
-// restore puts m where the newest readable checkpoint of this plan left it, and
-// reports which. Without any checkpoint it returns "".
-func (j *Job) restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
-	var first error
-	for _, path := range j.checkpoints() {
-		err := j.load(path, m, a, d)
-		if err == nil {
-			return path, nil
-		}
-		if status.Code(err) == status.BadUsage {
-			return "", err // another plan: an older file would not be better
-		}
-		if first == nil {
-			first = err
-		}
-		j.report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
-	}
-	return "", first
-}
-
-func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
-	f, err := h5.Open(path)
-	if err != nil {
-		return FileError(err)
-	}
-	defer f.Close()
-	var plan map[string]string
-	if err := readJSON(f, "/plan", &plan); err != nil {
-		return err
-	}
-	if err := samePlan(path, plan, j.plan()); err != nil {
-		return err
-	}
-	var state solver.State
-	if err := readJSON(f, "/state", &state); err != nil {
-		return err
-	}
-	if err := m.Resume(a, d, &state); err != nil {
-		return status.Input(fmt.Errorf("%s: %w", path, err))
-	}
-	return eachBuffer(m.Vectors(), func(name string, b device.Buf) error {
-		set, err := f.Dataset(name)
-		if err != nil {
-			return FileError(err)
-		}
-		if err := set.Want("the vector of this run", b.Len()); err != nil {
-			return FileError(err)
-		}
-		if b.Type() == device.F64 {
-			return loadBuffer[float64](set, b)
-		}
-		return loadBuffer[float32](set, b)
-	})
-}
-
-func loadBuffer[T float32 | float64](set *h5.Dataset, b device.Buf) error {
-	x, err := h5.Read[T](set)
-	if err != nil {
-		return FileError(err)
-	}
-	return device.Upload(b, x)
-}
-
-func readJSON(f *h5.File, name string, to any) error {
-	text, err := f.Text(name)
-	if err != nil {
-		return FileError(err)
-	}
-	if err := json.Unmarshal([]byte(text), to); err != nil {
-		return status.Input(fmt.Errorf("%s: %s: %w", f.Path(), name, err))
-	}
-	return nil
-}
-
-// samePlan refuses a checkpoint of another plan and names what differs.
-func samePlan(path string, saved, now map[string]string) error {
-	keys := make([]string, 0, len(now))
-	for k := range now {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		if saved[k] != now[k] {
-			return status.Hint(status.Usage(fmt.Errorf("%s: the checkpoint belongs to another run: %s was %s, is %s", path, k, saved[k], now[k])),
-				"set it back, remove the checkpoint, or run without --resume")
-		}
-	}
-	return nil
-}
-
-// forget removes the checkpoints of a finished run.
+// forget removes the checkpoints of a finished run, and their folder where
+// nothing else is in it.
 func (j *Job) forget() {
+	removed := false
 	for _, path := range j.checkpoints() {
-		os.Remove(path)
+		removed = os.Remove(path) == nil || removed
 	}
-	os.Remove(j.Config.Checkpoint.Folder.File) // if it is empty now
+	if removed {
+		os.Remove(j.Config.Checkpoint.Folder.File)
+	}
 }

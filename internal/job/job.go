@@ -24,6 +24,7 @@ type Job struct {
 	Config *config.Config
 	Survey *survey.Survey // without Data unless opened with it
 	Places *survey.Positions
+	Dead   int // traces without a sample other than zero
 
 	Image     grid.Grid // where the image lies
 	ModelGrid grid.Grid // where the velocity is given; the zero Grid for a constant
@@ -34,7 +35,9 @@ type Job struct {
 	Device *device.Host
 
 	tables *h5.Tables // open table file, for traveltime.method = "table"
+	start  []float32  // the start model, once LoadStart has read it
 	inputs []provenance.Input
+	saved  []string // this run's own checkpoints, oldest first
 	report *progress.Reporter
 }
 
@@ -119,10 +122,8 @@ func (j *Job) loadSurvey(need Need) (err error) {
 	// Rows of given tables keep their own times even at equal positions.
 	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
 	if need == Traces {
-		if dead := j.Survey.Dead(); dead == j.Survey.NumTraces() {
-			return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", file, dead))
-		} else if dead > 0 {
-			j.report.Warn(fmt.Sprintf("%d of %d traces are dead (every sample is zero)", dead, j.Survey.NumTraces()))
+		if j.Dead = j.Survey.Dead(); j.Dead == j.Survey.NumTraces() {
+			return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", file, j.Dead))
 		}
 	}
 	return j.remember("survey", j.Config.Survey.File)
@@ -144,8 +145,8 @@ func (j *Job) loadVelocity() error {
 	return j.remember("velocity", j.Config.Velocity.File)
 }
 
-// placeImage takes the image's grid from the configuration, the velocity model
-// or the table file, in this order.
+// placeImage takes the image's grid from the configuration, or else from the
+// velocity model.
 func (j *Job) placeImage() error {
 	c := j.Config.Image
 	if !c.IsSet() {
@@ -226,7 +227,7 @@ func (j *Job) checkPlaces() error {
 	for i := range j.Places.Len() {
 		if p := j.Places.At(i); !j.ModelGrid.Contains(p) {
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				j.Config.Survey.File.Text, j.Places.Role[i], j.Places.Row[i], point(p), extent(j.ModelGrid))),
+				j.Config.Survey.File.File, j.Places.Role[i], j.Places.Row[i], point(p), extent(j.ModelGrid))),
 				"extend the velocity model so that it holds every source and receiver")
 		}
 	}

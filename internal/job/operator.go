@@ -100,7 +100,10 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	return op, nil
 }
 
+// inputUnlessMarked blames the input for what no package below has marked, such
+// as a place that the traveltime method refuses.
 func inputUnlessMarked(err error) error {
+	err = FileError(err)
 	if status.Code(err) == status.Other {
 		return status.Input(err)
 	}
@@ -133,11 +136,18 @@ func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
 
 // Data moves the survey's traces into a vector of the operator's range.
 func (j *Job) Data(op *Operator) (*dist.Vector, error) {
+	if j.Dead > 0 {
+		j.report.Warn(j.deadText())
+	}
 	d, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {
 		return nil, err
 	}
 	return d, device.Upload(d.Buf, j.Survey.Data)
+}
+
+func (j *Job) deadText() string {
+	return fmt.Sprintf("%s: %d of %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, j.Survey.NumTraces())
 }
 
 // Migrate applies the adjoint to the survey's traces: the plain Kirchhoff image.

@@ -72,7 +72,8 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 	return r
 }
 
-// remember hashes an input file as it was read, for the output's provenance.
+// remember hashes an input file as it was read, for the output's provenance and
+// the checkpoint's plan.
 func (j *Job) remember(role string, path config.Path) error {
 	defer j.report.Time("hash inputs")()
 	in, err := provenance.Hash(role, path.File)

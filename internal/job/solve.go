@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -47,8 +48,6 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	live := j.report.Solver("solver vectors", 1)
-	defer live.End()
 	from := ""
 	if resume {
 		if from, err = j.restore(m, a, data); err != nil {
@@ -67,6 +66,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 	} else {
 		j.report.Infof("resumed from %s after %d iterations", from, m.State().Iteration)
 	}
+	state := m.State()
+	live := j.report.Solver("solver vectors", relative(state.History.Residual))
+	defer live.End()
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
 		Flags: func() uint64 {
@@ -76,7 +78,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 			return 0
 		},
 	}
-	reason, err := solver.Run(whole, m, stop, j.observe(live), j.saveNowAndThen())
+	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
 	if err != nil {
 		return nil, failure(err)
 	}
@@ -104,50 +106,59 @@ func (j *Job) keptGradients() int {
 	return min(cfg.Orthogonalize, cfg.Iterations)
 }
 
-// startModel reads the start image, nil where none is configured.
-func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
+// LoadStart reads the start model, where one is configured. A command that will
+// solve calls it before anything is computed, so that a model that does not fit
+// costs nothing.
+func (j *Job) LoadStart() error {
 	path := j.Config.Solver.Start
-	if !path.IsSet() {
-		return nil, nil
+	if !path.IsSet() || j.start != nil {
+		return nil
 	}
-	image, err := j.ReadImage(path.File)
-	if err != nil {
+	var err error
+	j.start, err = j.ReadImage("start", path)
+	return err
+}
+
+// startModel is the start model as a vector, nil where none is configured.
+func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
+	if err := j.LoadStart(); err != nil || j.start == nil {
 		return nil, err
 	}
 	v, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
-	return v, device.Upload(v.Buf, image)
+	return v, device.Upload(v.Buf, j.start)
 }
 
-// ReadImage reads an image that must lie on the job's grid.
-func (j *Job) ReadImage(path string) ([]float32, error) {
-	image, err := h5.ReadImage(path)
+// ReadImage reads an image that must lie on the job's grid. Its role names it in
+// the provenance of what is made from it.
+func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
+	image, err := h5.ReadImage(path.File)
 	if err != nil {
 		return nil, FileError(err)
 	}
 	if !image.Grid.Equal(j.Image) {
-		return nil, status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path, extent(image.Grid), extent(j.Image)))
+		return nil, status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
 	}
-	return image.Data, nil
+	return image.Data, j.remember(role, path)
 }
 
-// observe reports each iterate on the live line.
-func (j *Job) observe(live *progress.Solver) solver.Observer {
+// observe reports each iterate on the live line, but for the one that the run
+// starts or resumes from.
+func (j *Job) observe(live *progress.Solver, from int) solver.Observer {
 	var before time.Duration
-	var gradient float64
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
-		if r.Iteration == 0 {
-			gradient, before = r.Gradient, r.Elapsed
+		took := r.Elapsed - before
+		before = r.Elapsed
+		if r.Iteration == from {
 			return nil
 		}
 		live.Iteration(progress.Iteration{
 			N: r.Iteration, Limit: r.Of,
-			Residual: r.Relative, Gradient: r.Gradient / gradient, Adjoint: r.AdjointError,
-			Took: r.Elapsed - before,
+			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
+			Took: took,
 		})
-		before = r.Elapsed
 		if r.AdjointWarning {
 			j.report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
@@ -159,19 +170,27 @@ func (j *Job) observe(live *progress.Solver) solver.Observer {
 }
 
 // saveNowAndThen writes checkpoints by the clock and by the count.
-func (j *Job) saveNowAndThen() solver.Observer {
+func (j *Job) saveNowAndThen(from int) solver.Observer {
 	cfg := j.Config.Checkpoint
 	last := time.Now()
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(last).Minutes() >= cfg.Minutes ||
-			cfg.Iterations > 0 && r.Iteration > 0 && r.Iteration%cfg.Iterations == 0
-		if !due || r.Iteration == r.Of {
+			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
+		if !due || r.Iteration == from || r.Iteration == r.Of {
 			return nil
 		}
 		_, err := j.save(m)
 		last = time.Now()
 		return err
 	}
+}
+
+// relative is the last of a history of norms, relative to the first.
+func relative(h []float64) float64 {
+	if h[0] == 0 {
+		return 0
+	}
+	return h[len(h)-1] / h[0]
 }
 
 // failure gives a solver's error its exit status.

@@ -1,0 +1,156 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// CanResume reports whether there is a checkpoint to go on from. It finds what
+// forbids it, such as one of another plan, before anything is computed.
+func (j *Job) CanResume() (bool, error) {
+	from, err := j.newest(func(path string) error {
+		f, err := j.openCheckpoint(path)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+	return from != "", err
+}
+
+// restore puts m where the newest readable checkpoint of this plan left it, and
+// reports which. Without any checkpoint it returns "".
+func (j *Job) restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
+	from, err := j.newest(func(path string) error { return j.load(path, m, a, d) })
+	if from != "" {
+		j.owns(from)
+	}
+	return from, err
+}
+
+// newest tries the checkpoints, newest first, and returns the first that take
+// accepts; "" where there are none at all.
+func (j *Job) newest(take func(path string) error) (string, error) {
+	paths := j.checkpoints()
+	for i, path := range paths {
+		err := take(path)
+		if err == nil {
+			return path, nil
+		}
+		if status.Code(err) == status.BadUsage {
+			return "", err // another plan: an older file would not be better
+		}
+		if i == len(paths)-1 {
+			return "", status.Hint(err, "without --resume the run starts from the beginning")
+		}
+		j.report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
+	}
+	return "", nil
+}
+
+// openCheckpoint opens a checkpoint, makes sure that its bytes are those that
+// were written, and that it belongs to this plan.
+func (j *Job) openCheckpoint(path string) (*h5.File, error) {
+	f, err := h5.Open(path)
+	if err != nil {
+		return nil, FileError(err)
+	}
+	if err := j.judge(f); err != nil {
+		f.Close()
+		return nil, FileError(err)
+	}
+	return f, nil
+}
+
+func (j *Job) judge(f *h5.File) error {
+	format, err := f.Attrs().Text("format")
+	if err != nil {
+		return err
+	}
+	if format != formatCheckpoint {
+		return status.Input(fmt.Errorf("%s: @format: is %q, want %q", f.Path(), format, formatCheckpoint))
+	}
+	if err := f.Verify(); err != nil {
+		return err
+	}
+	var plan map[string]string
+	if err := readJSON(f, "/plan", &plan); err != nil {
+		return err
+	}
+	return samePlan(f.Path(), plan, j.plan())
+}
+
+func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
+	f, err := j.openCheckpoint(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var state solver.State
+	if err := readJSON(f, "/state", &state); err != nil {
+		return err
+	}
+	if err := m.Resume(a, d, &state); err != nil {
+		return status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	return eachBuffer(m.Vectors(), func(name string, b device.Buf) error {
+		set, err := f.Dataset(name)
+		if err != nil {
+			return FileError(err)
+		}
+		if err := set.Want("the vector of this run", b.Len()); err != nil {
+			return FileError(err)
+		}
+		if b.Type() == device.F64 {
+			return loadBuffer[float64](set, b)
+		}
+		return loadBuffer[float32](set, b)
+	})
+}
+
+func loadBuffer[T float32 | float64](set *h5.Dataset, b device.Buf) error {
+	x, err := h5.Read[T](set)
+	if err != nil {
+		return FileError(err)
+	}
+	return device.Upload(b, x)
+}
+
+func readJSON(f *h5.File, name string, to any) error {
+	text, err := f.Text(name)
+	if err != nil {
+		return FileError(err)
+	}
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		return status.Input(fmt.Errorf("%s: %s: %w", f.Path(), name, err))
+	}
+	return nil
+}
+
+// samePlan refuses a checkpoint of another plan and names what differs.
+func samePlan(path string, saved, now map[string]string) error {
+	all := maps.Clone(saved)
+	maps.Copy(all, now)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if saved[k] != now[k] {
+			return status.Hint(status.Usage(fmt.Errorf("%s: the checkpoint belongs to another run: %s was %s, is %s", path, k, orNone(saved[k]), orNone(now[k]))),
+				"set it back, remove the checkpoint, or run without --resume")
+		}
+	}
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
