@@ -79,15 +79,57 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.folder, 0o755); err != nil {
-		return status.Resource(fmt.Errorf("synth: %w", err))
+	undo, err := a.claim(f.folder, synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme)
+	if err != nil {
+		return err
 	}
-	in := func(name string) string { return filepath.Join(f.folder, name) }
-	for _, name := range []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile} {
-		if err := job.CheckOutput(in(name), a.force); err != nil {
-			return err
+	if err := a.writeCase(cmd, f, c); err != nil {
+		undo()
+		return err
+	}
+	a.report.Printf("%s: %d shots, %d traces of %d samples at %g ms, %v\n", c.Title,
+		c.Survey.NumSources(), c.Survey.NumTraces(), c.Survey.NT, 1e3*c.Survey.DT, c.Grid)
+	cfg := filepath.Join(f.folder, synth.ConfigFile)
+	a.report.Printf("next: lsm run %s\n", cfg)
+	a.finish("output", f.folder, "config", cfg)
+	return nil
+}
+
+const readme = "README.md"
+
+// claim makes the folder and sees to it that none of the files in it gets
+// overwritten without --force. The function that it returns leaves the folder
+// as it was found, but for files that were overwritten.
+func (a *app) claim(folder string, names ...string) (undo func(), err error) {
+	_, missing := os.Stat(folder)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, status.Resource(fmt.Errorf("synth: %w", err))
+	}
+	var fresh []string
+	undo = func() {
+		for _, path := range fresh {
+			os.Remove(path)
+		}
+		if missing != nil {
+			os.Remove(folder)
 		}
 	}
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		if err := job.CheckOutput(path, a.force); err != nil {
+			undo()
+			return nil, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			fresh = append(fresh, path)
+		}
+	}
+	return undo, nil
+}
+
+// writeCase writes all files of a case.
+func (a *app) writeCase(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
+	in := func(name string) string { return filepath.Join(f.folder, name) }
 	opt := h5.WriteOptions{Force: a.force}
 	if err := h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt); err != nil {
 		return job.FileError(err)
@@ -101,7 +143,7 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if err := job.WriteText(in(synth.ConfigFile), c.Config); err != nil {
 		return err
 	}
-	if err := job.WriteText(in("README.md"), c.Readme); err != nil {
+	if err := job.WriteText(in(readme), c.Readme); err != nil {
 		return err
 	}
 	// The geometry alone first: the configuration that migrates it also models it.
@@ -112,10 +154,6 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 		os.Remove(in(synth.SurveyFile)) // a survey without data looks finished and is not
 		return err
 	}
-	a.report.Printf("%s: %d shots, %d traces of %d samples at %g ms, %v\n", c.Title,
-		c.Survey.NumSources(), c.Survey.NumTraces(), c.Survey.NT, 1e3*c.Survey.DT, c.Grid)
-	a.report.Printf("next: lsm run %s\n", in(synth.ConfigFile))
-	a.finish("output", f.folder, "config", in(synth.ConfigFile))
 	return nil
 }
 
