@@ -1,9 +1,10 @@
 package traveltime
 
 /*
-#cgo CFLAGS: -O3 -Wno-psabi
+#cgo CFLAGS: -O3
 #cgo LDFLAGS: -lm
 #include <stdlib.h>
+#include "output.h"
 #include "sweep.h"
 */
 import "C"
@@ -18,11 +19,16 @@ import (
 )
 
 // Bounds of the iteration. The first-order times only have to reach every
-// point, and be near enough to tell which side is upwind.
+// point, and be near enough to tell which side is upwind. Second-order times
+// may never come to rest where two waves meet, because there a difference of
+// one rounding switches the stencil; so after a number of rounds the tolerance
+// doubles with each further one. All bounds count rounds alike for every
+// source, whatever else is in its batch.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
-	maxRounds       = 100
+	patience        = 16
+	maxRounds       = 1000
 )
 
 // engine is one build of the sweeps: an instruction set and a number of lanes.
@@ -32,19 +38,31 @@ type engine struct {
 	sweep C.eik_sweep
 }
 
-// engines lists what this machine offers, widest first. All but "portable"
-// give the same bits.
+// engines lists what this machine offers, widest first. Engines that are listed
+// together give the same bits; "portable" has no fused multiply-add everywhere
+// and stands in only where there is no other.
 func engines() []engine {
 	var list []engine
-	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}, {name: "portable", lanes: 8}} {
-		name := C.CString(e.name)
-		e.sweep = C.eik_find(name, C.int(e.lanes))
-		C.free(unsafe.Pointer(name))
-		if e.sweep != nil {
+	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}} {
+		if e, ok := findEngine(e.name, e.lanes); ok {
 			list = append(list, e)
 		}
 	}
+	if len(list) == 0 {
+		e, ok := findEngine("portable", 4)
+		if !ok {
+			panic("traveltime: the portable sweeps are missing")
+		}
+		list = append(list, e)
+	}
 	return list
+}
+
+func findEngine(name string, lanes int) (engine, bool) {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	e := engine{name: name, lanes: lanes, sweep: C.eik_find(c, C.int(lanes))}
+	return e, e.sweep != nil
 }
 
 // batch is the scratch memory of one batch of sources, all of it C's, so that
@@ -176,33 +194,44 @@ func (b *batch) geometry(lane int, at []float64) {
 }
 
 // settle sweeps until nothing is due: first-order times, then second-order
-// ones. It returns the number of second-order rounds and the lanes that still
-// moved when the bound was reached.
-func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) (rounds int, unsettled uint16, err error) {
-	for order := range 2 {
-		b.c.tolerance = firstTolerance
-		if order == 1 {
-			b.c.tolerance = secondTolerance
-			size := C.EIK_DIRECTIONS * b.blocks
-			copy(unsafe.Slice((*uint16)(b.c.dirty), size), unsafe.Slice((*uint16)(b.c.dirs), size))
+// ones. It returns the number of second-order rounds and the tolerance that the
+// last of them had.
+func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) (rounds int, tolerance float64, err error) {
+	size := C.EIK_DIRECTIONS * b.blocks
+	dirty := unsafe.Slice((*uint16)(b.c.dirty), size)
+	dirs := unsafe.Slice((*uint16)(b.c.dirs), size)
+	slow2 := (*C.float)(unsafe.Pointer(&e.slow2[0]))
+	round := func(order C.int) (blocks int) {
+		for d := range 1 << e.model.Dim() {
+			blocks += int(C.eik_call(eng.sweep, b.c, slow2, C.int(d), order))
 		}
-		for rounds = 0; rounds < maxRounds; rounds++ {
-			if err := ctx.Err(); err != nil {
-				return 0, 0, err
-			}
-			done := 0
-			for d := range 1 << e.model.Dim() {
-				done += int(C.eik_call(eng.sweep, b.c, (*C.float)(unsafe.Pointer(&e.slow2[0])), C.int(d), C.int(order)))
-			}
-			if done == 0 {
-				break
-			}
+		return blocks
+	}
+	b.c.tolerance = firstTolerance
+	for r := 0; r < maxRounds && round(0) > 0; r++ {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
 		}
 	}
-	for _, lanes := range unsafe.Slice((*uint16)(b.c.dirty), C.EIK_DIRECTIONS*b.blocks) {
-		unsettled |= lanes
+	copy(dirty, dirs)
+	b.c.tolerance = secondTolerance
+	for rounds < maxRounds && round(1) > 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		if rounds++; rounds > patience {
+			b.c.tolerance *= 2
+		}
 	}
-	return rounds, unsettled, nil
+	return rounds, float64(b.c.tolerance), nil
+}
+
+// split writes τ of the first n lanes to dst, [n][points].
+func (b *batch) split(dst []float32, n int) error {
+	if lost := C.eik_split(cfloats(dst), b.c.tau, C.long(b.rows), b.c.n[2], b.c.lanes, C.int(n)); lost > 0 {
+		return fmt.Errorf("traveltime: %d of %d times were never reached by the sweeps", lost, len(dst))
+	}
+	return nil
 }
 
 func floats(p *C.float, n int) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(p)), n) }

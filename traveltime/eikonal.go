@@ -26,9 +26,13 @@ type Eikonal struct {
 
 // Report says how the solves of an Eikonal went.
 type Report struct {
-	Places    int // fields computed
-	Rounds    int // most rounds of second-order sweeps that a batch of places took
-	Unsettled int // places whose times still moved by more than a millionth when the rounds ran out
+	Places int // fields computed
+	Rounds int // most rounds of second-order sweeps that a batch took
+
+	// Tolerance is the largest relative change of a time that the last round
+	// of a batch was allowed to leave: 1e-6, or more where rough models kept
+	// times moving for too many rounds.
+	Tolerance float64
 }
 
 // NewEikonal returns the method for the velocity in m/s, in C order on the grid

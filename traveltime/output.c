@@ -1,22 +1,29 @@
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
 
 #include "output.h"
+#include "sweep.h"
 
 #include <math.h>
 #include <string.h>
 
 // Reads and writes every value once; a row stays in the cache meanwhile.
-void eik_split(float *out, const float *tau, long rows, int n, int ghosts, int lanes)
+long eik_split(float *out, const float *tau, long rows, int n, int lanes, int used)
 {
 	const long field = rows * n;
+	long lost = 0;
 	for (long r = 0; r < rows; r++) {
-		const float *row = tau + (r * (n + 2 * ghosts) + ghosts) * lanes;
-		for (int l = 0; l < lanes; l++) {
+		const float *row = tau + (r * (n + 2 * EIK_GHOSTS) + EIK_GHOSTS) * lanes;
+		for (int l = 0; l < used; l++) {
 			float *dst = out + l * field + r * n;
-			for (int j = 0; j < n; j++)
+			int bad = 0;
+			for (int j = 0; j < n; j++) {
 				dst[j] = row[(long)j * lanes + l];
+				bad += !(dst[j] < EIK_UNREACHED / 2);
+			}
+			lost += bad;
 		}
 	}
+	return lost;
 }
 
 void eik_slope(float *dst, const float *t, long total, int n, long inner, double h)

@@ -2,8 +2,9 @@
 #ifndef LSM_TRAVELTIME_OUTPUT_H
 #define LSM_TRAVELTIME_OUTPUT_H
 
-// Splits tau [rows][n + 2*ghosts][lanes] into out [lanes][rows][n].
-void eik_split(float *out, const float *tau, long rows, int n, int ghosts, int lanes);
+// Splits the first used lanes of tau [rows][n + 2*EIK_GHOSTS][lanes] into out
+// [used][rows][n]. Returns the number of values that no wave reached.
+long eik_split(float *out, const float *tau, long rows, int n, int lanes, int used);
 
 // Second-order derivative of t along an axis of n points that lie inner apart,
 // one-sided at the ends; zero where n is 1.

@@ -1,7 +1,6 @@
 // No contraction of products and sums: a compiler may contract the one and the
 // two row loop differently, and which of them runs depends on the other lanes.
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "sweep.h"
 
@@ -16,55 +15,76 @@ static inline long eik_block(const eik_batch *b, int x, int y, int chunk)
 	return ((long)x * b->n[1] + y) * b->chunks + chunk;
 }
 
-// Adds lanes to what is due of one block: in the directions of its rays once
-// those are known (second), before that in all.
-static inline void eik_due(const eik_batch *b, int x, int y, int chunk, int second, unsigned lanes)
+// Lanes of which no ray is known yet, in this block.
+static inline unsigned eik_unknown(const uint16_t *dirs)
 {
-	if (x < 0 || x >= b->n[0] || y < 0 || y >= b->n[1] || chunk < 0 || chunk >= b->chunks)
+	unsigned known = 0;
+	for (int d = 0; d < EIK_DIRECTIONS; d++)
+		known |= dirs[d];
+	return ~known;
+}
+
+// Adds lanes to what is due of one block: in the direction in which news came,
+// which thus crosses the grid in one sweep, and in those of the block's rays, or
+// in all while these are unknown.
+static inline void eik_due(const eik_batch *b, int x, int y, int chunk, int direction, unsigned lanes)
+{
+	if (!lanes || x < 0 || x >= b->n[0] || y < 0 || y >= b->n[1] || chunk < 0 || chunk >= b->chunks)
 		return;
 	const long k = eik_block(b, x, y, chunk) * EIK_DIRECTIONS;
 	uint16_t *dirty = b->dirty + k;
 	const uint16_t *dirs = b->dirs + k;
-	for (int d = 0; d < EIK_DIRECTIONS; d++)
-		dirty[d] |= second ? dirs[d] & lanes : lanes;
+	const unsigned unknown = eik_unknown(dirs);
+	for (unsigned d = 0; d < EIK_DIRECTIONS; d++)
+		dirty[d] |= (dirs[d] | unknown) & lanes;
+	dirty[direction] |= lanes;
 }
 
-static void eik_due_around(const eik_batch *b, int x, int y, int chunk, int second, unsigned lanes)
+// The same for the blocks that read this one: next[a] are the lanes in which a
+// change here came before the neighbour on the lower and the upper side of axis
+// a. What came after it cannot have been upwind, before or now.
+static void eik_due_around(const eik_batch *b, int x, int y, int chunk, int direction, uint16_t next[3][2])
 {
-	static const int away[4] = {-2, -1, 1, 2};
-	for (int k = 0; k < 4; k++) {
-		eik_due(b, x + away[k], y, chunk, second, lanes);
-		if (b->dim == 3)
-			eik_due(b, x, y + away[k], chunk, second, lanes);
+	for (int k = 1; k <= 2; k++) {
+		eik_due(b, x - k, y, chunk, direction, next[0][0]);
+		eik_due(b, x + k, y, chunk, direction, next[0][1]);
+		if (b->dim == 3) {
+			eik_due(b, x, y - k, chunk, direction, next[1][0]);
+			eik_due(b, x, y + k, chunk, direction, next[1][1]);
+		}
 	}
-	eik_due(b, x, y, chunk - 1, second, lanes);
-	eik_due(b, x, y, chunk + 1, second, lanes);
+	eik_due(b, x, y, chunk - 1, direction, next[b->dim - 1][0]);
+	eik_due(b, x, y, chunk + 1, direction, next[b->dim - 1][1]);
 }
 
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes)
 {
+	uint16_t next[3][2] = {{lanes, lanes}, {lanes, lanes}, {lanes, lanes}};
 	eik_due(b, x, y, chunk, 0, lanes);
-	eik_due_around(b, x, y, chunk, 0, lanes);
+	eik_due_around(b, x, y, chunk, 0, next);
 }
 
 // Books what a sweep did to a block: it is no longer due in this direction; if
 // it changed, its readers are due, and so is it in its other directions. Every
 // decision is one lane's own, so that a source's times never depend on which
 // others share its batch.
-static void eik_settle(const eik_batch *b, int x, int y, int chunk, int direction, int second,
-	unsigned lanes, unsigned changed, const uint16_t *now)
+static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
+	unsigned lanes, unsigned changed, const uint16_t *now, uint16_t next[3][2])
 {
 	const long k = eik_block(b, x, y, chunk) * EIK_DIRECTIONS;
 	uint16_t *dirty = b->dirty + k, *dirs = b->dirs + k;
 	const unsigned rest = dirty[direction] & ~lanes;
 	for (int d = 0; d < EIK_DIRECTIONS; d++) {
-		const unsigned fresh = second ? now[d] & ~dirs[d] : 0;
+		const unsigned fresh = now[d] & ~dirs[d];
 		dirs[d] = (dirs[d] & ~lanes) | now[d];
-		dirty[d] |= fresh | (second ? dirs[d] & changed : changed);
+		dirty[d] = (dirty[d] & (dirs[d] | ~lanes)) | fresh | (dirs[d] & changed);
 	}
 	dirty[direction] = rest;
+	// Points along z that this sweep had passed when their upwind side changed.
+	const int z = b->dim - 1;
+	dirty[direction ^ 1 << z] |= next[z][!(direction >> z & 1) ? 0 : 1];
 	if (changed)
-		eik_due_around(b, x, y, chunk, second, changed);
+		eik_due_around(b, x, y, chunk, direction, next);
 }
 
 void *eik_alloc(size_t n)
@@ -87,35 +107,33 @@ void *eik_alloc(size_t n)
 
 void eik_free(void *p) { free(p); }
 
-long eik_call(eik_sweep f, const eik_batch *b, const float *slow2, int direction, int second)
+long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second)
 {
 	return f(b, slow2, direction, second);
 }
 
-// Plain C on the compiler's vectors of eight: SSE2, NEON or whatever is there.
-#define LANES 8
+// Plain C on the compiler's vectors of four: SSE2, NEON or whatever is there.
+#define LANES 4
 #define NAME(x) x##_portable
 #define TARGET
-typedef float V_portable __attribute__((vector_size(32)));
-typedef int32_t M_portable __attribute__((vector_size(32)));
+typedef float V_portable __attribute__((vector_size(16)));
+typedef int32_t M_portable __attribute__((vector_size(16)));
 #define V V_portable
 #define M M_portable
 static inline V V_load(const float *p) { V v; memcpy(&v, p, sizeof v); return v; }
 static inline V V_blend(M m, V a, V b) { return (V)(((M)b & m) | ((M)a & ~m)); }
-static inline V V_sqrt(V a) { for (int i = 0; i < 8; i++) a[i] = __builtin_sqrtf(a[i]); return a; }
+static inline V V_sqrt(V a)
+{
+	return (V){__builtin_sqrtf(a[0]), __builtin_sqrtf(a[1]), __builtin_sqrtf(a[2]), __builtin_sqrtf(a[3])};
+}
 static inline M M_mask(unsigned bits)
 {
-	M m;
-	for (int i = 0; i < 8; i++)
-		m[i] = -(int32_t)(bits >> i & 1);
-	return m;
+	return ((M){(int32_t)bits, (int32_t)bits, (int32_t)bits, (int32_t)bits} & (M){1, 2, 4, 8}) != 0;
 }
 static inline unsigned M_bits(M m)
 {
-	unsigned bits = 0;
-	for (int i = 0; i < 8; i++)
-		bits |= (m[i] & 1u) << i;
-	return bits;
+	m &= (M){1, 2, 4, 8};
+	return m[0] | m[1] | m[2] | m[3];
 }
 #define LOAD(p) V_load(p)
 #define STORE(p, v) memcpy(p, &(v), sizeof(V))
@@ -130,6 +148,7 @@ static inline unsigned M_bits(M m)
 #define SQRT(a) V_sqrt(a)
 #define LT(a, b) ((a) < (b))
 #define LE(a, b) ((a) <= (b))
+#define LTIF(m, a, b) (((a) < (b)) & (m))
 #define BLEND(m, a, b) V_blend(m, a, b)
 #define MIN(a, b) BLEND((a) < (b), b, a)
 #define MAX(a, b) BLEND((a) > (b), b, a)
@@ -172,6 +191,7 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MAX(a, b) _mm256_max_ps(a, b)
 #define LT(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
 #define LE(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
+#define LTIF(m, a, b) _mm256_and_ps(m, LT(a, b))
 #define BLEND(m, a, b) _mm256_blendv_ps(a, b, m)
 #define NEGIF(m, a) _mm256_xor_ps(a, _mm256_and_ps(m, _mm256_set1_ps(-0.0f)))
 #define KEEPIF(m, a) _mm256_and_ps(m, a)
@@ -204,6 +224,7 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MAX(a, b) _mm512_max_ps(a, b)
 #define LT(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
 #define LE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
+#define LTIF(m, a, b) _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ)
 #define BLEND(m, a, b) _mm512_mask_blend_ps(m, a, b)
 #define NEGIF(m, a) _mm512_mask_xor_ps(a, m, a, _mm512_set1_ps(-0.0f))
 #define KEEPIF(m, a) _mm512_maskz_mov_ps(m, a)
@@ -227,7 +248,7 @@ eik_sweep eik_find(const char *engine, int lanes)
 	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return run_avx2;
 #endif
-	if (!strcmp(engine, "portable") && lanes == 8)
+	if (!strcmp(engine, "portable") && lanes == 4)
 		return run_portable;
 	return NULL;
 }

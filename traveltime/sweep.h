@@ -16,7 +16,7 @@ enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8 };
 // one line of points along z, and a block EIK_CHUNK points of a row.
 typedef struct {
 	int dim;          // 2 or 3
-	int lanes;        // 8 or 16
+	int lanes;        // 4, 8 or 16
 	int n[3];         // points along x, y, z; n[1] = 1 in 2-D
 	int chunks;       // blocks in a row
 	float h[3];       // spacing, in units of the smallest one
@@ -33,13 +33,13 @@ typedef struct {
 // One sweep over all due blocks; returns their number. Bit a of direction is
 // set if axis a runs backwards; slow2 is the squared slowness, [n0*n1][n2],
 // scaled to a largest value of 1.
-typedef long (*eik_sweep)(const eik_batch *b, const float *slow2, int direction, int second);
+typedef long (*eik_sweep)(eik_batch *b, const float *slow2, int direction, int second);
 
 // The sweep of an engine ("avx512", "avx2", "portable") for a number of lanes,
 // or NULL where this machine or build does not have it.
 eik_sweep eik_find(const char *engine, int lanes);
 
-long eik_call(eik_sweep f, const eik_batch *b, const float *slow2, int direction, int second);
+long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

@@ -16,6 +16,7 @@ typedef struct {
 	V b2, b1, now, a1, a2;          // tau: two behind, this point, two ahead
 	M active, changed;
 	M any[3], all[3];               // over points: was the far (ahead) side upwind?
+	M next[3][2];                   // did a change come before the near, the far neighbour?
 	unsigned boxed;                 // lanes whose start box this row crosses
 	const uint16_t *box;            // of z
 	unsigned due;
@@ -29,17 +30,17 @@ typedef struct { float h2, hh, h4, hh4, ih; } NAME(step);
 
 // The upwind stencil of one axis: A·δ - B = R·(slope of T away from the upwind
 // side), δ = tau - ref.
-typedef struct { V t1, t2, T1, s, w; } NAME(axis);
+typedef struct { V t1, t2, T1, s, w, Tn, Tf; } NAME(axis);
 
 INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, int second, M *far)
 {
 	NAME(axis) a;
 	V p = ADD(r2, SET1(h.hh));
-	V tn = MUL(MUL(near1, near1), FNMA(rho, SET1(h.h2), p));
-	V tf = MUL(MUL(far1, far1), FMA(rho, SET1(h.h2), p));
-	M m = LT(tf, tn);
+	a.Tn = MUL(MUL(near1, near1), FNMA(rho, SET1(h.h2), p)); // squares of times
+	a.Tf = MUL(MUL(far1, far1), FMA(rho, SET1(h.h2), p));
+	M m = LT(a.Tf, a.Tn);
 	a.t1 = BLEND(m, near1, far1);
-	a.T1 = MIN(tf, tn);
+	a.T1 = MIN(a.Tf, a.Tn);
 	a.s = NEGIF(m, rho);
 	if (second) {
 		a.t2 = BLEND(m, near2, far2);
@@ -157,10 +158,16 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	if (!second)
 		use = MAND(use, LT(t, r->now)); // the first-order scheme is monotone
 	t = BLEND(use, r->now, t);
-	V change = SUB(t, r->now);
-	r->changed = MOR(r->changed, LT(MUL(SET1(tolerance), t), MAX(change, SUB(SET1(0), change))));
+	V change = SUB(t, r->now), first = MIN(t, r->now);
+	first = MUL(first, first);
+	M moved = LT(MUL(SET1(tolerance), t), MAX(change, SUB(SET1(0), change)));
+	r->changed = MOR(r->changed, moved);
 	STORE(r->self + o, t);
 	for (int a = 0; a < dim; a++) {
+		// Beside the source a point may lean on a slightly later neighbour.
+		V T = MUL(first, SUB(r2, SET1(h[a].hh)));
+		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, s[a].Tn));
+		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, s[a].Tf));
 		r->any[a] = MOR(r->any[a], far[a]);
 		r->all[a] = MAND(r->all[a], far[a]);
 	}
@@ -212,10 +219,10 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *slow2, 
 	r->active = MASK(due);
 	r->changed = MASK(0);
 	for (int a = 0; a < dim; a++)
-		r->any[a] = MASK(0), r->all[a] = MASK(0xffff);
+		r->any[a] = r->next[a][0] = r->next[a][1] = MASK(0), r->all[a] = MASK(0xffff);
 }
 
-INLINE void NAME(leave)(const NAME(block) *r, const eik_batch *b, int dim, int second, int direction, int step)
+INLINE void NAME(leave)(const NAME(block) *r, eik_batch *b, int dim, int direction, int step)
 {
 	unsigned fore[3], back[3]; // lanes with rays along or against each axis
 	for (int a = 0; a < dim; a++) {
@@ -231,10 +238,14 @@ INLINE void NAME(leave)(const NAME(block) *r, const eik_batch *b, int dim, int s
 			m &= d >> a & 1 ? back[a] : fore[a];
 		dirs[d] = m;
 	}
-	eik_settle(b, r->x, r->y, r->chunk, direction, second, r->due, BITS(r->changed) & r->due, dirs);
+	uint16_t next[3][2];
+	for (int a = 0; a < dim; a++)
+		for (int side = 0; side < 2; side++)
+			next[a][side ^ (a == dim - 1 && step < 0)] = BITS(r->next[a][side]) & r->due;
+	eik_settle(b, r->x, r->y, r->chunk, direction, r->due, BITS(r->changed) & r->due, dirs, next);
 }
 
-INLINE long NAME(sweep)(const eik_batch *b, const float *slow2, int dim, int direction, int second)
+INLINE long NAME(sweep)(eik_batch *b, const float *slow2, int dim, int direction, int second)
 {
 	const int step = direction >> (dim - 1) & 1 ? -1 : 1, nc = b->chunks;
 	const int nline = b->n[dim - 2], nouter = dim == 3 ? b->n[0] : 1;
@@ -278,7 +289,7 @@ INLINE long NAME(sweep)(const eik_batch *b, const float *slow2, int dim, int dir
 					NAME(block) p = r[i];
 					while (p.left)
 						NAME(point)(&p, h, tolerance, dim, second, step);
-					NAME(leave)(&p, b, dim, second, direction, step);
+					NAME(leave)(&p, b, dim, direction, step);
 				}
 				done += k;
 			}
@@ -287,7 +298,7 @@ INLINE long NAME(sweep)(const eik_batch *b, const float *slow2, int dim, int dir
 	return done;
 }
 
-static TARGET long NAME(run)(const eik_batch *b, const float *slow2, int direction, int second)
+static TARGET long NAME(run)(eik_batch *b, const float *slow2, int direction, int second)
 {
 	if (b->dim == 2)
 		return second ? NAME(sweep)(b, slow2, 2, direction, 1) : NAME(sweep)(b, slow2, 2, direction, 0);

@@ -20,6 +20,7 @@
 #undef MAX
 #undef LT
 #undef LE
+#undef LTIF
 #undef BLEND
 #undef NEGIF
 #undef KEEPIF

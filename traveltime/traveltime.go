@@ -1,9 +1,3 @@
-// Package traveltime computes one-way traveltimes, in seconds, from source and
-// receiver positions to every point of the image grid.
-//
-// A Method streams its fields: it calls a sink once per position with a field
-// that is valid during the call only, so that a caller packs each field into
-// its own layout and no more than one field per worker is ever held here.
 package traveltime
 
 import (

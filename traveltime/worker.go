@@ -58,18 +58,18 @@ func (w *worker) solve(ctx context.Context, p *survey.Positions, j job) error {
 		}
 	}
 	b.start(e, p, j.places)
-	rounds, unsettled, err := b.settle(ctx, e, j.engine)
+	rounds, tolerance, err := b.settle(ctx, e, j.engine)
 	if err != nil {
 		return err
 	}
-	C.eik_split(cfloats(w.split), b.c.tau, C.long(b.rows), b.c.n[2], C.EIK_GHOSTS, C.int(lanes))
+	if err := b.split(w.split[:len(j.places)*points], len(j.places)); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.report.Places += len(j.places)
 	e.report.Rounds = max(e.report.Rounds, rounds)
-	for lane := range j.places {
-		e.report.Unsettled += int(unsettled >> lane & 1)
-	}
+	e.report.Tolerance = max(e.report.Tolerance, tolerance)
 	return nil
 }
 
