@@ -75,6 +75,9 @@ own. What the flags leave open follows from the model.`,
 }
 
 func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
+	if f.snr != 0 && !(f.snr > 0) {
+		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
+	}
 	c, err := buildCase(args, f)
 	if err != nil {
 		return err

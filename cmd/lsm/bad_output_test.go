@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// everyWriter are the commands that write output.file.
+const everyWriter = "run config.toml; migrate config.toml; traveltime config.toml; model config.toml --reflectivity reflectivity.h5"
+
+// to gives each of these commands an output.
+func to(output, commands string) string {
+	lines := strings.Split(commands, ";")
+	for i := range lines {
+		lines[i] += " --set output.file=" + output
+	}
+	return strings.Join(lines, ";")
+}
+
+func badOutputs() []bad {
+	return []bad{
+		{"output exists", text("out.h5", "precious"), everyWriter + "; check config.toml", usageFault, `^lsm: out\.h5: already exists; --force overwrites`},
+		{"adjoint output exists", text("adjoint.h5", "precious"), "run config.toml --set output.adjoint=adjoint.h5", usageFault, `^lsm: adjoint\.h5: already exists`},
+		{"output in no folder", nil, to("missing/out.h5", everyWriter), usageFault, `^lsm: missing/out\.h5: there is no folder missing\n`},
+		{"output is a folder", folder("out.h5"), everyWriter + "; run config.toml --force", usageFault, `^lsm: out\.h5: is a folder, want the name of a file`},
+		{"output is a device", nil, to("/dev/null", everyWriter), usageFault, `^lsm: /dev/null: is not a regular file`},
+		{"output under a file", nil, to("survey.h5/out.h5", "run config.toml"), resourceFault, `^lsm: survey\.h5/out\.h5: not a directory`},
+		{"synth over a file of its own", both(folder("d"), text("d/model.h5", "precious")), "synth points -o d", usageFault, `^lsm: d/model\.h5: already exists`},
+		{"synth over a configuration", both(folder("d"), text("d/config.toml", "precious")), "synth points -o d", usageFault, `^lsm: d/config\.toml: already exists`},
+		{"synth over a README", both(folder("d"), text("d/README.md", "precious")), "synth points -o d", usageFault, `^lsm: d/README\.md: already exists`},
+		{"synth into a file", text("d", "precious"), "synth points -o d", resourceFault, `^lsm: synth: mkdir d: not a directory`},
+		{"checkpoints in a file", text("checkpoints", "precious"), "run config.toml --set checkpoint.iterations=1", resourceFault, `^lsm: checkpoint: .*checkpoints: not a directory`},
+	}
+}
+
+func badResources() []bad {
+	of := func(name, args, says string) bad { return bad{name, nil, args, resourceFault, `^lsm: ` + says} }
+	return []bad{
+		of("too little memory", "run config.toml --set machine.memory_gib=1e-6; migrate config.toml --set machine.memory_gib=1e-6",
+			`memory: this run needs \d\.\d KiB \(tables .*\); the limit is 1\.0 KiB\nhint: .*machine\.memory_gib`),
+		of("engine cuda", "run config.toml --set kirchhoff.engine=cuda; traveltime config.toml --set kirchhoff.engine=cuda", `kirchhoff\.engine: "cuda" is not built into this version of lsm\nhint: engine = "cpu"`),
+		of("engine hip", "migrate config.toml --set kirchhoff.engine=hip", `kirchhoff\.engine: "hip" is not built into`),
+		of("ranks by MPI", "run config.toml --set comm.backend=mpi", `comm\.backend: "mpi" is not built into this version of lsm\nhint: backend = "self"`),
+		of("ranks by NCCL", "run config.toml --set comm.backend=nccl --set kirchhoff.engine=auto", `comm\.backend: "nccl" is not built into`),
+		of("synth on no GPU", "synth points -o d --set kirchhoff.engine=cuda", `kirchhoff\.engine: "cuda" is not built into`),
+	}
+}
+
+// The program as a child of the test, with this many blocks of 512 or 1024
+// bytes for each file that it writes.
+const (
+	asProgram   = "LSM_TEST_ARGS"
+	blocksLimit = "4"
+)
+
+// TestAsProgram is no test but the program, where another test starts it so.
+func TestAsProgram(t *testing.T) {
+	if args := os.Getenv(asProgram); args != "" {
+		os.Exit(run(strings.Fields(args), os.Stdout, os.Stderr))
+	}
+}
+
+// TestFullDisk meets the end of the disk in every command that writes. A limit
+// on the size of files fails in the same places, and needs no rights to set up.
+func TestFullDisk(t *testing.T) {
+	quietEnvironment(t)
+	sound := soundFiles(t)
+	for _, args := range []string{
+		"run config.toml",
+		"run config.toml --set output.adjoint=adjoint.h5",
+		"run config.toml --set checkpoint.iterations=1",
+		"migrate config.toml",
+		"traveltime config.toml",
+		"model config.toml --reflectivity reflectivity.h5",
+		"synth points -o d --shots 2 --channels 2",
+		"migrate config.toml --force --set output.file=reflectivity.h5",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Chdir(sound.copy(t))
+			before := snapshot(t, ".")
+			var out, errs bytes.Buffer
+			cmd := exec.Command("sh", "-c", `ulimit -f `+blocksLimit+` && exec "$0" -test.run='^TestAsProgram$'`, os.Args[0])
+			cmd.Env = append(os.Environ(), asProgram+"="+args)
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			err := cmd.Run()
+			t.Logf("%v\n%s", err, &errs)
+			if cmd.ProcessState.ExitCode() != resourceFault {
+				t.Errorf("status %d, want %d", cmd.ProcessState.ExitCode(), resourceFault)
+			}
+			if !strings.Contains(errs.String(), "file too large") {
+				t.Error("the message does not say why")
+			}
+			soundMessage(t, errs.String())
+			same(t, before, snapshot(t, "."))
+		})
+	}
+}
+
+// TestReadOnlyFolder needs a folder that even root cannot write into.
+func TestReadOnlyFolder(t *testing.T) {
+	quietEnvironment(t)
+	t.Chdir(soundFiles(t).copy(t))
+	folder(`locked`)(t)
+	if err := os.Chmod("locked", 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("root may write into any folder")
+	}
+	for _, line := range strings.Split(to("locked/out.h5", everyWriter), ";") {
+		refuse(t, strings.Fields(line), resourceFault, mustSay(`^lsm: locked/out\.h5: cannot write in its folder: permission denied`))
+	}
+}
