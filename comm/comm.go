@@ -21,6 +21,8 @@ const (
 func (o Op) String() string { return [...]string{"sum", "max", "min"}[o] }
 
 // Comm is a group of ranks that share device buffers.
+// Package commtest holds what every implementation must do. Values can be
+// compared with ==: two that are equal are the same group.
 type Comm interface {
 	// Name is the backend's name in the configuration: "self", "mpi", …
 	Name() string
@@ -30,6 +32,7 @@ type Comm interface {
 	// Split makes one communicator for each color, with ranks ordered by key.
 	Split(color, key int) (Comm, error)
 	// AllReduce combines x over all ranks, in place, ordered on x's stream.
+	// Every rank gets the same bits: solvers decide by them whether to go on.
 	AllReduce(x device.Buf, op Op) error
 	// Bcast copies x from the root to all ranks.
 	Bcast(x device.Buf, root int) error

@@ -73,18 +73,20 @@ func TestInitStartsAfresh(t *testing.T) {
 	other := dense[complex64]{m: matrix[complex64](r, 30, 15)}.operator()
 	d := vector[complex64](normal[complex64](r, 30))
 	for _, name := range solver.Names() {
-		o := solver.Options{TrueResidual: 3, Sparsity: 0.2}
-		fresh, err := solver.New(name, o)
-		must(t, err)
-		used, err := solver.New(name, o)
-		must(t, err)
-		solve(t, used, other, vector[complex64](normal[complex64](r, 30)), vector[complex64](normal[complex64](r, 15)), 5)
-		for _, m := range []solver.Method{fresh, used} {
-			solve(t, m, a, d, nil, 7)
-		}
-		if !slices.Equal(device.Slice[complex64](used.X().Buf), device.Slice[complex64](fresh.X().Buf)) ||
-			!reflect.DeepEqual(used.State(), fresh.State()) {
-			t.Errorf("%s: a second run is not like a first\n%+v\n%+v", name, used.State(), fresh.State())
+		for _, n := range []int{1, 7} {
+			o := solver.Options{TrueResidual: 3, Sparsity: 0.2}
+			fresh, err := solver.New(name, o)
+			must(t, err)
+			used, err := solver.New(name, o)
+			must(t, err)
+			solve(t, used, other, vector[complex64](normal[complex64](r, 30)), vector[complex64](normal[complex64](r, 15)), 5)
+			for _, m := range []solver.Method{fresh, used} {
+				solve(t, m, a, d, nil, n)
+			}
+			if !slices.Equal(device.Slice[complex64](used.X().Buf), device.Slice[complex64](fresh.X().Buf)) ||
+				!reflect.DeepEqual(used.State(), fresh.State()) {
+				t.Errorf("%s: a second run is not like a first\n%+v\n%+v", name, used.State(), fresh.State())
+			}
 		}
 	}
 }
