@@ -83,7 +83,7 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	for i := range n {
 		x, y, z := grad[0][i], grad[1][i], grad[2][i]
 		norm := math.Sqrt(x*x + y*y + z*z)
-		if !(norm > 0) {
+		if !(norm > 0) || math.IsInf(norm, 0) { // no direction, or a neighbour is unreachable
 			grad[0][i], grad[1][i], grad[2][i], s.amp[i] = 0, 0, 0, 0
 			continue
 		}

@@ -1,0 +1,277 @@
+package kirchhoff
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// trial is one combination of everything an operator can be made of.
+type trial struct {
+	dim, weights      int // weights: 0 none, 1 dynamic, 2 with an angle limit
+	irregular, filter bool
+	t0                float64 // s
+	short, gaps       bool    // record ends early; unreachable points
+}
+
+func (c trial) String() string {
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps)
+}
+
+func trials() []trial {
+	var all []trial
+	for i := range 2 * 3 * 2 * 2 * 3 * 2 {
+		digit := func(n int) int { d := i % n; i /= n; return d }
+		c := trial{dim: 2 + digit(2), weights: digit(3), irregular: digit(2) == 1, filter: digit(2) == 1,
+			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
+		c.gaps = len(all)%7 == 4
+		all = append(all, c)
+	}
+	return all
+}
+
+// problem makes a small problem with random geometry. Grid sizes run from 1 to 17
+// and spacings from 4 to 60 m, so that a tile's times span from a few samples to
+// more than any fast path holds.
+func (c trial) problem(t testing.TB, seed uint64) *Problem {
+	r := rand.New(rand.NewPCG(seed, 1))
+	g := grid.Grid{}
+	for range c.dim {
+		g.Origin = append(g.Origin, -20+40*r.Float64())
+		g.Spacing = append(g.Spacing, []float64{4, 7, 13, 30, 60}[seed%5]*(0.8+0.4*r.Float64()))
+		g.Shape = append(g.Shape, 1+r.IntN(17))
+	}
+	if c.dim == 3 {
+		g.Shape[r.IntN(3)] = 1 + r.IntN(5)
+	}
+	place := func(n int) (xyz []float64) {
+		for range n {
+			for a := range c.dim {
+				x := g.Origin[a] + r.Float64()*(g.End(a)-g.Origin[a]+10)
+				if a == c.dim-1 {
+					x = g.Origin[a] - 5*r.Float64()
+				}
+				xyz = append(xyz, x)
+			}
+		}
+		return xyz
+	}
+	s := survey.Survey{Dim: c.dim, Sources: place(1 + r.IntN(6)), Receivers: place(1 + r.IntN(9)), Fixed: true}
+	if c.irregular {
+		s.Fixed = false
+		s.Receivers = append(s.Receivers, s.Sources...) // places that are both
+		for range 1 + r.IntN(40) {
+			s.SourceIndex = append(s.SourceIndex, int32(r.IntN(s.NumSources())))
+			s.ReceiverIndex = append(s.ReceiverIndex, int32(r.IntN(s.NumReceivers())))
+		}
+	}
+	p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 40 + r.IntN(200), DT: 0.004, T0: c.t0,
+		WaveletFilter: c.filter, Dynamic: c.weights > 0, Threads: 1}
+	if c.short {
+		p.NT = 2 + r.IntN(30)
+	}
+	p.Wavelet = survey.Wavelet{Samples: make([]float64, 1+r.IntN(60)), DT: p.DT}
+	for i := range p.Wavelet.Samples {
+		p.Wavelet.Samples[i] = r.NormFloat64()
+	}
+	p.Wavelet.Zero = r.IntN(len(p.Wavelet.Samples))
+	p.Velocity = make([]float64, g.Len())
+	for i := range p.Velocity {
+		p.Velocity[i] = 1500 + 1000*r.Float64()
+	}
+	if c.weights == 2 {
+		p.AngleLimit = []float64{25, 55}
+	}
+	analytic, err := traveltime.NewAnalytic(2000, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Times = analytic
+	if c.gaps {
+		p.Times = gaps{analytic}
+	}
+	return p
+}
+
+// gaps makes some points of each field unreachable.
+type gaps struct{ traveltime.Method }
+
+func (m gaps) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
+	return m.Method.Solve(ctx, p, places, opt, func(place int, f traveltime.Field) error {
+		for i := place % 3; i < len(f.Time); i += 7 {
+			f.Time[i] = []float64{math.Inf(1), math.NaN(), 1e30}[i%3]
+		}
+		return sink(place, f)
+	})
+}
+
+// engines makes every engine this processor runs.
+func engines(t testing.TB, p *Problem) []Engine {
+	ref, err := NewReference(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []Engine{ref}
+	for isa := simd.Portable; isa <= simd.Best(); isa++ {
+		t.Setenv("LSM_CPU_ISA", isa.String())
+		cpu, err := NewCPU(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cpu.Close)
+		all = append(all, cpu)
+	}
+	return all
+}
+
+func name(e Engine) string {
+	if c, ok := e.(*CPU); ok {
+		return "cpu/" + c.ISA()
+	}
+	return e.Name()
+}
+
+func operator(p *Problem, e Engine) dist.Operator {
+	return dist.Lift(e, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+}
+
+// both applies an engine in both directions to seeded random vectors.
+func both(t testing.TB, p *Problem, e Engine, seed uint64) (data, image []float64) {
+	h := device.NewHost(1)
+	r := rand.New(rand.NewPCG(seed, 2))
+	apply := func(f func(context.Context, device.Buf, device.Buf) error, n, from int) []float64 {
+		x := make([]float64, from)
+		for i := range x {
+			x[i] = r.NormFloat64()
+		}
+		src, err := h.Alloc(from, e.Type())
+		if err == nil {
+			err = device.Upload(src, x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, err := h.Alloc(n, e.Type())
+		if err == nil {
+			err = f(context.Background(), dst, src)
+		}
+		out := make([]float64, n)
+		if err == nil {
+			err = device.Download(out, dst)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	nd, ni := p.NumTraces()*p.NT, p.Grid.Len()
+	return apply(e.Forward, nd, ni), apply(e.Adjoint, ni, nd)
+}
+
+// difference is the largest difference relative to the largest value of want.
+func difference(got, want []float64) float64 {
+	scale, worst := 0.0, 0.0
+	for i := range want {
+		scale = max(scale, math.Abs(want[i]))
+		d := math.Abs(got[i] - want[i])
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		worst = max(worst, d)
+	}
+	if scale == 0 {
+		return worst
+	}
+	return worst / scale
+}
+
+// TestConformance: every engine is adjoint to rounding and agrees with the
+// reference, whatever the operator is made of.
+func TestConformance(t *testing.T) {
+	empty := 0
+	for i, c := range trials() {
+		t.Run(c.String(), func(t *testing.T) {
+			p := c.problem(t, uint64(i))
+			// Times are float32 relative to their tile. On a grid of 60 m those
+			// of one tile lie up to 150 samples apart, and resolve 1e-5 samples.
+			near := 5e-6
+			if slices.Max(p.Grid.Spacing) > 40 {
+				near = 2e-5
+			}
+			var data, image []float64
+			for _, e := range engines(t, p) {
+				tolerance := 1e-13
+				if e.Type() == device.F32 {
+					tolerance = 1e-6
+				}
+				d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(d <= tolerance) {
+					t.Errorf("%s: dot test %.2e, want at most %g", name(e), d, tolerance)
+				}
+				gotData, gotImage := both(t, p, e, uint64(i))
+				if data == nil {
+					data, image = gotData, gotImage
+					if slices.Max(data) == 0 {
+						empty++
+					}
+					continue
+				}
+				if d := difference(gotData, data); !(d <= near) {
+					t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
+				}
+				if d := difference(gotImage, image); !(d <= near) {
+					t.Errorf("%s: adjoint differs from the reference by %.2e", name(e), d)
+				}
+			}
+		})
+	}
+	if empty > len(trials())/4 {
+		t.Errorf("%d of %d trials have empty data and test nothing", empty, len(trials()))
+	}
+}
+
+// TestThreads: an engine's result has the same bits on any number of threads, and
+// again on the same engine.
+func TestThreads(t *testing.T) {
+	for _, c := range []trial{{dim: 2}, {dim: 3, weights: 2, irregular: true}} {
+		p := c.problem(t, 23)
+		p.Grid.Shape[0], p.Grid.Shape[c.dim-1] = 67, 41
+		p.Velocity = make([]float64, p.Grid.Len())
+		for i := range p.Velocity {
+			p.Velocity[i] = 2000
+		}
+		var err error
+		if p.Times, err = traveltime.NewAnalytic(2000, p.Grid); err != nil {
+			t.Fatal(err)
+		}
+		var data, image [][]float64
+		for threads := 1; threads <= 3; threads++ {
+			p.Threads = threads
+			for i, e := range engines(t, p) {
+				for range 2 {
+					d, m := both(t, p, e, 5)
+					if i >= len(data) {
+						data, image = append(data, d), append(image, m)
+					}
+					if !slices.Equal(d, data[i]) || !slices.Equal(m, image[i]) {
+						t.Errorf("%v: %s: %d threads give other bits than 1", c, name(e), threads)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package kirchhoff
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+func TestValidate(t *testing.T) {
+	good := trial{dim: 2, weights: 2}.problem(t, 3)
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func(*Problem)
+		want   string
+	}{
+		{func(p *Problem) { p.Grid.Spacing = []float64{1, -1} }, "image: grid: spacing along z is -1 m"},
+		{func(p *Problem) { p.Positions = &survey.Positions{Dim: 2} }, "no traces"},
+		{func(p *Problem) { q := *p.Positions; q.Dim = 3; p.Positions = &q }, "positions have 3 columns, the image has 2 axes"},
+		{func(p *Problem) { p.Times = nil }, "no traveltime method"},
+		{func(p *Problem) { p.Grid.Origin = []float64{900, 0} }, "traveltimes (analytic) are on"},
+		{func(p *Problem) { p.NT = 1 }, "traces have 1 samples"},
+		{func(p *Problem) { p.DT = 0 }, "dt is 0 s"},
+		{func(p *Problem) { p.T0 = math.NaN() }, "t0 is NaN s"},
+		{func(p *Problem) { p.Wavelet.Zero = len(p.Wavelet.Samples) }, "has its zero at sample"},
+		{func(p *Problem) { p.Velocity = p.Velocity[1:] }, "need the velocity"},
+		{func(p *Problem) { p.Velocity = slices.Clone(p.Velocity); p.Velocity[1] = -3 }, "velocity at image point 1 is -3 m/s"},
+		{func(p *Problem) { p.AngleLimit = []float64{60, 50} }, "angle limit is [60 50] degrees"},
+		{func(p *Problem) { p.AngleLimit = []float64{60} }, "angle limit is [60] degrees"},
+	} {
+		p := *good
+		c.change(&p)
+		for _, err := range []error{p.Validate(), errOf(NewReference(t.Context(), &p)), errOf(NewCPU(t.Context(), &p))} {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		}
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// TestCancel: a context that has ended stops set-up and applications.
+func TestCancel(t *testing.T) {
+	p := trial{dim: 2}.problem(t, 3)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, e := range engines(t, p) {
+		h := device.NewHost(1)
+		image, data := alloc(t, h, e, p.Grid.Len()), alloc(t, h, e, p.NumTraces()*p.NT)
+		for _, err := range []error{e.Forward(ended, data, image), e.Adjoint(ended, image, data)} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: error %v, want %v", name(e), err, context.Canceled)
+			}
+		}
+	}
+	for _, err := range []error{errOf(NewReference(ended, p)), errOf(NewCPU(ended, p))} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("set-up: error %v, want %v", err, context.Canceled)
+		}
+	}
+}
+
+func TestSizesPanic(t *testing.T) {
+	p := trial{dim: 2}.problem(t, 3)
+	for _, e := range engines(t, p) {
+		h := device.NewHost(1)
+		func() {
+			defer func() {
+				if r := recover(); r == nil {
+					t.Errorf("%s: a data buffer one sample short is accepted", name(e))
+				}
+			}()
+			_ = e.Forward(t.Context(), alloc(t, h, e, p.NumTraces()*p.NT-1), alloc(t, h, e, p.Grid.Len()))
+		}()
+	}
+}
+
+// TestMaxDistance looks at every point where the function looks at corners.
+func TestMaxDistance(t *testing.T) {
+	for _, dim := range []int{2, 3} {
+		p := trial{dim: dim, irregular: true}.problem(t, 11)
+		furthest := func(places []int32) float64 {
+			far, x := 0.0, make([]float64, dim)
+			for _, place := range places {
+				for i := range p.Grid.Len() {
+					p.Grid.Point(x, i)
+					sum := 0.0
+					for a, at := range p.Positions.At(int(place)) {
+						sum += (x[a] - at) * (x[a] - at)
+					}
+					far = max(far, math.Sqrt(sum))
+				}
+			}
+			return far
+		}
+		s, r := MaxDistance(p.Grid, p.Positions)
+		if ws, wr := furthest(p.Positions.Source), furthest(p.Positions.Receiver); s != ws || r != wr {
+			t.Errorf("%d-D: largest distances %g and %g, want %g and %g", dim, s, r, ws, wr)
+		}
+	}
+}
+
+// TestParts: with the whole survey's distances set, the traces of a part are those
+// of the whole.
+func TestParts(t *testing.T) {
+	p := trial{dim: 2, weights: 1, irregular: true}.problem(t, 11)
+	n := p.NumTraces()
+	part := *p
+	part.Positions = &survey.Positions{Dim: 2, XYZ: p.Positions.XYZ, Role: p.Positions.Role, Row: p.Positions.Row,
+		Source: p.Positions.Source[n/2:], Receiver: p.Positions.Receiver[n/2:]}
+	part.MaxDistance[0], part.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
+	whole, some := engines(t, p), engines(t, &part)
+	for i := range whole {
+		all, _ := both(t, p, whole[i], 1)
+		tail, _ := both(t, &part, some[i], 1)
+		if !slices.Equal(all[n/2*p.NT:], tail) {
+			t.Errorf("%s: traces of half the survey differ", name(whole[i]))
+		}
+	}
+}
+
+// TestAmplitude: given factors b replace the computed ones, so computed ones given
+// back change nothing, and twice as large ones multiply the operator by four.
+func TestAmplitude(t *testing.T) {
+	p := trial{dim: 3, weights: 1}.problem(t, 11)
+	w := newWeights(p)
+	factor := 1.0
+	given := *p
+	given.Amplitude = func(place int) ([]float64, error) {
+		b := make([]float64, p.Grid.Len())
+		if err := w.spreading(b, place); err != nil {
+			return nil, err
+		}
+		for i := range b {
+			b[i] *= factor
+		}
+		return b, nil
+	}
+	for factor = 1; factor <= 2; factor++ {
+		want, got := engines(t, p), engines(t, &given)
+		for i := range want {
+			a, _ := both(t, p, want[i], 1)
+			b, _ := both(t, &given, got[i], 1)
+			for j := range a {
+				if b[j] != factor*factor*a[j] { // powers of two are exact
+					t.Fatalf("%s: sample %d is %g with given amplitudes, want %g", name(want[i]), j, b[j], factor*factor*a[j])
+				}
+			}
+		}
+	}
+	given.Amplitude = func(int) ([]float64, error) { return nil, errors.New("no such row") }
+	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "no such row") {
+		t.Errorf("error %v, want one with %q", err, "no such row")
+	}
+	given.Amplitude = func(int) ([]float64, error) { return []float64{1}, nil }
+	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "has 1 values") {
+		t.Errorf("error %v, want one with %q", err, "has 1 values")
+	}
+}
+
+// TestAngleLimit: the table of the definition, at angles in degrees.
+func TestAngleLimit(t *testing.T) {
+	p := trial{dim: 2, weights: 1}.problem(t, 3)
+	p.AngleLimit = []float64{50, 70}
+	w := newWeights(p)
+	cosine := func(j int) float64 { return 0.5 - 0.5*math.Cos(math.Pi*float64(20-j)/19) }
+	for _, c := range []struct{ degrees, want float64 }{
+		{0, 1}, {49.9, 1}, {50.5, 1}, {51.5, 1}, {52.5, cosine(2)}, {-60.5, cosine(10)}, {69.5, cosine(19)},
+		{70.01, 0}, {-90, 0}, {math.NaN(), 0},
+	} {
+		if got := w.limit(c.degrees * math.Pi / 180); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("taper at %g degrees is %g, want %g", c.degrees, got, c.want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	p := trial{dim: 2}.problem(t, 3)
+	last, total := 0, 0
+	p.Progress = func(d, n int) { last, total = d, n }
+	e, err := NewCPU(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if last != total || total != len(p.usedPlaces()) {
+		t.Errorf("progress ended at %d of %d, want %d", last, total, len(p.usedPlaces()))
+	}
+	n := p.Positions.Len() * e.tiles.tiles
+	if got, want := e.TableBytes(), int64(n*64*4+n*8); got != want {
+		t.Errorf("tables take %d bytes, want %d", got, want)
+	}
+}
+
+// TestWaveletFilter: the half derivative taken twice is the derivative, whose
+// spectrum on a cosine of k periods is −2π f sin.
+func TestWaveletFilter(t *testing.T) {
+	const n, periods, dt = 64, 5, 0.002
+	p := &Problem{DT: dt, WaveletFilter: true}
+	p.Grid.Shape = []int{1, 1}
+	f := periods / (n * dt)
+	for i := range n {
+		p.Wavelet.Samples = append(p.Wavelet.Samples, math.Cos(2*math.Pi*periods*float64(i)/n))
+	}
+	half := p.taps()
+	p.Wavelet.Samples = half
+	twice := p.taps()
+	p.Grid.Shape = []int{1, 1, 1} // 3-D: the derivative with its sign reversed
+	for i := range n {
+		p.Wavelet.Samples[i] = math.Cos(2 * math.Pi * periods * float64(i) / n)
+	}
+	full := p.taps()
+	for i := range n {
+		want := -2 * math.Pi * f * math.Sin(2*math.Pi*periods*float64(i)/n)
+		if math.Abs(twice[i]-want) > 1e-10*f || math.Abs(full[i]+want) > 1e-10*f {
+			t.Fatalf("sample %d: half derivative twice %g, derivative reversed %g, want ±%g", i, twice[i], full[i], want)
+		}
+	}
+}
