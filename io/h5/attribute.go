@@ -107,7 +107,7 @@ func (a Attrs) read(name string) (any, error) {
 // marked by the replacement character.
 func texts(id C.hid_t, attribute bool) ([]string, bool) {
 	var size C.size_t
-	p := C.lsm_h5_strings(id, flag(attribute), &size)
+	p := C.lsm_h5_strings(id, cBool(attribute), &size)
 	if p == nil {
 		return nil, false
 	}

@@ -1,10 +1,12 @@
 package h5
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
@@ -30,7 +32,11 @@ func fuzzReaders(f *testing.F, seed func(path string)) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		judgeChild(t, path)
+		limit := patience
+		if flag.Lookup("test.fuzzworker").Value.String() == "true" {
+			limit = 700 * time.Millisecond // the search takes a second without an answer for a fault
+		}
+		judgeChild(t, path, limit)
 	})
 }
 

@@ -17,7 +17,7 @@ type typeInfo struct {
 
 func typeOf(id C.hid_t, attribute bool) (typeInfo, error) {
 	var t C.lsm_h5_type
-	if C.lsm_h5_type_of(id, flag(attribute), &t) < 0 {
+	if C.lsm_h5_type_of(id, cBool(attribute), &t) < 0 {
 		return typeInfo{}, libraryError()
 	}
 	return typeInfo{
@@ -26,7 +26,7 @@ func typeOf(id C.hid_t, attribute bool) (typeInfo, error) {
 	}, nil
 }
 
-func flag(b bool) C.int {
+func cBool(b bool) C.int {
 	if b {
 		return 1
 	}
