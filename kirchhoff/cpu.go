@@ -132,19 +132,14 @@ func (c *CPU) allocate(mode simd.Mode) error {
 // put copies a block list to where the kernels can read it.
 func put(o *simd.Operator, b *blocking) error {
 	var err error
-	if o.Pairs, err = simd.Alloc[simd.Pair](len(b.pairs)); err != nil {
+	if o.Pairs, err = simd.Copy(b.pairs); err != nil {
 		return err
 	}
-	if o.Runs, err = simd.Alloc[simd.Run](len(b.runs)); err != nil {
+	if o.Runs, err = simd.Copy(b.runs); err != nil {
 		return err
 	}
-	if o.Blocks, err = simd.Alloc[int32](len(b.blocks)); err != nil {
-		return err
-	}
-	copy(o.Pairs.S, b.pairs)
-	copy(o.Runs.S, b.runs)
-	copy(o.Blocks.S, b.blocks)
-	return nil
+	o.Blocks, err = simd.Copy(b.blocks)
+	return err
 }
 
 // tables computes and packs the tables of all places in use.
