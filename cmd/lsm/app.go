@@ -63,8 +63,8 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	root.SetOut(out)
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
-	if a.command == "" && cmd != nil && cmd.HasParent() {
-		a.command = cmd.Name()
+	if a.command == "" && cmd != nil {
+		a.command = fullName(cmd)
 	}
 	if err != nil && !a.started {
 		err = usageError(cmd, err)

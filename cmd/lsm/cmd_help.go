@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func newHelp(a *app) *cobra.Command {
 			case template && topic != "config":
 				return status.Hint(status.Usage(errors.New("help: --template belongs to help config")),
 					"lsm help config --template > config.toml")
-			case key != "" && topic != "config":
+			case key != "" && (topic == "formats" || topic == "status"):
 				return status.Usage(fmt.Errorf("help: unexpected argument %q", key))
 			case template:
 				a.text("template", config.Template())
@@ -57,7 +58,7 @@ func newHelp(a *app) *cobra.Command {
 				a.text("help", statusText())
 				return nil
 			}
-			return a.helpCommand(cmd.Root(), topic)
+			return a.helpCommand(cmd.Root(), args)
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "with config: print a commented configuration file")
@@ -78,24 +79,33 @@ func (a *app) helpConfig(key string) error {
 	return nil
 }
 
-func (a *app) helpCommand(root *cobra.Command, name string) error {
-	if name == "" {
-		a.text("help", helpOf(root))
-		return nil
+// helpCommand shows the help of the command that the names lead to, of the
+// program itself without any.
+func (a *app) helpCommand(root *cobra.Command, names []string) error {
+	at := root
+	for _, name := range names {
+		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return noHelp(at, name)
+		}
+		at = at.Commands()[i]
 	}
-	names := []string{"config", "formats", "status"}
-	for _, c := range root.Commands() {
-		if c.Name() == name {
-			a.text("help", helpOf(c))
-			return nil
+	a.text("help", helpOf(at))
+	return nil
+}
+
+func noHelp(parent *cobra.Command, name string) error {
+	names := commandNames(parent)
+	if parent.HasParent() {
+		if len(names) == 0 {
+			return status.Usage(fmt.Errorf("help: unexpected argument %q", name))
 		}
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
+	} else {
+		names = append(names, "config", "formats", "status")
 	}
 	err := status.Usage(fmt.Errorf("help: no command or topic %q", name))
 	if near := nearest(name, names); near != "" {
-		return status.Hint(err, fmt.Sprintf("did you mean lsm help %s?", near))
+		return status.Hint(err, fmt.Sprintf("did you mean %s?", strings.TrimSpace("lsm help "+fullName(parent))+" "+near))
 	}
 	return status.Hint(err, "lsm help lists the commands and topics")
 }

@@ -97,7 +97,11 @@ func helpOf(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	data.LocalFlags = strings.TrimRight(cmd.LocalFlags().FlagUsages(), "\n")
 	data.GlobalFlags = strings.TrimRight(cmd.InheritedFlags().FlagUsages(), "\n")
-	for _, g := range cmd.Groups() {
+	titles := cmd.Groups()
+	if len(titles) == 0 {
+		titles = []*cobra.Group{{Title: "Commands"}} // those below, which have no group
+	}
+	for _, g := range titles {
 		group := helpGroup{Title: g.Title}
 		for _, c := range cmd.Commands() {
 			if c.GroupID == g.ID && !c.Hidden {
@@ -123,9 +127,7 @@ func helpOf(cmd *cobra.Command) string {
 // printHelp is what -h calls.
 func (a *app) printHelp(cmd *cobra.Command, _ []string) {
 	a.started = true
-	if cmd.HasParent() {
-		a.command = cmd.Name()
-	}
+	a.command = fullName(cmd)
 	a.text("help", helpOf(cmd))
 }
 

@@ -18,6 +18,9 @@ func (a *app) configure(path string) (*config.Config, error) {
 	for _, n := range cfg.Notes() {
 		a.report.Warn(n.String())
 	}
+	if err := oneRank(cfg, os.Environ()); err != nil {
+		return nil, err
+	}
 	return cfg, nil
 }
 

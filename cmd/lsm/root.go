@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -73,13 +74,21 @@ a picture of the underground.`,
 	return root
 }
 
-// mark notes when a command begins: errors before that are those of the command
-// line, flags that it requires included.
+// mark notes when a command, or one below it, begins: errors before that are
+// those of the command line, flags that it requires included.
 func (a *app) mark(c *cobra.Command) {
+	for _, below := range c.Commands() {
+		a.mark(below)
+	}
 	work := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		a.started, a.command = true, cmd.Name()
+		a.started, a.command = true, fullName(cmd)
 		a.report.SetQuiet(a.quiet)
 		return work(cmd, args)
 	}
+}
+
+// fullName is a command's name as typed after "lsm": "bench kernel".
+func fullName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }

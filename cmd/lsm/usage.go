@@ -21,7 +21,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 			least++
 		}
 	}
-	return func(_ *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return fmt.Errorf("%s is missing", names[len(args)])
@@ -29,6 +29,10 @@ func arguments(names ...string) cobra.PositionalArgs {
 			return status.Hint(fmt.Errorf("unexpected argument %q", args[len(names)]),
 				"configuration keys are set by --set "+args[len(names)])
 		case len(args) > len(names):
+			if near := nearest(args[len(names)], commandNames(cmd)); near != "" {
+				return status.Hint(fmt.Errorf("unexpected argument %q", args[len(names)]),
+					fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near))
+			}
 			return fmt.Errorf("unexpected argument %q", args[len(names)])
 		}
 		return nil
@@ -50,7 +54,7 @@ func usageError(cmd *cobra.Command, err error) error {
 		}
 	}
 	if cmd.HasParent() {
-		err = fmt.Errorf("%s: %w", cmd.Name(), err)
+		err = fmt.Errorf("%s: %w", fullName(cmd), err)
 	}
 	if hint == "" {
 		hint = fmt.Sprintf("usage: %s; more by %s -h", cmd.UseLine(), cmd.CommandPath())
@@ -64,19 +68,23 @@ func noCommand(root *cobra.Command, args []string) error {
 		return status.Hint(errors.New("no command given"), "lsm -h lists the commands")
 	}
 	err := fmt.Errorf("unknown command %q", args[0])
-	var names []string
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	if near := nearest(args[0], names); near != "" {
+	if near := nearest(args[0], commandNames(root)); near != "" {
 		return status.Hint(err, fmt.Sprintf("did you mean lsm %s?", near))
 	}
 	if strings.HasSuffix(args[0], ".toml") {
 		return status.Hint(err, "a configuration is run by: lsm run "+args[0])
 	}
 	return status.Hint(err, "lsm -h lists the commands")
+}
+
+func commandNames(parent *cobra.Command) []string {
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 func flagNames(cmd *cobra.Command) []string {
