@@ -76,6 +76,7 @@ type batch struct {
 	unit    float64    // m, the smallest spacing
 	blocks  int
 	memory  []unsafe.Pointer
+	bytes   int // total of memory
 }
 
 func newBatch(e *Eikonal, lanes int) (*batch, error) {
@@ -83,6 +84,7 @@ func newBatch(e *Eikonal, lanes int) (*batch, error) {
 	get := func(bytes int) unsafe.Pointer {
 		p := C.eik_alloc(C.size_t(bytes))
 		b.memory = append(b.memory, p)
+		b.bytes += bytes
 		return p
 	}
 	if b.c = (*C.eik_batch)(get(int(unsafe.Sizeof(C.eik_batch{})))); b.c == nil {

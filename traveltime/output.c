@@ -102,7 +102,7 @@ void eik_finish(double *T, double *const grad[3], const float *tau, const float 
 	const int n[3], const double origin[3], const double spacing[3], const double at[3], double scale)
 {
 	const int nz = n[dim - 1], ny = dim == 3 ? n[1] : 1;
-	const double z0 = origin[dim - 1] - at[dim - 1], hz = spacing[dim - 1];
+	const double oz = origin[dim - 1], hz = spacing[dim - 1], az = at[dim - 1];
 	for (int i = 0; i < n[0]; i++)
 		for (int j = 0; j < ny; j++) {
 			const long row = ((long)i * ny + j) * nz;
@@ -112,7 +112,7 @@ void eik_finish(double *T, double *const grad[3], const float *tau, const float 
 			const float *s = tau + row;
 			double *t = T + row;
 			for (int k = 0; k < nz; k++) {
-				const double z = z0 + k * hz;
+				const double z = oz + k * hz - az; // exactly zero at the source
 				t[k] = scale * s[k] * sqrt(outer + z * z);
 			}
 			for (int a = 0; a < dim && grad[0]; a++) {
@@ -120,7 +120,7 @@ void eik_finish(double *T, double *const grad[3], const float *tau, const float 
 				double *g = grad[a] + row;
 				const double fixed = a == 0 ? x : y;
 				for (int k = 0; k < nz; k++) {
-					const double z = z0 + k * hz, r = sqrt(outer + z * z);
+					const double z = oz + k * hz - az, r = sqrt(outer + z * z);
 					// At the source the gradient has no direction: zero.
 					const double c = (a == dim - 1 ? z : fixed) / (r > 0 ? r : 1);
 					g[k] = scale * (s[k] * c + r * d[k]);

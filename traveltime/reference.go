@@ -125,7 +125,9 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 			step, t1, time1 = 1, t, time
 		}
 		s := stencil{A: -float64(step)*rho[a] + r2/h, B: r2 / h * t1, time2: time1}
-		if t2, time2 := value(2 * step); order == 2 && time2 <= time1 {
+		t2, time2 := value(2 * step)
+		before := r2/h*(t1-t2) - float64(step)*rho[a]*t1 // R times the slope of the step before
+		if order == 2 && time2 <= time1 && before*before <= 4*r.slow[at]*r.slow[at]*r2 {
 			s.A += 0.5 * r2 / h
 			s.B = r2 / h * (2*t1 - 0.5*t2)
 		}
@@ -135,27 +137,32 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 	}
 	for len(axes) > 0 {
 		aa, ab, cross := 0.0, 0.0, 0.0
-		last := 0
 		for i, s := range axes {
 			aa += s.A * s.A
 			ab += s.A * s.B
 			for _, o := range axes[:i] {
 				cross += (s.A*o.B - o.A*s.B) * (s.A*o.B - o.A*s.B)
 			}
-			if s.time2 >= axes[last].time2 {
-				last = i
+		}
+		disc := aa*r.slow[at]*r.slow[at]*r2 - cross
+		tau = (ab + math.Sqrt(math.Max(disc, 0))) / aa
+		ok = disc >= 0
+		worst, drop := math.Inf(-1), 0
+		for i, s := range axes {
+			slope := s.A*tau - s.B
+			ok = ok && slope >= 0
+			key := -slope
+			if disc < 0 {
+				key = s.time2
+			}
+			if key >= worst {
+				worst, drop = key, i
 			}
 		}
-		if disc := aa*r.slow[at]*r.slow[at]*r2 - cross; disc >= 0 {
-			tau, ok = (ab+math.Sqrt(disc))/aa, true
-			for _, s := range axes {
-				ok = ok && s.A*tau >= s.B
-			}
-			if ok || len(axes) == 1 {
-				return tau, tau > 0
-			}
+		if ok || len(axes) == 1 {
+			return tau, tau > 0
 		}
-		axes = append(axes[:last], axes[last+1:]...)
+		axes = append(axes[:drop], axes[drop+1:]...)
 	}
 	return 0, false
 }

@@ -31,7 +31,8 @@ func startRange(g grid.Grid, axis int, at float64) (first, last int) {
 // integrated; a velocity gradient g across the ray bends the true one, which is
 // faster by the factor 1 - (g R / v)²/24. Together the two are exact to third
 // order in R where the velocity is linear (expand arccosh in the formula for a
-// constant gradient). velocity gives the value at a C-order point number.
+// constant gradient). No time is made shorter than the fastest point of the box
+// allows. velocity gives the value at a C-order point number.
 func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(index [3]int, tau float64)) {
 	dim := g.Dim()
 	var lo, hi [3]int
@@ -39,7 +40,19 @@ func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(
 		lo[a], hi[a] = startRange(g, a, at[a])
 	}
 	slope := velocitySlope(g, at, velocity)
+	fastest, stride := 0.0, g.Strides()
 	var k [3]int
+	for k[0] = lo[0]; k[0] <= hi[0]; k[0]++ {
+		for k[1] = lo[1]; k[1] <= hi[1]; k[1]++ {
+			for k[2] = lo[2]; k[2] <= hi[2]; k[2]++ {
+				n := 0
+				for a, s := range stride {
+					n += k[a] * s
+				}
+				fastest = math.Max(fastest, velocity(n))
+			}
+		}
+	}
 	var x, y [3]float64
 	for k[0] = lo[0]; k[0] <= hi[0]; k[0]++ {
 		for k[1] = lo[1]; k[1] <= hi[1]; k[1]++ {
@@ -64,7 +77,7 @@ func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(
 				}
 				if r2 > 0 {
 					across := math.Max(0, steep*r2-along*along) // (g R)² across the ray
-					tau *= 1 - math.Min(across*tau*tau/24, bendLimit)
+					tau = math.Max(tau*(1-math.Min(across*tau*tau/24, bendLimit)), 1/fastest)
 				}
 				set(k, tau)
 			}

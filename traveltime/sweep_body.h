@@ -32,7 +32,7 @@ typedef struct { float h2, hh, h4, hh4, ih; } NAME(step);
 // side), δ = tau - ref.
 typedef struct { V t1, t2, T1, s, w, Tn, Tf; } NAME(axis);
 
-INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, int second, M *far)
+INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, V f, NAME(step) h, int second, M *far)
 {
 	NAME(axis) a;
 	V p = ADD(r2, SET1(h.hh));
@@ -45,7 +45,11 @@ INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NA
 	if (second) {
 		a.t2 = BLEND(m, near2, far2);
 		V d2 = FNMA(a.s, SET1(h.h4), ADD(r2, SET1(h.hh4)));
-		a.w = KEEPIF(LE(MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
+		// No second order across a step from more than twice the slowness: R
+		// times the slope of the step before this one must not exceed 2 s R.
+		V before = FMA(MUL(r2, SET1(h.ih)), SUB(a.t1, a.t2), MUL(a.s, a.t1));
+		M use = LE(MUL(before, before), MUL(SET1(4), f));
+		a.w = KEEPIF(LEIF(use, MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
 	}
 	*far = m;
 	return a;
@@ -62,56 +66,62 @@ INLINE void NAME(coefficients)(const NAME(axis) *a, V ref, V r2, float ih, int s
 	*B = FNMA(a->s, ref, MUL(q, d));
 }
 
-// The larger root δ of Σ(A·δ - B)² = f over the axes, and whether every slope
-// A·δ - B runs away from its upwind side. The discriminant is written with the
-// differences of products, where nothing large cancels.
-INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta)
+// The larger root δ of Σ(A·δ - B)² = f over the axes. slope is, up to a common
+// positive factor, A·δ - B; real says whether there is a root, and the result
+// whether every slope runs away from its upwind side as well. The discriminant
+// is written with the differences of products, where nothing large cancels.
+INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta, V *slope, M *real)
 {
 	V aa = FMA(A[0], A[0], MUL(A[1], A[1])), ab = FMA(A[0], B[0], MUL(A[1], B[1]));
-	V c01 = FMS(A[0], B[1], MUL(A[1], B[0])), cc = MUL(c01, c01), root;
-	M ok;
-	if (dim == 2) {
-		V disc = FMS(aa, f, cc);
-		root = SQRT(MAX(disc, SET1(0)));
-		ok = MAND(LE(SET1(0), disc),
-			MAND(LE(SET1(0), FMA(A[0], root, MUL(A[1], c01))),
-			     LE(MUL(A[0], c01), MUL(A[1], root))));
-	} else {
+	V c01 = FMS(A[0], B[1], MUL(A[1], B[0])), cc = MUL(c01, c01), c02, c12;
+	if (dim == 3) {
 		aa = FMA(A[2], A[2], aa);
 		ab = FMA(A[2], B[2], ab);
-		V c02 = FMS(A[0], B[2], MUL(A[2], B[0])), c12 = FMS(A[1], B[2], MUL(A[2], B[1]));
+		c02 = FMS(A[0], B[2], MUL(A[2], B[0])), c12 = FMS(A[1], B[2], MUL(A[2], B[1]));
 		cc = FMA(c02, c02, FMA(c12, c12, cc));
-		V disc = FMS(aa, f, cc);
-		root = SQRT(MAX(disc, SET1(0)));
-		ok = MAND(MAND(LE(SET1(0), disc),
-			LE(SET1(0), FMA(A[0], root, FMA(A[1], c01, MUL(A[2], c02))))),
-			MAND(LE(SET1(0), FMA(A[1], root, FMS(A[2], c12, MUL(A[0], c01)))),
-			     LE(FMA(A[0], c02, MUL(A[1], c12)), MUL(A[2], root))));
 	}
+	V disc = FMS(aa, f, cc), root = SQRT(MAX(disc, SET1(0))), least;
+	if (dim == 2) {
+		slope[0] = FMA(A[0], root, MUL(A[1], c01));
+		slope[1] = FMS(A[1], root, MUL(A[0], c01));
+		least = MIN(slope[0], slope[1]);
+	} else {
+		slope[0] = FMA(A[0], root, FMA(A[1], c01, MUL(A[2], c02)));
+		slope[1] = FMA(A[1], root, FMS(A[2], c12, MUL(A[0], c01)));
+		slope[2] = FMS(A[2], root, FMA(A[0], c02, MUL(A[1], c12)));
+		least = MIN(MIN(slope[0], slope[1]), slope[2]);
+	}
+	*real = LE(SET1(0), disc);
 	*delta = MUL(ADD(ab, root), DIV(SET1(1), aa));
-	return ok;
+	return MAND(*real, LE(SET1(0), least));
 }
 
-// Lanes whose full stencil is not causal lose the axis whose upwind time is
-// largest, and again. Few points come here: those beside the source, at fronts
-// that meet, and at the rim of what has been reached.
-static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T, V f, M bad, V delta)
+// Lanes whose full stencil is not causal lose the axis with the slope furthest
+// below zero, or that with the latest upwind time where there is no root, and
+// again. Few points come here: those beside the source, at fronts that meet, and
+// at the rim of what has been reached.
+static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T, V *slope, V f, M real, M bad, V delta)
 {
+	V key[3];
 	for (int a = 0; a < dim; a++)
 		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), T[a]);
 	for (int left = dim - 1; left > 0 && MANY(bad); left--) {
-		V worst = T[0], d;
-		for (int a = 1; a < dim; a++)
-			worst = MAX(worst, T[a]);
+		V worst = SET1(-1e36f), d;
+		for (int a = 0; a < dim; a++) {
+			M gone = LT(T[a], SET1(0)), never = LE(A[a], SET1(0));
+			key[a] = BLEND(real, T[a], SUB(SET1(0), slope[a]));
+			key[a] = BLEND(gone, BLEND(never, key[a], SET1(1e35f)), SET1(-1e36f));
+			worst = MAX(worst, key[a]);
+		}
 		M open = bad; // lanes that have not dropped an axis this time
 		for (int a = dim - 1; a >= 0; a--) {
-			M drop = MAND(open, LE(worst, T[a]));
+			M drop = MAND(open, LE(worst, key[a]));
 			A[a] = BLEND(drop, A[a], SET1(0));
 			B[a] = BLEND(drop, B[a], SET1(0));
 			T[a] = BLEND(drop, T[a], SET1(-1));
 			open = MANDNOT(open, drop);
 		}
-		M ok = NAME(solve)(dim, A, B, f, &d);
+		M ok = NAME(solve)(dim, A, B, f, &d, slope, &real);
 		delta = BLEND(bad, delta, d);
 		bad = MANDNOT(bad, ok);
 	}
@@ -125,29 +135,31 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	V rz = LOAD(r->rz + o), r2 = FMA(rz, rz, r->outer);
 	r->a2 = LOAD(r->self + o + 2 * step * LANES);
 
+	const V f = MUL(SET1(r->slow2[r->at]), r2);
 	NAME(axis) s[3];
 	M far[3];
 	for (int a = 0; a < dim - 1; a++)
 		s[a] = NAME(upwind)(LOAD(r->side[a][0] + o), second ? LOAD(r->side[a][1] + o) : SET1(0),
 			LOAD(r->side[a][2] + o), second ? LOAD(r->side[a][3] + o) : SET1(0),
-			r->rho[a], r2, h[a], second, &far[a]);
-	s[dim - 1] = NAME(upwind)(r->b1, r->b2, r->a1, r->a2, rz, r2, h[dim - 1], second, &far[dim - 1]);
+			r->rho[a], r2, f, h[a], second, &far[a]);
+	s[dim - 1] = NAME(upwind)(r->b1, r->b2, r->a1, r->a2, rz, r2, f, h[dim - 1], second, &far[dim - 1]);
 	V ref = MIN(s[0].t1, s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, s[2].t1);
-	V A[3], B[3], delta, f = MUL(SET1(r->slow2[r->at]), r2);
+	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
 		NAME(coefficients)(&s[a], ref, r2, h[a].ih, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
-	M ok = MAND(NAME(solve)(dim, A, B, f, &delta), LT(SET1(0), least));
+	V slope[3];
+	M real, ok = MAND(NAME(solve)(dim, A, B, f, &delta, slope, &real), LT(SET1(0), least));
 	M bad = MANDNOT(r->active, ok);
 	if (MANY(bad)) {
-		V a3[3], b3[3], t3[3]; // copies: only these need memory
+		V a3[3], b3[3], t3[3], s3[3]; // copies: only these need memory
 		for (int a = 0; a < dim; a++)
-			a3[a] = A[a], b3[a] = B[a], t3[a] = s[a].T1;
-		delta = NAME(fewer)(dim, a3, b3, t3, f, bad, delta);
+			a3[a] = A[a], b3[a] = B[a], t3[a] = s[a].T1, s3[a] = slope[a];
+		delta = NAME(fewer)(dim, a3, b3, t3, s3, f, real, bad, delta);
 	}
 
 	V t = ADD(ref, delta);

@@ -21,6 +21,7 @@
 #undef LT
 #undef LE
 #undef LTIF
+#undef LEIF
 #undef BLEND
 #undef NEGIF
 #undef KEEPIF

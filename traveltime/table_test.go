@@ -82,7 +82,8 @@ func TestTableRefuses(t *testing.T) {
 	}
 }
 
-// TestCentralGradient compares with values of numpy.gradient (numpy 1.24.2) for
+// TestCentralGradient compares with values worked out by hand from the definition
+// of numpy.gradient, for
 // np.gradient(np.array([[0,1,4,9],[2,3,7,1],[5,5,0,8]],float), 2.0, 0.5).
 func TestCentralGradient(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{2, 0.5}, Shape: []int{3, 4}}

@@ -1,0 +1,181 @@
+package traveltime
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// allEngines are the engines of this machine, the portable one included.
+func allEngines() []engine {
+	list := engines()
+	if list[0].name != "portable" {
+		e, _ := findEngine("portable", 4)
+		list = append(list, e)
+	}
+	return list
+}
+
+// variedModel has waves of a few cells and a step: smooth enough for the scheme,
+// rough enough for turned rays and meeting waves.
+func variedModel(g grid.Grid, r *rand.Rand) []float64 {
+	v, x := make([]float64, g.Len()), make([]float64, g.Dim())
+	k := [3]float64{0.5 * r.Float64(), 0.5 * r.Float64(), 0.5 * r.Float64()}
+	for i := range v {
+		g.Point(x, i)
+		arg := 0.0
+		for a := range x {
+			arg += k[a] * (x[a] - g.Origin[a]) / g.Spacing[a]
+		}
+		v[i] = 2000 + 600*math.Sin(arg) + 0.5*x[len(x)-1]
+		if x[0] > (g.Origin[0]+g.End(0))/2 {
+			v[i] += 700
+		}
+	}
+	return v
+}
+
+// TestEngines: every engine agrees with the float64 reference, times and
+// gradients, and all that are used together agree to the last bit.
+func TestEngines(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, g := range []grid.Grid{
+		{Origin: []float64{-100, 50}, Spacing: []float64{10, 10}, Shape: []int{61, 75}},
+		{Origin: []float64{0, 0}, Spacing: []float64{12.5, 5}, Shape: []int{40, 33}},
+		{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{2, 64}},
+		{Origin: []float64{0, 10, -20}, Spacing: []float64{10, 10, 10}, Shape: []int{17, 22, 35}},
+		{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 20, 8}, Shape: []int{14, 3, 40}},
+		{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{20, 1, 30}},
+	} {
+		v := variedModel(g, r)
+		p := &survey.Positions{Dim: g.Dim()}
+		const n = 19 // more than one batch, not a multiple of any
+		places := make([]int, n)
+		for i := range n {
+			for a := range g.Dim() {
+				p.XYZ = append(p.XYZ, g.Origin[a]+(g.End(a)-g.Origin[a])*r.Float64())
+			}
+			p.Role, p.Row = append(p.Role, survey.AtSource), append(p.Row, int32(i))
+			places[i] = i
+		}
+		const known = 6 // places solved by the reference too: it is slow
+		want := make([]Field, known)
+		for i := range known {
+			want[i] = newField(g, true)
+			if err := EikonalReference(want[i], v, g, p.At(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := make([]Field, n)
+		for k, eng := range allEngines() {
+			e, err := NewEikonal(v, g, g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.engines = []engine{eng}
+			worst, worstGrad := 0.0, 0.0
+			err = e.Solve(context.Background(), p, places, Options{Gradient: true, Threads: 1}, func(i int, f Field) error {
+				for j, got := range f.Time {
+					if i >= known {
+						break
+					}
+					worst = math.Max(worst, math.Abs(got-want[i].Time[j])/math.Max(want[i].Time[j], 1e-9))
+					for a := range f.Gradient {
+						worstGrad = math.Max(worstGrad, math.Abs(f.Gradient[a][j]-want[i].Gradient[a][j])*v[j])
+					}
+				}
+				if k == 0 {
+					first[i].Time = slices.Clone(f.Time)
+				} else if eng.name != "portable" && !slices.Equal(first[i].Time, f.Time) {
+					return fmt.Errorf("place %d differs from engine %s", i, allEngines()[0].name)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%v, engine %s: %v", g, eng.name, err)
+			}
+			t.Logf("%v, engine %s: %.1e from the reference, gradient %.1e", g, eng.name, worst, worstGrad)
+			if !(worst <= 2e-5 && worstGrad <= 2e-3) {
+				t.Errorf("%v, engine %s: %.2e from the reference, gradient %.2e", g, eng.name, worst, worstGrad)
+			}
+		}
+	}
+}
+
+// TestBatches: every place is in one batch, no batch is wider than its engine,
+// and few places on many threads are spread.
+func TestBatches(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{11, 11}}
+	e := &Eikonal{model: g, image: g}
+	for _, lanes := range [][]int{{16, 8}, {8}, {4}} {
+		e.engines = nil
+		for _, l := range lanes {
+			e.engines = append(e.engines, engine{lanes: l})
+		}
+		r := rand.New(rand.NewPCG(1, 1))
+		for _, n := range []int{0, 1, 4, 8, 9, 16, 17, 40, 100} {
+			p := &survey.Positions{Dim: 2, Role: make([]survey.Role, n)}
+			places := make([]int, n)
+			for i := range n {
+				p.XYZ = append(p.XYZ, 100*r.Float64(), 100*r.Float64())
+				places[i] = i
+			}
+			for _, threads := range []int{1, 2, 64} {
+				var got []int
+				jobs := e.batches(p, places, Options{Threads: threads})
+				for _, j := range jobs {
+					if len(j.places) == 0 || len(j.places) > j.engine.lanes {
+						t.Fatalf("%d places in %d lanes", len(j.places), j.engine.lanes)
+					}
+					got = append(got, j.places...)
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, places) {
+					t.Fatalf("%d places: batches hold %v", n, got)
+				}
+				if narrow := lanes[len(lanes)-1]; threads == 64 && len(jobs) != (n+narrow-1)/narrow {
+					t.Errorf("%d places on %d threads: %d batches of at most %d", n, threads, len(jobs), narrow)
+				}
+			}
+		}
+	}
+}
+
+// TestScratch compares the estimate with what a worker takes.
+func TestScratch(t *testing.T) {
+	for _, g := range []grid.Grid{
+		{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{301, 201}},
+		{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{40, 30, 50}},
+	} {
+		image := g
+		image.Shape = slices.Clone(g.Shape)
+		image.Shape[0] /= 2
+		e, err := NewEikonal(variedModel(g, rand.New(rand.NewPCG(1, 1))), g, image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &worker{e: e, gradient: true}
+		defer w.free()
+		p := &survey.Positions{Dim: g.Dim(), XYZ: make([]float64, g.Dim()), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
+		if err := w.solve(context.Background(), p, job{places: []int{0}, engine: e.engines[0]}); err != nil {
+			t.Fatal(err)
+		}
+		w.field(0, p.At(0))
+		bytes := w.batch[e.engines[0].lanes].bytes + 4*len(w.split) + 4*len(w.line) + 8*len(w.out.Time)
+		for _, d := range w.out.Gradient {
+			bytes += 8 * len(d)
+		}
+		for _, d := range w.part {
+			bytes += 4 * len(d)
+		}
+		if got := e.ScratchBytes(true); math.Abs(float64(got)/float64(bytes)-1) > 0.02 {
+			t.Errorf("%v: estimated %d bytes, took %d", g, got, bytes)
+		}
+	}
+}
