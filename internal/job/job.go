@@ -119,6 +119,12 @@ func (j *Job) loadSurvey(need Need) (err error) {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
 	}
+	if j.Config.Kirchhoff.WaveletFilter {
+		// The filter has no constant part, and in 3-D no part at Nyquist either.
+		if n, least := len(j.Survey.Wavelet.Samples), j.Survey.Dim; n < least {
+			return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %d samples, needs at least %d", file, n, least))
+		}
+	}
 	// Rows of given tables keep their own times even at equal positions.
 	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
 	if need == Traces {

@@ -1,0 +1,162 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// ricker is a Ricker wavelet of the given peak frequency, Hz.
+func ricker(peak, dt float64) survey.Wavelet {
+	half := int(1.5 / (peak * dt))
+	w := survey.Wavelet{DT: dt, Zero: half}
+	for i := -half; i <= half; i++ {
+		a := math.Pow(math.Pi*peak*float64(i)*dt, 2)
+		w.Samples = append(w.Samples, (1-2*a)*math.Exp(-a))
+	}
+	return w
+}
+
+// wellSampled is a problem with which lsm check finds nothing wrong: 20 Hz, of
+// which 99 % of the energy lies below about 40 Hz, at 2000 m/s needs 12 m.
+func wellSampled(t *testing.T) *problem {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{21, 21}}
+	s := &survey.Survey{
+		Dim: 2, Fixed: true,
+		Sources: []float64{50, 0, 150, 0},
+		NT:      76, DT: 0.004,
+		Wavelet: ricker(20, 0.004),
+	}
+	for i := range 10 {
+		s.Receivers = append(s.Receivers, 10+20*float64(i), 0)
+	}
+	return newProblem(t, g, s)
+}
+
+var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.method=analytic"}
+
+func (p *problem) check(t *testing.T, set ...string) []Finding {
+	t.Helper()
+	return p.open(t, Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...).Check()
+}
+
+func TestCheckFindsNothing(t *testing.T) {
+	for _, f := range wellSampled(t).check(t) {
+		if f.Level != "ok" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Each case spoils one thing, and one finding more says so.
+func TestCheckFindings(t *testing.T) {
+	edit := func(change func(s *survey.Survey)) func(*testing.T, *problem) {
+		return func(t *testing.T, p *problem) {
+			s := *p.survey
+			change(&s)
+			p.record(t, &s)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		spoil  func(t *testing.T, p *problem)
+		set    []string
+		topic  string
+		level  string
+		says   string
+		beside string // topics that follow from the same thing
+	}{
+		{name: "coarse image", set: []string{"image.spacing=[10,20]", "image.shape=[21,11]"},
+			topic: "image sampling", level: "warning", says: `spacing along z is 20 m; 2000 m/s at [34]\d\.?\d* Hz needs at most 1[1-4]\.\d m`},
+		{name: "slow medium", set: []string{"velocity.constant=1500"},
+			topic: "image sampling", level: "warning", says: `spacing along x is 10 m; 1500 m/s .* at most (8|9)`, beside: "trace spacing"},
+		{name: "coarse samples", spoil: edit(func(s *survey.Survey) { s.DT, s.NT, s.Wavelet = 0.01, 31, ricker(24, 0.01); s.Data = noise(20*31, 2) }),
+			topic: "time sampling", level: "warning", says: `the wavelet reaches 4\d(\.\d)? Hz, Nyquist is 50 Hz: .*resample to dt`},
+		{name: "short record", spoil: edit(func(s *survey.Survey) { s.NT = 41; s.Data = noise(20*41, 2) }),
+			topic: "record length", level: "warning", says: `records end at 0\.16 s: nothing below z = 160 m can be seen, even at 2000 m/s; the image ends at 200 m`},
+		{name: "dead traces", spoil: edit(func(s *survey.Survey) { s.Data = noise(len(s.Data), 2); clear(s.Data[3*s.NT : 6*s.NT]) }),
+			topic: "traces", level: "warning", says: `survey\.h5: 3 of 20 traces are dead \(every sample is zero\)`},
+		{name: "positions outside", spoil: edit(func(s *survey.Survey) { s.Sources = []float64{-50, 0, 150, -5} }),
+			topic: "geometry", level: "note", says: `2 of 12 positions lie outside the image grid \(allowed\)`, beside: "record length"},
+		{name: "receivers far apart", spoil: edit(func(s *survey.Survey) { s.Receivers = []float64{0, 0, 60, 0, 120, 0}; s.Data = noise(6*s.NT, 2) }),
+			topic: "trace spacing", level: "note", says: `receivers 60 m apart: arrivals steeper than 2\d° alias at`},
+		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
+			topic: "memory", level: "warning", says: `KiB \(tables .*\) of 10 KiB`},
+		{name: "key without effect", set: []string{"solver.sparsity=2"},
+			topic: "configuration", level: "note", says: `sparsity.*not used by solver\.method = "cgls"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := wellSampled(t)
+			if c.spoil != nil {
+				c.spoil(t, p)
+			}
+			found := false
+			for _, f := range p.check(t, c.set...) {
+				switch {
+				case f.Topic == c.topic && f.Level == c.level:
+					found = true
+					if !regexp.MustCompile(c.says).MatchString(f.Text) {
+						t.Errorf("says %q, want %s", f.Text, c.says)
+					}
+				case f.Level != "ok" && f.Topic != c.beside:
+					t.Errorf("%+v as well", f)
+				}
+			}
+			if !found {
+				t.Errorf("no %s about %s", c.level, c.topic)
+			}
+		})
+	}
+}
+
+// The memory that a run needs is refused before anything is computed, by the
+// same numbers that check prints.
+func TestMemoryLimit(t *testing.T) {
+	p := line(t)
+	eachEngine(t, func(t *testing.T, engine string) {
+		j := p.open(t, Traces, progress.Discard(), engine)
+		need := j.Memory().Total()
+		for _, c := range []struct {
+			bytes int64
+			code  int
+		}{{need, status.Done}, {need - 1024, status.NoResource}} {
+			j := p.open(t, Traces, progress.Discard(), engine, fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
+			if err := j.CheckMemory(); status.Code(err) != c.code {
+				t.Errorf("a limit of %d bytes for %d: %v", c.bytes, need, err)
+			}
+		}
+	})
+}
+
+func TestAvailable(t *testing.T) {
+	if n := available(filepath.Join(t.TempDir(), "none")); n != 0 {
+		t.Errorf("%d from no file", n)
+	}
+	if n := available("/proc/meminfo"); n == 0 {
+		t.Skip("this system has no /proc/meminfo")
+	} else if n < 1<<20 {
+		t.Errorf("%d bytes available", n)
+	}
+}
+
+// The band of a wavelet: a Ricker wavelet of peak f has 99 % of its energy below
+// about 2 f.
+func TestBand(t *testing.T) {
+	for _, peak := range []float64{10, 25} {
+		b := band(ricker(peak, 0.002))
+		if !(abs(b.Peak-peak) <= 0.5) || !(b.High > 1.7*peak && b.High < 2.3*peak) {
+			t.Errorf("peak %g Hz: %+v", peak, b)
+		}
+	}
+	if !strings.Contains(extent(line(t).grid), "x [-20, 100] × z [0, 100] m") {
+		t.Error(extent(line(t).grid))
+	}
+}
