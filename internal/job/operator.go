@@ -163,7 +163,27 @@ func (j *Job) Migrate(ctx context.Context, op *Operator) ([]float32, error) {
 	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
 		return nil, err
 	}
-	return j.download(m)
+	image, err := j.download(m)
+	if err == nil && zero(image) {
+		j.warnUnseen()
+	}
+	return image, err
+}
+
+// warnUnseen says that the data and the image have nothing to do with each
+// other, most often because of a unit.
+func (j *Job) warnUnseen() {
+	j.report.Warn(fmt.Sprintf("the records, %.4g to %.4g s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		j.Survey.T0, j.recordEnd(), extent(j.Image)))
+}
+
+func zero(v []float32) bool {
+	for _, x := range v {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Model applies the forward to an image on the job's grid: predicted traces.
@@ -187,6 +207,9 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*survey
 	}
 	out := *j.Survey
 	out.Data, err = j.download(d)
+	if err == nil && zero(out.Data) && !zero(image) {
+		j.warnUnseen()
+	}
 	return &out, err
 }
 

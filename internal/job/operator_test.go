@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -237,6 +238,27 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	}))
 	must(t, w.Commit())
 	return []string{"kirchhoff.dynamic=true", "traveltime.method=table", "traveltime.file=" + path}
+}
+
+// An image that no record reaches, as one in kilometres, is worth a word in
+// every direction: its zeros are no result.
+func TestUnseenImage(t *testing.T) {
+	const says = "the records, 0.004 to 0.224 s, hold no arrival from the image, x [0, 20] × z [5000, 5010] m"
+	far := grid.Grid{Origin: []float64{0, 5000}, Spacing: []float64{10, 10}, Shape: []int{3, 2}}
+	for name, walk := range map[string]func(j *Job, op *Operator) error{
+		"migrate": func(j *Job, op *Operator) error { _, err := j.Migrate(context.Background(), op); return err },
+		"model":   func(j *Job, op *Operator) error { _, err := j.Model(context.Background(), op, noise(j.Image.Len(), 1)); return err },
+		"solve":   func(j *Job, op *Operator) error { _, err := j.Solve(context.Background(), op, false); return err },
+	} {
+		for _, g := range []grid.Grid{far, line(t).grid} {
+			var said strings.Builder
+			j := line(t).open(t, Traces, progress.New(progress.Options{Out: io.Discard, Err: &said}), "cpu", constant(g, "2000")...)
+			must(t, walk(j, build(t, j)))
+			if got := strings.Contains(said.String(), says); got != (g.Len() == far.Len()) || !got && said.Len() > 0 {
+				t.Errorf("%s on %s says %q", name, extent(g), said.String())
+			}
+		}
+	}
 }
 
 // The weights take the velocity at the image's points, wherever those lie; a

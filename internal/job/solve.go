@@ -94,7 +94,11 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	return &Result{image, m.State().History, reason}, nil
+	history := m.State().History
+	if history.Gradient[0] == 0 && zero(image) {
+		j.warnUnseen()
+	}
+	return &Result{image, history, reason}, nil
 }
 
 // keptGradients is how many gradients the solver has use for.
