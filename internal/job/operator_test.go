@@ -247,8 +247,11 @@ func TestUnseenImage(t *testing.T) {
 	far := grid.Grid{Origin: []float64{0, 5000}, Spacing: []float64{10, 10}, Shape: []int{3, 2}}
 	for name, walk := range map[string]func(j *Job, op *Operator) error{
 		"migrate": func(j *Job, op *Operator) error { _, err := j.Migrate(context.Background(), op); return err },
-		"model":   func(j *Job, op *Operator) error { _, err := j.Model(context.Background(), op, noise(j.Image.Len(), 1)); return err },
-		"solve":   func(j *Job, op *Operator) error { _, err := j.Solve(context.Background(), op, false); return err },
+		"model": func(j *Job, op *Operator) error {
+			_, err := j.Model(context.Background(), op, noise(j.Image.Len(), 1))
+			return err
+		},
+		"solve": func(j *Job, op *Operator) error { _, err := j.Solve(context.Background(), op, false); return err },
 	} {
 		for _, g := range []grid.Grid{far, line(t).grid} {
 			var said strings.Builder
