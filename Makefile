@@ -50,6 +50,8 @@ demo: build ## a small migration from nothing to pictures, in demo/
 
 bench: build ## Go benchmarks, then lsm bench
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+	bin/lsm bench kernel
+	bin/lsm bench traveltime
 
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
