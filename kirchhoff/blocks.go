@@ -52,7 +52,22 @@ func newBlocking(p *survey.Positions, sources, receivers int32, limit int) *bloc
 		at = end
 	}
 	b.blocks = append(b.blocks, int32(len(b.runs)))
+	b.markFirst(p.Len())
 	return b
+}
+
+// markFirst marks each block's first pair with a receiver.
+func (b *blocking) markFirst(places int) {
+	last := make([]int, places) // the last block, from 1, in which a place was met
+	for block := range b.len() {
+		lo, hi := b.pairRange(block)
+		for i := lo; i < hi; i++ {
+			pair := &b.pairs[i]
+			if last[pair.Receiver] != block+1 {
+				last[pair.Receiver], pair.First = block+1, 1
+			}
+		}
+	}
 }
 
 // cell appends the traces of one cell, a run for each source.

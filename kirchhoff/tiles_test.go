@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -99,7 +100,7 @@ func TestBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "traces")
 		index := rapid.SliceOfN(rapid.Int32Range(0, 60), n, n)
-		p := &survey.Positions{Source: index.Draw(t, "source"), Receiver: index.Draw(t, "receiver")}
+		p := &survey.Positions{Role: make([]survey.Role, 61), Source: index.Draw(t, "source"), Receiver: index.Draw(t, "receiver")}
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
 		b := newBlocking(p, rapid.Int32Range(1, 9).Draw(t, "sources"), rapid.Int32Range(1, 9).Draw(t, "receivers"), limit)
 		seen := make([]bool, n)
@@ -109,12 +110,20 @@ func TestBlocks(t *testing.T) {
 			if lo != next || hi-lo > limit || hi <= lo {
 				t.Fatalf("block %d holds pairs %d to %d after %d, limit %d", block, lo, hi, next, limit)
 			}
+			next0 := lo
 			next = hi
 			for _, run := range b.runs[b.blocks[block]:b.blocks[block+1]] {
 				if int(run.Pair0) != lo {
 					t.Fatalf("a run starts at pair %d, want %d", run.Pair0, lo)
 				}
 				lo = int(run.Pair1)
+				for i, pair := range b.pairs[run.Pair0:run.Pair1] {
+					before := b.pairs[next0 : int(run.Pair0)+i]
+					again := slices.ContainsFunc(before, func(q simd.Pair) bool { return q.Receiver == pair.Receiver })
+					if (pair.First == 1) == again {
+						t.Fatalf("pair %d: first is %d, but the receiver was met before: %v", int(run.Pair0)+i, pair.First, again)
+					}
+				}
 				for _, pair := range b.pairs[run.Pair0:run.Pair1] {
 					if seen[pair.Row] || p.Source[pair.Row] != run.Source || p.Receiver[pair.Row] != pair.Receiver {
 						t.Fatalf("trace %d appears twice, or with other places than its own", pair.Row)

@@ -135,13 +135,13 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 			ahead(s, next, size);
 			if (from.width < 0) continue;
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
-				const int32_t receiver = op->pairs[p].receiver;
-				const lsm_span to = span[receiver];
+				const lsm_pair pair = op->pairs[p];
+				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				const float width = from.width + to.width;
-				const float *r = table + receiver * size;
+				const float *r = table + pair.receiver * size;
 				float *row = windows + (p - first) * op->stride * SLOTS;
-				ahead(r, next, size);
+				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
 				if (inside(k0, width, nt))
 					spread(mode, row + SLOTS * (int64_t)k0, s, r, m);

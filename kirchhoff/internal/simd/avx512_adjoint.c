@@ -64,6 +64,7 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const float *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
 			__m512 sum[REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm512_setzero_ps();
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
@@ -78,7 +79,8 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
 					const float *r = table + pair.receiver * size, *row = rows + pair.row * op->stride;
-					ahead(r, next, size);
+					if (pair.first) ahead(r, next, size);
+					touch(row + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 64, 0))
 						gather(mode, sum, s, r, row, k0, nt);

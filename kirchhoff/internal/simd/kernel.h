@@ -24,6 +24,7 @@ typedef struct {
 
 typedef struct {
 	int32_t receiver, row;
+	int32_t first; // the block's first pair with this receiver
 } lsm_pair;
 
 typedef struct {
@@ -74,9 +75,16 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 }
 
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
-// apart, so no hardware sees them coming.
+// apart, so the processor does not see them coming.
 INLINE void ahead(const float *row, int64_t next, int64_t size) {
 	for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + next + i);
+}
+
+// touch asks for the stretch of a trace that the next tile falls on.
+INLINE void touch(const float *at) {
+	__builtin_prefetch(at);
+	__builtin_prefetch(at + 16);
+	__builtin_prefetch(at + 32);
 }
 
 #endif

@@ -136,8 +136,9 @@ type Span struct {
 // Run is pairs Pair0 to Pair1, which share a source place.
 type Run struct{ Source, Pair0, Pair1 int32 }
 
-// Pair is the receiver place of a pair, and the row of its trace.
-type Pair struct{ Receiver, Row int32 }
+// Pair is the receiver place of a pair, and the row of its trace. First is 1 in a
+// block's first pair with that receiver, else 0: a hint when to fetch its table.
+type Pair struct{ Receiver, Row, First int32 }
 
 // Operator is what every call of the kernels reads.
 type Operator struct {
