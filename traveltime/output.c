@@ -98,33 +98,68 @@ void eik_interpolate(float *const dst[4], float *line, const float *t, const eik
 		}
 }
 
+// One row of z, r² = outer + z², for eik_finish; flat in k, so that the compiler
+// vectorises it.
+static inline __attribute__((always_inline)) void finish_row(double *restrict T, const float *restrict tau,
+	double *restrict gx, const float *restrict dx, double *restrict gy, const float *restrict dy,
+	double *restrict gz, const float *restrict dz, int n, double x, double y, double oz, double hz, double az,
+	double scale, int gradient, int dim)
+{
+	const double outer = x * x + y * y;
+	for (int k = 0; k < n; k++) {
+		const double z = oz + k * hz - az; // exactly zero at the source
+		const double r = sqrt(outer + z * z), s = tau[k];
+		T[k] = scale * (s * r);
+		if (gradient) {
+			// At the source the gradient has no direction: zero.
+			const double c = s * (r > 0 ? 1 / r : 0);
+			gx[k] = scale * (c * x + r * dx[k]);
+			if (dim == 3)
+				gy[k] = scale * (c * y + r * dy[k]);
+			gz[k] = scale * (c * z + r * dz[k]);
+		}
+	}
+}
+
+#define FINISH(NAME, TARGET) \
+	static TARGET void NAME(double *T, const float *tau, double *const *g, const float *const *d, int n, \
+		double x, double y, double oz, double hz, double az, double scale, int dim) \
+	{ \
+		if (!g[0]) \
+			finish_row(T, tau, 0, 0, 0, 0, 0, 0, n, x, y, oz, hz, az, scale, 0, 2); \
+		else if (dim == 2) \
+			finish_row(T, tau, g[0], d[0], 0, 0, g[1], d[1], n, x, y, oz, hz, az, scale, 1, 2); \
+		else \
+			finish_row(T, tau, g[0], d[0], g[1], d[1], g[2], d[2], n, x, y, oz, hz, az, scale, 1, 3); \
+	}
+
+FINISH(finish_plain, )
+#if defined(__x86_64__)
+FINISH(finish_avx2, __attribute__((target("avx2"))))
+FINISH(finish_avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
+#endif
+
+// Reads tau and the slopes once and writes T and the gradients once.
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
 	const int n[3], const double origin[3], const double spacing[3], const double at[3], double scale)
 {
-	const int nz = n[dim - 1], ny = dim == 3 ? n[1] : 1;
-	const double oz = origin[dim - 1], hz = spacing[dim - 1], az = at[dim - 1];
+	void (*row)(double *, const float *, double *const *, const float *const *, int,
+		double, double, double, double, double, double, int) = finish_plain;
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+		row = finish_avx512;
+	else if (__builtin_cpu_supports("avx2"))
+		row = finish_avx2;
+#endif
+	const int z = dim - 1, ny = dim == 3 ? n[1] : 1;
 	for (int i = 0; i < n[0]; i++)
 		for (int j = 0; j < ny; j++) {
-			const long row = ((long)i * ny + j) * nz;
-			const double x = origin[0] + i * spacing[0] - at[0];
-			const double y = dim == 3 ? origin[1] + j * spacing[1] - at[1] : 0;
-			const double outer = x * x + y * y;
-			const float *s = tau + row;
-			double *t = T + row;
-			for (int k = 0; k < nz; k++) {
-				const double z = oz + k * hz - az; // exactly zero at the source
-				t[k] = scale * s[k] * sqrt(outer + z * z);
-			}
-			for (int a = 0; a < dim && grad[0]; a++) {
-				const float *d = slope[a] + row;
-				double *g = grad[a] + row;
-				const double fixed = a == 0 ? x : y;
-				for (int k = 0; k < nz; k++) {
-					const double z = oz + k * hz - az, r = sqrt(outer + z * z);
-					// At the source the gradient has no direction: zero.
-					const double c = (a == dim - 1 ? z : fixed) / (r > 0 ? r : 1);
-					g[k] = scale * (s[k] * c + r * d[k]);
-				}
-			}
+			const long o = ((long)i * ny + j) * n[z];
+			double *g[3] = {0};
+			const float *d[3] = {0};
+			for (int a = 0; a < dim && grad[0]; a++)
+				g[a] = grad[a] + o, d[a] = slope[a] + o;
+			row(T + o, tau + o, g, d, n[z], origin[0] + i * spacing[0] - at[0],
+				dim == 3 ? origin[1] + j * spacing[1] - at[1] : 0, origin[z], spacing[z], at[z], scale, dim);
 		}
 }
