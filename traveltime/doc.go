@@ -52,14 +52,14 @@
 // rounds, which only ever lower a time, come first; second-order rounds follow
 // until no time changes by more than a millionth. A block of 32 points is swept
 // again only if a time changed that could be upwind of one of its points, and
-// only in directions in which its rays run: the whole costs about five plain
+// only in directions in which its rays run: the whole costs three to six plain
 // sweeps, in smooth models, instead of twelve or more.
 //
 // Sixteen sources near each other (eight with AVX2) share a batch, one to each
 // SIMD lane, because at one grid point they all do the same arithmetic. Every
 // decision, stopping included, is taken per lane: a field has the same bits
 // whatever else is computed with it, in whatever order and on however many
-// threads. Processors with fused multiply-add all give the same bits as well.
+// threads. The AVX2 and AVX-512 engines give the same bits as well.
 //
 // Where the image grid is not the model's, τ and ∇τ are interpolated by cubics,
 // never T, and multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ.
@@ -68,7 +68,7 @@
 //
 // For v = 1500 + 0.6 z m/s at 10 m, 401×301 or 101³ points, the relative error
 // against the closed form is 0.6e-6 to 1.4e-6 rms and 4e-6 at most, on or off
-// the nodes, and that of the gradient 4e-5 rms; above the rounding both fall with
+// the nodes, and that of the gradient 4e-5 rms. The error of the times falls with
 // h². Cells ten times longer than high cost a factor of ten. In rough models the
 // sampling of the model limits any solver: Marmousi smoothed over 50 m gives 0.09
 // to 0.24 ms rms at 10 m against 2.5 m.
