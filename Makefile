@@ -27,12 +27,12 @@ VERSION := $(shell $(GIT) describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)
 COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
 LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X main.commit=$(COMMIT))
 
-.PHONY: all build test demo bench fuzz install uninstall clean bootstrap help
+.PHONY: all build test demo bench bench-peers fuzz install uninstall clean bootstrap help
 
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 	@scripts/bootstrap.sh
@@ -52,6 +52,9 @@ bench: build ## Go benchmarks, then lsm bench
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	bin/lsm bench kernel
 	bin/lsm bench traveltime
+
+bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of minutes)
+	@bench/peers/run.sh $(CASES)
 
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)

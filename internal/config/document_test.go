@@ -138,6 +138,7 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.engine":           `"auto"`,
 		"kirchhoff.dynamic":          "false",
 		"kirchhoff.wavelet_filter":   "false",
+		"kirchhoff.tables":           `"auto"`,
 		"kirchhoff.angle_limit":      "[72.0, 90.0]",
 		"comm.backend":               `"auto"`,
 		"comm.grid":                  "[0, 1]",

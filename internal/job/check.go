@@ -3,13 +3,11 @@ package job
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Finding is one line of `lsm check`.
@@ -57,8 +55,11 @@ func (j *Job) Check() []Finding {
 	}
 	m := j.Memory()
 	level := "ok"
-	if m.Total() > m.Limit {
+	switch {
+	case m.Total() > m.Limit:
 		level = "warning"
+	case m.Recompute:
+		level = "note"
 	}
 	say(level, "memory", "%s of %s", m, humanize.IBytes(uint64(m.Limit)))
 	return f
@@ -147,36 +148,4 @@ func (j *Job) typicalReceiverSpacing() float64 {
 	}
 	slices.Sort(d)
 	return d[len(d)/2]
-}
-
-// Memory is what a run will hold at once, in bytes.
-type Memory struct {
-	Tables, Data, Vectors, Scratch int64
-	Limit                          int64
-}
-
-// Total is the sum.
-func (m Memory) Total() int64 { return m.Tables + m.Data + m.Vectors + m.Scratch }
-
-func (m Memory) String() string {
-	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
-	return fmt.Sprintf("%s (tables %s, data %s, solver vectors %s, scratch %s)",
-		h(m.Total()), h(m.Tables), h(m.Data), h(m.Vectors), h(m.Scratch))
-}
-
-// CheckMemory refuses a run that would not fit.
-func (j *Job) CheckMemory() error {
-	m := j.Memory()
-	if m.Total() <= m.Limit {
-		return nil
-	}
-	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))),
-		"use a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
-}
-
-func (j *Job) threads() int {
-	if n := j.Config.Machine.Threads; n > 0 {
-		return n
-	}
-	return runtime.GOMAXPROCS(0)
 }

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -128,23 +127,13 @@ func TestMemoryLimit(t *testing.T) {
 			bytes int64
 			code  int
 		}{{need, status.Done}, {need - 1024, status.NoResource}} {
-			j := p.open(t, Traces, progress.Discard(), engine, fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
+			j := p.open(t, Traces, progress.Discard(), engine, "kirchhoff.tables=full",
+				fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
 			if err := j.CheckMemory(); status.Code(err) != c.code {
 				t.Errorf("a limit of %d bytes for %d: %v", c.bytes, need, err)
 			}
 		}
 	})
-}
-
-func TestAvailable(t *testing.T) {
-	if n := available(filepath.Join(t.TempDir(), "none")); n != 0 {
-		t.Errorf("%d from no file", n)
-	}
-	if n := available("/proc/meminfo"); n == 0 {
-		t.Skip("this system has no /proc/meminfo")
-	} else if n < 1<<20 {
-		t.Errorf("%d bytes available", n)
-	}
 }
 
 // The band of a wavelet: a Ricker wavelet of peak f has 99 % of its energy below
@@ -158,5 +147,37 @@ func TestBand(t *testing.T) {
 	}
 	if !strings.Contains(extent(line(t).grid), "x [-20, 100] × z [0, 100] m") {
 		t.Error(extent(line(t).grid))
+	}
+}
+
+// A run whose tables do not fit recomputes them, says so, and finds the same
+// image as with all of them in memory.
+func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
+	p := line(t)
+	image := func(memory int64) ([]float32, Memory) {
+		j := p.open(t, Traces, progress.Discard(), "cpu", fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+		op, err := j.Build(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer op.Engine.Close()
+		m, err := j.Migrate(t.Context(), op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, j.Memory()
+	}
+	whole, all := image(1 << 30)
+	few, some := image(all.Total() - all.Tables/2)
+	if all.Recompute || !some.Recompute || some.Total() > some.Limit || some.Tables >= all.Tables || some.AllTables != all.Tables {
+		t.Errorf("memory plans: %v and %v", all, some)
+	}
+	var largest, worst float64
+	for i := range whole {
+		largest = max(largest, math.Abs(float64(whole[i])))
+		worst = max(worst, math.Abs(float64(whole[i]-few[i])))
+	}
+	if largest == 0 || worst > 1e-6*largest {
+		t.Errorf("images differ by %g, the largest value is %g", worst, largest)
 	}
 }

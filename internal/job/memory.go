@@ -1,12 +1,43 @@
 package job
 
 import (
-	"os"
-	"strconv"
-	"strings"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Memory predicts what a run of the configured solver holds at once.
+// Memory is what a run holds at once, in bytes.
+type Memory struct {
+	Tables    int64 // traveltimes and weights, at once
+	AllTables int64 // of every place; more than Tables where they are recomputed
+	Data      int64
+	Vectors   int64 // of the solver
+	Scratch   int64 // of the engine and the traveltimes
+	Limit     int64
+
+	Recompute bool // tables are computed anew in every application
+}
+
+// Total is the sum.
+func (m Memory) Total() int64 { return m.Tables + m.rest() }
+
+func (m Memory) rest() int64 { return m.Data + m.Vectors + m.Scratch }
+
+func (m Memory) String() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	tables := "tables " + h(m.Tables)
+	if m.Recompute {
+		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
+	}
+	return fmt.Sprintf("%s (%s, data %s, solver vectors %s, scratch %s)",
+		h(m.Total()), tables, h(m.Data), h(m.Vectors), h(m.Scratch))
+}
+
+// Memory predicts what a run of the configured solver holds, and decides where
+// its tables are.
 func (j *Job) Memory() Memory {
 	word := int64(j.elementType().Size())
 	n := int64(j.Image.Len())
@@ -15,17 +46,42 @@ func (j *Job) Memory() Memory {
 	if j.Config.Solver.Damping > 0 {
 		perImage += 4 // the second row of d, r, q and the scratch of its adjoint
 	}
-	tables := int64(1)
-	if j.Config.Kirchhoff.Dynamic {
-		tables = 2*int64(j.Image.Dim()) - 1 // two weights in 2-D, a direction and a weight in 3-D
-	}
-	return Memory{
-		Tables:  int64(j.Places.Len()) * n * word * tables,
+	m := Memory{
 		Data:    samples * 4,
 		Vectors: word * (perImage*n + perData*samples),
 		Scratch: word * samples,
 		Limit:   j.memoryLimit(),
 	}
+	p := j.problem()
+	place := p.PlaceBytes()
+	if j.Engine == "reference" {
+		place = word * n
+		if p.Dynamic {
+			place *= 2*int64(j.Image.Dim()) - 1
+		}
+	} else {
+		m.Scratch = p.ScratchBytes()
+	}
+	m.AllTables = place * int64(j.Places.Len())
+	m.Tables = m.AllTables
+	want := j.Config.Kirchhoff.Tables
+	if j.Engine == "reference" || want == "full" || want == "auto" && m.Total() <= m.Limit {
+		return m
+	}
+	m.Recompute = true
+	// Whole places, two at least: a trace has two.
+	m.Tables = min(m.AllTables, max(2, (m.Limit-m.rest())/place)*place)
+	return m
+}
+
+// CheckMemory refuses a run that would not fit.
+func (j *Job) CheckMemory() error {
+	m := j.Memory()
+	if m.Total() <= m.Limit {
+		return nil
+	}
+	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))),
+		"use a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
 }
 
 // memoryLimit is machine.memory_gib, or what the machine can give now.
@@ -33,27 +89,12 @@ func (j *Job) memoryLimit() int64 {
 	if g := j.Config.Machine.MemoryGiB; g > 0 {
 		return int64(g * (1 << 30))
 	}
-	if n := available("/proc/meminfo"); n > 0 {
-		return n
+	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
+	switch {
+	case m.Available == 0:
+		return 1 << 62 // not known on this system: the allocation itself will tell
+	case m.Limit > 0:
+		return min(m.Available, m.Limit)
 	}
-	return 1 << 62 // not known on this system: the allocation itself will tell
-}
-
-// available reads MemAvailable from a file like /proc/meminfo, 0 if it cannot.
-func available(path string) int64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && f[0] == "MemAvailable:" {
-			kib, err := strconv.ParseInt(f[1], 10, 64)
-			if err != nil {
-				return 0
-			}
-			return kib << 10
-		}
-	}
-	return 0
+	return m.Available
 }

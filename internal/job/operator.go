@@ -78,7 +78,14 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		last = done
 	}
 	op := &Operator{}
-	if j.Engine == "reference" {
+	if m := j.Memory(); m.Recompute {
+		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
+		if err != nil {
+			return nil, inputUnlessMarked(err)
+		}
+		op.Engine = k
+		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes recomputed in %d stretches", k.ISA(), k.Stretches())
+	} else if j.Engine == "reference" {
 		k, err := kirchhoff.NewReference(ctx, p)
 		if err != nil {
 			return nil, inputUnlessMarked(err)

@@ -7,6 +7,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"unsafe"
 )
 
@@ -26,7 +27,7 @@ func Alloc[T any](n int) (*Memory[T], error) {
 	size := n * int(unsafe.Sizeof(t))
 	raw := C.lsm_alloc(C.size_t(size))
 	if raw == nil {
-		return nil, fmt.Errorf("kirchhoff: no memory for %d bytes", size)
+		return nil, fmt.Errorf("kirchhoff: no memory for %d bytes: %w", size, syscall.ENOMEM)
 	}
 	m := &Memory[T]{S: unsafe.Slice((*T)(raw), n), raw: raw}
 	m.cleanup = runtime.AddCleanup(m, func(p unsafe.Pointer) { C.free(p) }, raw)

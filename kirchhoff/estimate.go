@@ -1,0 +1,42 @@
+package kirchhoff
+
+import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+
+// PlaceBytes is the memory that the cpu engine's table of one place takes.
+func (p *Problem) PlaceBytes() int64 {
+	size := int64(simd.TileSize*4*p.mode().Fields()) + 8 // and its span
+	return p.tileCount() * size
+}
+
+// ScratchBytes is the memory that the cpu engine takes besides the tables: the
+// image in tiles, in both precisions, the correlated traces, and each thread's
+// windows.
+func (p *Problem) ScratchBytes() int64 {
+	stride := int64(p.NT + 3*simd.TileSize)
+	return p.tileCount()*simd.TileSize*(4+8+4) +
+		4*stride*int64(p.NumTraces()) +
+		4*stride*simd.Slots*forwardSources*forwardReceivers*int64(p.threads())
+}
+
+func (p *Problem) mode() simd.Mode {
+	switch {
+	case !p.Dynamic:
+		return simd.Static
+	case p.Grid.Dim() == 2:
+		return simd.Plane
+	}
+	return simd.Space
+}
+
+// tileCount is the number of tiles that newTiling makes.
+func (p *Problem) tileCount() int64 {
+	side := int64(8)
+	if p.Grid.Dim() == 3 {
+		side = 4
+	}
+	n := int64(1)
+	for _, s := range p.Grid.Shape {
+		n *= (int64(s) + side - 1) / side
+	}
+	return n
+}
