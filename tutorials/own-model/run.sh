@@ -11,10 +11,10 @@ lsm synth --model salt/true-model.h5 -o survey --geometry streamer \
 lsm run config.toml
 lsm plot survey/reflectivity.h5 image.h5 -o images.png
 
-# The same run, stopped by a signal on its way and resumed.
-lsm run config.toml --set output.file=resumed.h5 & run=$!
-sleep 0.3
-kill -TERM $run || true          # it may have ended already
-wait $run || [ $? -eq 75 ] || [ $? -eq 130 ]   # 130: it was still getting ready
+# The same run, told to stop after its first iteration (status 75), and resumed.
+lsm run config.toml --set output.file=resumed.h5 >stopped.log 2>&1 & run=$!
+until grep -q '^iter' stopped.log || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
+kill -TERM $run 2>/dev/null || true
+wait $run || [ $? -eq 75 ]
 [ -e resumed.h5 ] || lsm run config.toml --set output.file=resumed.h5 --resume
 lsm compare image.h5 resumed.h5 --tolerance 0
