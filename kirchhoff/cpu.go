@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -51,7 +52,7 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	}
 	isa, err := simd.Parse(os.Getenv("LSM_CPU_ISA"))
 	if err != nil {
-		return nil, fmt.Errorf("%w (LSM_CPU_ISA)", err)
+		return nil, status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
 	}
 	c := &CPU{p: *p, isa: isa, threads: p.threads(), tiles: newTiling(p.Grid)}
 	mode := simd.Static

@@ -40,3 +40,6 @@ func (p *Problem) tileCount() int64 {
 	}
 	return n
 }
+
+// BestISA names the set of kernels that the cpu engine would choose here.
+func BestISA() string { return simd.Best().String() }

@@ -1,27 +1,40 @@
 package kirchhoff
 
-import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
 
 // filter is one direction of the convolution with the wavelet, as a sum over taps:
 // y[n] = Σ_j taps[j] x[n + j + first].
 type filter struct {
 	taps  []float32
-	first int // ≤ 0 where the sum starts before its sample
+	first int
 }
 
+// tail is how much of the wavelet's largest sample the samples left out at either
+// end add up to at most: a hundredth of what float32 resolves. Wavelets are often
+// stored with long ends of next to nothing.
+const tail = 1e-9
+
 // newFilters returns the convolution with h, d[n] = Σ_j h[j] u[n − j + zero], and
-// its transpose. Lags beyond a record of nt samples reach nothing and are left out,
-// as are zeros at both ends.
+// its transpose, which have the same taps in reverse order. Left out are lags
+// beyond a record of nt samples, which reach nothing, and negligible ends.
+//
+// Sums over taps run at 8 to 30 multiplications a nanosecond, so up to several
+// thousand taps they take less time than Fourier transforms would.
 func newFilters(h []float64, zero, nt int) (convolve, correlate *filter) {
 	lo, hi := max(0, zero-nt+1), min(len(h), zero+nt)
-	for lo < hi-1 && h[lo] == 0 {
+	largest := 0.0
+	for _, v := range h[lo:hi] {
+		largest = max(largest, math.Abs(v))
+	}
+	for sum := math.Abs(h[lo]); lo < hi-1 && sum <= tail*largest; sum += math.Abs(h[lo]) {
 		lo++
 	}
-	for lo < hi-1 && h[hi-1] == 0 {
+	for sum := math.Abs(h[hi-1]); lo < hi-1 && sum <= tail*largest; sum += math.Abs(h[hi-1]) {
 		hi--
-	}
-	if lo >= hi { // the whole wavelet lies out of reach
-		return &filter{taps: []float32{0}}, &filter{taps: []float32{0}}
 	}
 	taps := make([]float32, hi-lo)
 	reversed := make([]float32, hi-lo)
@@ -40,7 +53,7 @@ type padded struct {
 
 func (f *filter) padded(nt int) padded {
 	before := max(0, -f.first)
-	all := make([]float32, before+max(0, f.first)+nt+len(f.taps)+2*simd.TileSize)
+	all := make([]float32, before+max(0, f.first)+nt+len(f.taps)+3*simd.TileSize)
 	return padded{all: all[before+f.first:], trace: all[before : before+nt]}
 }
 

@@ -184,3 +184,12 @@ func TestFilters(t *testing.T) {
 		}
 	})
 }
+
+// TestFilterTails: ends that float32 would not notice are left out, others kept.
+func TestFilterTails(t *testing.T) {
+	h := []float64{0, 1e-12, 3e-10, 1, 2, -1, 1e-8, 1e-11, 1e-11}
+	_, correlate := newFilters(h, 4, 100)
+	if want := []float32{1, 2, -1, 1e-8}; !slices.Equal(correlate.taps, want) || correlate.first != -1 {
+		t.Errorf("taps %v from %d, want %v from -1", correlate.taps, correlate.first, want)
+	}
+}

@@ -17,6 +17,7 @@ typedef struct {
 
 // one adds both samples of each point: any times, one write per point.
 FAST void one(float *out, const lsm_shares *a) {
+	__asm__ volatile("" : : "r"(a) : "memory"); // loads from memory beat extracting from registers
 	// unpacklo and unpackhi leave points in this order
 	static const int8_t order[16] = {0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15};
 #pragma GCC unroll 4

@@ -51,7 +51,7 @@ typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float 
 	int64_t tile0, int64_t tile1, int64_t block);
 
 // y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
-// n + m + 2·TILE.
+// n + m + 3·TILE.
 typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
 	int64_t n, int64_t m, int add);
 

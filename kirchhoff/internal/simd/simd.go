@@ -192,7 +192,7 @@ func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1,
 // Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)
 // + 2·TileSize elements of x.
 func (i ISA) Filter(y, x, taps []float32, add bool) {
-	if len(x) < len(y)+len(taps)+2*TileSize {
+	if len(x) < len(y)+len(taps)+3*TileSize {
 		panic(fmt.Sprintf("simd: filter of %d samples with %d taps from %d", len(y), len(taps), len(x)))
 	}
 	flag := C.int(0)

@@ -53,7 +53,7 @@ func TestFilterEnds(t *testing.T) {
 	for isa := Portable; isa <= Best(); isa++ {
 		for n := range 300 {
 			taps := []float32{1, 0.5, -0.25}
-			x := make([]float32, n+len(taps)+2*TileSize)
+			x := make([]float32, n+len(taps)+3*TileSize)
 			for i := range x {
 				x[i] = float32(r.IntN(64))
 			}
