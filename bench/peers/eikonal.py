@@ -36,10 +36,11 @@ def skfmm_times(v, node):
 def fteikpy_times(v, node):
     import fteikpy
 
-    # Its axes are z first; its solver takes the velocity as given.
+    # Its axes are z first; its velocities belong to cells, its times to nodes.
     axes = (1, 0) if v.ndim == 2 else (2, 0, 1)
     back = np.argsort(axes)
-    solver = (fteikpy.Eikonal2D if v.ndim == 2 else fteikpy.Eikonal3D)(np.ascontiguousarray(v.transpose(axes)), (H,) * v.ndim)
+    cells = (v[..., :-1] + G * H / 2)[(slice(1, None),) * (v.ndim - 1)]
+    solver = (fteikpy.Eikonal2D if v.ndim == 2 else fteikpy.Eikonal3D)(np.ascontiguousarray(cells.transpose(axes)), (H,) * v.ndim)
     src = np.array([node[a] * H for a in axes])
     return solver.solve(src, nsweep=2).grid.transpose(back)
 

@@ -40,7 +40,7 @@ func badResources() []bad {
 	of := func(name, args, says string) bad { return bad{name, nil, args, resourceFault, `^lsm: ` + says} }
 	return []bad{
 		of("too little memory", "run config.toml --set machine.memory_gib=1e-6; migrate config.toml --set machine.memory_gib=1e-6",
-			`memory: this run needs \d\.\d KiB \(tables .*\); the limit is 1\.0 KiB\nhint: .*machine\.memory_gib`),
+			`memory: this run needs [\d.]+ [KM]iB \(tables .*\); the limit is 1\.0 KiB\nhint: .*machine\.memory_gib`),
 		of("engine cuda", "run config.toml --set kirchhoff.engine=cuda; traveltime config.toml --set kirchhoff.engine=cuda", `kirchhoff\.engine: "cuda" is not built into this version of lsm\nhint: engine = "cpu"`),
 		of("engine hip", "migrate config.toml --set kirchhoff.engine=hip", `kirchhoff\.engine: "hip" is not built into`),
 		of("ranks by MPI", "run config.toml --set comm.backend=mpi", `comm\.backend: "mpi" is not built into this version of lsm\nhint: backend = "self"`),

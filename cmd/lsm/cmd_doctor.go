@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // What this build of lsm can use of all that doctor looks for.
@@ -106,9 +107,9 @@ func (a *app) doctorLauncher() {
 func (a *app) doctorVerdict() {
 	v, c := build()
 	a.report.Printf("\nThis build, lsm %s %s, computes on the cores of one machine in one process:\n", v, c)
-	a.report.Printf("  kirchhoff.engine  %s\n  comm.backend      %s\n", strings.Join(builtEngines, ", "), strings.Join(builtComms, ", "))
+	a.report.Printf("  kirchhoff.engine  %s (cpu with %s kernels)\n  comm.backend      %s\n", strings.Join(builtEngines, ", "), kirchhoff.BestISA(), strings.Join(builtComms, ", "))
 	a.report.Printf("It does not use MPI, CUDA, NCCL, HIP or RCCL yet, whether found above or not.\n")
-	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", builtComms,
+	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", builtComms, "isa", kirchhoff.BestISA(),
 		"mpi", false, "cuda", false, "nccl", false, "hip", false, "rccl", false)
 }
 

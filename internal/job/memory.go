@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Memory is what a run holds at once, in bytes.
@@ -61,6 +62,9 @@ func (j *Job) Memory() Memory {
 		}
 	} else {
 		m.Scratch = p.ScratchBytes()
+	}
+	if e, ok := j.Times.(*traveltime.Eikonal); ok {
+		m.Scratch += e.ScratchBytes(false) * int64(j.Device.Threads())
 	}
 	m.AllTables = place * int64(j.Places.Len())
 	m.Tables = m.AllTables
