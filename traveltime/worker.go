@@ -9,8 +9,6 @@ import "C"
 
 import (
 	"context"
-	"runtime"
-	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -77,7 +75,7 @@ func (w *worker) solve(ctx context.Context, p *survey.Positions, j job) error {
 // call.
 func (w *worker) field(lane int, at []float64) Field {
 	e := w.e
-	model, image, dim := e.model, e.image, e.model.Dim()
+	model, image := e.model, e.image
 	tau := w.split[lane*model.Len() : (lane+1)*model.Len()]
 	if e.resample != nil {
 		w.interpolate(tau)
@@ -89,60 +87,24 @@ func (w *worker) field(lane int, at []float64) Field {
 				C.int(model.Shape[a]), C.long(stride), C.double(model.Spacing[a]))
 		}
 	}
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	var n [3]C.int
-	var origin, spacing, source [3]C.double
-	var grad [3]*C.double
-	var slope [3]*C.float
-	for a := range dim {
-		n[a], source[a] = C.int(image.Shape[a]), C.double(at[a])
-		origin[a], spacing[a] = C.double(image.Origin[a]), C.double(image.Spacing[a])
-		if w.gradient {
-			pin.Pin(&w.out.Gradient[a][0])
-			pin.Pin(&w.part[1+a][0])
-			grad[a] = (*C.double)(unsafe.Pointer(&w.out.Gradient[a][0]))
-			slope[a] = cfloats(w.part[1+a])
-		}
-	}
-	C.eik_finish((*C.double)(unsafe.Pointer(&w.out.Time[0])), &grad[0], cfloats(tau), &slope[0], C.int(dim),
-		&n[0], &origin[0], &spacing[0], &source[0], C.double(e.scale))
+	finish(w.out, w.part[:1+len(w.out.Gradient)], tau, image, at, e.scale)
 	return w.out
 }
 
 // interpolate brings τ, and with gradients its derivatives, to the image grid.
 func (w *worker) interpolate(tau []float32) {
-	e, r := w.e, w.e.resample
-	model, image, dim := e.model, e.image, e.model.Dim()
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	c := C.eik_resample{dim: C.int(dim)}
-	for a := range 3 {
-		c.n[a], c.m[a] = 1, 1
-		if axis := a * (dim - 1) / 2; dim == 3 || a != 1 {
-			c.n[a], c.m[a] = C.int(model.Shape[axis]), C.int(image.Shape[axis])
-		}
-		c.width[a] = C.int(r.width[a])
-		pin.Pin(&r.first[a][0])
-		pin.Pin(&r.value[a][0])
-		pin.Pin(&r.slope[a][0])
-		c.first[a] = (*C.int)(unsafe.Pointer(&r.first[a][0]))
-		c.value[a], c.slope[a] = cfloats(r.value[a]), cfloats(r.slope[a])
-	}
-	var dst [4]*C.float
-	parts, gradient := 1, C.int(0)
+	e := w.e
+	parts := 1
 	if w.gradient {
-		parts, gradient = 1+dim, 1
+		parts = 1 + e.image.Dim()
 	}
 	for k := range parts {
-		w.allocate(k, image.Len())
-		pin.Pin(&w.part[k][0])
-		dst[k] = cfloats(w.part[k])
+		w.allocate(k, e.image.Len())
 	}
 	if w.line == nil {
-		w.line = make([]float32, model.Shape[dim-1])
+		w.line = make([]float32, e.model.Shape[e.model.Dim()-1])
 	}
-	C.eik_interpolate(&dst[0], cfloats(w.line), cfloats(tau), &c, gradient)
+	e.resample.apply(w.part[:parts], w.line, tau, e.model, e.image)
 }
 
 func (w *worker) allocate(part, n int) {
@@ -150,5 +112,3 @@ func (w *worker) allocate(part, n int) {
 		w.part[part] = make([]float32, n)
 	}
 }
-
-func cfloats(v []float32) *C.float { return (*C.float)(unsafe.Pointer(&v[0])) }
