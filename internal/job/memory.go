@@ -19,18 +19,25 @@ type Memory struct {
 	Scratch   int64 // of the engine and the traveltimes
 	Limit     int64
 
-	Recompute bool // tables are computed anew in every application
+	Recompute bool  // tables are made anew in every application
+	Coarse    int64 // of the coarse tables that they are made from; 0 for none
 }
+
+// coarseFactor is the distance, in points, between those that coarse tables keep.
+const coarseFactor = 2
 
 // Total is the sum.
 func (m Memory) Total() int64 { return m.Tables + m.rest() }
 
-func (m Memory) rest() int64 { return m.Data + m.Vectors + m.Scratch }
+func (m Memory) rest() int64 { return m.Data + m.Vectors + m.Scratch + m.Coarse }
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	tables := "tables " + h(m.Tables)
-	if m.Recompute {
+	switch {
+	case m.Coarse > 0:
+		tables += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
+	case m.Recompute:
 		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
 	}
 	return fmt.Sprintf("%s (%s, data %s, solver vectors %s, scratch %s)",
@@ -73,6 +80,9 @@ func (j *Job) Memory() Memory {
 		return m
 	}
 	m.Recompute = true
+	if want == "coarse" {
+		m.Coarse = int64(j.Places.Len()) * traveltime.CoarseBytes(j.Image, coarseFactor)
+	}
 	// Whole places, two at least: a trace has two.
 	m.Tables = min(m.AllTables, max(2, (m.Limit-m.rest())/place)*place)
 	return m

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Operator is the demigration operator of a job: from the image [nx, (ny,) nz]
@@ -79,12 +80,22 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	}
 	op := &Operator{}
 	if m := j.Memory(); m.Recompute {
+		how := "recomputed"
+		if m.Coarse > 0 {
+			how = "interpolated"
+			opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
+			coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, coarseFactor, opt)
+			if err != nil {
+				return nil, inputUnlessMarked(err)
+			}
+			p.Times = coarse
+		}
 		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
 		op.Engine = k
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes recomputed in %d stretches", k.ISA(), k.Stretches())
+		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %d stretches", k.ISA(), how, k.Stretches())
 	} else if j.Engine == "reference" {
 		k, err := kirchhoff.NewReference(ctx, p)
 		if err != nil {
