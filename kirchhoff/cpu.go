@@ -55,12 +55,10 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 		return nil, status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
 	}
 	c := &CPU{p: *p, isa: isa, threads: p.threads(), tiles: newTiling(p.Grid)}
-	mode := simd.Static
 	if p.Dynamic {
-		mode = simd.Plane
 		factor := 2.0 // of A = 2 cos θ …
 		if p.Grid.Dim() == 3 {
-			mode, factor = simd.Space, 1 // cos θ = |p_s + p_r|/2
+			factor = 1 // cos θ = |p_s + p_r|/2
 		}
 		c.scale = make([]float32, p.Grid.Len())
 		for i, v := range p.Velocity {
@@ -69,7 +67,7 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	}
 	c.p.Velocity, c.p.Amplitude = nil, nil
 	c.convolve, c.correlate = newFilters(p.taps(), p.Wavelet.Zero, p.NT)
-	if err := c.allocate(mode); err != nil {
+	if err := c.allocate(p.mode()); err != nil {
 		c.Close()
 		return nil, err
 	}

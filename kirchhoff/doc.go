@@ -62,6 +62,34 @@
 // NewReference makes the operator in plain Go and float64: loops that read like
 // the formulas above, against which every other engine is tested.
 //
-// Results depend on the problem and the engine alone, never on the number of
-// threads: sums have a fixed order.
+// NewCPU makes it in float32 for the host's vector units, with C kernels for
+// AVX-512, AVX2 and any other processor (package internal/simd), chosen at run
+// time. It differs from the reference by 1e-6 of the largest value or less; its
+// two directions are adjoint to each other to float32 rounding, as they use the
+// same expressions for q, k and w. Three choices make it fast:
+//
+//   - The image is cut into tiles of 64 points. A table holds a whole number of
+//     samples per tile and the rest as float32, which resolves a millionth of a
+//     sample, and a pair of tables needs one addition per point.
+//   - In the adjoint the samples that a tile needs lie in a short stretch of the
+//     trace; it is loaded into registers and looked up there, without gathers.
+//   - In the forward two neighbouring points mostly share four samples; they are
+//     put together in registers, which halves the writes.
+//
+// In 2-D cos((a_s − a_r)/2) = C_s C_r + S_s S_r with C = b·taper·cos(a/2) and
+// S = b·taper·sin(a/2); in 3-D b_s b_r |p_s + p_r| = b_s b_r √(2 + 2 p_s·p_r). So
+// weights too are made from one table per place, and 2/v is applied to the image
+// once.
+//
+// Times in a trace's last interval or just before its first sample decide whether
+// a point counts at all. There a float32 may decide otherwise than a float64 if q
+// lies within rounding of the edge: it is the one place where the engines may
+// differ by more.
+//
+// # Order and threads
+//
+// Results depend on the problem, the engine and its set of kernels alone, never on
+// the number of threads: in the adjoint threads take tiles, in the forward blocks
+// of traces, and every sum has a fixed order. Two sets of kernels may differ by
+// rounding.
 package kirchhoff

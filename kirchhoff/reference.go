@@ -18,16 +18,14 @@ type Reference struct {
 	threads int
 	h       []float64
 
-	time []traveltimes // by place; nil where no trace uses the place
-	slow []slowness    // by place; Dynamic only
+	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
+	slow []slowness  // by place; Dynamic only
 
 	mu    sync.Mutex // guards what follows: one application at a time
 	conv  []*convolver
 	trace [][]float64 // one scratch trace per worker
 	e     []float64   // [ntrace, nt], correlated traces
 }
-
-type traveltimes []float64 // [Grid.Len()], s
 
 // NewReference computes the tables of p. It takes 8 bytes per place and image
 // point, 24 (2-D) or 40 (3-D) with Dynamic. Its errors are those of Validate,
@@ -37,7 +35,7 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 		return nil, err
 	}
 	r := &Reference{p: *p, threads: p.threads(), h: p.taps()}
-	r.time = make([]traveltimes, p.Positions.Len())
+	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights
 	if p.Dynamic {

@@ -108,18 +108,23 @@ func (w *weights) spreading(b []float64, place int) error {
 		return nil
 	}
 	at := w.p.Positions.At(place)
+	last := g.Dim() - 1
+	n := g.Shape[last]
 	x := make([]float64, g.Dim())
-	for i := range b {
-		g.Point(x, i)
-		sum := 0.0
-		for a := range x {
-			sum += (x[a] - at[a]) * (x[a] - at[a])
+	for row := 0; row < len(b); row += n {
+		g.Point(x, row)
+		across := 0.0
+		for a := range last {
+			across += (x[a] - at[a]) * (x[a] - at[a])
 		}
-		d := math.Sqrt(sum) + w.eps
-		if g.Dim() == 2 {
-			b[i] = 1 / math.Sqrt(d)
-		} else {
-			b[i] = 1 / d
+		for k := range n {
+			z := g.Coord(last, k) - at[last]
+			d := math.Sqrt(across+z*z) + w.eps
+			if g.Dim() == 2 {
+				b[row+k] = 1 / math.Sqrt(d)
+			} else {
+				b[row+k] = 1 / d
+			}
 		}
 	}
 	return nil

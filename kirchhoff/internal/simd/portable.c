@@ -1,23 +1,25 @@
-// The kernels in plain C, for any processor: the general path of the vector
-// kernels, one point at a time.
+// The kernels in plain C, for any processor.
 #include "kernel.h"
 #include <math.h>
 #include <string.h>
 
-// place computes, for each point of a tile, the sample k before it (−1 where it
-// misses the record), the fraction w and the weight a.
-INLINE void place(const int mode, int32_t k[TILE], float w[TILE], float a[TILE],
+// place computes, for each point of a tile, the sample k before it, the fraction w
+// and the weight a. With clip, k is −1 where the point misses the record.
+INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE], float a[TILE],
 	const float *s, const float *r, int32_t k0, int32_t nt) {
 	for (int i = 0; i < TILE; i++) {
 		float q = s[i] + r[i];
 		int32_t whole = (int32_t)q;
-		float frac = q - (float)whole;
-		int32_t at = k0 + whole;
-		int early = (at == -1) & (frac > 0);
-		at += early;
-		w[i] = frac - (float)early;
-		k[i] = at >= 0 && at < nt - 1 ? at : -1;
+		w[i] = q - (float)whole;
+		k[i] = k0 + whole;
 	}
+	if (clip)
+		for (int i = 0; i < TILE; i++) {
+			int early = (k[i] == -1) & (w[i] > 0);
+			k[i] += early;
+			w[i] -= (float)early;
+			if (k[i] < 0 || k[i] >= nt - 1) k[i] = -1;
+		}
 	if (mode == PLANE)
 		for (int i = 0; i < TILE; i++)
 			a[i] = s[TILE + i] * r[TILE + i] + s[2 * TILE + i] * r[2 * TILE + i];
@@ -30,12 +32,40 @@ INLINE void place(const int mode, int32_t k[TILE], float w[TILE], float a[TILE],
 		}
 }
 
+INLINE void gather(const int mode, const int clip, float sum[TILE], const float *s, const float *r,
+	const float *e, int32_t k0, int32_t nt) {
+	int32_t k[TILE];
+	float w[TILE], a[TILE];
+	place(mode, clip, k, w, a, s, r, k0, nt);
+	for (int i = 0; i < TILE; i++) {
+		if (clip && k[i] < 0) continue;
+		float d = e[k[i]], v = d + w[i] * (e[k[i] + 1] - d);
+		sum[i] += mode == STATIC ? v : a[i] * v;
+	}
+}
+
+INLINE void spread(const int mode, const int clip, float *out, const float *s, const float *r,
+	const float *m, int32_t k0, int32_t nt) {
+	int32_t k[TILE];
+	float w[TILE], a[TILE], early[TILE], late[TILE];
+	place(mode, clip, k, w, a, s, r, k0, nt);
+	for (int i = 0; i < TILE; i++) {
+		float v = mode == STATIC ? m[i] : a[i] * m[i];
+		late[i] = w[i] * v;
+		early[i] = v - late[i];
+	}
+	for (int i = 0; i < TILE; i++) {
+		if (clip && k[i] < 0) continue;
+		float *to = out + SLOTS * (int64_t)k[i];
+		to[0] += early[i];
+		to[1] += late[i];
+	}
+}
+
 INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
 	const int64_t size = lsm_fields(mode) * TILE;
 	const int32_t nt = op->nt;
-	int32_t k[TILE];
-	float w[TILE], a[TILE];
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const float *table = op->table + tile * op->places * size;
@@ -50,13 +80,12 @@ INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const
 					const lsm_span to = span[pair.receiver];
 					const int32_t k0 = from.base + to.base;
 					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
-					place(mode, k, w, a, table + u.source * size, table + pair.receiver * size, k0, nt);
+					const float *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
 					const float *e = rows + pair.row * op->stride;
-					for (int i = 0; i < TILE; i++) {
-						if (k[i] < 0) continue;
-						float d = e[k[i]], v = d + w[i] * (e[k[i] + 1] - d);
-						sum[i] += mode == STATIC ? v : a[i] * v;
-					}
+					if (inside(k0, from.width + to.width, nt))
+						gather(mode, 0, sum, from_row, to_row, e, k0, nt);
+					else
+						gather(mode, 1, sum, from_row, to_row, e, k0, nt);
 				}
 			}
 			for (int i = 0; i < TILE; i++) image[tile * TILE + i] += sum[i];
@@ -68,8 +97,6 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 	const int64_t size = lsm_fields(mode) * TILE;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
-	int32_t k[TILE];
-	float w[TILE], a[TILE];
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const float *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
@@ -83,14 +110,12 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
-				place(mode, k, w, a, table + u.source * size, table + pair.receiver * size, k0, nt);
+				const float *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
 				float *out = windows + (p - first) * op->stride * SLOTS;
-				for (int i = 0; i < TILE; i++) {
-					if (k[i] < 0) continue;
-					float v = mode == STATIC ? m[i] : a[i] * m[i], late = w[i] * v;
-					out[SLOTS * k[i]] += v - late;
-					out[SLOTS * k[i] + 1] += late;
-				}
+				if (inside(k0, from.width + to.width, nt))
+					spread(mode, 0, out, from_row, to_row, m, k0, nt);
+				else
+					spread(mode, 1, out, from_row, to_row, m, k0, nt);
 			}
 		}
 	}
