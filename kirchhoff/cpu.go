@@ -114,7 +114,14 @@ func (c *CPU) allocate(mode simd.Mode) error {
 		return err
 	}
 	c.nadj = adjoint.len()
-	c.block = newBlocking(c.p.Positions, forwardSources, forwardReceivers, forwardSources*forwardReceivers)
+	// Smaller blocks where there would be too few for the threads. Every trace is
+	// summed by itself, so results do not change.
+	for sources, receivers := int32(forwardSources), int32(forwardReceivers); ; receivers /= 2 {
+		c.block = newBlocking(c.p.Positions, sources, receivers, int(sources*receivers))
+		if c.block.len() >= 4*c.threads || receivers == 1 {
+			break
+		}
+	}
 	if err := put(&c.fwd, c.block); err != nil {
 		return err
 	}
@@ -214,7 +221,10 @@ func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer runtime.KeepAlive(c)
-	c.each(ctx, func(lo, hi int) { c.tiles.load(c.image32.S, image, c.scale, lo, hi) })
+	err := c.each(ctx, func(lo, hi int) { c.tiles.load(c.image32.S, image, c.scale, lo, hi) })
+	if err != nil {
+		return err
+	}
 	return parallel(ctx, c.threads, c.block.len(), func(worker, block int) error {
 		pair0, pair1 := c.block.pairRange(block)
 		windows := c.work[worker]
@@ -262,10 +272,13 @@ func (c *CPU) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	})
 }
 
-// each calls f for all tiles, a superblock at a time, on all threads.
+// each calls f for all tiles on all threads: a superblock at a time, or less where
+// there would be too few for the threads.
 func (c *CPU) each(ctx context.Context, f func(lo, hi int)) error {
-	err := parallel(ctx, c.threads, (c.tiles.tiles+step-1)/step, func(_, i int) error {
-		f(i*step, min((i+1)*step, c.tiles.tiles))
+	n := c.tiles.tiles
+	size := min(step, max(4, n/(4*c.threads)))
+	err := parallel(ctx, c.threads, (n+size-1)/size, func(_, i int) error {
+		f(i*size, min((i+1)*size, n))
 		return nil
 	})
 	if err != nil {

@@ -46,25 +46,23 @@ FAST void two(float *out, const lsm_shares *a) {
 // gaps returns k[2i+1] − k[2i] in lanes 2i+1, zero in lanes 2i.
 FAST __m512i gaps(__m512i k) { return _mm512_sub_epi32(k, _mm512_shuffle_epi32(k, 0xA0)); }
 
-// windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2.
+// window makes the windows of pairs from half = (early, late) of the first and
+// the second point in each quarter: rotating (second, 0, 0) by the gap puts it
+// where it belongs.
+FAST __m512 window(__m512 half, __m512i gap) {
+	__m512i by = _mm512_sub_epi32(_mm512_set4_epi32(3, 2, 1, 0), gap);
+	__m512i second = _mm512_bsrli_epi128(_mm512_castps_si512(half), 8);
+	__m512 moved = _mm512_permutevar_ps(_mm512_castsi512_ps(second), by);
+	return _mm512_mask_add_ps(moved, 0x3333, moved, half);
+}
+
+// windows4 fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2.
 FAST void windows4(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
-	const __m512i lane = _mm512_set4_epi32(3, 2, 1, 0);
 	__m512i gap = gaps(k);
 	__m512 late = _mm512_mul_ps(w, m), early = _mm512_sub_ps(m, late);
-	__m512 low = _mm512_unpacklo_ps(early, late), high = _mm512_unpackhi_ps(early, late);
-	// In each quarter of low lie (early, late) of the first and the second point.
-	// Rotating (second, 0, 0) by the gap puts it where it belongs.
-#define WINDOW(half, which)                                                                      \
-	({                                                                                           \
-		__m512i by = _mm512_sub_epi32(lane, _mm512_shuffle_epi32(gap, which));                   \
-		__m512i second = _mm512_bsrli_epi128(_mm512_castps_si512(half), 8);                      \
-		__m512 moved = _mm512_permutevar_ps(_mm512_castsi512_ps(second), by);                    \
-		_mm512_mask_add_ps(moved, 0x3333, moved, half);                                          \
-	})
 	_mm512_store_si512(a->k + 16 * g, k);
-	_mm512_store_ps(a->v + 32 * g, WINDOW(low, 0x55));
-	_mm512_store_ps(a->v + 32 * g + 16, WINDOW(high, 0xFF));
-#undef WINDOW
+	_mm512_store_ps(a->v + 32 * g, window(_mm512_unpacklo_ps(early, late), _mm512_shuffle_epi32(gap, 0x55)));
+	_mm512_store_ps(a->v + 32 * g + 16, window(_mm512_unpackhi_ps(early, late), _mm512_shuffle_epi32(gap, 0xFF)));
 }
 
 FAST void points(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
@@ -73,14 +71,6 @@ FAST void points(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
 	_mm512_store_ps(a->v + 32 * g, _mm512_unpacklo_ps(early, late));
 	_mm512_store_ps(a->v + 32 * g + 16, _mm512_unpackhi_ps(early, late));
 }
-
-// bounds returns the least and greatest gap of a tile.
-#define BOUNDS(lo, hi, t)                                                                   \
-	__m512i lo = gaps(t[0].k), hi = lo;                                                      \
-	for (int g = 1; g < REGISTERS; g++) {                                                    \
-		lo = _mm512_min_epi32(lo, gaps(t[g].k));                                             \
-		hi = _mm512_max_epi32(hi, gaps(t[g].k));                                             \
-	}
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
@@ -100,28 +90,25 @@ FAST void spread(const int mode, float *out, const float *s, const float *r, con
 		two(out, &a);
 		return;
 	}
-	lsm_times x[REGISTERS];
-	for (int g = 0; g < REGISTERS; g++) {
-		x[g].k = _mm512_permutexvar_epi32(rows, t[g].k);
-		x[g].w = _mm512_permutexvar_ps(rows, t[g].w);
-	}
-	BOUNDS(lo, hi, x)
 	const __m512i far = _mm512_set1_epi32(2), back = _mm512_set1_epi32(-2), zero = _mm512_setzero_si512();
-	if (_mm512_cmplt_epi32_mask(lo, zero) == 0 && _mm512_cmpgt_epi32_mask(hi, far) == 0) {
-		for (int g = 0; g < REGISTERS; g++)
-			windows4(&a, g, x[g].k, x[g].w, _mm512_permutexvar_ps(rows, v[g]));
-		two(out, &a);
-	} else if (_mm512_cmplt_epi32_mask(lo, back) == 0 && _mm512_cmpgt_epi32_mask(hi, zero) == 0) {
-		for (int g = 0; g < REGISTERS; g++) {
-			__m512 u = _mm512_permutexvar_ps(rows, v[g]);
-			windows4(&a, g, _mm512_shuffle_epi32(x[g].k, 0xB1), _mm512_shuffle_ps(x[g].w, x[g].w, 0xB1),
-				_mm512_shuffle_ps(u, u, 0xB1));
-		}
-		two(out, &a);
-	} else {
+	__m512i lo = zero, hi = zero;
+	for (int g = 0; g < REGISTERS; g++) {
+		__m512i gap = gaps(_mm512_permutexvar_epi32(rows, t[g].k));
+		lo = _mm512_min_epi32(lo, gap);
+		hi = _mm512_max_epi32(hi, gap);
+	}
+	int up = !_mm512_cmplt_epi32_mask(lo, zero) && !_mm512_cmpgt_epi32_mask(hi, far);
+	int down = !_mm512_cmplt_epi32_mask(lo, back) && !_mm512_cmpgt_epi32_mask(hi, zero);
+	if (!up && !down) {
 		for (int g = 0; g < REGISTERS; g++) points(&a, g, t[g].k, t[g].w, v[g]);
 		one(out, &a);
+		return;
 	}
+	const __m512i order = up ? rows : _mm512_shuffle_epi32(rows, 0xB1);
+	for (int g = 0; g < REGISTERS; g++)
+		windows4(&a, g, _mm512_permutexvar_epi32(order, t[g].k), _mm512_permutexvar_ps(order, t[g].w),
+			_mm512_permutexvar_ps(order, v[g]));
+	two(out, &a);
 }
 
 // clipped is spread on the record's edges.
