@@ -38,7 +38,7 @@ func newBenchKernel(a *app) *cobra.Command {
 		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := positive(map[string]int{"sources": size.Sources, "receivers": size.Receivers, "runs": size.Runs}); err != nil {
+			if err := positive(map[string]int{"sources": size.Sources, "receivers": size.Receivers, "runs": size.Runs, "wavelet": size.Wavelet}); err != nil {
 				return err
 			}
 			switch size.Engine {
@@ -83,6 +83,7 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.IntVar(&size.Receivers, "receivers", 64, "receivers along the top")
 	fl.IntSliceVar(&size.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
 	fl.IntVar(&size.Samples, "samples", 1500, "samples a trace, 4 ms apart")
+	fl.IntVar(&size.Wavelet, "wavelet", 81, "samples of the wavelet; 1 shows what convolution costs")
 	fl.StringVar(&size.Engine, "engine", "cpu", "cpu or reference")
 	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
 	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")

@@ -25,6 +25,7 @@ type KernelSize struct {
 	Shape              []int
 	Sources, Receivers int
 	Samples            int
+	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
 	Engine             string // "cpu" or "reference"
@@ -161,7 +162,11 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 		return nil, err
 	}
 	s := &survey.Survey{Dim: dim, Fixed: true, NT: k.Samples, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}
-	s.Wavelet = centred(s.Wavelet, 81)
+	n := k.Wavelet
+	if n == 0 {
+		n = 81
+	}
+	s.Wavelet = centred(s.Wavelet, n)
 	if k.Streamer {
 		k.tow(s, g)
 	} else {
