@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// spread is a fixed spread over a constant velocity of 2000 m/s, sources and
+// fixedSpread is a fixed spread over a constant velocity of 2000 m/s, sources and
 // receivers evenly along the top; dt is 4 ms and the wavelet has 81 samples.
 func fixedSpread(b testing.TB, shape []int, h float64, sources, receivers [2]int, nt int, dynamic bool) *Problem {
 	dim := len(shape)
@@ -92,6 +92,7 @@ func benchmarkEngine(b *testing.B, e *CPU) {
 		image[i] = float32(i%17) - 8
 	}
 	data := make([]float32, e.p.NumTraces()*e.p.NT)
+	back := make([]float32, len(image))
 	for _, d := range []struct {
 		name  string
 		apply func() error
@@ -100,7 +101,7 @@ func benchmarkEngine(b *testing.B, e *CPU) {
 			return e.Forward(context.Background(), device.Wrap(h, data), device.Wrap(h, image))
 		}},
 		{"adjoint", func() error {
-			return e.Adjoint(context.Background(), device.Wrap(h, image), device.Wrap(h, data))
+			return e.Adjoint(context.Background(), device.Wrap(h, back), device.Wrap(h, data))
 		}},
 	} {
 		b.Run(d.name, func(b *testing.B) {
