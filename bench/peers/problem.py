@@ -33,7 +33,7 @@ def ricker():
     return ((1 - 2 * a**2) * np.exp(-(a**2))).astype("float32"), 40
 
 
-def pylops_operator(shape, srcs, recs, nt, dynamic, engine):
+def pylops_operator(shape, srcs, recs, nt, dynamic, engine, dtype="float32"):
     from pylops.waveeqprocessing.kirchhoff import Kirchhoff
 
     axes = [10.0 * np.arange(n) for n in shape]
@@ -42,8 +42,10 @@ def pylops_operator(shape, srcs, recs, nt, dynamic, engine):
     op = Kirchhoff(
         axes[-1], axes[0], 0.004 * np.arange(nt), srcs[order], recs[order], 2000.0, wav, centre,
         y=axes[1] if len(shape) == 3 else None,
-        mode="analytic", dynamic=dynamic, angleaperture=(72.0, 90.0), engine=engine, dtype="float32",
+        mode="analytic", dynamic=dynamic, angleaperture=(72.0, 90.0), engine=engine, dtype=dtype,
     )
+    if dtype != "float32":
+        return op
     # As its users do who know: tables in single precision.
     for name in ("trav_srcs", "trav_recs", "amp_srcs", "amp_recs", "angle_srcs", "angle_recs"):
         for attr in (name, "_" + name):
