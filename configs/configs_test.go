@@ -43,7 +43,7 @@ func TestEveryConfigurationRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			run("check", config)
-			run("run", config, "--set", "solver.iterations=2")
+			run("run", config, "--set", "solver.iterations=2", "--set", "output.file="+filepath.Join(dir, "image.h5"))
 			im, err := h5.ReadImage(filepath.Join(dir, "image.h5"))
 			if err != nil {
 				t.Fatal(err)
