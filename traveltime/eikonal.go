@@ -144,3 +144,6 @@ func box(g grid.Grid) string {
 	}
 	return s + " m"
 }
+
+// ModelGrid is the grid that the equation is solved on.
+func (e *Eikonal) ModelGrid() grid.Grid { return e.model }

@@ -13,7 +13,7 @@ func newCheck(a *app) *cobra.Command {
 	var dotTest bool
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
-finds: geometry, sampling, aliasing, the length of the records, memory. Nothing
+finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
 is written. With --dot-test it also builds the operator and measures whether its
 two directions are adjoint.`,
 		`  lsm check config.toml --dot-test`,
@@ -44,6 +44,11 @@ two directions are adjoint.`,
 			if err := j.CheckMemory(); err != nil {
 				return err
 			}
+			d, err := j.EstimateDuration(cmd.Context())
+			if err != nil {
+				return err
+			}
+			show(job.Finding{Topic: "time", Level: "ok", Text: d.String()})
 			if dotTest {
 				if err := a.dotTest(cmd, j, show); err != nil {
 					return err

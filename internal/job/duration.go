@@ -1,0 +1,65 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Duration is about what a run takes on this machine.
+type Duration struct {
+	Traveltimes time.Duration
+	Iteration   time.Duration // one forward and one adjoint
+	Total       time.Duration
+}
+
+func (d Duration) String() string {
+	r := func(t time.Duration) time.Duration {
+		switch {
+		case t < 10*time.Second:
+			return t.Round(10 * time.Millisecond)
+		case t < 10*time.Minute:
+			return t.Round(time.Second)
+		}
+		return t.Round(time.Minute)
+	}
+	return fmt.Sprintf("about %v: traveltimes %v, %v an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
+}
+
+// EstimateDuration measures the engine and the eikonal solver on small problems
+// of the same kind, which takes part of a second, and scales them up. It knows
+// nothing of what else the machine will be doing, nor how far the tables will
+// outgrow its caches.
+func (j *Job) EstimateDuration(ctx context.Context) (Duration, error) {
+	dim, threads := j.Image.Dim(), j.Device.Threads()
+	shape, times := []int{96, 96}, []int{96, 96}
+	if dim == 3 {
+		shape, times = []int{24, 24, 24}, []int{24, 24, 24}
+	}
+	k, err := bench.Kernel(ctx, bench.KernelSize{
+		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(j.Survey.Wavelet.Samples),
+		Dynamic: j.Config.Kirchhoff.Dynamic, Engine: j.Engine, Threads: threads, Runs: 1,
+	})
+	if err != nil {
+		return Duration{}, err
+	}
+	triples := float64(j.Survey.NumTraces()) * float64(j.Image.Len())
+	d := Duration{Iteration: time.Duration((k.Forward + k.Adjoint) * triples)}
+	rounds := j.Config.Solver.Iterations + 1
+	if m, ok := j.Times.(*traveltime.Eikonal); ok {
+		e, err := bench.Traveltimes(ctx, times, 16*threads, threads, 1)
+		if err != nil {
+			return Duration{}, err
+		}
+		points := float64(m.ModelGrid().Len()) / float64(e.Points)
+		d.Traveltimes = time.Duration(e.PerSource * 1e6 * points * float64(j.Places.Len()) / float64(threads))
+	}
+	if m := j.Memory(); m.Recompute && m.Coarse == 0 {
+		d.Iteration += 2 * d.Traveltimes
+	}
+	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration
+	return d, nil
+}

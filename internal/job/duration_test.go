@@ -1,0 +1,27 @@
+package job
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+)
+
+// The estimate is made of its parts, whatever the machine's speed.
+func TestEstimateDuration(t *testing.T) {
+	p := line(t)
+	eachEngine(t, func(t *testing.T, engine string) {
+		j := p.open(t, Traces, progress.Discard(), engine, "solver.iterations=7")
+		d, err := j.EstimateDuration(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
+			t.Errorf("estimate %+v is not the sum of its parts", d)
+		}
+	})
+	d := Duration{Traveltimes: 90 * time.Second, Iteration: 12 * time.Minute, Total: 2*time.Hour + 31*time.Second}
+	if got, want := d.String(), "about 2h1m0s: traveltimes 1m30s, 12m0s an iteration"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
