@@ -13,6 +13,8 @@ triples = ns * nr
 for n in shape:
     triples *= n
 variants = [0] if len(shape) == 3 else [0, 1]  # PyLops' 3-D dynamic weights are other weights
+if os.environ.get("WEIGHTS"):  # "static" or "dynamic" alone
+    variants = [int(os.environ["WEIGHTS"] == "dynamic")]
 
 
 def ours(threads, dynamic):
