@@ -43,7 +43,7 @@ type CPU struct {
 }
 
 // NewCPU computes the tables of p: 4 bytes per place and image point, 12 with
-// Dynamic in 2-D, 20 in 3-D. The environment variable LSM_CPU_ISA (avx512, avx2,
+// Dynamic in 2-D, 20 in 3-D; two less with Compact. The environment variable LSM_CPU_ISA (avx512, avx2,
 // portable) forces one set of kernels; they agree to rounding. Errors are those of
 // Validate, of the traveltime method, of ctx, and too little memory.
 func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
@@ -93,10 +93,17 @@ func (c *CPU) allocate(mode simd.Mode) error {
 	o := &c.op
 	o.Places, o.Stride, o.Mode, o.NT = places, stride, mode, c.p.NT
 	var err error
-	if o.Table, err = simd.Alloc[float32](tiles * places * mode.Fields() * simd.TileSize); err != nil {
+	if o.Table, err = simd.Alloc[uint32](tiles * places * mode.Row()); err != nil {
 		return err
 	}
 	if o.Span, err = simd.Alloc[simd.Span](tiles * places); err != nil {
+		return err
+	}
+	shifts := 0
+	if mode&simd.Compact != 0 {
+		shifts = tiles * places
+	}
+	if o.Shift, err = simd.Alloc[uint8](shifts); err != nil {
 		return err
 	}
 	if c.image32, err = simd.Alloc[float32](tiles * simd.TileSize); err != nil {
@@ -150,8 +157,8 @@ func put(o *simd.Operator, b *blocking) error {
 
 // tables computes and packs the tables of all places in use.
 func (c *CPU) tables(ctx context.Context, p *Problem) error {
-	k := &packer{tiling: c.tiles, dt: p.DT, t0: p.T0, mode: c.op.Mode, places: c.op.Places,
-		table: c.op.Table.S, span: c.op.Span.S}
+	k := &packer{tiling: c.tiles, dt: p.DT, t0: p.T0, nt: p.NT, mode: c.op.Mode, places: c.op.Places,
+		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S}
 	var w *weights
 	if p.Dynamic {
 		w = newWeights(p)
@@ -159,16 +166,14 @@ func (c *CPU) tables(ctx context.Context, p *Problem) error {
 	scratch := sync.Pool{New: func() any { return new(slowness) }}
 	sink := func(place int, f traveltime.Field) error {
 		if w == nil {
-			k.pack(place, f.Time, nil)
-			return nil
+			return k.pack(place, f.Time, nil)
 		}
 		s := scratch.Get().(*slowness)
 		defer scratch.Put(s)
 		if err := w.of(s, place, f); err != nil {
 			return err
 		}
-		k.pack(place, f.Time, s)
-		return nil
+		return k.pack(place, f.Time, s)
 	}
 	opt := traveltime.Options{Threads: c.threads, Progress: p.Progress}
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
@@ -188,7 +193,7 @@ func (c *CPU) ISA() string { return c.isa.String() }
 
 // TableBytes is the memory held by the tables.
 func (c *CPU) TableBytes() int64 {
-	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S))
+	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S)) + int64(len(c.op.Shift.S))
 }
 
 // Triples is the number of (trace, image point) pairs one application visits.
@@ -200,6 +205,7 @@ func (c *CPU) Close() {
 	defer c.mu.Unlock()
 	c.op.Table.Free()
 	c.op.Span.Free()
+	c.op.Shift.Free()
 	for _, o := range []*simd.Operator{&c.op, &c.fwd} {
 		o.Pairs.Free()
 		o.Runs.Free()

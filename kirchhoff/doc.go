@@ -81,6 +81,13 @@
 // weights too are made from one table per place, and 2/v is applied to the image
 // once.
 //
+// With Problem.Compact a table holds its times relative to the tile in 16 bits, in
+// units of 1/2048 sample (of 1/1024 where they span 32 samples or more, and so on).
+// Sums of two are then exact, and k and w are the same bits of them in both
+// directions: the pair is as adjoint as without. Each time is rounded once, by half
+// a unit or less, a pair's by a unit: 2 µs at dt = 4 ms, where a period of 40 Hz is
+// 25 000 µs.
+//
 // Times in a trace's last interval or just before its first sample decide whether
 // a point counts at all. There a float32 may decide otherwise than a float64 if q
 // lies within rounding of the edge: it is the one place where the engines may

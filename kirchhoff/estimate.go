@@ -4,7 +4,10 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 
 // PlaceBytes is the memory that the cpu engine's table of one place takes.
 func (p *Problem) PlaceBytes() int64 {
-	size := int64(simd.TileSize*4*p.mode().Fields()) + 8 // and its span
+	size := int64(4*p.mode().Row()) + 8 // and its span
+	if p.Compact {
+		size++ // and its shift
+	}
 	return p.tileCount() * size
 }
 
@@ -19,13 +22,17 @@ func (p *Problem) ScratchBytes() int64 {
 }
 
 func (p *Problem) mode() simd.Mode {
+	mode := simd.Space
 	switch {
 	case !p.Dynamic:
-		return simd.Static
+		mode = simd.Static
 	case p.Grid.Dim() == 2:
-		return simd.Plane
+		mode = simd.Plane
 	}
-	return simd.Space
+	if p.Compact {
+		mode += simd.Compact
+	}
+	return mode
 }
 
 // tileCount is the number of tiles that newTiling makes.

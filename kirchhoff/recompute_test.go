@@ -14,8 +14,10 @@ import (
 // bit, its image to rounding, and adjoint in itself.
 func TestRecomputeIsTheSameOperator(t *testing.T) {
 	ctx := context.Background()
-	for _, dynamic := range []bool{false, true} {
+	for i := range 4 {
+		dynamic, compact := i%2 == 1, i/2 == 1
 		p := fixedSpread(t, []int{37, 29}, 10, [2]int{5, 1}, [2]int{7, 1}, 180, dynamic)
+		p.Compact = compact
 		whole, err := NewCPU(ctx, p)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +56,7 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 			}
 			u, v := apply(r)
 			if !slices.Equal(u, traces) {
-				t.Errorf("dynamic %v, %d places: traces differ", dynamic, places)
+				t.Errorf("dynamic %v, compact %v, %d places: traces differ", dynamic, compact, places)
 			}
 			worst, largest := 0.0, 0.0
 			for i := range v {
@@ -62,11 +64,11 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 				largest = math.Max(largest, math.Abs(float64(image[i])))
 			}
 			if worst > 1e-6*largest {
-				t.Errorf("dynamic %v, %d places: images differ by %g of the largest value", dynamic, places, worst/largest)
+				t.Errorf("dynamic %v, compact %v, %d places: images differ by %g of the largest value", dynamic, compact, places, worst/largest)
 			}
 			op := dist.Lift(r, dist.Local(device.F32, p.Grid.Shape...), dist.Local(device.F32, p.NumTraces(), p.NT))
 			if e, err := dist.DotTest(ctx, h, op, 3); err != nil || e > 1e-6 {
-				t.Errorf("dynamic %v, %d places: dot test %g, %v", dynamic, places, e, err)
+				t.Errorf("dynamic %v, compact %v, %d places: dot test %g, %v", dynamic, compact, places, e, err)
 			}
 		}
 		if _, err := NewRecompute(ctx, p, 2*p.PlaceBytes()-1); err == nil {

@@ -11,20 +11,21 @@ FAST __m256 lookup(const int n, const __m256 *e, __m256i k, __m256 bit3, __m256 
 	return _mm256_blendv_ps(low, high, bit4);
 }
 
-FAST __m256 add(const int mode, __m256 sum, const float *s, const float *r, int g, __m256 e, __m256 slope, __m256 w) {
-	if (mode == STATIC) return _mm256_fmadd_ps(w, slope, _mm256_add_ps(sum, e));
+FAST __m256 add(const int mode, __m256 sum, const char *s, const char *r, int g, __m256 e, __m256 slope, __m256 w) {
+	if ((mode & ~COMPACT) == STATIC) return _mm256_fmadd_ps(w, slope, _mm256_add_ps(sum, e));
 	return _mm256_fmadd_ps(weight(mode, s, r, g), _mm256_fmadd_ps(w, slope, e), sum);
 }
 
 // look looks up times less than 8n samples apart, p being the first sample.
-FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const float *s, const float *r, const float *p) {
+FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const char *s, const char *r, const float *p) {
 	__m256 e[4], d[4];
 	for (int b = 0; b < n; b++) {
 		e[b] = _mm256_loadu_ps(p + 8 * b);
 		d[b] = _mm256_sub_ps(_mm256_loadu_ps(p + 8 * b + 1), e[b]);
+		if (mode & COMPACT) d[b] = _mm256_mul_ps(d[b], _mm256_set1_ps(UNIT)); // that of w
 	}
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
+		lsm_times t = mode & COMPACT ? split_near(s, r, g) : split(mode, s, r, g, (lsm_scale){1, 0, 0});
 		// a blend reads the sign, so shift the bit there
 		__m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 28));
 		__m256 bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 27));
@@ -33,12 +34,12 @@ FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const float *
 }
 
 // gather handles all other times, and the record's edges.
-FAST void gather(const int mode, __m256 sum[REGISTERS], const float *s, const float *r,
+FAST void gather(const int mode, __m256 sum[REGISTERS], const char *s, const char *r, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 	const __m256 zero = _mm256_setzero_ps();
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
-		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt));
+		lsm_times t = split(mode, s, r, g, by);
+		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt, count(mode, s, r, g)));
 		__m256 e = _mm256_mask_i32gather_ps(zero, row, t.k, on, 4);
 		__m256 d = _mm256_sub_ps(_mm256_mask_i32gather_ps(zero, row + 1, t.k, on, 4), e);
 		sum[g] = _mm256_blendv_ps(sum[g], add(mode, sum[g], s, r, g, e, d, t.w), on);
@@ -47,19 +48,20 @@ FAST void gather(const int mode, __m256 sum[REGISTERS], const float *s, const fl
 
 FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
-	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
+	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
-			const float *table = op->table + tile * op->places * size;
+			const char *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
 			__m256 sum[REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm256_setzero_ps();
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
 				const lsm_run run = op->runs[i];
 				const lsm_span from = span[run.source];
-				const float *s = table + run.source * size;
+				const char *s = table + run.source * size;
 				ahead(s, next, size);
 				if (from.width < 0) continue;
 				for (int32_t p = run.pair0; p < run.pair1; p++) {
@@ -67,12 +69,13 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					const lsm_span to = span[pair.receiver];
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
-					const float *r = table + pair.receiver * size, *row = rows + pair.row * op->stride;
+					const char *r = table + pair.receiver * size;
+					const float *row = rows + pair.row * op->stride;
 					if (pair.first) ahead(r, next, size);
 					touch(row + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 32, 0))
-						gather(mode, sum, s, r, row, k0, nt);
+						gather(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
 					else if (width < 16)
 						look(2, mode, sum, s, r, row + k0);
 					else
@@ -93,8 +96,11 @@ TARGET void lsm_adjoint_avx2(const lsm_operator *op, double *image, const float 
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
 	switch (op->mode) {
 	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
+	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
+	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
+	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	}
 }
 #endif

@@ -66,7 +66,7 @@ FAST int any(__m256i mask) { return !_mm256_testz_si256(mask, mask); }
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
-FAST void spread(const int mode, float *out, const float *s, const float *r, const float *m) {
+FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_scale by, const float *m) {
 	const __m256i rows = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 	const __m256i far = _mm256_set1_epi32(2), back = _mm256_set1_epi32(-2), zero = _mm256_setzero_si256();
 	lsm_times t[REGISTERS];
@@ -74,9 +74,9 @@ FAST void spread(const int mode, float *out, const float *s, const float *r, con
 	lsm_shares a;
 	__m256i reach = zero;
 	for (int g = 0; g < REGISTERS; g++) {
-		t[g] = split(s, r, g);
+		t[g] = split(mode, s, r, g, by);
 		v[g] = _mm256_load_ps(m + 8 * g);
-		if (mode != STATIC) v[g] = _mm256_mul_ps(v[g], weight(mode, s, r, g));
+		if ((mode & ~COMPACT) != STATIC) v[g] = _mm256_mul_ps(v[g], weight(mode, s, r, g));
 		reach = _mm256_max_epu32(reach, gaps(t[g].k));
 	}
 	if (_mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(reach, far), far)) == -1) {
@@ -105,33 +105,34 @@ FAST void spread(const int mode, float *out, const float *s, const float *r, con
 }
 
 // clipped is spread on the record's edges.
-FAST void clipped(const int mode, float *row, const float *s, const float *r, const float *m,
+FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_scale by, const float *m,
 	int32_t k0, int32_t nt) {
 	lsm_shares a;
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
-		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt));
+		lsm_times t = split(mode, s, r, g, by);
+		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt, count(mode, s, r, g)));
 		__m256 v = _mm256_load_ps(m + 8 * g);
-		if (mode != STATIC) v = _mm256_mul_ps(v, weight(mode, s, r, g));
+		if ((mode & ~COMPACT) != STATIC) v = _mm256_mul_ps(v, weight(mode, s, r, g));
 		points(&a, g, t.k, _mm256_and_ps(t.w, on), _mm256_and_ps(v, on));
 	}
 	one(row, &a);
 }
 
-// Reads 4 bytes of table per point and field once per block.
+// Reads a table's rows once per block.
 FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
+	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
-		const float *table = op->table + tile * op->places * size;
+		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
+		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		const float *m = image + tile * TILE;
 		for (int32_t i = run0; i < run1; i++) {
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
-			const float *s = table + run.source * size;
+			const char *s = table + run.source * size;
 			ahead(s, next, size);
 			if (from.width < 0) continue;
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
@@ -139,14 +140,15 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				const float width = from.width + to.width;
-				const float *r = table + pair.receiver * size;
+				const char *r = table + pair.receiver * size;
 				float *row = windows + (p - first) * op->stride * SLOTS;
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
+				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				if (inside(k0, width, nt))
-					spread(mode, row + SLOTS * (int64_t)k0, s, r, m);
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, by, m);
 				else
-					clipped(mode, row, s, r, m, k0, nt);
+					clipped(mode, row, s, r, by, m, k0, nt);
 			}
 		}
 	}
@@ -156,8 +158,11 @@ TARGET void lsm_forward_avx2(const lsm_operator *op, float *windows, const float
 	int64_t tile0, int64_t tile1, int64_t block) {
 	switch (op->mode) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
+	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
+	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
+	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 #endif

@@ -6,31 +6,35 @@
 #include "avx512.h"
 
 // add sets sum += weight·v.
-FAST __m512 add(const int mode, __m512 sum, const float *s, const float *r, int g, __m512 e, __m512 slope, __m512 w) {
-	if (mode == STATIC) return _mm512_fmadd_ps(w, slope, _mm512_add_ps(sum, e));
+FAST __m512 add(const int mode, __m512 sum, const char *s, const char *r, int g, __m512 e, __m512 slope, __m512 w) {
+	if ((mode & ~COMPACT) == STATIC) return _mm512_fmadd_ps(w, slope, _mm512_add_ps(sum, e));
 	return _mm512_fmadd_ps(weight(mode, s, r, g), _mm512_fmadd_ps(w, slope, e), sum);
 }
 
 // look32 looks up times less than 32 samples apart, p being the first sample.
-FAST void look32(const int mode, __m512 sum[REGISTERS], const float *s, const float *r, const float *p) {
+FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *p) {
 	__m512 e0 = _mm512_loadu_ps(p), e1 = _mm512_loadu_ps(p + 16);
 	__m512 d0 = _mm512_sub_ps(_mm512_loadu_ps(p + 1), e0), d1 = _mm512_sub_ps(_mm512_loadu_ps(p + 17), e1);
+	if (mode & COMPACT) { // the unit of w
+		d0 = _mm512_mul_ps(d0, _mm512_set1_ps(UNIT));
+		d1 = _mm512_mul_ps(d1, _mm512_set1_ps(UNIT));
+	}
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
+		lsm_times t = mode & COMPACT ? split_near(s, r, g) : split(mode, s, r, g, (lsm_scale){1, 0, 0});
 		sum[g] = add(mode, sum[g], s, r, g, _mm512_permutex2var_ps(e0, t.k, e1),
 			_mm512_permutex2var_ps(d0, t.k, d1), t.w);
 	}
 }
 
 // look64 looks up times less than 64 samples apart.
-FAST void look64(const int mode, __m512 sum[REGISTERS], const float *s, const float *r, const float *p) {
+FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, lsm_scale by, const float *p) {
 	__m512 e[4], d[4];
 	for (int b = 0; b < 4; b++) {
 		e[b] = _mm512_loadu_ps(p + 16 * b);
 		d[b] = _mm512_sub_ps(_mm512_loadu_ps(p + 16 * b + 1), e[b]);
 	}
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
+		lsm_times t = split(mode, s, r, g, by);
 		__mmask16 high = _mm512_test_epi32_mask(t.k, _mm512_set1_epi32(32));
 		__m512 v = _mm512_mask_mov_ps(_mm512_permutex2var_ps(e[0], t.k, e[1]), high,
 			_mm512_permutex2var_ps(e[2], t.k, e[3]));
@@ -41,12 +45,12 @@ FAST void look64(const int mode, __m512 sum[REGISTERS], const float *s, const fl
 }
 
 // gather handles all other times, and the record's edges.
-FAST void gather(const int mode, __m512 sum[REGISTERS], const float *s, const float *r,
+FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 	const __m512 zero = _mm512_setzero_ps();
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
-		__mmask16 on = clip(&t, k0, nt);
+		lsm_times t = split(mode, s, r, g, by);
+		__mmask16 on = clip(&t, k0, nt, count(mode, s, r, g));
 		__m512 e = _mm512_mask_i32gather_ps(zero, on, t.k, row, 4);
 		__m512 d = _mm512_sub_ps(_mm512_mask_i32gather_ps(zero, on, t.k, row + 1, 4), e);
 		__m512 v = add(mode, sum[g], s, r, g, e, d, t.w);
@@ -54,23 +58,24 @@ FAST void gather(const int mode, __m512 sum[REGISTERS], const float *s, const fl
 	}
 }
 
-// Reads 4 bytes of table per point and field once per block, writes 16 bytes per
+// Reads a table's rows once per block, writes 16 bytes per
 // point and block; the stretches of the block's traces stay in the caches.
 FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
-	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
+	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
-			const float *table = op->table + tile * op->places * size;
+			const char *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
 			__m512 sum[REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm512_setzero_ps();
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
 				const lsm_run run = op->runs[i];
 				const lsm_span from = span[run.source];
-				const float *s = table + run.source * size;
+				const char *s = table + run.source * size;
 				ahead(s, next, size);
 				if (from.width < 0) continue;
 				for (int32_t p = run.pair0; p < run.pair1; p++) {
@@ -78,16 +83,17 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					const lsm_span to = span[pair.receiver];
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
-					const float *r = table + pair.receiver * size, *row = rows + pair.row * op->stride;
+					const char *r = table + pair.receiver * size;
+					const float *row = rows + pair.row * op->stride;
 					if (pair.first) ahead(r, next, size);
 					touch(row + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 64, 0))
-						gather(mode, sum, s, r, row, k0, nt);
+						gather(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
 					else if (width < 32)
 						look32(mode, sum, s, r, row + k0);
 					else
-						look64(mode, sum, s, r, row + k0);
+						look64(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row + k0);
 				}
 			}
 			double *out = image + tile * TILE;
@@ -104,8 +110,11 @@ TARGET void lsm_adjoint_avx512(const lsm_operator *op, double *image, const floa
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
 	switch (op->mode) {
 	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
+	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
+	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
+	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	}
 }
 #endif

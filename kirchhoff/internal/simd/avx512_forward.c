@@ -74,15 +74,15 @@ FAST void points(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
-FAST void spread(const int mode, float *out, const float *s, const float *r, const __m512 *m) {
+FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_scale by, const __m512 *m) {
 	const __m512i rows = _mm512_set_epi32(15, 11, 14, 10, 13, 9, 12, 8, 7, 3, 6, 2, 5, 1, 4, 0);
 	lsm_times t[REGISTERS];
 	__m512 v[REGISTERS];
 	lsm_shares a;
 	__m512i reach = _mm512_setzero_si512();
 	for (int g = 0; g < REGISTERS; g++) {
-		t[g] = split(s, r, g);
-		v[g] = mode == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		t[g] = split(mode, s, r, g, by);
+		v[g] = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
 		reach = _mm512_max_epu32(reach, gaps(t[g].k));
 	}
 	if (_mm512_cmpgt_epu32_mask(reach, _mm512_set1_epi32(2)) == 0) {
@@ -112,33 +112,34 @@ FAST void spread(const int mode, float *out, const float *s, const float *r, con
 }
 
 // clipped is spread on the record's edges.
-FAST void clipped(const int mode, float *row, const float *s, const float *r, const __m512 *m,
+FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_scale by, const __m512 *m,
 	int32_t k0, int32_t nt) {
 	lsm_shares a;
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(s, r, g);
-		__mmask16 on = clip(&t, k0, nt);
-		__m512 v = mode == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		lsm_times t = split(mode, s, r, g, by);
+		__mmask16 on = clip(&t, k0, nt, count(mode, s, r, g));
+		__m512 v = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
 		points(&a, g, t.k, _mm512_maskz_mov_ps(on, t.w), _mm512_maskz_mov_ps(on, v));
 	}
 	one(row, &a);
 }
 
-// Reads 4 bytes of table per point and field once per block.
+// Reads a table's rows once per block.
 FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_fields(mode) * TILE, next = op->places * size;
+	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
-		const float *table = op->table + tile * op->places * size;
+		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
+		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		__m512 m[REGISTERS];
 		for (int g = 0; g < REGISTERS; g++) m[g] = _mm512_load_ps(image + tile * TILE + 16 * g);
 		for (int32_t i = run0; i < run1; i++) {
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
-			const float *s = table + run.source * size;
+			const char *s = table + run.source * size;
 			ahead(s, next, size);
 			if (from.width < 0) continue;
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
@@ -146,14 +147,15 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				const float width = from.width + to.width;
-				const float *r = table + pair.receiver * size;
+				const char *r = table + pair.receiver * size;
 				float *row = windows + (p - first) * op->stride * SLOTS;
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
+				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				if (inside(k0, width, nt))
-					spread(mode, row + SLOTS * (int64_t)k0, s, r, m);
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, by, m);
 				else
-					clipped(mode, row, s, r, m, k0, nt);
+					clipped(mode, row, s, r, by, m, k0, nt);
 			}
 		}
 	}
@@ -163,8 +165,11 @@ TARGET void lsm_forward_avx512(const lsm_operator *op, float *windows, const flo
 	int64_t tile0, int64_t tile1, int64_t block) {
 	switch (op->mode) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
+	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
+	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
+	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 #endif

@@ -7,6 +7,9 @@
 
 enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
+enum { COMPACT = 4 };                         // added to these: times as uint16
+enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
+#define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
 
 // Times of one place over one tile are base + table, in samples; the table's
@@ -28,8 +31,9 @@ typedef struct {
 } lsm_pair;
 
 typedef struct {
-	const float *table;    // [tile][place][fields][TILE]
+	const char *table;     // [tile][place][row]
 	const lsm_span *span;  // [tile][place]
+	const uint8_t *shift;  // [tile][place], of compact times
 	const lsm_run *runs;
 	const lsm_pair *pairs;
 	const int32_t *blocks; // first run of each block, and of the one past the last
@@ -38,7 +42,15 @@ typedef struct {
 	int32_t mode, nt;
 } lsm_operator;
 
-static inline int lsm_fields(int mode) { return mode == STATIC ? 1 : mode == PLANE ? 3 : 5; }
+static inline int lsm_fields(int mode) {
+	const int weights = mode & ~COMPACT;
+	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
+}
+
+// lsm_row is the size in bytes of a place's row of a tile, its first field the times.
+static inline int64_t lsm_row(int mode) {
+	return TILE * (4 * lsm_fields(mode) - (mode & COMPACT ? 2 : 0));
+}
 
 // image [tile][TILE] += the adjoint of blocks block0 to block1, over tiles tile0
 // to tile1. rows [row][stride] hold the correlated traces.
@@ -74,10 +86,27 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
 }
 
+// field is field f of a row, f ≥ 1.
+INLINE const float *field(const int mode, const char *row, int f) {
+	return (const float *)(row + TILE * (mode & COMPACT ? 2 : 4)) + (f - 1) * TILE;
+}
+
+// The scale of a pair's compact times: codes are shifted left by these. Where the
+// times of both lie less than 32 samples apart no code is shifted, and the sums of
+// two fit in 16 bits: near.
+typedef struct {
+	int near, s, r;
+} lsm_scale;
+
+INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
+	if (!(mode & COMPACT) || width < 32) return (lsm_scale){1, 0, 0};
+	return (lsm_scale){0, shift[source], shift[receiver]};
+}
+
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
 // apart, so the processor does not see them coming.
-INLINE void ahead(const float *row, int64_t next, int64_t size) {
-	for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + next + i);
+INLINE void ahead(const char *row, int64_t next, int64_t size) {
+	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + next + i);
 }
 
 // touch asks for the stretch of a trace that the next tile falls on.

@@ -3,15 +3,37 @@
 #include <math.h>
 #include <string.h>
 
+// codes unpacks the compact times of a row: word 16h + i holds those of points
+// 32h + i and 32h + 16 + i.
+INLINE void codes(uint32_t code[TILE], const char *row) {
+	const uint32_t *word = (const uint32_t *)row;
+	for (int h = 0; h < TILE / 32; h++)
+		for (int i = 0; i < 16; i++) {
+			code[32 * h + i] = word[16 * h + i] & 0xFFFF;
+			code[32 * h + 16 + i] = word[16 * h + i] >> 16;
+		}
+}
+
 // place computes, for each point of a tile, the sample k before it, the fraction w
 // and the weight a. With clip, k is −1 where the point misses the record.
 INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE], float a[TILE],
-	const float *s, const float *r, int32_t k0, int32_t nt) {
-	for (int i = 0; i < TILE; i++) {
-		float q = s[i] + r[i];
-		int32_t whole = (int32_t)q;
-		w[i] = q - (float)whole;
-		k[i] = k0 + whole;
+	const char *s, const char *r, lsm_scale by, int32_t k0, int32_t nt) {
+	uint32_t from[TILE], to[TILE];
+	if (mode & COMPACT) {
+		codes(from, s);
+		codes(to, r);
+		for (int i = 0; i < TILE; i++) {
+			int32_t q = (int32_t)((from[i] << by.s) + (to[i] << by.r));
+			w[i] = (float)(q & ((1 << BITS) - 1)) * UNIT;
+			k[i] = k0 + (q >> BITS);
+		}
+	} else {
+		for (int i = 0; i < TILE; i++) {
+			float q = ((const float *)s)[i] + ((const float *)r)[i];
+			int32_t whole = (int32_t)q;
+			w[i] = q - (float)whole;
+			k[i] = k0 + whole;
+		}
 	}
 	if (clip)
 		for (int i = 0; i < TILE; i++) {
@@ -20,37 +42,41 @@ INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE]
 			w[i] -= (float)early;
 			if (k[i] < 0 || k[i] >= nt - 1) k[i] = -1;
 		}
-	if (mode == PLANE)
+	if (clip && mode & COMPACT)
 		for (int i = 0; i < TILE; i++)
-			a[i] = s[TILE + i] * r[TILE + i] + s[2 * TILE + i] * r[2 * TILE + i];
-	if (mode == SPACE)
+			if (from[i] == NEVER || to[i] == NEVER) k[i] = -1;
+	const float *b = field(mode, s, 1), *c = field(mode, r, 1);
+	if ((mode & ~COMPACT) == PLANE)
+		for (int i = 0; i < TILE; i++)
+			a[i] = b[i] * c[i] + b[TILE + i] * c[TILE + i];
+	if ((mode & ~COMPACT) == SPACE)
 		for (int i = 0; i < TILE; i++) {
-			float dot = s[2 * TILE + i] * r[2 * TILE + i] + s[3 * TILE + i] * r[3 * TILE + i] +
-				s[4 * TILE + i] * r[4 * TILE + i];
+			float dot = b[TILE + i] * c[TILE + i] + b[2 * TILE + i] * c[2 * TILE + i] +
+				b[3 * TILE + i] * c[3 * TILE + i];
 			float sum = 2.0f * dot + 2.0f;
-			a[i] = s[TILE + i] * r[TILE + i] * sqrtf(sum > 0 ? sum : 0);
+			a[i] = b[i] * c[i] * sqrtf(sum > 0 ? sum : 0);
 		}
 }
 
-INLINE void gather(const int mode, const int clip, float sum[TILE], const float *s, const float *r,
-	const float *e, int32_t k0, int32_t nt) {
+INLINE void gather(const int mode, const int clip, float sum[TILE], const char *s, const char *r,
+	lsm_scale by, const float *e, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
 	float w[TILE], a[TILE];
-	place(mode, clip, k, w, a, s, r, k0, nt);
+	place(mode, clip, k, w, a, s, r, by, k0, nt);
 	for (int i = 0; i < TILE; i++) {
 		if (clip && k[i] < 0) continue;
 		float d = e[k[i]], v = d + w[i] * (e[k[i] + 1] - d);
-		sum[i] += mode == STATIC ? v : a[i] * v;
+		sum[i] += (mode & ~COMPACT) == STATIC ? v : a[i] * v;
 	}
 }
 
-INLINE void spread(const int mode, const int clip, float *out, const float *s, const float *r,
-	const float *m, int32_t k0, int32_t nt) {
+INLINE void spread(const int mode, const int clip, float *out, const char *s, const char *r,
+	lsm_scale by, const float *m, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
 	float w[TILE], a[TILE], early[TILE], late[TILE];
-	place(mode, clip, k, w, a, s, r, k0, nt);
+	place(mode, clip, k, w, a, s, r, by, k0, nt);
 	for (int i = 0; i < TILE; i++) {
-		float v = mode == STATIC ? m[i] : a[i] * m[i];
+		float v = (mode & ~COMPACT) == STATIC ? m[i] : a[i] * m[i];
 		late[i] = w[i] * v;
 		early[i] = v - late[i];
 	}
@@ -64,12 +90,13 @@ INLINE void spread(const int mode, const int clip, float *out, const float *s, c
 
 INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_row(mode);
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
-			const float *table = op->table + tile * op->places * size;
+			const char *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			float sum[TILE] = {0};
 			for (int32_t run = op->blocks[block]; run < op->blocks[block + 1]; run++) {
 				const lsm_run u = op->runs[run];
@@ -80,12 +107,13 @@ INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const
 					const lsm_span to = span[pair.receiver];
 					const int32_t k0 = from.base + to.base;
 					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
-					const float *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
 					const float *e = rows + pair.row * op->stride;
+					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 					if (inside(k0, from.width + to.width, nt))
-						gather(mode, 0, sum, from_row, to_row, e, k0, nt);
+						gather(mode, 0, sum, from_row, to_row, by, e, k0, nt);
 					else
-						gather(mode, 1, sum, from_row, to_row, e, k0, nt);
+						gather(mode, 1, sum, from_row, to_row, by, e, k0, nt);
 				}
 			}
 			for (int i = 0; i < TILE; i++) image[tile * TILE + i] += sum[i];
@@ -94,12 +122,13 @@ INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const
 
 INLINE void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_row(mode);
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
-		const float *table = op->table + tile * op->places * size;
+		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
+		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		const float *m = image + tile * TILE;
 		for (int32_t run = run0; run < run1; run++) {
 			const lsm_run u = op->runs[run];
@@ -110,12 +139,13 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
-				const float *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+				const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+				const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 				float *out = windows + (p - first) * op->stride * SLOTS;
 				if (inside(k0, from.width + to.width, nt))
-					spread(mode, 0, out, from_row, to_row, m, k0, nt);
+					spread(mode, 0, out, from_row, to_row, by, m, k0, nt);
 				else
-					spread(mode, 1, out, from_row, to_row, m, k0, nt);
+					spread(mode, 1, out, from_row, to_row, by, m, k0, nt);
 			}
 		}
 	}
@@ -125,8 +155,11 @@ void lsm_adjoint_portable(const lsm_operator *op, double *image, const float *ro
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
 	switch (op->mode) {
 	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
+	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
+	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
+	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
 	}
 }
 
@@ -134,8 +167,11 @@ void lsm_forward_portable(const lsm_operator *op, float *windows, const float *i
 	int64_t tile0, int64_t tile1, int64_t block) {
 	switch (op->mode) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
+	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
+	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
+	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 

@@ -15,6 +15,13 @@
 // as [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
 // q = k0 + table_s + table_r: one addition for 16 points, no conversion.
 //
+// With Compact the times are 64 numbers of 16 bits, a time code << shift in units of
+// 1/2048 sample, with a shift for each place and tile: 0 where its times lie less
+// than 32 samples apart, as almost always, else at least 1. Sums of two are exact.
+// Word 16h + i of the 32 that hold them has the code of point 32h + i below that of
+// point 32h + 16 + i, so that a shift or a mask makes a register of each half. A
+// point with the code Never does not count.
+//
 // Traces come in blocks, each a list of runs, each a list of pairs that share their
 // source. Of a block few tables are needed for many pairs, and they stay in the
 // cache.
@@ -116,10 +123,26 @@ const (
 	Static Mode = C.STATIC
 	Plane  Mode = C.PLANE
 	Space  Mode = C.SPACE
+
+	Compact Mode = C.COMPACT // to be added: times as uint16
 )
 
-// Fields is the number of floats per place and point.
+// Of compact times: fraction bits, the code of a point that does not count, and the
+// largest shift, with which sums of two fit in an int32.
+const (
+	Bits     = C.BITS
+	Never    = C.NEVER
+	MaxShift = 14
+)
+
+// Weights is m without Compact.
+func (m Mode) Weights() Mode { return m &^ Compact }
+
+// Fields is the number of values per place and point.
 func (m Mode) Fields() int { return int(C.lsm_fields(C.int(m))) }
+
+// Row is the number of 32-bit words that a place takes per tile, its times first.
+func (m Mode) Row() int { return int(C.lsm_row(C.int(m))) / 4 }
 
 const (
 	TileSize = C.TILE
@@ -142,8 +165,9 @@ type Pair struct{ Receiver, Row, First int32 }
 
 // Operator is what every call of the kernels reads.
 type Operator struct {
-	Table  *Memory[float32] // [tile][place][field][TileSize]
-	Span   *Memory[Span]    // [tile][place]
+	Table  *Memory[uint32] // [tile][place][Mode.Row()], bits of float32 but for compact times
+	Span   *Memory[Span]   // [tile][place]
+	Shift  *Memory[uint8]  // [tile][place] with Compact, else empty
 	Runs   *Memory[Run]
 	Pairs  *Memory[Pair]
 	Blocks *Memory[int32] // first run of each block, and of the one past the last
@@ -155,7 +179,8 @@ type Operator struct {
 
 func (o *Operator) c() C.lsm_operator {
 	return C.lsm_operator{
-		table:  (*C.float)(o.Table.pointer()),
+		table:  (*C.char)(o.Table.pointer()),
+		shift:  (*C.uint8_t)(o.Shift.pointer()),
 		span:   (*C.lsm_span)(o.Span.pointer()),
 		runs:   (*C.lsm_run)(o.Runs.pointer()),
 		pairs:  (*C.lsm_pair)(o.Pairs.pointer()),
