@@ -87,6 +87,7 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.StringVar(&size.Engine, "engine", "cpu", "cpu or reference")
 	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
 	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
+	fl.BoolVar(&size.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
 	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
 	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")
 	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well")

@@ -28,6 +28,7 @@ type KernelSize struct {
 	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
+	Compact            bool   // times in 16 bits, cpu engine
 	Engine             string // "cpu" or "reference"
 	Threads            int
 	Runs               int
@@ -182,7 +183,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	}
 	return &kirchhoff.Problem{
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
-		Times: times, Dynamic: k.Dynamic, Velocity: v, AngleLimit: []float64{72, 90}, Threads: k.Threads,
+		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: v, AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil
 }
 

@@ -58,7 +58,7 @@ func (j *Job) Check() []Finding {
 	switch {
 	case m.Total() > m.Limit:
 		level = "warning"
-	case m.Recompute:
+	case m.Compact && j.Config.Kirchhoff.Tables == "auto", m.Recompute:
 		level = "note"
 	}
 	say(level, "memory", "%s of %s", m, humanize.IBytes(uint64(m.Limit)))

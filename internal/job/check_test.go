@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,8 +151,9 @@ func TestBand(t *testing.T) {
 	}
 }
 
-// A run whose tables do not fit recomputes them, says so, and finds the same
-// image as with all of them in memory.
+// A run whose tables do not fit holds their times in 16 bits; if they do not fit so
+// either it recomputes them. It says so, and finds the same image as with all of them
+// in memory, to what each way promises.
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	p := line(t)
 	image := func(memory int64, tables string) ([]float32, Memory) {
@@ -168,7 +170,15 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 		return m, j.Memory()
 	}
 	whole, all := image(1<<30, "auto")
-	half := all.Total() - all.Tables/2
+	short, compact := image(all.Total()-1, "auto")
+	if all.Compact || !compact.Compact || compact.Recompute || compact.Total() > compact.Limit ||
+		compact.Tables > all.Tables*11/20 || compact.Total()-compact.Tables != all.Total()-all.Tables {
+		t.Errorf("memory plans: %v and %v", all, compact)
+	}
+	if same, chosen := image(1<<30, "uint16"); !slices.Equal(same, short) || !chosen.Compact {
+		t.Errorf("memory plan of uint16: %v, or its image is another", chosen)
+	}
+	half := all.Total() - all.Tables/2 // compact tables are a little more than half
 	few, some := image(half, "auto")
 	if all.Recompute || !some.Recompute || some.Total() > some.Limit || some.Tables >= all.Tables || some.AllTables != all.Tables {
 		t.Errorf("memory plans: %v and %v", all, some)
@@ -180,7 +190,7 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	for name, c := range map[string]struct {
 		image []float32
 		limit float64
-	}{"recomputed": {few, 1e-6}, "coarse": {between, 1e-2}} {
+	}{"recomputed": {few, 1e-6}, "uint16": {short, 1e-3}, "coarse": {between, 1e-2}} {
 		var largest, worst float64
 		for i := range whole {
 			largest = max(largest, math.Abs(float64(whole[i])))

@@ -19,6 +19,7 @@ type Memory struct {
 	Scratch   int64 // of the engine and the traveltimes
 	Limit     int64
 
+	Compact   bool  // their times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
 	Coarse    int64 // of the coarse tables that they are made from; 0 for none
 }
@@ -35,6 +36,8 @@ func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	tables := "tables " + h(m.Tables)
 	switch {
+	case m.Compact:
+		tables += " with times in 16 bits"
 	case m.Coarse > 0:
 		tables += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
 	case m.Recompute:
@@ -78,6 +81,16 @@ func (j *Job) Memory() Memory {
 	want := j.Config.Kirchhoff.Tables
 	if j.Engine == "reference" || want == "full" || want == "auto" && m.Total() <= m.Limit {
 		return m
+	}
+	if want == "uint16" || want == "auto" {
+		compact := m
+		compact.Compact = true
+		p.Compact = true
+		compact.Tables = p.PlaceBytes() * int64(j.Places.Len())
+		compact.AllTables = compact.Tables
+		if want == "uint16" || compact.Total() <= m.Limit {
+			return compact
+		}
 	}
 	m.Recompute = true
 	if want == "coarse" {

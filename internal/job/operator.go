@@ -79,7 +79,9 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		last = done
 	}
 	op := &Operator{}
-	if m := j.Memory(); m.Recompute {
+	m := j.Memory()
+	p.Compact = m.Compact
+	if m.Recompute {
 		how := "recomputed"
 		if m.Coarse > 0 {
 			how = "interpolated"
@@ -110,6 +112,9 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		}
 		op.Engine = k
 		op.Info = "engine cpu: float32, " + k.ISA()
+		if p.Compact {
+			op.Info += ", times in 16 bits"
+		}
 	}
 	t := j.elementType()
 	image := dist.Local(t, j.Image.Shape...)
