@@ -145,7 +145,10 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
 				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
-				if (inside(k0, width, nt))
+				const lsm_scale near = {1, 0, 0}; // by, as a constant
+				if (inside(k0, width, nt) && by.near)
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, near, m);
+				else if (inside(k0, width, nt))
 					spread(mode, row + SLOTS * (int64_t)k0, s, r, by, m);
 				else
 					clipped(mode, row, s, r, by, m, k0, nt);
