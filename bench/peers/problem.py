@@ -40,7 +40,7 @@ def pylops_operator(shape, srcs, recs, nt, dynamic, engine, dtype="float32"):
     order = [1, 0, 2] if len(shape) == 3 else [0, 1]  # PyLops: y, x, z
     wav, centre = ricker()
     op = Kirchhoff(
-        axes[-1], axes[0], 0.004 * np.arange(nt), srcs[order], recs[order], 2000.0, wav, centre,
+        axes[-1], axes[0], 0.004 * np.arange(nt), srcs[order], recs[order], 2000.0, wav.astype(dtype), centre,
         y=axes[1] if len(shape) == 3 else None,
         mode="analytic", dynamic=dynamic, angleaperture=(72.0, 90.0), engine=engine, dtype=dtype,
     )
