@@ -96,7 +96,7 @@ func (a *app) fail(errs io.Writer, err error) int {
 			hint = "--force overwrites it"
 		}
 	}
-	message := err.Error()
+	message := strings.ToValidUTF8(err.Error(), "\uFFFD") // names in damaged files are any bytes
 	if code == status.Stopped && errors.Is(err, context.Canceled) {
 		message = "interrupted"
 	}

@@ -33,8 +33,7 @@ with it, and the exit status is 3.`,
 			path := args[0]
 			if !unguarded && a.program != "" {
 				// A damaged file can crash the HDF5 library: better in a child.
-				child := []string{"info", "--unguarded", "--range=" + strconv.FormatBool(options.Range),
-					"--verify=" + strconv.FormatBool(options.Digest), "--", path}
+				child := infoChild(path, "--range="+strconv.FormatBool(options.Range), "--verify="+strconv.FormatBool(options.Digest))
 				if err := h5.CheckInChild(cmd.Context(), path, a.program, child...); err != nil {
 					return err
 				}
@@ -63,6 +62,11 @@ with it, and the exit status is 3.`,
 	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "read the file in this process at once, without trying a child first")
 	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist
 	return cmd
+}
+
+// infoChild are the arguments with which this program looks at a file as a child.
+func infoChild(path string, flags ...string) []string {
+	return append(append([]string{"info", "--unguarded"}, flags...), "--", path)
 }
 
 // withFormatHint says what to do with a file that is not HDF5.

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // configure loads the configuration of a command and shows its notes.
@@ -35,7 +39,36 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 			return nil, err
 		}
 	}
+	if err := a.tryInputs(cfg); err != nil {
+		return nil, err
+	}
 	return job.Open(cfg, need, a.report)
+}
+
+// tryInputs reads what each input file holds in a child process first: a damaged
+// file can crash the HDF5 library, or keep it busy for ever, and that must be an
+// error like any other.
+func (a *app) tryInputs(cfg *config.Config) error {
+	if a.program == "" {
+		return nil
+	}
+	defer a.report.Time("try inputs")()
+	inputs := []config.Path{cfg.Survey.File, cfg.Velocity.File, cfg.Solver.Start}
+	if cfg.Traveltime.Method == "table" {
+		inputs = append(inputs, cfg.Traveltime.File)
+	}
+	for i, in := range inputs {
+		if !in.IsSet() || slices.Contains(inputs[:i], in) {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		err := h5.CheckInChild(ctx, in.File, a.program, infoChild(in.File)...)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // source says which program makes an output, for its provenance.
