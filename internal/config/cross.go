@@ -121,9 +121,6 @@ func (r *reader) traveltime() {
 	case t.Method == "analytic" && v.Constant == 0:
 		r.clash(`"analytic" needs velocity.constant, found velocity.file; "eikonal" takes any model`, "traveltime.method")
 	}
-	if t.Method == "eikonal" && v.Constant > 0 {
-		r.note(`"analytic" is exact and faster where the velocity is constant`, "traveltime.method", "velocity.constant")
-	}
 	if t.Method != "table" && t.File.IsSet() {
 		r.note(fmt.Sprintf("not read by traveltime.method = %s", quote(t.Method)), "traveltime.file")
 	}
