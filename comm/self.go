@@ -13,13 +13,39 @@ func Self() Comm { return self{} }
 
 type self struct{}
 
-func (self) Name() string                        { return "self" }
-func (self) Rank() int                           { return 0 }
-func (self) Size() int                           { return 1 }
-func (self) Split(color, key int) (Comm, error)  { return self{}, nil }
-func (self) AllReduce(x device.Buf, op Op) error { return nil }
-func (self) Bcast(x device.Buf, root int) error  { return root0(root) }
-func (self) Host() Host                          { return selfHost{} }
+func (self) Name() string                                        { return "self" }
+func (self) Rank() int                                           { return 0 }
+func (self) Size() int                                           { return 1 }
+func (self) Split(color, key int) (Comm, error)                  { return self{}, nil }
+func (self) AllReduce(x device.Buf, op Op) error                 { return nil }
+func (self) Bcast(x device.Buf, root int) error                  { return root0(root) }
+func (self) Reduce(x device.Buf, op Op, root int) error          { return root0(root) }
+func (self) StartAllReduce(x device.Buf, op Op) (Request, error) { return Done, nil }
+func (self) AllGather(dst, src device.Buf, counts []int) error {
+	if err := CheckCounts(self{}, dst.Len(), src.Len(), counts); err != nil {
+		return err
+	}
+	return dst.Device().Copy(dst, src)
+}
+func (self) ReduceScatter(dst, src device.Buf, counts []int, op Op) error {
+	if err := CheckCounts(self{}, src.Len(), dst.Len(), counts); err != nil {
+		return err
+	}
+	return dst.Device().Copy(dst, src)
+}
+func (self) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
+	if err := CheckPeers(self{}, send, to, recv, from); err != nil {
+		return err
+	}
+	if (to == None) != (from == None) {
+		return fmt.Errorf("comm: rank 0 of 1 sends to %d and receives from %d", to, from)
+	}
+	if to == None {
+		return nil
+	}
+	return recv.Device().Copy(recv, send)
+}
+func (self) Host() Host { return selfHost{} }
 func (self) Abort(code int, why error) {
 	fmt.Fprintf(os.Stderr, "lsm: %v\n", why)
 	os.Exit(code)
@@ -29,12 +55,8 @@ type selfHost struct{}
 
 func (selfHost) AllReduce(x []float64, op Op) error       { return nil }
 func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, root0(root) }
+func (selfHost) AllGather(x []byte) ([][]byte, error)     { return [][]byte{x}, nil }
 func (selfHost) Agree(flags uint64) (uint64, error)       { return flags, nil }
 func (selfHost) Barrier() error                           { return nil }
 
-func root0(root int) error {
-	if root != 0 {
-		return fmt.Errorf("comm: broadcast from rank %d of 1", root)
-	}
-	return nil
-}
+func root0(root int) error { return CheckRoot(self{}, "broadcast", root) }

@@ -2,7 +2,6 @@ package commtest
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"sort"
 	"sync"
@@ -110,75 +109,158 @@ func (r *rank) Split(color, key int) (comm.Comm, error) {
 	panic("unreachable")
 }
 
-func (r *rank) root(root int) error {
-	if root < 0 || root >= r.Size() {
-		return fmt.Errorf("comm: broadcast from rank %d of %d", root, r.Size())
-	}
-	return nil
-}
+func (r *rank) root(root int) error { return comm.CheckRoot(r, "broadcast", root) }
 
 func (r *rank) AllReduce(x device.Buf, op comm.Op) error {
+	if err := comm.CheckOp(x.Type(), op); err != nil {
+		return err
+	}
+	mine, err := keep(x)
+	if err != nil {
+		return err
+	}
+	return combine(x, r.hub.gather(r.me, mine), 0, op)
+}
+
+// StartAllReduce does it all at once: nothing runs meanwhile.
+func (r *rank) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	return comm.Done, r.AllReduce(x, op)
+}
+
+func (r *rank) Reduce(x device.Buf, op comm.Op, root int) error {
+	if err := r.root(root); err != nil {
+		return err
+	}
+	return r.AllReduce(x, op)
+}
+
+func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
+	if err := comm.CheckCounts(r, dst.Len(), src.Len(), counts); err != nil {
+		return err
+	}
+	mine, err := keep(src)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i, v := range r.hub.gather(r.me, mine) {
+		if err := dst.Device().Copy(dst.Slice(at, counts[i]), v.(device.Buf)); err != nil {
+			return err
+		}
+		at += counts[i]
+	}
+	return nil
+}
+
+func (r *rank) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
+	if err := comm.CheckCounts(r, src.Len(), dst.Len(), counts); err != nil {
+		return err
+	}
+	if err := comm.CheckOp(src.Type(), op); err != nil {
+		return err
+	}
+	mine, err := keep(src)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, n := range counts[:r.me] {
+		at += n
+	}
+	return combine(dst, r.hub.gather(r.me, mine), at, op)
+}
+
+func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
+	if err := comm.CheckPeers(r, send, to, recv, from); err != nil {
+		return err
+	}
+	mine := letter{to: to}
+	if send != nil {
+		var err error
+		if mine.buf, err = keep(send); err != nil {
+			return err
+		}
+	}
+	all := r.hub.gather(r.me, mine)
+	if from == comm.None {
+		return nil
+	}
+	got := all[from].(letter)
+	if got.to != r.me || got.buf.Len() != recv.Len() || got.buf.Type() != recv.Type() {
+		return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which sends something else to rank %d",
+			r.me, recv.Len(), recv.Type(), from, got.to)
+	}
+	return recv.Device().Copy(recv, got.buf)
+}
+
+// letter is what a rank sends to another.
+type letter struct {
+	to  int
+	buf device.Buf
+}
+
+// keep copies a buffer to the host, where the others read it.
+func keep(x device.Buf) (device.Buf, error) {
+	h := device.NewHost(1)
+	mine, err := h.Alloc(x.Len(), x.Type())
+	if err != nil {
+		return nil, err
+	}
+	return mine, x.Device().Copy(mine, x)
+}
+
+// combine sets x to what all ranks brought, from element at on, combined in rank
+// order, so that all ranks get the same bits.
+func combine(x device.Buf, all []any, at int, op comm.Op) error {
 	switch x.Type() {
 	case device.F32:
-		return reduceReal[float32](r, x, op)
+		return combineAs(x, all, at, ordered[float32](op))
 	case device.F64:
-		return reduceReal[float64](r, x, op)
+		return combineAs(x, all, at, ordered[float64](op))
 	case device.I64:
-		return reduceReal[int64](r, x, op)
+		return combineAs(x, all, at, ordered[int64](op))
 	case device.C64:
-		return reduceComplex[complex64](r, x, op)
+		return combineAs(x, all, at, func(a, b complex64) complex64 { return a + b })
 	case device.C128:
-		return reduceComplex[complex128](r, x, op)
+		return combineAs(x, all, at, func(a, b complex128) complex128 { return a + b })
 	}
-	return fmt.Errorf("comm: all-reduce of %v", x.Type())
+	return fmt.Errorf("comm: reduction of %v", x.Type())
 }
 
-func reduceReal[T float32 | float64 | int64](r *rank, x device.Buf, op comm.Op) error {
-	s := device.Slice[T](x)
-	combine := func(a, b T) T { return a + b }
+func ordered[T float32 | float64 | int64](op comm.Op) func(a, b T) T {
 	switch op {
 	case comm.Max:
-		combine = func(a, b T) T { return T(math.Max(float64(a), float64(b))) }
+		return func(a, b T) T { return max(a, b) }
 	case comm.Min:
-		combine = func(a, b T) T { return T(math.Min(float64(a), float64(b))) }
+		return func(a, b T) T { return min(a, b) }
 	}
-	reduce(r, s, combine)
-	return nil
+	return func(a, b T) T { return a + b }
 }
 
-func reduceComplex[T complex64 | complex128](r *rank, x device.Buf, op comm.Op) error {
-	if op != comm.Sum {
-		return fmt.Errorf("comm: %v of %v, which has no order", op, x.Type())
-	}
-	reduce(r, device.Slice[T](x), func(a, b T) T { return a + b })
-	return nil
-}
-
-// reduce combines in rank order on every rank, so all get the same bits.
-func reduce[T device.Number](r *rank, s []T, combine func(a, b T) T) {
-	all := r.hub.gather(r.me, append([]T(nil), s...))
-	for i := range s {
-		v := all[0].([]T)[i]
-		for _, o := range all[1:] {
-			v = combine(v, o.([]T)[i])
+func combineAs[T device.Number](x device.Buf, all []any, at int, f func(a, b T) T) error {
+	whole := make([]T, x.Len())
+	for k, v := range all {
+		part := device.Slice[T](v.(device.Buf))[at : at+len(whole)]
+		if k == 0 {
+			copy(whole, part)
+			continue
 		}
-		s[i] = v
+		for i := range whole {
+			whole[i] = f(whole[i], part[i])
+		}
 	}
+	return x.Device().Copy(x, device.Wrap(device.NewHost(1), whole))
 }
 
 func (r *rank) Bcast(x device.Buf, root int) error {
 	if err := r.root(root); err != nil {
 		return err
 	}
-	h := device.NewHost(1)
-	whole, err := h.Alloc(x.Len(), x.Type())
+	mine, err := keep(x)
 	if err != nil {
 		return err
 	}
-	if err := h.Copy(whole, x); err != nil {
-		return err
-	}
-	return h.Copy(x, r.hub.gather(r.me, whole)[root].(device.Buf))
+	return x.Device().Copy(x, r.hub.gather(r.me, mine)[root].(device.Buf))
 }
 
 type rankHost struct{ r *rank }
@@ -193,6 +275,14 @@ func (h rankHost) Bcast(x []byte, root int) ([]byte, error) {
 	}
 	b := h.r.hub.gather(h.r.me, append([]byte(nil), x...))[root].([]byte)
 	return append([]byte(nil), b...), nil
+}
+
+func (h rankHost) AllGather(x []byte) ([][]byte, error) {
+	var out [][]byte
+	for _, v := range h.r.hub.gather(h.r.me, append([]byte(nil), x...)) {
+		out = append(out, append([]byte(nil), v.([]byte)...))
+	}
+	return out, nil
 }
 
 func (h rankHost) Agree(flags uint64) (uint64, error) {

@@ -1,0 +1,72 @@
+package comm
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// What implementations share.
+
+// Done is a Request with nothing left to wait for.
+var Done Request = done{}
+
+type done struct{}
+
+func (done) Wait() error { return nil }
+
+// CheckRoot refuses a root that is no rank of c.
+func CheckRoot(c Comm, what string, root int) error {
+	if root < 0 || root >= c.Size() {
+		return fmt.Errorf("comm: %s at rank %d of %d", what, root, c.Size())
+	}
+	return nil
+}
+
+// CheckOp refuses reductions that have no meaning.
+func CheckOp(t device.Type, op Op) error {
+	if op > Min {
+		return fmt.Errorf("comm: unknown operation %d", op)
+	}
+	if op != Sum && (t == device.C64 || t == device.C128) {
+		return fmt.Errorf("comm: %v of %v, which has no order", op, t)
+	}
+	return nil
+}
+
+// CheckCounts makes sure that counts has one number for every rank of c, that
+// they add up to whole, and that this rank's is part.
+func CheckCounts(c Comm, whole, part int, counts []int) error {
+	if len(counts) != c.Size() {
+		return fmt.Errorf("comm: %d counts for %d ranks", len(counts), c.Size())
+	}
+	sum := 0
+	for r, n := range counts {
+		if n < 0 {
+			return fmt.Errorf("comm: rank %d has %d elements", r, n)
+		}
+		sum += n
+	}
+	if sum != whole || counts[c.Rank()] != part {
+		return fmt.Errorf("comm: buffers of %d elements in all and %d of rank %d, counts say %d and %d",
+			whole, part, c.Rank(), sum, counts[c.Rank()])
+	}
+	return nil
+}
+
+// CheckPeers makes sure that ranks and buffers of a SendRecv belong together.
+func CheckPeers(c Comm, send device.Buf, to int, recv device.Buf, from int) error {
+	for _, p := range []struct {
+		what string
+		rank int
+		buf  device.Buf
+	}{{"send to", to, send}, {"receive from", from, recv}} {
+		if p.rank != None && (p.rank < 0 || p.rank >= c.Size()) {
+			return fmt.Errorf("comm: %s rank %d of %d", p.what, p.rank, c.Size())
+		}
+		if (p.rank == None) != (p.buf == nil) {
+			return fmt.Errorf("comm: %s rank %d: no rank and no buffer go together", p.what, p.rank)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package comm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Together makes one rank's error everyone's. It is called after each step that
+// a rank can fail at alone, such as reading a file: a rank that left by itself
+// would leave the others waiting in their next collective. Without an error
+// anywhere it returns nil; else all ranks return one and the same error, that of
+// the lowest rank that has one, with its text, exit status and hint.
+func Together(c Comm, err error) error {
+	if c.Size() == 1 {
+		return err
+	}
+	var mine []byte
+	if err != nil {
+		mine, _ = json.Marshal(shared{err.Error(), status.HintOf(err), status.Code(err)}) // strings and a number
+	}
+	all, commErr := c.Host().AllGather(mine)
+	if commErr != nil {
+		return errors.Join(err, commErr)
+	}
+	for rank, text := range all {
+		if len(text) == 0 {
+			continue
+		}
+		if rank == c.Rank() {
+			return err
+		}
+		var s shared
+		if bad := json.Unmarshal(text, &s); bad != nil {
+			return status.Peer(fmt.Errorf("rank %d failed and could not say how: %w", rank, bad))
+		}
+		return &status.Error{Code: s.Code, Err: errors.New(s.Text), Hint: s.Hint}
+	}
+	return nil
+}
+
+type shared struct {
+	Text, Hint string
+	Code       int
+}

@@ -1,0 +1,58 @@
+package dist
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Direction tells an operator from its adjoint.
+type Direction uint8
+
+const (
+	Forward Direction = iota
+	Backward
+)
+
+func (d Direction) String() string { return [...]string{"forward", "adjoint"}[d] }
+
+// Pieced is a Kernel that works its destination out piece by piece, so that one
+// piece is summed over the ranks while the next is computed, and that can make
+// its sums independent of how the work is divided.
+//
+// The second part works like this (Demmel & Nguyen 2015, "Parallel reproducible
+// summation", pre-rounding): a kernel's smallest unit of work, whose sum has a
+// fixed order, depends on the problem alone, not on ranks or threads. The sum of
+// each unit is rounded to a multiple of a quantum, a power of two so large that
+// sums of all units stay below 2⁵³ quanta. Added up in float64 they are exact, in
+// any order and over any number of ranks. The quantum is chosen anew for each
+// application from a bound on its result.
+type Pieced interface {
+	Kernel
+
+	// Peak is the largest weight that this rank's operator may give a sample.
+	Peak() float64
+	// Bound is a number whose sum over the ranks that the source is split over,
+	// times the largest Peak, bounds every element of the destination and every
+	// partial sum of it. It depends on the source alone.
+	Bound(d Direction, src device.Buf) ([]float64, error)
+
+	// Begin starts one application, of which one may be under way at a time. With
+	// quantum 0 the sums are of the destination's type and in any fixed order.
+	Begin(ctx context.Context, d Direction, dst, src device.Buf, quantum float64) (Application, error)
+}
+
+// Application is one application of a Pieced kernel. Its pieces are consecutive
+// stretches of the destination, the same in number on all ranks that hold copies
+// of it. They are computed in order, and each is finished once.
+type Application interface {
+	// Pieces is how many there are; Ahead is how many Sums may be taken before
+	// the first of them is finished.
+	Pieces() int
+	Ahead() int
+	// Sum computes this rank's sums of piece i. The caller may add to them
+	// those of other ranks, in place; the buffer is valid until Finish(i).
+	Sum(i int) (device.Buf, error)
+	// Finish adds piece i to the destination.
+	Finish(i int) error
+}
