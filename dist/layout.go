@@ -16,6 +16,11 @@ type Layout struct {
 	Off, N int         // this rank's elements
 	Type   device.Type // element type
 
+	// Units are the local offsets at which the smallest parts begin that ranks
+	// share out, such as shots or slabs of the image, 0 first; nil where sums over
+	// the vector need not be the same on every partition. With Units they are.
+	Units []int
+
 	Shards comm.Comm // the vector is split over these ranks
 	Copies comm.Comm // and replicated over these
 

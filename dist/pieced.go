@@ -32,9 +32,10 @@ type Pieced interface {
 
 	// Peak is the largest weight that this rank's operator may give a sample.
 	Peak() float64
-	// Bound is a number whose sum over the ranks that the source is split over,
-	// times the largest Peak, bounds every element of the destination and every
-	// partial sum of it. It depends on the source alone.
+	// Bound returns numbers, one for each smallest part of the source that ranks
+	// share out, whose sum over all parts of all ranks, times the largest Peak,
+	// bounds every element of the destination and every partial sum of it. They
+	// depend on the source alone.
 	Bound(d Direction, src device.Buf) ([]float64, error)
 
 	// Begin starts one application, of which one may be under way at a time. With
