@@ -156,6 +156,9 @@ func (r *reader) comm() {
 	if r.good(grid, backend) && c.Backend == "self" && max(c.Grid[0], c.Grid[1]) > 1 {
 		r.clash(fmt.Sprintf("%d × %d ranks, but comm.backend = \"self\" has one", c.Grid[0], c.Grid[1]), grid, backend)
 	}
+	if r.good("comm.accumulate", "solver.reproducible") && c.Accumulate == "onesided" && r.cfg.Solver.Reproducible == "run" {
+		r.clash("\"onesided\" adds in any order: want solver.reproducible = \"off\" or \"ranks\", found \"run\"", "comm.accumulate", "solver.reproducible")
+	}
 	if !r.good(backend, engine) {
 		return
 	}

@@ -54,8 +54,11 @@ type Kirchhoff struct {
 
 // Comm is the section [comm].
 type Comm struct {
-	Backend string `toml:"backend" json:"backend" default:"auto" choices:"auto,self,mpi,nccl,rccl" also:"type,library" help:"auto: what the launcher and the engine offer. self: one process. mpi: MPI, staging GPU data through the host unless MPI is GPU-aware. nccl, rccl: sums between GPUs by NCCL (engine cuda) or RCCL (engine hip), MPI for the rest."`
-	Grid    []int  `toml:"grid" json:"grid" default:"[0, 1]" range:"[0,1e6]" len:"2" also:"ranks,process_grid" help:"Ranks over shots, ranks over image blocks; their product is the number of ranks. 0 in one of the two places: as many as there are."`
+	Backend    string  `toml:"backend" json:"backend" default:"auto" choices:"auto,self,mpi,nccl,rccl" also:"type,library" help:"auto: what the launcher and the engine offer. self: one process. mpi: MPI, staging GPU data through the host unless MPI is GPU-aware. nccl, rccl: sums between GPUs by NCCL (engine cuda) or RCCL (engine hip), MPI for the rest."`
+	Grid       []int   `toml:"grid" json:"grid" default:"[0, 1]" range:"[0,1e6]" len:"2" also:"ranks,process_grid" help:"Ranks over shots, ranks over image blocks; their product is the number of ranks. 0 in one of the two places: as many as there are."`
+	Accumulate string  `toml:"accumulate" json:"accumulate" default:"allreduce" choices:"allreduce,onesided" also:"reduction" help:"How image and data are summed over ranks. allreduce: one all-reduce. onesided: each rank adds into the memory of the others (MPI windows), where the library offers that."`
+	Overlap    string  `toml:"overlap" json:"overlap" default:"auto" choices:"auto,on,off" also:"nonblocking" help:"on: one piece of the image is summed over the ranks while the next is computed. off: the whole after the whole. auto: on, where there is more than one rank."`
+	Timeout    float64 `toml:"timeout" json:"timeout" default:"45.0" unit:"s" range:"[5,)" also:"watchdog" help:"How long a rank that the others wait for may show no sign of work before the run is given up (exit status 6). A rank that dies is noticed at once."`
 }
 
 // Solver is the section [solver].
@@ -75,6 +78,7 @@ type Solver struct {
 type Checkpoint struct {
 	Minutes    float64 `toml:"minutes" json:"minutes" default:"10.0" unit:"minutes" range:"[0,)" also:"interval,every" help:"Time between checkpoints. 0: never by the clock."`
 	Iterations int     `toml:"iterations" json:"iterations" default:"0" range:"[0,1e6]" also:"every_iterations" help:"A checkpoint every so many iterations as well. 0: never by the count."`
+	TimeLimit  float64 `toml:"time_limit" json:"time_limit" default:"0.0" unit:"minutes" range:"[0,)" also:"walltime,max_minutes" help:"Time after which the run stops with a checkpoint (exit status 75), such as the batch job's less a margin. 0: none."`
 	Folder     Path    `toml:"folder" json:"folder" default:"checkpoints" also:"directory,dir,path,file" help:"Folder of the checkpoint files; made if missing."`
 }
 
