@@ -14,6 +14,10 @@ type Positions struct {
 	Role []Role
 	Row  []int32
 
+	// Number is the number of each place in the whole survey, ascending, where
+	// these are the places of a part of it; nil where they are all.
+	Number []int32
+
 	// Source and Receiver map each trace to its two places.
 	Source   []int32 // [ntrace]
 	Receiver []int32 // [ntrace]
@@ -39,6 +43,41 @@ func (p *Positions) Len() int { return len(p.Role) }
 
 // At returns the coordinates of place i; the slice aliases p.
 func (p *Positions) At(i int) []float64 { return p.XYZ[i*p.Dim : (i+1)*p.Dim] }
+
+// NumberOf is the number of place i in the whole survey.
+func (p *Positions) NumberOf(i int32) int32 {
+	if p.Number == nil {
+		return i
+	}
+	return p.Number[i]
+}
+
+// Subset returns the positions of the given traces of p, in the order given, with
+// the places that they use alone; these keep their order, and from are their
+// numbers within p.
+func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {
+	to := unset(p.Len()) // marked, then numbered
+	for _, i := range traces {
+		to[p.Source[i]], to[p.Receiver[i]] = 0, 0
+	}
+	sub = &Positions{Dim: p.Dim}
+	for i, used := range to {
+		if used < 0 {
+			continue
+		}
+		to[i] = int32(len(from))
+		from = append(from, int32(i))
+		sub.XYZ = append(sub.XYZ, p.At(i)...)
+		sub.Role = append(sub.Role, p.Role[i])
+		sub.Row = append(sub.Row, p.Row[i])
+		sub.Number = append(sub.Number, p.NumberOf(int32(i)))
+	}
+	for _, i := range traces {
+		sub.Source = append(sub.Source, to[p.Source[i]])
+		sub.Receiver = append(sub.Receiver, to[p.Receiver[i]])
+	}
+	return sub, from
+}
 
 // Distinct lists the places used by the survey's traces, sources first, each
 // in order of first use. With share, rows at the same coordinates become one

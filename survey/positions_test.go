@@ -79,6 +79,48 @@ func TestDistinct(t *testing.T) {
 	})
 }
 
+// A subset, and a subset of a subset, maps its traces to the same coordinates and
+// numbers as the whole, holds no place that it does not need, and keeps the order.
+func TestSubset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := draw(t).Distinct(rapid.Bool().Draw(t, "share"))
+		p := whole
+		all := make([]int32, len(p.Source)) // the whole's traces in p
+		for i := range all {
+			all[i] = int32(i)
+		}
+		for range 2 {
+			pick := rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 1, 12).Draw(t, "traces")
+			traces, next := make([]int32, len(pick)), make([]int32, len(pick))
+			for i, n := range pick {
+				traces[i], next[i] = int32(n), all[n]
+			}
+			sub, from := p.Subset(traces)
+			all = next
+			used := map[int32]bool{}
+			for i, n := range all {
+				for _, ends := range [2][2]int32{{sub.Source[i], whole.Source[n]}, {sub.Receiver[i], whole.Receiver[n]}} {
+					at, want := int(ends[0]), int(ends[1])
+					used[ends[0]] = true
+					if sub.NumberOf(ends[0]) != ends[1] || !slices.Equal(sub.At(at), whole.At(want)) ||
+						sub.Role[at] != whole.Role[want] || sub.Row[at] != whole.Row[want] {
+						t.Fatalf("trace %d of the subset is at place %d, number %d, want number %d", i, at, sub.NumberOf(ends[0]), want)
+					}
+				}
+			}
+			if len(used) != sub.Len() || len(from) != sub.Len() || !slices.IsSorted(sub.Number) {
+				t.Fatalf("%d of %d places used, %d numbers within the larger, %v within the whole", len(used), sub.Len(), len(from), sub.Number)
+			}
+			for i, n := range from {
+				if !slices.Equal(sub.At(i), p.At(int(n))) {
+					t.Fatalf("place %d is not place %d of the larger", i, n)
+				}
+			}
+			p = sub
+		}
+	})
+}
+
 // Sharing never needs more places, and both ways map traces to the same
 // coordinates.
 func TestSharingSavesPlaces(t *testing.T) {
