@@ -1,0 +1,269 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// CommSpec says which collectives to time on which sizes. It is the same on all
+// ranks, but for Memory.
+type CommSpec struct {
+	First, Last int64 // bytes of the whole array: First, First·Factor, … up to Last
+	Factor      int
+	Iterations  int // timed, of which the median counts
+	Warmup      int // before them
+	Operations  []string
+	Type        device.Type
+	Memory      int64 // bytes that all ranks on this node may use together; 0: not known
+}
+
+// CommRow is one collective on one size. docs/collectives.md derives every figure.
+type CommRow struct {
+	Operation string
+	Redop     string // "sum" or "none"
+	Root      int    // comm.None where no rank stands out
+	Size      int64  // bytes of the whole array
+	Count     int    // elements of the whole array; of one rank's part where it is dealt out
+	Seconds   float64
+	Algorithm float64 // bytes per second: size over time
+	Bus       float64 // bytes per second: what crosses the boundary of the busiest rank
+	Wrong     int64   // elements that were not as expected, of all ranks and iterations
+}
+
+// Comm times the collectives of one communicator. Its methods are collective:
+// all ranks call them alike.
+type Comm struct {
+	Sizes      []int64  // bytes, those that fit
+	Left       []int64  // bytes, those that memory does not allow
+	Operations []string // to time, in the order of the table
+	Here       int      // ranks on this node, this one included
+
+	comm   comm.Comm
+	spec   CommSpec
+	arrays arrays
+}
+
+// NewComm checks spec and allocates, once for all sizes, the two arrays that each
+// rank needs. A third of the memory is left to the communicator. Operations
+// that are empty are all that c offers. Errors of spec carry status 2, an
+// operation that c does not offer and too little memory status 4.
+func NewComm(c comm.Comm, spec CommSpec) (*Comm, error) {
+	b := &Comm{comm: c, spec: spec}
+	if err := spec.check(c.Size()); err != nil {
+		return nil, status.Usage(err)
+	}
+	if err := b.choose(); err != nil {
+		return nil, err
+	}
+	if err := b.fit(); err != nil {
+		return nil, err
+	}
+	largest := max(int(slices.Max(b.Sizes))/spec.Type.Size(), c.Size())
+	switch spec.Type {
+	case device.F32:
+		b.arrays = newArrays[float32](c, largest)
+	case device.F64:
+		b.arrays = newArrays[float64](c, largest)
+	case device.C64:
+		b.arrays = newArrays[complex64](c, largest)
+	case device.C128:
+		b.arrays = newArrays[complex128](c, largest)
+	case device.I64:
+		b.arrays = newArrays[int64](c, largest)
+	}
+	return b, nil
+}
+
+func (s *CommSpec) check(ranks int) error {
+	switch {
+	case s.First < int64(s.Type.Size()):
+		return fmt.Errorf("bench: the first size is %d bytes, one %v takes %d", s.First, s.Type, s.Type.Size())
+	case s.Last < s.First:
+		return fmt.Errorf("bench: the last size, %d bytes, is less than the first, %d bytes", s.Last, s.First)
+	case s.Factor < 2:
+		return fmt.Errorf("bench: sizes grow by a factor of %d, must be at least 2", s.Factor)
+	case s.Iterations < 1:
+		return fmt.Errorf("bench: %d iterations, must be at least 1", s.Iterations)
+	case s.Warmup < 0:
+		return fmt.Errorf("bench: %d iterations of warm-up, must not be negative", s.Warmup)
+	case int64(ranks)*period >= 1<<24:
+		return fmt.Errorf("bench: sums over %d ranks are not exact in float32, the limit is %d", ranks, 1<<24/period)
+	}
+	return nil
+}
+
+// choose settles the operations.
+func (b *Comm) choose() error {
+	var offered []string
+	for _, o := range collectives {
+		if o.offered == nil || o.offered(b.comm) {
+			offered = append(offered, o.name)
+		}
+	}
+	if len(b.spec.Operations) == 0 {
+		b.Operations = offered
+		return nil
+	}
+	for _, name := range b.spec.Operations {
+		if !slices.ContainsFunc(collectives, func(o collective) bool { return o.name == name }) {
+			return status.Usage(fmt.Errorf("bench: operation %q is unknown, want %s", name, strings.Join(CommOperations(), ", ")))
+		}
+		if !slices.Contains(offered, name) {
+			return status.Resource(fmt.Errorf("bench: communicator %q has no %s", b.comm.Name(), name))
+		}
+	}
+	b.Operations = b.spec.Operations
+	return nil
+}
+
+// CommOperations are the names of all operations.
+func CommOperations() []string {
+	var names []string
+	for _, o := range collectives {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// fit settles the sizes: those of which every rank can hold two arrays while
+// the communicator uses as much as one more.
+func (b *Comm) fit() error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	hosts, err := b.comm.Host().AllGather([]byte(host))
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if string(h) == host {
+			b.Here++
+		}
+	}
+	most := []float64{math.Inf(1)}
+	if b.spec.Memory > 0 {
+		most[0] = float64(b.spec.Memory) / float64(3*b.Here)
+	}
+	if err := b.comm.Host().AllReduce(most, comm.Min); err != nil {
+		return err
+	}
+	for size := b.spec.First; ; size *= int64(b.spec.Factor) {
+		if float64(size) <= most[0] {
+			b.Sizes = append(b.Sizes, size)
+		} else {
+			b.Left = append(b.Left, size)
+		}
+		if size > b.spec.Last/int64(b.spec.Factor) {
+			break
+		}
+	}
+	if len(b.Sizes) == 0 {
+		return status.Resource(fmt.Errorf("bench: arrays of %s do not fit: each rank has memory for %s",
+			humanize.IBytes(uint64(b.spec.First)), humanize.IBytes(uint64(most[0]))))
+	}
+	return nil
+}
+
+// Run times one operation on all sizes and hands each row to show. Before each
+// size all ranks agree whether to go on, so that none is left waiting when ctx
+// ends on one of them.
+func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
+	i := slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })
+	for _, size := range b.Sizes {
+		var stop uint64
+		if ctx.Err() != nil {
+			stop = 1
+		}
+		stop, err := b.comm.Host().Agree(stop)
+		if err != nil {
+			return err
+		}
+		if stop != 0 {
+			return context.Canceled
+		}
+		row, err := b.row(collectives[i], size)
+		if err != nil {
+			return fmt.Errorf("bench: %s of %d bytes: %w", operation, size, err)
+		}
+		show(row)
+	}
+	return nil
+}
+
+// row times one size. Each iteration starts from fresh arrays and a barrier,
+// neither of which is timed, and ends with a check of every element. Its time is
+// that of the slowest rank.
+func (b *Comm) row(o collective, size int64) (CommRow, error) {
+	n := b.comm.Size()
+	whole, part := int(size)/b.spec.Type.Size(), 0
+	count := whole
+	if o.dealt {
+		part = max(1, whole/n)
+		whole, count = part*n, part
+	}
+	wrong := []float64{0}
+	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations,
+		func() { b.arrays.prepare(o, whole, part) },
+		b.arrays.call(o, whole, part),
+		func() { wrong[0] += float64(b.arrays.wrong(o, whole, part)) })
+	if err != nil {
+		return CommRow{}, err
+	}
+	if err := b.comm.Host().AllReduce(wrong, comm.Sum); err != nil {
+		return CommRow{}, err
+	}
+	r := CommRow{Operation: o.name, Redop: o.redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r.Size = int64(whole) * int64(b.spec.Type.Size())
+	r.Algorithm = float64(r.Size) / r.Seconds
+	r.Bus = r.Algorithm * o.bus(float64(n))
+	return r, nil
+}
+
+// timed is the median over the iterations of the slowest rank's time of run.
+func (b *Comm) timed(warmup, iterations int, prepare func(), run func() error, check func()) (float64, error) {
+	t := make([]float64, iterations)
+	for i := -warmup; i < iterations; i++ {
+		prepare()
+		if err := b.comm.Host().Barrier(); err != nil {
+			return 0, err
+		}
+		begin := time.Now()
+		if err := run(); err != nil {
+			return 0, err
+		}
+		took := time.Since(begin).Seconds()
+		if i >= 0 {
+			t[i] = took
+			check()
+		}
+	}
+	if err := b.comm.Host().AllReduce(t, comm.Max); err != nil {
+		return 0, err
+	}
+	return max(Median(t), 1e-9), nil // the clock counts whole nanoseconds
+}
+
+// CopyBandwidth is the bytes per second at which each rank copies memory that is
+// larger than the caches, while all ranks do so. The slowest rank's counts.
+func (b *Comm) CopyBandwidth() (float64, error) {
+	const n = 1 << 24 // 64 MiB
+	src, dst := make([]float32, n), make([]float32, n)
+	for i := range src {
+		src[i] = 1 // pages that nobody wrote would all be one and the same
+	}
+	nothing := func() {}
+	seconds, err := b.timed(1, b.spec.Iterations, nothing, func() error { copy(dst, src); return nil }, nothing)
+	return 4 * n / seconds, err
+}
