@@ -18,7 +18,8 @@ type Layout struct {
 
 	// Units are the local offsets at which the smallest parts begin that ranks
 	// share out, such as shots or slabs of the image, 0 first; nil where sums over
-	// the vector need not be the same on every partition. With Units they are.
+	// the vector need not be the same on every partition. With Units they are. A
+	// rank without elements has none, yet not nil: all ranks do the same.
 	Units []int
 
 	Shards comm.Comm // the vector is split over these ranks

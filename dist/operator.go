@@ -3,7 +3,6 @@ package dist
 import (
 	"context"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
@@ -22,40 +21,4 @@ type Operator interface {
 type Kernel interface {
 	Forward(ctx context.Context, dst, src device.Buf) error
 	Adjoint(ctx context.Context, dst, src device.Buf) error
-}
-
-// Lift makes a distributed operator of a local kernel.
-func Lift(k Kernel, domain, rng *Layout) Operator { return &lifted{k, domain, rng} }
-
-type lifted struct {
-	k           Kernel
-	domain, rng *Layout
-}
-
-func (l *lifted) Domain() *Layout { return l.domain }
-func (l *lifted) Range() *Layout  { return l.rng }
-
-func (l *lifted) Apply(ctx context.Context, dst, src *Vector) error {
-	mustEqual("apply", l.rng, dst.Layout)
-	mustEqual("apply", l.domain, src.Layout)
-	return apply(ctx, l.k.Forward, dst, src)
-}
-
-func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	mustEqual("adjoint", l.domain, dst.Layout)
-	mustEqual("adjoint", l.rng, src.Layout)
-	return apply(ctx, l.k.Adjoint, dst, src)
-}
-
-func apply(ctx context.Context, f func(context.Context, device.Buf, device.Buf) error, dst, src *Vector) error {
-	if err := dst.Zero(); err != nil {
-		return err
-	}
-	if err := f(ctx, dst.Buf, src.Buf); err != nil {
-		return err
-	}
-	if dst.Layout.Copies.Size() == 1 {
-		return nil
-	}
-	return dst.Layout.Copies.AllReduce(dst.Buf, comm.Sum)
 }

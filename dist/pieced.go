@@ -35,7 +35,7 @@ type Pieced interface {
 	// Bound returns numbers, one for each smallest part of the source that ranks
 	// share out, whose sum over all parts of all ranks, times the largest Peak,
 	// bounds every element of the destination and every partial sum of it. They
-	// depend on the source alone.
+	// depend on the source alone; what is no number in it shows in them.
 	Bound(d Direction, src device.Buf) ([]float64, error)
 
 	// Begin starts one application, of which one may be under way at a time. With

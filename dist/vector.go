@@ -1,11 +1,6 @@
 package dist
 
-import (
-	"math"
-
-	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-)
+import "github.com/kirchhoff-lsm/lsm/internal/device"
 
 // Vector is this rank's share of a distributed vector: one buffer for a leaf
 // layout, one part for each row of a stack.
@@ -58,11 +53,16 @@ func (v *Vector) each(f func(device.Buf) error) error {
 
 // pair calls f for every pair of matching buffers of v and w.
 func (v *Vector) pair(w *Vector, f func(a, b device.Buf) error) error {
+	return v.pairLeaves(w, func(a, b *Vector) error { return f(a.Buf, b.Buf) })
+}
+
+// pairLeaves calls f for every pair of matching leaves of v and w.
+func (v *Vector) pairLeaves(w *Vector, f func(a, b *Vector) error) error {
 	if v.Parts == nil {
-		return f(v.Buf, w.Buf)
+		return f(v, w)
 	}
 	for i, p := range v.Parts {
-		if err := p.pair(w.Parts[i], f); err != nil {
+		if err := p.pairLeaves(w.Parts[i], f); err != nil {
 			return err
 		}
 	}
@@ -102,106 +102,4 @@ func Multiply(dst, x *Vector) error {
 // SoftThreshold shrinks every element of x towards zero by t.
 func SoftThreshold(x *Vector, t float64) error {
 	return x.each(func(b device.Buf) error { return b.Device().SoftThreshold(b, t) })
-}
-
-// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,
-// with one collective for all leaves that are split over the same ranks. Sums
-// are in float64.
-func Dots(pairs ...[2]*Vector) ([]complex128, error) {
-	byLeaf, err := leafDots(pairs)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]complex128, len(pairs))
-	next := 0
-	for i, p := range pairs {
-		for range p[0].Layout.leaves(nil) {
-			out[i] += byLeaf[next]
-			next++
-		}
-	}
-	return out, nil
-}
-
-// Dot returns ⟨x, y⟩.
-func Dot(x, y *Vector) (complex128, error) {
-	d, err := Dots([2]*Vector{x, y})
-	if err != nil {
-		return 0, err
-	}
-	return d[0], nil
-}
-
-// Norm returns ‖x‖.
-func Norm(x *Vector) (float64, error) {
-	d, err := Dot(x, x)
-	return math.Sqrt(real(d)), err
-}
-
-// Norms returns the norm of each leaf of a stack, in order (one value for a
-// leaf): for the residual of a regularised problem, the data misfit first.
-func Norms(x *Vector) ([]float64, error) {
-	d, err := leafDots([][2]*Vector{{x, x}})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(d))
-	for i, v := range d {
-		out[i] = math.Sqrt(real(v))
-	}
-	return out, nil
-}
-
-// leafDots returns one inner product per leaf of every pair, in order, summed
-// over each leaf's Shards.
-func leafDots(pairs [][2]*Vector) ([]complex128, error) {
-	var bufs [][2]device.Buf
-	var leaves []*Layout
-	for _, p := range pairs {
-		mustEqual("dot", p[0].Layout, p[1].Layout)
-		leaves = p[0].Layout.leaves(leaves)
-		err := p[0].pair(p[1], func(a, b device.Buf) error {
-			bufs = append(bufs, [2]device.Buf{a, b})
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if len(bufs) == 0 {
-		return nil, nil
-	}
-	dots, err := bufs[0][0].Device().Dots(bufs...)
-	if err != nil {
-		return nil, err
-	}
-	return dots, sumOverShards(dots, leaves)
-}
-
-// sumOverShards adds up each leaf's value over the ranks it is split over. The
-// communicators are taken in the order of the leaves, which is the same on all
-// ranks.
-func sumOverShards(dots []complex128, leaves []*Layout) error {
-	done := make([]bool, len(leaves))
-	for i, l := range leaves {
-		if done[i] || l.Shards.Size() == 1 {
-			continue
-		}
-		var at []int
-		var v []float64
-		for j := i; j < len(leaves); j++ {
-			if !done[j] && leaves[j].Shards == l.Shards {
-				at = append(at, j)
-				v = append(v, real(dots[j]), imag(dots[j]))
-				done[j] = true
-			}
-		}
-		if err := l.Shards.Host().AllReduce(v, comm.Sum); err != nil {
-			return err
-		}
-		for k, j := range at {
-			dots[j] = complex(v[2*k], v[2*k+1])
-		}
-	}
-	return nil
 }

@@ -1,0 +1,122 @@
+package disttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Place is one rank of a process grid of shots × blocks, with the layouts of a
+// problem whose data, in units, are split over the shots and whose image, in units,
+// over the blocks. Which rank holds which stretch is shuffled.
+type Place struct {
+	World       comm.Comm
+	Data, Image *dist.Layout
+}
+
+// Grid runs body on every rank of a grid, for data and an image of units of the
+// given lengths.
+func Grid(shots, blocks int, t device.Type, data, image []int, body func(p Place) error) error {
+	return commtest.Ranks(shots*blocks, func(c comm.Comm) error {
+		i, j := c.Rank()/blocks, c.Rank()%blocks
+		alongShots, err := c.Split(j, i)
+		if err != nil {
+			return err
+		}
+		alongBlocks, err := c.Split(i, j)
+		if err != nil {
+			return err
+		}
+		return body(Place{c, shuffled(t, data, alongShots, alongBlocks), shuffled(t, image, alongBlocks, alongShots)})
+	})
+}
+
+// Grids are all grids of n ranks.
+func Grids(n int) [][2]int {
+	var out [][2]int
+	for shots := 1; shots <= n; shots++ {
+		if n%shots == 0 {
+			out = append(out, [2]int{shots, n / shots})
+		}
+	}
+	return out
+}
+
+// shuffled shares units of the given lengths out, as evenly in number as can be,
+// to ranks in an order of their own.
+func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layout {
+	starts := []int{0}
+	for _, n := range lengths {
+		starts = append(starts, starts[len(starts)-1]+n)
+	}
+	total := starts[len(lengths)]
+	l := dist.Local(t, total)
+	l.Shards, l.Copies = shards, copies
+	n := shards.Size()
+	k := rand.New(rand.NewPCG(uint64(n), 1)).Perm(n)[shards.Rank()]
+	from, to := len(lengths)*k/n, len(lengths)*(k+1)/n
+	l.Off, l.N = starts[from], starts[to]-starts[from]
+	l.Units = []int{}
+	for _, s := range starts[from:to] {
+		l.Units = append(l.Units, s-l.Off)
+	}
+	return l
+}
+
+// Random is a matrix of standard normal numbers, complex where the type is, that
+// the type holds exactly.
+func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
+	r := rand.New(rand.NewPCG(seed, 78))
+	out := make([][]complex128, rows)
+	for i := range out {
+		out[i] = make([]complex128, columns)
+		for j := range out[i] {
+			v := complex64(complex(r.NormFloat64(), r.NormFloat64()))
+			if t == device.F32 || t == device.F64 {
+				v = complex(real(v), 0)
+			}
+			out[i][j] = complex128(v)
+		}
+	}
+	return out
+}
+
+// Vector is this rank's share of a whole vector, on the host.
+func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
+	v, err := dist.NewVector(device.NewHost(1), l)
+	if err == nil {
+		Write(v.Buf, whole[l.Off:l.Off+l.N])
+	}
+	return v, err
+}
+
+// Whole brings a vector together from all ranks it is split over, and makes sure
+// that its copies are the same to the last bit.
+func Whole(v *dist.Vector) ([]complex128, error) {
+	l := v.Layout
+	x := make([]float64, 2*l.Shape[0])
+	for i, z := range Read(v.Buf) {
+		x[2*(l.Off+i)], x[2*(l.Off+i)+1] = real(z), imag(z)
+	}
+	if err := l.Shards.Host().AllReduce(x, comm.Sum); err != nil {
+		return nil, err
+	}
+	out := make([]complex128, l.Shape[0])
+	for i := range out {
+		out[i] = complex(x[2*i], x[2*i+1])
+	}
+	texts, err := l.Copies.Host().AllGather([]byte(fmt.Sprintf("%x", x)))
+	if err != nil {
+		return nil, err
+	}
+	for rank, text := range texts {
+		if string(text) != string(texts[0]) {
+			return nil, fmt.Errorf("disttest: the copy of rank %d differs from that of rank 0", rank)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,175 @@
+package dist
+
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,
+// with one collective for all leaves that are split over the same ranks. Sums
+// are in float64. Where a layout has Units they are taken unit by unit, and the
+// units added up without rounding: the same bits on every partition.
+func Dots(pairs ...[2]*Vector) ([]complex128, error) {
+	byLeaf, err := leafDots(pairs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]complex128, len(pairs))
+	next := 0
+	for i, p := range pairs {
+		for range p[0].Layout.leaves(nil) {
+			out[i] += byLeaf[next]
+			next++
+		}
+	}
+	return out, nil
+}
+
+// Dot returns ⟨x, y⟩.
+func Dot(x, y *Vector) (complex128, error) {
+	d, err := Dots([2]*Vector{x, y})
+	if err != nil {
+		return 0, err
+	}
+	return d[0], nil
+}
+
+// Norm returns ‖x‖.
+func Norm(x *Vector) (float64, error) {
+	d, err := Dot(x, x)
+	return math.Sqrt(real(d)), err
+}
+
+// Norms returns the norm of each leaf of a stack, in order (one value for a
+// leaf): for the residual of a regularised problem, the data misfit first.
+func Norms(x *Vector) ([]float64, error) {
+	d, err := leafDots([][2]*Vector{{x, x}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(d))
+	for i, v := range d {
+		out[i] = math.Sqrt(real(v))
+	}
+	return out, nil
+}
+
+// leafDots returns one inner product per leaf of every pair, in order, summed
+// over each leaf's Shards. The device is asked once, for all units of all pairs.
+func leafDots(pairs [][2]*Vector) ([]complex128, error) {
+	var bufs [][2]device.Buf
+	var leaves []*Layout
+	var ends []int // of each leaf's stretches in bufs
+	for _, p := range pairs {
+		mustEqual("dot", p[0].Layout, p[1].Layout)
+		err := p[0].pairLeaves(p[1], func(x, y *Vector) error {
+			for _, s := range x.Layout.stretches() {
+				bufs = append(bufs, [2]device.Buf{x.Buf.Slice(s[0], s[1]), y.Buf.Slice(s[0], s[1])})
+			}
+			leaves, ends = append(leaves, x.Layout), append(ends, len(bufs))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(leaves) == 0 {
+		return nil, nil
+	}
+	dots, err := pairs[0][0].device().Dots(bufs...)
+	if err != nil {
+		return nil, err
+	}
+	parts, from := make([][]complex128, len(leaves)), 0
+	for i, to := range ends {
+		parts[i], from = dots[from:to], to
+	}
+	return sumOverShards(parts, leaves)
+}
+
+// stretches are the stretches, as offset and length, over which this rank's part
+// of a leaf is summed: its units, or all of it.
+func (l *Layout) stretches() [][2]int {
+	if l.Units == nil {
+		return [][2]int{{0, l.N}}
+	}
+	if l.N > 0 && (len(l.Units) == 0 || l.Units[0] != 0) {
+		panic("dist: the units of " + l.String() + " do not begin with its first element")
+	}
+	out := make([][2]int, len(l.Units))
+	for i, lo := range l.Units {
+		hi := l.N
+		if i+1 < len(l.Units) {
+			hi = l.Units[i+1]
+		}
+		out[i] = [2]int{lo, hi - lo}
+	}
+	return out
+}
+
+// sumOverShards adds up each leaf's parts, and those of the ranks it is split
+// over. The communicators are taken in the order of the leaves, which is the same
+// on all ranks.
+func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error) {
+	out := make([]complex128, len(leaves))
+	done := make([]bool, len(leaves))
+	for i, l := range leaves {
+		if done[i] {
+			continue
+		}
+		var at []int
+		var v []float64
+		for j := i; j < len(leaves); j++ {
+			if !done[j] && leaves[j].Shards == l.Shards {
+				at = append(at, j)
+				v = leaves[j].packSum(v, parts[j])
+				done[j] = true
+			}
+		}
+		if l.Shards.Size() > 1 {
+			if err := l.Shards.Host().AllReduce(v, comm.Sum); err != nil {
+				return nil, err
+			}
+		}
+		for _, j := range at {
+			out[j], v = leaves[j].unpackSum(v)
+		}
+	}
+	return out, nil
+}
+
+// packSum appends the sum of a leaf's parts in a form that is added over the
+// ranks: two numbers, or with Units the words of one exact sum, of two for
+// complex elements.
+func (l *Layout) packSum(to []float64, parts []complex128) []float64 {
+	if l.Units == nil {
+		return append(to, real(parts[0]), imag(parts[0]))
+	}
+	var re, im exact
+	for _, p := range parts {
+		re.add(real(p))
+		im.add(imag(p))
+	}
+	to = re.pack(to)
+	if l.isComplex() {
+		to = im.pack(to)
+	}
+	return to
+}
+
+// unpackSum reads what packSum wrote, and returns what follows it.
+func (l *Layout) unpackSum(v []float64) (complex128, []float64) {
+	if l.Units == nil {
+		return complex(v[0], v[1]), v[2:]
+	}
+	re, im := unpack(v), exact{}
+	v = v[words:]
+	if l.isComplex() {
+		im, v = unpack(v), v[words:]
+	}
+	return complex(re.round(), im.round()), v
+}
+
+func (l *Layout) isComplex() bool { return l.Type == device.C64 || l.Type == device.C128 }

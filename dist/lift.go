@@ -1,0 +1,292 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// LiftOptions say how the contributions of the ranks are added up. All ranks give
+// the same.
+type LiftOptions struct {
+	// Exact makes the result the same to the last bit on every partition; see
+	// Pieced, which the kernel must be.
+	Exact bool
+	// Overlap sums one piece over the ranks while the next is computed. A kernel
+	// that is not Pieced has one piece, so there is nothing to overlap.
+	Overlap bool
+	// OneSided sums through comm.OneSided, which the communicators must be. It
+	// waits for each sum, so that Overlap hides nothing.
+	OneSided bool
+	// Observe, where given, is told what each application took, on this rank.
+	Observe func(Times)
+}
+
+// Times are what one application took on one rank. What Overlap hides is what
+// Waiting is less than without it.
+type Times struct {
+	Direction Direction
+	Total     time.Duration
+	Bound     time.Duration // the bound on the result, its collective included; Exact only
+	Waiting   time.Duration // in and for the collectives that sum the result
+	Pieces    int           // summed over the ranks
+	Bytes     int64         // of these
+}
+
+// Lift makes a distributed operator of a local kernel: one all-reduce of the
+// whole destination per application, where it has copies.
+func Lift(k Kernel, domain, rng *Layout) Operator {
+	return &lifted{k: k, domain: domain, rng: rng}
+}
+
+// LiftWith is Lift with options. It is a collective of all ranks that share
+// domain or range. Its errors are marked as lacking resources, where the kernel or
+// a communicator cannot do what is asked, or as numerical, for a Peak that is no
+// number.
+//
+// With Exact the quantum of an application is a power of two of which 2⁵² are at
+// least the bound on the result. A source of zeros gives zeros and a source with
+// anything that is no number, or whose bound overflows, gives NaN throughout; the
+// kernel is called for neither. The Copies of the destination must be the ranks
+// of the source's Shards, as on a process grid.
+//
+// An error of the kernel on one rank alone leaves the others waiting for it, but
+// for one of Bound, which all get: the caller then ends the run.
+func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
+	l := &lifted{k: k, domain: domain, rng: rng, o: o}
+	p, ok := k.(Pieced)
+	if o.Exact && !ok {
+		return nil, status.Resource(fmt.Errorf("dist: sums that do not depend on the partition need a kernel that works in pieces, %T does not", k))
+	}
+	if ok && (o.Exact || o.Overlap) {
+		l.pieced = p
+	}
+	for _, v := range []*Layout{domain, rng} {
+		if _, ok := v.Copies.(comm.OneSided); o.OneSided && !ok && v.Copies.Size() > 1 {
+			return nil, status.Resource(fmt.Errorf("dist: the communicator %q has no one-sided sums", v.Copies.Name()))
+		}
+	}
+	if !o.Exact {
+		return l, nil
+	}
+	var err error
+	l.peak, err = largest(p.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies)
+	return l, err
+}
+
+// largest is the largest value of all ranks.
+func largest(v float64, groups ...comm.Comm) (float64, error) {
+	if math.IsNaN(v) { // a maximum may pass it over
+		v = math.Inf(1)
+	}
+	x := []float64{v}
+	for _, c := range groups {
+		if c.Size() == 1 {
+			continue
+		}
+		if err := c.Host().AllReduce(x, comm.Max); err != nil {
+			return 0, err
+		}
+	}
+	if math.IsInf(x[0], 0) {
+		return 0, status.Numerical(errors.New("dist: the largest weight of the kernel is not finite"))
+	}
+	return x[0], nil
+}
+
+type lifted struct {
+	k           Kernel
+	domain, rng *Layout
+	o           LiftOptions
+	pieced      Pieced // nil: in one piece
+	peak        float64
+}
+
+func (l *lifted) Domain() *Layout { return l.domain }
+func (l *lifted) Range() *Layout  { return l.rng }
+
+func (l *lifted) Apply(ctx context.Context, dst, src *Vector) error {
+	mustEqual("apply", l.rng, dst.Layout)
+	mustEqual("apply", l.domain, src.Layout)
+	return l.apply(ctx, Forward, dst, src)
+}
+
+func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
+	mustEqual("adjoint", l.domain, dst.Layout)
+	mustEqual("adjoint", l.rng, src.Layout)
+	return l.apply(ctx, Backward, dst, src)
+}
+
+func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error {
+	a := &application{lifted: l, copies: dst.Layout.Copies, times: Times{Direction: d}}
+	err := a.time(&a.times.Total, func() error {
+		if err := dst.Zero(); err != nil {
+			return err
+		}
+		if l.pieced != nil {
+			return a.inPieces(ctx, d, dst, src)
+		}
+		f := l.k.Forward
+		if d == Backward {
+			f = l.k.Adjoint
+		}
+		if err := f(ctx, dst.Buf, src.Buf); err != nil {
+			return err
+		}
+		r, err := a.start(dst.Buf)
+		if err != nil {
+			return err
+		}
+		return a.wait(r)
+	})
+	if err == nil && l.o.Observe != nil {
+		l.o.Observe(a.times)
+	}
+	return err
+}
+
+// application is one application of a lifted kernel under way.
+type application struct {
+	*lifted
+	copies comm.Comm
+	times  Times
+}
+
+// time adds what f takes to a duration, where somebody wants to know.
+func (a *application) time(to *time.Duration, f func() error) error {
+	if a.o.Observe == nil {
+		return f()
+	}
+	began := time.Now()
+	err := f()
+	*to += time.Since(began)
+	return err
+}
+
+// inPieces sums pieces over the copies while later ones are computed. Pieces are
+// finished in order, so no more than Ahead are under way.
+func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vector) error {
+	quantum, done, err := a.quantum(d, dst, src)
+	if err != nil || done {
+		return err
+	}
+	app, err := a.pieced.Begin(ctx, d, dst.Buf, src.Buf, quantum)
+	if err != nil {
+		return err
+	}
+	ahead := 1
+	if a.o.Overlap {
+		ahead = app.Ahead()
+	}
+	var under []comm.Request // of the last pieces taken
+	finish := func(next int) error {
+		r := under[0]
+		under = under[1:]
+		if err := a.wait(r); err != nil {
+			return err
+		}
+		return app.Finish(next - len(under) - 1)
+	}
+	for i := range app.Pieces() {
+		if len(under) == ahead {
+			if err := finish(i); err != nil {
+				return a.leave(err, under)
+			}
+		}
+		buf, err := app.Sum(i)
+		if err != nil {
+			return a.leave(err, under)
+		}
+		r, err := a.start(buf)
+		if err != nil {
+			return a.leave(err, under)
+		}
+		under = append(under, r)
+	}
+	for len(under) > 0 {
+		if err := finish(app.Pieces()); err != nil {
+			return a.leave(err, under)
+		}
+	}
+	return nil
+}
+
+// leave ends an application with an error once the sums under way no longer touch
+// their buffers.
+func (a *application) leave(err error, under []comm.Request) error {
+	for _, r := range under {
+		err = errors.Join(err, r.Wait())
+	}
+	return err
+}
+
+// start begins to sum a buffer over the copies.
+func (a *application) start(buf device.Buf) (r comm.Request, err error) {
+	if a.copies.Size() == 1 {
+		return comm.Done, nil
+	}
+	a.times.Pieces++
+	a.times.Bytes += int64(buf.Len()) * int64(buf.Type().Size())
+	err = a.time(&a.times.Waiting, func() error {
+		if a.o.OneSided {
+			r = comm.Done
+			return a.copies.(comm.OneSided).Accumulate(buf)
+		}
+		if a.o.Overlap && a.pieced != nil {
+			r, err = a.copies.StartAllReduce(buf, comm.Sum)
+			return err
+		}
+		r = comm.Done
+		return a.copies.AllReduce(buf, comm.Sum)
+	})
+	return r, err
+}
+
+func (a *application) wait(r comm.Request) error {
+	if r == comm.Done {
+		return nil
+	}
+	return a.time(&a.times.Waiting, r.Wait)
+}
+
+// quantum chooses the quantum, 0 where sums need not be exact. Where the bound
+// says what the result is, it sets dst, which is zero, and is done.
+func (a *application) quantum(d Direction, dst, src *Vector) (q float64, done bool, err error) {
+	if !a.o.Exact {
+		return 0, false, nil
+	}
+	bound := 0.0
+	err = a.time(&a.times.Bound, func() error {
+		parts, mine := a.pieced.Bound(d, src.Buf)
+		sum, err := sumExactly(src.Layout.Shards, parts, mine)
+		bound = sum * a.peak
+		return err
+	})
+	if err != nil || bound == 0 {
+		return 0, true, err
+	}
+	if math.IsNaN(bound) || math.IsInf(bound, 0) {
+		nan := complex(math.NaN(), 0)
+		return 0, true, dst.Buf.Device().Axpby(nan, dst.Buf, 0, dst.Buf)
+	}
+	_, e := math.Frexp(bound) // bound < 2ᵉ
+	return math.Ldexp(1, max(e-52, minNormal)), false, nil
+}
+
+// minNormal is the exponent of the smallest number with all its bits, so that a
+// kernel may divide by a quantum.
+const minNormal = -1022
+
+// elsewhere is a rank's own error, or says that another rank has one.
+func elsewhere(mine error) error {
+	if mine != nil {
+		return mine
+	}
+	return status.Peer(errors.New("dist: another rank failed in this application"))
+}
