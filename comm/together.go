@@ -11,10 +11,14 @@ import (
 // Together makes one rank's error everyone's. It is called after each step that
 // a rank can fail at alone, such as reading a file: a rank that left by itself
 // would leave the others waiting in their next collective. Without an error
-// anywhere it returns nil; else all ranks return one and the same error, that of
-// the lowest rank that has one, with its text, exit status and hint.
+// anywhere it returns nil; else all ranks return an *Agreed with the error of the
+// lowest rank that has one: its text, exit status and hint.
 func Together(c Comm, err error) error {
 	if c.Size() == 1 {
+		return err
+	}
+	var agreed *Agreed
+	if errors.As(err, &agreed) {
 		return err
 	}
 	var mine []byte
@@ -30,16 +34,25 @@ func Together(c Comm, err error) error {
 			continue
 		}
 		if rank == c.Rank() {
-			return err
+			return &Agreed{rank, err}
 		}
 		var s shared
 		if bad := json.Unmarshal(text, &s); bad != nil {
-			return status.Peer(fmt.Errorf("rank %d failed and could not say how: %w", rank, bad))
+			s = shared{Text: fmt.Sprintf("failed and could not say how: %v", bad), Code: status.PeerLost}
 		}
-		return &status.Error{Code: s.Code, Err: errors.New(s.Text), Hint: s.Hint}
+		return &Agreed{rank, &status.Error{Code: s.Code, Err: errors.New(s.Text), Hint: s.Hint}}
 	}
 	return nil
 }
+
+// Agreed is an error that all ranks know of, so that each may leave on its own.
+type Agreed struct {
+	Rank int // whose error it is
+	Err  error
+}
+
+func (a *Agreed) Error() string { return a.Err.Error() }
+func (a *Agreed) Unwrap() error { return a.Err }
 
 type shared struct {
 	Text, Hint string
