@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -46,6 +47,27 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
+}
+
+func TestPeakMemory(t *testing.T) {
+	root := tree(t, map[string]string{"self/status": "Name:\tlsm\nVmPeak:\t 9000 kB\nVmHWM:\t    1234 kB\nVmRSS:\t 1000 kB\n"})
+	if got := peakMemory(root); got != 1234<<10 {
+		t.Errorf("%d bytes, want %d", got, 1234<<10)
+	}
+	if got := peakMemory(t.TempDir()); got != 0 {
+		t.Errorf("%d bytes where nothing is known, want 0", got)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	block := make([]byte, 16<<20)
+	for i := range block {
+		block[i] = 1
+	}
+	if got := PeakMemory(); got < int64(len(block)) {
+		t.Errorf("%d bytes with a block of %d in use", got, len(block))
+	}
+	runtime.KeepAlive(block)
 }
 
 func TestLibraries(t *testing.T) {

@@ -42,6 +42,22 @@ func ReadMemory(proc, cgroup string) Memory {
 	return m
 }
 
+// PeakMemory is the most main memory, in bytes, that this process has had
+// resident at any time, memory shared with other processes included; 0 where the
+// system does not say.
+func PeakMemory() int64 { return peakMemory("/proc") }
+
+func peakMemory(proc string) int64 {
+	text, _ := os.ReadFile(filepath.Join(proc, "self", "status")) // not there: not known
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
+			kib, _ := strconv.ParseInt(f[1], 10, 64) // no number: not known
+			return kib << 10
+		}
+	}
+	return 0
+}
+
 // groupLimit is the least memory limit of this process's control group and the
 // groups around it, version 2 or 1; 0 for none.
 func groupLimit(proc, cgroup string) int64 {
