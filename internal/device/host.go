@@ -9,7 +9,12 @@ import (
 )
 
 // Host is the processor and its memory.
-type Host struct{ threads int }
+type Host struct {
+	threads int
+
+	// OnMark is what Mark does; nil: nothing. It is set before the host is used.
+	OnMark func(name string) (end func())
+}
 
 // NewHost returns the host device working on the given number of threads; 0
 // means all processors.
@@ -17,7 +22,7 @@ func NewHost(threads int) *Host {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &Host{threads}
+	return &Host{threads: threads}
 }
 
 // Number are the Go types of buffer elements.
@@ -94,8 +99,14 @@ func (h *Host) Alloc(n int, t Type) (Buf, error) {
 func (h *Host) Free(Buf) {} // the garbage collector's business
 
 func (h *Host) Sync() error           { return nil }
-func (h *Host) Mark(string) func()    { return func() {} }
 func (h *Host) Traffic() (_, _ int64) { return 0, 0 }
+
+func (h *Host) Mark(name string) (end func()) {
+	if h.OnMark == nil {
+		return func() {}
+	}
+	return h.OnMark(name)
+}
 
 func (h *Host) Zero(x Buf) error {
 	switch b := x.(type) {

@@ -371,3 +371,17 @@ func TestSlicesOfSlices(t *testing.T) {
 		}
 	})
 }
+
+func TestMark(t *testing.T) {
+	h := device.NewHost(1)
+	h.Mark("unheard")()
+	var said []string
+	h.OnMark = func(name string) func() {
+		said = append(said, "begin "+name)
+		return func() { said = append(said, "end "+name) }
+	}
+	h.Mark("dots")()
+	if fmt.Sprint(said) != "[begin dots end dots]" {
+		t.Errorf("marks %v", said)
+	}
+}
