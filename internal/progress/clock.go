@@ -1,68 +1,146 @@
 package progress
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// clock adds up the time of each section of a run.
+// clock adds up the time of each section of a run, and knows which sections are
+// under way.
 type clock struct {
 	begin time.Time
-	now   func() time.Time
-	names []string
-	spent map[string]time.Duration
-	whole time.Duration // all of spent
+	root  Node          // around all sections
+	open  []*visit      // the innermost last
+	whole time.Duration // all that was booked
+	trace *recorder     // nil where nobody asked for it
 }
 
-func (c *clock) add(name string, d time.Duration) {
-	if c.spent == nil {
-		c.spent = map[string]time.Duration{}
+// Node is a section inside the sections around it, as one rank went through it.
+// The same name inside other sections is another Node.
+type Node struct {
+	Name  string        `json:"name"`
+	Own   time.Duration `json:"own"` // without the time of sections inside it
+	Calls int           `json:"calls"`
+	Inner []*Node       `json:"inner,omitempty"` // in the order of their first begin
+}
+
+// child is the section of that name inside n, nil for none.
+func (n *Node) child(name string) *Node {
+	for _, c := range n.Inner {
+		if c.Name == name {
+			return c
+		}
 	}
-	if _, ok := c.spent[name]; !ok {
-		c.names = append(c.names, name)
+	return nil
+}
+
+// visit is one way through a section.
+type visit struct {
+	node  *Node
+	begin time.Time
+	whole time.Duration // clock.whole when it began
+	event int           // in the trace
+}
+
+// enter begins a section inside the innermost one under way.
+func (c *clock) enter(name string, now time.Time) *visit {
+	around := &c.root
+	if n := len(c.open); n > 0 {
+		around = c.open[n-1].node
 	}
-	c.spent[name] += d
-	c.whole += d
+	node := around.child(name)
+	if node == nil {
+		node = &Node{Name: name}
+		around.Inner = append(around.Inner, node)
+	}
+	node.Calls++
+	v := &visit{node, now, c.whole, c.trace.start(lane, name, now.Sub(c.begin))}
+	c.open = append(c.open, v)
+	return v
 }
 
-// since is the time d of a stage less what sections inside it took: whole was
-// all that was booked when the stage began. Sections then never overlap.
-func (c *clock) since(whole, d time.Duration) time.Duration {
-	return max(0, d-(c.whole-whole))
+// leave books the time of v less what was booked since it began, so that
+// sections never overlap, not even where they end in another order than the
+// reverse of their begins.
+func (c *clock) leave(v *visit, now time.Time) {
+	i := slices.Index(c.open, v)
+	if i < 0 {
+		return // ended before
+	}
+	c.open = slices.Delete(c.open, i, i+1)
+	own := max(0, now.Sub(v.begin)-(c.whole-v.whole))
+	v.node.Own += own
+	c.whole += own
+	c.trace.stop(v.event, now.Sub(c.begin))
 }
 
-// Section is one row of the closing table: the seconds that each rank spent in
-// one part of the run.
+// Section is one row of the closing table: what each rank spent in one part of
+// the run.
 type Section struct {
-	Name    string
-	Seconds []float64 // [ranks]
+	Path    []string  // the names of the sections around it, outermost first, then its own
+	Seconds []float64 // [ranks], without the time of sections inside it
+	Calls   []int     // [ranks], how often it was entered
 }
+
+// Name is the section's own name.
+func (s Section) Name() string { return s.Path[len(s.Path)-1] }
 
 // Time begins to count time towards the named section of the closing table and
-// prints nothing; the function it returns ends that. Time booked meanwhile by
-// sections inside it is not counted twice.
+// prints nothing; the function it returns ends that. The section lies inside the
+// innermost one that is under way, and its time is not counted there. Sections
+// follow one thread of work; for what goes on beside it there is Beside.
 func (r *Reporter) Time(section string) (end func()) {
 	if r == nil {
 		return func() {}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	begin, whole := r.opt.Now(), r.clock.whole
+	v := r.clock.enter(section, r.opt.Now())
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.clock.add(section, r.clock.since(whole, r.opt.Now().Sub(begin)))
+		r.clock.leave(v, r.opt.Now())
 	}
 }
 
-// Sections is this rank's time in each section so far, in the order of their
-// first end, and the time since New, in seconds. A run on many ranks gathers
-// them and passes the whole to Table.
+// Sections is this rank's time in each section so far, those inside another
+// behind it, and the time since New, in seconds.
 func (r *Reporter) Sections() (sections []Section, total float64) {
 	if r == nil {
 		return nil, 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, name := range r.clock.names {
-		sections = append(sections, Section{name, []float64{r.clock.spent[name].Seconds()}})
+	return merge(nil, []*Node{&r.clock.root}), r.opt.Now().Sub(r.clock.begin).Seconds()
+}
+
+// merge lists the sections inside around, which holds one section of each rank,
+// nil where a rank never entered it.
+func merge(path []string, around []*Node) (sections []Section) {
+	var names []string
+	for _, n := range around {
+		if n == nil {
+			continue
+		}
+		for _, c := range n.Inner {
+			if !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
 	}
-	return sections, r.opt.Now().Sub(r.clock.begin).Seconds()
+	for _, name := range names {
+		s := Section{append(slices.Clone(path), name), make([]float64, len(around)), make([]int, len(around))}
+		same := make([]*Node, len(around))
+		for rank, n := range around {
+			if n == nil {
+				continue
+			}
+			if c := n.child(name); c != nil {
+				same[rank], s.Seconds[rank], s.Calls[rank] = c, c.Own.Seconds(), c.Calls
+			}
+		}
+		sections = append(sections, s)
+		sections = append(sections, merge(s.Path, same)...)
+	}
+	return sections
 }

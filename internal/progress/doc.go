@@ -8,6 +8,14 @@
 // error stream, once each. Only rank 0 of a run needs a Reporter that prints;
 // Discard serves the others.
 //
+// # Where the time goes
+//
+// Every rank books its time in sections (Time, Stage), which lie inside each
+// other. Nothing is exchanged while the run lasts: at its end each rank hands
+// over its Account, and the rank that prints shows least, mean and greatest of
+// each section (Closing) and, on request, writes what each rank did when, as a
+// file for a trace viewer (KeepTrace, WriteTrace).
+//
 // # Events
 //
 //	{"event":"stage","stage":"traveltimes","state":"begin"}
@@ -16,9 +24,15 @@
 //	{"event":"iteration","stage":"solver","iteration":12,"iterations":40,
 //	 "residual":0.03214,"change":-0.018,"gradient":0.0041,"adjoint":2e-06,
 //	 "seconds":1.84,"eta_seconds":52}
-//	{"event":"timing","section":"solver","min":1.2,"avg":1.3,"max":1.4,"percent":81.2}
+//	{"event":"timing","section":"forward","path":["solver","forward"],"min":1.2,
+//	 "avg":1.3,"max":1.4,"slowest":3,"calls":21,"percent":39.2,
+//	 "percent_with_inner":41.7,"ranks":4}
+//	{"event":"memory","max":1320702443,"rank":2,"predicted":1342177280,
+//	 "bytes":[…],"predicted_bytes":[…]}
 //	{"event":"warning","message":"…"}
 //
-// Numbers that are not finite are null. A command adds events of its own, and
-// the command line closes with "done" or "error".
+// Seconds of a timing are a section's own, without those inside it; memory is in
+// bytes, 0 where not known, and the lists are by rank. Numbers that are not finite
+// are null. A command adds events of its own, and the command line closes with
+// "done" or "error".
 package progress

@@ -179,44 +179,6 @@ func TestQuietAndDiscard(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	r, out, _, _ := reporter(Options{})
-	r.Table([]Section{{"solver", []float64{6, 8}}, {"traveltimes", []float64{1, 1}}}, []float64{10, 10})
-	want := `
-section     |  min s    |  avg s    |  max s    | % of total, 2 ranks
-------------+-----------+-----------+-----------+-----------
-solver      |         6 |         7 |         8 |  70.0
-traveltimes |         1 |         1 |         1 |  10.0
-other       |         1 |         2 |         3 |  20.0
-------------+-----------+-----------+-----------+-----------
-total       |        10 |        10 |        10 | 100.0
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out, want)
-	}
-	r, out, _, _ = reporter(Options{JSON: true})
-	r.Table([]Section{{"solver", []float64{6, 8}}}, []float64{10, 10})
-	if all := events(t, out.String()); len(all) != 3 || all[0]["avg"] != 7.0 || all[1]["section"] != "other" {
-		t.Errorf("events:\n%s", out)
-	}
-}
-
-func TestSections(t *testing.T) {
-	r, _, _, h := reporter(Options{})
-	for range 2 {
-		s := r.Stage("a")
-		h.move(seconds(1))
-		s.End()
-	}
-	end := r.Time("b")
-	h.move(seconds(3))
-	end()
-	sections, total := r.Sections()
-	if total != 5 || len(sections) != 2 || sections[0].Seconds[0] != 2 || sections[1].Name != "b" || sections[1].Seconds[0] != 3 {
-		t.Errorf("sections %v, total %g", sections, total)
-	}
-}
-
 func TestEventValues(t *testing.T) {
 	got := encodeEvent("x", []any{"a", math.NaN(), "b", []float64{1, math.Inf(-1)}, "c", "<&>", "d",
 		map[string]float64{"n": math.NaN()}, "e", float32(0.5), "f", nil})

@@ -40,7 +40,7 @@ func New(o Options) *Reporter {
 	if o.Width == 0 {
 		o.Width = 80
 	}
-	return &Reporter{opt: o, warned: map[string]bool{}, clock: clock{begin: o.Now(), now: o.Now}}
+	return &Reporter{opt: o, warned: map[string]bool{}, clock: clock{begin: o.Now()}}
 }
 
 // Discard is a Reporter that prints nothing and still keeps the times of the

@@ -21,7 +21,7 @@ type Stage struct {
 	total int
 	done  int
 	begin time.Time
-	whole time.Duration // booked by all sections when the stage began
+	visit *visit
 	said  time.Time
 	bar   *progressbar.ProgressBar // on a terminal, once the total is known
 	ended bool
@@ -36,7 +36,7 @@ func (r *Reporter) Stage(name string) *Stage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.opt.Now()
-	return &Stage{r: r, name: name, begin: now, whole: r.clock.whole, said: now}
+	return &Stage{r: r, name: name, begin: now, visit: r.clock.enter(name, now), said: now}
 }
 
 // Total says how many units of work the stage has, such as 133 "positions"; it
@@ -114,11 +114,12 @@ func (s *Stage) end(say bool) {
 	}
 	s.ended = true
 	r := s.r
-	took := r.opt.Now().Sub(s.begin)
+	now := r.opt.Now()
+	took := now.Sub(s.begin)
 	r.Event("stage", "stage", s.name, "state", "end", "seconds", took.Seconds())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clock.add(s.name, r.clock.since(s.whole, took))
+	r.clock.leave(s.visit, now)
 	if !say {
 		return
 	}

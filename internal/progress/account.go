@@ -1,0 +1,118 @@
+package progress
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Account is what one rank tells about its part of a run when it is over.
+type Account struct {
+	Host     string        `json:"host"`
+	Took     time.Duration `json:"took"` // since New
+	Sections Node          `json:"sections"`
+	Trace    *Trace        `json:"trace,omitempty"` // nil without KeepTrace
+
+	// For the caller to fill in, in bytes; 0 is not known.
+	PeakMemory int64 `json:"peak_memory"`
+	Predicted  int64 `json:"predicted"`
+}
+
+// Account is the account of this rank so far. It can be kept; it does not
+// change any more.
+func (r *Reporter) Account() Account {
+	if r == nil {
+		return Account{}
+	}
+	host, _ := os.Hostname() // unknown: left out
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	took := r.opt.Now().Sub(r.clock.begin)
+	return Account{Host: host, Took: took, Sections: r.clock.root.clone(), Trace: r.clock.trace.snapshot(took)}
+}
+
+func (n *Node) clone() Node {
+	c := *n
+	c.Inner = nil
+	for _, inner := range n.Inner {
+		i := inner.clone()
+		c.Inner = append(c.Inner, &i)
+	}
+	return c
+}
+
+// Encode makes bytes of an account, for the rank that prints the closing table.
+func (a Account) Encode() ([]byte, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, fmt.Errorf("progress: account of a rank: %w", err)
+	}
+	return text, nil
+}
+
+// DecodeAccounts reads the accounts of all ranks, by rank, as Encode wrote them.
+func DecodeAccounts(ranks [][]byte) ([]Account, error) {
+	all := make([]Account, len(ranks))
+	for rank, text := range ranks {
+		if err := json.Unmarshal(text, &all[rank]); err != nil {
+			return nil, fmt.Errorf("progress: account of rank %d: %w", rank, err)
+		}
+	}
+	return all, nil
+}
+
+// Closing prints the closing table of a run on len(all) ranks and how much
+// memory it took, and warns of spans that its trace lacks.
+func (r *Reporter) Closing(all []Account) {
+	if r == nil || len(all) == 0 {
+		return
+	}
+	roots := make([]*Node, len(all))
+	total := make([]float64, len(all))
+	for rank := range all {
+		roots[rank], total[rank] = &all[rank].Sections, all[rank].Took.Seconds()
+	}
+	r.Table(merge(nil, roots), total)
+	r.memory(all)
+	r.warnDropped(all)
+}
+
+// memory prints the most memory that any rank took beside what was predicted
+// for that rank.
+func (r *Reporter) memory(all []Account) {
+	var taken, predicted []int64
+	for _, a := range all {
+		taken = append(taken, a.PeakMemory)
+		predicted = append(predicted, a.Predicted)
+	}
+	most := slices.Max(taken)
+	if most == 0 {
+		return
+	}
+	rank := slices.Index(taken, most)
+	r.Event("memory", "max", most, "rank", rank, "predicted", predicted[rank],
+		"bytes", taken, "predicted_bytes", predicted)
+	var b strings.Builder
+	fmt.Fprintf(&b, "memory: %s at most", bytesOf(most))
+	if len(all) > 1 {
+		fmt.Fprintf(&b, " (rank %d)", rank)
+	}
+	if p := predicted[rank]; p > 0 {
+		fmt.Fprintf(&b, ", %s predicted", bytesOf(p))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line(b.String())
+}
+
+// bytesOf writes a number of bytes with as many figures as it takes to see a
+// difference of a few percent.
+func bytesOf(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}

@@ -1,0 +1,126 @@
+package progress
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// lane is where the sections of a rank stand in its trace.
+const lane = "sections"
+
+// traceSpans bounds the trace of a run, over all ranks together: some 100 MB of
+// file. Each rank keeps its share, leastSpans at least, and its first spans.
+const (
+	traceSpans = 1 << 20
+	leastSpans = 1 << 10
+)
+
+// Trace is what one rank did when.
+type Trace struct {
+	Start   int64      `json:"start"`             // Unix time of New in ns, by this rank's clock
+	Names   []string   `json:"names"`             // of sections and lanes
+	Spans   [][4]int64 `json:"spans"`             // lane, section (both in Names), begin after Start and duration, in ns
+	Dropped int        `json:"dropped,omitempty"` // spans beyond the bound
+}
+
+// recorder keeps a trace. Its methods do nothing on a nil recorder.
+type recorder struct {
+	Trace
+	limit int
+	index map[string]int64 // in Names
+}
+
+// KeepTrace keeps the begin and end of every section from now on, for
+// WriteTrace, in memory bounded for a run on that many ranks. It is called
+// before the work begins.
+func (r *Reporter) KeepTrace(ranks int) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clock.trace = &recorder{
+		Trace: Trace{Start: r.clock.begin.UnixNano()},
+		limit: max(leastSpans, traceSpans/max(ranks, 1)),
+		index: map[string]int64{},
+	}
+}
+
+// Beside puts work that goes on beside the sections, such as a reduction in
+// flight, on a lane of its own in the trace until end is called. It counts
+// towards no section; without KeepTrace it does nothing.
+func (r *Reporter) Beside(lane, name string) (end func()) {
+	if r == nil || r.clock.trace == nil {
+		return func() {}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.clock.trace.start(lane, name, r.opt.Now().Sub(r.clock.begin))
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.clock.trace.stop(i, r.opt.Now().Sub(r.clock.begin))
+	}
+}
+
+// start begins a span, at the time after New, and returns its number. Spans are
+// kept from their begin on, so that long ones around many short ones are not
+// those that are dropped.
+func (t *recorder) start(lane, name string, at time.Duration) int {
+	switch {
+	case t == nil:
+		return -1
+	case len(t.Spans) >= t.limit:
+		t.Dropped++
+		return -1
+	}
+	t.Spans = append(t.Spans, [4]int64{t.number(lane), t.number(name), int64(at), -1})
+	return len(t.Spans) - 1
+}
+
+func (t *recorder) stop(i int, at time.Duration) {
+	if t != nil && i >= 0 {
+		t.Spans[i][3] = int64(at) - t.Spans[i][2]
+	}
+}
+
+func (t *recorder) number(name string) int64 {
+	i, ok := t.index[name]
+	if !ok {
+		i = int64(len(t.Names))
+		t.index[name] = i
+		t.Names = append(t.Names, name)
+	}
+	return i
+}
+
+// snapshot is the trace as it stands at a time after New; what is under way
+// ends there.
+func (t *recorder) snapshot(at time.Duration) *Trace {
+	if t == nil {
+		return nil
+	}
+	c := t.Trace
+	c.Names, c.Spans = slices.Clone(c.Names), slices.Clone(c.Spans)
+	for i := range c.Spans {
+		if s := &c.Spans[i]; s[3] < 0 {
+			s[3] = int64(at) - s[2]
+		}
+	}
+	return &c
+}
+
+// warnDropped says how many spans the traces lack.
+func (r *Reporter) warnDropped(all []Account) {
+	dropped, kept := 0, 0
+	for _, a := range all {
+		if a.Trace != nil && a.Trace.Dropped > 0 {
+			dropped += a.Trace.Dropped
+			kept = len(a.Trace.Spans) // the same on every rank that dropped some
+		}
+	}
+	if dropped > 0 {
+		r.Warn(fmt.Sprintf("the trace lacks %d spans: each rank keeps its first %d", dropped, kept))
+	}
+}
