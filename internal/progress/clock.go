@@ -54,7 +54,7 @@ func (c *clock) enter(name string, now time.Time) *visit {
 		around.Inner = append(around.Inner, node)
 	}
 	node.Calls++
-	v := &visit{node, now, c.whole, c.trace.start(lane, name, now.Sub(c.begin))}
+	v := &visit{node, now, c.whole, c.trace.start(mainLane, name, now.Sub(c.begin))}
 	c.open = append(c.open, v)
 	return v
 }

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// lane is where the sections of a rank stand in its trace.
-const lane = "sections"
+// mainLane is where the sections of a rank stand in its trace.
+const mainLane = "sections"
 
 // traceSpans bounds the trace of a run, over all ranks together: some 100 MB of
-// file. Each rank keeps its share, leastSpans at least, and its first spans.
+// file. Each rank keeps the first of its spans, as many as are its share, but
+// leastSpans in any case.
 const (
 	traceSpans = 1 << 20
 	leastSpans = 1 << 10
