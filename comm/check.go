@@ -35,8 +35,9 @@ func CheckOp(t device.Type, op Op) error {
 }
 
 // CheckCounts makes sure that counts has one number for every rank of c, that
-// they add up to whole, and that this rank's is part.
-func CheckCounts(c Comm, whole, part int, counts []int) error {
+// they add up to the length of whole, that this rank's is the length of part, and
+// that both buffers are of one type.
+func CheckCounts(c Comm, whole, part device.Buf, counts []int) error {
 	if len(counts) != c.Size() {
 		return fmt.Errorf("comm: %d counts for %d ranks", len(counts), c.Size())
 	}
@@ -47,9 +48,12 @@ func CheckCounts(c Comm, whole, part int, counts []int) error {
 		}
 		sum += n
 	}
-	if sum != whole || counts[c.Rank()] != part {
+	if sum != whole.Len() || counts[c.Rank()] != part.Len() {
 		return fmt.Errorf("comm: buffers of %d elements in all and %d of rank %d, counts say %d and %d",
-			whole, part, c.Rank(), sum, counts[c.Rank()])
+			whole.Len(), part.Len(), c.Rank(), sum, counts[c.Rank()])
+	}
+	if whole.Type() != part.Type() {
+		return fmt.Errorf("comm: buffers of %v in all and of %v for rank %d", whole.Type(), part.Type(), c.Rank())
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -17,18 +18,23 @@ func (self) Name() string                                        { return "self"
 func (self) Rank() int                                           { return 0 }
 func (self) Size() int                                           { return 1 }
 func (self) Split(color, key int) (Comm, error)                  { return self{}, nil }
-func (self) AllReduce(x device.Buf, op Op) error                 { return nil }
-func (self) Bcast(x device.Buf, root int) error                  { return root0(root) }
-func (self) Reduce(x device.Buf, op Op, root int) error          { return root0(root) }
-func (self) StartAllReduce(x device.Buf, op Op) (Request, error) { return Done, nil }
+func (self) AllReduce(x device.Buf, op Op) error                 { return CheckOp(x.Type(), op) }
+func (self) Bcast(x device.Buf, root int) error                  { return root0("broadcast", root) }
+func (self) StartAllReduce(x device.Buf, op Op) (Request, error) { return Done, CheckOp(x.Type(), op) }
+func (self) Reduce(x device.Buf, op Op, root int) error {
+	return errors.Join(root0("reduction", root), CheckOp(x.Type(), op))
+}
 func (self) AllGather(dst, src device.Buf, counts []int) error {
-	if err := CheckCounts(self{}, dst.Len(), src.Len(), counts); err != nil {
+	if err := CheckCounts(self{}, dst, src, counts); err != nil {
 		return err
 	}
 	return dst.Device().Copy(dst, src)
 }
 func (self) ReduceScatter(dst, src device.Buf, counts []int, op Op) error {
-	if err := CheckCounts(self{}, src.Len(), dst.Len(), counts); err != nil {
+	if err := CheckCounts(self{}, src, dst, counts); err != nil {
+		return err
+	}
+	if err := CheckOp(src.Type(), op); err != nil {
 		return err
 	}
 	return dst.Device().Copy(dst, src)
@@ -54,9 +60,9 @@ func (self) Abort(code int, why error) {
 type selfHost struct{}
 
 func (selfHost) AllReduce(x []float64, op Op) error       { return nil }
-func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, root0(root) }
+func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, root0("broadcast", root) }
 func (selfHost) AllGather(x []byte) ([][]byte, error)     { return [][]byte{x}, nil }
 func (selfHost) Agree(flags uint64) (uint64, error)       { return flags, nil }
 func (selfHost) Barrier() error                           { return nil }
 
-func root0(root int) error { return CheckRoot(self{}, "broadcast", root) }
+func root0(what string, root int) error { return CheckRoot(self{}, what, root) }

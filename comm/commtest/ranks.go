@@ -135,7 +135,7 @@ func (r *rank) Reduce(x device.Buf, op comm.Op, root int) error {
 }
 
 func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
-	if err := comm.CheckCounts(r, dst.Len(), src.Len(), counts); err != nil {
+	if err := comm.CheckCounts(r, dst, src, counts); err != nil {
 		return err
 	}
 	mine, err := keep(src)
@@ -153,7 +153,7 @@ func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
 }
 
 func (r *rank) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	if err := comm.CheckCounts(r, src.Len(), dst.Len(), counts); err != nil {
+	if err := comm.CheckCounts(r, src, dst, counts); err != nil {
 		return err
 	}
 	if err := comm.CheckOp(src.Type(), op); err != nil {

@@ -1,0 +1,5 @@
+//go:build mpi
+
+package main
+
+import _ "github.com/kirchhoff-lsm/lsm/comm/mpi"

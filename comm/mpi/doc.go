@@ -1,0 +1,25 @@
+// Package mpi is the communicator over MPI: the backend "mpi" of package comm.
+//
+// It is built with the tag mpi; without it the package is empty, so that lsm
+// builds where there is no MPI. One source serves every library of the standard
+// 3.0 or later; Open MPI and MPICH are tested. Where its headers are, the tags
+// say too: with mpi,openmpi or mpi,mpich pkg-config is asked, with mpi alone the
+// flags come from CGO_CFLAGS and CGO_LDFLAGS. scripts/mpi.sh finds out which.
+//
+// One goroutine, bound to one thread of the system, owns MPI: it initialises the
+// library, makes every call and finalises it. MPI_THREAD_FUNNELED is therefore
+// enough. Collectives are handed to it through a channel. While non-blocking
+// ones are under way it keeps testing them, which is what moves their data: few
+// libraries have a thread of their own for that.
+//
+// Every communicator of package comm is two of MPI, one for device buffers and
+// one for host values. Complex numbers travel as twice as many reals. Calls of
+// more than 2^30 numbers are cut, since MPI counts with C's int. Buffers of a
+// GPU go straight to the library where it says that it is CUDA-aware and else
+// through host memory; non-blocking and one-sided calls always take the way
+// through host memory, since even CUDA-aware libraries do not offer them.
+//
+// MPI requires that all ranks receive identical results from MPI_Allreduce (MPI
+// 3.1, section 5.9.6), which is what comm.Comm asks for. It leaves open what
+// becomes of a NaN in MPI_MAX and MPI_MIN, so these are operations of our own.
+package mpi

@@ -1,0 +1,104 @@
+//go:build mpi
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// host exchanges values in host memory, on a communicator of its own.
+type host struct{ g *group }
+
+func (t host) AllReduce(x []float64, op comm.Op) error {
+	if err := comm.CheckOp(device.F64, op); err != nil {
+		return err
+	}
+	return reduceHost(t.g, "host all-reduce", x, C.LSM_F64, opOf(op))
+}
+
+func (t host) Agree(flags uint64) (uint64, error) {
+	x := []uint64{flags}
+	err := reduceHost(t.g, "agreement", x, C.LSM_U64, C.LSM_OR)
+	return x[0], err
+}
+
+func (t host) Barrier() error {
+	return t.g.call("barrier", func() C.int { return C.lsm_barrier(t.g.host) })
+}
+
+func (t host) Bcast(x []byte, root int) ([]byte, error) {
+	if err := comm.CheckRoot(t.g, "broadcast", root); err != nil {
+		return nil, err
+	}
+	length := []int64{int64(len(x))}
+	if err := bcastHost(t.g, length, C.LSM_I64, root); err != nil {
+		return nil, err
+	}
+	if t.g.rank != root {
+		x = make([]byte, length[0])
+	}
+	return x, bcastHost(t.g, x, C.LSM_BYTE, root)
+}
+
+func (t host) AllGather(x []byte) ([][]byte, error) {
+	lengths := make([]int64, t.g.size)
+	lengths[t.g.rank] = int64(len(x))
+	ones := make([]int64, t.g.size)
+	for i := range ones {
+		ones[i] = 1
+	}
+	if err := gatherHost(t.g, lengths, ones, C.LSM_I64); err != nil {
+		return nil, err
+	}
+	sum, mine := int64(0), int64(0)
+	for r, n := range lengths {
+		if r == t.g.rank {
+			mine = sum
+		}
+		sum += n
+	}
+	all := make([]byte, sum)
+	copy(all[mine:], x)
+	if err := gatherHost(t.g, all, lengths, C.LSM_BYTE); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(lengths))
+	for r, n := range lengths {
+		out[r], all = all[:n:n], all[n:]
+	}
+	return out, nil
+}
+
+func reduceHost[T float64 | uint64](g *group, what string, x []T, kind, op C.int) error {
+	var h held
+	defer h.release()
+	b := raw(&h, x, kind)
+	return g.call(what, func() C.int { return C.lsm_allreduce(g.host, b.at, b.n, b.kind, op, C.int(limit)) })
+}
+
+func bcastHost[T byte | int64](g *group, x []T, kind C.int, root int) error {
+	var h held
+	defer h.release()
+	b := raw(&h, x, kind)
+	return g.call("host broadcast", func() C.int {
+		return C.lsm_bcast(g.host, b.at, b.n, b.kind, C.int(root), C.int(limit))
+	})
+}
+
+// gatherHost spreads the stretches of x, counts[rank] numbers each.
+func gatherHost[T byte | int64](g *group, x []T, counts []int64, kind C.int) error {
+	var h held
+	defer h.release()
+	b := raw(&h, x, kind)
+	n := make([]C.int64_t, len(counts))
+	for i, c := range counts {
+		n[i] = C.int64_t(c)
+	}
+	return g.call("host all-gather", func() C.int {
+		return C.lsm_allgather(g.host, b.at, &n[0], b.kind, C.int(limit))
+	})
+}

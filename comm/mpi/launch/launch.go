@@ -1,0 +1,66 @@
+// Package launch starts programs as several ranks of MPI on this machine. Tests
+// use it, so that they find the launcher of the library they were built with:
+// ranks started by another one see themselves alone.
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// family is what the launchers of one library are called, and how they are known.
+type family struct {
+	library  string   // in what the library says of itself
+	programs []string // most specific name first
+	version  string   // in the output of --version
+	flags    []string
+	env      []string
+}
+
+var families = []family{
+	{"Open MPI", []string{"mpirun.openmpi", "mpirun", "mpiexec"}, "open-mpi.org",
+		[]string{"--allow-run-as-root", "--oversubscribe"},
+		// In many containers a process may not read another's memory.
+		[]string{"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"}},
+	{"MPICH", []string{"mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"}, "HYDRA", nil, nil},
+}
+
+// Command is the command that runs a program as so many ranks of the library,
+// which is named as comm.Backend.About does. Its error says what is missing.
+func Command(ctx context.Context, library string, ranks int, program string, args ...string) (*exec.Cmd, error) {
+	for _, f := range families {
+		if !strings.HasPrefix(library, f.library) {
+			continue
+		}
+		launcher, err := f.launcher()
+		if err != nil {
+			return nil, err
+		}
+		all := append(append([]string{}, f.flags...), "-n", fmt.Sprint(ranks), program)
+		cmd := exec.CommandContext(ctx, launcher, append(all, args...)...)
+		cmd.Env = append(os.Environ(), f.env...)
+		// A launcher told to end takes its ranks along; one that is killed does not.
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.WaitDelay = 10 * time.Second
+		return cmd, nil
+	}
+	return nil, fmt.Errorf("launch: no launcher is known for %s", library)
+}
+
+func (f family) launcher() (string, error) {
+	for _, name := range f.programs {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		said, err := exec.Command(path, "--version").CombinedOutput()
+		if err == nil && strings.Contains(string(said), f.version) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("launch: none of %s on the PATH belongs to %s", strings.Join(f.programs, ", "), f.library)
+}

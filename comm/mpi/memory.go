@@ -1,0 +1,129 @@
+//go:build mpi
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// numbers is memory as MPI sees it: an address, a count and a type. Elements of
+// complex buffers are two numbers each.
+type numbers struct {
+	at   C.uintptr_t
+	n    C.size_t
+	kind C.int
+}
+
+// kindOf is the type of the numbers in a buffer, and how many an element has.
+func kindOf(t device.Type) (kind C.int, per int) {
+	switch t {
+	case device.F32:
+		return C.LSM_F32, 1
+	case device.F64:
+		return C.LSM_F64, 1
+	case device.C64:
+		return C.LSM_F32, 2
+	case device.C128:
+		return C.LSM_F64, 2
+	case device.I64:
+		return C.LSM_I64, 1
+	}
+	panic(fmt.Sprintf("mpi: unknown element type %v", t))
+}
+
+func opOf(op comm.Op) C.int {
+	return [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX, comm.Min: C.LSM_MIN}[op]
+}
+
+// held keeps memory of Go in its place while MPI knows its address.
+type held struct{ pinner runtime.Pinner }
+
+func (h *held) release() { h.pinner.Unpin() }
+
+// of returns the numbers of a host buffer or of one with an address of its own.
+func (h *held) of(b device.Buf) numbers {
+	kind, per := kindOf(b.Type())
+	x := numbers{n: C.size_t(b.Len() * per), kind: kind}
+	switch {
+	case b.Len() == 0:
+	case onHost(b):
+		p := address(b)
+		h.pinner.Pin(p)
+		x.at = C.uintptr_t(uintptr(p))
+	default:
+		x.at = C.uintptr_t(b.(device.Addressed).Pointer())
+	}
+	return x
+}
+
+// raw returns the numbers of a slice.
+func raw[T byte | float64 | int64 | uint64](h *held, s []T, kind C.int) numbers {
+	x := numbers{n: C.size_t(len(s)), kind: kind}
+	if len(s) > 0 {
+		h.pinner.Pin(&s[0])
+		x.at = C.uintptr_t(uintptr(unsafe.Pointer(&s[0])))
+	}
+	return x
+}
+
+func onHost(b device.Buf) bool {
+	_, host := b.Device().(*device.Host)
+	return host
+}
+
+// address is where the elements of a host buffer lie, of which there is one at least.
+func address(b device.Buf) unsafe.Pointer {
+	switch b.Type() {
+	case device.F32:
+		return unsafe.Pointer(&device.Slice[float32](b)[0])
+	case device.F64:
+		return unsafe.Pointer(&device.Slice[float64](b)[0])
+	case device.C64:
+		return unsafe.Pointer(&device.Slice[complex64](b)[0])
+	case device.C128:
+		return unsafe.Pointer(&device.Slice[complex128](b)[0])
+	}
+	return unsafe.Pointer(&device.Slice[int64](b)[0])
+}
+
+// staged is a buffer in memory that MPI can reach: itself, or a copy on the host.
+type staged struct {
+	device.Buf
+	of device.Buf // nil where nothing was copied
+}
+
+// stage brings b where MPI reaches it. With direct set, the address of a GPU's
+// memory will do where the library takes one.
+func (w *world) stage(b device.Buf, direct bool) (staged, error) {
+	if onHost(b) {
+		return staged{b, nil}, nil
+	}
+	// What the device was asked to do to b must be done before MPI reads it.
+	if err := b.Device().Sync(); err != nil {
+		return staged{}, err
+	}
+	if _, ok := b.(device.Addressed); ok && direct && w.cudaAware {
+		return staged{b, nil}, nil
+	}
+	copied, err := device.NewHost(0).Alloc(b.Len(), b.Type())
+	if err != nil {
+		return staged{}, err
+	}
+	return staged{copied, b}, b.Device().Copy(copied, b)
+}
+
+// back brings what MPI wrote to the buffer it is meant for.
+func (s staged) back() error {
+	if s.of == nil {
+		return nil
+	}
+	return s.of.Device().Copy(s.of, s.Buf)
+}

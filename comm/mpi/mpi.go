@@ -1,0 +1,128 @@
+//go:build mpi
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+func init() {
+	comm.Register(comm.Backend{Name: "mpi", Open: Open, Close: Close, About: About})
+}
+
+// limit is the most numbers in one call of MPI, which counts with C's int.
+var limit = 1 << 30
+
+// world is what all communicators of the process share.
+type world struct {
+	*owner
+	rank      int // among all
+	cudaAware bool
+	abort     sync.Once
+	windows   []*window // in the order they were made, which is the same on all ranks
+}
+
+var (
+	opening sync.Mutex
+	opened  *world
+	closed  bool
+)
+
+// Open joins the run that a launcher started and returns the communicator over
+// all its ranks. MPI can be initialised once in the life of a process.
+func Open() (comm.Comm, error) {
+	opening.Lock()
+	defer opening.Unlock()
+	if opened != nil || closed {
+		return nil, errors.New("mpi: opened twice")
+	}
+	w := &world{owner: newOwner()}
+	var funneled, cuda C.int
+	if f := w.do(func() C.int {
+		err := C.lsm_init(&funneled)
+		cuda = C.lsm_cuda_aware()
+		return err
+	}); f.code != 0 {
+		return nil, status.Resource(fmt.Errorf("mpi: cannot be initialised: %s", f.text))
+	}
+	if funneled == 0 {
+		return nil, status.Resource(errors.New("mpi: the library allows no threads, not even where one alone calls it (MPI_THREAD_FUNNELED)"))
+	}
+	w.cudaAware = cuda == 1
+	g, err := w.newGroup(func(out *C.uintptr_t) C.int { return C.lsm_world(out) })
+	if err != nil {
+		return nil, err
+	}
+	w.rank, opened = g.rank, w
+	return g, nil
+}
+
+// Close leaves the run; all ranks must come to it. Communicators must not be
+// used any more.
+func Close() {
+	opening.Lock()
+	defer opening.Unlock()
+	if opened == nil {
+		return
+	}
+	w := opened
+	opened, closed = nil, true
+	w.do(func() C.int {
+		for _, win := range w.windows {
+			C.lsm_window_free(win.c)
+		}
+		return C.lsm_finalize()
+	})
+}
+
+// About names the library and, once it is open, what it offers.
+func About() string {
+	var text [256]C.char
+	C.lsm_library(&text[0], C.int(len(text)))
+	about := libraryName(C.GoString(&text[0]))
+	opening.Lock()
+	defer opening.Unlock()
+	switch {
+	case opened == nil:
+	case opened.cudaAware:
+		about += ", one thread calls it, CUDA-aware"
+	default:
+		about += ", one thread calls it, not CUDA-aware"
+	}
+	return about
+}
+
+// libraryName shortens what the library says of itself to "Open MPI 4.1.4".
+func libraryName(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line, _, _ = strings.Cut(line, ",")
+	line = strings.ReplaceAll(line, "Version:", "")
+	line = strings.ReplaceAll(line, "Open MPI v", "Open MPI ")
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// patience is how long MPI_Abort may take before the process ends by itself.
+const patience = 5 * time.Second
+
+// end ends all ranks. It does not ask the owner, who may be waiting in a
+// collective for a rank that never comes.
+func (w *world) end(code int, why error) {
+	w.abort.Do(func() {
+		fmt.Fprintf(os.Stderr, "lsm: rank %d: %v\n", w.rank, why)
+		time.AfterFunc(patience, func() { os.Exit(code) })
+		C.lsm_abort(C.int(code))
+		os.Exit(code)
+	})
+	select {} // another goroutine is ending the run
+}

@@ -1,0 +1,99 @@
+//go:build mpi
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// window is this rank's stretch of the sums that all ranks add to. Making one is
+// collective and slow, so a group keeps its last.
+type window struct {
+	c       *C.lsm_window
+	numbers C.size_t // of the whole vector
+	kind    C.int
+	length  C.size_t // of a stretch
+}
+
+// Accumulate sums x through one-sided access: the ranks open an epoch with a
+// fence, each adds its x to the stretches that the ranks own (MPI_Accumulate),
+// and after a second fence each fetches the sums (MPI_Get). A window takes
+// 1/ranks of the vector in memory. Where the library refuses, all ranks get the
+// same error, marked as a lack of resources.
+func (g *group) Accumulate(x device.Buf) error {
+	s, err := g.world.stage(x, false)
+	if err != nil {
+		return err
+	}
+	var h held
+	defer h.release()
+	b := h.of(s.Buf)
+	if err := g.needWindow(b); err != nil || b.n == 0 {
+		return err
+	}
+	w := g.window
+	if err := g.call("one-sided sum", func() C.int {
+		return C.lsm_accumulate(w.c, b.at, b.n, w.length, C.int(g.rank), C.int(g.size), C.int(limit))
+	}); err != nil {
+		return err
+	}
+	return s.back()
+}
+
+// needWindow makes a window for a vector of another length or type than before.
+func (g *group) needWindow(b numbers) error {
+	if b.n == 0 || g.window != nil && g.window.numbers == b.n && g.window.kind == b.kind {
+		return nil
+	}
+	ranks := C.size_t(g.size)
+	w := &window{numbers: b.n, kind: b.kind, length: (b.n + ranks - 1) / ranks}
+	mine := min(w.length, b.n-min(b.n, w.length*C.size_t(g.rank)))
+	f := g.world.do(func() C.int { return C.lsm_window_create(g.buffers, mine, w.kind, &w.c) })
+	flag := uint64(0)
+	if f.code != 0 {
+		flag = 1
+	}
+	refused, err := g.Host().Agree(flag)
+	switch {
+	case err != nil:
+		return err
+	case refused != 0:
+		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
+			g.rank, g.size, About(), f.reason())),
+			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)
+	}
+	g.world.keep(g.window, w)
+	g.window = w
+	return nil
+}
+
+// reason is the fault's text, on a rank without one the others'.
+func (f fault) reason() string {
+	if f.code == 0 {
+		return "it does so on another rank"
+	}
+	return f.text
+}
+
+// keep notes the new window, to be freed at the end, and frees the old.
+func (w *world) keep(old, made *window) {
+	w.do(func() C.int {
+		if old != nil {
+			C.lsm_window_free(old.c)
+		}
+		kept := w.windows[:0]
+		for _, win := range w.windows {
+			if win != old {
+				kept = append(kept, win)
+			}
+		}
+		w.windows = append(kept, made)
+		return 0
+	})
+}

@@ -1,0 +1,93 @@
+//go:build mpi
+
+package mpi
+
+// #cgo CFLAGS: -O3 -Wall
+// #cgo LDFLAGS: -ldl -lm
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// owner is the goroutine that makes every call of MPI, on one thread.
+type owner struct {
+	jobs    chan job
+	pending []*request // in the order they were started; its own
+	// flags lie in C's memory, where lsm_poll looks at them. wanted counts the jobs
+	// on their way and ends a poll; waiting counts those who wait for a request.
+	flags *flags
+}
+
+type flags struct{ wanted, waiting int32 }
+
+// job is one or more calls of MPI that return its error code.
+type job struct {
+	run  func() C.int
+	done chan<- fault
+}
+
+// fault is an error code of MPI and its text, "" where there is none.
+type fault struct {
+	code int
+	text string
+}
+
+func newOwner() *owner {
+	o := &owner{
+		jobs:  make(chan job),
+		flags: (*flags)(C.calloc(1, C.size_t(unsafe.Sizeof(flags{})))),
+	}
+	go o.work()
+	return o
+}
+
+// do has the owner run f and returns what came of it.
+func (o *owner) do(f func() C.int) fault {
+	done := make(chan fault, 1)
+	atomic.AddInt32(&o.flags.wanted, 1)
+	o.jobs <- job{f, done}
+	return <-done
+}
+
+func (o *owner) work() {
+	runtime.LockOSThread()
+	for {
+		// A job that is announced comes at once, so waiting for it holds nothing up.
+		if len(o.pending) == 0 || atomic.LoadInt32(&o.flags.wanted) > 0 {
+			j := <-o.jobs
+			atomic.AddInt32(&o.flags.wanted, -1)
+			j.done <- faultOf(j.run())
+			continue
+		}
+		o.poll()
+	}
+}
+
+// poll keeps the requests going until the first of them is done or a job comes.
+// Testing the first moves the data of all.
+func (o *owner) poll() {
+	first := o.pending[0]
+	var done C.int
+	f := faultOf(C.lsm_poll(first.batch, (*C.int32_t)(&o.flags.wanted), (*C.int32_t)(&o.flags.waiting), &done))
+	if f.code == 0 && done == 0 {
+		return
+	}
+	C.lsm_batch_free(first.batch)
+	o.pending = o.pending[1:]
+	first.done <- f
+}
+
+// faultOf looks the text of an error code up; only the owner may.
+func faultOf(code C.int) fault {
+	if code == 0 {
+		return fault{}
+	}
+	var text [512]C.char
+	C.lsm_error_text(code, &text[0], C.int(len(text)))
+	return fault{int(code), C.GoString(&text[0])}
+}

@@ -1,0 +1,56 @@
+//go:build mpi
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"sync/atomic"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// request is an all-reduce under way.
+type request struct {
+	group  *group
+	batch  *C.lsm_batch
+	buffer staged
+	held   held
+	done   chan fault
+}
+
+func (g *group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	if err := comm.CheckOp(x.Type(), op); err != nil {
+		return nil, err
+	}
+	s, err := g.world.stage(x, false)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{group: g, buffer: s, done: make(chan fault, 1)}
+	b := r.held.of(s.Buf)
+	if err := g.call("start of an all-reduce", func() C.int {
+		code := C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit), &r.batch)
+		if code == 0 {
+			g.world.pending = append(g.world.pending, r)
+		}
+		return code
+	}); err != nil {
+		return nil, err // the memory stays held: MPI may know it still
+	}
+	return r, nil
+}
+
+func (r *request) Wait() error {
+	waiting := &r.group.world.flags.waiting
+	atomic.AddInt32(waiting, 1)
+	f := <-r.done
+	atomic.AddInt32(waiting, -1)
+	r.held.release()
+	if err := r.group.failed("non-blocking all-reduce", f); err != nil {
+		return err
+	}
+	return r.buffer.back()
+}

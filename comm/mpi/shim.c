@@ -1,0 +1,285 @@
+//go:build mpi
+
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <mpi.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shim_internal.h"
+
+// Operations for floats: a NaN wins, and of two zeros +0 is the larger, so that
+// the result does not depend on the order.
+#define EXTREME(name, T, better, tie)                                          \
+	static void name(void *in, void *inout, int *n, MPI_Datatype *type) {  \
+		const T *a = in;                                               \
+		T *b = inout;                                                  \
+		(void)type;                                                    \
+		for (int i = 0; i < *n; i++)                                   \
+			if (a[i] better b[i] || a[i] != a[i] || (a[i] == b[i] && signbit(tie))) \
+				b[i] = a[i];                                   \
+	}
+EXTREME(max_f32, float, >, b[i])
+EXTREME(min_f32, float, <, a[i])
+EXTREME(max_f64, double, >, b[i])
+EXTREME(min_f64, double, <, a[i])
+
+static MPI_Op extremes[2][2]; // by type, then maximum and minimum
+
+MPI_Datatype lsm_datatype(int type) {
+	switch (type) {
+	case LSM_F32: return MPI_FLOAT;
+	case LSM_F64: return MPI_DOUBLE;
+	case LSM_I64: return MPI_INT64_T;
+	case LSM_U64: return MPI_UINT64_T;
+	}
+	return MPI_BYTE;
+}
+
+size_t lsm_width(int type) {
+	switch (type) {
+	case LSM_F32: return 4;
+	case LSM_BYTE: return 1;
+	}
+	return 8;
+}
+
+static MPI_Op operation(int type, int op) {
+	switch (op) {
+	case LSM_SUM: return MPI_SUM;
+	case LSM_OR: return MPI_BOR;
+	}
+	if (type == LSM_F32 || type == LSM_F64)
+		return extremes[type == LSM_F64][op == LSM_MIN];
+	return op == LSM_MAX ? MPI_MAX : MPI_MIN;
+}
+
+// init_keeping_signals leaves the program's signal handlers as they are: Go
+// turns faults into panics and stops goroutines by signals, and some transports
+// would take the fault signals over to print a trace.
+static int init_keeping_signals(int *provided) {
+	struct sigaction kept[NSIG];
+	for (int s = 1; s < NSIG; s++)
+		sigaction(s, NULL, &kept[s]);
+	int err = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, provided);
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction now;
+		if (sigaction(s, NULL, &now) == 0 && now.sa_sigaction != kept[s].sa_sigaction)
+			sigaction(s, &kept[s], NULL);
+	}
+	return err;
+}
+
+int lsm_init(int *funneled) {
+	int provided;
+	TRY(init_keeping_signals(&provided));
+	*funneled = provided >= MPI_THREAD_FUNNELED;
+	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	TRY(MPI_Op_create(max_f32, 1, &extremes[0][0]));
+	TRY(MPI_Op_create(min_f32, 1, &extremes[0][1]));
+	TRY(MPI_Op_create(max_f64, 1, &extremes[1][0]));
+	return MPI_Op_create(min_f64, 1, &extremes[1][1]);
+}
+
+int lsm_finalize(void) { return MPI_Finalize(); }
+
+void lsm_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
+
+void lsm_error_text(int code, char *text, int size) {
+	char all[MPI_MAX_ERROR_STRING];
+	int n = 0;
+	if (MPI_Error_string(code, all, &n) != MPI_SUCCESS)
+		n = 0;
+	if (n > size - 1)
+		n = size - 1;
+	memcpy(text, all, n);
+	text[n] = 0;
+}
+
+void lsm_library(char *text, int size) {
+	char all[MPI_MAX_LIBRARY_VERSION_STRING];
+	int n = 0;
+	MPI_Get_library_version(all, &n);
+	if (n > size - 1)
+		n = size - 1;
+	memcpy(text, all, n);
+	text[n] = 0;
+}
+
+// The query is an extension that not every library has.
+int lsm_cuda_aware(void) {
+	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+	return query && query() == 1;
+}
+
+int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }
+
+// Both inherit the error handler that returns.
+int lsm_dup(uintptr_t comm, uintptr_t *out) {
+	MPI_Comm c = MPI_COMM_NULL;
+	int err = MPI_Comm_dup(COMM(comm), &c);
+	*out = HANDLE(c);
+	return err;
+}
+
+int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out) {
+	MPI_Comm c = MPI_COMM_NULL;
+	int err = MPI_Comm_split(COMM(comm), color, key, &c);
+	*out = HANDLE(c);
+	return err;
+}
+
+int lsm_rank(uintptr_t comm, int *rank, int *size) {
+	TRY(MPI_Comm_rank(COMM(comm), rank));
+	return MPI_Comm_size(COMM(comm), size);
+}
+
+int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
+	for (size_t at = 0; at < n; at += limit)
+		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
+			operation(type, op), COMM(comm)));
+	return MPI_SUCCESS;
+}
+
+int lsm_reduce(uintptr_t comm, uintptr_t in, uintptr_t out, size_t n, int type, int op, int root, int limit) {
+	int rank;
+	TRY(MPI_Comm_rank(COMM(comm), &rank));
+	for (size_t at = 0; at < n; at += limit) {
+		void *from = PLACE(in, at, type), *to = rank == root ? PLACE(out, at, type) : NULL;
+		TRY(MPI_Reduce(from == to ? MPI_IN_PLACE : from, to, BLOCK(n - at, limit), lsm_datatype(type),
+			operation(type, op), root, COMM(comm)));
+	}
+	return MPI_SUCCESS;
+}
+
+int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
+	for (size_t at = 0; at < n; at += limit)
+		TRY(MPI_Bcast(PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type), root, COMM(comm)));
+	return MPI_SUCCESS;
+}
+
+int lsm_barrier(uintptr_t comm) { return MPI_Barrier(COMM(comm)); }
+
+// as_ints sets *counts and *places to C's ints, to be freed, or to NULL where the
+// stretches are too long for one call.
+static int as_ints(const int64_t *n, int size, int limit, int **counts, int **places) {
+	int64_t sum = 0;
+	*counts = *places = NULL;
+	for (int r = 0; r < size; r++)
+		sum += n[r];
+	if (sum > limit)
+		return MPI_SUCCESS;
+	*counts = malloc(2 * size * sizeof(int));
+	if (!*counts)
+		return MPI_ERR_NO_MEM;
+	*places = *counts + size;
+	for (int r = 0, at = 0; r < size; at += (int)n[r++]) {
+		(*counts)[r] = (int)n[r];
+		(*places)[r] = at;
+	}
+	return MPI_SUCCESS;
+}
+
+int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int limit) {
+	int size, *counts, *places;
+	TRY(MPI_Comm_size(COMM(comm), &size));
+	TRY(as_ints(n, size, limit, &counts, &places));
+	if (counts) {
+		int err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, lsm_datatype(type),
+			COMM(comm));
+		free(counts);
+		return err;
+	}
+	for (int r = 0; r < size; r++) {
+		TRY(lsm_bcast(comm, x, n[r], type, r, limit));
+		x += n[r] * lsm_width(type);
+	}
+	return MPI_SUCCESS;
+}
+
+int lsm_reduce_scatter(uintptr_t comm, uintptr_t in, uintptr_t out, const int64_t *n, int type, int op, int limit) {
+	int size, *counts, *places;
+	TRY(MPI_Comm_size(COMM(comm), &size));
+	TRY(as_ints(n, size, limit, &counts, &places));
+	if (counts) {
+		int err = MPI_Reduce_scatter((void *)in, (void *)out, counts, lsm_datatype(type), operation(type, op),
+			COMM(comm));
+		free(counts);
+		return err;
+	}
+	for (int r = 0; r < size; r++) {
+		TRY(lsm_reduce(comm, in, out, n[r], type, op, r, limit));
+		in += n[r] * lsm_width(type);
+	}
+	return MPI_SUCCESS;
+}
+
+// A message without numbers is sent as well, so that a wrong length shows.
+int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
+	int type_in, int limit, size_t *got) {
+	*got = 0;
+	for (size_t at = 0; at == 0 || at < nout || at < nin; at += limit) {
+		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
+		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
+		MPI_Status status;
+		TRY(MPI_Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, lsm_datatype(type_out),
+			sends ? to : MPI_PROC_NULL, 0, PLACE(in, at, type_in), expected, lsm_datatype(type_in),
+			receives ? from : MPI_PROC_NULL, 0, COMM(comm), &status));
+		if (!receives)
+			continue;
+		TRY(MPI_Get_count(&status, lsm_datatype(type_in), &came));
+		*got += came;
+		if (came != expected)
+			return MPI_SUCCESS;
+	}
+	return MPI_SUCCESS;
+}
+
+struct lsm_batch {
+	int n, finished;
+	MPI_Request requests[];
+};
+
+int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit, lsm_batch **out) {
+	size_t calls = (n + limit - 1) / limit;
+	lsm_batch *b = malloc(sizeof *b + calls * sizeof(MPI_Request));
+	if (!b)
+		return MPI_ERR_NO_MEM;
+	b->n = b->finished = 0;
+	*out = b;
+	for (size_t at = 0; at < n; at += limit, b->n++)
+		TRY(MPI_Iallreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
+			operation(type, op), COMM(comm), &b->requests[b->n]));
+	return MPI_SUCCESS;
+}
+
+// While somebody waits, tests follow each other at once; else the time belongs to
+// those who compute, and the data move in steps.
+static void rest(int waiting) {
+	const struct timespec pause = {0, 20000}; // 20 µs
+	if (waiting)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
+int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done) {
+	for (;;) {
+		for (*done = 1; b->finished < b->n; b->finished++) {
+			TRY(MPI_Test(&b->requests[b->finished], done, MPI_STATUS_IGNORE));
+			if (!*done)
+				break;
+		}
+		if (*done || __atomic_load_n(wanted, __ATOMIC_ACQUIRE))
+			return MPI_SUCCESS;
+		rest(__atomic_load_n(waiting, __ATOMIC_ACQUIRE));
+	}
+}
+
+void lsm_batch_free(lsm_batch *b) { free(b); }

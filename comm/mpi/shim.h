@@ -1,0 +1,57 @@
+//go:build mpi
+
+// What package mpi calls. Handles of MPI are pointers in one library and
+// integers in another, so they travel as uintptr_t, addresses as well: these may
+// lie on a GPU. Functions return MPI's error code, MPI_SUCCESS being 0.
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LSM_F32, LSM_F64, LSM_I64, LSM_U64, LSM_BYTE };
+enum { LSM_SUM, LSM_MAX, LSM_MIN, LSM_OR };
+
+// LSM_NOBODY is the rank that nothing is sent to or received from.
+enum { LSM_NOBODY = -1 };
+
+// lsm_init joins the run; funneled is set where one thread may use the library
+// while others compute.
+int lsm_init(int *funneled);
+int lsm_finalize(void);
+void lsm_abort(int code);
+void lsm_error_text(int code, char *text, int size);
+void lsm_library(char *text, int size);
+int lsm_cuda_aware(void);
+
+int lsm_world(uintptr_t *comm);
+int lsm_dup(uintptr_t comm, uintptr_t *out);
+int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out);
+int lsm_rank(uintptr_t comm, int *rank, int *size);
+
+// Collectives over n numbers at x, at most limit in one call of MPI.
+int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit);
+int lsm_reduce(uintptr_t comm, uintptr_t in, uintptr_t out, size_t n, int type, int op, int root, int limit);
+int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit);
+int lsm_barrier(uintptr_t comm);
+// lsm_allgather spreads the stretches of x, counts[rank] numbers each, of which
+// every rank has its own in place.
+int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *counts, int type, int limit);
+int lsm_reduce_scatter(uintptr_t comm, uintptr_t in, uintptr_t out, const int64_t *counts, int type, int op, int limit);
+// lsm_sendrecv sets *got to the numbers that came.
+int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
+	int type_in, int limit, size_t *got);
+
+// A batch is what one non-blocking collective started.
+typedef struct lsm_batch lsm_batch;
+int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit, lsm_batch **out);
+// lsm_poll tests the batch until it is done or until *wanted is not 0. Between
+// tests it sleeps, or yields while *waiting is not 0.
+int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);
+void lsm_batch_free(lsm_batch *b);
+
+// A window is one rank's stretch of memory that all ranks write to: n numbers.
+typedef struct lsm_window lsm_window;
+int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out);
+int lsm_window_free(lsm_window *w);
+// lsm_accumulate sums the n numbers at x over all ranks. Stretch r, of length
+// numbers, belongs to rank r's window.
+int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit);
