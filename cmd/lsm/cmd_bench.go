@@ -19,11 +19,11 @@ several runs and stands beside the error of what was timed.`,
 		GroupID: groupMachine,
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel or lsm bench traveltime")
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
 		},
 		Annotations: exits("4", "5"),
 	}
-	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a))
+	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a))
 	return cmd
 }
 

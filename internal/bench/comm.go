@@ -191,7 +191,7 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 			return err
 		}
 		if stop != 0 {
-			return context.Canceled
+			return &comm.Agreed{Err: context.Canceled}
 		}
 		row, err := b.row(collectives[i], size)
 		if err != nil {
