@@ -72,8 +72,26 @@ func compositions(p place) ([]composition, error) {
 		{"chain through a stack", Chain(Adjoint(VStack(opB, opC)), VStack(opA, opC)), stack(b, c).adjoint().times(stack(a, c))},
 		{"preconditioned", Chain(VStack(opA, opC), Diagonal(w)), stack(a, c).times(diag)},
 		{"stack of chains", VStack(Chain(opA, Diagonal(w)), Chain(opC, normal)), stack(a.times(diag), c.times(normalM))},
+		{"block diagonal", BlockDiag(opA, Adjoint(opC)), diagonalOf(a, c.adjoint())},
+		{"block diagonal of one", BlockDiag(opC), c},
+		{"block diagonals in a chain", Chain(Adjoint(BlockDiag(opA, opC)), BlockDiag(opB, opC)), diagonalOf(a, c).adjoint().times(diagonalOf(b, c))},
+		{"stack before a block diagonal", Chain(BlockDiag(opA, opC), VStack(Identity(image), Diagonal(w))), diagonalOf(a, c).times(stack(eye(cols, one), diag))},
 		{"stack of diagonals", VStack(Diagonal(w), Scale(1, Diagonal(w))), stack(diag, diag)},
 	}, nil
+}
+
+// diagonalOf lays two matrices along a diagonal.
+func diagonalOf(a, b matrix) matrix {
+	out := make(matrix, len(a)+len(b))
+	for i := range out {
+		out[i] = make([]complex128, len(a[0])+len(b[0]))
+		if i < len(a) {
+			copy(out[i], a[i])
+		} else {
+			copy(out[i][len(a[0]):], b[i-len(a)])
+		}
+	}
+	return out
 }
 
 // Every composition is the matrix it stands for, on every grid and in every

@@ -40,11 +40,16 @@ func (v *Vector) device() device.Device {
 
 // each calls f for every buffer of v.
 func (v *Vector) each(f func(device.Buf) error) error {
+	return v.eachLeaf(func(v *Vector) error { return f(v.Buf) })
+}
+
+// eachLeaf calls f for every leaf of v.
+func (v *Vector) eachLeaf(f func(*Vector) error) error {
 	if v.Parts == nil {
-		return f(v.Buf)
+		return f(v)
 	}
 	for _, p := range v.Parts {
-		if err := p.each(f); err != nil {
+		if err := p.eachLeaf(f); err != nil {
 			return err
 		}
 	}

@@ -269,7 +269,7 @@ func TestErrorsComeThrough(t *testing.T) {
 	a, id := Lift(failing{fault}, l, l), Identity(l)
 	for name, op := range map[string]Operator{
 		"vstack first": VStack(a, id), "vstack second": VStack(id, a), "sum first": Sum(a, id), "sum second": Sum(id, a),
-		"chain first": Chain(a, id), "chain second": Chain(id, a), "scale": Scale(2, a), "adjoint": Adjoint(a),
+		"chain first": Chain(a, id), "chain second": Chain(id, a), "scale": Scale(2, a), "adjoint": Adjoint(a), "block first": BlockDiag(a, id), "block second": BlockDiag(id, a),
 	} {
 		x, err := NewVector(host, op.Domain())
 		must(t, err)

@@ -1,0 +1,246 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// GatherEach brings a vector to its first rank, which is rank 0 of both Shards and
+// Copies of every leaf, in pieces, so that it can be written without being held.
+// There f is called with consecutive stretches of at most limit elements (0: of any
+// length), each on the host and valid during the call; first counts from the
+// vector's beginning, over all leaves of a stack in their order. No stretch lies
+// in two leaves. Only the first of the copies sends.
+//
+// It is a collective over all ranks that hold the vector, and over no others. An
+// error of f is everyone's, at the end of its leaf; f is not called again.
+func GatherEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
+	return v.pass(limit, f, (*passage).gather)
+}
+
+// ScatterEach is the reverse: f fills consecutive stretches on the first rank, in
+// order, which then go to the ranks and their copies. After an error, which is
+// everyone's, what the vector holds is not defined.
+func ScatterEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
+	if err := v.pass(limit, f, (*passage).scatter); err != nil {
+		return err
+	}
+	return v.eachLeaf(func(v *Vector) error {
+		if v.Layout.Copies.Size() == 1 {
+			return nil
+		}
+		return v.Layout.Copies.Bcast(v.Buf, 0)
+	})
+}
+
+// passage is the way of one leaf to the first rank or back, on the first copy.
+type passage struct {
+	v     *Vector
+	first int // elements of the leaves before this one
+	f     func(first int, part device.Buf) error
+
+	all   []holding
+	limit int
+	// Room for one stretch on the first rank: on the vector's device, for those of
+	// other ranks, and on the host where that is another.
+	stage, host device.Buf
+	failed      error // of f
+}
+
+// pass passes every leaf, and makes one rank's error everyone's.
+func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passage, holding) error) error {
+	first := 0
+	return v.eachLeaf(func(v *Vector) error {
+		l := v.Layout
+		p := &passage{v: v, limit: limit, first: first, f: f}
+		first += l.size()
+		if l.Copies.Rank() == 0 {
+			if err := comm.Together(l.Shards, p.prepare()); err != nil {
+				return l.toCopies(err)
+			}
+			for _, h := range p.stretches() {
+				if err := way(p, h); err != nil {
+					return err
+				}
+			}
+		}
+		return l.together(p.failed)
+	})
+}
+
+// together makes an error of the first rank that of all ranks that hold a leaf.
+func (l *Layout) together(err error) error {
+	if l.Copies.Rank() == 0 {
+		err = comm.Together(l.Shards, err)
+	}
+	return l.toCopies(err)
+}
+
+// toCopies makes what all ranks of the first copy agree on known to the others.
+func (l *Layout) toCopies(err error) error {
+	if l.Copies.Size() == 1 {
+		return err
+	}
+	var agreed *comm.Agreed
+	if errors.As(err, &agreed) {
+		err = agreed.Err // not by the other copies yet
+	}
+	return comm.Together(l.Copies, err)
+}
+
+// prepare finds out who holds what and makes room on the first rank.
+func (p *passage) prepare() (err error) {
+	l := p.v.Layout
+	if p.all, err = l.spread(); err != nil {
+		return err
+	}
+	longest := 1
+	for _, h := range p.all {
+		longest = max(longest, h.n)
+	}
+	if p.limit < 1 || p.limit > longest {
+		p.limit = longest
+	}
+	if l.Shards.Rank() != 0 {
+		return nil
+	}
+	if l.Shards.Size() > 1 {
+		if p.stage, err = p.v.Buf.Device().Alloc(p.limit, l.Type); err != nil {
+			return err
+		}
+	}
+	if _, ok := p.v.Buf.Device().(*device.Host); !ok {
+		p.host, err = device.NewHost(0).Alloc(p.limit, l.Type)
+	}
+	return err
+}
+
+// stretches are the pieces in which all goes, in order, with who holds them.
+func (p *passage) stretches() (out []holding) {
+	for _, h := range p.all {
+		for lo := 0; lo < h.n; lo += p.limit {
+			out = append(out, holding{h.rank, h.off + lo, min(p.limit, h.n-lo)})
+		}
+	}
+	return out
+}
+
+// gather brings one stretch to f.
+func (p *passage) gather(h holding) error {
+	l := p.v.Layout
+	part := p.part(h)
+	switch {
+	case h.rank == 0:
+	case l.Shards.Rank() == 0:
+		if err := l.Shards.SendRecv(nil, comm.None, part, h.rank); err != nil {
+			return err
+		}
+	default:
+		if err := l.Shards.SendRecv(part, to(part, 0), nil, comm.None); err != nil {
+			return err
+		}
+	}
+	if l.Shards.Rank() != 0 || p.failed != nil {
+		return nil
+	}
+	if p.host != nil {
+		host := p.host.Slice(0, h.n)
+		if err := part.Device().Copy(host, part); err != nil {
+			return err
+		}
+		part = host
+	}
+	p.failed = p.f(p.first+h.off, part)
+	return nil
+}
+
+// scatter brings one stretch from f to the rank that holds it.
+func (p *passage) scatter(h holding) error {
+	l := p.v.Layout
+	part := p.part(h)
+	if l.Shards.Rank() != 0 {
+		if h.rank == 0 {
+			return nil
+		}
+		return l.Shards.SendRecv(nil, comm.None, part, to(part, 0))
+	}
+	if p.failed == nil {
+		fill := part
+		if p.host != nil {
+			fill = p.host.Slice(0, h.n)
+		}
+		p.failed = p.f(p.first+h.off, fill)
+		if p.host != nil {
+			if err := part.Device().Copy(part, fill); err != nil {
+				return err
+			}
+		}
+	}
+	if h.rank == 0 {
+		return nil
+	}
+	return l.Shards.SendRecv(part, h.rank, nil, comm.None)
+}
+
+// part is where this rank has or gets a stretch, nil where it has no part in it.
+func (p *passage) part(h holding) device.Buf {
+	l := p.v.Layout
+	switch l.Shards.Rank() {
+	case h.rank:
+		return p.v.Buf.Slice(h.off-l.Off, h.n)
+	case 0:
+		return p.stage.Slice(0, h.n)
+	}
+	return nil
+}
+
+// to is the rank that a buffer goes to or comes from, none where there is none.
+func to(part device.Buf, rank int) int {
+	if part == nil {
+		return comm.None
+	}
+	return rank
+}
+
+// Gather brings a vector to its first rank, as GatherEach does: one host buffer
+// for each leaf there, nil on all others.
+func Gather(v *Vector) ([]device.Buf, error) {
+	var out []device.Buf
+	err := v.eachLeaf(func(v *Vector) error {
+		l := v.Layout
+		if l.Shards.Rank() != 0 || l.Copies.Rank() != 0 {
+			return GatherEach(v, 0, nil)
+		}
+		whole, err := device.NewHost(0).Alloc(l.size(), l.Type)
+		if err != nil {
+			return err
+		}
+		out = append(out, whole)
+		return GatherEach(v, 0, func(first int, part device.Buf) error {
+			return part.Device().Copy(whole.Slice(first, part.Len()), part)
+		})
+	})
+	return out, err
+}
+
+// Scatter is the reverse: the first rank gives one host buffer for each leaf, of
+// its whole length and its type.
+func Scatter(v *Vector, whole []device.Buf) error {
+	leaf := -1
+	return v.eachLeaf(func(v *Vector) error {
+		leaf++
+		return ScatterEach(v, 0, func(first int, part device.Buf) error {
+			l := v.Layout
+			if leaf >= len(whole) {
+				return fmt.Errorf("dist: %d buffers for a vector with more leaves", len(whole))
+			}
+			if b := whole[leaf]; b.Len() != l.size() || b.Type() != l.Type {
+				return fmt.Errorf("dist: %d %v for leaf %d, which is %v", b.Len(), b.Type(), leaf, l)
+			}
+			return part.Device().Copy(part, whole[leaf].Slice(first, part.Len()))
+		})
+	})
+}

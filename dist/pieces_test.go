@@ -1,0 +1,290 @@
+package dist_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/dist/disttest"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// late is a communicator whose sums happen when they are waited for, as late as
+// they may.
+type late struct {
+	comm.Comm
+	under, most *int
+}
+
+type lateRequest struct {
+	c  late
+	x  device.Buf
+	op comm.Op
+}
+
+func (c late) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	*c.under++
+	*c.most = max(*c.most, *c.under)
+	return &lateRequest{c, x, op}, nil
+}
+
+func (c late) AllReduce(device.Buf, comm.Op) error {
+	return errors.New("an all-reduce that others wait for")
+}
+
+func (r *lateRequest) Wait() error {
+	if r.x == nil {
+		return errors.New("waited for twice")
+	}
+	x := r.x
+	r.x = nil
+	*r.c.under--
+	return r.c.Comm.AllReduce(x, r.op)
+}
+
+// Overlapped sums may take until they are waited for; no more are under way than
+// the kernel has room for, and all the room is used.
+func TestOverlap(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		for _, ahead := range []int{1, 2, 4} {
+			must(t, disttest.Grid(2, 3, device.F64, shots, slabs, func(p disttest.Place) error {
+				under, most := 0, 0
+				var times []dist.Times
+				p.Data.Copies = late{p.Data.Copies, &under, &most}
+				p.Image.Copies = late{p.Image.Copies, &under, &most}
+				op, err := dist.LiftWith(disttest.Block(disttest.Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead), p.Image, p.Data,
+					dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }})
+				if err != nil {
+					return err
+				}
+				if e, err := dist.DotTest(ctx, device.NewHost(1), op, 4); err != nil || !(e < 1e-13) {
+					return fmt.Errorf("dot test %g, %v", e, err)
+				}
+				if under != 0 || most != ahead {
+					return fmt.Errorf("%d sums under way at the end, %d at most, want %d", under, most, ahead)
+				}
+				for d, t := range times {
+					n := []int{p.Data.N, p.Image.N}[d]
+					if t.Direction != dist.Direction(d) || t.Pieces != 5 || t.Bytes != int64(8*n) || t.Waiting <= 0 || t.Total < t.Waiting+t.Bound || (t.Bound > 0) != exact {
+						return fmt.Errorf("of application %d: %+v", d, t)
+					}
+				}
+				if len(times) != 2 {
+					return fmt.Errorf("%d applications observed, want 2", len(times))
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// onesided is a communicator with one-sided sums, which are counted.
+type onesided struct {
+	comm.Comm
+	n *int
+}
+
+func (c onesided) Accumulate(x device.Buf) error { *c.n++; return c.Comm.AllReduce(x, comm.Sum) }
+func (c onesided) AllReduce(device.Buf, comm.Op) error {
+	return errors.New("an all-reduce where sums are one-sided")
+}
+
+func TestOneSided(t *testing.T) {
+	m := disttest.Random(1, rows, columns, device.F64)
+	for _, c := range []struct {
+		o    dist.LiftOptions
+		want int // sums of a forward and an adjoint
+	}{
+		{dist.LiftOptions{OneSided: true}, 2},
+		{dist.LiftOptions{OneSided: true, Overlap: true}, 8},
+		{dist.LiftOptions{OneSided: true, Exact: true}, 8},
+	} {
+		must(t, disttest.Grid(2, 2, device.F64, shots, slabs, func(p disttest.Place) error {
+			n := 0
+			p.Data.Copies, p.Image.Copies = onesided{p.Data.Copies, &n}, onesided{p.Image.Copies, &n}
+			// Host sums of the peak go through the same communicators.
+			op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			if err != nil {
+				return err
+			}
+			e, err := dist.DotTest(ctx, device.NewHost(1), op, 4)
+			if err == nil && (!(e < 1e-13) || n != c.want) {
+				err = fmt.Errorf("dot test %g, %d one-sided sums, want %d", e, n, c.want)
+			}
+			return err
+		}))
+	}
+}
+
+// What cannot be done is said on all ranks, before anything is computed.
+func TestLiftWithRefuses(t *testing.T) {
+	m := disttest.Random(1, rows, columns, device.F64)
+	must(t, disttest.Grid(2, 2, device.F64, shots, slabs, func(p disttest.Place) error {
+		block := disttest.Block(m, p.Data, p.Image, 4, 2)
+		p.Image.Copies = struct{ comm.Comm }{p.Image.Copies} // hides what else it can
+		for name, c := range map[string]struct {
+			k    dist.Kernel
+			o    dist.LiftOptions
+			code int
+			text string
+		}{
+			"not in pieces": {whole{block}, dist.LiftOptions{Exact: true}, status.NoResource, "works in pieces"},
+			"not one-sided": {block, dist.LiftOptions{OneSided: true}, status.NoResource, `"goroutines" has no one-sided sums`},
+		} {
+			_, err := dist.LiftWith(c.k, p.Image, p.Data, c.o)
+			if err == nil || status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {
+				return fmt.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			peak := 1.0
+			if p.World.Rank() == 3 {
+				peak = bad
+			}
+			_, err := dist.LiftWith(peaked{block, peak}, p.Image, p.Data, dist.LiftOptions{Exact: true})
+			if status.Code(err) != status.NotNumerical {
+				return fmt.Errorf("with a weight of %g on rank 3: %v", bad, err)
+			}
+		}
+		return nil
+	}))
+}
+
+// whole hides that a kernel works in pieces, peaked changes its largest weight.
+type whole struct{ dist.Kernel }
+
+type peaked struct {
+	dist.Pieced
+	peak float64
+}
+
+func (p peaked) Peak() float64 { return p.peak }
+
+// An error of one rank's bound is everyone's; one of all ranks' kernels ends the
+// application with nothing under way.
+func TestErrorsOfPieces(t *testing.T) {
+	fault := errors.New("lost the device")
+	m := disttest.Random(1, rows, columns, device.F64)
+	must(t, disttest.Grid(1, 3, device.F64, shots, slabs, func(p disttest.Place) error {
+		under, most := 0, 0
+		p.Data.Copies = late{p.Data.Copies, &under, &most}
+		k := disttest.Block(m, p.Data, p.Image, 6, 3)
+		op, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true, Overlap: true})
+		if err != nil {
+			return err
+		}
+		x, err := disttest.Vector(p.Image, disttest.Random(2, 1, columns, device.F64)[0])
+		if err != nil {
+			return err
+		}
+		y, err := disttest.Vector(p.Data, make([]complex128, rows))
+		if err != nil {
+			return err
+		}
+		if p.World.Rank() == 1 {
+			k.BoundError = fault
+		}
+		if err := op.Apply(ctx, y, x); err == nil || (p.World.Rank() == 1) != errors.Is(err, fault) {
+			return fmt.Errorf("an error of the bound on rank 1: %v", err)
+		}
+		k.BoundError = nil
+		k.Fail = func(_ dist.Direction, piece int) error {
+			if piece == 4 {
+				return fault
+			}
+			return nil
+		}
+		if err := op.Apply(ctx, y, x); !errors.Is(err, fault) || under != 0 {
+			return fmt.Errorf("an error of piece 4: %v with %d sums under way", err, under)
+		}
+		k.Fail = nil
+		return op.Apply(ctx, y, x)
+	}))
+}
+
+// counted counts what goes through a communicator.
+type counted struct {
+	comm.Comm
+	n *counts
+}
+
+type counts struct{ device, host, bytes int }
+
+type countedHost struct {
+	comm.Host
+	n *counts
+}
+
+func (c counted) Host() comm.Host { return countedHost{c.Comm.Host(), c.n} }
+func (c counted) AllReduce(x device.Buf, op comm.Op) error {
+	c.n.device++
+	c.n.bytes += x.Len() * x.Type().Size()
+	return c.Comm.AllReduce(x, op)
+}
+func (c counted) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	c.n.device++
+	c.n.bytes += x.Len() * x.Type().Size()
+	return c.Comm.StartAllReduce(x, op)
+}
+func (h countedHost) AllReduce(x []float64, op comm.Op) error {
+	h.n.host++
+	return h.Host.AllReduce(x, op)
+}
+
+// On a grid with one block the forward takes no collective, the adjoint one of
+// the image's size, in all its pieces together; an exact sum one number's more,
+// over the ranks that hold the data.
+func TestCollectivesOfAnApplication(t *testing.T) {
+	m := disttest.Random(1, rows, columns, device.F32)
+	for _, c := range []struct {
+		o                dist.LiftOptions
+		forward, adjoint counts
+	}{
+		{dist.LiftOptions{}, counts{}, counts{1, 0, 4 * columns}},
+		{dist.LiftOptions{Overlap: true}, counts{}, counts{4, 0, 4 * columns}},
+		{dist.LiftOptions{Exact: true}, counts{}, counts{4, 1, 8 * columns}},
+		{dist.LiftOptions{Exact: true, Overlap: true}, counts{}, counts{4, 1, 8 * columns}},
+	} {
+		must(t, disttest.Grid(3, 1, device.F32, shots, slabs, func(p disttest.Place) error {
+			var n counts
+			for _, l := range []*dist.Layout{p.Data, p.Image} {
+				l.Shards, l.Copies = counted{l.Shards, &n}, counted{l.Copies, &n}
+			}
+			op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			if err != nil {
+				return err
+			}
+			x, err := disttest.Vector(p.Image, disttest.Random(2, 1, columns, device.F32)[0])
+			if err != nil {
+				return err
+			}
+			y, err := disttest.Vector(p.Data, disttest.Random(3, 1, rows, device.F32)[0])
+			if err != nil {
+				return err
+			}
+			n = counts{}
+			if err := op.Apply(ctx, y, x); err != nil || n != c.forward {
+				return fmt.Errorf("%+v: forward takes %+v, want %+v: %v", c.o, n, c.forward, err)
+			}
+			n = counts{}
+			if err := op.ApplyAdjoint(ctx, x, y); err != nil || n != c.adjoint {
+				return fmt.Errorf("%+v: adjoint takes %+v, want %+v: %v", c.o, n, c.adjoint, err)
+			}
+			// Inner products of a layout with units take one collective as before.
+			n = counts{}
+			if _, err := dist.Dots([2]*dist.Vector{y, y}, [2]*dist.Vector{y, y}); err != nil || n != (counts{host: 1}) {
+				return fmt.Errorf("dots take %+v: %v", n, err)
+			}
+			n = counts{}
+			if _, err := dist.Norm(x); err != nil || n != (counts{}) {
+				return fmt.Errorf("the norm of a vector that is not split takes %+v: %v", n, err)
+			}
+			return nil
+		}))
+	}
+}

@@ -1,0 +1,126 @@
+package dist
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Stencil is a three-point operator along one axis of this rank's part of an
+// array, seen as Outer × N × Inner elements in C order with the axis in the
+// middle. With g = First + i the number along the whole axis it is
+//
+//	y[g] = W[0]·x[g−1] + W[1]·x[g] + W[2]·x[g+1],  0 < g < Of−1,
+//
+// and zero at both ends of the axis; the adjoint is the transpose of that.
+type Stencil struct {
+	Outer, N, Inner int
+	First, Of       int // where this part begins on the axis, and how long that is
+	W               [3]float64
+	Adjoint         bool
+}
+
+// Stenciler is a device that works stencils out on its own buffers. Devices
+// other than the host need it for derivatives.
+type Stenciler interface {
+	// Stencil sets dst from src, both of Outer·N·Inner elements of one type, and
+	// the rows of Inner elements before and after this part of the axis, nil where
+	// the axis ends or, for Outer > 1, is not split.
+	Stencil(s Stencil, dst, src, before, after device.Buf) error
+}
+
+// apply works the stencil out where the buffers are.
+func (s Stencil) apply(dst, src, before, after device.Buf) error {
+	d := dst.Device()
+	if own, ok := d.(Stenciler); ok {
+		return own.Stencil(s, dst, src, before, after)
+	}
+	if _, ok := d.(*device.Host); !ok {
+		return status.Resource(fmt.Errorf("dist: derivatives on %s are not built in, only on the host", d.Name()))
+	}
+	switch dst.Type() {
+	case device.F32:
+		onHost(s, dst, src, before, after, func(w float64) float32 { return float32(w) })
+	case device.F64:
+		onHost(s, dst, src, before, after, func(w float64) float64 { return w })
+	case device.C64:
+		onHost(s, dst, src, before, after, func(w float64) complex64 { return complex(float32(w), 0) })
+	case device.C128:
+		onHost(s, dst, src, before, after, func(w float64) complex128 { return complex(w, 0) })
+	default:
+		return fmt.Errorf("dist: derivative of %v", dst.Type())
+	}
+	return nil
+}
+
+// weights are the factors of the elements before, at and after g in what the
+// stencil gives at g.
+func (s Stencil) weights(g int) (w [3]float64) {
+	inside := func(g int) bool { return g > 0 && g < s.Of-1 }
+	if !s.Adjoint {
+		if inside(g) {
+			return s.W
+		}
+		return w
+	}
+	for k := range w {
+		// Element g is the (2−k)-th of the three that the row g+k−1 reads.
+		if inside(g + k - 1) {
+			w[k] = s.W[2-k]
+		}
+	}
+	return w
+}
+
+func onHost[T device.Number](s Stencil, dst, src, before, after device.Buf, weight func(float64) T) {
+	y, x := device.Slice[T](dst), device.Slice[T](src)
+	var ends [2][]T
+	for k, b := range []device.Buf{before, after} {
+		if b != nil {
+			ends[k] = device.Slice[T](b)
+		}
+	}
+	n := s.N * s.Inner
+	for o := range s.Outer {
+		lines(s, y[o*n:(o+1)*n], x[o*n:(o+1)*n], ends[0], ends[1], weight)
+	}
+}
+
+// lines works one N × Inner part out. Rows in the middle, which have the same
+// weights and their neighbours in x, are one loop: it reads x once from memory and
+// writes y once.
+func lines[T device.Number](s Stencil, y, x, before, after []T, weight func(float64) T) {
+	in := s.Inner
+	rows := func(i, j int) []T { return x[i*in : j*in] }
+	for i, j := 0, 0; i < s.N; i = j {
+		j = i + 1
+		a, b, c := before, rows(i, j), after
+		if g := s.First + i; i > 0 && g >= 2 {
+			j = max(j, min(s.N-1, s.Of-2-s.First))
+			b = rows(i, j)
+		}
+		if i > 0 {
+			a = rows(i-1, j-1)
+		}
+		if j < s.N {
+			c = rows(i+1, j+1)
+		}
+		w := s.weights(s.First + i)
+		three(y[i*in:j*in], [3]T{weight(w[0]), weight(w[1]), weight(w[2])}, a, b, c)
+	}
+}
+
+// three is the one expression for all rows, so that they do not depend on where
+// the array is cut. A neighbour that does not exist has no weight.
+func three[T device.Number](y []T, w [3]T, a, b, c []T) {
+	if a == nil {
+		a = b
+	}
+	if c == nil {
+		c = b
+	}
+	for k := range y {
+		y[k] = w[0]*a[k] + w[1]*b[k] + w[2]*c[k]
+	}
+}
