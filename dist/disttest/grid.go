@@ -1,7 +1,10 @@
 package disttest
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -94,29 +97,45 @@ func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 	return v, err
 }
 
-// Whole brings a vector together from all ranks it is split over, and makes sure
-// that its copies are the same to the last bit.
+// Whole brings a vector together on all ranks, and makes sure that its copies are
+// the same to the last bit.
 func Whole(v *dist.Vector) ([]complex128, error) {
 	l := v.Layout
-	x := make([]float64, 2*l.Shape[0])
-	for i, z := range Read(v.Buf) {
-		x[2*(l.Off+i)], x[2*(l.Off+i)+1] = real(z), imag(z)
-	}
-	if err := l.Shards.Host().AllReduce(x, comm.Sum); err != nil {
-		return nil, err
-	}
-	out := make([]complex128, l.Shape[0])
-	for i := range out {
-		out[i] = complex(x[2*i], x[2*i+1])
-	}
-	texts, err := l.Copies.Host().AllGather([]byte(fmt.Sprintf("%x", x)))
+	mine := encode(l.Off, Read(v.Buf))
+	copies, err := l.Copies.Host().AllGather(mine)
 	if err != nil {
 		return nil, err
 	}
-	for rank, text := range texts {
-		if string(text) != string(texts[0]) {
-			return nil, fmt.Errorf("disttest: the copy of rank %d differs from that of rank 0", rank)
+	for rank, c := range copies {
+		if !bytes.Equal(c, mine) {
+			return nil, fmt.Errorf("disttest: the copy of rank %d differs from that of rank %d", rank, l.Copies.Rank())
 		}
 	}
+	parts, err := l.Shards.Host().AllGather(mine)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]complex128, l.Shape[0])
+	for _, p := range parts {
+		decode(out, p)
+	}
 	return out, nil
+}
+
+// encode writes elements from an offset on, bit by bit: a sum with zeros would
+// lose the sign of a zero.
+func encode(off int, x []complex128) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(off))
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(real(v)))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(imag(v)))
+	}
+	return b
+}
+
+func decode(out []complex128, b []byte) {
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	for i := range (len(b) - 8) / 16 {
+		out[int(word(0))+i] = complex(math.Float64frombits(word(2*i+1)), math.Float64frombits(word(2*i+2)))
+	}
 }
