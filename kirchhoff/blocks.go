@@ -13,51 +13,92 @@ import (
 // in order of first use, so neighbours in number are mostly neighbours in space;
 // that makes a fixed spread full rectangles and a streamer the cells of a band. The
 // blocks depend on the trace list alone, and with them the order of all sums.
+//
+// A run, the traces of one source in one cell of receivers, depends on its source's
+// traces and the numbers of their receivers in the whole survey alone: it is the
+// same whatever other sources there are.
 type blocking struct {
 	pairs  []simd.Pair
 	runs   []simd.Run
 	blocks []int32 // first run of each block, and of the one past the last
 }
 
-// newBlocking makes blocks of at most limit traces from cells of the given numbers
-// of source and receiver places.
-func newBlocking(p *survey.Positions, sources, receivers int32, limit int) *blocking {
-	order := make([]int32, len(p.Source))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	cell := func(i int32) (s, r int32) { return p.Source[i] / sources, p.Receiver[i] / receivers }
-	slices.SortFunc(order, func(a, b int32) int {
-		as, ar := cell(a)
-		bs, br := cell(b)
-		return cmp.Or(cmp.Compare(as, bs), cmp.Compare(ar, br), cmp.Compare(p.Source[a], p.Source[b]),
-			cmp.Compare(p.Receiver[a], p.Receiver[b]), cmp.Compare(a, b))
-	})
+// cells are the sizes of blocks: numbers of source and of receiver places, and the
+// most traces.
+type cells struct {
+	sources, receivers int32
+	limit              int
+}
+
+// newBlocking makes blocks of the given traces, or of none.
+func newBlocking(p *survey.Positions, traces []int32, c cells) *blocking {
 	b := &blocking{}
-	var blockStart int
-	for at := 0; at < len(order); {
-		end := at + 1 // of the cell
-		s, r := cell(order[at])
-		for end < len(order) && end-at < limit {
-			if es, er := cell(order[end]); es != s || er != r {
-				break
-			}
-			end++
-		}
-		if at == 0 || end-blockStart > limit {
-			b.blocks = append(b.blocks, int32(len(b.runs)))
-			blockStart = at
-		}
-		b.cell(p, order[at:end])
-		at = end
-	}
-	b.blocks = append(b.blocks, int32(len(b.runs)))
-	b.markFirst(p.Len())
+	b.add(p, traces, c)
+	b.finish(p.Len())
 	return b
 }
 
-// markFirst marks each block's first pair with a receiver.
-func (b *blocking) markFirst(places int) {
+// add appends blocks of the given traces, which it sorts.
+func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
+	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
+	cell := func(i int32) (s, r int32) { return p.Source[i] / c.sources, number(i) / c.receivers }
+	slices.SortFunc(traces, func(a, b int32) int {
+		as, ar := cell(a)
+		bs, br := cell(b)
+		return cmp.Or(cmp.Compare(as, bs), cmp.Compare(ar, br), cmp.Compare(p.Source[a], p.Source[b]),
+			cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+	})
+	blockStart := 0
+	for at := 0; at < len(traces); {
+		// Whole runs of the cell, as many as a block may have traces.
+		end := at
+		s, r := cell(traces[at])
+		for end < len(traces) {
+			if es, er := cell(traces[end]); es != s || er != r {
+				break
+			}
+			next := b.run(p, traces, end, c)
+			if end > at && next-at > c.limit {
+				break
+			}
+			end = next
+		}
+		if at == 0 || end-blockStart > c.limit {
+			b.blocks = append(b.blocks, int32(len(b.runs)))
+			blockStart = at
+		}
+		for at < end {
+			next := b.run(p, traces, at, c)
+			b.append(p, traces[at:next])
+			at = next
+		}
+	}
+}
+
+// run returns the end of the run that begins at a trace.
+func (b *blocking) run(p *survey.Positions, traces []int32, at int, c cells) int {
+	first := traces[at]
+	end := at + 1
+	for end < len(traces) && end-at < c.limit && p.Source[traces[end]] == p.Source[first] &&
+		p.NumberOf(p.Receiver[traces[end]])/c.receivers == p.NumberOf(p.Receiver[first])/c.receivers {
+		end++
+	}
+	return end
+}
+
+// append appends a run.
+func (b *blocking) append(p *survey.Positions, traces []int32) {
+	run := simd.Run{Source: p.Source[traces[0]], Pair0: int32(len(b.pairs))}
+	for _, i := range traces {
+		b.pairs = append(b.pairs, simd.Pair{Receiver: p.Receiver[i], Row: i})
+	}
+	run.Pair1 = int32(len(b.pairs))
+	b.runs = append(b.runs, run)
+}
+
+// finish ends the list of blocks and marks each block's first pair with a receiver.
+func (b *blocking) finish(places int) {
+	b.blocks = append(b.blocks, int32(len(b.runs)))
 	last := make([]int, places) // the last block, from 1, in which a place was met
 	for block := range b.len() {
 		lo, hi := b.pairRange(block)
@@ -67,17 +108,6 @@ func (b *blocking) markFirst(places int) {
 				last[pair.Receiver], pair.First = block+1, 1
 			}
 		}
-	}
-}
-
-// cell appends the traces of one cell, a run for each source.
-func (b *blocking) cell(p *survey.Positions, order []int32) {
-	for j, i := range order {
-		if j == 0 || p.Source[i] != p.Source[order[j-1]] {
-			b.runs = append(b.runs, simd.Run{Source: p.Source[i], Pair0: int32(len(b.pairs))})
-		}
-		b.pairs = append(b.pairs, simd.Pair{Receiver: p.Receiver[i], Row: i})
-		b.runs[len(b.runs)-1].Pair1 = int32(len(b.pairs))
 	}
 }
 

@@ -109,7 +109,7 @@ type gaps struct{ traveltime.Method }
 
 func (m gaps) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
 	return m.Method.Solve(ctx, p, places, opt, func(place int, f traveltime.Field) error {
-		for i := place % 3; i < len(f.Time); i += 7 {
+		for i := int(p.NumberOf(int32(place))) % 3; i < len(f.Time); i += 7 {
 			f.Time[i] = []float64{math.Inf(1), math.NaN(), 1e30}[i%3]
 		}
 		return sink(place, f)

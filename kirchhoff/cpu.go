@@ -3,44 +3,41 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
-	"sync"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // CPU is the operator in float32 on the host's vector units. Its buffers are
-// float32: the image [Grid.Len()], the data [ntrace, nt].
+// float32: the image [ImageLen()], the data [ntrace, nt].
 //
 // The adjoint works tile by tile: all traces of a block in turn add to the 64
 // points of a tile, in registers, and blocks are added up in float64. The forward
 // works block by block: each thread owns its traces. Either way no two threads
 // write to the same place, and the order of sums is fixed.
+//
+// It is a dist.Pieced kernel; see there for sums that do not depend on how shots
+// and slabs are shared out.
 type CPU struct {
-	p       Problem
-	isa     simd.ISA
-	threads int
+	*workspace
+	shared bool // the workspace is another's
 
-	tiles *tiling
-	op    simd.Operator // tables, and the adjoint's blocks
-	fwd   simd.Operator // the same tables, the forward's blocks
-	nadj  int           // blocks of the adjoint
-	block *blocking     // of the forward
-	scale []float32     // [Grid.Len()], the image's share of the weights; nil for 1
-
-	convolve, correlate *filter
-
-	mu      sync.Mutex              // guards the scratch: one application at a time
-	image32 *simd.Memory[float32]   // [tile][64]
-	image64 *simd.Memory[float64]   // [tile][64]
-	rows    *simd.Memory[float32]   // [ntrace][stride], correlated traces
-	work    []*simd.Memory[float32] // per thread: the windows of one block
-	ends    [][2]padded             // per thread: a trace to convolve, one to correlate
+	op   simd.Operator // tables, and the adjoint's blocks
+	nadj int           // blocks of the adjoint
+	fwd  simd.Operator // the same tables, the forward's blocks
+	// block is the forward's blocks. Their pairs' rows, and those of nothing else,
+	// are rows of the data.
+	block  *blocking
+	pieces []int                 // the forward's first block of each piece, and their number
+	row    []int32               // row of the data of each trace; nil: its own number
+	rows   *simd.Memory[float32] // [ntrace][stride], correlated traces
+	ready  []float32             // the data of which rows hold the correlation, until used
 }
+
+var _ dist.Pieced = (*CPU)(nil)
 
 // NewCPU computes the tables of p: 4 bytes per place and image point, 12 with
 // Dynamic in 2-D, 20 in 3-D; two less with Compact. The environment variable LSM_CPU_ISA (avx512, avx2,
@@ -50,24 +47,24 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	isa, err := simd.Parse(os.Getenv("LSM_CPU_ISA"))
+	w, err := newWorkspace(ctx, p)
 	if err != nil {
-		return nil, status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
+		return nil, err
 	}
-	c := &CPU{p: *p, isa: isa, threads: p.threads(), tiles: newTiling(p.Grid)}
-	if p.Dynamic {
-		factor := 2.0 // of A = 2 cos θ …
-		if p.Grid.Dim() == 3 {
-			factor = 1 // cos θ = |p_s + p_r|/2
-		}
-		c.scale = make([]float32, p.Grid.Len())
-		for i, v := range p.Velocity {
-			c.scale[i] = float32(factor / v)
-		}
+	c, err := newTables(ctx, p, w, nil)
+	if err != nil {
+		w.free()
+		return nil, err
 	}
-	c.p.Velocity, c.p.Amplitude = nil, nil
-	c.convolve, c.correlate = newFilters(p.taps(), p.Wavelet.Zero, p.NT)
-	if err := c.allocate(p.mode()); err != nil {
+	c.shared = false
+	return c, nil
+}
+
+// newTables makes an engine on a workspace: of p, whose traces are the given rows of
+// the data (nil: all in turn).
+func newTables(ctx context.Context, p *Problem, w *workspace, row []int32) (*CPU, error) {
+	c := &CPU{workspace: w, shared: true, row: row}
+	if err := c.allocate(p); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -78,25 +75,18 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	return c, nil
 }
 
-// Sizes of the blocks, found by trial: large enough that tables are read seldom,
-// small enough that the block's stretches of traces stay in the caches.
-const (
-	adjointSources, adjointReceivers = 8, 16
-	forwardSources, forwardReceivers = 4, 8
-)
-
-func (c *CPU) allocate(mode simd.Mode) error {
-	places, tiles := c.p.Positions.Len(), c.tiles.tiles
-	// Rows an odd number of cache lines apart share no sets.
-	const line = 16
-	stride := ((c.p.NT+2*simd.TileSize+line-1)/line | 1) * line
+func (c *CPU) allocate(p *Problem) error {
+	places, tiles, mode := p.Positions.Len(), c.tiles.tiles, p.mode()
 	o := &c.op
-	o.Places, o.Stride, o.Mode, o.NT = places, stride, mode, c.p.NT
+	o.Places, o.Stride, o.Mode, o.NT = places, c.stride, mode, p.NT
 	var err error
 	if o.Table, err = simd.Alloc[uint32](tiles * places * mode.Row()); err != nil {
 		return err
 	}
 	if o.Span, err = simd.Alloc[simd.Span](tiles * places); err != nil {
+		return err
+	}
+	if o.Reach, err = simd.Alloc[simd.Reach](len(c.tiles.boxes) * places); err != nil {
 		return err
 	}
 	shifts := 0
@@ -106,40 +96,68 @@ func (c *CPU) allocate(mode simd.Mode) error {
 	if o.Shift, err = simd.Alloc[uint8](shifts); err != nil {
 		return err
 	}
-	if c.image32, err = simd.Alloc[float32](tiles * simd.TileSize); err != nil {
-		return err
-	}
-	if c.image64, err = simd.Alloc[float64](tiles * simd.TileSize); err != nil {
-		return err
-	}
-	if c.rows, err = simd.Alloc[float32](c.p.NumTraces() * stride); err != nil {
+	if c.rows, err = simd.Alloc[float32](p.NumTraces() * c.stride); err != nil {
 		return err
 	}
 	c.fwd = *o
-	adjoint := newBlocking(c.p.Positions, adjointSources, adjointReceivers, adjointSources*adjointReceivers)
+	adjoint := newBlocking(p.Positions, count(p.NumTraces()), adjointCells)
 	if err := put(o, adjoint); err != nil {
 		return err
 	}
 	c.nadj = adjoint.len()
 	// Smaller blocks where there would be too few for the threads. Every trace is
 	// summed by itself, so results do not change.
-	for sources, receivers := int32(forwardSources), int32(forwardReceivers); ; receivers /= 2 {
-		c.block = newBlocking(c.p.Positions, sources, receivers, int(sources*receivers))
-		if c.block.len() >= 4*c.threads || receivers == 1 {
+	for cells := forwardCells; ; cells.receivers /= 2 {
+		c.cut(p, cells)
+		if c.block.len() >= 4*c.threads*len(c.pieces) || cells.receivers == 1 {
 			break
 		}
+		cells.limit /= 2
 	}
-	if err := put(&c.fwd, c.block); err != nil {
-		return err
+	return put(&c.fwd, c.block)
+}
+
+// count is 0, 1, … n − 1.
+func count(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
 	}
-	c.work = make([]*simd.Memory[float32], c.threads)
-	for i := range c.threads {
-		if c.work[i], err = simd.Alloc[float32](forwardSources * forwardReceivers * simd.Slots * stride); err != nil {
-			return err
+	return list
+}
+
+// cut makes the forward's blocks, each within one piece.
+func (c *CPU) cut(p *Problem, cells cells) {
+	c.block, c.pieces = &blocking{}, nil
+	piece := make([][]int32, len(c.traceCuts)-1)
+	k := 0
+	for i := range int32(p.NumTraces()) {
+		for c.dataRow(i) < c.traceCuts[k] {
+			k--
 		}
-		c.ends = append(c.ends, [2]padded{c.convolve.padded(c.p.NT), c.correlate.padded(c.p.NT)})
+		for c.dataRow(i) >= c.traceCuts[k+1] {
+			k++
+		}
+		piece[k] = append(piece[k], i)
 	}
-	return nil
+	for _, traces := range piece {
+		c.pieces = append(c.pieces, len(c.block.blocks))
+		c.block.add(p.Positions, traces, cells)
+	}
+	c.pieces = append(c.pieces, len(c.block.blocks))
+	c.block.finish(p.Positions.Len())
+	for i := range c.block.pairs {
+		pair := &c.block.pairs[i]
+		pair.Row = int32(c.dataRow(pair.Row))
+	}
+}
+
+// dataRow is the row of the data that belongs to a trace.
+func (c *CPU) dataRow(trace int32) int {
+	if c.row == nil {
+		return int(trace)
+	}
+	return int(c.row[trace])
 }
 
 // put copies a block list to where the kernels can read it.
@@ -157,19 +175,32 @@ func put(o *simd.Operator, b *blocking) error {
 
 // tables computes and packs the tables of all places in use.
 func (c *CPU) tables(ctx context.Context, p *Problem) error {
+	if c.tiles.tiles == 0 {
+		return nil
+	}
 	k := &packer{tiling: c.tiles, dt: p.DT, t0: p.T0, nt: p.NT, mode: c.op.Mode, places: c.op.Places,
-		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S}
+		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S, reach: c.op.Reach.S}
 	var w *weights
 	if p.Dynamic {
 		w = newWeights(p)
 	}
-	scratch := sync.Pool{New: func() any { return new(slowness) }}
+	scratch := make(chan *slowness, c.threads) // one for each thread
 	sink := func(place int, f traveltime.Field) error {
 		if w == nil {
 			return k.pack(place, f.Time, nil)
 		}
-		s := scratch.Get().(*slowness)
-		defer scratch.Put(s)
+		var s *slowness
+		select {
+		case s = <-scratch:
+		default:
+			s = new(slowness)
+		}
+		defer func() {
+			select {
+			case scratch <- s:
+			default:
+			}
+		}()
 		if err := w.of(s, place, f); err != nil {
 			return err
 		}
@@ -193,7 +224,7 @@ func (c *CPU) ISA() string { return c.isa.String() }
 
 // TableBytes is the memory held by the tables.
 func (c *CPU) TableBytes() int64 {
-	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S)) + int64(len(c.op.Shift.S))
+	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S)) + 8*int64(len(c.op.Reach.S)) + int64(len(c.op.Shift.S))
 }
 
 // Triples is the number of (trace, image point) pairs one application visits.
@@ -201,25 +232,22 @@ func (c *CPU) Triples() int64 { return c.p.Triples() }
 
 // Close frees the tables. It waits for an application that is running.
 func (c *CPU) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if !c.shared {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.free()
+	}
 	c.op.Table.Free()
 	c.op.Span.Free()
+	c.op.Reach.Free()
 	c.op.Shift.Free()
 	for _, o := range []*simd.Operator{&c.op, &c.fwd} {
 		o.Pairs.Free()
 		o.Runs.Free()
 		o.Blocks.Free()
 	}
-	for _, m := range append(c.work, c.image32, c.rows) {
-		m.Free()
-	}
-	c.image64.Free()
+	c.rows.Free()
 }
-
-// step is the number of tiles between two looks at ctx: about a millisecond of
-// work for a large block. It has no influence on results.
-const step = 64
 
 // Forward adds the demigrated traces of the image src to dst.
 func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
@@ -227,27 +255,68 @@ func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer runtime.KeepAlive(c)
-	err := c.each(ctx, func(lo, hi int) { c.tiles.load(c.image32.S, image, c.scale, lo, hi) })
-	if err != nil {
+	if err := c.load(ctx, image); err != nil {
 		return err
 	}
-	return parallel(ctx, c.threads, c.block.len(), func(worker, block int) error {
+	return c.demigrateAll(ctx, data)
+}
+
+// demigrateAll adds all traces to the data.
+func (c *CPU) demigrateAll(ctx context.Context, data []float32) error {
+	return c.demigrate(ctx, 0, c.block.len(), func(worker, row int, windows []float32) {
+		simd.Collapse(c.ends[worker][0].trace, windows)
+		c.add(worker, data, row)
+	})
+}
+
+// demigrate calls done for each trace of the forward's blocks lo to hi with its row
+// of the data and its windows.
+func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row int, windows []float32)) error {
+	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
+		block := lo + i
 		pair0, pair1 := c.block.pairRange(block)
-		windows := c.work[worker]
-		length := simd.Slots * c.fwd.Stride
+		windows := c.windows[worker]
+		length := simd.Slots * c.stride
 		clear(windows.S[:(pair1-pair0)*length])
+		windows.dirty = true
 		for tile := 0; tile < c.tiles.tiles; tile += step {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			c.isa.Forward(&c.fwd, windows, c.image32, tile, min(tile+step, c.tiles.tiles), block)
+			c.isa.Forward(&c.fwd, windows.Memory, c.image32, tile, min(tile+step, c.tiles.tiles), block)
 		}
-		nt := c.p.NT
 		for i := pair0; i < pair1; i++ {
-			u, trace := c.ends[worker][0], int(c.block.pairs[i].Row)
-			simd.Collapse(u.trace, windows.S[(i-pair0)*length:])
-			c.convolve.apply(c.isa, data[trace*nt:(trace+1)*nt], u, true)
+			done(worker, int(c.block.pairs[i].Row), windows.S[(i-pair0)*length:])
 		}
+		return nil
+	})
+}
+
+// demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of the
+// forward's blocks lo to hi, not yet convolved. What a box of tiles gives a trace is
+// rounded, so the order of boxes does not matter.
+func (c *CPU) demigrateExactly(ctx context.Context, lo, hi, row0 int, sums []float64, quantum float64) error {
+	nt := c.p.NT
+	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
+		block := lo + i
+		pair0, pair1 := c.block.pairRange(block)
+		windows := c.windows[worker]
+		if windows.dirty {
+			clear(windows.S)
+		}
+		windows.dirty = true
+		for _, pair := range c.block.pairs[pair0:pair1] {
+			row := int(pair.Row) - row0
+			clear(sums[row*nt : (row+1)*nt])
+		}
+		for box, b := range c.tiles.boxes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			c.isa.Forward(&c.fwd, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
+			c.isa.Drain(&c.fwd, sums, windows.Memory, box, block, row0, quantum)
+		}
+		windows.dirty = false
 		return nil
 	})
 }
@@ -258,46 +327,42 @@ func (c *CPU) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer runtime.KeepAlive(c)
-	nt, stride := c.p.NT, c.op.Stride
-	err := parallel(ctx, c.threads, c.p.NumTraces(), func(worker, trace int) error {
-		d := c.ends[worker][1]
-		copy(d.trace, data[trace*nt:(trace+1)*nt])
-		c.correlate.apply(c.isa, c.rows.S[trace*stride:trace*stride+nt], d, false)
-		return nil
-	})
-	if err != nil {
+	if err := c.correlateAll(ctx, data, nil); err != nil {
 		return err
 	}
-	return c.each(ctx, func(lo, hi int) {
-		sum := c.image64
-		clear(sum.S[lo*simd.TileSize : hi*simd.TileSize])
-		for block := 0; block < c.nadj && ctx.Err() == nil; block += step {
-			c.isa.Adjoint(&c.op, sum, c.rows, lo, hi, block, min(block+step, c.nadj))
+	return c.each(ctx, 0, c.tiles.tiles, func(lo, hi int) {
+		clear(c.image64.S[lo*simd.TileSize : hi*simd.TileSize])
+		c.migrate(ctx, lo, hi, 0)
+		unload(c.tiles, image, c.image64.S, c.scale, lo, hi)
+	})
+}
+
+// correlateAll correlates all traces with the wavelet, and sets largest, if given, to
+// the largest sample of each.
+func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float64) error {
+	c.ready = nil
+	nt := c.p.NT
+	return parallel(ctx, c.threads, len(c.rows.S)/c.stride, func(worker, trace int) error {
+		row := c.rows.S[trace*c.stride : trace*c.stride+nt]
+		c.correlateTrace(worker, row, data, c.dataRow(int32(trace)))
+		if largest != nil {
+			largest[trace] = simd.Largest(row)
 		}
-		c.tiles.unload(image, sum.S, c.scale, lo, hi)
-	})
-}
-
-// each calls f for all tiles on all threads: a superblock at a time, or less where
-// there would be too few for the threads.
-func (c *CPU) each(ctx context.Context, f func(lo, hi int)) error {
-	n := c.tiles.tiles
-	size := min(step, max(4, n/(4*c.threads)))
-	err := parallel(ctx, c.threads, (n+size-1)/size, func(_, i int) error {
-		f(i*size, min((i+1)*size, n))
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return ctx.Err()
 }
 
-func (c *CPU) slices(op string, data, image device.Buf) (d, m []float32) {
-	d, m = device.Slice[float32](data), device.Slice[float32](image)
-	checkSizes(op, &c.p, len(d), len(m))
-	if c.op.Table == nil || c.op.Table.S == nil {
-		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
+// correlateTrace sets to to a row of the data, correlated.
+func (w *workspace) correlateTrace(worker int, to, data []float32, row int) {
+	nt := w.p.NT
+	d := w.ends[worker][1]
+	copy(d.trace, data[row*nt:(row+1)*nt])
+	w.correlate.apply(w.isa, to, d, false)
+}
+
+// migrate adds all traces to tiles lo to hi.
+func (c *CPU) migrate(ctx context.Context, lo, hi int, quantum float64) {
+	for block := 0; block < c.nadj && ctx.Err() == nil; block += step {
+		c.isa.Adjoint(&c.op, c.image64, c.rows, lo, hi, block, min(block+step, c.nadj), quantum)
 	}
-	return d, m
 }

@@ -4,21 +4,38 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 
 // PlaceBytes is the memory that the cpu engine's table of one place takes.
 func (p *Problem) PlaceBytes() int64 {
+	tiles, boxes := p.tileCount()
 	size := int64(4*p.mode().Row()) + 8 // and its span
 	if p.Compact {
 		size++ // and its shift
 	}
-	return p.tileCount() * size
+	return tiles*size + 8*boxes // and its reach
 }
 
 // ScratchBytes is the memory that the cpu engine takes besides the tables: the
-// image in tiles, in both precisions, the correlated traces, and each thread's
-// windows.
+// image in tiles, in both precisions, the correlated traces, the lists of traces and
+// each thread's windows, and what the tables' making takes, without the traveltimes.
 func (p *Problem) ScratchBytes() int64 {
-	stride := int64(p.NT + 3*simd.TileSize)
-	return p.tileCount()*simd.TileSize*(4+8+4) +
-		4*stride*int64(p.NumTraces()) +
-		4*stride*simd.Slots*forwardSources*forwardReceivers*int64(p.threads())
+	tiles, _ := p.tileCount()
+	threads := int64(p.threads())
+	stride := int64(strideOf(p.NT))
+	bytes := tiles*simd.TileSize*(4+8+4) +
+		(4*stride+2*(12+4))*int64(p.NumTraces()) +
+		4*stride*simd.Slots*int64(forwardCells.limit)*threads
+	if p.Dynamic {
+		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient
+		bytes += 8*fields*int64(p.Grid.Len())*threads + 4*int64(p.ImageLen())
+	}
+	return bytes
+}
+
+// PieceBytes is the memory that applications in pieces (dist.Pieced) take besides.
+func (p *Problem) PieceBytes(exact bool) int64 {
+	size := int64(4)
+	if exact {
+		size = 8
+	}
+	return size * int64(p.ringLen())
 }
 
 func (p *Problem) mode() simd.Mode {
@@ -35,17 +52,22 @@ func (p *Problem) mode() simd.Mode {
 	return mode
 }
 
-// tileCount is the number of tiles that newTiling makes.
-func (p *Problem) tileCount() int64 {
-	side := int64(8)
+// tileCount is the number of tiles and boxes that newTiling makes.
+func (p *Problem) tileCount() (tiles, boxes int64) {
+	side, super := int64(8), int64(8)
 	if p.Grid.Dim() == 3 {
-		side = 4
+		side, super = 4, 4
 	}
-	n := int64(1)
-	for _, s := range p.Grid.Shape {
-		n *= (int64(s) + side - 1) / side
+	tiles, boxes = 1, 1
+	for a, n := range p.Grid.Shape {
+		if a == 0 {
+			lo, hi := p.slab()
+			n = hi - lo
+		}
+		tiles *= (int64(n) + side - 1) / side
+		boxes *= (int64(n) + side*super - 1) / (side * super)
 	}
-	return n
+	return tiles, boxes
 }
 
 // BestISA names the set of kernels that the cpu engine would choose here.

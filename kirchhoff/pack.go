@@ -14,9 +14,10 @@ type packer struct {
 	nt     int
 	mode   simd.Mode
 	places int
-	table  []uint32    // [tile][place][mode.Row()]
-	span   []simd.Span // [tile][place]
-	shift  []uint8     // [tile][place], with Compact
+	table  []uint32     // [tile][place][mode.Row()]
+	span   []simd.Span  // [tile][place]
+	shift  []uint8      // [tile][place], with Compact
+	reach  []simd.Reach // [box][place]
 }
 
 // never is a time, in samples, beyond any record: half of what keeps the sum of
@@ -29,6 +30,28 @@ const never = 5e8
 // once they are relative to the tile. Its error is a tile's times that are too far
 // apart for Compact.
 func (k *packer) pack(place int, time []float64, s *slowness) error {
+	time = time[k.first:]
+	if s != nil {
+		s = s.from(k.first)
+	}
+	for i, b := range k.boxes {
+		at := &k.reach[i*k.places+place]
+		*at = simd.Reach{Lo: never, Hi: -never}
+		for tile := b.tile; tile < k.end(i); tile++ {
+			if err := k.packTile(tile, place, time, s); err != nil {
+				return err
+			}
+			if span := k.span[tile*k.places+place]; span.Width >= 0 {
+				at.Lo = min(at.Lo, span.Base)
+				at.Hi = max(at.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
+			}
+		}
+	}
+	return nil
+}
+
+// packTile packs one tile; times and s begin at the slab.
+func (k *packer) packTile(tile, place int, time []float64, s *slowness) error {
 	size := k.mode.Row()
 	shift := k.t0 / (2 * k.dt)
 	compact := k.mode&simd.Compact != 0
@@ -39,37 +62,35 @@ func (k *packer) pack(place int, time []float64, s *slowness) error {
 		limit = min(limit, float64(k.nt)+shift)
 	}
 	var q [simd.TileSize]float64
-	for tile := range k.tiles {
-		at := tile*k.places + place
-		row := k.table[at*size : (at+1)*size]
-		points := k.slots(tile)
-		least := math.Inf(1)
-		for i, n := range points {
-			q[i] = time[source(n)]/k.dt - shift
-			if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
-				q[i] = never
-			}
-			least = min(least, q[i])
+	at := tile*k.places + place
+	row := k.table[at*size : (at+1)*size]
+	points := k.slots(tile)
+	least := math.Inf(1)
+	for i, n := range points {
+		q[i] = time[source(n)]/k.dt - shift
+		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
+			q[i] = never
 		}
-		base := math.Floor(least)
-		width := float32(0)
-		if compact {
-			var err error
-			if width, k.shift[at], err = encode(row, &q, base); err != nil {
-				return fmt.Errorf("kirchhoff: place %d: %w", place, err)
-			}
-		} else {
-			for i := range q {
-				rel := float32(q[i] - base)
-				row[i] = math.Float32bits(rel)
-				width = max(width, rel)
-			}
+		least = min(least, q[i])
+	}
+	base := math.Floor(least)
+	width := float32(0)
+	if compact {
+		var err error
+		if width, k.shift[at], err = encode(row, &q, base); err != nil {
+			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
-		k.span[at] = simd.Span{Base: int32(base), Width: width}
-		fields := row[size-(k.mode.Fields()-1)*simd.TileSize:]
-		if least == never || k.mode.Weights() != simd.Static && !k.weights(fields, points, s) {
-			k.span[at].Width = -1
+	} else {
+		for i := range q {
+			rel := float32(q[i] - base)
+			row[i] = math.Float32bits(rel)
+			width = max(width, rel)
 		}
+	}
+	k.span[at] = simd.Span{Base: int32(base), Width: width}
+	fields := row[size-(k.mode.Fields()-1)*simd.TileSize:]
+	if least == never || k.mode.Weights() != simd.Static && !k.weights(fields, points, s) {
+		k.span[at].Width = -1
 	}
 	return nil
 }

@@ -16,6 +16,11 @@ import (
 type Problem struct {
 	Grid      grid.Grid         // image points
 	Positions *survey.Positions // places, and the two places of each trace
+	// Slab is the range [lo, hi) of indices along the grid's first axis that this
+	// operator maps; zeros stand for the whole grid. Both are multiples of SlabPoints
+	// or the grid's end; lo = hi is no point at all. Times and weights are those of
+	// the whole grid.
+	Slab [2]int
 
 	NT int     // samples per trace, at least 2
 	DT float64 // s, sampling interval
@@ -59,9 +64,35 @@ type Problem struct {
 // NumTraces is the number of traces.
 func (p *Problem) NumTraces() int { return len(p.Positions.Source) }
 
+// SlabPoints is the width along the first axis of the slabs that a grid of dim axes
+// is cut into: eight tiles in 2-D, four in 3-D.
+func SlabPoints(dim int) int {
+	if dim == 2 {
+		return 64
+	}
+	return 16
+}
+
+// slab is Slab, or the whole grid.
+func (p *Problem) slab() (lo, hi int) {
+	if p.Slab == [2]int{} {
+		return 0, p.Grid.Shape[0]
+	}
+	return p.Slab[0], p.Slab[1]
+}
+
+// plane is the number of points that share an index of the first axis.
+func (p *Problem) plane() int { return p.Grid.Len() / p.Grid.Shape[0] }
+
+// ImageLen is the number of image points, those of the slab.
+func (p *Problem) ImageLen() int {
+	lo, hi := p.slab()
+	return (hi - lo) * p.plane()
+}
+
 // Triples is the number of (source, receiver, image point) combinations that one
 // application visits.
-func (p *Problem) Triples() int64 { return int64(p.NumTraces()) * int64(p.Grid.Len()) }
+func (p *Problem) Triples() int64 { return int64(p.NumTraces()) * int64(p.ImageLen()) }
 
 func (p *Problem) threads() int {
 	if p.Threads > 0 {
@@ -76,6 +107,9 @@ func (p *Problem) Validate() error {
 		return fmt.Errorf("kirchhoff: image: %w", err)
 	}
 	dim, n := p.Grid.Dim(), p.Grid.Len()
+	if err := p.checkSlab(); err != nil {
+		return err
+	}
 	if p.Positions == nil || p.NumTraces() == 0 {
 		return fmt.Errorf("kirchhoff: no traces")
 	}
@@ -114,6 +148,20 @@ func (p *Problem) Validate() error {
 	}
 	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
 		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
+	}
+	return nil
+}
+
+func (p *Problem) checkSlab() error {
+	lo, hi := p.slab()
+	n, width := p.Grid.Shape[0], SlabPoints(p.Grid.Dim())
+	if lo < 0 || lo > hi || hi > n {
+		return fmt.Errorf("kirchhoff: slab %v lies outside the image's %d points along x", p.Slab, n)
+	}
+	for _, x := range p.Slab {
+		if x%width != 0 && x != n {
+			return fmt.Errorf("kirchhoff: slab %v begins or ends at %d, neither a multiple of %d nor the image's end, %d", p.Slab, x, width, n)
+		}
 	}
 	return nil
 }

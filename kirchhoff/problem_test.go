@@ -194,8 +194,8 @@ func TestProgress(t *testing.T) {
 	if last != total || total != len(p.usedPlaces()) {
 		t.Errorf("progress ended at %d of %d, want %d", last, total, len(p.usedPlaces()))
 	}
-	n := p.Positions.Len() * e.tiles.tiles
-	if got, want := e.TableBytes(), int64(n*64*4+n*8); got != want {
+	n := p.Positions.Len()
+	if got, want := e.TableBytes(), int64(n*e.tiles.tiles*(64*4+8)+n*len(e.tiles.boxes)*8); got != want {
 		t.Errorf("tables take %d bytes, want %d", got, want)
 	}
 }

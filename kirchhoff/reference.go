@@ -12,9 +12,10 @@ import (
 )
 
 // Reference is the operator in plain Go and float64. Its buffers are float64 on
-// the host: the image [Grid.Len()], the data [ntrace, nt].
+// the host: the image [ImageLen()], the data [ntrace, nt].
 type Reference struct {
 	p       Problem
+	first   int // points of the grid before the slab
 	threads int
 	h       []float64
 
@@ -34,7 +35,8 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Reference{p: *p, threads: p.threads(), h: p.taps()}
+	lo, _ := p.slab()
+	r := &Reference{p: *p, first: lo * p.plane(), threads: p.threads(), h: p.taps()}
 	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights
@@ -91,7 +93,7 @@ func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
 		u := r.trace[worker]
 		clear(u)
 		for i, m := range image {
-			if k, w, a := r.at(trace, i); k >= 0 {
+			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				u[k] += a * m * (1 - w)
 				u[k+1] += a * m * w
 			}
@@ -123,7 +125,7 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		for trace := range ntrace {
 			e := r.e[trace*nt : (trace+1)*nt]
 			for i := lo; i < hi; i++ {
-				if k, w, a := r.at(trace, i); k >= 0 {
+				if k, w, a := r.at(trace, r.first+i); k >= 0 {
 					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
 				}
 			}
@@ -132,7 +134,7 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	})
 }
 
-// at returns where image point i falls on a trace: between samples k and k+1, at
+// at returns where grid point i falls on a trace: between samples k and k+1, at
 // a fraction w, with weight a; k is −1 where it makes no contribution.
 func (r *Reference) at(trace, i int) (k int, w, a float64) {
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
@@ -170,8 +172,8 @@ func (r *Reference) slices(op string, data, image device.Buf) (d, m []float64) {
 }
 
 func checkSizes(op string, p *Problem, data, image int) {
-	if data != p.NumTraces()*p.NT || image != p.Grid.Len() {
+	if data != p.NumTraces()*p.NT || image != p.ImageLen() {
 		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
-			op, data, image, p.NumTraces()*p.NT, p.Grid.Len()))
+			op, data, image, p.NumTraces()*p.NT, p.ImageLen()))
 	}
 }

@@ -10,27 +10,48 @@ import (
 // kernels pair neighbours. Tiles are numbered superblock by superblock (8×8 tiles,
 // or 4×4×4): successive tiles then lie close together and their times fall on the
 // same stretch of each trace, which stays in the cache.
+//
+// Of a slab of the grid there are its tiles alone; slabs are whole superblocks.
 type tiling struct {
 	tiles int
-	// point is the C-order number of the grid point in each slot, [tiles][64].
-	// Slots beyond the grid repeat the nearest point, so that they do not widen a
-	// tile's range of times, and hold its complement ^n.
+	first int // points of the grid before the slab
+	// point is the C-order number within the slab of the grid point in each slot,
+	// [tiles][64]. Slots beyond the grid repeat the nearest point, so that they do not
+	// widen a tile's range of times, and hold its complement ^n.
 	point []int32
+	boxes []box
 }
 
-func newTiling(g grid.Grid) *tiling {
-	// As three axes: a 2-D grid is one slab, its tile 1×8×8.
+// box is a superblock: its first tile, and the grid points [lo, hi) along each of
+// three axes.
+type box struct {
+	tile   int
+	lo, hi [3]int
+}
+
+// newTiling cuts the points [slab[0], slab[1]) along the first axis of g.
+func newTiling(g grid.Grid, slab [2]int) *tiling {
+	// As three axes: a 2-D grid is one plane, its tile 1×8×8.
 	shape, tile, super := [3]int{1, 1, 1}, [3]int{1, 8, 8}, [3]int{1, 8, 8}
 	copy(shape[3-g.Dim():], g.Shape)
 	if g.Dim() == 3 {
 		tile, super = [3]int{4, 4, 4}, [3]int{4, 4, 4}
 	}
-	t := &tiling{}
+	t := &tiling{first: slab[0] * (g.Len() / g.Shape[0])}
 	var count [3]int // tiles along each axis
 	for a := range count {
 		count[a] = (shape[a] + tile[a] - 1) / tile[a]
 	}
+	x := 3 - g.Dim() // the first axis
 	eachBox(count, super, func(lo, hi [3]int) {
+		b := box{tile: t.tiles}
+		for a := range count {
+			b.lo[a], b.hi[a] = lo[a]*tile[a], min(hi[a]*tile[a], shape[a])
+		}
+		if b.lo[x] < slab[0] || b.hi[x] > slab[1] {
+			return
+		}
+		t.boxes = append(t.boxes, b)
 		for i := lo[0]; i < hi[0]; i++ {
 			for j := lo[1]; j < hi[1]; j++ {
 				for k := lo[2]; k < hi[2]; k++ {
@@ -69,12 +90,21 @@ func (t *tiling) add(at, shape [3]int, dim int) {
 			}
 			n = n*shape[a] + i
 		}
+		n -= t.first
 		if beyond {
 			n = ^n
 		}
 		t.point = append(t.point, int32(n))
 	}
 	t.tiles++
+}
+
+// end is the tile after the last of a box.
+func (t *tiling) end(box int) int {
+	if box+1 < len(t.boxes) {
+		return t.boxes[box+1].tile
+	}
+	return t.tiles
 }
 
 // slots returns the points of one tile.
@@ -107,7 +137,7 @@ func (t *tiling) load(dst, image, scale []float32, lo, hi int) {
 }
 
 // unload adds tiles lo to hi of src times scale to image, the transpose of load.
-func (t *tiling) unload(image []float32, src []float64, scale []float32, lo, hi int) {
+func unload[T float32 | float64](t *tiling, image []float32, src []T, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
 		n := t.point[i]
 		switch {

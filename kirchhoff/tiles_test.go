@@ -26,7 +26,7 @@ func drawGrid(t *rapid.T) grid.Grid {
 func TestTilesCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g)
+		tiles := newTiling(g, [2]int{0, g.Shape[0]})
 		seen := make([]int, g.Len())
 		for tile := range tiles.tiles {
 			here := map[int32]bool{}
@@ -55,7 +55,7 @@ func TestTilesCover(t *testing.T) {
 func TestTilesNeighbours(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g)
+		tiles := newTiling(g, [2]int{0, g.Shape[0]})
 		for i := 0; i < len(tiles.point); i += 2 {
 			a, b := source(tiles.point[i]), source(tiles.point[i+1])
 			if b != a+1 && b != a {
@@ -69,7 +69,7 @@ func TestTilesNeighbours(t *testing.T) {
 func TestTilesTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g)
+		tiles := newTiling(g, [2]int{0, g.Shape[0]})
 		value := rapid.Custom(func(t *rapid.T) float32 { return float32(rapid.IntRange(-8, 8).Draw(t, "v")) })
 		image := rapid.SliceOfN(value, g.Len(), g.Len()).Draw(t, "image")
 		scale := rapid.SliceOfN(value, g.Len(), g.Len()).Draw(t, "scale")
@@ -80,7 +80,7 @@ func TestTilesTranspose(t *testing.T) {
 		}
 		back := make([]float32, g.Len())
 		tiles.load(packed, image, scale, 0, tiles.tiles)
-		tiles.unload(back, other, scale, 0, tiles.tiles)
+		unload(tiles, back, other, scale, 0, tiles.tiles)
 		left, right := 0.0, 0.0
 		for i := range packed {
 			left += float64(packed[i]) * other[i]
@@ -102,7 +102,7 @@ func TestBlocks(t *testing.T) {
 		index := rapid.SliceOfN(rapid.Int32Range(0, 60), n, n)
 		p := &survey.Positions{Role: make([]survey.Role, 61), Source: index.Draw(t, "source"), Receiver: index.Draw(t, "receiver")}
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
-		b := newBlocking(p, rapid.Int32Range(1, 9).Draw(t, "sources"), rapid.Int32Range(1, 9).Draw(t, "receivers"), limit)
+		b := newBlocking(p, count(n), cells{rapid.Int32Range(1, 9).Draw(t, "sources"), rapid.Int32Range(1, 9).Draw(t, "receivers"), limit})
 		seen := make([]bool, n)
 		next := 0
 		for block := range b.len() {

@@ -55,6 +55,20 @@ type slowness struct {
 	unit  [3][]float64 // 3-D: ∇t/|∇t|
 }
 
+// from is s without its first n points.
+func (s *slowness) from(n int) *slowness {
+	t := &slowness{amp: s.amp[n:]}
+	if s.angle != nil {
+		t.angle = s.angle[n:]
+	}
+	for a, u := range s.unit {
+		if u != nil {
+			t.unit[a] = u[n:]
+		}
+	}
+	return t
+}
+
 // of fills s from the traveltime field of a place.
 func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	g := w.p.Grid
@@ -119,13 +133,16 @@ func (w *weights) spreading(b []float64, place int) error {
 		}
 		for k := range n {
 			z := g.Coord(last, k) - at[last]
-			d := math.Sqrt(across+z*z) + w.eps
-			if g.Dim() == 2 {
-				b[row+k] = 1 / math.Sqrt(d)
-			} else {
-				b[row+k] = 1 / d
-			}
+			b[row+k] = w.decay(math.Sqrt(across + z*z))
 		}
 	}
 	return nil
+}
+
+// decay is the geometrical spreading at a distance of d metres.
+func (w *weights) decay(d float64) float64 {
+	if w.p.Grid.Dim() == 2 {
+		return 1 / math.Sqrt(d+w.eps)
+	}
+	return 1 / (d + w.eps)
 }

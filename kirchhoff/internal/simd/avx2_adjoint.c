@@ -46,8 +46,24 @@ FAST void gather(const int mode, __m256 sum[REGISTERS], const char *s, const cha
 	}
 }
 
-FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+// flush adds a tile's sums and clears them.
+FAST void flush(const int exact, double *out, __m256 sum[REGISTERS], double magic) {
+	const __m256d big = _mm256_set1_pd(magic);
+	for (int g = 0; g < REGISTERS; g++, out += 8) {
+		__m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(sum[g]));
+		__m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(sum[g], 1));
+		if (exact) { // see rounded
+			low = _mm256_sub_pd(_mm256_add_pd(low, big), big);
+			high = _mm256_sub_pd(_mm256_add_pd(high, big), big);
+		}
+		_mm256_store_pd(out, _mm256_add_pd(_mm256_load_pd(out), low));
+		_mm256_store_pd(out + 4, _mm256_add_pd(_mm256_load_pd(out + 4), high));
+		sum[g] = _mm256_setzero_ps();
+	}
+}
+
+FAST void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
@@ -81,26 +97,29 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					else
 						look(4, mode, sum, s, r, row + k0);
 				}
+				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
-			double *out = image + tile * TILE;
-			for (int g = 0; g < REGISTERS; g++, out += 8) {
-				__m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(sum[g]));
-				__m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(sum[g], 1));
-				_mm256_store_pd(out, _mm256_add_pd(_mm256_load_pd(out), low));
-				_mm256_store_pd(out + 4, _mm256_add_pd(_mm256_load_pd(out + 4), high));
-			}
+			if (!exact) flush(0, image + tile * TILE, sum, magic);
 		}
 }
 
 TARGET void lsm_adjoint_avx2(const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
+#define CASE(mode) \
+	case mode: \
+		if (magic != 0) \
+			adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
+		else \
+			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
+		break;
 	switch (op->mode) {
-	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
-	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
+		CASE(STATIC)
+		CASE(STATIC + COMPACT)
+		CASE(PLANE)
+		CASE(PLANE + COMPACT)
+		CASE(SPACE)
+		CASE(SPACE + COMPACT)
 	}
+#undef CASE
 }
 #endif

@@ -58,10 +58,26 @@ FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 	}
 }
 
+// flush adds a tile's sums and clears them.
+FAST void flush(const int exact, double *out, __m512 sum[REGISTERS], double magic) {
+	const __m512d big = _mm512_set1_pd(magic);
+	for (int g = 0; g < REGISTERS; g++, out += 16) {
+		__m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(sum[g]));
+		__m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(sum[g], 1));
+		if (exact) { // see rounded
+			low = _mm512_sub_pd(_mm512_add_pd(low, big), big);
+			high = _mm512_sub_pd(_mm512_add_pd(high, big), big);
+		}
+		_mm512_store_pd(out, _mm512_add_pd(_mm512_load_pd(out), low));
+		_mm512_store_pd(out + 8, _mm512_add_pd(_mm512_load_pd(out + 8), high));
+		sum[g] = _mm512_setzero_ps();
+	}
+}
+
 // Reads a table's rows once per block, writes 16 bytes per
 // point and block; the stretches of the block's traces stay in the caches.
-FAST void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+FAST void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
@@ -95,26 +111,29 @@ FAST void adjoint(const int mode, const lsm_operator *op, double *image, const f
 					else
 						look64(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row + k0);
 				}
+				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
-			double *out = image + tile * TILE;
-			for (int g = 0; g < REGISTERS; g++, out += 16) {
-				__m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(sum[g]));
-				__m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(sum[g], 1));
-				_mm512_store_pd(out, _mm512_add_pd(_mm512_load_pd(out), low));
-				_mm512_store_pd(out + 8, _mm512_add_pd(_mm512_load_pd(out + 8), high));
-			}
+			if (!exact) flush(0, image + tile * TILE, sum, magic);
 		}
 }
 
 TARGET void lsm_adjoint_avx512(const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
+#define CASE(mode) \
+	case mode: \
+		if (magic != 0) \
+			adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
+		else \
+			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
+		break;
 	switch (op->mode) {
-	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
-	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
+		CASE(STATIC)
+		CASE(STATIC + COMPACT)
+		CASE(PLANE)
+		CASE(PLANE + COMPACT)
+		CASE(SPACE)
+		CASE(SPACE + COMPACT)
 	}
+#undef CASE
 }
 #endif

@@ -20,6 +20,12 @@ typedef struct {
 	float width;
 } lsm_span;
 
+// Entries of a trace's windows that the tiles of a box reach with one place, before
+// those of the other place are added; lo > hi says none.
+typedef struct {
+	int32_t lo, hi;
+} lsm_reach;
+
 // Pairs pair0 to pair1 share a source place.
 typedef struct {
 	int32_t source, pair0, pair1;
@@ -34,6 +40,7 @@ typedef struct {
 	const char *table;     // [tile][place][row]
 	const lsm_span *span;  // [tile][place]
 	const uint8_t *shift;  // [tile][place], of compact times
+	const lsm_reach *reach; // [box][place]
 	const lsm_run *runs;
 	const lsm_pair *pairs;
 	const int32_t *blocks; // first run of each block, and of the one past the last
@@ -53,14 +60,20 @@ static inline int64_t lsm_row(int mode) {
 }
 
 // image [tile][TILE] += the adjoint of blocks block0 to block1, over tiles tile0
-// to tile1. rows [row][stride] hold the correlated traces.
+// to tile1. rows [row][stride] hold the correlated traces. With magic, the sum of each
+// run is rounded before it is added.
 typedef void lsm_adjoint_fn(const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1);
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
 
 // windows [row − first row of the block][SLOTS·stride] += the forward of one
 // block over tiles tile0 to tile1: entry k holds what is due to samples k to k+3.
 typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block);
+
+// sums [row − row0][nt] += what the windows of one block hold after one box, rounded;
+// the windows are zero afterwards.
+typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows,
+	int64_t box, int64_t block, int64_t row0, double magic);
 
 // y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 // n + m + 3·TILE.
@@ -69,12 +82,31 @@ typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
 
 lsm_adjoint_fn lsm_adjoint_portable, lsm_adjoint_avx2, lsm_adjoint_avx512;
 lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
+lsm_drain_fn lsm_drain_portable, lsm_drain_avx2, lsm_drain_avx512;
 lsm_filter_fn lsm_filter_portable, lsm_filter_avx2, lsm_filter_avx512;
 
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
 
+float lsm_largest(const float *x, int64_t n);
+
 #define INLINE static inline __attribute__((always_inline))
+
+// rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near
+// that have no smaller digits. Needs |v| ≤ 2⁵² quanta, and a compiler that keeps to the
+// order of additions.
+INLINE double rounded(double v, double magic) { return (v + magic) - magic; }
+
+// reached is the range [lo, hi] of entries that a pair may have written after a box;
+// lo > hi where none.
+INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
+	lsm_reach r = {source.lo + receiver.lo, source.hi + receiver.hi};
+	if (r.lo > r.hi || r.hi < -1 || r.lo > nt - 2) return (lsm_reach){1, 0};
+	if (r.lo < 0) r.lo = 0; // k truncates towards zero
+	if (r.hi < 0) r.hi = 0;
+	if (r.hi > nt - 2) r.hi = nt - 2;
+	return r;
+}
 
 // outside says that no point of the tile falls on the record; inside that all
 // do, whatever their times. Between the two lies the general path, which knows

@@ -88,8 +88,16 @@ INLINE void spread(const int mode, const int clip, float *out, const char *s, co
 	}
 }
 
-INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+// flush adds a tile's sums and clears them.
+INLINE void flush(const int exact, double *out, float sum[TILE], double magic) {
+	for (int i = 0; i < TILE; i++) {
+		out[i] += exact ? rounded(sum[i], magic) : sum[i];
+		sum[i] = 0;
+	}
+}
+
+INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 	const int64_t size = lsm_row(mode);
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
@@ -115,8 +123,9 @@ INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const
 					else
 						gather(mode, 1, sum, from_row, to_row, by, e, k0, nt);
 				}
+				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
-			for (int i = 0; i < TILE; i++) image[tile * TILE + i] += sum[i];
+			if (!exact) flush(0, image + tile * TILE, sum, magic);
 		}
 }
 
@@ -152,15 +161,23 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 }
 
 void lsm_adjoint_portable(const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
+#define CASE(mode) \
+	case mode: \
+		if (magic != 0) \
+			adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
+		else \
+			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
+		break;
 	switch (op->mode) {
-	case STATIC: adjoint(STATIC, op, image, rows, tile0, tile1, block0, block1); break;
-	case STATIC + COMPACT: adjoint(STATIC + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE: adjoint(PLANE, op, image, rows, tile0, tile1, block0, block1); break;
-	case PLANE + COMPACT: adjoint(PLANE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE: adjoint(SPACE, op, image, rows, tile0, tile1, block0, block1); break;
-	case SPACE + COMPACT: adjoint(SPACE + COMPACT, op, image, rows, tile0, tile1, block0, block1); break;
+		CASE(STATIC)
+		CASE(STATIC + COMPACT)
+		CASE(PLANE)
+		CASE(PLANE + COMPACT)
+		CASE(SPACE)
+		CASE(SPACE + COMPACT)
 	}
+#undef CASE
 }
 
 void lsm_forward_portable(const lsm_operator *op, float *windows, const float *image,
@@ -172,6 +189,29 @@ void lsm_forward_portable(const lsm_operator *op, float *windows, const float *i
 	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
 	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
+	}
+}
+
+void lsm_drain_portable(const lsm_operator *op, double *sums, float *windows,
+	int64_t box, int64_t block, int64_t row0, double magic) {
+	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
+	const int32_t first = op->runs[run0].pair0;
+	const lsm_reach *reach = op->reach + box * op->places;
+	for (int32_t run = run0; run < run1; run++) {
+		const lsm_run u = op->runs[run];
+		for (int32_t p = u.pair0; p < u.pair1; p++) {
+			const lsm_pair pair = op->pairs[p];
+			const lsm_reach at = reached(reach[u.source], reach[pair.receiver], nt);
+			if (at.lo > at.hi) continue;
+			float *w = windows + (p - first) * op->stride * SLOTS;
+			double *sum = sums + (pair.row - row0) * nt;
+			for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
+				float v = w[SLOTS * n];
+				for (int64_t j = 1; j < SLOTS && j <= n; j++) v += w[SLOTS * (n - j) + j];
+				sum[n] += rounded(v, magic);
+			}
+			memset(w + SLOTS * (int64_t)at.lo, 0, sizeof(float) * SLOTS * (at.hi - at.lo + 1));
+		}
 	}
 }
 

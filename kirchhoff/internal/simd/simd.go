@@ -32,15 +32,19 @@
 // expressions, so they are adjoint to rounding. The order of every sum depends on
 // the arguments alone. Two sets of kernels may differ by rounding.
 //
-// All memory the kernels see, but for the two ends of Filter and Collapse, is
-// from Alloc: 64-byte alignment is assumed.
+// All memory the kernels see, but for the two ends of Filter and Collapse and the sums
+// of Drain, is from Alloc: 64-byte alignment is assumed.
 package simd
 
 /*
 #cgo CFLAGS: -O3 -std=gnu11 -Wall
 #cgo LDFLAGS: -lm
+#cgo noescape lsm_drain
+#cgo nocallback lsm_drain
 #cgo noescape lsm_filter
 #cgo nocallback lsm_filter
+#cgo noescape lsm_largest
+#cgo nocallback lsm_largest
 #cgo noescape lsm_collapse
 #cgo nocallback lsm_collapse
 #include <stdlib.h>
@@ -48,13 +52,13 @@ package simd
 #include "memory.h"
 
 static void lsm_adjoint(int isa, const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1) {
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 	lsm_adjoint_fn *f = lsm_adjoint_portable;
 #if defined(__x86_64__)
 	if (isa == 1) f = lsm_adjoint_avx2;
 	if (isa == 2) f = lsm_adjoint_avx512;
 #endif
-	f(op, image, rows, tile0, tile1, block0, block1);
+	f(op, image, rows, tile0, tile1, block0, block1, magic);
 }
 static void lsm_forward(int isa, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
@@ -64,6 +68,15 @@ static void lsm_forward(int isa, const lsm_operator *op, float *windows, const f
 	if (isa == 2) f = lsm_forward_avx512;
 #endif
 	f(op, windows, image, tile0, tile1, block);
+}
+static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *windows,
+	int64_t box, int64_t block, int64_t row0, double magic) {
+	lsm_drain_fn *f = lsm_drain_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_drain_avx2;
+	if (isa == 2) f = lsm_drain_avx512;
+#endif
+	f(op, sums, windows, box, block, row0, magic);
 }
 static void lsm_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
 	lsm_filter_fn *f = lsm_filter_portable;
@@ -163,11 +176,16 @@ type Run struct{ Source, Pair0, Pair1 int32 }
 // block's first pair with that receiver, else 0: a hint when to fetch its table.
 type Pair struct{ Receiver, Row, First int32 }
 
+// Reach is the range [Lo, Hi] of whole samples that a place's times over one box of
+// tiles fall into; Lo > Hi says none.
+type Reach struct{ Lo, Hi int32 }
+
 // Operator is what every call of the kernels reads.
 type Operator struct {
 	Table  *Memory[uint32] // [tile][place][Mode.Row()], bits of float32 but for compact times
 	Span   *Memory[Span]   // [tile][place]
 	Shift  *Memory[uint8]  // [tile][place] with Compact, else empty
+	Reach  *Memory[Reach]  // [box][place]
 	Runs   *Memory[Run]
 	Pairs  *Memory[Pair]
 	Blocks *Memory[int32] // first run of each block, and of the one past the last
@@ -182,6 +200,7 @@ func (o *Operator) c() C.lsm_operator {
 		table:  (*C.char)(o.Table.pointer()),
 		shift:  (*C.uint8_t)(o.Shift.pointer()),
 		span:   (*C.lsm_span)(o.Span.pointer()),
+		reach:  (*C.lsm_reach)(o.Reach.pointer()),
 		runs:   (*C.lsm_run)(o.Runs.pointer()),
 		pairs:  (*C.lsm_pair)(o.Pairs.pointer()),
 		blocks: (*C.int32_t)(o.Blocks.pointer()),
@@ -197,11 +216,12 @@ func (o *Operator) keep(more ...any) {
 }
 
 // Adjoint adds the adjoint of blocks block0 to block1 to tiles tile0 to tile1 of
-// image, [tile][TileSize]; rows holds the correlated traces, [row][Stride].
-func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int) {
+// image, [tile][TileSize]; rows holds the correlated traces, [row][Stride]. With a
+// quantum other than 0 the sum of each run is rounded, see Drain.
+func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int, quantum float64) {
 	op := o.c()
 	C.lsm_adjoint(C.int(i), &op, (*C.double)(image.pointer()), (*C.float)(rows.pointer()),
-		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1))
+		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1), C.double(magic*quantum))
 	o.keep(image, rows)
 }
 
@@ -212,6 +232,20 @@ func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1,
 	C.lsm_forward(C.int(i), &op, (*C.float)(windows.pointer()), (*C.float)(image.pointer()),
 		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block))
 	o.keep(windows, image)
+}
+
+// magic times a quantum rounds: adding and subtracting it leaves multiples of two
+// quanta, if what is rounded is 2⁵² quanta at most.
+const magic = 1.5 * (1 << 53)
+
+// Drain adds what the windows of one block's traces hold after the tiles of one box,
+// rounded to a multiple of two quanta, to rows pair.Row − row0 of sums, [row][NT],
+// and clears them. Rounded sums add up exactly, in any order, up to 2⁵⁴ quanta.
+func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], box, block, row0 int, quantum float64) {
+	op := o.c()
+	C.lsm_drain(C.int(i), &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()),
+		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
+	o.keep(windows)
 }
 
 // Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)
@@ -235,4 +269,9 @@ func Collapse(trace, windows []float32) {
 		panic(fmt.Sprintf("simd: collapse of %d samples from %d", len(trace), len(windows)))
 	}
 	C.lsm_collapse((*C.float)(unsafe.SliceData(trace)), (*C.float)(unsafe.SliceData(windows)), C.int64_t(len(trace)))
+}
+
+// Largest is the largest |x[i]|, NaN if one is, 0 of none.
+func Largest(x []float32) float64 {
+	return float64(C.lsm_largest((*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
 }

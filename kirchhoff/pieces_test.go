@@ -1,0 +1,578 @@
+package kirchhoff
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// pieced is an engine that works in pieces.
+type pieced interface {
+	Engine
+	dist.Pieced
+}
+
+// share is what one of several engines holds of a problem: traces first to last and
+// a slab.
+type share struct {
+	first, last int
+	slab        [2]int
+	engine      pieced
+}
+
+// process is a problem on a grid of shots × blocks.
+type process struct {
+	p             *Problem
+	shots, blocks int
+	share         [][]share // [shots][blocks]
+}
+
+// sorted is p with its traces in the order of sources.
+func sorted(p *Problem) *Problem {
+	order := count(p.NumTraces())
+	slices.SortStableFunc(order, func(a, b int32) int { return int(p.Positions.Source[a]) - int(p.Positions.Source[b]) })
+	q := *p
+	q.Positions, _ = p.Positions.Subset(order)
+	return &q
+}
+
+// cutAt cuts [0, n) at random among the places allowed, which end with n, into parts;
+// some may be empty.
+func cutAt(r *rand.Rand, allowed []int, parts int, empty bool) []int {
+	n := allowed[len(allowed)-1]
+	for {
+		cuts := []int{0, n}
+		for range parts - 1 {
+			cuts = append(cuts, allowed[r.IntN(len(allowed))])
+		}
+		slices.Sort(cuts)
+		if empty || len(slices.Compact(slices.Clone(cuts))) == len(cuts) {
+			return cuts
+		}
+	}
+}
+
+// split makes engines for shots × blocks shares of p, cut at random. With budget,
+// tables of that many places are recomputed.
+func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, seed uint64) *process {
+	r := rand.New(rand.NewPCG(seed, 3))
+	starts, slabs := []int{}, []int{}
+	for i, s := range p.Positions.Source {
+		if i > 0 && s != p.Positions.Source[i-1] {
+			starts = append(starts, i)
+		}
+	}
+	starts = append(starts, p.NumTraces())
+	for x := SlabPoints(p.Grid.Dim()); x < p.Grid.Shape[0]; x += SlabPoints(p.Grid.Dim()) {
+		slabs = append(slabs, x)
+	}
+	slabs = append(slabs, p.Grid.Shape[0])
+	g := &process{p: p, shots: min(shots, len(starts)), blocks: blocks}
+	rows, columns := cutAt(r, starts, g.shots, false), cutAt(r, slabs, blocks, true)
+	for i := range g.shots {
+		var line []share
+		for j := range blocks {
+			s := share{first: rows[i], last: rows[i+1], slab: [2]int{columns[j], columns[j+1]}}
+			q := *p
+			q.Threads = threads
+			q.MaxDistance[0], q.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
+			if q.Slab = s.slab; q.Slab == [2]int{} { // which would mean the whole
+				q.Slab = [2]int{p.Grid.Shape[0], p.Grid.Shape[0]}
+			}
+			traces := count(p.NumTraces())[s.first:s.last]
+			var from []int32
+			q.Positions, from = p.Positions.Subset(traces)
+			if p.Amplitude != nil {
+				q.Amplitude = func(place int) ([]float64, error) { return p.Amplitude(int(from[place])) }
+			}
+			var err error
+			if budget > 0 {
+				s.engine, err = NewRecompute(t.Context(), &q, budget*q.PlaceBytes())
+			} else {
+				s.engine, err = NewCPU(t.Context(), &q)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			line = append(line, s)
+		}
+		g.share = append(g.share, line)
+	}
+	return g
+}
+
+func (g *process) close() {
+	for _, line := range g.share {
+		for _, s := range line {
+			s.engine.Close()
+		}
+	}
+}
+
+// all lists the shares.
+func (g *process) all() []share { return slices.Concat(g.share...) }
+
+// quantum is what package dist would choose; parts are the numbers of Bound.
+func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q, peak float64, parts []float64) {
+	for i, line := range g.share {
+		for j, s := range line {
+			peak = max(peak, s.engine.Peak())
+			got, err := s.engine.Bound(d, g.part(s, d == dist.Backward, src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d == dist.Forward && i == 0 || d == dist.Backward && j == 0 {
+				parts = append(parts, got...)
+			}
+		}
+	}
+	bound := 0.0
+	for _, v := range parts {
+		bound += v
+	}
+	if bound == 0 {
+		return 1, peak, parts
+	}
+	_, e := math.Frexp(bound * peak)
+	return math.Ldexp(1, e-52), peak, parts
+}
+
+// part is a share's part of the data or of the image.
+func (g *process) part(s share, data bool, x []float32) device.Buf {
+	h := device.NewHost(1)
+	if data {
+		return device.Wrap(h, x[s.first*g.p.NT:s.last*g.p.NT])
+	}
+	return device.Wrap(h, x[s.slab[0]*g.p.plane():s.slab[1]*g.p.plane()])
+}
+
+// apply adds what the ranks of a line hold for each piece, in random order, as an
+// all-reduce would, and returns the result of the first of each line.
+func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum float64, seed uint64) []float32 {
+	r := rand.New(rand.NewPCG(seed, 4))
+	n, lines := g.p.Grid.Len(), make([][]share, g.blocks)
+	if d == dist.Forward {
+		n, lines = g.p.NumTraces()*g.p.NT, g.share
+	} else {
+		for _, line := range g.share {
+			for j, s := range line {
+				lines[j] = append(lines[j], s)
+			}
+		}
+	}
+	out := make([]float32, n)
+	for _, line := range lines {
+		var apps []dist.Application
+		var results []device.Buf
+		for k, s := range line {
+			dst := g.part(s, d == dist.Forward, out)
+			if k > 0 {
+				dst = device.Wrap(device.NewHost(1), make([]float32, dst.Len()))
+			}
+			app, err := s.engine.Begin(t.Context(), d, dst, g.part(s, d == dist.Backward, src), quantum)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k > 0 && (app.Pieces() != apps[0].Pieces() || app.Ahead() != apps[0].Ahead()) {
+				t.Fatalf("%v of %d and %d pieces", d, apps[0].Pieces(), app.Pieces())
+			}
+			apps, results = append(apps, app), append(results, dst)
+		}
+		under := [][]device.Buf{}
+		finish := func(i int) {
+			total(r, under[0])
+			under = under[1:]
+			for _, app := range apps {
+				if err := app.Finish(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i := range apps[0].Pieces() {
+			if len(under) == apps[0].Ahead() {
+				finish(i - len(under))
+			}
+			var bufs []device.Buf
+			for _, app := range apps {
+				buf, err := app.Sum(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bufs = append(bufs, buf)
+			}
+			under = append(under, bufs)
+		}
+		for len(under) > 0 {
+			finish(apps[0].Pieces() - len(under))
+		}
+		for _, copy := range results[1:] {
+			if !slices.Equal(device.Slice[float32](copy), device.Slice[float32](results[0])) {
+				t.Errorf("%v: copies differ", d)
+			}
+		}
+	}
+	return out
+}
+
+// total sets all buffers to their sum, in random order.
+func total(r *rand.Rand, bufs []device.Buf) {
+	r.Shuffle(len(bufs), func(i, j int) { bufs[i], bufs[j] = bufs[j], bufs[i] })
+	if bufs[0].Type() == device.F32 {
+		add[float32](bufs)
+	} else {
+		add[float64](bufs)
+	}
+}
+
+func add[T float32 | float64](bufs []device.Buf) {
+	sum := device.Slice[T](bufs[0])
+	for _, b := range bufs[1:] {
+		for i, v := range device.Slice[T](b) {
+			sum[i] += v
+		}
+	}
+	for _, b := range bufs[1:] {
+		copy(device.Slice[T](b), sum)
+	}
+}
+
+func noise(seed uint64, n int) []float32 {
+	r := rand.New(rand.NewPCG(seed, 6))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+func wide(x []float32) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// layout is a way to share a problem out.
+type layout struct {
+	shots, blocks, threads int
+	budget                 int64
+}
+
+// exactEverywhere checks that p's exact results are those of the reference, adjoint,
+// and the same bits in every layout; it returns the number of values that are not 0.
+func exactEverywhere(t *testing.T, p *Problem, near float64, seed uint64, layouts ...layout) (nonzero int) {
+	p = sorted(p)
+	ref, err := NewReference(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, d := noise(seed, p.Grid.Len()), noise(seed+1, p.NumTraces()*p.NT)
+	h := device.NewHost(1)
+	wantD, wantM := make([]float64, len(d)), make([]float64, len(m))
+	if err := ref.Forward(t.Context(), device.Wrap(h, wantD), device.Wrap(h, wide(m))); err != nil {
+		t.Fatal(err)
+	}
+	if err := ref.Adjoint(t.Context(), device.Wrap(h, wantM), device.Wrap(h, wide(d))); err != nil {
+		t.Fatal(err)
+	}
+	for isa := simd.Portable; isa <= simd.Best(); isa++ {
+		t.Setenv("LSM_CPU_ISA", isa.String())
+		var data, image []float32
+		var bounds [2][]float64
+		var peaks [2]float64
+		for i, l := range append([]layout{{shots: 1, blocks: 1, threads: 1}}, layouts...) {
+			g := split(t, p, l.shots, l.blocks, l.threads, l.budget, seed+uint64(i))
+			for k, src := range [2][]float32{dist.Forward: m, dist.Backward: d} {
+				direction := dist.Direction(k)
+				q, peak, parts := g.quantum(t, direction, src)
+				got := g.apply(t, direction, src, q, seed)
+				want, first := wantD, &data
+				if direction == dist.Backward {
+					want, first = wantM, &image
+				}
+				if i == 0 {
+					*first, bounds[k], peaks[k] = got, parts, peak
+					if diff := difference(wide(got), want); !(diff <= near) {
+						t.Errorf("%v: exact %v differs from the reference by %.2e", isa, direction, diff)
+					}
+					continue
+				}
+				if peak != peaks[k] || !slices.Equal(parts, bounds[k]) {
+					t.Errorf("%v, %+v: %v: peak %g and bounds %v, in one share %g and %v", isa, l, direction, peak, parts, peaks[k], bounds[k])
+				}
+				if !slices.Equal(got, *first) {
+					t.Errorf("%v, %+v: exact %v has other bits, difference %.2e", isa, l, direction, difference(wide(got), wide(*first)))
+				}
+			}
+			g.close()
+		}
+		left, right, normD, normM := 0.0, 0.0, 0.0, 0.0
+		for i, v := range data {
+			left += float64(v) * float64(d[i])
+			normD += float64(v) * float64(v)
+			right -= 0
+		}
+		norm := 0.0
+		for _, v := range d {
+			norm += float64(v) * float64(v)
+		}
+		for i, v := range image {
+			right += float64(v) * float64(m[i])
+			normM += float64(v) * float64(v)
+		}
+		if normD > 0 && !(math.Abs(left-right) <= 1e-6*math.Sqrt(normD*norm)) {
+			t.Errorf("%v: exact dot test %.2e", isa, math.Abs(left-right)/math.Sqrt(normD*norm))
+		}
+		if normM > 0 {
+			nonzero++
+		}
+	}
+	return nonzero
+}
+
+// TestExactConformance: exact sums pass what the engine's others do, whatever the
+// operator is made of, and do not depend on how shots are shared out.
+func TestExactConformance(t *testing.T) {
+	nonzero := 0
+	for i, c := range trials() {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			p := c.problem(t, uint64(i))
+			near := 5e-6
+			if slices.Max(p.Grid.Spacing) > 40 {
+				near = 2e-5
+			}
+			nonzero += exactEverywhere(t, p, near, uint64(i), layout{shots: 1 + i%5, blocks: 1, threads: 1 + i%3},
+				layout{shots: 1 + i%2, blocks: 2, threads: 2, budget: 12})
+			p = c.compactProblem(t, uint64(i))
+			q := sorted(p)
+			one, two := split(t, q, 1, 1, 1, 0, 0), split(t, q, 3, 1, 2, 0, 1)
+			for k, src := range [2][]float32{noise(1, q.Grid.Len()), noise(2, q.NumTraces()*q.NT)} {
+				quantum, _, _ := one.quantum(t, dist.Direction(k), src)
+				if !slices.Equal(one.apply(t, dist.Direction(k), src, quantum, 1), two.apply(t, dist.Direction(k), src, quantum, 2)) {
+					t.Errorf("compact: exact %v has other bits on 3 shares", dist.Direction(k))
+				}
+			}
+		})
+	}
+	if nonzero == 0 {
+		t.Error("all images are zero")
+	}
+}
+
+// TestExactOnManyShares: the same bits for slabs, shots, threads, full tables and
+// recomputed ones, in problems of several slabs and pieces.
+func TestExactOnManyShares(t *testing.T) {
+	layouts := []layout{{1, 1, 3, 0}, {2, 1, 1, 0}, {1, 3, 2, 0}, {3, 2, 1, 0}, {5, 4, 1, 0}, {1, 1, 1, 60}, {2, 2, 2, 75}}
+	for i, c := range []struct {
+		shape     []int
+		h         float64
+		sources   [2]int
+		receivers [2]int
+		nt        int
+		dynamic   bool
+	}{
+		{[]int{201, 19}, 10, [2]int{9, 1}, [2]int{50, 1}, 320, true},
+		{[]int{37, 9, 21}, 20, [2]int{2, 3}, [2]int{7, 5}, 150, true},
+		{[]int{130, 70}, 15, [2]int{7, 1}, [2]int{43, 1}, 200, false},
+	} {
+		p := fixedSpread(t, c.shape, c.h, c.sources, c.receivers, c.nt, c.dynamic)
+		p.T0 = []float64{0, 0.03, -0.02}[i]
+		if exactEverywhere(t, p, 5e-6, uint64(i), layouts...) == 0 {
+			t.Error("the images are zero")
+		}
+	}
+}
+
+// TestManyPieces: the forward of a survey of many traces, and the adjoint of an image
+// of many tiles, work in several pieces and give the same bits as the engine at once
+// without a quantum, and the same on any shares with one.
+func TestManyPieces(t *testing.T) {
+	p := fixedSpread(t, []int{330, 300}, 5, [2]int{100, 1}, [2]int{3, 1}, 30, false)
+	q := fixedSpread(t, []int{70, 20}, 5, [2]int{130, 1}, [2]int{60, 1}, 60, true)
+	for _, p := range []*Problem{p, q} {
+		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+		h := device.NewHost(1)
+		one := split(t, p, 1, 1, 2, 0, 0)
+		e := one.share[0][0].engine
+		for k, src := range [2][]float32{m, d} {
+			direction := dist.Direction(k)
+			want := make([]float32, []int{len(d), len(m)}[k])
+			apply := []func(context.Context, device.Buf, device.Buf) error{e.Forward, e.Adjoint}[k]
+			if err := apply(t.Context(), device.Wrap(h, want), device.Wrap(h, src)); err != nil {
+				t.Fatal(err)
+			}
+			if got := one.apply(t, direction, src, 0, 1); !slices.Equal(got, want) {
+				t.Errorf("%v: other bits in pieces than at once", direction)
+			}
+			quantum, _, _ := one.quantum(t, direction, src)
+			exact := one.apply(t, direction, src, quantum, 1)
+			if diff := difference(wide(exact), wide(want)); !(diff <= 2e-6) {
+				t.Errorf("exact %v differs by %.2e", direction, diff)
+			}
+			for i, l := range []layout{{3, 2, 1, 0}, {2, 1, 2, 70}} {
+				g := split(t, p, l.shots, l.blocks, l.threads, l.budget, uint64(i))
+				if !slices.Equal(g.apply(t, direction, src, quantum, 5), exact) {
+					t.Errorf("%+v: exact %v has other bits", l, direction)
+				}
+				g.close()
+			}
+		}
+		pieces := [2]int{len(e.(*CPU).traceCuts) - 1, len(e.(*CPU).tileCuts) - 1}
+		if max(pieces[0], pieces[1]) < 3 {
+			t.Errorf("%d pieces of traces, %d of tiles", pieces[0], pieces[1])
+		}
+		one.close()
+	}
+}
+
+// TestSlabs: an operator on a slab is that of the whole grid on its points, and one on
+// no points is nothing.
+func TestSlabs(t *testing.T) {
+	for _, dim := range []int{2, 3} {
+		p := trial{dim: dim, weights: 2, irregular: true}.problem(t, 11)
+		p.Grid.Shape = map[int][]int{2: {150, 20}, 3: {37, 6, 11}}[dim]
+		p.Velocity = make([]float64, p.Grid.Len())
+		for i := range p.Velocity {
+			p.Velocity[i] = 1500 + float64(i%500)
+		}
+		var err error
+		if p.Times, err = traveltime.NewAnalytic(2000, p.Grid); err != nil {
+			t.Fatal(err)
+		}
+		n, width := p.Grid.Shape[0], SlabPoints(dim)
+		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+		whole, parts := engines(t, p), [][]Engine{}
+		for _, cut := range [][2]int{{0, width}, {width, width}, {width, n}, {n, n}} {
+			q := *p
+			q.Slab = cut
+			parts = append(parts, engines(t, &q))
+		}
+		for k, e := range whole {
+			wantD, wantM := outcome(t, e, m, d)
+			sumD := make([]float64, len(d))
+			var gotM []float64
+			for i, slab := range [][2]int{{0, width}, {width, width}, {width, n}, {n, n}} {
+				e := parts[i][k]
+				x, y := outcome(t, e, m[slab[0]*p.plane():slab[1]*p.plane()], d)
+				for i, v := range x {
+					sumD[i] += v
+				}
+				gotM = append(gotM, y...)
+				if e.Triples() != int64(p.NumTraces()*(slab[1]-slab[0])*p.plane()) {
+					t.Errorf("%s: slab %v visits %d triples", name(e), slab, e.Triples())
+				}
+			}
+			if !slices.Equal(gotM, wantM) {
+				t.Errorf("%s: images of slabs differ from the whole", name(e))
+			}
+			if diff := difference(sumD, wantD); !(diff <= 1e-6) {
+				t.Errorf("%s: traces of slabs add up to others, %.2e", name(e), diff)
+			}
+		}
+	}
+}
+
+// outcome applies an engine in both directions.
+func outcome(t *testing.T, e Engine, m, d []float32) (data, image []float64) {
+	h := device.NewHost(1)
+	alloc := func(x []float64) device.Buf {
+		b, err := h.Alloc(len(x), e.Type())
+		if err == nil {
+			err = device.Upload(b, x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	data, image = make([]float64, len(d)), make([]float64, len(m))
+	dst := alloc(data)
+	if err := e.Forward(t.Context(), dst, alloc(wide(m))); err != nil {
+		t.Fatal(err)
+	}
+	if err := device.Download(data, dst); err != nil {
+		t.Fatal(err)
+	}
+	dst = alloc(image)
+	if err := e.Adjoint(t.Context(), dst, alloc(wide(d))); err != nil {
+		t.Fatal(err)
+	}
+	if err := device.Download(image, dst); err != nil {
+		t.Fatal(err)
+	}
+	return data, image
+}
+
+// TestBadSlabs: a slab that cuts a tile's box or leaves the grid is an error.
+func TestBadSlabs(t *testing.T) {
+	p := fixedSpread(t, []int{150, 20}, 10, [2]int{2, 1}, [2]int{2, 1}, 100, false)
+	for _, slab := range [][2]int{{0, 32}, {8, 64}, {64, 0}, {-64, 64}, {64, 192}, {128, 149}} {
+		p.Slab = slab
+		if err := p.Validate(); err == nil {
+			t.Errorf("slab %v of 150 points was accepted", slab)
+		}
+	}
+	for _, slab := range [][2]int{{0, 64}, {64, 150}, {150, 150}, {64, 64}, {0, 150}} {
+		p.Slab = slab
+		if err := p.Validate(); err != nil {
+			t.Errorf("slab %v: %v", slab, err)
+		}
+	}
+}
+
+// TestRunsOfParts: the runs of a part of the shots are those of the whole.
+func TestRunsOfParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	p := &survey.Positions{Role: make([]survey.Role, 90), Row: make([]int32, 90), XYZ: make([]float64, 180), Dim: 2}
+	for s := range int32(20) {
+		for range 1 + r.IntN(500) { // mostly one pair: runs beyond the limit
+			p.Source, p.Receiver = append(p.Source, s), append(p.Receiver, 20+int32(max(0, r.IntN(200)-130)))
+		}
+	}
+	longest := 0
+	list := func(q *survey.Positions, first int32) map[string]bool {
+		b := newBlocking(q, count(len(q.Source)), adjointCells)
+		out := map[string]bool{}
+		for _, run := range b.runs {
+			longest = max(longest, int(run.Pair1-run.Pair0))
+			s := fmt.Sprint(q.NumberOf(run.Source))
+			for _, pair := range b.pairs[run.Pair0:run.Pair1] {
+				s += fmt.Sprint(" ", pair.Row+first)
+			}
+			out[s] = true
+		}
+		return out
+	}
+	whole := list(p, 0)
+	found := 0
+	for lo := 0; lo < len(p.Source); {
+		hi := lo
+		for hi < len(p.Source) && p.Source[hi]/3 == p.Source[lo]/3 {
+			hi++
+		}
+		sub, _ := p.Subset(count(len(p.Source))[lo:hi])
+		for s := range list(sub, int32(lo)) {
+			if !whole[s] {
+				t.Errorf("traces %s are a run of a part but not of the whole", s)
+			}
+			found++
+		}
+		lo = hi
+	}
+	if found != len(whole) || longest != adjointCells.limit {
+		t.Errorf("%d runs in parts, %d in the whole, the longest of %d traces", found, len(whole), longest)
+	}
+}
