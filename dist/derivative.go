@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -63,8 +64,8 @@ func newDerivative(l *Layout, axis int, h float64, w [3]float64) (Operator, erro
 	if l.Parts != nil || axis < 0 || axis >= len(l.Shape) {
 		return nil, fmt.Errorf("dist: derivative of %v along axis %d", l, axis)
 	}
-	if !(h > 0) {
-		return nil, fmt.Errorf("dist: derivative with a grid spacing of %g, must be above 0", h)
+	if !(h > 0) || math.IsInf(h, 0) {
+		return nil, fmt.Errorf("dist: derivative with a grid spacing of %g, must be finite and above 0", h)
 	}
 	all, err := l.spread()
 	if err != nil {

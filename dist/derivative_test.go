@@ -267,6 +267,7 @@ func TestDerivativesRefuse(t *testing.T) {
 			{Stack(good), 0, 1, "along axis 0"},
 			{good, 0, 0, "grid spacing of 0"},
 			{good, 0, math.NaN(), "grid spacing of NaN"},
+			{good, 0, math.Inf(1), "grid spacing of +Inf"},
 			{split([]int{0, 5}, []int{5, 7}), 1, 1, "rank 0 holds elements 0 to 5: no whole rows of 3"},
 			{split([]int{0, 6}, []int{6, 3}), 0, 1, "hold 9 elements of float32[4 3], which has 12"},
 			{split([]int{0, 3}, []int{6, 9}), 0, 1, "rank 1 holds elements 3 to 12 of float32[4 3], where 6 should follow"},

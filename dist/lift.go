@@ -16,7 +16,7 @@ import (
 // the same.
 type LiftOptions struct {
 	// Exact makes the result the same to the last bit on every partition; see
-	// Pieced, which the kernel must be.
+	// Pieced, which the kernel must be. Inner products need Layout.Units besides.
 	Exact bool
 	// Overlap sums one piece over the ranks while the next is computed. A kernel
 	// that is not Pieced has one piece, so there is nothing to overlap.
@@ -181,7 +181,7 @@ func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vecto
 		return err
 	}
 	ahead := 1
-	if a.o.Overlap {
+	if a.o.Overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
 	}
 	var under []comm.Request // of the last pieces taken

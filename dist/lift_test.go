@@ -161,22 +161,25 @@ func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 	}
 }
 
-// Sources that leave nothing to compute.
+// Sources that leave nothing to compute, and those at the limits of float64.
 func TestExactEdges(t *testing.T) {
-	m := disttest.Random(1, rows, columns, device.F32)
+	m := disttest.Random(1, rows, columns, device.F64)
 	for name, c := range map[string]struct {
-		bad  float64 // one element of the source
-		want func(v float64) bool
+		bad    float64 // one element of the source
+		called bool    // the kernel
+		want   func(v float64) bool
 	}{
-		"zero":     {0, func(v float64) bool { return v == 0 }},
-		"nan":      {math.NaN(), math.IsNaN},
-		"infinity": {math.Inf(1), math.IsNaN},
-		"tiny":     {math.SmallestNonzeroFloat32, func(v float64) bool { return math.Abs(v) < 1e-40 }},
+		"zero":     {0, false, func(v float64) bool { return v == 0 }},
+		"nan":      {math.NaN(), false, math.IsNaN},
+		"infinity": {math.Inf(1), false, math.IsNaN},
+		"overflow": {math.MaxFloat64, false, math.IsNaN},
+		"large":    {1e300, true, func(v float64) bool { return 1e297 < math.Abs(v) && math.Abs(v) < 1e301 }},
+		"tiny":     {math.SmallestNonzeroFloat64, true, func(v float64) bool { return v == 0 }}, // below the smallest quantum
 	} {
-		onAllGrids(t, device.F32, func(p disttest.Place) error {
+		onAllGrids(t, device.F64, func(p disttest.Place) error {
 			k := disttest.Block(m, p.Data, p.Image, 3, 2)
 			k.Fail = func(dist.Direction, int) error {
-				if name == "tiny" {
+				if c.called {
 					return nil
 				}
 				return errors.New("the kernel is called")
