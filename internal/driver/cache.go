@@ -1,0 +1,83 @@
+package driver
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// Cache keeps compiled programs in a folder, each under a hash of all that went
+// into it. A folder that cannot be read or written costs time, never an error.
+type Cache struct{ Dir string }
+
+// UserCache is the cache in the user's folder for such things. Where there is
+// no such folder it keeps nothing.
+func UserCache() Cache {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return Cache{}
+	}
+	return Cache{filepath.Join(dir, "lsm", "kernels")}
+}
+
+// Compile is [Compiler.Compile], unless the cache has the binary; cached says
+// whether it had.
+func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached bool, err error) {
+	path := c.path(k, src, arch)
+	if image, ok := read(path); ok {
+		return Binary{Image: image}, true, nil
+	}
+	b, err = k.Compile(src, arch)
+	if err == nil {
+		write(path, b.Image)
+	}
+	return b, false, err
+}
+
+// Forget removes a binary, one that the driver refused.
+func (c Cache) Forget(k *Compiler, src Source, arch string) {
+	if path := c.path(k, src, arch); path != "" {
+		os.Remove(path) // if it stays, it is refused once more
+	}
+}
+
+// path names the file: a hash of everything the binary depends on.
+func (c Cache) path(k *Compiler, src Source, arch string) string {
+	if c.Dir == "" {
+		return ""
+	}
+	h := sha256.New()
+	for _, s := range append([]string{k.Engine.String(), k.Version, arch, src.Name, src.Text, fmt.Sprint(src.Fused)}, src.Defines...) {
+		fmt.Fprintf(h, "%d %s\n", len(s), s)
+	}
+	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
+}
+
+// A file is the SHA-256 of the binary, then the binary: one cut short or
+// damaged is compiled anew.
+func read(path string) (image []byte, ok bool) {
+	if path == "" {
+		return nil, false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) < sha256.Size {
+		return nil, false
+	}
+	sum := sha256.Sum256(data[sha256.Size:])
+	return data[sha256.Size:], bytes.Equal(sum[:], data[:sha256.Size])
+}
+
+// write publishes the file at once, so that another rank never reads half of it.
+func write(path string, image []byte) {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+		return
+	}
+	sum := sha256.Sum256(image)
+	// Without the file the next start compiles again: nothing to report.
+	_ = renameio.WriteFile(path, append(sum[:], image...), 0o644)
+}

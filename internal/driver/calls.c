@@ -1,0 +1,89 @@
+#include "calls.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+enum { MAX_ARGUMENTS = 64 };
+
+void *library_open(const char *name, const char **why)
+{
+	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	*why = library ? NULL : dlerror();
+	return library;
+}
+
+void library_close(void *library) { dlclose(library); }
+
+// find stores the symbol; "" is nothing to look for.
+static int find(void *field, void *library, const char *symbol)
+{
+	void **to = field;
+	*to = symbol[0] ? dlsym(library, symbol) : NULL;
+	return *to || !symbol[0];
+}
+
+#define FIND(field, cuda, hip, params, names)           \
+	if (!find(&t->field, library, engine ? hip : cuda)) \
+		return engine ? hip : cuda;
+
+const char *driver_load(driver_calls *t, void *library, int engine)
+{
+	DRIVER_CALLS(FIND)
+	if (engine == ENGINE_CUDA)
+		return NULL;
+	// From ROCm 6 on the plain name stands for the structure of ROCm 5.
+	void *newer = dlsym(library, "hipGetDevicePropertiesR0600");
+	if (newer)
+		*(void **)&t->properties = newer;
+	if (!find(&t->hip_error_name, library, "hipGetErrorName"))
+		return "hipGetErrorName";
+	if (!find(&t->hip_error_text, library, "hipGetErrorString"))
+		return "hipGetErrorString";
+	return NULL;
+}
+
+const char *compiler_load(compiler_calls *t, void *library, int engine)
+{
+	const char *text = engine ? "hiprtcGetErrorString" : "nvrtcGetErrorString";
+	COMPILER_CALLS(FIND)
+	return find(&t->error_text, library, text) ? NULL : text;
+}
+
+#define NAME(field, cuda, hip, params, names) \
+	if (strcmp(name, #field) == 0)            \
+		return engine ? hip : cuda;
+
+const char *driver_symbol(const char *name, int engine)
+{
+	DRIVER_CALLS(NAME)
+	return name;
+}
+
+const char *compiler_symbol(const char *name, int engine)
+{
+	COMPILER_CALLS(NAME)
+	return name;
+}
+
+const char *driver_error(const driver_calls *t, int code, int which)
+{
+	const char *text = NULL;
+	if (t->hip_error_name)
+		return which ? t->hip_error_text(code) : t->hip_error_name(code);
+	if ((which ? t->error_text : t->error_name)(code, &text) != 0)
+		return NULL;
+	return text;
+}
+
+int launch_kernel(const driver_calls *t, void *function, const unsigned *grid,
+                  const unsigned *block, unsigned shared, void *stream,
+                  const uint64_t *cells, const int32_t *start, int arguments)
+{
+	void *params[MAX_ARGUMENTS];
+	if (arguments > MAX_ARGUMENTS)
+		return 1; // invalid value, in both drivers
+	for (int i = 0; i < arguments; i++)
+		params[i] = (void *)(cells + start[i]);
+	return t->launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
+	                 stream, params, NULL);
+}

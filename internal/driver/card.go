@@ -1,0 +1,180 @@
+package driver
+
+/*
+#include <stdlib.h>
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"bytes"
+	"fmt"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Driver is a driver's library with its functions found.
+type Driver struct {
+	Engine  Engine
+	Library string // the name it was loaded under
+	calls   C.driver_calls
+}
+
+// Card is one GPU as the driver describes it.
+type Card struct {
+	Index           int    // among the visible cards
+	Name            string // such as "NVIDIA H200"
+	ID              string // UUID in hexadecimal: the same in every process that sees this card
+	Bus             string // PCI address
+	Arch            string // what to compile for: "sm_90", "gfx90a:sramecc+:xnack-"
+	Memory          int64  // bytes
+	Multiprocessors int
+	Warp            int   // threads that run together: 32 or 64
+	BlockThreads    int   // most threads of a block
+	Shared          int   // bytes of shared memory a block may ask for
+	ClockKHz        int   // of the processors
+	BusBits         int   // width of the memory bus
+	MemoryKHz       int   // clock of the memory
+	L2              int64 // bytes of the second-level cache
+}
+
+// attributes are the drivers' numbers of what is asked of a card.
+var attributes = [...]struct{ threads, shared, warp, clock, processors, memoryClock, bus, l2, major, minor C.int }{
+	CUDA: {1, 97, 10, 13, 16, 36, 37, 38, 75, 76},
+	HIP:  {56, 74, 87, 5, 63, 60, 59, 19, 23, 61},
+}
+
+// Open loads the driver of an engine. Its error is a missing resource and names
+// the library or the function that is not there, or says why the driver refuses.
+func Open(e Engine) (*Driver, error) {
+	l := driverLibraries[e]
+	handle, name, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{Engine: e, Library: name}
+	if symbol := C.driver_load(&d.calls, handle, C.int(e)); symbol != nil {
+		C.library_close(handle)
+		return nil, l.incomplete(name, symbol)
+	}
+	if err := d.check(C.driver_init(&d.calls, 0), "init"); err != nil {
+		return nil, resource(fmt.Errorf("%s: %w", l.what, err))
+	}
+	return d, nil
+}
+
+// Cards describes the visible cards. None is an error.
+func (d *Driver) Cards() ([]Card, error) {
+	var n C.int
+	if err := d.check(C.driver_count(&d.calls, &n), "count"); err != nil {
+		return nil, resource(err)
+	}
+	if n == 0 {
+		return nil, status.Resource(status.Hint(fmt.Errorf("%s finds no card", driverLibraries[d.Engine].what),
+			"CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide them"))
+	}
+	cards := make([]Card, n)
+	for i := range cards {
+		var err error
+		if cards[i], err = d.card(i); err != nil {
+			return nil, resource(fmt.Errorf("card %d: %w", i, err))
+		}
+	}
+	return cards, nil
+}
+
+func (d *Driver) card(index int) (Card, error) {
+	c := Card{Index: index}
+	var dev C.int
+	if err := d.check(C.driver_device(&d.calls, &dev, C.int(index)), "device"); err != nil {
+		return c, err
+	}
+	text := make([]byte, 256)
+	p := (*C.char)(unsafe.Pointer(&text[0]))
+	if err := d.check(C.driver_device_name(&d.calls, p, C.int(len(text)), dev), "device_name"); err != nil {
+		return c, err
+	}
+	c.Name = cut(text)
+	clear(text)
+	if err := d.check(C.driver_device_bus(&d.calls, p, C.int(len(text)), dev), "device_bus"); err != nil {
+		return c, err
+	}
+	c.Bus = cut(text)
+	var id [16]byte
+	if err := d.check(C.driver_device_uuid(&d.calls, unsafe.Pointer(&id[0]), dev), "device_uuid"); err != nil {
+		return c, err
+	}
+	c.ID = fmt.Sprintf("%x", id)
+	var bytes C.size_t
+	if err := d.check(C.driver_device_memory(&d.calls, &bytes, dev), "device_memory"); err != nil {
+		return c, err
+	}
+	c.Memory = int64(bytes)
+	return c, d.numbers(&c, dev)
+}
+
+// numbers asks for what is a number, and for the name to compile for.
+func (d *Driver) numbers(c *Card, dev C.int) error {
+	a := attributes[d.Engine]
+	var l2, major, minor int
+	for _, ask := range []struct {
+		which C.int
+		to    *int
+	}{
+		{a.threads, &c.BlockThreads}, {a.shared, &c.Shared}, {a.warp, &c.Warp}, {a.clock, &c.ClockKHz},
+		{a.processors, &c.Multiprocessors}, {a.memoryClock, &c.MemoryKHz}, {a.bus, &c.BusBits},
+		{a.l2, &l2}, {a.major, &major}, {a.minor, &minor},
+	} {
+		var v C.int
+		if err := d.check(C.driver_attribute(&d.calls, &v, ask.which, dev), "attribute"); err != nil {
+			return err
+		}
+		*ask.to = int(v)
+	}
+	c.L2 = int64(l2)
+	c.Arch = fmt.Sprintf("sm_%d%d", major, minor)
+	if d.Engine == HIP {
+		return d.gfx(c, dev)
+	}
+	return nil
+}
+
+// gfx finds the target's name in HIP's structure of properties. Its place
+// differs between versions; the card's own name comes first, in 256 bytes.
+func (d *Driver) gfx(c *Card, dev C.int) error {
+	properties := make([]byte, 16<<10)
+	if err := d.check(C.driver_properties(&d.calls, unsafe.Pointer(&properties[0]), dev), "properties"); err != nil {
+		return err
+	}
+	at := bytes.Index(properties[256:], []byte("gfx"))
+	if at < 0 {
+		return fmt.Errorf("%s does not say what to compile for", c.Name)
+	}
+	c.Arch = cut(properties[256+at:])
+	return nil
+}
+
+// cut is a C string in a buffer.
+func cut(b []byte) string {
+	s, _, _ := bytes.Cut(b, []byte{0})
+	return string(s)
+}
+
+// check makes an error of the status that a function of the table returned.
+func (d *Driver) check(code C.int, field string) error {
+	if code == 0 {
+		return nil
+	}
+	e := &Error{Code: int(code), Name: "unknown", Text: "the driver does not know this status"}
+	name := C.CString(field)
+	e.Call = C.GoString(C.driver_symbol(name, C.int(d.Engine)))
+	C.free(unsafe.Pointer(name))
+	if s := C.driver_error(&d.calls, code, 0); s != nil {
+		e.Name = C.GoString(s)
+	}
+	if s := C.driver_error(&d.calls, code, 1); s != nil {
+		e.Text = C.GoString(s)
+	}
+	return e
+}

@@ -1,0 +1,67 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// job is what a compiling child is asked, and answer what it says.
+type (
+	job struct {
+		Engine Engine
+		Source Source
+		Arch   string
+	}
+	answer struct {
+		Binary Binary
+		Error  string
+	}
+)
+
+// ServeCompile reads one program from in, compiles it and writes the binary to
+// out, for the Child of a [Compiler].
+func ServeCompile(in io.Reader, out io.Writer) error {
+	var j job
+	if err := gob.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("reading what to compile: %w", err)
+	}
+	var a answer
+	k, err := OpenCompiler(j.Engine)
+	if err == nil {
+		a.Binary, err = k.compile(j.Source, j.Arch)
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return gob.NewEncoder(out).Encode(a)
+}
+
+func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
+	var in, out, stderr bytes.Buffer
+	if err := gob.NewEncoder(&in).Encode(job{k.Engine, src, arch}); err != nil {
+		return Binary{}, err
+	}
+	cmd := exec.Command(k.Child[0], k.Child[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &stderr
+	if err := cmd.Run(); err != nil {
+		last := strings.TrimSpace(stderr.String())
+		if i := strings.Index(last, "\n\n"); i >= 0 { // stacks of the Go runtime follow
+			last = last[:i]
+		}
+		return Binary{}, fmt.Errorf("%s ended the process: it may not know this target (%w)\n%s",
+			compilerLibraries[k.Engine].what, err, last)
+	}
+	var a answer
+	if err := gob.NewDecoder(&out).Decode(&a); err != nil {
+		return Binary{}, fmt.Errorf("the compiling process did not answer: %w", err)
+	}
+	if a.Error != "" {
+		return a.Binary, errors.New(a.Error)
+	}
+	return a.Binary, nil
+}

@@ -1,0 +1,228 @@
+package driver
+
+/*
+#include <stdlib.h>
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Source is a program for the card in CUDA C++, in the part of it that HIP
+// shares. Its kernels are extern "C".
+type Source struct {
+	Name    string   // for messages, such as "vector.cu"
+	Text    string   //
+	Defines []string // macros, as NAME or NAME=VALUE
+	Fused   bool     // a·b + c may become one operation with one rounding
+}
+
+// Compiler is a run-time compiler.
+type Compiler struct {
+	Engine  Engine
+	Library string // the name it was loaded under
+	Version string // its own, such as "12.9"
+
+	// Child is a command that runs ServeCompile on its standard streams. hiprtc
+	// ends the process that names a target it does not know; in a child that is
+	// an error like any other. Without it, programs are compiled right here.
+	Child []string
+
+	calls C.compiler_calls
+}
+
+// Binary is what the compiler made.
+type Binary struct {
+	Image []byte // cubin, PTX or HIP code object
+	Log   string // what the compiler had to say: warnings, registers
+}
+
+// OpenCompiler loads the run-time compiler of an engine.
+func OpenCompiler(e Engine) (*Compiler, error) {
+	l := compilerLibraries[e]
+	handle, name, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	k := &Compiler{Engine: e, Library: name}
+	if symbol := C.compiler_load(&k.calls, handle, C.int(e)); symbol != nil {
+		C.library_close(handle)
+		return nil, l.incomplete(name, symbol)
+	}
+	var major, minor C.int
+	if err := k.check(C.compiler_version(&k.calls, &major, &minor), "version"); err != nil {
+		return nil, resource(err)
+	}
+	k.Version = fmt.Sprintf("%d.%d", major, minor)
+	return k, nil
+}
+
+// Compile makes a binary for an architecture as [Card] names it. Where NVRTC is
+// older than the card, the binary is PTX for the newest architecture it knows,
+// which the driver finishes. The error of a faulty program holds the compiler's
+// log.
+func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
+	var b Binary
+	var err error
+	if k.Child != nil {
+		b, err = k.compileInChild(src, arch)
+	} else {
+		b, err = k.compile(src, arch)
+	}
+	if err != nil {
+		return b, status.Resource(fmt.Errorf("compiling %s for %s: %w", src.Name, arch, err))
+	}
+	return b, nil
+}
+
+func (k *Compiler) compile(src Source, arch string) (b Binary, err error) {
+	options, ptx, err := k.options(src, arch)
+	if err != nil {
+		return b, err
+	}
+	text, name := C.CString(src.Text), C.CString(src.Name)
+	defer C.free(unsafe.Pointer(text))
+	defer C.free(unsafe.Pointer(name))
+	var program unsafe.Pointer
+	if err := k.check(C.compiler_create(&k.calls, &program, text, name, 0, nil, nil), "create"); err != nil {
+		return b, err
+	}
+	defer C.compiler_destroy(&k.calls, &program)
+
+	list := cStrings(options)
+	defer list.free()
+	code := C.compiler_compile(&k.calls, program, C.int(len(options)), list.p)
+	var n C.size_t
+	if C.compiler_log_size(&k.calls, program, &n) == 0 && n > 1 {
+		log := make([]byte, n)
+		if C.compiler_log(&k.calls, program, (*C.char)(unsafe.Pointer(&log[0]))) == 0 {
+			b.Log = strings.TrimSpace(cut(log))
+		}
+	}
+	if err := k.check(code, "compile"); err != nil {
+		return b, fmt.Errorf("%w\n%s", err, b.Log)
+	}
+	b.Image, err = k.image(program, ptx)
+	return b, err
+}
+
+// image fetches what was compiled.
+func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
+	var n C.size_t
+	var code C.int
+	if ptx {
+		code = C.compiler_ptx_size(&k.calls, program, &n)
+	} else {
+		code = C.compiler_binary_size(&k.calls, program, &n)
+	}
+	if err := k.check(code, "binary_size"); err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%s made an empty binary", compilerLibraries[k.Engine].what)
+	}
+	image := make([]byte, n)
+	to := (*C.char)(unsafe.Pointer(&image[0]))
+	if ptx {
+		code = C.compiler_ptx(&k.calls, program, to)
+	} else {
+		code = C.compiler_binary(&k.calls, program, to)
+	}
+	if ptx {
+		image = bytes.TrimRight(image, "\x00")
+	}
+	return image, k.check(code, "binary")
+}
+
+// options are the compiler's own words for what a program asks for.
+func (k *Compiler) options(src Source, arch string) (options []string, ptx bool, err error) {
+	if k.Engine == HIP {
+		options = []string{"--offload-arch=" + arch, "-std=c++17", "-O3"}
+		if !src.Fused {
+			options = append(options, "-ffp-contract=off")
+		}
+	} else {
+		target, err := k.target(arch)
+		if err != nil {
+			return nil, false, err
+		}
+		ptx = strings.HasPrefix(target, "compute_")
+		options = []string{"--gpu-architecture=" + target, "--std=c++17", "--fmad=" + strconv.FormatBool(src.Fused)}
+		if !ptx {
+			options = append(options, "--ptxas-options=-v")
+		}
+	}
+	for _, d := range src.Defines {
+		options = append(options, "-D"+d)
+	}
+	return options, ptx, nil
+}
+
+// target is what NVRTC can make for a card sm_N: its very binary, or PTX for an
+// older architecture.
+func (k *Compiler) target(arch string) (string, error) {
+	want, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_"))
+	if err != nil {
+		return "", fmt.Errorf("%q is no architecture of the form sm_90", arch)
+	}
+	var n C.int
+	if err := k.check(C.compiler_archs_count(&k.calls, &n), "archs_count"); err != nil {
+		return "", err
+	}
+	archs := make([]C.int, max(n, 1))
+	if err := k.check(C.compiler_archs(&k.calls, &archs[0]), "archs"); err != nil {
+		return "", err
+	}
+	best := 0
+	for _, a := range archs {
+		if int(a) <= want {
+			best = max(best, int(a))
+		}
+	}
+	switch best {
+	case want:
+		return arch, nil
+	case 0:
+		return "", fmt.Errorf("NVRTC %s compiles for sm_%d and newer only", k.Version, archs[0])
+	}
+	return fmt.Sprintf("compute_%d", best), nil
+}
+
+func (k *Compiler) check(code C.int, field string) error {
+	if code == 0 {
+		return nil
+	}
+	name := C.CString(field)
+	defer C.free(unsafe.Pointer(name))
+	return &Error{Call: C.GoString(C.compiler_symbol(name, C.int(k.Engine))), Code: int(code),
+		Name: "compiler", Text: C.GoString(C.compiler_text(&k.calls, code))}
+}
+
+// stringList is a C array of C strings.
+type stringList struct {
+	p **C.char
+	n int
+}
+
+func cStrings(list []string) stringList {
+	p := (**C.char)(C.calloc(C.size_t(max(len(list), 1)), C.size_t(unsafe.Sizeof(uintptr(0)))))
+	for i, s := range list {
+		unsafe.Slice(p, len(list))[i] = C.CString(s)
+	}
+	return stringList{p, len(list)}
+}
+
+func (l stringList) free() {
+	for _, s := range unsafe.Slice(l.p, l.n) {
+		C.free(unsafe.Pointer(s))
+	}
+	C.free(unsafe.Pointer(l.p))
+}

@@ -1,0 +1,282 @@
+package driver
+
+/*
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// Context is one card in use by this process. All methods may be called from
+// any goroutine; commands run in the order of the calls.
+type Context struct {
+	Card     Card
+	driver   *Driver
+	handle   unsafe.Pointer
+	main     *Stream
+	commands chan command
+	ended    chan struct{}
+	failure  atomic.Pointer[Error] // of the first posted command that failed
+
+	events [2][]*Event // unused: untimed and timed; touched by the thread alone
+}
+
+// command is one thing for the context's thread to do.
+type command struct {
+	run  func() error
+	done chan<- error // gets run's error, or the end of the stream's work; nil: nobody waits
+	end  *Stream      // with done: wait for what this stream was asked so far
+	stop bool
+}
+
+var errClosed = errors.New("the card was given back")
+
+// backlog is how many commands may wait for the thread before callers do.
+const backlog = 256
+
+// Use makes a card ready: it starts the thread that owns the card's context.
+// What libraries such as NCCL and MPI see is the card's primary context.
+func (d *Driver) Use(c Card) (*Context, error) {
+	x := &Context{Card: c, driver: d, commands: make(chan command, backlog), ended: make(chan struct{})}
+	started := make(chan error, 1)
+	go x.serve(started)
+	if err := <-started; err != nil {
+		return nil, resource(fmt.Errorf("card %d (%s): %w", c.Index, c.Name, err))
+	}
+	return x, nil
+}
+
+// Main is the stream that orders what needs no stream of its own.
+func (c *Context) Main() *Stream { return c.main }
+
+// Close waits for all work and gives the card back, once.
+func (c *Context) Close() error {
+	select {
+	case <-c.ended:
+		return nil
+	default:
+	}
+	err := c.Finish(c.main)
+	c.send(command{stop: true})
+	<-c.ended
+	return err
+}
+
+// send hands a command to the thread, and says whether it is still there.
+func (c *Context) send(cmd command) bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+	}
+	select {
+	case c.commands <- cmd:
+		return true
+	case <-c.ended:
+		return false
+	}
+}
+
+// await is the answer to a command that was sent.
+func (c *Context) await(done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-c.ended:
+	}
+	select { // the answer may have come last of all
+	case err := <-done:
+		return err
+	default:
+		return errClosed
+	}
+}
+
+// do runs f on the context's thread and waits for it.
+func (c *Context) do(f func() error) error {
+	done := make(chan error, 1)
+	if !c.send(command{run: f, done: done}) {
+		return errClosed
+	}
+	return c.await(done)
+}
+
+// post runs f on the context's thread in its turn. Its error is kept.
+func (c *Context) post(f func() error) { c.send(command{run: f}) }
+
+// Err is the error of the first posted command that failed so far, nil if none.
+func (c *Context) Err() error {
+	if e := c.failure.Load(); e != nil {
+		return resource(fmt.Errorf("card %d (%s): %w", c.Card.Index, c.Card.Name, e))
+	}
+	return nil
+}
+
+// Finish waits until the card has done all that was asked of a stream.
+func (c *Context) Finish(s *Stream) error { return c.Begin(s)() }
+
+// Begin marks this place in a stream; the function it returns waits until the
+// card has got there. It must be called once.
+func (c *Context) Begin(s *Stream) (wait func() error) {
+	done := make(chan error, 1)
+	if !c.send(command{done: done, end: s}) {
+		return func() error { return errClosed }
+	}
+	return func() error { return c.await(done) }
+}
+
+// waiting is somebody who wants to know when an event has passed.
+type waiting struct {
+	event *Event
+	done  chan<- error
+}
+
+// While somebody waits, the thread asks after the event without a pause for
+// this many times, then at this interval.
+const (
+	eagerPolls = 400
+	pollPause  = 50 * time.Microsecond
+)
+
+// serve owns the card's context until it is told to stop.
+func (c *Context) serve(started chan<- error) {
+	runtime.LockOSThread() // for good: the thread ends with this goroutine
+	defer close(c.ended)
+	if err := c.open(); err != nil {
+		started <- err
+		return
+	}
+	defer c.close()
+	started <- nil
+
+	var waits []waiting
+	pause := time.NewTimer(time.Hour)
+	defer pause.Stop()
+	for polls := 0; ; polls++ {
+		cmd, ok := c.next(len(waits) > 0, polls, pause)
+		if ok {
+			polls = 0
+			if cmd.stop {
+				return
+			}
+			if w, ok := c.obey(cmd); ok {
+				waits = append(waits, w)
+			}
+		}
+		before := len(waits)
+		if waits = c.poll(waits); len(waits) < before {
+			polls = 0
+		}
+	}
+}
+
+// next is the next command, if there is one yet.
+func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
+	switch {
+	case !somebodyWaits:
+		return <-c.commands, true
+	case polls < eagerPolls:
+		select {
+		case cmd = <-c.commands:
+			return cmd, true
+		default:
+			return cmd, false
+		}
+	}
+	pause.Reset(pollPause)
+	select {
+	case cmd = <-c.commands:
+		return cmd, true
+	case <-pause.C:
+		return cmd, false
+	}
+}
+
+// obey runs a command; it returns somebody to wait for.
+func (c *Context) obey(cmd command) (waiting, bool) {
+	err := c.Err()
+	var event *Event
+	if err == nil && cmd.end != nil {
+		event, err = c.record(cmd.end, untimed)
+	} else if err == nil {
+		err = cmd.run()
+	}
+	switch {
+	case err == nil && event != nil:
+		return waiting{event, cmd.done}, true
+	case cmd.done != nil:
+		cmd.done <- err
+	case err != nil:
+		c.fail(err)
+	}
+	return waiting{}, false
+}
+
+// fail keeps the first error of what was posted.
+func (c *Context) fail(err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Text: err.Error()}
+	}
+	c.failure.CompareAndSwap(nil, e)
+}
+
+// poll answers those whose event has passed and keeps the others.
+func (c *Context) poll(waits []waiting) []waiting {
+	kept := waits[:0]
+	for _, w := range waits {
+		code := C.driver_event_query(&c.driver.calls, w.event.handle)
+		if code == notReady {
+			kept = append(kept, w)
+			continue
+		}
+		if err := c.driver.check(code, "event_query"); err != nil {
+			c.fail(err) // of a kernel, found out now
+		}
+		c.events[untimed] = append(c.events[untimed], w.event)
+		w.done <- c.Err()
+	}
+	clear(waits[len(kept):])
+	return kept
+}
+
+// open makes the card's context current on this thread.
+func (c *Context) open() error {
+	d := c.driver
+	var dev C.int
+	if err := d.check(C.driver_device(&d.calls, &dev, C.int(c.Card.Index)), "device"); err != nil {
+		return err
+	}
+	if err := d.check(C.driver_retain(&d.calls, &c.handle, dev), "retain"); err != nil {
+		return err
+	}
+	if err := d.check(C.driver_set_current(&d.calls, c.handle), "set_current"); err != nil {
+		return err
+	}
+	var err error
+	c.main, err = c.newStream()
+	return err
+}
+
+// close gives the context back; what it held goes with it. Nothing can be done
+// about an error here.
+func (c *Context) close() {
+	d := c.driver
+	for _, events := range c.events {
+		for _, e := range events {
+			C.driver_event_destroy(&d.calls, e.handle)
+		}
+	}
+	C.driver_stream_destroy(&d.calls, c.main.handle)
+	var dev C.int
+	if C.driver_device(&d.calls, &dev, C.int(c.Card.Index)) == 0 {
+		C.driver_release(&d.calls, dev)
+	}
+}

@@ -1,0 +1,435 @@
+package driver_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("LSM_TEST_COMPILE") != "" {
+		if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(gpuemu.Main(m))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// program has a kernel for each thing that kernels do with one another.
+const program = `
+typedef long long i64;
+extern "C" __global__ void scale(i64 n, float a, double b, const float *x, float *y, int add)
+{
+	i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = (float)(a * x[i] + b) + add;
+}
+
+// One sum a block, through shared memory.
+extern "C" __global__ void __launch_bounds__(256) total(int n, const int *x, int *sums)
+{
+	extern __shared__ __align__(16) int part[];
+	__shared__ int base;
+	int t = threadIdx.x;
+	if (t == 0)
+		base = blockIdx.x * blockDim.x;
+	__syncthreads();
+	part[t] = base + t < n ? x[base + t] : 0;
+	__syncthreads();
+	for (int half = blockDim.x / 2; half > 0; half /= 2) {
+		if (t < half)
+			part[t] += part[t + half];
+		__syncthreads();
+	}
+	if (t == 0)
+		sums[blockIdx.x] = part[0];
+}
+
+struct Place { const int *x; i64 n; double factor; };
+
+// The same through atomics, with a structure by value and a grid of three axes.
+extern "C" __global__ void count(Place p, unsigned long long *sum, int *most, int *blocks)
+{
+	i64 block = blockIdx.x + gridDim.x * (i64)(blockIdx.y + gridDim.y * blockIdx.z);
+	i64 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+	i64 i = block * blockDim.x * blockDim.y * blockDim.z + thread;
+	if (i < p.n) {
+		atomicAdd(sum, (unsigned long long)(p.x[i] * p.factor));
+		atomicMax(most, p.x[i]);
+	}
+	if (thread == 0)
+		atomicAdd(blocks, 1);
+}
+`
+
+// warps has what HIP spells in another way.
+const warps = `
+extern "C" __global__ void warp(const int *x, int *sum, int *before, unsigned *odd, int *swapped)
+{
+	int t = threadIdx.x, v = x[t], s = v, p = v;
+	for (int by = 16; by > 0; by /= 2)
+		s += __shfl_down_sync(0xFFFFFFFFu, s, by);
+	sum[t] = __shfl_sync(0xFFFFFFFFu, s, 0);
+	for (int by = 1; by < 32; by *= 2) {
+		int q = __shfl_up_sync(0xFFFFFFFFu, p, by);
+		if (t % 32 >= by)
+			p += q;
+	}
+	before[t] = p;
+	odd[t] = __ballot_sync(0xFFFFFFFFu, v & 1);
+	swapped[t] = __shfl_xor_sync(0xFFFFFFFFu, v, 1);
+	if (t % 2) // half a warp meets on its own
+		swapped[t] += 1000 * __shfl_sync(0xAAAAAAAAu, v, 31);
+}
+`
+
+// card opens the first card of an engine.
+func card(t testing.TB, e driver.Engine) *driver.Context {
+	t.Helper()
+	gpuemu.Need(t)
+	d, err := driver.Open(e)
+	if err != nil && gpuemu.Real() {
+		t.Skipf("no %v card: %v", e, err)
+	}
+	must(t, err)
+	cards, err := d.Cards()
+	must(t, err)
+	c, err := d.Use(cards[0])
+	must(t, err)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil && c.Err() == nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func compile(t testing.TB, c *driver.Context, e driver.Engine, text string) *driver.Module {
+	t.Helper()
+	k, err := driver.OpenCompiler(e)
+	must(t, err)
+	b, err := k.Compile(driver.Source{Name: "test.cu", Text: text}, c.Card.Arch)
+	must(t, err)
+	m, err := c.Load("test.cu", b.Image)
+	must(t, err)
+	return m
+}
+
+func function(t testing.TB, m *driver.Module, name string) *driver.Function {
+	t.Helper()
+	f, err := m.Function(name)
+	must(t, err)
+	return f
+}
+
+// upload puts little-endian values on the card.
+func upload(t testing.TB, c *driver.Context, values any) driver.Memory {
+	t.Helper()
+	n := binary.Size(values)
+	m, err := c.Alloc(int64(n))
+	must(t, err)
+	p, err := c.AllocPinned(n)
+	must(t, err)
+	_, err = binary.Encode(p.Bytes, binary.LittleEndian, values)
+	must(t, err)
+	c.ToDevice(c.Main(), m, p, 0, n)
+	must(t, c.Finish(c.Main()))
+	must(t, p.Free())
+	return m
+}
+
+func download(t testing.TB, c *driver.Context, values any, m driver.Memory) {
+	t.Helper()
+	n := binary.Size(values)
+	p, err := c.AllocPinned(n)
+	must(t, err)
+	c.ToHost(c.Main(), p, 0, n, m)
+	must(t, c.Finish(c.Main()))
+	_, err = binary.Decode(p.Bytes, binary.LittleEndian, values)
+	must(t, err)
+	must(t, p.Free())
+}
+
+func engines(t *testing.T, f func(t *testing.T, e driver.Engine)) {
+	for _, e := range []driver.Engine{driver.CUDA, driver.HIP} {
+		t.Run(e.String(), func(t *testing.T) { f(t, e) })
+	}
+}
+
+func TestKernels(t *testing.T) {
+	engines(t, func(t *testing.T, e driver.Engine) {
+		c := card(t, e)
+		m := compile(t, c, e, program)
+		const n = 1000
+		x, want := make([]float32, n), make([]float32, n)
+		whole := make([]int32, n)
+		var total, most int32
+		for i := range x {
+			x[i] = float32(i) / 8
+			want[i] = float32(2.5*float64(x[i])+0.25) - 3
+			whole[i] = int32(i*i) % 301
+			total += whole[i]
+			most = max(most, whole[i])
+		}
+		dx, dy := upload(t, c, x), upload(t, c, make([]float32, n))
+		c.Launch(function(t, m, "scale"), driver.Line((n+127)/128, 128), driver.Int64(n), driver.Float32(2.5),
+			driver.Float64(0.25), driver.Address(dx), driver.Address(dy), driver.Int32(-3))
+		got := make([]float32, n)
+		download(t, c, got, dy)
+		if !slices.Equal(got, want) {
+			t.Errorf("scale: %v", got[:10])
+		}
+
+		dw, ds := upload(t, c, whole), upload(t, c, make([]int32, 8))
+		shape := driver.Line(8, 128)
+		shape.Shared = 128 * 4
+		c.Launch(function(t, m, "total"), shape, driver.Int32(n), driver.Address(dw), driver.Address(ds))
+		sums := make([]int32, 8)
+		download(t, c, sums, ds)
+		var sum int32
+		for _, s := range sums {
+			sum += s
+		}
+		if sum != total || sums[0] == 0 {
+			t.Errorf("sums %v make %d, want %d", sums, sum, total)
+		}
+
+		d3 := upload(t, c, []int64{0, 0, 0})
+		c.Launch(function(t, m, "count"), driver.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
+			driver.Struct([]uint64{uint64(dw), n, math.Float64bits(2)}), driver.Address(d3), driver.Address(d3+8), driver.Address(d3+16))
+		counts := make([]int64, 3)
+		download(t, c, counts, d3)
+		if counts[0] != 2*int64(total) || counts[1] != int64(most) || counts[2] != 24 {
+			t.Errorf("counted %v, want %d, %d, 24", counts, 2*total, most)
+		}
+		must(t, m.Unload())
+	})
+}
+
+func TestWarpFunctions(t *testing.T) {
+	c := card(t, driver.CUDA)
+	m := compile(t, c, driver.CUDA, warps)
+	const n = 64
+	x := make([]int32, n)
+	for i := range x {
+		x[i] = int32(i*7) % 13
+	}
+	out := make([]driver.Memory, 4)
+	for i := range out {
+		out[i] = upload(t, c, make([]int32, n))
+	}
+	c.Launch(function(t, m, "warp"), driver.Line(1, n), driver.Address(upload(t, c, x)), driver.Address(out[0]),
+		driver.Address(out[1]), driver.Address(out[2]), driver.Address(out[3]))
+	got := make([][]int32, 4)
+	for i := range got {
+		got[i] = make([]int32, n)
+		download(t, c, got[i], out[i])
+	}
+	for i := range n {
+		var sum, before int32
+		var odd uint32
+		for j := i &^ 31; j < i&^31+32; j++ {
+			sum += x[j]
+			odd |= uint32(x[j]&1) << (j % 32)
+			if j <= i {
+				before += x[j]
+			}
+		}
+		swapped := x[i^1]
+		if i%2 == 1 {
+			swapped += 1000 * x[i|31]
+		}
+		if got[0][i] != sum || got[1][i] != before || uint32(got[2][i]) != odd || got[3][i] != swapped {
+			t.Errorf("thread %d: %d %d %x %d, want %d %d %x %d", i, got[0][i], got[1][i], got[2][i], got[3][i], sum, before, odd, swapped)
+		}
+	}
+}
+
+// What is asked of two streams is ordered by Follow alone.
+func TestStreams(t *testing.T) {
+	c := card(t, driver.CUDA)
+	m := compile(t, c, driver.CUDA, program)
+	f := function(t, m, "scale")
+	other, err := c.NewStream()
+	must(t, err)
+	const n = 1 << 16
+	x, y, z := upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n))
+	span := c.Time(c.Main())
+	for round := range 10 {
+		c.Launch(f, driver.Line(n/256, 256), driver.Int64(n), driver.Float32(1), driver.Float64(0), driver.Address(x), driver.Address(y), driver.Int32(1))
+		c.Follow(other, c.Main())
+		s := driver.Line(n/256, 256)
+		s.Stream = other
+		c.Launch(f, s, driver.Int64(n), driver.Float32(2), driver.Float64(0), driver.Address(y), driver.Address(z), driver.Int32(1))
+		c.Follow(c.Main(), other)
+		c.Within(c.Main(), x, z, 4*n)
+		got := make([]float32, n)
+		download(t, c, got, x)
+		want := float32(math.Pow(2, float64(round+1))*3 - 3)
+		for i, v := range got {
+			if v != want {
+				t.Fatalf("round %d: element %d is %g, want %g", round, i, v, want)
+			}
+		}
+	}
+	span.End()
+	must(t, c.Finish(c.Main()))
+	if d, ok, err := span.Elapsed(); err != nil || !ok || d <= 0 {
+		t.Errorf("ten rounds took %v (%v, %v)", d, ok, err)
+	}
+	c.CloseStream(other)
+}
+
+func TestCards(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_CARDS", "4")
+	t.Setenv("CUDA_VISIBLE_DEVICES", "2,0")
+	engines(t, func(t *testing.T, e driver.Engine) {
+		d, err := driver.Open(e)
+		must(t, err)
+		cards, err := d.Cards()
+		must(t, err)
+		if len(cards) != 2 || cards[0].Bus != "0000:03:00.0" || cards[1].Bus != "0000:01:00.0" || cards[0].ID == cards[1].ID {
+			t.Errorf("cards are %+v", cards)
+		}
+		want := map[driver.Engine]string{driver.CUDA: "sm_90", driver.HIP: "gfx90a:sramecc+:xnack-"}[e]
+		a := cards[0]
+		if a.Arch != want || a.Warp != 32 || a.BlockThreads != 1024 || a.Shared < 48<<10 || a.Multiprocessors != 4 ||
+			a.Memory != 1<<30 || a.L2 != 1<<20 || a.BusBits != 64 || a.ClockKHz == 0 || a.MemoryKHz == 0 {
+			t.Errorf("a card is %+v", a)
+		}
+	})
+}
+
+// What is missing, or refuses, is named with its status and what to do.
+func TestErrorsOfLibraries(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	broken := filepath.Join(t.TempDir(), "broken.so")
+	if out, err := exec.Command("g++", "-shared", "-o", broken, "-x", "c++", "/dev/null").CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	for name, c := range map[string]struct {
+		variable, value string
+		open            func() error
+		want            []string
+	}{
+		"no driver":    {"LSM_CUDA_LIB", "/no/libcuda.so.1", openCUDA, []string{"the CUDA driver", "/no/libcuda.so.1"}},
+		"no HIP":       {"LSM_HIP_LIB", "/no/lib", openHIP, []string{"the HIP runtime", "/no/lib"}},
+		"no compiler":  {"LSM_NVRTC_LIB", "/no/lib", openNVRTC, []string{"NVRTC", "/no/lib"}},
+		"no hiprtc":    {"LSM_HIPRTC_LIB", "/no/lib", openHIPRTC, []string{"hiprtc", "/no/lib"}},
+		"no symbol":    {"LSM_CUDA_LIB", broken, openCUDA, []string{broken, "cuInit"}},
+		"no hipInit":   {"LSM_HIP_LIB", broken, openHIP, []string{broken, "hipInit"}},
+		"no nvrtc":     {"LSM_NVRTC_LIB", broken, openNVRTC, []string{broken, "nvrtcVersion"}},
+		"driver says":  {"GPUEMU_FAULT", "cuInit:1:100", openCUDA, []string{"cuInit", "no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "100"}},
+		"hip says":     {"GPUEMU_FAULT", "cuInit:1:101", openHIP, []string{"hipInit", "invalid device", "101"}},
+		"nothing seen": {"CUDA_VISIBLE_DEVICES", "-1", openCUDA, []string{"cuInit", "no CUDA-capable device"}},
+		"context":      {"GPUEMU_FAULT", "cuDevicePrimaryCtxRetain:1:2", useFirst, []string{"card 0 (emulated GPU)", "cuDevicePrimaryCtxRetain", "out of memory"}},
+		"stream":       {"GPUEMU_FAULT", "cuStreamCreate:1:999", useFirst, []string{"cuStreamCreate", "status 999"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(c.variable, c.value)
+			err := c.open()
+			if status.Code(err) != status.NoResource {
+				t.Fatalf("status %d: %v", status.Code(err), err)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("no %q in %q", w, err)
+				}
+			}
+			if strings.HasPrefix(name, "no ") && status.HintOf(err) == "" {
+				t.Errorf("no hint with %q", err)
+			}
+		})
+	}
+}
+
+func openCUDA() error   { _, err := driver.Open(driver.CUDA); return err }
+func openHIP() error    { _, err := driver.Open(driver.HIP); return err }
+func openNVRTC() error  { _, err := driver.OpenCompiler(driver.CUDA); return err }
+func openHIPRTC() error { _, err := driver.OpenCompiler(driver.HIP); return err }
+
+func useFirst() error {
+	d, err := driver.Open(driver.CUDA)
+	if err != nil {
+		return err
+	}
+	cards, err := d.Cards()
+	if err != nil {
+		return err
+	}
+	c, err := d.Use(cards[0])
+	if err == nil {
+		err = errors.Join(errors.New("no error"), c.Close())
+	}
+	return err
+}
+
+// A posted command that fails answers everything that comes after it.
+func TestPostedErrorsAreKept(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	c := card(t, driver.CUDA)
+	m := compile(t, c, driver.CUDA, program)
+	f := function(t, m, "scale")
+	c.Launch(f, driver.Line(1, 2048))
+	c.Fill(c.Main(), 0, 0, 1)
+	for range 2 {
+		err := c.Finish(c.Main())
+		if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "kernel scale") || !strings.Contains(err.Error(), "invalid argument") {
+			t.Errorf("finish: %v", err)
+		}
+	}
+	if _, err := c.Alloc(8); err == nil {
+		t.Error("memory was allocated on a card that failed")
+	}
+}
+
+func TestOutOfMemory(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_MEMORY", "1000000")
+	c := card(t, driver.CUDA)
+	m, err := c.Alloc(900000)
+	must(t, err)
+	_, err = c.Alloc(100001)
+	var e *driver.Error
+	if !errors.As(err, &e) || !e.OutOfMemory() || e.Name != "CUDA_ERROR_OUT_OF_MEMORY" {
+		t.Fatalf("too much: %v", err)
+	}
+	if free, total, err := c.MemoryInfo(); free != 100000 || total != 1000000 || err != nil {
+		t.Errorf("%d free of %d (%v)", free, total, err)
+	}
+	must(t, c.Free(m))
+	if free, _, err := c.MemoryInfo(); free != 1000000 || err != nil {
+		t.Errorf("%d free after all was given back (%v)", free, err)
+	}
+}
+
+func TestClosedContext(t *testing.T) {
+	gpuemu.Need(t)
+	c := card(t, driver.CUDA)
+	must(t, c.Close())
+	c.Fill(c.Main(), 0, 0, 1)
+	if err := c.Finish(c.Main()); err == nil {
+		t.Error("a card that was given back still works")
+	}
+}

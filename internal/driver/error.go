@@ -1,0 +1,42 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Statuses that both drivers number alike.
+const (
+	outOfMemory = 2
+	notReady    = 600
+)
+
+// Error is a call that the driver refused.
+type Error struct {
+	Call   string // the driver's function
+	Code   int    // its status
+	Name   string // the driver's name of it, such as CUDA_ERROR_OUT_OF_MEMORY
+	Text   string // the driver's own words
+	During string // what was being done, "" where the call says it all
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s (%s, status %d)", e.Call, e.Text, e.Name, e.Code)
+	if e.During != "" {
+		s = e.During + ": " + s
+	}
+	return s
+}
+
+// OutOfMemory says whether the card's memory did not suffice.
+func (e *Error) OutOfMemory() bool { return e.Code == outOfMemory }
+
+// resource marks an error of the driver with its exit status: a card that fails
+// is a resource that is not to be had.
+func resource(err error) error {
+	if err == nil {
+		return nil
+	}
+	return status.Resource(err)
+}

@@ -1,0 +1,173 @@
+package driver
+
+/*
+#include <stdlib.h>
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// Module is compiled code on the card.
+type Module struct {
+	context *Context
+	name    string
+	handle  unsafe.Pointer
+}
+
+// Function is a kernel, with what the compiler made of it.
+type Function struct {
+	Name      string
+	Registers int // a thread
+	Local     int // bytes a thread outside registers; more than 0 may mean spills
+	Shared    int // bytes a block, without what a launch adds
+	handle    unsafe.Pointer
+	allowed   int // bytes of shared memory that a launch may add
+}
+
+// Load puts a binary of the compiler on the card.
+func (c *Context) Load(name string, image []byte) (*Module, error) {
+	m := &Module{context: c, name: name}
+	text := C.CBytes(append(image[:len(image):len(image)], 0)) // PTX is a C string
+	defer C.free(text)
+	err := c.do(func() error {
+		return c.driver.check(C.driver_module_load(&c.driver.calls, &m.handle, text), "module_load")
+	})
+	if err != nil {
+		return nil, resource(fmt.Errorf("%s: %w", name, err))
+	}
+	return m, nil
+}
+
+// Unload takes the module off the card; its functions are no more.
+func (m *Module) Unload() error {
+	c := m.context
+	return c.do(func() error {
+		return c.driver.check(C.driver_module_unload(&c.driver.calls, m.handle), "module_unload")
+	})
+}
+
+// What a driver can say of a kernel, numbered alike in both.
+const (
+	functionShared     = 1
+	functionLocal      = 3
+	functionRegisters  = 4
+	functionMaxDynamic = 8
+)
+
+// freeShared is what a launch may add without asking first.
+const freeShared = 48 << 10
+
+// Function finds a kernel by its name (extern "C").
+func (m *Module) Function(name string) (*Function, error) {
+	c := m.context
+	f := &Function{Name: name, allowed: freeShared}
+	err := c.do(func() error {
+		s := C.CString(name)
+		defer C.free(unsafe.Pointer(s))
+		if err := c.driver.check(C.driver_module_function(&c.driver.calls, &f.handle, m.handle, s), "module_function"); err != nil {
+			return err
+		}
+		for which, to := range map[C.int]*int{functionShared: &f.Shared, functionLocal: &f.Local, functionRegisters: &f.Registers} {
+			var v C.int
+			if err := c.driver.check(C.driver_function_get(&c.driver.calls, &v, which, f.handle), "function_get"); err != nil {
+				return err
+			}
+			*to = int(v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, resource(fmt.Errorf("%s: kernel %s: %w", m.name, name, err))
+	}
+	return f, nil
+}
+
+// Arg is one argument of a kernel: at most 8 bytes in one cell, or a structure
+// in several.
+type Arg struct {
+	cell  uint64
+	block []uint64
+}
+
+// Address is a pointer to memory on the card.
+func Address(m Memory) Arg { return Arg{cell: uint64(m)} }
+
+// Int64 is a long long.
+func Int64(v int64) Arg { return Arg{cell: uint64(v)} }
+
+// Int32 is an int.
+func Int32(v int32) Arg { return Arg{cell: uint64(uint32(v))} }
+
+// Float32 is a float.
+func Float32(v float32) Arg { return Arg{cell: uint64(math.Float32bits(v))} }
+
+// Float64 is a double.
+func Float64(v float64) Arg { return Arg{cell: math.Float64bits(v)} }
+
+// Struct is a structure passed by value, as 8-byte cells. They are copied.
+func Struct(cells []uint64) Arg { return Arg{block: cells} }
+
+// Shape is the size of a launch. Sizes of 0 count as 1.
+type Shape struct {
+	Blocks  [3]int
+	Threads [3]int // of a block
+	Shared  int    // bytes of shared memory beside the kernel's own
+	Stream  *Stream
+}
+
+// Line is the shape of blocks of threads in one dimension.
+func Line(blocks, threads int) Shape {
+	return Shape{Blocks: [3]int{blocks, 1, 1}, Threads: [3]int{threads, 1, 1}}
+}
+
+// Launch asks for a kernel to be run: on the main stream unless the shape names
+// another. The arguments must be of the types that the kernel declares, which
+// nothing can check.
+func (c *Context) Launch(f *Function, s Shape, args ...Arg) {
+	cells := make([]uint64, 0, len(args)+8)
+	starts := make([]int32, len(args))
+	for i, a := range args {
+		starts[i] = int32(len(cells))
+		if a.block == nil {
+			cells = append(cells, a.cell)
+		} else {
+			cells = append(cells, a.block...)
+		}
+	}
+	var grid, block [3]C.uint
+	for i := range 3 {
+		grid[i], block[i] = C.uint(max(s.Blocks[i], 1)), C.uint(max(s.Threads[i], 1))
+	}
+	stream := s.Stream
+	if stream == nil {
+		stream = c.main
+	}
+	c.post(func() error {
+		if err := c.allow(f, s.Shared); err != nil {
+			return err
+		}
+		err := c.driver.check(C.launch_kernel(&c.driver.calls, f.handle, &grid[0], &block[0], C.uint(s.Shared),
+			stream.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
+		if e, ok := err.(*Error); ok {
+			e.During = fmt.Sprintf("kernel %s, %v blocks of %v threads, %d bytes shared", f.Name, grid, block, s.Shared)
+		}
+		return err
+	})
+}
+
+// allow raises a kernel's limit of shared memory where the driver wants that.
+func (c *Context) allow(f *Function, shared int) error {
+	if shared <= f.allowed || c.driver.Engine == HIP {
+		return nil
+	}
+	err := c.driver.check(C.driver_function_set(&c.driver.calls, f.handle, functionMaxDynamic, C.int(shared)), "function_set")
+	if err == nil {
+		f.allowed = shared
+	}
+	return err
+}

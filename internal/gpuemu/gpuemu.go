@@ -1,0 +1,128 @@
+// Package gpuemu emulates a GPU on the processor, for tests on machines without
+// one: a small implementation of the CUDA driver, of HIP and of both run-time
+// compilers, as far as this project calls them. The C++ sources in src are
+// built by g++ into a folder of libraries that stand in for the real ones, so
+// the whole path from Go to the kernel is the one that a real card sees.
+//
+// The compiler runs g++ over a kernel's source. Each block runs on one thread,
+// its threads as fibres that change places at barriers and warp functions, and
+// blocks of one launch run side by side, every second launch backwards. Streams
+// are asynchronous. New memory and shared memory hold NaN, memory is counted,
+// and words around every allocation show kernels that wrote beyond it. A barrier
+// that not all threads reach is an error.
+//
+// It cannot show races within a block, the memory model's surprises, warps out
+// of step, or speed. The environment sets it:
+//
+//	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
+//	GPUEMU_MEMORY    bytes of a card (1 GiB)
+//	GPUEMU_WORKERS   threads that run blocks (all processors)
+//	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
+//	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2
+package gpuemu
+
+import (
+	"embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+//go:embed src
+var sources embed.FS
+
+// Names under which the emulator's library is found.
+var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5"}
+
+// Missing says why the emulator cannot be built here, "" if it can.
+func Missing() string {
+	if runtime.GOOS != "linux" {
+		return "the emulated GPU is for Linux"
+	}
+	if out, err := exec.Command("g++", "--version").CombinedOutput(); err != nil {
+		return fmt.Sprintf("no g++ for the emulated GPU: %v %s", err, out)
+	}
+	return ""
+}
+
+// Build makes the libraries in a folder.
+func Build(folder string) error {
+	files, err := sources.ReadDir("src")
+	if err != nil {
+		return err
+	}
+	link := []string{"-shared", "-o", filepath.Join(folder, "libgpuemu.so")}
+	for _, f := range files {
+		text, err := sources.ReadFile("src/" + f.Name())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, f.Name()), text, 0o644); err != nil {
+			return err
+		}
+	}
+	var group errgroup.Group
+	for _, f := range files {
+		if source, ok := strings.CutSuffix(f.Name(), ".cpp"); ok {
+			object := filepath.Join(folder, source+".o")
+			link = append(link, object)
+			group.Go(func() error {
+				return gpp("-std=c++17", "-O1", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden",
+					"-c", "-o", object, filepath.Join(folder, f.Name()))
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := gpp(append(link, "-ldl", "-pthread")...); err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := os.Symlink("libgpuemu.so", filepath.Join(folder, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func gpp(args ...string) error {
+	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("building the emulated GPU: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Environment is what makes this program, and those it starts, load the
+// emulator in a folder instead of real libraries.
+func Environment(folder string) []string {
+	return []string{
+		"LSM_CUDA_LIB=" + filepath.Join(folder, names[0]), "LSM_NVRTC_LIB=" + filepath.Join(folder, names[1]),
+		"LSM_HIP_LIB=" + filepath.Join(folder, names[2]), "LSM_HIPRTC_LIB=" + filepath.Join(folder, names[3]),
+		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
+		"TMPDIR=" + folder,
+	}
+}
+
+// Sanitized is what a program needs in its environment, beside [Environment],
+// so that an access beyond memory inside a kernel ends it with file and line.
+func Sanitized() ([]string, error) {
+	out, err := exec.Command("g++", "-print-file-name=libasan.so").Output()
+	library := strings.TrimSpace(string(out))
+	if err != nil || !filepath.IsAbs(library) {
+		return nil, fmt.Errorf("g++ has no AddressSanitizer here: %q (%v)", library, err)
+	}
+	if library, err = filepath.EvalSymlinks(library); err != nil {
+		return nil, err
+	}
+	return []string{
+		"GPUEMU_SANITIZE=address", "LD_PRELOAD=" + library,
+		// Go handles its own signals and never gives memory back at the end.
+		"ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:allow_user_segv_handler=1:abort_on_error=0:exitcode=99",
+	}, nil
+}

@@ -1,0 +1,307 @@
+// The run-time compiler: g++ over the program and device.h.
+#include "emulator.h"
+
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace gpuemu {
+
+// Statuses of NVRTC and hiprtc.
+enum { CompilerInvalidProgram = 4, CompilerInvalidOption = 5, CompilerFailed = 6, CompilerBroken = 11 };
+
+struct Program {
+	std::string text, name, log, image;
+};
+
+// here is the folder of this library, where device.h lies too.
+static std::string here()
+{
+	Dl_info info;
+	dladdr(reinterpret_cast<void *>(&here), &info);
+	std::string path = info.dli_fname;
+	return path.substr(0, path.find_last_of('/'));
+}
+
+static std::string contents(const std::string &path)
+{
+	std::string s;
+	if (FILE *f = fopen(path.c_str(), "rb")) {
+		char part[65536];
+		for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
+			s.append(part, n);
+		fclose(f);
+	}
+	return s;
+}
+
+static bool write(const std::string &path, const std::string &s)
+{
+	FILE *f = fopen(path.c_str(), "wb");
+	bool ok = f && fwrite(s.data(), 1, s.size(), f) == s.size();
+	return f && fclose(f) == 0 && ok;
+}
+
+static bool of_name(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Dynamic shared memory, extern __shared__ T name[];, is an array without a
+// length that the launch provides; here it becomes a pointer.
+static void point_to_shared(std::string &text)
+{
+	static const std::string word = "__shared__";
+	for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
+		size_t start = text.find_last_not_of(" \t\n", at - 1);
+		if (at == 0 || start == std::string::npos || start < 5 || text.compare(start - 5, 6, "extern") != 0)
+			continue;
+		size_t type = at + word.size(), open = text.find('[', type), end = text.find(';', type);
+		if (open == std::string::npos || end == std::string::npos || open > end)
+			continue;
+		size_t name_end = text.find_last_not_of(" \t\n", open - 1) + 1, name = name_end;
+		while (of_name(text[name - 1]))
+			name--;
+		std::string of = text.substr(type, name - type), called = text.substr(name, name_end - name);
+		std::string pointer = of + "*const " + called + " = (" + of + "*)(gpuemu::block->shared);";
+		text.replace(start - 5, end + 1 - (start - 5), pointer);
+		at = start;
+	}
+}
+
+// The names of the kernels: what stands between "void" and a parenthesis, next
+// after "__global__".
+static std::set<std::string> kernels(const std::string &text)
+{
+	static const std::string word = "__global__";
+	std::set<std::string> names;
+	for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
+		size_t v = text.find("void", at);
+		if (v == std::string::npos)
+			break;
+		for (size_t open = text.find('(', v); open != std::string::npos; open = text.find('(', open + 1)) {
+			size_t end = text.find_last_not_of(" \t\n", open - 1) + 1, start = end;
+			while (of_name(text[start - 1]))
+				start--;
+			std::string name = text.substr(start, end - start);
+			if (name == "__launch_bounds__")
+				continue;
+			names.insert(name);
+			break;
+		}
+	}
+	return names;
+}
+
+// prepare is the program for g++, its lines numbered as they were, and for each
+// kernel a function that calls it with parameters by address.
+static std::string prepare(const Program &p, const std::string &defines)
+{
+	std::string text = p.text;
+	point_to_shared(text);
+	std::string out = "#include \"device.h\"\n" + defines + "#line 1 \"" + p.name + "\"\n" + text + "\n#line 1 \"kernels\"\n";
+	for (const std::string &name : kernels(text))
+		out += "GPUEMU_KERNEL(" + name + ")\n";
+	return out;
+}
+
+// translate makes g++'s options of the other compilers'. An option that neither
+// of them has is refused, as they would. Macros are for the program alone.
+static bool translate(const std::string &o, std::vector<std::string> &to, std::string &defines)
+{
+	auto begins = [&](const char *s) { return o.compare(0, strlen(s), s) == 0; };
+	if (begins("-D")) {
+		size_t is = o.find('=');
+		defines += "#define " + o.substr(2, is - 2) + " " + (is == std::string::npos ? "1" : o.substr(is + 1)) + "\n";
+	} else if (begins("-I") || begins("-O")) {
+		to.push_back(o);
+	} else if (begins("--std=") || begins("-std=")) {
+		to.push_back("-std=" + o.substr(o.find('=') + 1));
+	} else if (o == "--fmad=false" || o == "-ffp-contract=off") {
+		to.push_back("-ffp-contract=off");
+	} else {
+		return o == "--fmad=true" || begins("--gpu-architecture=") || begins("--offload-arch=") ||
+		       begins("--ptxas-options=") || o == "--device-debug" || o == "-lineinfo" ||
+		       o == "--generate-line-info";
+	}
+	return true;
+}
+
+// execute runs a command without what would make it another program: a
+// sanitizer loaded beforehand is ours, not the compiler's.
+static int execute(const std::vector<std::string> &command, const std::string &output)
+{
+	std::vector<char *> argv, env;
+	for (const std::string &s : command)
+		argv.push_back(const_cast<char *>(s.c_str()));
+	argv.push_back(nullptr);
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, "LD_PRELOAD=", 11) != 0)
+			env.push_back(*e);
+	env.push_back(nullptr);
+	posix_spawn_file_actions_t files;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 1, output.c_str(), 01101 /* write, create, empty */, 0600);
+	posix_spawn_file_actions_adddup2(&files, 1, 2);
+	pid_t child;
+	int failed = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), env.data());
+	posix_spawn_file_actions_destroy(&files);
+	if (failed)
+		return failed;
+	int status;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return status;
+}
+
+static int compile(Program *p, int options, const char *const *option)
+{
+	std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
+		"-w", "-I" + here(), "-include", "new"};
+	if (sanitize()) {
+		command.push_back("-fsanitize=address");
+		command.push_back("-g");
+	}
+	std::string defines;
+	for (int i = 0; i < options; i++)
+		if (!translate(option[i], command, defines)) {
+			p->log = std::string("unrecognized option ") + option[i];
+			return CompilerInvalidOption;
+		}
+	std::string folder = std::string(P_tmpdir);
+	if (const char *t = getenv("TMPDIR"))
+		folder = t;
+	folder += "/gpuemu-XXXXXX";
+	if (!mkdtemp(folder.data()))
+		return CompilerBroken;
+	std::string source = folder + "/program.cpp", binary = folder + "/program.so", log = folder + "/log";
+	if (!write(source, prepare(*p, defines)))
+		return CompilerBroken;
+	command.insert(command.end(), {"-o", binary, source});
+	int status = execute(command, log);
+	p->log = contents(log);
+	std::string so = contents(binary);
+	for (const std::string &f : {source, binary, log})
+		unlink(f.c_str());
+	rmdir(folder.c_str());
+	if (status != 0) {
+		if (p->log.empty())
+			p->log = "g++ cannot be run: " + std::string(strerror(status));
+		return CompilerFailed;
+	}
+	// The driver is handed no length: it stands in front.
+	uint64_t bytes = so.size();
+	p->image = "GPUEMU 1" + std::string(reinterpret_cast<char *>(&bytes), sizeof bytes) + so;
+	return Success;
+}
+
+EXPORT int nvrtcVersion(int *major, int *minor)
+{
+	*major = 0, *minor = 1; // no binary of ours passes for one of theirs
+	return Success;
+}
+
+EXPORT int nvrtcCreateProgram(Program **p, const char *text, const char *name, int headers,
+                              const char *const *, const char *const *)
+{
+	if (headers)
+		return CompilerInvalidProgram;
+	*p = new Program{text, name ? name : "program", "", ""};
+	return Success;
+}
+
+EXPORT int nvrtcDestroyProgram(Program **p)
+{
+	delete *p;
+	*p = nullptr;
+	return Success;
+}
+
+EXPORT int nvrtcCompileProgram(Program *p, int options, const char *const *option)
+{
+	if (int s = fault("nvrtcCompileProgram"))
+		return s;
+	return compile(p, options, option);
+}
+
+EXPORT int nvrtcGetCUBINSize(Program *p, size_t *bytes)
+{
+	*bytes = p->image.size();
+	return Success;
+}
+
+EXPORT int nvrtcGetCUBIN(Program *p, char *to)
+{
+	memcpy(to, p->image.data(), p->image.size());
+	return Success;
+}
+
+EXPORT int nvrtcGetPTXSize(Program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }
+EXPORT int nvrtcGetPTX(Program *p, char *to) { return nvrtcGetCUBIN(p, to); }
+
+EXPORT int nvrtcGetProgramLogSize(Program *p, size_t *bytes)
+{
+	*bytes = p->log.size() + 1;
+	return Success;
+}
+
+EXPORT int nvrtcGetProgramLog(Program *p, char *to)
+{
+	memcpy(to, p->log.c_str(), p->log.size() + 1);
+	return Success;
+}
+
+EXPORT int nvrtcGetNumSupportedArchs(int *n)
+{
+	*n = 2;
+	return Success;
+}
+
+EXPORT int nvrtcGetSupportedArchs(int *archs)
+{
+	archs[0] = 80, archs[1] = 90;
+	return Success;
+}
+
+EXPORT const char *nvrtcGetErrorString(int status)
+{
+	switch (status) {
+	case CompilerInvalidOption:
+		return "NVRTC_ERROR_INVALID_OPTION";
+	case CompilerFailed:
+		return "NVRTC_ERROR_COMPILATION";
+	}
+	return "NVRTC_ERROR_INTERNAL_ERROR";
+}
+
+// hiprtc is the same under other names.
+EXPORT int hiprtcVersion(int *major, int *minor) { return nvrtcVersion(major, minor); }
+EXPORT int hiprtcCreateProgram(Program **p, const char *text, const char *name, int n,
+                               const char *const *t, const char *const *h)
+{
+	return nvrtcCreateProgram(p, text, name, n, t, h);
+}
+EXPORT int hiprtcDestroyProgram(Program **p) { return nvrtcDestroyProgram(p); }
+EXPORT int hiprtcCompileProgram(Program *p, int options, const char *const *option)
+{
+	for (int i = 0; i < options; i++)
+		if (strncmp(option[i], "--offload-arch=", 15) == 0 && strncmp(option[i] + 15, "gfx90a", 6) != 0)
+			abort(); // as hiprtc does with a target that it does not know
+	return nvrtcCompileProgram(p, options, option);
+}
+EXPORT int hiprtcGetCodeSize(Program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }
+EXPORT int hiprtcGetCode(Program *p, char *to) { return nvrtcGetCUBIN(p, to); }
+EXPORT int hiprtcGetProgramLogSize(Program *p, size_t *bytes) { return nvrtcGetProgramLogSize(p, bytes); }
+EXPORT int hiprtcGetProgramLog(Program *p, char *to) { return nvrtcGetProgramLog(p, to); }
+EXPORT const char *hiprtcGetErrorString(int status) { return nvrtcGetErrorString(status); }
+
+} // namespace gpuemu

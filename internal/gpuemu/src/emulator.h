@@ -1,0 +1,102 @@
+// What the parts of the emulator share. Names that users of the libraries see
+// are those of the libraries; everything else is in namespace gpuemu.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace gpuemu {
+
+// Statuses, numbered alike by CUDA and HIP.
+enum Status {
+	Success = 0,
+	InvalidValue = 1,
+	OutOfMemory = 2,
+	NotInitialised = 3,
+	NoDevice = 100,
+	InvalidDevice = 101,
+	InvalidImage = 200,
+	InvalidContext = 201,
+	InvalidHandle = 400,
+	NotFound = 500,
+	NotReady = 600,
+	IllegalAddress = 700,
+	LaunchFailed = 719,
+};
+
+// What the libraries pretend: one or more cards of 64 KiB shared memory a block.
+constexpr int warp_threads = 32;
+constexpr int block_threads = 1024;
+constexpr int shared_bytes = 64 << 10;
+constexpr int free_shared_bytes = 48 << 10; // more must be asked for
+
+// Settings, from the environment, read whenever they are needed.
+int cards();          // GPUEMU_CARDS (1), before CUDA_VISIBLE_DEVICES
+size_t card_memory(); // GPUEMU_MEMORY, bytes (1 GiB)
+int workers();        // GPUEMU_WORKERS (processors), at the first launch
+bool sanitize();      // GPUEMU_SANITIZE=address: kernels under AddressSanitizer
+
+// fault is the status that GPUEMU_FAULT=function:call:status asks of this call,
+// counted from 1; Success for all others.
+int fault(const char *function);
+
+// A kernel of a loaded module: see device.h for the other side.
+struct Dim {
+	unsigned x, y, z;
+};
+typedef void (*Entry)(void **params);
+// Runs one block; 0, or what went wrong in words.
+typedef const char *(*Runner)(Entry, Dim grid, Dim block, Dim index, unsigned shared, void **params);
+
+struct Kernel {
+	std::string name;
+	std::vector<size_t> sizes; // of the parameters, bytes
+	Entry entry = nullptr;
+	Runner run = nullptr;
+	std::atomic<int> dynamic{free_shared_bytes}; // bytes that a launch may add
+};
+
+// Streams: each is a thread that does one thing after the other.
+struct Stream {
+	std::mutex lock;
+	std::condition_variable change;
+	std::deque<std::function<void()>> work;
+	bool busy = false, ended = false;
+	std::thread thread;
+
+	Stream();
+	~Stream(); // after all its work
+	void add(std::function<void()> f);
+	void drain();
+};
+
+// The card's own state of failure: the first thing that went wrong in a kernel
+// answers every later call, as on a real card.
+void card_fails(int status, const std::string &why);
+void card_recovers();
+int card_status();
+
+// run_kernel runs all blocks, on all workers.
+void run_kernel(Kernel *k, Dim grid, Dim block, unsigned shared, void **params);
+
+// Memory of the cards.
+int memory_alloc(uint64_t *address, size_t bytes, int card);
+int memory_free(uint64_t address);
+void memory_clear(int card); // all of a card's allocations
+bool memory_holds(uint64_t address, size_t bytes); // within one allocation
+bool pinned_holds(const void *p, size_t bytes);
+size_t memory_used(int card);
+// memory_check looks at the guards around every allocation; who ran last.
+void memory_check(const std::string &who);
+
+} // namespace gpuemu
