@@ -38,6 +38,15 @@ func (p *Problem) PieceBytes(exact bool) int64 {
 	return size * int64(p.ringLen())
 }
 
+// LeastPlaces is the number of places whose tables Recompute needs at a time: the
+// two of a trace, or with exact sums those of a run.
+func (p *Problem) LeastPlaces(exact bool) int {
+	if exact {
+		return min(1+int(adjointCells.receivers), p.Positions.Len())
+	}
+	return 2
+}
+
 func (p *Problem) mode() simd.Mode {
 	mode := simd.Space
 	switch {

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -23,12 +26,25 @@ type app struct {
 	report *progress.Reporter
 	set    []string // of --set, for config.Load
 	force  bool     // existing outputs may be overwritten
+	trace  string   // file for what every rank did when, "" for none
 
-	program string // this program's file, to start children; "": it must not
+	program   string // this program's file, to start children; "": it must not
+	out, errs io.Writer
+	launcher  machine.Launcher
+	world     comm.Comm // the ranks of this run; one, until a command joins the others
+	leave     func()    // leaves them; nil where there was nothing to join
+
 	quiet   bool
 	command string // name of the command that runs, "" before it is known
 	started bool   // the command line was understood
 	result  []any  // keys and values for the event "done"
+}
+
+// speak gives this process a voice.
+func (a *app) speak(json bool) {
+	options := progress.ForFiles(a.out, a.errs)
+	options.JSON = json
+	a.report = progress.New(options)
 }
 
 // finish adds keys and values to the event "done", such as the output's name.
@@ -42,9 +58,12 @@ func run(args []string, out, errs io.Writer) int {
 
 // runWith lets the caller change things before the command line is read.
 func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra.Command)) (code int) {
-	options := progress.ForFiles(out, errs)
-	options.JSON = wantsJSON(args)
-	a := &app{report: progress.New(options)}
+	launcher := machine.ReadLauncher(os.Environ())
+	a := &app{out: out, errs: errs, launcher: launcher, world: comm.Self()}
+	a.speak(wantsJSON(args))
+	if launcher.Rank > 0 { // rank 0 speaks for all
+		a.report = progress.New(progress.Options{Out: io.Discard, Err: io.Discard, JSON: a.report.JSON()})
+	}
 	begin := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -69,6 +88,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	if err != nil && !a.started {
 		err = usageError(cmd, err)
 	}
+	a.part(err)
 	if err == nil {
 		if strings.HasPrefix(a.command, "__complete") {
 			return status.Done // the shell reads the output
@@ -85,6 +105,14 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 // fail tells the user about err and returns its exit status.
 func (a *app) fail(errs io.Writer, err error) int {
 	err = job.FileError(err)
+	who := "lsm"
+	if a.launcher.Rank > 0 {
+		var agreed *comm.Agreed
+		if errors.As(err, &agreed) {
+			return status.Code(err) // rank 0 tells
+		}
+		who = fmt.Sprintf("lsm: rank %d", a.launcher.Rank)
+	}
 	code, hint := status.Code(err), status.HintOf(err)
 	var list *config.Problems
 	if errors.As(err, &list) && code == status.Other {
@@ -106,7 +134,7 @@ func (a *app) fail(errs io.Writer, err error) int {
 			message = fmt.Sprintf("%d problems in the configuration\n  %s",
 				len(list.List), strings.ReplaceAll(list.Error(), "\n", "\n  "))
 		}
-		fmt.Fprintf(errs, "lsm: %s\n", message)
+		fmt.Fprintf(errs, "%s: %s\n", who, message)
 		if hint != "" {
 			fmt.Fprintf(errs, "hint: %s\n", hint)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,9 +11,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -46,19 +45,16 @@ backend has are measured by default:
 			if s.Type, err = elementType(typ); err != nil {
 				return err
 			}
-			c, leave, err := openRanks(backend)
-			if err != nil {
+			cfg := &config.Config{}
+			cfg.Comm.Backend = backend
+			if err := comm.Together(a.world, a.join(cfg)); err != nil {
 				return err
-			}
-			defer leave()
-			if c.Rank() > 0 {
-				a.report = progress.Discard()
 			}
 			m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 			if s.Memory = m.Available; m.Limit > 0 {
 				s.Memory = min(m.Available, m.Limit)
 			}
-			return a.benchComm(cmd.Context(), c, s, limits)
+			return a.benchComm(cmd.Context(), a.world, s, limits)
 		},
 	}
 	fl := cmd.Flags()
@@ -89,28 +85,6 @@ func elementType(name string) (device.Type, error) {
 		}
 	}
 	return 0, status.Usage(fmt.Errorf("bench: --type is %q, want float32, float64, complex64, complex128 or int64", name))
-}
-
-// openRanks opens the communicator over all ranks of this run.
-func openRanks(backend string) (comm.Comm, func(), error) {
-	l := machine.ReadLauncher(os.Environ())
-	if backend == "auto" {
-		backend = comm.Built()[len(comm.Built())-1]
-		if l.Ranks < 2 {
-			backend = "self"
-		} else if backend == "self" {
-			return nil, nil, status.Resource(fmt.Errorf("bench: %s started %d ranks, but this version of lsm has no MPI", l.Name, l.Ranks))
-		}
-	}
-	if backend == "self" {
-		return comm.Self(), func() {}, nil
-	}
-	b, ok := comm.Lookup(backend)
-	if !ok {
-		return nil, nil, status.Resource(comm.Missing(backend))
-	}
-	c, err := b.Open()
-	return c, b.Close, err
 }
 
 // benchComm prints one table for each operation, each closed as the NCCL tests

@@ -69,7 +69,7 @@ func TestBenchCommTable(t *testing.T) {
 			t.Errorf("row %q", line)
 		}
 	}
-	if rows != 5*3 || strings.Count(out, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : ") != 5 {
+	if rows != 6*3 || strings.Count(out, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : ") != 6 {
 		t.Errorf("%d rows in\n%s", rows, out)
 	}
 	for _, want := range []string{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -9,33 +10,40 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // What this build of lsm can use of all that doctor looks for.
-var (
-	builtEngines = []string{"reference", "cpu"}
-	builtComms   = []string{"self"}
-)
+var builtEngines = []string{"reference", "cpu"}
 
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What this machine and launcher offer, and what lsm can use",
 		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
-launcher and Slurm, and says which of them this build of lsm can use. It starts
-nothing and loads no library. Run it where the job runs: a batch node may differ
-from the login node.`,
-		Example:     "  lsm doctor\n  srun -n 1 lsm doctor",
+launcher and Slurm, and says which of them this build of lsm can use. Run it where
+the job runs: a batch node may differ from the login node. Started as several
+ranks, it joins them and says where each of them runs and what it may use.`,
+		Example:     "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		GroupID:     groupMachine,
 		Args:        arguments(),
 		Annotations: exits(),
 		RunE: func(*cobra.Command, []string) error {
+			_, mpi := comm.Lookup("mpi")
+			if !mpi {
+				a.speak(a.report.JSON()) // each rank for itself
+			}
 			a.doctorMachine()
 			a.doctorLibraries()
-			a.doctorLauncher()
+			a.doctorLauncher(mpi)
+			if mpi && a.launcher.Ranks > 1 {
+				if err := a.doctorRanks(); err != nil {
+					return err
+				}
+			}
 			a.doctorVerdict()
 			return nil
 		},
@@ -82,8 +90,8 @@ func (a *app) doctorLibraries() {
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
 }
 
-func (a *app) doctorLauncher() {
-	l := machine.ReadLauncher(os.Environ())
+func (a *app) doctorLauncher(mpi bool) {
+	l := a.launcher
 	programs := machine.Programs(os.Getenv("PATH"), "mpirun", "srun", "nvidia-smi", "rocm-smi")
 	launcher := "none: a process of its own"
 	if l.Name != "" {
@@ -99,18 +107,77 @@ func (a *app) doctorLauncher() {
 	}
 	a.row("programs", "%s", orNone(names))
 	a.report.Event("launcher", "name", l.Name, "rank", l.Rank, "ranks", l.Ranks, "variables", l.Variables, "programs", programs)
-	if l.Ranks > 1 {
+	if l.Ranks > 1 && !mpi {
 		a.report.Warn(fmt.Sprintf("started as %d ranks, but this build has no MPI: each would do the whole run alone; start one process", l.Ranks))
 	}
 }
 
+// seat is where one rank runs and what it may use.
+type seat struct {
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Threads int    `json:"threads"`
+	Memory  int64  `json:"memory_available_bytes"` // of the machine
+	Ranks   int    `json:"ranks_on_host"`
+	CUDA    string `json:"cuda_visible_devices"`
+	ROCR    string `json:"rocr_visible_devices"`
+}
+
+// doctorRanks joins the other ranks and prints where each of them is.
+func (a *app) doctorRanks() error {
+	if err := comm.Together(a.world, a.join(nil)); err != nil {
+		return err
+	}
+	mine := seat{PID: os.Getpid(), Memory: machine.ReadMemory("/proc", "/sys/fs/cgroup").Available,
+		CUDA: os.Getenv("CUDA_VISIBLE_DEVICES"), ROCR: os.Getenv("ROCR_VISIBLE_DEVICES")}
+	mine.Host, _ = os.Hostname() // "" where the system does not tell
+	var err error
+	if mine.Threads, mine.Ranks, err = machine.Share(a.world.Host().AllGather); err != nil {
+		return err
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	all, err := a.world.Host().AllGather(text)
+	if err != nil {
+		return err
+	}
+	for rank, text := range all {
+		var s seat
+		if err := json.Unmarshal(text, &s); err != nil {
+			return fmt.Errorf("doctor: rank %d: %w", rank, err)
+		}
+		gpus := ""
+		if s.CUDA != "" {
+			gpus += ", CUDA devices " + s.CUDA
+		}
+		if s.ROCR != "" {
+			gpus += ", ROCm devices " + s.ROCR
+		}
+		a.row(fmt.Sprintf("rank %d", rank), "%s, process %d, one of %d there: %d threads, %s of memory%s", s.Host, s.PID, s.Ranks, s.Threads,
+			humanize.IBytes(uint64(s.Memory/int64(s.Ranks))), gpus)
+		a.report.Event("rank", "rank", rank, "seat", s)
+	}
+	return nil
+}
+
 func (a *app) doctorVerdict() {
 	v, c := build()
-	a.report.Printf("\nThis build, lsm %s %s, computes on the cores of one machine in one process:\n", v, c)
-	a.report.Printf("  kirchhoff.engine  %s (cpu with %s kernels)\n  comm.backend      %s\n", strings.Join(builtEngines, ", "), kirchhoff.BestISA(), strings.Join(builtComms, ", "))
-	a.report.Printf("It does not use MPI, CUDA, NCCL, HIP or RCCL yet, whether found above or not.\n")
-	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", builtComms, "isa", kirchhoff.BestISA(),
-		"mpi", false, "cuda", false, "nccl", false, "hip", false, "rccl", false)
+	b, mpi := comm.Lookup("mpi")
+	library := ""
+	if mpi {
+		library = " (" + b.About() + ")"
+	}
+	a.report.Printf("\nThis build, lsm %s %s, computes on the cores of its machines:\n", v, c)
+	a.report.Printf("  kirchhoff.engine  %s (cpu with %s kernels)\n  comm.backend      %s%s\n", strings.Join(builtEngines, ", "), kirchhoff.BestISA(), strings.Join(comm.Built(), ", "), library)
+	unused := "CUDA, NCCL, HIP or RCCL"
+	if !mpi {
+		unused = "MPI, " + unused
+	}
+	a.report.Printf("It does not use %s, whether found above or not.\n", unused)
+	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", kirchhoff.BestISA(),
+		"mpi", mpi, "cuda", false, "nccl", false, "hip", false, "rccl", false)
 }
 
 func orNone(list []string) string {

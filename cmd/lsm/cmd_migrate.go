@@ -7,7 +7,7 @@ import (
 )
 
 func newMigrate(a *app) *cobra.Command {
-	return jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
+	return a.traced(jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
 		`Migrate applies the adjoint of the modelling operator to the survey's traces:
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
@@ -28,7 +28,11 @@ image goes to output.file.`,
 			}
 			defer op.Engine.Close()
 			a.report.Infof("%s", op.Info)
-			image, err := j.Migrate(cmd.Context(), op)
+			d, err := j.Data(op)
+			if err != nil {
+				return err
+			}
+			image, err := j.Migrate(cmd.Context(), op, d)
 			if err != nil {
 				return err
 			}
@@ -38,7 +42,6 @@ image goes to output.file.`,
 			}
 			a.report.Printf("image: %s\n", out)
 			a.finish("output", out)
-			a.closing()
-			return nil
-		})
+			return a.closing(j.Memory().Total())
+		}))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 func newModel(a *app) *cobra.Command {
@@ -43,21 +42,17 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 			}
 			defer op.Engine.Close()
 			a.report.Infof("%s", op.Info)
-			s, err := j.Model(cmd.Context(), op, image)
+			d, err := j.Model(cmd.Context(), op, image)
 			if err != nil {
 				return err
 			}
 			out := cfg.Output.File.File
-			end := a.report.Time("write")
-			err = h5.WriteSurvey(out, s, h5.WriteOptions{Force: a.force, Attrs: j.Attrs(a.source(j, "model"))})
-			end()
-			if err != nil {
-				return job.FileError(err)
+			if err := j.WriteTraces(out, d, a.source(j, "model")); err != nil {
+				return err
 			}
 			a.report.Printf("survey: %s\n", out)
 			a.finish("output", out)
-			a.closing()
-			return nil
+			return a.closing(j.Memory().Total())
 		})
 	cmd.Flags().StringVar(&reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	if err := cmd.MarkFlagRequired("reflectivity"); err != nil {

@@ -16,9 +16,9 @@ func newRun(a *app) *cobra.Command {
 traces fit the recorded ones best. It writes the image with its convergence
 history, the resolved configuration and where everything came from.
 
-Interrupted, or told to by SIGTERM, it finishes its iteration and leaves a
-checkpoint; the same command with --resume goes on, to the same bits as if it had
-never stopped. A second signal ends it at once.`,
+Interrupted, told to by SIGTERM or SIGUSR1, or at checkpoint.time_limit, it
+finishes its iteration and leaves a checkpoint; the same command with --resume goes
+on, to the same bits as if it had never stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 --set output.file=image40.h5`,
 		func(cmd *cobra.Command, path string) error {
@@ -50,8 +50,12 @@ never stopped. A second signal ends it at once.`,
 			}
 			defer op.Engine.Close()
 			a.report.Infof("%s", op.Info)
+			d, err := j.Data(op)
+			if err != nil {
+				return err
+			}
 			if adjoint != "" {
-				image, err := j.Migrate(cmd.Context(), op)
+				image, err := j.Migrate(cmd.Context(), op, d)
 				if err != nil {
 					return err
 				}
@@ -59,7 +63,7 @@ never stopped. A second signal ends it at once.`,
 					return err
 				}
 			}
-			result, err := j.Solve(cmd.Context(), op, resume)
+			result, err := j.Solve(cmd.Context(), op, d, resume)
 			if err != nil {
 				return err
 			}
@@ -76,23 +80,35 @@ never stopped. A second signal ends it at once.`,
 			a.report.Printf("image: %s\n", out)
 			a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
 				"residual", h[iterations], "relative_residual", relative)
-			a.closing()
-			return nil
+			return a.closing(j.Memory().Total())
 		})
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
+	a.traced(cmd)
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
 	return cmd
 }
 
 // adjointToWrite is the file for the plain image, "" where none is to be
-// written: a run that goes on from a checkpoint has written it before.
+// written: a run that goes on from a checkpoint has written it before. Rank 0
+// looks for all.
 func (a *app) adjointToWrite(path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil
 	}
-	if _, err := os.Stat(path.File); err == nil && resumes {
-		a.report.Infof("%s is there already and stays", path)
-		return "", nil
+	there := []byte(nil)
+	err := a.once(func() error {
+		if _, err := os.Stat(path.File); err == nil && resumes {
+			a.report.Infof("%s is there already and stays", path)
+			there = []byte{1}
+			return nil
+		}
+		return job.CheckOutput(path.File, a.force)
+	})
+	if err != nil {
+		return "", err
 	}
-	return path.File, job.CheckOutput(path.File, a.force)
+	if there, err = a.world.Host().Bcast(there, 0); err != nil || len(there) > 0 {
+		return "", err
+	}
+	return path.File, nil
 }

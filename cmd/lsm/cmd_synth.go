@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
@@ -185,7 +187,7 @@ func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 	if err != nil {
 		return err
 	}
-	j, err := job.Open(cfg, job.Geometry, a.report)
+	j, err := job.Open(comm.Self(), cfg, job.Geometry, a.report)
 	if err != nil {
 		return err
 	}
@@ -195,17 +197,29 @@ func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 		return err
 	}
 	defer op.Engine.Close()
-	s, err := j.Model(cmd.Context(), op, c.Reflectivity)
+	d, err := j.Model(cmd.Context(), op, c.Reflectivity)
 	if err != nil {
 		return err
 	}
 	if f.snr != 0 {
-		sigma, err := synth.AddNoise(s.Data, f.snr, f.seed)
-		if err != nil {
-			return status.Usage(err)
+		if err := a.addNoise(d.Buf, f); err != nil {
+			return err
 		}
-		a.report.Infof("noise of standard deviation %.3g added (signal-to-noise ratio %g, seed %d)", sigma, f.snr, f.seed)
 	}
-	return job.FileError(h5.WriteSurvey(filepath.Join(f.folder, synth.SurveyFile), s,
-		h5.WriteOptions{Force: true, Attrs: j.Attrs(a.source(j, "synth"))}))
+	src := a.source(j, "synth")
+	src.Force = true // over the geometry
+	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
+}
+
+func (a *app) addNoise(traces device.Buf, f synthFlags) error {
+	x := make([]float32, traces.Len())
+	if err := device.Download(x, traces); err != nil {
+		return err
+	}
+	sigma, err := synth.AddNoise(x, f.snr, f.seed)
+	if err != nil {
+		return status.Usage(err)
+	}
+	a.report.Infof("noise of standard deviation %.3g added (signal-to-noise ratio %g, seed %d)", sigma, f.snr, f.seed)
+	return device.Upload(traces, x)
 }

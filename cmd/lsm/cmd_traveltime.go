@@ -29,8 +29,7 @@ looked at, changed, and given back by traveltime.method = "table".`,
 			}
 			a.report.Printf("tables: %s\n", out)
 			a.finish("output", out)
-			a.closing()
-			return nil
+			return a.closing(0)
 		})
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "write the gradients of the times, s/m, as well")
 	return cmd

@@ -116,15 +116,15 @@ func (f *plotFlags) gather(file string) (*picture.Figure, error) {
 
 // shotTraces lists the traces of a shot; in 2-D sorted by their signed offset in
 // metres, which in 3-D is nil.
-func shotTraces(s *survey.Survey, shot int) (traces []int, offset []float64) {
+func shotTraces(s *survey.Survey, shot int) (traces []int32, offset []float64) {
 	type pair struct {
-		trace  int
+		trace  int32
 		offset float64
 	}
 	var list []pair
 	for i := range s.NumTraces() {
 		if src, rec := s.Pair(i); src == shot {
-			list = append(list, pair{i, s.Receiver(rec)[0] - s.Source(src)[0]})
+			list = append(list, pair{int32(i), s.Receiver(rec)[0] - s.Source(src)[0]})
 		}
 	}
 	if s.Dim == 2 {

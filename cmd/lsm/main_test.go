@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -28,6 +29,10 @@ func TestScripts(t *testing.T) {
 			"exits":  cmdExits,
 			"events": cmdEvents,
 			"cut":    cmdCut,
+		},
+		Condition: func(name string) (bool, error) {
+			_, built := comm.Lookup(name)
+			return built, nil
 		},
 		Setup: func(e *testscript.Env) error {
 			// HDF5 may lie where only this says; no LSM_ variable gets through.

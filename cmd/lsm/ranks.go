@@ -1,22 +1,86 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// oneRank refuses a run that a launcher started as several ranks: without MPI
-// each of them would do all the work, and all would write the same files. With
-// comm.backend = "self" that is what the user asks for.
-func oneRank(cfg *config.Config, environ []string) error {
-	l := machine.ReadLauncher(environ)
-	if l.Ranks < 2 || cfg.Comm.Backend == "self" {
+// chooseComm says which communicator a run takes, and why. Its error is a
+// backend that cannot be had.
+func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
+	if want == "" {
+		want = "auto"
+	}
+	_, mpi := comm.Lookup("mpi")
+	switch {
+	case want == "self":
+		return want, "comm.backend asks for it", nil
+	case want == "auto" && l.Ranks < 2:
+		return "self", "no launcher started more than one rank", nil
+	case want == "auto" && mpi:
+		return "mpi", fmt.Sprintf("%s started %d ranks", l.Name, l.Ranks), nil
+	case want == "auto":
+		return "", "", status.Hint(
+			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this lsm is built without MPI: each would do the whole run", l.Name, l.Ranks)),
+			`build lsm where MPI is found ("make build" says which), or start one process; with backend = "self" each rank runs alone`)
+	}
+	if _, ok := comm.Lookup(want); !ok {
+		hint := `backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`
+		if want == "mpi" {
+			hint = `"make build" builds lsm with MPI where it finds one (Debian: libopenmpi-dev or libmpich-dev)`
+		}
+		return "", "", status.Hint(status.Resource(comm.Missing(want)), hint)
+	}
+	return want, "comm.backend asks for it", nil
+}
+
+// join makes a.world the ranks of this run, as the configuration wants them; a
+// nil configuration stands for the default, to tell the others of an error.
+func (a *app) join(cfg *config.Config) error {
+	want := "auto"
+	if cfg != nil {
+		want = cfg.Comm.Backend
+	}
+	name, why, err := chooseComm(want, a.launcher)
+	if err != nil {
+		return &comm.Agreed{Err: err} // by each rank for itself: all see the same
+	}
+	if name == "self" {
 		return nil
 	}
-	return status.Hint(
-		status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this version of lsm has no MPI: each would do the whole run", l.Name, l.Ranks)),
-		`start one process, which uses all its cores; with backend = "self" each rank runs alone`)
+	b, _ := comm.Lookup(name)
+	if a.world, err = b.Open(); err != nil {
+		a.world = comm.Self()
+		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))
+	}
+	a.leave = b.Close
+	a.report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.world.Size(), why)
+	return nil
+}
+
+// first reports whether this process prints, and does what one rank does for all.
+func (a *app) first() bool {
+	if a.world.Size() > 1 {
+		return a.world.Rank() == 0
+	}
+	return a.launcher.Rank == 0
+}
+
+// part ends this rank's membership. An error that the other ranks do not know of
+// ends them too.
+func (a *app) part(err error) {
+	if a.leave == nil {
+		return
+	}
+	var agreed *comm.Agreed
+	if err == nil || errors.As(err, &agreed) {
+		a.leave()
+		return
+	}
+	a.world.Abort(status.Code(err), err)
 }

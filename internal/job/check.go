@@ -18,8 +18,8 @@ type Finding struct {
 }
 
 // Check looks at everything that can be judged without computing traveltimes or
-// applying the operator.
-func (j *Job) Check() []Finding {
+// applying the operator, for a run that is shared as planned.
+func (j *Job) Check(plan *Plan) []Finding {
 	var f []Finding
 	say := func(level, topic, format string, args ...any) {
 		f = append(f, Finding{topic, level, fmt.Sprintf(format, args...)})
@@ -53,7 +53,10 @@ func (j *Job) Check() []Finding {
 	for _, n := range j.Config.Notes() {
 		say("note", "configuration", "%s", n)
 	}
-	m := j.Memory()
+	if plan.Ranks() > 1 {
+		say("ok", "ranks", "%s", plan)
+	}
+	m := plan.Memory
 	level := "ok"
 	switch {
 	case m.Total() > m.Limit:
@@ -61,7 +64,11 @@ func (j *Job) Check() []Finding {
 	case m.Compact && j.Config.Kirchhoff.Tables == "auto", m.Recompute:
 		level = "note"
 	}
-	say(level, "memory", "%s of %s", m, humanize.IBytes(uint64(m.Limit)))
+	of := humanize.IBytes(uint64(m.Limit))
+	if plan.Ranks() > 1 {
+		of += fmt.Sprintf(" on rank %d, which needs most", plan.Rank)
+	}
+	say(level, "memory", "%s of %s", m, of)
 	return f
 }
 

@@ -45,7 +45,10 @@ var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.me
 
 func (p *problem) check(t *testing.T, set ...string) []Finding {
 	t.Helper()
-	return p.open(t, Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...).Check()
+	j := p.open(t, Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...)
+	plan, err := j.Plan([]int{0, 1}, 1)
+	must(t, err)
+	return j.Check(plan)
 }
 
 func TestCheckFindsNothing(t *testing.T) {
@@ -89,7 +92,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "receivers far apart", spoil: edit(func(s *survey.Survey) { s.Receivers = []float64{0, 0, 60, 0, 120, 0}; s.Data = noise(6*s.NT, 2) }),
 			topic: "trace spacing", level: "note", says: `receivers 60 m apart: arrivals steeper than 2\d° alias at`},
 		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
-			topic: "memory", level: "warning", says: `KiB \(tables .*\) of 10 KiB`},
+			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`},
 		{name: "key without effect", set: []string{"solver.sparsity=2"},
 			topic: "configuration", level: "note", says: `sparsity.*not used by solver\.method = "cgls"`},
 	} {
@@ -157,13 +160,13 @@ func TestBand(t *testing.T) {
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	p := line(t)
 	image := func(memory int64, tables string) ([]float32, Memory) {
-		j := p.open(t, Traces, progress.Discard(), "cpu", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+		j := p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
 		op, err := j.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer op.Engine.Close()
-		m, err := j.Migrate(t.Context(), op)
+		m, err := j.migrate(t.Context(), op)
 		if err != nil {
 			t.Fatal(err)
 		}

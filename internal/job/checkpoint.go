@@ -76,26 +76,36 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// save writes a checkpoint. Of the others it leaves the one before it alone:
-// what else there is belongs to a run that this one replaces.
+// save writes a checkpoint, on all ranks. Of the others it leaves the one before
+// it alone: what else there is belongs to a run that this one replaces.
 func (j *Job) save(m solver.Method) (string, error) {
 	defer j.report.Time("checkpoint")()
 	folder := j.Config.Checkpoint.Folder.File
-	_, missing := os.Stat(folder)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", status.Resource(fmt.Errorf("checkpoint: %w", err))
-	}
 	path := j.checkpointPath(m.State().Iteration)
+	made := false
+	err := j.atRoot("checkpoint", func() error {
+		_, missing := os.Stat(folder)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return status.Resource(fmt.Errorf("checkpoint: %w", err))
+		}
+		made = missing != nil
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
 	if err := j.write(path, m); err != nil {
-		if missing != nil {
+		if made {
 			os.Remove(folder) // as it was
 		}
-		return "", FileError(err)
+		return "", err
 	}
 	j.owns(path)
-	for _, other := range j.checkpoints() {
-		if !slices.Contains(j.saved, other) {
-			os.Remove(other) // one that stays does no harm
+	if j.root() {
+		for _, other := range j.checkpoints() {
+			if !slices.Contains(j.saved, other) {
+				os.Remove(other) // one that stays does no harm
+			}
 		}
 	}
 	return path, nil
@@ -109,51 +119,89 @@ func (j *Job) owns(path string) {
 	j.saved = j.saved[max(0, len(j.saved)-keepCheckpoints):]
 }
 
+// write writes one file on rank 0. Vectors are whole in it, so that any number of
+// ranks can go on from it, and pass through rank 0 a stretch at a time.
 func (j *Job) write(path string, m solver.Method) error {
-	state, err := json.Marshal(m.State())
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	plan, err := json.Marshal(j.plan())
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	w, err := h5.Create(path, formatCheckpoint, h5.WriteOptions{Force: true})
-	if err != nil {
+	var w *h5.Writer
+	err := j.atRoot("checkpoint", func() (err error) {
+		w, err = j.begin(path, m)
 		return err
-	}
-	defer w.Abort()
-	for _, t := range []struct{ name, text string }{{"/state", string(state)}, {"/plan", string(plan)}} {
-		if err := w.Text(t.name, t.text); err != nil {
-			return err
-		}
-	}
-	if err := w.Group("/vectors"); err != nil {
-		return err
-	}
-	err = eachBuffer(m.Vectors(), func(name string, b device.Buf) error {
-		if b.Type() == device.F64 {
-			return saveBuffer[float64](w, name, b)
-		}
-		return saveBuffer[float32](w, name, b)
 	})
 	if err != nil {
 		return err
 	}
-	return w.Commit()
-}
-
-func saveBuffer[T float32 | float64](w *h5.Writer, name string, b device.Buf) error {
-	x := make([]T, b.Len())
-	if err := device.Download(x, b); err != nil {
+	if w != nil {
+		defer w.Abort()
+	}
+	err = eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+		if v.Layout.Type == device.F64 {
+			return saveVector[float64](j, w, name, v)
+		}
+		return saveVector[float32](j, w, name, v)
+	})
+	if err != nil {
 		return err
 	}
-	return h5.Write(w, name, []int{len(x)}, x)
+	return j.atRoot("checkpoint", func() error { return w.Commit() })
 }
 
-// eachBuffer visits the buffers of vectors by name, in a fixed order; the rows
-// of a stack are numbered.
-func eachBuffer(vectors map[string]*dist.Vector, f func(name string, b device.Buf) error) error {
+// begin starts a checkpoint file with everything but the vectors.
+func (j *Job) begin(path string, m solver.Method) (*h5.Writer, error) {
+	state, err := json.Marshal(m.State())
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	plan, err := json.Marshal(j.plan())
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	w, err := h5.Create(path, formatCheckpoint, h5.WriteOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []struct{ name, text string }{{"/state", string(state)}, {"/plan", string(plan)}} {
+		if err := w.Text(t.name, t.text); err != nil {
+			w.Abort()
+			return nil, err
+		}
+	}
+	if err := w.Group("/vectors"); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+func saveVector[T float32 | float64](j *Job, w *h5.Writer, name string, v *dist.Vector) error {
+	var s *h5.Section
+	err := j.atRoot("checkpoint", func() (err error) {
+		s, err = h5.NewSection[T](w, name, []int{globalLen(v)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return FileError(dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
+		x := make([]T, part.Len())
+		if err := device.Download(x, part); err != nil {
+			return err
+		}
+		return h5.WriteAt(s, x, first)
+	}))
+}
+
+// globalLen is the number of elements of a leaf on all ranks.
+func globalLen(v *dist.Vector) int {
+	n := 1
+	for _, s := range v.Layout.Shape {
+		n *= s
+	}
+	return n
+}
+
+// eachLeaf visits the leaves of vectors by name, in a fixed order; the rows of a
+// stack are numbered.
+func eachLeaf(vectors map[string]*dist.Vector, f func(name string, v *dist.Vector) error) error {
 	names := make([]string, 0, len(vectors))
 	for n := range vectors {
 		names = append(names, n)
@@ -162,7 +210,7 @@ func eachBuffer(vectors map[string]*dist.Vector, f func(name string, b device.Bu
 	var visit func(name string, v *dist.Vector) error
 	visit = func(name string, v *dist.Vector) error {
 		if v.Parts == nil {
-			return f(name, v.Buf)
+			return f(name, v)
 		}
 		for i, p := range v.Parts {
 			if err := visit(fmt.Sprintf("%s_%d", name, i), p); err != nil {

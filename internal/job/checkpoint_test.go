@@ -33,7 +33,7 @@ func TestResumeIsExact(t *testing.T) {
 				t.Errorf("%s: checkpoints %s", method, got)
 			}
 			j, op := p.ready(t, engine, set...)
-			r, err := j.Solve(context.Background(), op, true)
+			r, err := j.solve(context.Background(), op, true)
 			must(t, err)
 			equal(t, method+": image", r.Image, whole.Image)
 			equal(t, method+": residual", r.History.Residual, whole.History.Residual)
@@ -53,7 +53,7 @@ func TestResumeWithMoreIterations(t *testing.T) {
 	want := p.solve(t, "cpu", "solver.iterations=12")
 	stopped(t, p.stopAfter(t, 4, "cpu", false, "solver.iterations=5"))
 	j, op := p.ready(t, "cpu", "solver.iterations=12", "machine.threads=3", "output.file="+p.path("image.h5"))
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	equal(t, "image", r.Image, want.Image)
 }
@@ -66,7 +66,7 @@ func TestResumeFromNothing(t *testing.T) {
 	if can, err := j.CanResume(); can || err != nil {
 		t.Errorf("can resume from nothing: %v, %v", can, err)
 	}
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	equal(t, "image", r.Image, want.Image)
 }
@@ -81,7 +81,7 @@ func TestCheckpointsComeAndGo(t *testing.T) {
 		t.Errorf("checkpoints %s", got)
 	}
 	j, op := p.ready(t, "cpu", every)
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	if got := names(t, p.path("checkpoints")); got != "image-0000004.checkpoint.h5 image-0000005.checkpoint.h5" {
 		t.Errorf("checkpoints %s", got)
@@ -97,7 +97,7 @@ func TestCheckpointsOutliveAFailedWrite(t *testing.T) {
 	p := line(t)
 	stopped(t, p.stopAfter(t, 4, "cpu", false))
 	j, op := p.ready(t, "cpu")
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	must(t, os.WriteFile(p.path("image.h5"), []byte("meanwhile"), 0o644))
 	if err := j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}); status.Code(err) != status.BadUsage {
@@ -120,7 +120,7 @@ func TestNewRunReplacesCheckpoints(t *testing.T) {
 	}
 	want := p.solve(t, "cpu", "solver.damping=1")
 	j, op := p.ready(t, "cpu", "solver.damping=1")
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	equal(t, "image", r.Image, want.Image)
 }
@@ -132,7 +132,7 @@ func TestCheckpointsOfNeighbours(t *testing.T) {
 	folder := "checkpoint.folder=" + p.path("checkpoints")
 	stopped(t, p.stopAfter(t, 3, "cpu", false, other, folder))
 	j, op := p.ready(t, "cpu", "checkpoint.iterations=1", folder)
-	r, err := j.Solve(context.Background(), op, true)
+	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}))
 	if got := names(t, p.path("checkpoints")); got != "image-2-0000003.checkpoint.h5" {
@@ -145,7 +145,7 @@ func TestEmptyFolderStays(t *testing.T) {
 	p := line(t)
 	must(t, os.Mkdir(p.path("checkpoints"), 0o755))
 	j, op := p.ready(t, "cpu")
-	r, err := j.Solve(context.Background(), op, false)
+	r, err := j.solve(context.Background(), op, false)
 	must(t, err)
 	must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}))
 	if _, err := os.Stat(p.path("checkpoints")); err != nil {
@@ -165,7 +165,7 @@ func TestFirstLineAfterResume(t *testing.T) {
 		}
 	})})
 	j := p.open(t, Traces, report, "cpu")
-	_, err := j.Solve(context.Background(), build(t, j), true)
+	_, err := j.solve(context.Background(), build(t, j), true)
 	must(t, err)
 	if len(lines) != 2 || !strings.Contains(lines[0], `"iteration":5,`) {
 		t.Fatalf("after 4 of 6 iterations: %s", lines)

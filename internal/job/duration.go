@@ -32,8 +32,8 @@ func (d Duration) String() string {
 // EstimateDuration measures the engine and the eikonal solver on small problems
 // of the same kind, which takes part of a second, and scales them up. It knows
 // nothing of what else the machine will be doing, nor how far the tables will
-// outgrow its caches.
-func (j *Job) EstimateDuration(ctx context.Context) (Duration, error) {
+// outgrow its caches, nor of the network.
+func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error) {
 	dim, threads := j.Image.Dim(), j.Device.Threads()
 	shape, times := []int{96, 96}, []int{96, 96}
 	if dim == 3 {
@@ -46,8 +46,7 @@ func (j *Job) EstimateDuration(ctx context.Context) (Duration, error) {
 	if err != nil {
 		return Duration{}, err
 	}
-	triples := float64(j.Survey.NumTraces()) * float64(j.Image.Len())
-	d := Duration{Iteration: time.Duration((k.Forward + k.Adjoint) * triples)}
+	d := Duration{Iteration: time.Duration((k.Forward + k.Adjoint) * float64(plan.Work[1]))}
 	rounds := j.Config.Solver.Iterations + 1
 	if m, ok := j.Times.(*traveltime.Eikonal); ok {
 		e, err := bench.Traveltimes(ctx, times, 16*threads, threads, 1)
@@ -57,7 +56,7 @@ func (j *Job) EstimateDuration(ctx context.Context) (Duration, error) {
 		points := float64(m.ModelGrid().Len()) / float64(e.Points)
 		d.Traveltimes = time.Duration(e.PerSource * 1e6 * points * float64(j.Places.Len()) / float64(threads))
 	}
-	if m := j.Memory(); m.Recompute && m.Coarse == 0 {
+	if m := plan.Memory; m.Recompute && m.Coarse == 0 {
 		d.Iteration += 2 * d.Traveltimes
 	}
 	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration

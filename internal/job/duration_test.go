@@ -12,7 +12,9 @@ func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
 		j := p.open(t, Traces, progress.Discard(), engine, "solver.iterations=7")
-		d, err := j.EstimateDuration(t.Context())
+		plan, err := j.Plan([]int{0, 1}, 1)
+		must(t, err)
+		d, err := j.EstimateDuration(t.Context(), plan)
 		if err != nil {
 			t.Fatal(err)
 		}

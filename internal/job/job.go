@@ -6,10 +6,13 @@ package job
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -19,12 +22,13 @@ import (
 )
 
 // Job holds the loaded, checked inputs of one run. It is made by Open; its
-// exported fields are read-only.
+// exported fields are read-only. Of a run on many ranks every rank has a Job of
+// its own; methods that say so are collective.
 type Job struct {
 	Config *config.Config
-	Survey *survey.Survey // without Data unless opened with it
-	Places *survey.Positions
-	Dead   int // traces without a sample other than zero
+	Survey *survey.Survey    // of the whole run, but for Data: this rank's traces, shot by shot, if opened with them
+	Places *survey.Positions // of the whole run
+	Dead   int               // traces of the whole run without a sample other than zero
 
 	Image     grid.Grid // where the image lies
 	ModelGrid grid.Grid // where the velocity is given; the zero Grid for a constant
@@ -33,6 +37,15 @@ type Job struct {
 	Times  traveltime.Method
 	Engine string // "reference" or "cpu"
 	Device *device.Host
+
+	began time.Time
+
+	ranks
+	order  []int32 // traces shot by shot; nil: as they are numbered
+	starts []int   // first traces of the shots in that order, and their number
+	mine   share
+	own    *survey.Positions // places of this rank's traces
+	from   []int32           // what their numbers are in Places
 
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
@@ -49,25 +62,51 @@ const (
 	Traces               // the recorded traces as well
 )
 
-// Open loads what the configuration names and checks that it fits together.
-// Errors carry the exit status that the command ends with.
-func Open(cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
-	j := &Job{Config: cfg, report: report, Device: device.NewHost(cfg.Machine.Threads)}
+// Open loads what the configuration names and checks that it fits together, on
+// all ranks of the world, which must be given the same configuration. Errors
+// carry the exit status that the command ends with, and are the same everywhere.
+func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
+	j := &Job{Config: cfg, report: report, began: time.Now()}
+	program() // before anything is loaded
+	if err := j.join(world); err != nil {
+		return nil, err
+	}
 	for _, load := range []func() error{
 		j.chooseEngine,
-		j.checkComm,
-		func() error { return j.loadSurvey(need) },
+		j.loadSurvey,
+		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
 		j.placeImage,
 		j.chooseTimes,
 		j.checkPlaces,
+		j.takeShare,
+		func() error { return j.loadTraces(need) },
+		func() error { return j.countDead(need) },
 	} {
-		if err := load(); err != nil {
+		if err := comm.Together(world, FileError(load())); err != nil {
 			j.Close()
-			return nil, FileError(err)
+			return nil, err
 		}
 	}
 	return j, nil
+}
+
+// join finds this rank's place among the others, in the run and on its machine.
+func (j *Job) join(world comm.Comm) (err error) {
+	if j.ranks, err = joinGrid(world, j.Config.Comm.Grid); err != nil {
+		return err
+	}
+	threads, node, err := machine.Share(world.Host().AllGather)
+	if err != nil {
+		return err
+	}
+	j.node = node
+	if t := j.Config.Machine.Threads; t > 0 {
+		threads = t
+	}
+	j.Device = device.NewHost(threads)
+	j.Device.OnMark = j.report.Time
+	return nil
 }
 
 // Close releases the files that the job keeps open.
@@ -84,6 +123,10 @@ func (j *Job) chooseEngine() error {
 		j.Engine = "cpu"
 	case "reference":
 		j.Engine = e
+		if j.world.Size() > 1 && j.Config.Solver.Reproducible == "ranks" {
+			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", j.world.Size())),
+				`reproducible = "run" gives the same bits on the same ranks; engine = "cpu" gives them on any number`)
+		}
 	default:
 		return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q is not built into this version of lsm", e)),
 			`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
@@ -91,33 +134,13 @@ func (j *Job) chooseEngine() error {
 	return nil
 }
 
-func (j *Job) checkComm() error {
-	c := j.Config.Comm
-	if c.Backend != "auto" && c.Backend != "self" {
-		return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this version of lsm", c.Backend)),
-			`backend = "self" runs in one process on all its cores`)
-	}
-	if c.Grid[0] > 1 || c.Grid[1] > 1 {
-		return status.Usage(fmt.Errorf("comm.grid: %v asks for %d ranks, this run has 1", c.Grid, max(c.Grid[0], 1)*max(c.Grid[1], 1)))
-	}
-	return nil
-}
-
-func (j *Job) loadSurvey(need Need) (err error) {
+// loadSurvey reads everything but the traces.
+func (j *Job) loadSurvey() error {
 	file := j.Config.Survey.File.File
-	end := j.report.Time("read survey")
-	if need == Geometry {
-		j.Survey, _, err = h5.ReadSurveyHeader(file)
-	} else {
-		j.Survey, err = h5.ReadSurvey(file)
-	}
-	end()
-	if err != nil {
+	defer j.report.Time("read survey")()
+	var err error
+	if j.Survey, _, err = h5.ReadSurveyHeader(file); err != nil {
 		return err
-	}
-	if need == Traces && j.Survey.Data == nil {
-		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
-			`"lsm model" makes data from a reflectivity`)
 	}
 	if j.Config.Kirchhoff.WaveletFilter {
 		// The filter has no constant part, and in 3-D no part at Nyquist either.
@@ -127,12 +150,54 @@ func (j *Job) loadSurvey(need Need) (err error) {
 	}
 	// Rows of given tables keep their own times even at equal positions.
 	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
-	if need == Traces {
-		if j.Dead = j.Survey.Dead(); j.Dead == j.Survey.NumTraces() {
-			return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", file, j.Dead))
-		}
+	j.order, j.starts = shotOrder(j.Places)
+	return nil
+}
+
+// takeShare finds out what this rank holds.
+func (j *Job) takeShare() error {
+	all, err := j.shares(j.grid)
+	if err != nil {
+		return err
 	}
-	return j.remember("survey", j.Config.Survey.File)
+	j.mine = all[j.world.Rank()]
+	j.own, j.from = j.Places.Subset(j.traces(j.mine))
+	return nil
+}
+
+// loadTraces reads this rank's traces.
+func (j *Job) loadTraces(need Need) error {
+	if need != Traces {
+		return nil
+	}
+	defer j.report.Time("read survey")()
+	file := j.Config.Survey.File.File
+	r, err := h5.OpenSurvey(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if !r.HasData() {
+		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
+			`"lsm model" makes data from a reflectivity`)
+	}
+	j.Survey.Data = make([]float32, (j.mine.last-j.mine.first)*j.Survey.NT)
+	return r.ReadTraceList(j.Survey.Data, j.traces(j.mine))
+}
+
+// countDead counts the dead traces of all ranks.
+func (j *Job) countDead(need Need) error {
+	if need != Traces {
+		return nil
+	}
+	dead := []float64{float64(j.Survey.Dead())}
+	if err := j.shots.Host().AllReduce(dead, comm.Sum); err != nil {
+		return err
+	}
+	if j.Dead = int(dead[0]); j.Dead == j.Survey.NumTraces() {
+		return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead))
+	}
+	return nil
 }
 
 func (j *Job) loadVelocity() error {

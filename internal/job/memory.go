@@ -2,11 +2,14 @@ package job
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -17,6 +20,9 @@ type Memory struct {
 	Data      int64
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
+	Model     int64 // the velocity model
+	Gather    int64 // the whole image, on the rank that writes it
+	Program   int64 // the program itself and its libraries
 	Limit     int64
 
 	Compact   bool  // their times are held in 16 bits
@@ -27,10 +33,16 @@ type Memory struct {
 // coarseFactor is the distance, in points, between those that coarse tables keep.
 const coarseFactor = 2
 
+// program is what the process took before its first job: code, libraries, run
+// time.
+var program = sync.OnceValue(machine.PeakMemory)
+
 // Total is the sum.
 func (m Memory) Total() int64 { return m.Tables + m.rest() }
 
-func (m Memory) rest() int64 { return m.Data + m.Vectors + m.Scratch + m.Coarse }
+func (m Memory) rest() int64 {
+	return m.Data + m.Vectors + m.Scratch + m.Coarse + m.Model + m.Gather + m.Program
+}
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
@@ -43,27 +55,38 @@ func (m Memory) String() string {
 	case m.Recompute:
 		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
 	}
-	return fmt.Sprintf("%s (%s, data %s, solver vectors %s, scratch %s)",
-		h(m.Total()), tables, h(m.Data), h(m.Vectors), h(m.Scratch))
+	return fmt.Sprintf("%s (%s, data %s, solver vectors %s, scratch %s, the rest %s)",
+		h(m.Total()), tables, h(m.Data), h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))
 }
 
-// Memory predicts what a run of the configured solver holds, and decides where
-// its tables are.
-func (j *Job) Memory() Memory {
+// Memory predicts what this rank holds in a run of the configured solver, and
+// decides where its tables are.
+func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own) }
+
+// memoryOf is Memory for a rank with a share whose traces have the given places.
+func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
+	p, places := j.problemOf(s, own), own.Len()
 	word := int64(j.elementType().Size())
-	n := int64(j.Image.Len())
-	samples := int64(j.Survey.NumTraces()) * int64(j.Survey.NT)
-	perImage, perData := int64(3+j.keptGradients()), int64(3) // CGLS: x, s, p, gradients; d, r, q
+	n := int64(j.slabLen(s))
+	samples := int64(s.last-s.first) * int64(j.Survey.NT)
+	images, vectors := solver.Footprint(j.Config.Solver.Method, j.options())
 	if j.Config.Solver.Damping > 0 {
-		perImage += 4 // the second row of d, r, q and the scratch of its adjoint
+		images += vectors + 2 // second rows, that of the data too, and the scratch of its adjoint
+	}
+	if j.Engine == "reference" {
+		vectors++ // the data in double precision
 	}
 	m := Memory{
 		Data:    samples * 4,
-		Vectors: word * (perImage*n + perData*samples),
+		Vectors: word * (int64(images)*n + int64(vectors)*samples),
+		Model:   8 * int64(len(j.Velocity)),
+		Program: program(),
 		Scratch: word * samples,
 		Limit:   j.memoryLimit(),
 	}
-	p := j.problem()
+	if rank == 0 {
+		m.Gather = 4 * int64(j.Image.Len())
+	}
 	place := p.PlaceBytes()
 	if j.Engine == "reference" {
 		place = word * n
@@ -71,12 +94,12 @@ func (j *Job) Memory() Memory {
 			place *= 2*int64(j.Image.Dim()) - 1
 		}
 	} else {
-		m.Scratch = p.ScratchBytes()
+		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}
 	if e, ok := j.Times.(*traveltime.Eikonal); ok {
 		m.Scratch += e.ScratchBytes(false) * int64(j.Device.Threads())
 	}
-	m.AllTables = place * int64(j.Places.Len())
+	m.AllTables = place * int64(places)
 	m.Tables = m.AllTables
 	want := j.Config.Kirchhoff.Tables
 	if j.Engine == "reference" || want == "full" || want == "auto" && m.Total() <= m.Limit {
@@ -86,7 +109,7 @@ func (j *Job) Memory() Memory {
 		compact := m
 		compact.Compact = true
 		p.Compact = true
-		compact.Tables = p.PlaceBytes() * int64(j.Places.Len())
+		compact.Tables = p.PlaceBytes() * int64(places)
 		compact.AllTables = compact.Tables
 		if want == "uint16" || compact.Total() <= m.Limit {
 			return compact
@@ -94,24 +117,27 @@ func (j *Job) Memory() Memory {
 	}
 	m.Recompute = true
 	if want == "coarse" {
-		m.Coarse = int64(j.Places.Len()) * traveltime.CoarseBytes(j.Image, coarseFactor)
+		m.Coarse = int64(places) * traveltime.CoarseBytes(j.Image, coarseFactor)
 	}
-	// Whole places, two at least: a trace has two.
-	m.Tables = min(m.AllTables, max(2, (m.Limit-m.rest())/place)*place)
+	// Whole places, and those that belong together at least.
+	m.Tables = min(m.AllTables, max(int64(p.LeastPlaces(j.exact())), (m.Limit-m.rest())/place)*place)
 	return m
 }
 
-// CheckMemory refuses a run that would not fit.
-func (j *Job) CheckMemory() error {
-	m := j.Memory()
+// CheckMemory refuses a run of which this rank's part would not fit.
+func (j *Job) CheckMemory() error { return j.Memory().Check() }
+
+// Check refuses what does not fit.
+func (m Memory) Check() error {
 	if m.Total() <= m.Limit {
 		return nil
 	}
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))),
-		"use a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
+		"use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
 }
 
-// memoryLimit is machine.memory_gib, or what the machine can give now.
+// memoryLimit is machine.memory_gib, or this rank's part of what the machine can
+// give now.
 func (j *Job) memoryLimit() int64 {
 	if g := j.Config.Machine.MemoryGiB; g > 0 {
 		return int64(g * (1 << 30))
@@ -121,7 +147,7 @@ func (j *Job) memoryLimit() int64 {
 	case m.Available == 0:
 		return 1 << 62 // not known on this system: the allocation itself will tell
 	case m.Limit > 0:
-		return min(m.Available, m.Limit)
+		return min(m.Available, m.Limit) / int64(j.node)
 	}
-	return m.Available
+	return m.Available / int64(j.node)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -22,12 +23,16 @@ type Operator struct {
 	Info   string // engine, instruction set, memory of the tables
 }
 
-// problem describes the operator to the engines.
-func (j *Job) problem() *kirchhoff.Problem {
+// problem describes this rank's operator to the engines.
+func (j *Job) problem() *kirchhoff.Problem { return j.problemOf(j.mine, j.own) }
+
+// problemOf describes the operator of a share whose traces have the given places.
+func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 	s, c := j.Survey, j.Config.Kirchhoff
 	p := &kirchhoff.Problem{
 		Grid:          j.Image,
-		Positions:     j.Places,
+		Slab:          sh.slab,
+		Positions:     own,
 		NT:            s.NT,
 		DT:            s.DT,
 		T0:            s.T0,
@@ -35,9 +40,10 @@ func (j *Job) problem() *kirchhoff.Problem {
 		WaveletFilter: c.WaveletFilter,
 		Times:         j.Times,
 		Dynamic:       c.Dynamic,
-		Threads:       j.Config.Machine.Threads,
+		Threads:       j.Device.Threads(),
 	}
 	if c.Dynamic {
+		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
 		p.Velocity = j.velocityOnImage()
 		if len(c.AngleLimit) == 2 {
 			p.AngleLimit = c.AngleLimit
@@ -49,9 +55,10 @@ func (j *Job) problem() *kirchhoff.Problem {
 	return p
 }
 
-// amplitude reads the given spreading factors of one place.
-func (j *Job) amplitude(place int) ([]float64, error) {
+// amplitude reads the given spreading factors of one of this rank's places.
+func (j *Job) amplitude(own int) ([]float64, error) {
 	b := make([]float64, j.Image.Len())
+	place := j.from[own]
 	return b, j.tables.ReadRow(b, j.Places.Role[place], h5.Amplitude, int(j.Places.Row[place]))
 }
 
@@ -63,15 +70,69 @@ func (j *Job) elementType() device.Type {
 	return device.F32
 }
 
-// Build computes the traveltimes and makes the operator. It is the long part of
-// getting ready; its progress is reported place by place.
+// Build computes the traveltimes and makes the operator, on all ranks. It is the
+// long part of getting ready; its progress is reported place by place.
 func (j *Job) Build(ctx context.Context) (*Operator, error) {
+	op, err := j.build(ctx)
+	if err := comm.Together(j.world, err); err != nil {
+		return nil, err
+	}
+	o := dist.LiftOptions{
+		Exact:    j.exact(),
+		Overlap:  j.Config.Comm.Overlap != "off",
+		OneSided: j.Config.Comm.Accumulate == "onesided",
+	}
+	lifted, err := dist.LiftWith(op.Engine, j.imageLayout(), j.dataLayout(), o)
+	if err := comm.Together(j.world, err); err != nil {
+		return nil, err
+	}
+	op.Operator = &timed{lifted, j.report}
+	return op, nil
+}
+
+// exact reports whether sums are to be the same on any number of ranks.
+func (j *Job) exact() bool {
+	return j.Config.Solver.Reproducible == "ranks" && j.Engine != "reference"
+}
+
+// imageLayout is the image's, split over blocks along x.
+func (j *Job) imageLayout() *dist.Layout {
+	plane, width := j.plane(), kirchhoff.SlabPoints(j.Image.Dim())
+	l := &dist.Layout{
+		Shape: j.Image.Shape, Off: j.mine.slab[0] * plane, N: j.slabLen(j.mine),
+		Type: j.elementType(), Shards: j.blocks, Copies: j.shots,
+	}
+	if j.exact() {
+		for x := j.mine.slab[0]; x < j.mine.slab[1]; x += width {
+			l.Units = append(l.Units, x*plane-l.Off)
+		}
+	}
+	return l
+}
+
+// dataLayout is that of the data, split over shots.
+func (j *Job) dataLayout() *dist.Layout {
+	nt := j.Survey.NT
+	l := &dist.Layout{
+		Shape: j.dataShape(), Off: j.mine.first * nt, N: (j.mine.last - j.mine.first) * nt,
+		Type: j.elementType(), Shards: j.shots, Copies: j.blocks,
+	}
+	if j.exact() {
+		for _, first := range j.mine.shots {
+			l.Units = append(l.Units, first*nt)
+		}
+	}
+	return l
+}
+
+// build makes this rank's part.
+func (j *Job) build(ctx context.Context) (*Operator, error) {
 	if err := j.CheckMemory(); err != nil {
 		return nil, err
 	}
 	stage := j.report.Stage("traveltimes")
 	defer stage.End()
-	stage.Total(j.Places.Len(), "places")
+	stage.Total(j.own.Len(), "places")
 	p := j.problem()
 	last := 0
 	p.Progress = func(done, total int) {
@@ -116,10 +177,6 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 			op.Info += ", times in 16 bits"
 		}
 	}
-	t := j.elementType()
-	image := dist.Local(t, j.Image.Shape...)
-	data := dist.Local(t, j.dataShape()...)
-	op.Operator = &timed{dist.Lift(op.Engine, image, data), j.report}
 	return op, nil
 }
 
@@ -133,9 +190,10 @@ func inputUnlessMarked(err error) error {
 	return err
 }
 
-// dataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise.
+// dataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie
+// shot by shot.
 func (j *Job) dataShape() []int {
-	if s := j.Survey; s.Fixed {
+	if s := j.Survey; s.Fixed && j.order == nil {
 		return []int{s.NumSources(), s.NumReceivers(), s.NT}
 	}
 	return []int{j.Survey.NumTraces(), j.Survey.NT}
@@ -157,28 +215,30 @@ func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
 	return t.Operator.ApplyAdjoint(ctx, dst, src)
 }
 
-// Data moves the survey's traces into a vector of the operator's range.
+// Data moves this rank's traces into a vector of the operator's range.
 func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 	if j.Dead > 0 {
 		j.report.Warn(j.deadText())
+	}
+	data := j.Survey.Data
+	j.Survey.Data = nil // the vector has them now
+	if op.Range().Type == device.F32 {
+		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(j.Device, data)}, nil
 	}
 	d, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {
 		return nil, err
 	}
-	return d, device.Upload(d.Buf, j.Survey.Data)
+	return d, device.Upload(d.Buf, data)
 }
 
 func (j *Job) deadText() string {
 	return fmt.Sprintf("%s: %d of %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, j.Survey.NumTraces())
 }
 
-// Migrate applies the adjoint to the survey's traces: the plain Kirchhoff image.
-func (j *Job) Migrate(ctx context.Context, op *Operator) ([]float32, error) {
-	d, err := j.Data(op)
-	if err != nil {
-		return nil, err
-	}
+// Migrate applies the adjoint to the survey's traces: the plain Kirchhoff image,
+// whole on rank 0 and nil on the others.
+func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) ([]float32, error) {
 	m, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
@@ -186,8 +246,8 @@ func (j *Job) Migrate(ctx context.Context, op *Operator) ([]float32, error) {
 	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
 		return nil, err
 	}
-	image, err := j.download(m)
-	if err == nil && zero(image) {
+	image, err := j.wholeImage(m)
+	if err == nil && j.root() && zero(image) {
 		j.warnUnseen()
 	}
 	return image, err
@@ -209,16 +269,14 @@ func zero(v []float32) bool {
 	return true
 }
 
-// Model applies the forward to an image on the job's grid: predicted traces.
-func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*survey.Survey, error) {
+// Model applies the forward to an image on the job's grid, given on all ranks, and
+// returns the predicted traces.
+func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
-	m, err := dist.NewVector(j.Device, op.Domain())
+	m, err := j.imageVector(op, image)
 	if err != nil {
-		return nil, err
-	}
-	if err := device.Upload(m.Buf, image); err != nil {
 		return nil, err
 	}
 	d, err := dist.NewVector(j.Device, op.Range())
@@ -228,12 +286,55 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*survey
 	if err := op.Apply(ctx, d, m); err != nil {
 		return nil, err
 	}
-	out := *j.Survey
-	out.Data, err = j.download(d)
-	if err == nil && zero(out.Data) && !zero(image) {
+	norms := []*dist.Vector{d, m}
+	sizes := make([]float64, len(norms))
+	for i, v := range norms {
+		if sizes[i], err = dist.Norm(v); err != nil {
+			return nil, err
+		}
+	}
+	if sizes[0] == 0 && sizes[1] > 0 {
 		j.warnUnseen()
 	}
-	return &out, err
+	return d, nil
+}
+
+// imageVector is this rank's share of a whole image.
+func (j *Job) imageVector(op *Operator, image []float32) (*dist.Vector, error) {
+	v, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	l := op.Domain()
+	return v, device.Upload(v.Buf, image[l.Off:l.Off+l.N])
+}
+
+// gatherElements is how much of a vector the root holds at a time.
+const gatherElements = 4 << 20
+
+// wholeImage collects an image on rank 0.
+func (j *Job) wholeImage(v *dist.Vector) (image []float32, err error) {
+	defer j.report.Time("gather")()
+	if j.root() {
+		image = make([]float32, j.Image.Len())
+	}
+	err = dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
+		to := image[first : first+part.Len()]
+		if err := device.Download(to, part); err != nil {
+			return err
+		}
+		return finite(to, first)
+	})
+	return image, err
+}
+
+func finite(v []float32, first int) error {
+	for i, x := range v {
+		if x-x != 0 {
+			return status.Numerical(fmt.Errorf("kirchhoff: result has %g at element %d, must be finite", x, first+i))
+		}
+	}
+	return nil
 }
 
 // DotTest measures how far the operator's two directions are from adjoint.
@@ -248,17 +349,4 @@ func (j *Job) DotLimit() float64 {
 		return 1e-13
 	}
 	return 1e-6
-}
-
-func (j *Job) download(v *dist.Vector) ([]float32, error) {
-	out := make([]float32, v.Buf.Len())
-	if err := device.Download(out, v.Buf); err != nil {
-		return nil, err
-	}
-	for i, x := range out {
-		if x-x != 0 {
-			return nil, status.Numerical(fmt.Errorf("kirchhoff: result has %g at element %d, must be finite", x, i))
-		}
-	}
-	return out, nil
 }

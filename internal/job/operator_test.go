@@ -246,12 +246,12 @@ func TestUnseenImage(t *testing.T) {
 	const says = "the records, 0.004 to 0.224 s, hold no arrival from the image, x [0, 20] × z [5000, 5010] m"
 	far := grid.Grid{Origin: []float64{0, 5000}, Spacing: []float64{10, 10}, Shape: []int{3, 2}}
 	for name, walk := range map[string]func(j *Job, op *Operator) error{
-		"migrate": func(j *Job, op *Operator) error { _, err := j.Migrate(context.Background(), op); return err },
+		"migrate": func(j *Job, op *Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *Operator) error {
 			_, err := j.Model(context.Background(), op, noise(j.Image.Len(), 1))
 			return err
 		},
-		"solve": func(j *Job, op *Operator) error { _, err := j.Solve(context.Background(), op, false); return err },
+		"solve": func(j *Job, op *Operator) error { _, err := j.solve(context.Background(), op, false); return err },
 	} {
 		for _, g := range []grid.Grid{far, line(t).grid} {
 			var said strings.Builder

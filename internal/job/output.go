@@ -1,12 +1,16 @@
 package job
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/google/renameio/v2"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -38,24 +42,88 @@ func FileError(err error) error {
 
 // WriteResult publishes the image of a least-squares run with its history.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	defer j.report.Time("write")()
-	err := h5.WriteImage(path, &h5.Image{
-		Grid: j.Image, Data: r.Image,
-		ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
-		Config: j.Config.TOML(),
-	}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
-	if err == nil {
-		j.forget() // the checkpoints have served
-	}
-	return FileError(err)
+	return j.atRoot("write", func() error {
+		err := h5.WriteImage(path, &h5.Image{
+			Grid: j.Image, Data: r.Image,
+			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
+			Config: j.Config.TOML(),
+		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
+		if err == nil {
+			j.forget() // the checkpoints have served
+		}
+		return err
+	})
 }
 
 // WriteAdjoint publishes a plain Kirchhoff image.
 func (j *Job) WriteAdjoint(path string, image []float32, src Source) error {
+	return j.atRoot("write", func() error {
+		return h5.WriteImage(path, &h5.Image{
+			Grid: j.Image, Data: image, Config: j.Config.TOML(),
+		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
+	})
+}
+
+// WriteTraces publishes predicted traces as a survey of the job's geometry.
+func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.report.Time("write")()
-	return FileError(h5.WriteImage(path, &h5.Image{
-		Grid: j.Image, Data: image, Config: j.Config.TOML(),
-	}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)}))
+	var w *h5.SurveyWriter
+	err := j.atRoot("write", func() (err error) {
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Abort()
+	}
+	nt := j.Survey.NT
+	err = dist.GatherEach(d, max(1, gatherElements/nt)*nt, func(first int, part device.Buf) error {
+		traces := make([]float32, part.Len())
+		if err := device.Download(traces, part); err != nil {
+			return err
+		}
+		if err := finite(traces, first); err != nil {
+			return err
+		}
+		return j.writeOrdered(w, traces, first/nt)
+	})
+	if err != nil {
+		return FileError(err)
+	}
+	return j.atRoot("write", func() error { return w.Commit() })
+}
+
+// writeOrdered writes traces that lie shot by shot, from number first on, to
+// their places in the survey.
+func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) error {
+	if j.order == nil {
+		return w.WriteTraces(traces, first)
+	}
+	nt := j.Survey.NT
+	list := j.order[first : first+len(traces)/nt]
+	for i := 0; i < len(list); {
+		n := 1
+		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
+			n++
+		}
+		if err := w.WriteTraces(traces[i*nt:(i+n)*nt], int(list[i])); err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+// atRoot does on rank 0 what one rank does for all; its error is everyone's.
+func (j *Job) atRoot(section string, do func() error) error {
+	defer j.report.Time(section)()
+	var err error
+	if j.root() {
+		err = FileError(do())
+	}
+	return comm.Together(j.world, err)
 }
 
 // Attrs is the provenance of an output as file attributes.
@@ -64,7 +132,7 @@ func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs()
 func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
-	r.Ranks, r.Communicator = 1, "self"
+	r.Ranks, r.Communicator = j.world.Size(), j.world.Name()
 	r.Threads = j.Device.Threads()
 	r.Engine = j.Engine
 	r.Inputs = j.inputs
@@ -73,12 +141,26 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 }
 
 // remember hashes an input file as it was read, for the output's provenance and
-// the checkpoint's plan.
+// the checkpoint's plan. One rank reads it for all.
 func (j *Job) remember(role string, path config.Path) error {
 	defer j.report.Time("hash inputs")()
-	in, err := provenance.Hash(role, path.File)
+	var in provenance.Input
+	var text []byte
+	err := j.atRoot("hash inputs", func() (err error) {
+		if in, err = provenance.Hash(role, path.File); err != nil {
+			return status.Input(err)
+		}
+		text, err = json.Marshal(in)
+		return err
+	})
 	if err != nil {
-		return status.Input(err)
+		return err
+	}
+	if text, err = j.world.Host().Bcast(text, 0); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
 	}
 	in.Path = path.Text
 	j.inputs = append(j.inputs, in)

@@ -22,7 +22,7 @@ func TestProvenance(t *testing.T) {
 		p := line(t)
 		src := Source{Command: "run", Version: "1.2.3", Commit: "c0ffee"}
 		j, op := p.ready(t, engine)
-		r, err := j.Solve(context.Background(), op, false)
+		r, err := j.solve(context.Background(), op, false)
 		must(t, err)
 		must(t, j.WriteResult(p.path("start.h5"), r, src))
 
@@ -31,7 +31,7 @@ func TestProvenance(t *testing.T) {
 
 		j, op = p.ready(t, engine, "machine.threads=2", "solver.iterations=3", "solver.start="+p.path("start.h5"),
 			"traveltime.method=table", "traveltime.file="+p.path("times.h5"))
-		r, err = j.Solve(context.Background(), op, false)
+		r, err = j.solve(context.Background(), op, false)
 		must(t, err)
 		must(t, j.WriteResult(p.path("image.h5"), r, src))
 
@@ -82,7 +82,7 @@ func hash(t *testing.T, path string) string {
 func TestProvenanceOfAdjointAndForward(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu")
-	image, err := j.Migrate(context.Background(), op)
+	image, err := j.migrate(context.Background(), op)
 	must(t, err)
 	must(t, j.WriteAdjoint(p.path("image.h5"), image, Source{Command: "migrate"}))
 	im, err := h5.ReadImage(p.path("image.h5"))

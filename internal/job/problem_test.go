@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -128,7 +130,7 @@ func (p *problem) open(t *testing.T, need Need, report *progress.Reporter, engin
 	t.Helper()
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, "kirchhoff.engine="+engine), nil)
 	must(t, err)
-	j, err := Open(cfg, need, report)
+	j, err := Open(comm.Self(), cfg, need, report)
 	must(t, err)
 	t.Cleanup(j.Close)
 	return j
@@ -152,7 +154,7 @@ func build(t *testing.T, j *Job) *Operator {
 func (p *problem) migrate(t *testing.T, engine string, set ...string) []float32 {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
-	image, err := j.Migrate(context.Background(), op)
+	image, err := j.migrate(context.Background(), op)
 	must(t, err)
 	return image
 }
@@ -160,17 +162,41 @@ func (p *problem) migrate(t *testing.T, engine string, set ...string) []float32 
 func (p *problem) model(t *testing.T, image []float32, engine string, set ...string) []float32 {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
-	s, err := j.Model(context.Background(), op, image)
+	d, err := j.Model(context.Background(), op, image)
 	must(t, err)
-	return s.Data
+	sorted := make([]float32, d.Buf.Len())
+	must(t, device.Download(sorted, d.Buf))
+	traces, nt := make([]float32, len(sorted)), j.Survey.NT
+	for i, n := range j.traces(j.mine) {
+		copy(traces[int(n)*nt:], sorted[i*nt:(i+1)*nt])
+	}
+	return traces
 }
 
 func (p *problem) solve(t *testing.T, engine string, set ...string) *Result {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
-	r, err := j.Solve(context.Background(), op, false)
+	r, err := j.solve(context.Background(), op, false)
 	must(t, err)
 	return r
+}
+
+// migrate is Migrate of the job's own traces.
+func (j *Job) migrate(ctx context.Context, op *Operator) ([]float32, error) {
+	d, err := j.Data(op)
+	if err != nil {
+		return nil, err
+	}
+	return j.Migrate(ctx, op, d)
+}
+
+// solve is Solve on the job's own traces.
+func (j *Job) solve(ctx context.Context, op *Operator, resume bool) (*Result, error) {
+	d, err := j.Data(op)
+	if err != nil {
+		return nil, err
+	}
+	return j.Solve(ctx, op, d, resume)
 }
 
 // stopAfter solves with a context that ends, as by a signal, while iteration n
@@ -186,7 +212,7 @@ func (p *problem) stopAfter(t *testing.T, n int, engine string, resume bool, set
 		}
 	})})
 	j := p.open(t, Traces, report, engine, set...)
-	_, err := j.Solve(ctx, build(t, j), resume)
+	_, err := j.solve(ctx, build(t, j), resume)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -16,24 +17,42 @@ import (
 // CanResume reports whether there is a checkpoint to go on from. It finds what
 // forbids it, such as one of another plan, before anything is computed.
 func (j *Job) CanResume() (bool, error) {
-	from, err := j.newest(func(path string) error {
-		f, err := j.openCheckpoint(path)
-		if err != nil {
-			return err
-		}
-		return f.Close()
-	})
+	from, err := j.choose()
 	return from != "", err
+}
+
+// choose is the newest readable checkpoint of this plan, "" where there is none.
+// Rank 0 looks for all.
+func (j *Job) choose() (from string, err error) {
+	err = j.atRoot("checkpoint", func() (err error) {
+		from, err = j.newest(func(path string) error {
+			f, err := j.openCheckpoint(path)
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	name, err := j.world.Host().Bcast([]byte(from), 0)
+	return string(name), err
 }
 
 // restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
 func (j *Job) restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
-	from, err := j.newest(func(path string) error { return j.load(path, m, a, d) })
-	if from != "" {
-		j.owns(from)
+	from, err := j.choose()
+	if from == "" || err != nil {
+		return "", err
 	}
-	return from, err
+	if err := j.load(from, m, a, d); err != nil {
+		return "", err
+	}
+	j.owns(from)
+	return from, nil
 }
 
 // newest tries the checkpoints, newest first, and returns the first that take
@@ -88,40 +107,64 @@ func (j *Job) judge(f *h5.File) error {
 	return samePlan(f.Path(), plan, j.plan())
 }
 
+// load reads a checkpoint on rank 0 and hands every rank its share.
 func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
-	f, err := j.openCheckpoint(path)
+	var f *h5.File
+	var state solver.State
+	err := j.atRoot("checkpoint", func() (err error) {
+		if f, err = j.openCheckpoint(path); err != nil {
+			return err
+		}
+		return readJSON(f, "/state", &state)
+	})
+	if f != nil {
+		defer f.Close()
+	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	var state solver.State
-	if err := readJSON(f, "/state", &state); err != nil {
+	text, err := json.Marshal(state)
+	if err != nil {
 		return err
 	}
-	if err := m.Resume(a, d, &state); err != nil {
-		return status.Input(fmt.Errorf("%s: %w", path, err))
+	if text, err = j.world.Host().Bcast(text, 0); err != nil {
+		return err
 	}
-	return eachBuffer(m.Vectors(), func(name string, b device.Buf) error {
-		set, err := f.Dataset(name)
-		if err != nil {
-			return FileError(err)
+	if err := json.Unmarshal(text, &state); err != nil {
+		return err
+	}
+	if err = m.Resume(a, d, &state); err != nil {
+		err = status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	if err := comm.Together(j.world, err); err != nil {
+		return err
+	}
+	return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+		if v.Layout.Type == device.F64 {
+			return loadVector[float64](j, f, name, v)
 		}
-		if err := set.Want("the vector of this run", b.Len()); err != nil {
-			return FileError(err)
-		}
-		if b.Type() == device.F64 {
-			return loadBuffer[float64](set, b)
-		}
-		return loadBuffer[float32](set, b)
+		return loadVector[float32](j, f, name, v)
 	})
 }
 
-func loadBuffer[T float32 | float64](set *h5.Dataset, b device.Buf) error {
-	x, err := h5.Read[T](set)
+func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Vector) error {
+	var set *h5.Dataset
+	err := j.atRoot("checkpoint", func() (err error) {
+		if set, err = f.Dataset(name); err != nil {
+			return err
+		}
+		return set.Want("the vector of this run", globalLen(v))
+	})
 	if err != nil {
-		return FileError(err)
+		return err
 	}
-	return device.Upload(b, x)
+	return FileError(dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
+		x := make([]T, part.Len())
+		if err := h5.ReadAt(set, x, first); err != nil {
+			return err
+		}
+		return device.Upload(part, x)
+	}))
 }
 
 func readJSON(f *h5.File, name string, to any) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -21,26 +20,17 @@ type Result struct {
 	Reason  solver.Reason
 }
 
-// Solve runs the configured solver on the survey's traces; with resume it goes on
-// from the newest checkpoint. When ctx ends, the iteration under way is finished,
-// a checkpoint is written and the error says so (exit status 75).
-func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, error) {
+// Solve runs the configured solver on the survey's traces d; with resume it goes
+// on from the newest checkpoint. When ctx ends or the time is up, the iteration
+// under way is finished, a checkpoint is written and the error says so (exit
+// status 75). The result's image is on rank 0 alone.
+func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
 	cfg := j.Config.Solver
-	d, err := j.Data(op)
-	if err != nil {
-		return nil, err
-	}
-	j.Survey.Data = nil // the vector has them now
 	start, err := j.startModel(op)
 	if err != nil {
 		return nil, err
 	}
-	m, err := solver.New(cfg.Method, solver.Options{
-		TrueResidual:  cfg.TrueResidualEvery,
-		Orthogonalize: j.keptGradients(),
-		Sparsity:      cfg.Sparsity,
-		Restart:       true,
-	})
+	m, err := solver.New(cfg.Method, j.options())
 	if err != nil {
 		return nil, status.Usage(err)
 	}
@@ -60,7 +50,10 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 		if resume {
 			j.report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
 		}
-		if err := m.Init(whole, a, data, start); err != nil {
+		end := j.report.Time("solver vectors")
+		err := m.Init(whole, a, data, start)
+		end()
+		if err != nil {
 			return nil, failure(err)
 		}
 	} else {
@@ -71,34 +64,53 @@ func (j *Job) Solve(ctx context.Context, op *Operator, resume bool) (*Result, er
 	defer live.End()
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
-		Flags: func() uint64 {
+		Comm: j.world,
+		Flags: func() (flags uint64) {
 			if ctx.Err() != nil {
-				return solver.FlagSignal
+				flags |= solver.FlagSignal
 			}
-			return 0
+			if j.timeIsUp() {
+				flags |= solver.FlagTime
+			}
+			return flags
 		},
 	}
 	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
 	if err != nil {
 		return nil, failure(err)
 	}
-	if reason == solver.StoppedSignal {
+	if reason == solver.StoppedSignal || reason == solver.StoppedTime {
 		path, err := j.save(m)
 		if err != nil {
 			return nil, err
 		}
-		return nil, status.Hint(status.Checkpoint(fmt.Errorf("stopped after %d of %d iterations; checkpoint %s", m.State().Iteration, cfg.Iterations, path)),
+		why := "stopped"
+		if reason == solver.StoppedTime {
+			why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", j.Config.Checkpoint.TimeLimit)
+		}
+		return nil, status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, m.State().Iteration, cfg.Iterations, path)),
 			"the same command with --resume goes on")
 	}
-	image, err := j.download(m.X())
+	image, err := j.wholeImage(m.X())
 	if err != nil {
 		return nil, err
 	}
 	history := m.State().History
-	if history.Gradient[0] == 0 && zero(image) {
+	if history.Gradient[0] == 0 && j.root() && zero(image) {
 		j.warnUnseen()
 	}
 	return &Result{image, history, reason}, nil
+}
+
+// options are the solver's settings.
+func (j *Job) options() solver.Options {
+	cfg := j.Config.Solver
+	return solver.Options{
+		TrueResidual:  cfg.TrueResidualEvery,
+		Orthogonalize: j.keptGradients(),
+		Sparsity:      cfg.Sparsity,
+		Restart:       true,
+	}
 }
 
 // keptGradients is how many gradients the solver has use for.
@@ -128,11 +140,7 @@ func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
 	if err := j.LoadStart(); err != nil || j.start == nil {
 		return nil, err
 	}
-	v, err := dist.NewVector(j.Device, op.Domain())
-	if err != nil {
-		return nil, err
-	}
-	return v, device.Upload(v.Buf, j.start)
+	return j.imageVector(op, j.start)
 }
 
 // ReadImage reads an image that must lie on the job's grid. Its role names it in
@@ -180,13 +188,33 @@ func (j *Job) saveNowAndThen(from int) solver.Observer {
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(last).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if !due || r.Iteration == from || r.Iteration == r.Of {
+		if r.Iteration == from || r.Iteration == r.Of {
+			return nil
+		}
+		if cfg.Minutes > 0 && j.world.Size() > 1 { // clocks differ; rank 0's counts
+			flag := uint64(0)
+			if due && j.root() {
+				flag = 1
+			}
+			all, err := j.world.Host().Agree(flag)
+			if err != nil {
+				return err
+			}
+			due = all != 0
+		}
+		if !due {
 			return nil
 		}
 		_, err := j.save(m)
 		last = time.Now()
 		return err
 	}
+}
+
+// timeIsUp reports whether the run has lasted as long as it may.
+func (j *Job) timeIsUp() bool {
+	limit := j.Config.Checkpoint.TimeLimit
+	return limit > 0 && time.Since(j.began).Minutes() >= limit
 }
 
 // relative is the last of a history of norms, relative to the first.

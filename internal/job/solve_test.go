@@ -52,7 +52,7 @@ func TestStartModel(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		p := line(t)
 		j, op := p.ready(t, engine)
-		first, err := j.Solve(context.Background(), op, false)
+		first, err := j.solve(context.Background(), op, false)
 		must(t, err)
 		must(t, j.WriteResult(p.path("start.h5"), first, Source{Command: "run"}))
 		second := p.solve(t, engine, "solver.start="+p.path("start.h5"))
@@ -151,7 +151,7 @@ func TestSameBits(t *testing.T) {
 			want := ""
 			for _, threads := range []int{1, 1, 2, 3, 0} {
 				j, op := p.ready(t, engine, append(set, fmt.Sprintf("machine.threads=%d", threads))...)
-				r, err := j.Solve(context.Background(), op, false)
+				r, err := j.solve(context.Background(), op, false)
 				must(t, err)
 				must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run", Force: true}))
 				got := digests(t, p.path("image.h5"))
@@ -201,7 +201,7 @@ func TestOverflowIsNumerical(t *testing.T) {
 	p.record(t, &s)
 	for _, method := range solver.Names() {
 		j, op := p.ready(t, "cpu", "solver.method="+method, "solver.sparsity=0")
-		_, err := j.Solve(context.Background(), op, false)
+		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {
 			t.Errorf("%s: status %d: %v", method, status.Code(err), err)
 		}

@@ -91,14 +91,14 @@ func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
 
 // ReadTraceList reads the listed traces, in their order, into dst,
 // [len(traces), NT]. Runs of consecutive numbers are read together.
-func (r *SurveyReader) ReadTraceList(dst []float32, traces []int) error {
+func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
 	nt := r.header.NT
 	for i := 0; i < len(traces); {
 		n := 1
-		for i+n < len(traces) && traces[i+n] == traces[i]+n {
+		for i+n < len(traces) && traces[i+n] == traces[i]+int32(n) {
 			n++
 		}
-		if err := r.ReadTraces(dst[i*nt:(i+n)*nt], traces[i], n); err != nil {
+		if err := r.ReadTraces(dst[i*nt:(i+n)*nt], int(traces[i]), n); err != nil {
 			return err
 		}
 		i += n

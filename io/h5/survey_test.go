@@ -171,13 +171,13 @@ func TestReadSomeTraces(t *testing.T) {
 			}
 		}
 	}
-	list := []int{4, 5, 1, 2, 3, 3, 0}
+	list := []int32{4, 5, 1, 2, 3, 3, 0}
 	got := make([]float32, len(list)*s.NT)
 	if err := r.ReadTraceList(got, list); err != nil {
 		t.Fatal(err)
 	}
 	for i, tr := range list {
-		if !slices.Equal(got[i*s.NT:(i+1)*s.NT], s.Data[tr*s.NT:(tr+1)*s.NT]) {
+		if !slices.Equal(got[i*s.NT:(i+1)*s.NT], s.Data[int(tr)*s.NT:int(tr+1)*s.NT]) {
 			t.Errorf("place %d of the list, trace %d: %v", i, tr, got[i*s.NT:(i+1)*s.NT])
 		}
 	}

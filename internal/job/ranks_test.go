@@ -1,0 +1,349 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// wide is a 2-D problem of 9 shots whose image has six blocks.
+func wide(t *testing.T) *problem {
+	g := grid.Grid{Origin: []float64{-20, 0}, Spacing: []float64{4, 5}, Shape: []int{330, 13}}
+	s := &survey.Survey{
+		Dim: 2, Fixed: true, NT: 90, DT: 0.004, T0: 0.004,
+		Wavelet: survey.Wavelet{Samples: []float64{-0.3, 0.1, 1, 0.2, -0.4}, DT: 0.004, Zero: 2},
+	}
+	for i := range 9 {
+		s.Sources = append(s.Sources, 100*float64(i), 2)
+	}
+	for i := range 21 {
+		s.Receivers = append(s.Receivers, 47*float64(i)-10, float64(i%3))
+	}
+	return newProblem(t, g, s)
+}
+
+// long is a 3-D problem of 7 shots whose image has six blocks.
+func long(t *testing.T) *problem {
+	g := grid.Grid{Origin: []float64{0, -10, 0}, Spacing: []float64{6, 10, 8}, Shape: []int{85, 4, 5}}
+	s := &survey.Survey{
+		Dim: 3, Fixed: true, NT: 70, DT: 0.004,
+		Wavelet: survey.Wavelet{Samples: []float64{0.4, 1, -0.5, 0.1}, DT: 0.004, Zero: 1},
+	}
+	for i := range 7 {
+		s.Sources = append(s.Sources, 70*float64(i), float64(5*i%20), 1)
+	}
+	for i := range 18 {
+		s.Receivers = append(s.Receivers, 28*float64(i), float64(i%4)*9-9, float64(i%2))
+	}
+	return newProblem(t, g, s)
+}
+
+// on opens the problem on every rank of a world of goroutines.
+func (p *problem) on(ranks int, set []string, body func(j *Job) error) error {
+	return commtest.Ranks(ranks, func(world comm.Comm) error {
+		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), "kirchhoff.engine=cpu"), nil)
+		if err != nil {
+			return err
+		}
+		j, err := Open(world, cfg, Traces, progress.Discard())
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		return body(j)
+	})
+}
+
+// solveOn solves on many ranks and returns rank 0's result.
+func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *Result {
+	t.Helper()
+	var result *Result
+	must(t, p.on(ranks, set, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		r, err := j.solve(context.Background(), op, false)
+		if err == nil && j.root() {
+			result = r
+		}
+		return err
+	}))
+	return result
+}
+
+func sameResult(t *testing.T, what string, got, want *Result) {
+	t.Helper()
+	equal(t, what+": image", got.Image, want.Image)
+	equal(t, what+": residual", got.History.Residual, want.History.Residual)
+	equal(t, what+": gradient", got.History.Gradient, want.History.Gradient)
+}
+
+// The image and the whole history have the same bits on any number of ranks, any
+// process grid and any number of threads.
+func TestAnyGridHasTheSameBits(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(*testing.T) *problem
+		set  []string
+	}{
+		"2-D":            {wide, []string{"solver.iterations=4"}},
+		"2-D, dynamic":   {wide, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", "solver.damping=0.3"}},
+		"2-D, 16 bits":   {wide, []string{"solver.iterations=2", "kirchhoff.tables=uint16", "solver.method=lsqr"}},
+		"2-D, shuffled":  {shuffled, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}},
+		"3-D":            {long, []string{"solver.iterations=3", "solver.method=cg"}},
+		"2-D, one-sided": {wide, []string{"solver.iterations=1", "comm.accumulate=onesided"}},
+		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
+		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.make(t)
+			want := p.solveOn(t, 1, append(c.set, "machine.threads=1")...)
+			for _, g := range [][2]int{{1, 1}, {2, 1}, {3, 1}, {7, 1}, {4, 1}, {2, 2}, {1, 4}, {6, 1}, {3, 2}, {2, 3}, {1, 6}} {
+				for _, threads := range []int{1, 2} {
+					set := append(slices.Clone(c.set), fmt.Sprintf("comm.grid=%d,%d", g[0], g[1]), fmt.Sprintf("machine.threads=%d", threads))
+					sameResult(t, fmt.Sprintf("%v with %d threads", g, threads), p.solveOn(t, g[0]*g[1], set...), want)
+				}
+			}
+		})
+	}
+}
+
+// shuffled is wide with its traces in no order, some missing and some twice.
+func shuffled(t *testing.T) *problem {
+	p := wide(t)
+	n := p.survey.NumTraces()
+	list := make([]int, 0, n)
+	for i := range n {
+		if k := i * 37 % n; k%11 != 3 {
+			list = append(list, k)
+		}
+	}
+	p.list(t, append(list, 5, 50, 5))
+	return p
+}
+
+// Without a promise about ranks the result is the same to rounding.
+func TestOtherSettingsOfReproducible(t *testing.T) {
+	p := wide(t)
+	want := p.solveOn(t, 1)
+	for _, mode := range []string{"off", "run"} {
+		for _, g := range []string{"3,1", "2,2", "1,3"} {
+			got := p.solveOn(t, map[string]int{"3,1": 3, "2,2": 4, "1,3": 3}[g], "solver.reproducible="+mode, "comm.grid="+g)
+			near(t, mode+" on "+g, got.Image, want.Image, 2e-5)
+		}
+	}
+	// The reference engine, too.
+	var image []float32
+	must(t, p.on(4, []string{"solver.reproducible=run", "comm.grid=2,2"}, func(j *Job) error {
+		j.Engine = "reference"
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		r, err := j.solve(context.Background(), op, false)
+		if err == nil && j.root() {
+			image = r.Image
+		}
+		return err
+	}))
+	near(t, "reference", image, want.Image, 2e-5)
+}
+
+// The plain image and predicted traces have the same bits on any grid, traces in
+// the order of the survey.
+func TestMigrateAndModelOnRanks(t *testing.T) {
+	p := shuffled(t)
+	reflectivity := noise(p.grid.Len(), 5)
+	type out struct{ image, traces []float32 }
+	run := func(ranks int, set ...string) (o out) {
+		file := p.path("traces.h5")
+		must(t, p.on(ranks, set, func(j *Job) error {
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			d, err := j.Data(op)
+			if err != nil {
+				return err
+			}
+			image, err := j.Migrate(context.Background(), op, d)
+			if err != nil {
+				return err
+			}
+			if j.root() {
+				o.image = image
+			} else if image != nil {
+				return fmt.Errorf("a rank other than 0 has the image")
+			}
+			d, err = j.Model(context.Background(), op, reflectivity)
+			if err != nil {
+				return err
+			}
+			return j.WriteTraces(file, d, Source{Force: true})
+		}))
+		s, err := h5.ReadSurvey(file)
+		must(t, err)
+		o.traces = s.Data
+		return o
+	}
+	want := run(1)
+	if n := p.survey.NumTraces() * p.survey.NT; len(want.traces) != n {
+		t.Fatalf("%d samples, want %d", len(want.traces), n)
+	}
+	for _, g := range []string{"3,1", "2,2", "1,3"} {
+		got := run(map[string]int{"3,1": 3, "2,2": 4, "1,3": 3}[g], "comm.grid="+g)
+		equal(t, g+": image", got.image, want.image)
+		equal(t, g+": traces", got.traces, want.traces)
+	}
+}
+
+// A run stopped on some ranks goes on, to the same bits, on others.
+func TestResumeOnOtherRanks(t *testing.T) {
+	for _, method := range []string{"cgls", "lsqr", "cg"} {
+		p := wide(t)
+		set := []string{"solver.method=" + method, "solver.iterations=6", "solver.damping=0.2"}
+		want := p.solveOn(t, 1, set...)
+		stop := append(slices.Clone(set), "comm.grid=2,2")
+		err := p.on(4, stop, func(j *Job) error {
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			ctx, cancel := context.WithCancel(context.Background())
+			if j.world.Rank() == 2 { // one rank's signal stops all
+				cancel()
+			}
+			defer cancel()
+			_, err = j.solve(ctx, op, false)
+			if status.Code(err) != status.Checkpointed {
+				return fmt.Errorf("status %d: %v", status.Code(err), err)
+			}
+			return nil
+		})
+		must(t, err)
+		if got := names(t, p.path("checkpoints")); got != "image-0000000.checkpoint.h5" {
+			t.Errorf("checkpoints %s", got)
+		}
+		var got *Result
+		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
+			if can, err := j.CanResume(); !can || err != nil {
+				return fmt.Errorf("can resume: %v, %v", can, err)
+			}
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			r, err := j.solve(context.Background(), op, true)
+			if err != nil {
+				return err
+			}
+			if err := j.WriteResult(p.path("image.h5"), r, Source{}); err != nil {
+				return err
+			}
+			if j.root() {
+				got = r
+			}
+			return nil
+		}))
+		sameResult(t, method, got, want)
+		if left := names(t, p.folder); strings.Contains(left, "checkpoints") {
+			t.Errorf("%s: checkpoints stay: %s", method, left)
+		}
+	}
+}
+
+// What is wrong on one rank is everyone's error, with the same text and status.
+func TestErrorsAreEveryones(t *testing.T) {
+	p := wide(t)
+	for what, c := range map[string]struct {
+		ranks int
+		set   string
+		code  int
+		text  string
+	}{
+		"grid":        {4, "comm.grid=3,1", status.BadUsage, "4 ranks"},
+		"shots":       {10, "comm.grid=0,1", status.BadUsage, "10 ranks over shots, the survey has 9"},
+		"blocks":      {7, "comm.grid=1,7", status.BadUsage, "7 ranks over image blocks, the image has 6"},
+		"reference":   {2, "kirchhoff.engine=reference", status.BadUsage, "reference"},
+		"no survey":   {3, "survey.file=" + p.path("none.h5"), status.BadInput, "none.h5"},
+		"memory":      {2, "machine.memory_gib=0.0001", status.NoResource, "memory"},
+		"checkpoints": {2, "checkpoint.folder=" + p.path("survey.h5"), status.NoResource, "survey.h5"},
+	} {
+		errs := make([]error, c.ranks)
+		_ = commtest.Ranks(c.ranks, func(world comm.Comm) error {
+			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{c.set, "checkpoint.iterations=1", "kirchhoff.engine=cpu"}, nil)
+			if what == "reference" {
+				cfg, err = config.Parse(p.path("config.toml"), []byte(baseConfig), []string{c.set}, nil)
+			}
+			if err != nil {
+				return err
+			}
+			j, err := Open(world, cfg, Traces, progress.Discard())
+			if err == nil {
+				defer j.Close()
+				var op *Operator
+				if op, err = j.Build(context.Background()); err == nil {
+					defer op.Engine.Close()
+					_, err = j.solve(context.Background(), op, false)
+				}
+			}
+			errs[world.Rank()] = err
+			return nil
+		})
+		for rank, err := range errs {
+			if status.Code(err) != c.code || !strings.Contains(fmt.Sprint(err), c.text) {
+				t.Errorf("%s, rank %d: status %d: %v", what, rank, status.Code(err), err)
+			}
+		}
+	}
+}
+
+// A damaged newest checkpoint is passed over for the one before it on all ranks.
+func TestDamagedCheckpointOnRanks(t *testing.T) {
+	p := wide(t)
+	want := p.solveOn(t, 1)
+	must(t, p.on(2, []string{"checkpoint.iterations=2", "solver.iterations=5"}, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		_, err = j.solve(context.Background(), op, false)
+		return err
+	}))
+	file := p.path("checkpoints/image-0000004.checkpoint.h5")
+	b, err := os.ReadFile(file)
+	must(t, err)
+	b[len(b)/2] ^= 0x40
+	must(t, os.WriteFile(file, b, 0o644))
+	var got *Result
+	must(t, p.on(3, nil, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		r, err := j.solve(context.Background(), op, true)
+		if j.root() {
+			got = r
+		}
+		return err
+	}))
+	sameResult(t, "after damage", got, want)
+}
