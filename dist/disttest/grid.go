@@ -21,21 +21,30 @@ type Place struct {
 	Data, Image *dist.Layout
 }
 
-// Grid runs body on every rank of a grid, for data and an image of units of the
-// given lengths.
+// Grid runs body on every rank of a grid, each a goroutine, for data and an image
+// of units of the given lengths.
 func Grid(shots, blocks int, t device.Type, data, image []int, body func(p Place) error) error {
 	return commtest.Ranks(shots*blocks, func(c comm.Comm) error {
-		i, j := c.Rank()/blocks, c.Rank()%blocks
-		alongShots, err := c.Split(j, i)
+		p, err := On(c, shots, blocks, t, data, image)
 		if err != nil {
 			return err
 		}
-		alongBlocks, err := c.Split(i, j)
-		if err != nil {
-			return err
-		}
-		return body(Place{c, shuffled(t, data, alongShots, alongBlocks), shuffled(t, image, alongBlocks, alongShots)})
+		return body(p)
 	})
+}
+
+// On is this rank's place on a grid over the ranks of any communicator.
+func On(c comm.Comm, shots, blocks int, t device.Type, data, image []int) (Place, error) {
+	i, j := c.Rank()/blocks, c.Rank()%blocks
+	alongShots, err := c.Split(j, i)
+	if err != nil {
+		return Place{}, err
+	}
+	alongBlocks, err := c.Split(i, j)
+	if err != nil {
+		return Place{}, err
+	}
+	return Place{c, shuffled(t, data, alongShots, alongBlocks), shuffled(t, image, alongBlocks, alongShots)}, nil
 }
 
 // Grids are all grids of n ranks.
