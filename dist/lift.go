@@ -76,8 +76,10 @@ func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
 		return l, nil
 	}
 	var err error
-	l.peak, err = largest(p.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies)
-	return l, err
+	if l.peak, err = largest(p.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // largest is the largest value of all ranks.
