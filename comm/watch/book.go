@@ -1,0 +1,218 @@
+package watch
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// kept is how many calls of a group a rank remembers, to be compared with the
+// other ranks' when both hang: a rank may run ahead by as many broadcasts, which
+// their root leaves at once.
+const kept = 32
+
+// book is where one rank writes down which collectives it enters and leaves.
+type book struct {
+	w       *Watch
+	mu      sync.Mutex
+	streams []*stream
+	latest  *stream   // last entered
+	moved   time.Time // a collective was entered or left
+	effort  effort    // of the one goroutine that calls beat
+}
+
+// stream is one sequence of calls of one group: those of the device, those of the
+// host, or its send-receives. All members make the same calls in the same order,
+// but for the send-receives.
+type stream struct {
+	book    *book
+	id      string // the same on all members
+	name    string
+	members []int // ranks of the whole run, by rank in the group
+	fresh   bool  // name and members were not yet told
+	started uint64
+	past    [kept]call // call q is at q % kept
+	toldFor uint64     // past was told when this many had started
+	waits   []wait
+}
+
+// wait is a call that a goroutine is inside of.
+type wait struct {
+	seq   uint64
+	since time.Time
+}
+
+func (b *book) open(id, name string, members []int) *stream {
+	s := &stream{book: b, id: id, name: name, members: members, fresh: true}
+	b.mu.Lock()
+	b.streams = append(b.streams, s)
+	b.mu.Unlock()
+	return s
+}
+
+func (s *stream) rename(name string) {
+	s.book.mu.Lock()
+	s.name, s.fresh = name, true
+	s.book.mu.Unlock()
+}
+
+func (s *stream) called() string {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	return s.name
+}
+
+// enter writes down that this rank is inside its next call and returns the
+// call's number.
+func (s *stream) enter(c call) uint64 {
+	now := time.Now()
+	b := s.book
+	b.mu.Lock()
+	s.started++
+	seq := s.started
+	s.past[seq%kept] = c
+	s.waits = append(s.waits, wait{seq, now})
+	b.latest, b.moved = s, now
+	b.mu.Unlock()
+	return seq
+}
+
+// reenter writes down that this rank waits for a call that it began earlier.
+func (s *stream) reenter(seq uint64) {
+	now := time.Now()
+	b := s.book
+	b.mu.Lock()
+	s.waits = append(s.waits, wait{seq, now})
+	b.moved = now
+	b.mu.Unlock()
+}
+
+// leave writes down that this rank is past call seq, and returns the call's
+// error. A library's error about its peers is held back until the verdict had
+// time to arrive, which knows better who is to blame.
+func (s *stream) leave(seq uint64, err error) error {
+	b := s.book
+	if err != nil && status.Code(err) == status.PeerLost {
+		err = b.w.explain(err)
+	}
+	now := time.Now()
+	b.mu.Lock()
+	for i, w := range s.waits {
+		if w.seq == seq {
+			s.waits = append(s.waits[:i], s.waits[i+1:]...)
+			break
+		}
+	}
+	b.moved = now
+	b.mu.Unlock()
+	return err
+}
+
+// call does f between enter and leave.
+func (s *stream) call(c call, f func() error) error {
+	seq := s.enter(c)
+	return s.leave(seq, f())
+}
+
+// beat is what a rank tells of itself. Times are lengths by its own clock, so
+// that clocks need not agree.
+type beat struct {
+	Still   time.Duration `json:"still"` // since the last sign of work
+	Latest  string        `json:"latest,omitempty"`
+	Streams []glance      `json:"streams"`
+}
+
+// glance is a stream as told.
+type glance struct {
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`    // at first, and when it changed
+	Members []int  `json:"members,omitempty"` // with the name
+	Started uint64 `json:"started"`
+	Last    call   `json:"last"`
+	Waits   []stay `json:"waits,omitempty"`
+	Past    []call `json:"past,omitempty"` // the calls up to Started, once in a long wait
+}
+
+type stay struct {
+	Seq  uint64        `json:"seq"`
+	Call call          `json:"call"`
+	For  time.Duration `json:"for"`
+}
+
+// beat looks at the book. The past of a stream goes along when a wait is longer
+// than settle.
+func (b *book) beat(settle time.Duration) beat {
+	b.effort.look() // outside the lock, since it reads files
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	out := beat{Still: now.Sub(b.effort.since(b.moved))}
+	if b.latest != nil {
+		out.Latest = b.latest.id
+	}
+	for _, s := range b.streams {
+		out.Streams = append(out.Streams, s.glance(now, settle))
+	}
+	return out
+}
+
+func (s *stream) glance(now time.Time, settle time.Duration) glance {
+	g := glance{ID: s.id, Started: s.started, Last: s.past[s.started%kept]}
+	if s.fresh {
+		g.Name, g.Members, s.fresh = s.name, s.members, false
+	}
+	long := false
+	for _, w := range s.waits {
+		st := stay{Seq: w.seq, For: now.Sub(w.since)}
+		if s.started-w.seq < kept {
+			st.Call = s.past[w.seq%kept]
+		}
+		g.Waits = append(g.Waits, st)
+		long = long || st.For >= settle
+	}
+	if long && s.toldFor != s.started {
+		s.toldFor = s.started
+		for q := s.started - min(s.started, kept) + 1; q <= s.started; q++ {
+			g.Past = append(g.Past, s.past[q%kept])
+		}
+	}
+	return g
+}
+
+// waitsFor is a call that this rank is inside of and that another takes part in,
+// "" for none.
+func (b *book) waitsFor(rank int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.streams {
+		if len(s.waits) > 0 && slices.Contains(s.members, rank) {
+			q := s.waits[0].seq
+			return s.past[q%kept].brief(q, s.name)
+		}
+	}
+	return ""
+}
+
+// where says what this rank is doing.
+func (b *book) where() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.latest
+	if s == nil {
+		return "before its first collective"
+	}
+	at := "after "
+	if len(s.waits) > 0 {
+		at = "in "
+	}
+	return at + s.past[s.started%kept].brief(s.started, s.name)
+}
+
+var pulses atomic.Uint64
+
+// Pulse says that this process works: long computations call it now and then,
+// in steps of seconds. It is an atomic increment.
+func Pulse() { pulses.Add(1) }

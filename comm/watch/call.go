@@ -1,0 +1,127 @@
+package watch
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+type kind uint8
+
+const (
+	split kind = iota + 1
+	allReduce
+	startAllReduce
+	accumulate
+	reduce
+	broadcast
+	allGather
+	reduceScatter
+	sendRecv
+	agree
+	barrier
+)
+
+func (k kind) String() string {
+	return [...]string{"no collective", "split", "all-reduce", "started all-reduce", "one-sided sum", "reduce",
+		"broadcast", "all-gather", "reduce-scatter", "send-receive", "agreement", "barrier"}[k]
+}
+
+// call is a collective as one rank called it. Those with one number must be equal
+// on all ranks, so what may differ is left at zero. Only send-receives differ.
+type call struct {
+	Kind   kind        `json:"k"`
+	Type   device.Type `json:"t,omitempty"` // 0: bytes of a length that each rank chooses
+	Count  int         `json:"n,omitempty"` // elements
+	Op     comm.Op     `json:"o,omitempty"`
+	Root   int         `json:"r,omitempty"` // of the whole run's ranks
+	Counts uint32      `json:"c,omitempty"` // a hash of the ranks' counts
+
+	// Of a send-receive: what goes to rank To, and what comes from rank From.
+	To       int         `json:"st,omitempty"`
+	From     int         `json:"sf,omitempty"`
+	RecvType device.Type `json:"rt,omitempty"`
+	RecvN    int         `json:"rn,omitempty"`
+}
+
+// meets tells whether rank me, in the send-receive a, and its peer in b have to do
+// with each other.
+func (a call) meets(me int, b call, peer int) bool {
+	return b.Kind == sendRecv && (a.To == peer && b.From == me || a.From == peer && b.To == me)
+}
+
+// misses tells whether what rank me sends is not what its peer waits for.
+func (a call) misses(me int, b call, peer int) bool {
+	return a.To == peer && b.From == me && (a.Type != b.RecvType || a.Count != b.RecvN)
+}
+
+func (a call) op() string {
+	if a.Op > comm.Min {
+		return fmt.Sprintf("operation %d", a.Op)
+	}
+	return a.Op.String()
+}
+
+func (a call) bytes() int {
+	if a.Type == 0 {
+		return 0
+	}
+	return a.Count * a.Type.Size()
+}
+
+// brief is the call for a message: its number within the group's calls, and what
+// it moves.
+func (a call) brief(seq uint64, group string) string {
+	s := fmt.Sprintf("%v %d", a.Kind, seq)
+	if a.Type != 0 {
+		s += fmt.Sprintf(" of %s %v", humanize.Bytes(uint64(a.bytes())), a.Type)
+	}
+	switch a.Kind {
+	case broadcast:
+		s += fmt.Sprintf(" from rank %d", a.Root)
+	case reduce:
+		s += fmt.Sprintf(" to rank %d", a.Root)
+	}
+	return s + " over " + group
+}
+
+// exact is the call with everything that ranks can disagree about.
+func (a call) exact(seq uint64, group string) string {
+	s := fmt.Sprintf("%v %d", a.Kind, seq)
+	switch a.Kind {
+	case allReduce, startAllReduce, reduce, reduceScatter:
+		s += fmt.Sprintf(" (%s of %d %v)", a.op(), a.Count, a.Type)
+	case sendRecv:
+		s += " (" + a.parcel("to", a.To, a.Type, a.Count) + ", " + a.parcel("from", a.From, a.RecvType, a.RecvN) + ")"
+	default:
+		if a.Type != 0 {
+			s += fmt.Sprintf(" (%d %v)", a.Count, a.Type)
+		}
+	}
+	switch a.Kind {
+	case broadcast:
+		s += fmt.Sprintf(" from rank %d", a.Root)
+	case reduce:
+		s += fmt.Sprintf(" to rank %d", a.Root)
+	}
+	return s + " over " + group
+}
+
+func (call) parcel(way string, rank int, t device.Type, n int) string {
+	if rank == comm.None {
+		return "nothing " + way + " any"
+	}
+	return fmt.Sprintf("%d %v %s rank %d", n, t, way, rank)
+}
+
+// hashOf condenses the ranks' counts by FNV-1a, 64 bits a number, folded to 32.
+func hashOf(counts []int) uint32 {
+	h := uint64(14695981039346656037)
+	for _, n := range counts {
+		h = (h ^ uint64(n)) * 1099511628211
+	}
+	return uint32(h ^ h>>32)
+}

@@ -1,0 +1,97 @@
+package watch
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// effort looks for signs that a rank works though it enters no collective: it
+// pulses, uses a processor, reads or writes, or the file system keeps it waiting.
+// A rank that does none of these has stopped moving.
+type effort struct {
+	at     time.Time // of the last look
+	last   time.Time // of the last sign seen
+	pulses uint64
+	cpu    time.Duration
+	io     int64
+}
+
+// Less than this is what the watch itself and the Go runtime use.
+const (
+	leastCPU  = 0.1     // of one core
+	leastIO   = 1 << 20 // bytes a second, sockets included
+	leastSpan = 250 * time.Millisecond
+)
+
+// look takes note of what the process did since the last look.
+func (e *effort) look() {
+	now := time.Now()
+	span := now.Sub(e.at)
+	if span < leastSpan {
+		return
+	}
+	p, cpu, io := pulses.Load(), cpuTime(), ioBytes()
+	if e.at.IsZero() || p != e.pulses ||
+		(cpu-e.cpu).Seconds() > leastCPU*span.Seconds() ||
+		float64(io-e.io) > leastIO*span.Seconds() ||
+		heldByFiles() {
+		e.last = now
+	}
+	e.at, e.pulses, e.cpu, e.io = now, p, cpu, io
+}
+
+// since is when the last sign of work was seen, collectives included.
+func (e *effort) since(moved time.Time) time.Time {
+	if moved.After(e.last) {
+		return moved
+	}
+	return e.last
+}
+
+// cpuTime is what all threads of the process have used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// ioBytes is what the process has read and written, 0 where the system does not
+// say.
+func ioBytes() int64 {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0
+	}
+	sum := int64(0)
+	for _, line := range bytes.Split(text, []byte("\n")) {
+		name, value, _ := bytes.Cut(line, []byte(": "))
+		if string(name) == "rchar" || string(name) == "wchar" {
+			n, _ := strconv.ParseInt(string(value), 10, 64) // 0 is as good as unknown
+			sum += n
+		}
+	}
+	return sum
+}
+
+// heldByFiles tells whether a thread is in uninterruptible sleep, as in a read
+// from a file server that takes its time.
+func heldByFiles() bool {
+	tasks, _ := filepath.Glob("/proc/self/task/*/stat")
+	for _, t := range tasks {
+		text, err := os.ReadFile(t)
+		if err != nil {
+			continue // it has ended
+		}
+		// pid (name) state …, and the name may hold anything.
+		if i := bytes.LastIndexByte(text, ')'); i >= 0 && i+2 < len(text) && text[i+2] == 'D' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package watch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// guarded is a communicator whose calls are written down.
+type guarded struct {
+	inner     comm.Comm
+	w         *Watch
+	device    *stream
+	host      *stream
+	messages  *stream // send-receives, which only the ranks concerned call
+	guardHost *guardedHost
+}
+
+// guardedOneSided is a guarded communicator with one-sided sums.
+type guardedOneSided struct{ *guarded }
+
+func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
+	g := &guarded{
+		inner: c, w: w,
+		device:   w.book.open(id, name, members),
+		host:     w.book.open(id+" host", name, members),
+		messages: w.book.open(id+" messages", name, members),
+	}
+	g.guardHost = &guardedHost{g}
+	if _, ok := c.(comm.OneSided); ok {
+		return guardedOneSided{g}
+	}
+	return g
+}
+
+func (g *guarded) rename(name string) {
+	g.device.rename(name)
+	g.host.rename(name)
+	g.messages.rename(name)
+}
+
+// world is the number of a rank of this group among all ranks of the run.
+func (g *guarded) world(rank int) int {
+	if rank < 0 || rank >= len(g.device.members) {
+		return comm.None
+	}
+	return g.device.members[rank]
+}
+
+func (g *guarded) Name() string    { return g.inner.Name() }
+func (g *guarded) Rank() int       { return g.inner.Rank() }
+func (g *guarded) Size() int       { return g.inner.Size() }
+func (g *guarded) Host() comm.Host { return g.guardHost }
+
+// Abort ends all ranks with the exit status code; the watch tells them why.
+func (g *guarded) Abort(code int, why error) {
+	g.w.fail(Verdict{Text: fmt.Sprintf("rank %d gave up %s: %v", g.w.me, g.w.book.where(), why), Code: code})
+}
+
+func (g *guarded) Split(color, key int) (comm.Comm, error) {
+	seq := g.device.enter(call{Kind: split})
+	child, err := g.inner.Split(color, key)
+	var members []int
+	if err == nil && child.Size() > 1 {
+		members, err = membersOf(child, g.w.me)
+	}
+	if err = g.device.leave(seq, err); err != nil || child.Size() == 1 {
+		return child, err
+	}
+	id := fmt.Sprintf("%s/%d:%d", g.device.id, seq, color)
+	return guard(child, g.w, id, fmt.Sprintf("part %d of %s", color, g.device.called()), members), nil
+}
+
+// membersOf returns the ranks of the run, me on this one, that are members of c.
+func membersOf(c comm.Comm, me int) ([]int, error) {
+	all, err := c.Host().AllGather(binary.LittleEndian.AppendUint64(nil, uint64(me)))
+	if err != nil {
+		return nil, err
+	}
+	members := make([]int, len(all))
+	for i, b := range all {
+		if len(b) != 8 {
+			return nil, errors.New("watch: a rank's number was lost on the way")
+		}
+		members[i] = int(binary.LittleEndian.Uint64(b))
+	}
+	return members, nil
+}
+
+func (g *guarded) AllReduce(x device.Buf, op comm.Op) error {
+	return g.device.call(call{Kind: allReduce, Type: x.Type(), Count: x.Len(), Op: op},
+		func() error { return g.inner.AllReduce(x, op) })
+}
+
+func (g *guarded) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	seq := g.device.enter(call{Kind: startAllReduce, Type: x.Type(), Count: x.Len(), Op: op})
+	r, err := g.inner.StartAllReduce(x, op)
+	if err = g.device.leave(seq, err); err != nil {
+		return nil, err
+	}
+	return &request{r, g.device, seq}, nil
+}
+
+// request is a guarded collective under way.
+type request struct {
+	inner  comm.Request
+	stream *stream
+	seq    uint64
+}
+
+func (r *request) Wait() error {
+	r.stream.reenter(r.seq)
+	return r.stream.leave(r.seq, r.inner.Wait())
+}
+
+func (g *guarded) Reduce(x device.Buf, op comm.Op, root int) error {
+	return g.device.call(call{Kind: reduce, Type: x.Type(), Count: x.Len(), Op: op, Root: g.world(root)},
+		func() error { return g.inner.Reduce(x, op, root) })
+}
+
+func (g *guarded) Bcast(x device.Buf, root int) error {
+	return g.device.call(call{Kind: broadcast, Type: x.Type(), Count: x.Len(), Root: g.world(root)},
+		func() error { return g.inner.Bcast(x, root) })
+}
+
+func (g *guarded) AllGather(dst, src device.Buf, counts []int) error {
+	return g.device.call(call{Kind: allGather, Type: dst.Type(), Count: dst.Len(), Counts: hashOf(counts)},
+		func() error { return g.inner.AllGather(dst, src, counts) })
+}
+
+func (g *guarded) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
+	return g.device.call(call{Kind: reduceScatter, Type: src.Type(), Count: src.Len(), Op: op, Counts: hashOf(counts)},
+		func() error { return g.inner.ReduceScatter(dst, src, counts, op) })
+}
+
+func (g *guarded) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
+	c := call{Kind: sendRecv, To: g.world(to), From: g.world(from)}
+	if send != nil {
+		c.Type, c.Count = send.Type(), send.Len()
+	}
+	if recv != nil {
+		c.RecvType, c.RecvN = recv.Type(), recv.Len()
+	}
+	return g.messages.call(c, func() error { return g.inner.SendRecv(send, to, recv, from) })
+}
+
+func (g guardedOneSided) Accumulate(x device.Buf) error {
+	return g.device.call(call{Kind: accumulate, Type: x.Type(), Count: x.Len()},
+		func() error { return g.inner.(comm.OneSided).Accumulate(x) })
+}
+
+// guardedHost is the host side of a guarded communicator. Its calls are a
+// sequence of their own: they may run beside the device's.
+type guardedHost struct{ g *guarded }
+
+func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {
+	return h.g.host.call(call{Kind: allReduce, Type: device.F64, Count: len(x), Op: op},
+		func() error { return h.g.inner.Host().AllReduce(x, op) })
+}
+
+func (h *guardedHost) Bcast(x []byte, root int) (out []byte, err error) {
+	err = h.g.host.call(call{Kind: broadcast, Root: h.g.world(root)}, func() (err error) {
+		out, err = h.g.inner.Host().Bcast(x, root)
+		return err
+	})
+	return out, err
+}
+
+func (h *guardedHost) AllGather(x []byte) (out [][]byte, err error) {
+	err = h.g.host.call(call{Kind: allGather}, func() (err error) {
+		out, err = h.g.inner.Host().AllGather(x)
+		return err
+	})
+	return out, err
+}
+
+func (h *guardedHost) Agree(flags uint64) (union uint64, err error) {
+	err = h.g.host.call(call{Kind: agree}, func() (err error) {
+		union, err = h.g.inner.Host().Agree(flags)
+		return err
+	})
+	return union, err
+}
+
+func (h *guardedHost) Barrier() error {
+	return h.g.host.call(call{Kind: barrier}, func() error { return h.g.inner.Host().Barrier() })
+}

@@ -1,0 +1,285 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// judge is what rank 0 knows of all ranks, and the verdicts that follow from it.
+// It knows nothing of connections and is not safe for concurrent use.
+type judge struct {
+	o      Options
+	ranks  []member
+	groups map[string]group // by stream
+
+	suspect string // key of the last finding
+	since   time.Time
+}
+
+// member is one rank as last heard of.
+type member struct {
+	host  string
+	pid   int
+	heard time.Time
+	// still is the time without a sign of work when it was last heard of.
+	still   time.Duration
+	latest  string // the stream of its last call
+	streams map[string]*glance
+	closed  bool // its connection did, without a goodbye
+	gone    bool // it said goodbye
+	why     string
+}
+
+type group struct {
+	name    string
+	members []int
+}
+
+// newJudge expects every rank to be heard of from the given time on.
+func newJudge(o Options, size int, from time.Time) *judge {
+	j := &judge{o: o, ranks: make([]member, size), groups: map[string]group{}}
+	for r := range j.ranks {
+		j.ranks[r] = member{heard: from, streams: map[string]*glance{}}
+	}
+	return j
+}
+
+// note takes in what a rank tells of itself.
+func (j *judge) note(rank int, b beat, now time.Time) {
+	m := &j.ranks[rank]
+	m.heard, m.still, m.latest = now, b.Still, b.Latest
+	for _, g := range b.Streams {
+		if g.Members != nil {
+			j.groups[g.ID] = group{g.Name, g.Members}
+		}
+		if old := m.streams[g.ID]; g.Past == nil && old != nil && old.Started == g.Started {
+			g.Past = old.Past
+		}
+		m.streams[g.ID] = &g
+	}
+}
+
+// forgive starts all silences anew, after this process itself was stopped.
+func (j *judge) forgive(now time.Time) {
+	for r := range j.ranks {
+		j.ranks[r].heard = now
+	}
+	j.suspect = ""
+}
+
+// finding is a verdict to be: it must hold for a while, seen by what its ranks
+// told meanwhile, since their reports are not of one moment.
+type finding struct {
+	key     string
+	hold    time.Duration
+	blame   []int
+	confirm []int // ranks to be heard of meanwhile
+	text    string
+}
+
+// look returns the verdict once there is one.
+func (j *judge) look(now time.Time) *Verdict {
+	f := j.find(now)
+	switch {
+	case f == nil:
+		j.suspect = ""
+		return nil
+	case f.key != j.suspect:
+		j.suspect, j.since = f.key, now
+		return nil
+	case now.Sub(j.since) < f.hold:
+		return nil
+	}
+	for _, r := range f.confirm {
+		if !j.ranks[r].heard.After(j.since) {
+			return nil
+		}
+	}
+	return &Verdict{Text: f.text, Ranks: f.blame, Code: status.PeerLost}
+}
+
+func (j *judge) find(now time.Time) *finding {
+	if f := j.lost(now); f != nil {
+		return f
+	}
+	waiters := j.waiters(j.o.Settle)
+	if len(waiters) == 0 {
+		return nil
+	}
+	for _, look := range []func([]waiter) *finding{j.left, j.mismatch, j.circle, j.unmoved, j.endless} {
+		if f := look(waiters); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// waiter is a rank inside a call.
+type waiter struct {
+	rank int
+	id   string // of the stream
+	stay
+}
+
+// waiters lists who has been inside a call for the given time.
+func (j *judge) waiters(least time.Duration) []waiter {
+	var out []waiter
+	for r := range j.ranks {
+		for _, g := range j.ranks[r].streams {
+			for _, s := range g.Waits {
+				if s.For >= least {
+					out = append(out, waiter{r, g.ID, s})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b waiter) int {
+		if a.rank != b.rank {
+			return a.rank - b.rank
+		}
+		return int(b.For - a.For)
+	})
+	return out
+}
+
+// started is how many calls of a stream a rank is known to have begun.
+func (j *judge) started(rank int, id string) uint64 {
+	if g := j.ranks[rank].streams[id]; g != nil {
+		return g.Started
+	}
+	return 0
+}
+
+func (j *judge) waits(rank int) bool {
+	for _, g := range j.ranks[rank].streams {
+		if len(g.Waits) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// partners are the ranks that a waiter's call cannot end without.
+func (j *judge) partners(w waiter) []int {
+	var out []int
+	for _, m := range j.groups[w.id].members {
+		if m != w.rank && (w.Call.Kind != sendRecv || m == w.Call.To || m == w.Call.From) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// missing are the partners that have not begun the waiter's call: for a
+// send-receive those that are not in the other end of it.
+func (j *judge) missing(w waiter) []int {
+	var out []int
+	for _, m := range j.partners(w) {
+		if w.Call.Kind == sendRecv && !j.opposite(w, m) || w.Call.Kind != sendRecv && j.started(m, w.id) < w.Seq {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// opposite tells whether a rank is in the other end of a waiter's send-receive.
+func (j *judge) opposite(w waiter, rank int) bool {
+	g := j.ranks[rank].streams[w.id]
+	return g != nil && slices.ContainsFunc(g.Waits, func(s stay) bool { return w.Call.meets(w.rank, s.Call, rank) })
+}
+
+// lost finds a rank that is not heard of any more.
+func (j *judge) lost(now time.Time) *finding {
+	for r := range j.ranks {
+		m := &j.ranks[r]
+		silent := now.Sub(m.heard)
+		if r == 0 || m.gone || !m.closed && silent < j.o.Lost {
+			continue
+		}
+		how := ""
+		if !m.closed {
+			how = fmt.Sprintf(" (not heard of for %s)", seconds(silent))
+		}
+		return &finding{
+			key: fmt.Sprint("lost ", r), hold: j.o.Settle / 4, blame: []int{r},
+			text: fmt.Sprintf("%s was lost%s %s", j.name(r), how, j.whereLost(r)),
+		}
+	}
+	return nil
+}
+
+// whereLost is the call that others wait for a lost rank in, else its last one
+// as far as is known.
+func (j *judge) whereLost(rank int) string {
+	var best waiter
+	most := 0
+	for _, w := range j.waiters(0) {
+		if w.rank == rank || !slices.Contains(j.partners(w), rank) {
+			continue
+		}
+		needed := j.inside(rank, w.id, w.Seq) || slices.Contains(j.missing(w), rank)
+		if n := j.waitersIn(w.id, w.Seq, rank); needed && n > most {
+			best, most = w, n
+		}
+	}
+	if most == 0 {
+		return j.where(rank)
+	}
+	at := "at"
+	if j.inside(rank, best.id, best.Seq) {
+		at = "in"
+	}
+	return fmt.Sprintf("%s %s; %s waiting for it", at, j.brief(best), were(most))
+}
+
+func (j *judge) inside(rank int, id string, seq uint64) bool {
+	g := j.ranks[rank].streams[id]
+	return g != nil && slices.ContainsFunc(g.Waits, func(s stay) bool { return s.Seq == seq })
+}
+
+// waitersIn counts the ranks but one that are inside a call.
+func (j *judge) waitersIn(id string, seq uint64, but int) int {
+	n := 0
+	for r := range j.ranks {
+		if r != but && j.inside(r, id, seq) {
+			n++
+		}
+	}
+	return n
+}
+
+// where says what a rank was doing when last heard of.
+func (j *judge) where(rank int) string {
+	for _, w := range j.waiters(0) {
+		if w.rank == rank {
+			return "in " + j.brief(w)
+		}
+	}
+	g := j.ranks[rank].streams[j.ranks[rank].latest]
+	if g == nil {
+		return "before its first collective"
+	}
+	return "after " + g.Last.brief(g.Started, j.groups[g.ID].name)
+}
+
+func (j *judge) brief(w waiter) string { return w.Call.brief(w.Seq, j.groups[w.id].name) }
+
+func (j *judge) name(rank int) string {
+	m := &j.ranks[rank]
+	if m.host == "" {
+		return fmt.Sprintf("rank %d", rank)
+	}
+	return fmt.Sprintf("rank %d (host %s, pid %d)", rank, m.host, m.pid)
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }
+
+func were(n int) string {
+	if n == 1 {
+		return "1 rank was"
+	}
+	return fmt.Sprintf("%d ranks were", n)
+}

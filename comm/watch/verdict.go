@@ -1,0 +1,48 @@
+package watch
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Verdict is why the run is over. All ranks get the same one.
+type Verdict struct {
+	Text  string `json:"text"`  // names the ranks to blame and the collective
+	Ranks []int  `json:"ranks"` // to blame
+	Code  int    `json:"code"`  // exit status
+	// Speaker is the rank that prints the text, so that it is printed once.
+	Speaker int `json:"speaker"`
+
+	Speak  bool   `json:"-"` // this rank is the speaker
+	Detail string `json:"-"` // the stack, on a rank that panicked
+}
+
+func (v *Verdict) Error() string { return v.Text }
+
+// abortLimit is how long the library gets to end the run: an MPI_Abort may hang
+// when ranks are lost.
+const abortLimit = 2 * time.Second
+
+// leave is what a verdict does unless Options.Fail does something else.
+func (o Options) leave(v *Verdict) {
+	if v.Speak {
+		text := fmt.Sprintf("lsm: %v\n", v)
+		if v.Detail != "" {
+			text += "\n" + v.Detail
+		}
+		os.Stderr.WriteString(text) // in one piece: other ranks write there too
+		if o.Abort != nil {
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				o.Abort(v.Code)
+			}()
+			select {
+			case <-gone:
+			case <-time.After(abortLimit):
+			}
+		}
+	}
+	os.Exit(v.Code)
+}

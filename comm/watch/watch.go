@@ -1,0 +1,198 @@
+// Package watch ends a run whose ranks cannot go on together.
+//
+// A communication library waits for ever for a rank that was killed, hangs, or
+// called another collective than the rest, so it cannot be asked. The ranks of a
+// guarded communicator therefore keep a side channel: every rank has a TCP
+// connection to rank 0 and tells it once a second which collectives it is in or
+// past. Rank 0 compares, and gives a verdict when
+//
+//   - a rank was lost: its connection closed without a goodbye, or nothing was
+//     heard of it for Options.Lost;
+//   - ranks disagree: they wait in collectives that are not one and the same, or
+//     in collectives that wait for each other;
+//   - a rank that others wait for shows no sign of work for Options.Timeout: it
+//     enters no collective, calls no Pulse, uses no processor, reads and writes
+//     nothing;
+//   - all ranks are in a collective that does not end;
+//   - a rank has left, by Close, while others wait for it;
+//   - a rank panicked or called Abort.
+//
+// If rank 0 itself is lost, each rank sees that for itself. A verdict is told to
+// all ranks. One of them prints it, all exit at once with its status, which is
+// status.PeerLost, and no file is touched.
+//
+// What a guarded collective costs is a mutex and two looks at the clock. With
+// one rank there is nothing to guard and no cost.
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Options say how patient the watch is. Zero values stand for the defaults.
+type Options struct {
+	// Timeout is how long a rank that others wait for may show no sign of work
+	// (45 s). A collective that all ranks are in gets as long, and a second
+	// more for every 10 MB.
+	Timeout time.Duration
+	// Lost is how long a rank may not be heard of (20 s).
+	Lost time.Duration
+	// Beat is how often ranks tell of themselves (1 s).
+	Beat time.Duration
+	// Settle is how long ranks must have waited before their collectives are
+	// compared (2 s).
+	Settle time.Duration
+	// Join is how long connecting to rank 0 may take (30 s).
+	Join time.Duration
+
+	// Fail is called once, on every rank, when there is a verdict. By default the
+	// speaker prints it and every rank exits with its status.
+	Fail func(v *Verdict)
+	// Abort is what the default Fail tries on the speaker before it exits, for at
+	// most two seconds, so that the launcher cleans up: the library's own abort.
+	Abort func(code int)
+}
+
+func (o Options) filled() Options {
+	for _, d := range []struct {
+		of    *time.Duration
+		value time.Duration
+	}{
+		{&o.Timeout, 45 * time.Second},
+		{&o.Lost, 20 * time.Second},
+		{&o.Beat, time.Second},
+		{&o.Settle, 2 * time.Second},
+		{&o.Join, 30 * time.Second},
+	} {
+		if *d.of <= 0 {
+			*d.of = d.value
+		}
+	}
+	if o.Fail == nil {
+		o.Fail = o.leave
+	}
+	return o
+}
+
+// Watch is one rank's part of the guard. That of a run with one rank does
+// nothing.
+type Watch struct {
+	o        Options
+	me, size int
+	book     *book
+	hub      *hub  // on rank 0
+	peer     *peer // on the others
+
+	once    sync.Once
+	decided chan struct{}          // closed after Fail has returned
+	verdict *Verdict               // once decided
+	detail  atomic.Pointer[string] // of this rank's own panic
+	quit    chan struct{}          // closed when this rank's watch ends
+	ended   sync.Once
+}
+
+// Guard puts a watch on all ranks of c, which all call it, and returns c with
+// its collectives written down for the watch; communicators split from that one
+// are guarded too. The one returned can be compared with == and is a
+// comm.OneSided if c is. An error, the same on all ranks, means that ranks could
+// not connect to rank 0; c is returned then and can be used without a watch.
+func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
+	if c.Size() == 1 {
+		return c, &Watch{size: 1}, nil
+	}
+	w := &Watch{
+		o: o.filled(), me: c.Rank(), size: c.Size(),
+		decided: make(chan struct{}), quit: make(chan struct{}),
+	}
+	w.book = &book{w: w}
+	everyone := make([]int, c.Size())
+	for r := range everyone {
+		everyone[r] = r
+	}
+	guarded := guard(c, w, "run", "all ranks", everyone)
+	err := w.join(c)
+	// Together is guarded already: a rank that dies meanwhile is noticed.
+	if err = comm.Together(guarded, err); err != nil {
+		w.stop()
+		err = errors.Join(err, c.Host().Barrier()) // no rank takes the hanging up for a loss
+		w.end()
+		return c, &Watch{size: 1}, fmt.Errorf("watch: %w", err)
+	}
+	current.Store(w)
+	return guarded, w, nil
+}
+
+// Close ends this rank's part: whatever becomes of it later is no loss. An error
+// tells why it leaves, in case that others still wait for it. Rank 0 stays until
+// all others have called Close, or are lost.
+func (w *Watch) Close(why error) {
+	if w.book == nil {
+		return
+	}
+	current.CompareAndSwap(w, nil)
+	text := ""
+	if why != nil {
+		text = why.Error()
+	}
+	if w.hub != nil {
+		w.hub.close(text)
+		w.end()
+		return
+	}
+	w.peer.close(text)
+}
+
+// stop ends the judging.
+func (w *Watch) stop() { w.ended.Do(func() { close(w.quit) }) }
+
+// end stops all goroutines of the watch and closes its connections.
+func (w *Watch) end() {
+	w.stop()
+	if w.hub != nil {
+		w.hub.hangUp()
+	}
+	if w.peer != nil {
+		w.peer.conn.Close()
+	}
+}
+
+// decide carries a verdict out on this rank; the first one counts.
+func (w *Watch) decide(v Verdict) {
+	w.once.Do(func() {
+		v.Speak = v.Speaker == w.me
+		if d := w.detail.Load(); d != nil && *d != "" && v.Speak {
+			v.Detail, v.Code = *d, status.Other
+		}
+		w.verdict = &v
+		w.o.Fail(&v)
+		close(w.decided)
+		w.end()
+	})
+}
+
+// explain holds a library's error about its peers back until there is a verdict,
+// or none is to be expected any more.
+func (w *Watch) explain(err error) error {
+	select {
+	case <-w.decided:
+		return status.Peer(errors.Join(w.verdict, err))
+	case <-w.quit:
+	case <-time.After(3 * w.o.Settle):
+	}
+	return err
+}
+
+// Name says what a guarded communicator is called in messages, such as "shots".
+// Others are left alone.
+func Name(c comm.Comm, name string) {
+	if g, ok := c.(interface{ rename(string) }); ok {
+		g.rename(name)
+	}
+}

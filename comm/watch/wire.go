@@ -1,0 +1,88 @@
+package watch
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net"
+	"os"
+	"strings"
+)
+
+// Messages are JSON values, one after the other.
+
+// card is how rank 0 is reached. It goes to the other ranks by broadcast.
+type card struct {
+	Port    string   `json:"port"`
+	Hosts   []string `json:"hosts"` // addresses of its machine, in text
+	Machine string   `json:"machine"`
+	Host    string   `json:"host"`
+	PID     int      `json:"pid"`
+	Token   string   `json:"token"`  // what ranks show to rank 0
+	Answer  string   `json:"answer"` // what rank 0 shows to them
+	Fault   string   `json:"fault,omitempty"`
+}
+
+// hello is a rank's first message.
+type hello struct {
+	Token string `json:"token"`
+	Rank  int    `json:"rank"`
+	Host  string `json:"host"`
+	PID   int    `json:"pid"`
+}
+
+type fromPeer struct {
+	Beat *beat    `json:"beat,omitempty"`
+	Bye  bool     `json:"bye,omitempty"`
+	Why  string   `json:"why,omitempty"`
+	Fail *Verdict `json:"fail,omitempty"` // this rank failed
+	Left *Verdict `json:"left,omitempty"` // it gave rank 0 up
+}
+
+type toPeer struct {
+	Answer  string   `json:"answer,omitempty"` // to hello
+	Ping    *ping    `json:"ping,omitempty"`
+	Verdict *Verdict `json:"verdict,omitempty"`
+	End     bool     `json:"end,omitempty"` // all have said goodbye
+}
+
+// ping is what rank 0 tells of itself.
+type ping struct {
+	Heir  int    `json:"heir"`  // who prints if rank 0 is lost
+	Where string `json:"where"` // what rank 0 is doing
+	Now   bool   `json:"now,omitempty"`
+}
+
+func secret() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// machine names the machine this process runs on, so that ranks on one can talk
+// over the loopback.
+func machine() string {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // else the name has to do
+	return hostName() + " " + strings.TrimSpace(string(boot))
+}
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// ownAddresses lists the addresses of this machine that others may reach.
+func ownAddresses() []string {
+	all, _ := net.InterfaceAddrs() // without any, the loopback is left
+	var out []string
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.IsGlobalUnicast() {
+			out = append(out, n.IP.String())
+		}
+	}
+	return out
+}
+
+var loopback = []string{"127.0.0.1", "::1"}
