@@ -83,7 +83,7 @@ func (j *Job) save(m solver.Method) (string, error) {
 	folder := j.Config.Checkpoint.Folder.File
 	path := j.checkpointPath(m.State().Iteration)
 	made := false
-	err := j.atRoot("checkpoint", func() error {
+	err := j.atRoot(func() error {
 		_, missing := os.Stat(folder)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return status.Resource(fmt.Errorf("checkpoint: %w", err))
@@ -123,7 +123,7 @@ func (j *Job) owns(path string) {
 // ranks can go on from it, and pass through rank 0 a stretch at a time.
 func (j *Job) write(path string, m solver.Method) error {
 	var w *h5.Writer
-	err := j.atRoot("checkpoint", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		w, err = j.begin(path, m)
 		return err
 	})
@@ -142,7 +142,7 @@ func (j *Job) write(path string, m solver.Method) error {
 	if err != nil {
 		return err
 	}
-	return j.atRoot("checkpoint", func() error { return w.Commit() })
+	return j.atRoot(func() error { return w.Commit() })
 }
 
 // begin starts a checkpoint file with everything but the vectors.
@@ -174,7 +174,7 @@ func (j *Job) begin(path string, m solver.Method) (*h5.Writer, error) {
 
 func saveVector[T float32 | float64](j *Job, w *h5.Writer, name string, v *dist.Vector) error {
 	var s *h5.Section
-	err := j.atRoot("checkpoint", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		s, err = h5.NewSection[T](w, name, []int{globalLen(v)})
 		return err
 	})

@@ -74,7 +74,10 @@ func (j *Job) elementType() device.Type {
 // long part of getting ready; its progress is reported place by place.
 func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	op, err := j.build(ctx)
-	if err := comm.Together(j.world, err); err != nil {
+	end := j.report.Time("waiting for ranks")
+	err = comm.Together(j.world, err)
+	end()
+	if err != nil {
 		return nil, err
 	}
 	o := dist.LiftOptions{

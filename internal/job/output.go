@@ -42,7 +42,8 @@ func FileError(err error) error {
 
 // WriteResult publishes the image of a least-squares run with its history.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	return j.atRoot("write", func() error {
+	defer j.report.Time("write")()
+	return j.atRoot(func() error {
 		err := h5.WriteImage(path, &h5.Image{
 			Grid: j.Image, Data: r.Image,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
@@ -57,7 +58,8 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 
 // WriteAdjoint publishes a plain Kirchhoff image.
 func (j *Job) WriteAdjoint(path string, image []float32, src Source) error {
-	return j.atRoot("write", func() error {
+	defer j.report.Time("write")()
+	return j.atRoot(func() error {
 		return h5.WriteImage(path, &h5.Image{
 			Grid: j.Image, Data: image, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
@@ -68,7 +70,7 @@ func (j *Job) WriteAdjoint(path string, image []float32, src Source) error {
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.report.Time("write")()
 	var w *h5.SurveyWriter
-	err := j.atRoot("write", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
 		return err
 	})
@@ -92,7 +94,7 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	if err != nil {
 		return FileError(err)
 	}
-	return j.atRoot("write", func() error { return w.Commit() })
+	return j.atRoot(func() error { return w.Commit() })
 }
 
 // writeOrdered writes traces that lie shot by shot, from number first on, to
@@ -117,8 +119,7 @@ func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) erro
 }
 
 // atRoot does on rank 0 what one rank does for all; its error is everyone's.
-func (j *Job) atRoot(section string, do func() error) error {
-	defer j.report.Time(section)()
+func (j *Job) atRoot(do func() error) error {
 	var err error
 	if j.root() {
 		err = FileError(do())
@@ -146,7 +147,7 @@ func (j *Job) remember(role string, path config.Path) error {
 	defer j.report.Time("hash inputs")()
 	var in provenance.Input
 	var text []byte
-	err := j.atRoot("hash inputs", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		if in, err = provenance.Hash(role, path.File); err != nil {
 			return status.Input(err)
 		}

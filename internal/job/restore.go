@@ -24,7 +24,7 @@ func (j *Job) CanResume() (bool, error) {
 // choose is the newest readable checkpoint of this plan, "" where there is none.
 // Rank 0 looks for all.
 func (j *Job) choose() (from string, err error) {
-	err = j.atRoot("checkpoint", func() (err error) {
+	err = j.atRoot(func() (err error) {
 		from, err = j.newest(func(path string) error {
 			f, err := j.openCheckpoint(path)
 			if err != nil {
@@ -111,7 +111,7 @@ func (j *Job) judge(f *h5.File) error {
 func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
 	var f *h5.File
 	var state solver.State
-	err := j.atRoot("checkpoint", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		if f, err = j.openCheckpoint(path); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector
 
 func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Vector) error {
 	var set *h5.Dataset
-	err := j.atRoot("checkpoint", func() (err error) {
+	err := j.atRoot(func() (err error) {
 		if set, err = f.Dataset(name); err != nil {
 			return err
 		}
