@@ -101,13 +101,13 @@ static std::set<std::string> kernels(const std::string &text)
 	return names;
 }
 
-// prepare is the program for g++, its lines numbered as they were, and for each
-// kernel a function that calls it with parameters by address.
-static std::string prepare(const Program &p, const std::string &defines)
+// prepare makes a program for g++ of one that has been through the preprocessor,
+// which has left CUDA's words as they are: device.h gives them a meaning, and each
+// kernel gets a function that calls it with parameters by address.
+static std::string prepare(std::string text)
 {
-	std::string text = p.text;
 	point_to_shared(text);
-	std::string out = "#include \"device.h\"\n" + defines + "#line 1 \"" + p.name + "\"\n" + text + "\n#line 1 \"kernels\"\n";
+	std::string out = "#include \"device.h\"\n" + text + "\n#line 1 \"kernels\"\n";
 	for (const std::string &name : kernels(text))
 		out += "GPUEMU_KERNEL(" + name + ")\n";
 	return out;
@@ -163,41 +163,52 @@ static int execute(const std::vector<std::string> &command, const std::string &o
 	return status;
 }
 
+// build runs the preprocessor and the compiler in a folder of their own.
+static int build(Program *p, const std::string &folder, const std::vector<std::string> &options,
+                 const std::string &defines, std::string &binary)
+{
+	std::string source = folder + "/source.cpp", program = folder + "/program.cpp";
+	std::string object = folder + "/program.so", log = folder + "/log";
+	if (!write(source, "#define GPUEMU 1\n" + defines + "#line 1 \"" + p->name + "\"\n" + p->text))
+		return CompilerBroken;
+	int status = execute({"g++", "-E", "-undef", "-w", "-o", program, source}, log);
+	if (status == 0 && !write(program, prepare(contents(program))))
+		return CompilerBroken;
+	if (status == 0) {
+		std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-shared", "-fPIC",
+			"-fvisibility=hidden", "-w", "-I" + here(), "-include", "new"};
+		if (sanitize())
+			command.insert(command.end(), {"-fsanitize=address", "-g"});
+		command.insert(command.end(), options.begin(), options.end());
+		command.insert(command.end(), {"-o", object, program});
+		status = execute(command, log);
+	}
+	p->log = contents(log);
+	if (status != 0 && p->log.empty())
+		p->log = "g++ cannot be run: " + std::string(strerror(status));
+	binary = contents(object);
+	for (const std::string &f : {source, program, object, log})
+		unlink(f.c_str());
+	return status ? int(CompilerFailed) : int(Success);
+}
+
 static int compile(Program *p, int options, const char *const *option)
 {
-	std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
-		"-w", "-I" + here(), "-include", "new"};
-	if (sanitize()) {
-		command.push_back("-fsanitize=address");
-		command.push_back("-g");
-	}
-	std::string defines;
+	std::vector<std::string> translated;
+	std::string defines, so;
 	for (int i = 0; i < options; i++)
-		if (!translate(option[i], command, defines)) {
+		if (!translate(option[i], translated, defines)) {
 			p->log = std::string("unrecognized option ") + option[i];
 			return CompilerInvalidOption;
 		}
-	std::string folder = std::string(P_tmpdir);
-	if (const char *t = getenv("TMPDIR"))
-		folder = t;
-	folder += "/gpuemu-XXXXXX";
+	const char *temporary = getenv("TMPDIR");
+	std::string folder = std::string(temporary ? temporary : P_tmpdir) + "/gpuemu-XXXXXX";
 	if (!mkdtemp(folder.data()))
 		return CompilerBroken;
-	std::string source = folder + "/program.cpp", binary = folder + "/program.so", log = folder + "/log";
-	if (!write(source, prepare(*p, defines)))
-		return CompilerBroken;
-	command.insert(command.end(), {"-o", binary, source});
-	int status = execute(command, log);
-	p->log = contents(log);
-	std::string so = contents(binary);
-	for (const std::string &f : {source, binary, log})
-		unlink(f.c_str());
+	int status = build(p, folder, translated, defines, so);
 	rmdir(folder.c_str());
-	if (status != 0) {
-		if (p->log.empty())
-			p->log = "g++ cannot be run: " + std::string(strerror(status));
-		return CompilerFailed;
-	}
+	if (status != Success)
+		return status;
 	// The driver is handed no length: it stands in front.
 	uint64_t bytes = so.size();
 	p->image = "GPUEMU 1" + std::string(reinterpret_cast<char *>(&bytes), sizeof bytes) + so;

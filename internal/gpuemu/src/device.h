@@ -19,7 +19,6 @@
 #include <ucontext.h>
 #endif
 
-#define GPUEMU 1
 #define GPUEMU_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace gpuemu {

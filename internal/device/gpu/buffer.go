@@ -1,0 +1,168 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Buf is a run of elements on a card. It implements [device.Addressed].
+type Buf struct {
+	dev   *Device
+	typ   device.Type
+	n     int
+	at    driver.Memory
+	whole *allocation
+}
+
+// allocation is what Alloc got; all slices of a buffer hold on to it.
+type allocation struct {
+	memory  driver.Memory
+	bytes   int64
+	freed   atomic.Bool
+	cleanup runtime.Cleanup
+}
+
+func (b *Buf) Len() int              { return b.n }
+func (b *Buf) Type() device.Type     { return b.typ }
+func (b *Buf) Device() device.Device { return b.dev }
+
+// Memory is the buffer's address for kernels.
+func (b *Buf) Memory() driver.Memory { return b.at }
+
+// Pointer is the buffer's address for libraries outside Go.
+func (b *Buf) Pointer() uintptr { return uintptr(b.at) }
+
+func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
+
+// Slice is the window [off, off+n), on the same memory.
+func (b *Buf) Slice(off, n int) device.Buf {
+	if off < 0 || n < 0 || off > b.n-n {
+		panic(fmt.Sprintf("device: slice [%d, %d+%d) of %d elements", off, off, n, b.n))
+	}
+	return &Buf{b.dev, b.typ, n, b.at + driver.Memory(off*b.typ.Size()), b.whole}
+}
+
+// Alloc returns n zeroed elements. Where memory is short, its error says how
+// much was needed and how much there was.
+func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("device: alloc of %d elements", n))
+	}
+	if t < device.F32 || t > device.I64 {
+		return nil, fmt.Errorf("device: unknown element type %d", t)
+	}
+	b := &Buf{dev: d, typ: t, n: n, whole: new(allocation)}
+	bytes := max(b.bytes(), 1) // an empty buffer has an address of its own
+	m, err := d.pool.take(bytes)
+	if err != nil {
+		return nil, d.short(fmt.Sprintf("%d elements of %v", n, t), bytes, err)
+	}
+	b.at, b.whole.memory, b.whole.bytes = m, m, bytes
+	// Unreachable means freed: collected buffers go back to the pool.
+	b.whole.cleanup = runtime.AddCleanup(b.whole, func(m driver.Memory) { d.pool.give(m, bytes) }, m)
+	d.context.Fill(d.context.Main(), m, 0, bytes)
+	return b, nil
+}
+
+// Free gives the memory of a buffer returned by Alloc back. The buffer and all
+// slices of it must not be used any more; what was asked of them before is
+// still done.
+func (d *Device) Free(x device.Buf) {
+	b, ok := x.(*Buf)
+	switch {
+	case !ok || b.dev != d:
+		panic(fmt.Sprintf("device: %s frees a buffer of %s", d.Name(), x.Device().Name()))
+	case b.at != b.whole.memory || max(b.bytes(), 1) != b.whole.bytes:
+		panic("device: free of a slice that is not a whole buffer")
+	case b.whole.freed.Swap(true):
+		panic("device: a buffer was freed twice")
+	}
+	b.whole.cleanup.Stop()
+	d.pool.give(b.whole.memory, b.whole.bytes)
+}
+
+// short explains an allocation that failed.
+func (d *Device) short(what string, bytes int64, err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) || !e.OutOfMemory() {
+		return fmt.Errorf("%s: %w", d.Name(), err)
+	}
+	free, total, info := d.context.MemoryInfo()
+	if info != nil {
+		return fmt.Errorf("%s: %w", d.Name(), info)
+	}
+	return status.Resource(status.Hint(
+		fmt.Errorf("%s: %s need %s, and %s of its %s are free (%w)", d.Name(), what,
+			humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(free)), humanize.IBytes(uint64(total)), err),
+		"split the problem over more cards, or choose a coarser form of the traveltime tables (kirchhoff.tables)"))
+}
+
+// pool keeps freed memory by its size.
+type pool struct {
+	context *driver.Context
+	sync.Mutex
+	kept map[int64][]driver.Memory
+}
+
+// take returns memory with anything in it.
+func (p *pool) take(bytes int64) (driver.Memory, error) {
+	if m, ok := p.again(bytes); ok {
+		return m, nil
+	}
+	m, err := p.context.Alloc(bytes)
+	var e *driver.Error
+	if !errors.As(err, &e) || !e.OutOfMemory() {
+		return m, err
+	}
+	// Buffers that nobody holds any more are known once the collector has run.
+	runtime.GC()
+	if err := p.empty(); err != nil {
+		return 0, err
+	}
+	return p.context.Alloc(bytes)
+}
+
+func (p *pool) again(bytes int64) (driver.Memory, bool) {
+	p.Lock()
+	defer p.Unlock()
+	list := p.kept[bytes]
+	if len(list) == 0 {
+		return 0, false
+	}
+	p.kept[bytes] = list[:len(list)-1]
+	return list[len(list)-1], true
+}
+
+func (p *pool) give(m driver.Memory, bytes int64) {
+	p.Lock()
+	defer p.Unlock()
+	if p.kept == nil {
+		p.kept = map[int64][]driver.Memory{}
+	}
+	p.kept[bytes] = append(p.kept[bytes], m)
+}
+
+// empty gives everything back to the driver.
+func (p *pool) empty() error {
+	p.Lock()
+	kept := p.kept
+	p.kept = nil
+	p.Unlock()
+	for _, list := range kept {
+		for _, m := range list {
+			if err := p.context.Free(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

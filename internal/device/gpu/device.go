@@ -1,0 +1,196 @@
+package gpu
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Device is one card. It implements [device.Device].
+type Device struct {
+	context  *driver.Context
+	compiler *driver.Compiler
+	cache    driver.Cache
+	engine   driver.Engine
+
+	kernels map[string]*driver.Function // of vector.cu
+	pool    pool
+	stages  stages
+	dots    dots
+	marks   marks
+
+	toDevice, toHost atomic.Int64 // bytes
+}
+
+// Options say which card, and how its programs are compiled.
+type Options struct {
+	Engine driver.Engine
+	Card   int          // among the visible cards, see [Choose]
+	Cache  driver.Cache // of compiled programs; the zero value keeps none
+	Child  []string     // see [driver.Compiler]; for HIP
+}
+
+var _ device.Device = (*Device)(nil)
+
+//go:embed vector.cu
+var vectorText string
+
+// VectorSource is the program with the kernels of this package.
+func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
+
+// Open makes a card ready. A missing library, card or function is an error of
+// missing resources that names it.
+func Open(o Options) (*Device, error) {
+	drv, err := driver.Open(o.Engine)
+	if err != nil {
+		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
+	}
+	cards, err := drv.Cards()
+	if err != nil {
+		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
+	}
+	if o.Card < 0 || o.Card >= len(cards) {
+		return nil, status.Resource(fmt.Errorf("engine %v: there is no card %d: %d are visible", o.Engine, o.Card, len(cards)))
+	}
+	compiler, err := driver.OpenCompiler(o.Engine)
+	if err != nil {
+		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
+	}
+	compiler.Child = o.Child
+	context, err := drv.Use(cards[o.Card])
+	if err != nil {
+		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
+	}
+	d := &Device{context: context, compiler: compiler, cache: o.Cache, engine: o.Engine}
+	d.pool.context = context
+	if err := d.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
+	}
+	return d, nil
+}
+
+// prepare loads the kernels and what copies and sums need.
+func (d *Device) prepare() error {
+	m, err := d.Build(VectorSource())
+	if err != nil {
+		return err
+	}
+	d.kernels = map[string]*driver.Function{}
+	for _, name := range []string{
+		"axpby_f32", "axpby_f64", "axpby_c64", "axpby_c128", "axpby_i64",
+		"multiply_f32", "multiply_f64", "multiply_c64", "multiply_c128", "multiply_i64",
+		"shrink_f32", "shrink_f64", "shrink_c64", "shrink_c128", "dots",
+	} {
+		if d.kernels[name], err = m.Function(name); err != nil {
+			return err
+		}
+	}
+	return d.stages.open(d.context)
+}
+
+// Close waits for the card and gives it back. Its buffers are no more.
+func (d *Device) Close() error { return d.context.Close() }
+
+// Name is the engine, the card's number and what it is: "cuda 0 (NVIDIA H200)".
+func (d *Device) Name() string {
+	return fmt.Sprintf("%v %d (%s)", d.engine, d.context.Card.Index, d.context.Card.Name)
+}
+
+// Card describes the card.
+func (d *Device) Card() driver.Card { return d.context.Card }
+
+// Context is where kernels of other packages are launched. What they do to
+// buffers of this device must be on its main stream, or follow it.
+func (d *Device) Context() *driver.Context { return d.context }
+
+// Build compiles a program for this card, or finds it in the cache, and loads it.
+func (d *Device) Build(src driver.Source) (*driver.Module, error) {
+	arch := d.context.Card.Arch
+	b, cached, err := d.cache.Compile(d.compiler, src, arch)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.context.Load(src.Name, b.Image)
+	if err != nil && cached {
+		// Of another driver's time, perhaps.
+		d.cache.Forget(d.compiler, src, arch)
+		if b, _, err = d.cache.Compile(d.compiler, src, arch); err == nil {
+			m, err = d.context.Load(src.Name, b.Image)
+		}
+	}
+	return m, err
+}
+
+// Sync waits until everything asked of the card is done.
+func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
+
+// Traffic is the number of bytes that crossed between host and card so far,
+// the results of Dots among them.
+func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
+
+// marks keeps the spans that Mark began.
+type marks struct {
+	sync.Mutex
+	running []mark
+	done    []Timing
+}
+
+type mark struct {
+	name string
+	span *driver.Span
+}
+
+// Timing is how long the card took over everything between a Mark and its end.
+type Timing struct {
+	Name    string
+	Count   int
+	Seconds float64
+}
+
+// Mark times what is asked of the card until end is called, on the card's own
+// clock and without waiting for it.
+func (d *Device) Mark(name string) (end func()) {
+	span := d.context.Time(d.context.Main())
+	return func() {
+		span.End()
+		d.marks.Lock()
+		defer d.marks.Unlock()
+		d.marks.running = append(d.marks.running, mark{name, span})
+	}
+}
+
+// Timings sums what was marked, by name in the order of first use. It waits for
+// the card.
+func (d *Device) Timings() ([]Timing, error) {
+	if err := d.Sync(); err != nil {
+		return nil, err
+	}
+	d.marks.Lock()
+	defer d.marks.Unlock()
+	for _, m := range d.marks.running {
+		t, _, err := m.span.Elapsed()
+		if err != nil {
+			return nil, err
+		}
+		d.marks.add(m.name, t.Seconds())
+	}
+	d.marks.running = nil
+	return append([]Timing(nil), d.marks.done...), nil
+}
+
+func (m *marks) add(name string, seconds float64) {
+	for i := range m.done {
+		if m.done[i].Name == name {
+			m.done[i].Count++
+			m.done[i].Seconds += seconds
+			return
+		}
+	}
+	m.done = append(m.done, Timing{name, 1, seconds})
+}

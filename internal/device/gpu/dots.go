@@ -1,0 +1,135 @@
+package gpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// As in vector.cu.
+const (
+	chunk     = 1 << 14
+	mostPairs = 112
+	pairCells = 4  // of 8 bytes
+	sumBytes  = 16 // one complex128
+)
+
+// dots holds what a sum needs on the card: a counter, one sum a pair, one a
+// chunk, and pinned memory for the result.
+type dots struct {
+	sync.Mutex
+	memory driver.Memory
+	bytes  int64
+	pairs  int // that the result has room for
+	result *driver.Pinned
+	blocks int // most blocks of a launch, 0 for the card's own number; no sum depends on it
+}
+
+// counterBytes is the room for the counter, and the alignment behind it.
+const counterBytes = 256
+
+// Dots returns Σ conj(x)·y for each pair, in float64: up to 112 pairs a launch,
+// one copy of 16 bytes a pair to the host.
+func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
+	for _, p := range pairs {
+		x, y := d.mine(p[0]), d.mine(p[1])
+		if x == nil || y == nil {
+			return nil, d.foreign("dots", p[0], p[1])
+		}
+		match("dots", p[0], p[1])
+		if x.typ == device.I64 {
+			return nil, fmt.Errorf("device: dot product of %v", x.typ)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	d.dots.Lock()
+	defer d.dots.Unlock()
+	most := 0 // chunks of a launch
+	for lo := 0; lo < len(pairs); lo += mostPairs {
+		n := 0
+		for _, p := range pairs[lo:min(lo+mostPairs, len(pairs))] {
+			n += chunks(p[0])
+		}
+		most = max(most, n)
+	}
+	if err := d.dotsRoom(len(pairs), most); err != nil {
+		return nil, err
+	}
+	s, c := &d.dots, d.context
+	out := s.memory + counterBytes
+	for lo := 0; lo < len(pairs); lo += mostPairs {
+		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
+	}
+	c.ToHost(c.Main(), s.result, 0, len(pairs)*sumBytes, out)
+	d.toHost.Add(int64(len(pairs) * sumBytes))
+	if err := c.Finish(c.Main()); err != nil {
+		return nil, err
+	}
+	sums := make([]complex128, len(pairs))
+	for i := range sums {
+		at := s.result.Bytes[i*sumBytes:]
+		sums[i] = complex(math.Float64frombits(binary.LittleEndian.Uint64(at)),
+			math.Float64frombits(binary.LittleEndian.Uint64(at[8:])))
+	}
+	return sums, nil
+}
+
+func chunks(b device.Buf) int { return (b.Len() + chunk - 1) / chunk }
+
+// launchDots sums one launch's pairs.
+func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
+	cells := make([]uint64, mostPairs*pairCells)
+	first := 0
+	for i, p := range pairs {
+		x, y := p[0].(*Buf), p[1].(*Buf)
+		cell := cells[i*pairCells:]
+		cell[0], cell[1], cell[2] = uint64(x.at), uint64(y.at), uint64(x.n)
+		cell[3] = uint64(x.typ) | uint64(first)<<32
+		first += chunks(x)
+	}
+	blocks := d.dots.blocks
+	if blocks == 0 {
+		blocks = 8 * d.context.Card.Multiprocessors // of 256 threads: all that fit
+	}
+	d.context.Launch(d.kernels["dots"], driver.Line(min(blocks, max(first, 1)), width),
+		driver.Struct(cells), driver.Int32(int32(len(pairs))), driver.Int32(int32(first)),
+		driver.Address(d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes)),
+		driver.Address(d.dots.memory), driver.Address(out))
+}
+
+// dotsRoom sees to it that there is room for the sums of pairs and chunks.
+func (d *Device) dotsRoom(pairs, chunks int) error {
+	s, c := &d.dots, d.context
+	room := max(pairs, s.pairs)
+	if need := counterBytes + int64(room+chunks)*sumBytes; need > s.bytes || room > s.pairs {
+		need += need / 2
+		m, err := d.pool.take(need)
+		if err != nil {
+			return d.short(fmt.Sprintf("sums of %d pairs", pairs), need, err)
+		}
+		if s.bytes > 0 {
+			d.pool.give(s.memory, s.bytes)
+		}
+		s.memory, s.bytes, s.pairs = m, need, room
+		c.Fill(c.Main(), m, 0, counterBytes)
+	}
+	if s.result == nil || len(s.result.Bytes) < room*sumBytes {
+		p, err := c.AllocPinned(2 * room * sumBytes)
+		if err != nil {
+			return err
+		}
+		if s.result != nil {
+			if err := s.result.Free(); err != nil {
+				return err
+			}
+		}
+		s.result = p
+	}
+	return nil
+}

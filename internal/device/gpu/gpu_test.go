@@ -1,0 +1,287 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/devicetest"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("LSM_TEST_COMPILE") != "" {
+		if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(gpuemu.Main(m))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, o Options) *Device {
+	t.Helper()
+	gpuemu.Need(t)
+	o.Cache = driver.UserCache()
+	d, err := Open(o)
+	if err != nil && gpuemu.Real() {
+		t.Skip(err)
+	}
+	must(t, err)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil && d.context.Err() == nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+func TestCUDA(t *testing.T) {
+	// Sums do not depend on how many blocks make them.
+	forms := []device.Device{open(t, Options{})}
+	for _, blocks := range []int{1, 7} {
+		d := open(t, Options{})
+		d.dots.blocks = blocks
+		forms = append(forms, d)
+	}
+	devicetest.Run(t, forms...)
+}
+
+func TestHIP(t *testing.T) { devicetest.Run(t, open(t, Options{Engine: driver.HIP})) }
+
+// Element-wise operations round as the host's.
+func TestAsOnTheHost(t *testing.T) {
+	d, h := open(t, Options{}), device.NewHost(1)
+	x, y := make([]float32, 5000), make([]float32, 5000)
+	zx, zy := make([]complex64, 5000), make([]complex64, 5000)
+	for i := range x {
+		x[i], y[i] = 1/float32(i+3), float32(i)/7
+		zx[i], zy[i] = complex(x[i], y[i]), complex(y[i], -x[i])
+	}
+	for _, pair := range [][2]device.Buf{{device.Wrap(h, x), device.Wrap(h, y)}, {device.Wrap(h, zx), device.Wrap(h, zy)}} {
+		var there [2]device.Buf
+		for i, b := range pair {
+			var err error
+			there[i], err = d.Alloc(b.Len(), b.Type())
+			must(t, err)
+			must(t, d.Copy(there[i], b))
+		}
+		for _, to := range []struct {
+			d device.Device
+			b [2]device.Buf
+		}{{h, pair}, {d, there}} {
+			must(t, to.d.Axpby(0.3, to.b[0], 1.7, to.b[1]))
+			must(t, to.d.Multiply(to.b[0], to.b[1]))
+			must(t, to.d.SoftThreshold(to.b[0], 0.01))
+		}
+		for i := range pair {
+			back, err := h.Alloc(pair[i].Len(), pair[i].Type())
+			must(t, err)
+			must(t, d.Copy(back, there[i]))
+			if fmt.Sprint(back) != fmt.Sprint(pair[i]) {
+				t.Errorf("%v: the card's vector %d is not the host's", pair[i].Type(), i)
+			}
+		}
+	}
+}
+
+// Vectors cross when they are copied and at no other time; of sums only the
+// results do.
+func TestCrossingsAreCounted(t *testing.T) {
+	d, h := open(t, Options{}), device.NewHost(1)
+	const n = 3<<20 + 5 // several stages
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	a, err := d.Alloc(n, device.F64)
+	must(t, err)
+	b, err := d.Alloc(n, device.F64)
+	must(t, err)
+	check := func(what string, toDevice, toHost int64) {
+		t.Helper()
+		if to, from := d.Traffic(); to != toDevice || from != toHost {
+			t.Errorf("%s: %d bytes to the card and %d from it, want %d and %d", what, to, from, toDevice, toHost)
+		}
+	}
+	check("alloc", 0, 0)
+	must(t, d.Copy(a, device.Wrap(h, x)))
+	check("upload", 8*n, 0)
+	must(t, d.Copy(b, a))
+	must(t, d.Axpby(1, a, 1, b))
+	must(t, d.Multiply(b, a))
+	must(t, d.SoftThreshold(b, 2))
+	must(t, d.Zero(b.Slice(0, 10)))
+	must(t, d.Sync())
+	check("vector operations", 8*n, 0)
+	_, err = d.Dots([2]device.Buf{a, b}, [2]device.Buf{b, b})
+	must(t, err)
+	check("two sums", 8*n, 32)
+	clear(x)
+	must(t, d.Copy(device.Wrap(h, x), a))
+	check("download", 8*n, 32+8*n)
+	for i, v := range x {
+		if v != float64(i) {
+			t.Fatalf("element %d came back as %g", i, v)
+		}
+	}
+}
+
+// A solver's scratch is asked of the driver once; what was freed goes back to it
+// when memory is short, and a shortage says what was needed and what there was.
+func TestMemory(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(10<<20))
+	d := open(t, Options{})
+	var first driver.Memory
+	for i := range 100 {
+		b, err := d.Alloc(1<<18, device.F64)
+		must(t, err)
+		if i == 0 {
+			first = b.(*Buf).Memory()
+		} else if b.(*Buf).Memory() != first {
+			t.Fatal("freed memory was not used again")
+		}
+		d.Free(b)
+	}
+	keep, err := d.Alloc(8<<20/8, device.F64) // needs what was kept
+	must(t, err)
+	_, err = d.Alloc(3<<20/4, device.F32)
+	if status.Code(err) != status.NoResource || status.HintOf(err) == "" {
+		t.Fatalf("shortage: %v", err)
+	}
+	for _, w := range []string{"786432 elements of float32", "3.0 MiB", "2.0 MiB of its 10 MiB", "out of memory", "cuda 0 (emulated GPU)"} {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("no %q in %q", w, err)
+		}
+	}
+	d.Free(keep)
+	// Buffers that nobody holds any more count as freed.
+	for range 20 {
+		_, err := d.Alloc(8<<20/8, device.F64)
+		must(t, err)
+	}
+}
+
+func TestMisuseOfFree(t *testing.T) {
+	d := open(t, Options{})
+	b, err := d.Alloc(10, device.F32)
+	must(t, err)
+	panics := func(what string, f func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s: no panic", what)
+			}
+		}()
+		f()
+	}
+	panics("free of a slice", func() { d.Free(b.Slice(0, 9)) })
+	panics("free of the host's", func() { d.Free(device.Wrap(device.NewHost(1), []float32{1})) })
+	d.Free(b)
+	panics("second free", func() { d.Free(b) })
+	panics("use after free", func() { _ = d.Zero(b) })
+	if a, ok := b.(device.Addressed); !ok || a.Pointer() == 0 {
+		t.Error("a buffer on a card has no address")
+	}
+}
+
+func TestMarks(t *testing.T) {
+	d := open(t, Options{})
+	b, err := d.Alloc(1<<16, device.F32)
+	must(t, err)
+	outer := d.Mark("outer")
+	for range 3 {
+		end := d.Mark("inner")
+		must(t, d.Axpby(1, b, 1, b))
+		end()
+	}
+	outer()
+	times, err := d.Timings()
+	must(t, err)
+	if len(times) != 2 || times[0].Name != "inner" || times[0].Count != 3 || times[1].Count != 1 ||
+		times[0].Seconds <= 0 || times[1].Seconds < times[0].Seconds {
+		t.Errorf("times are %+v", times)
+	}
+}
+
+// A card that fails says so in everything after, with the driver's words.
+func TestFaults(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	for fault, want := range map[string]string{
+		"cuLaunchKernel:1:719":    "cuLaunchKernel: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, status 719)",
+		"cuMemcpyDtoDAsync:1:700": "cuMemcpyDtoDAsync_v2: an illegal memory access",
+		"cuMemcpyHtoDAsync:2:700": "cuMemcpyHtoDAsync_v2: an illegal memory access",
+		"cuEventQuery:3:719":      "cuEventQuery: unspecified launch failure",
+		"cuMemsetD8Async:2:1":     "cuMemsetD8Async: invalid argument",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			d := open(t, Options{})
+			t.Setenv("GPUEMU_FAULT", fault)
+			x, err := d.Alloc(100, device.F32)
+			must(t, err)
+			h := device.Wrap(device.NewHost(1), make([]float32, 100))
+			for i := range 4 {
+				y := x.Slice(0, 50)
+				for _, err = range []error{d.Copy(x, h), d.Axpby(1, x, 1, x), d.Copy(y, x.Slice(50, 50)), d.Zero(x), d.Copy(h, x), d.Sync()} {
+					if err != nil {
+						break
+					}
+				}
+				if err != nil {
+					break
+				} else if i == 3 {
+					t.Fatal("no error")
+				}
+			}
+			if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), want) {
+				t.Errorf("status %d: %v", status.Code(err), err)
+			}
+			if _, again := d.Dots([2]device.Buf{x, x}); again == nil {
+				t.Error("the card works again")
+			}
+		})
+	}
+	t.Run("compiler", func(t *testing.T) {
+		t.Setenv("GPUEMU_FAULT", "nvrtcCompileProgram:1:6")
+		if _, err := Open(Options{}); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compiling vector.cu for sm_90: nvrtcCompileProgram") {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("no such card", func(t *testing.T) {
+		if _, err := Open(Options{Card: 1}); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "no card 1: 1 are visible") {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("no driver", func(t *testing.T) {
+		t.Setenv("LSM_CUDA_LIB", "/nowhere/libcuda.so.1")
+		if _, err := Open(Options{}); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "engine cuda") || !strings.Contains(err.Error(), "/nowhere/libcuda.so.1") {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+// A binary in the cache that the driver refuses is compiled anew.
+func TestRefusedBinary(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	cache := driver.Cache{Dir: t.TempDir()}
+	d, err := Open(Options{Cache: cache})
+	must(t, err)
+	must(t, d.Close())
+	t.Setenv("GPUEMU_FAULT", "cuModuleLoadData:1:200")
+	d, err = Open(Options{Cache: cache})
+	must(t, err)
+	must(t, d.Close())
+}

@@ -1,0 +1,238 @@
+// Vector operations on the card: the kernels of package gpu.
+//
+// Element-wise kernels: a block works on span consecutive elements, each thread
+// on `each` of them a block's width apart, loaded before any is stored so that
+// many loads are under way at once. Nothing is fused (a·b + c rounds twice), so
+// that a card gives what the host gives.
+
+typedef long long i64;
+
+enum { width = 256, each = 4, span = width * each };
+
+struct __align__(8) c64 { float re, im; };
+struct __align__(16) c128 { double re, im; };
+
+__device__ inline c64 operator+(c64 a, c64 b) { return {a.re + b.re, a.im + b.im}; }
+__device__ inline c128 operator+(c128 a, c128 b) { return {a.re + b.re, a.im + b.im}; }
+// In double precision, as Go multiplies complex64.
+__device__ inline c64 operator*(c64 a, c64 b)
+{
+	double ar = a.re, ai = a.im, br = b.re, bi = b.im;
+	return {(float)(ar * br - ai * bi), (float)(ar * bi + ai * br)};
+}
+__device__ inline c128 operator*(c128 a, c128 b)
+{
+	return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+// y = a·x + b·y, and y = a·x where keep is false: reads x (and y) once, writes y.
+template <class T> __device__ void axpby(i64 n, T a, const T *x, T b, T *y, bool keep)
+{
+	i64 first = (i64)blockIdx.x * span + threadIdx.x;
+	T u[each], v[each];
+#pragma unroll
+	for (int k = 0; k < each; k++)
+		if (first + k * width < n) {
+			u[k] = x[first + k * width];
+			if (keep)
+				v[k] = y[first + k * width];
+		}
+#pragma unroll
+	for (int k = 0; k < each; k++)
+		if (first + k * width < n)
+			y[first + k * width] = keep ? a * u[k] + b * v[k] : a * u[k];
+}
+
+#define AXPBY_REAL(name, T)                                                                   \
+	extern "C" __global__ void __launch_bounds__(width)                                       \
+	name(i64 n, T a, const T *x, T b, T *y, int keep) { axpby<T>(n, a, x, b, y, keep); }
+#define AXPBY_COMPLEX(name, T, R)                                                             \
+	extern "C" __global__ void __launch_bounds__(width)                                       \
+	name(i64 n, R are, R aim, const T *x, R bre, R bim, T *y, int keep)                       \
+	{                                                                                         \
+		axpby<T>(n, T{are, aim}, x, T{bre, bim}, y, keep);                                    \
+	}
+AXPBY_REAL(axpby_f32, float)
+AXPBY_REAL(axpby_f64, double)
+AXPBY_REAL(axpby_i64, i64)
+AXPBY_COMPLEX(axpby_c64, c64, float)
+AXPBY_COMPLEX(axpby_c128, c128, double)
+
+// y = y·x: reads both once, writes y.
+template <class T> __device__ void multiply(i64 n, T *y, const T *x)
+{
+	i64 first = (i64)blockIdx.x * span + threadIdx.x;
+	T u[each], v[each];
+#pragma unroll
+	for (int k = 0; k < each; k++)
+		if (first + k * width < n) {
+			u[k] = x[first + k * width];
+			v[k] = y[first + k * width];
+		}
+#pragma unroll
+	for (int k = 0; k < each; k++)
+		if (first + k * width < n)
+			y[first + k * width] = v[k] * u[k];
+}
+
+#define MULTIPLY(name, T)                                                                     \
+	extern "C" __global__ void __launch_bounds__(width) name(i64 n, T *y, const T *x)         \
+	{                                                                                         \
+		multiply<T>(n, y, x);                                                                 \
+	}
+MULTIPLY(multiply_f32, float)
+MULTIPLY(multiply_f64, double)
+MULTIPLY(multiply_i64, i64)
+MULTIPLY(multiply_c64, c64)
+MULTIPLY(multiply_c128, c128)
+
+// Towards zero by t; a NaN stays.
+template <class T> __device__ inline T shrunk(T v, T t)
+{
+	if (v > t)
+		return v - t;
+	if (v < -t)
+		return v + t;
+	return v == v ? (T)0 : v;
+}
+template <class C, class R> __device__ inline C shrunk_complex(C v, double t)
+{
+	double r = hypot((double)v.re, (double)v.im);
+	if (r > t) {
+		double f = (R)(1 - t / r);
+		return {(R)(v.re * f), (R)(v.im * f)};
+	}
+	return r == r ? C{0, 0} : v;
+}
+__device__ inline c64 shrunk(c64 v, double t) { return shrunk_complex<c64, float>(v, t); }
+__device__ inline c128 shrunk(c128 v, double t) { return shrunk_complex<c128, double>(v, t); }
+
+#define SHRINK(name, T, R)                                                                    \
+	extern "C" __global__ void __launch_bounds__(width) name(i64 n, R t, T *x)                \
+	{                                                                                         \
+		i64 first = (i64)blockIdx.x * span + threadIdx.x;                                     \
+		for (int k = 0; k < each; k++)                                                        \
+			if (first + k * width < n)                                                        \
+				x[first + k * width] = shrunk(x[first + k * width], t);                       \
+	}
+SHRINK(shrink_f32, float, float)
+SHRINK(shrink_f64, double, double)
+SHRINK(shrink_c64, c64, double)
+SHRINK(shrink_c128, c128, double)
+
+// Dot products, Σ conj(x)·y in float64, of many pairs of vectors in one launch.
+//
+// A vector is cut into chunks of a fixed length, the pair's chunks are numbered
+// on from those of the pair before, and blocks take chunks in turn. Within a
+// chunk each thread sums what lies a block's width apart, then the threads' sums
+// are added as a tree; the block that ends last adds each pair's chunks: a few in
+// turn, many as a tree again. So the order of every sum depends on the vector's length alone, not
+// on how many blocks there are or which comes first.
+
+enum { chunk = 1 << 14, few_chunks = 8, most_pairs = 112 };
+
+struct Pair {
+	const void *x, *y;
+	i64 n;
+	int type;  // as package device numbers them: 1 float32, 2 float64, 3 complex64, 4 complex128
+	int first; // its first chunk
+};
+
+struct Pairs {
+	Pair of[most_pairs];
+};
+
+__device__ inline c128 product(float x, float y) { return {(double)x * (double)y, 0}; }
+__device__ inline c128 product(double x, double y) { return {x * y, 0}; }
+__device__ inline c128 product(c128 x, c128 y)
+{
+	return {x.re * y.re + x.im * y.im, x.re * y.im - x.im * y.re};
+}
+__device__ inline c128 product(c64 x, c64 y)
+{
+	return product(c128{x.re, x.im}, c128{y.re, y.im});
+}
+
+template <class T> __device__ c128 part(const void *px, const void *py, i64 from, i64 to)
+{
+	const T *x = (const T *)px, *y = (const T *)py;
+	c128 s = {0, 0};
+#pragma unroll 4
+	for (i64 i = from + threadIdx.x; i < to; i += width)
+		s = s + product(x[i], y[i]);
+	return s;
+}
+
+// tree adds the threads' values; the sum is the first thread's.
+__device__ c128 tree(c128 v, c128 *shared)
+{
+	int t = threadIdx.x;
+	__syncthreads(); // who read the last result is done
+	shared[t] = v;
+	__syncthreads();
+	for (int half = width / 2; half > 0; half /= 2) {
+		if (t < half)
+			shared[t] = shared[t] + shared[t + half];
+		__syncthreads();
+	}
+	return shared[0];
+}
+
+// parts has one place a chunk, out one a pair; *ended is 0 before and after.
+extern "C" __global__ void __launch_bounds__(width)
+dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *out)
+{
+	__shared__ c128 sums[width];
+	__shared__ bool last;
+	int k = 0;
+	for (int c = blockIdx.x; c < chunks; c += gridDim.x) {
+		while (k + 1 < count && pairs.of[k + 1].first <= c)
+			k++;
+		i64 n = pairs.of[k].n, from = (i64)(c - pairs.of[k].first) * chunk;
+		i64 to = from + chunk < n ? from + chunk : n;
+		const void *x = pairs.of[k].x, *y = pairs.of[k].y;
+		c128 s = {0, 0};
+		switch (pairs.of[k].type) {
+		case 1: s = part<float>(x, y, from, to); break;
+		case 2: s = part<double>(x, y, from, to); break;
+		case 3: s = part<c64>(x, y, from, to); break;
+		case 4: s = part<c128>(x, y, from, to); break;
+		}
+		s = tree(s, sums);
+		if (threadIdx.x == 0) {
+			parts[2 * c] = s.re;
+			parts[2 * c + 1] = s.im;
+		}
+	}
+
+	__threadfence();
+	if (threadIdx.x == 0)
+		last = atomicAdd(ended, 1u) == gridDim.x - 1;
+	__syncthreads();
+	if (!last)
+		return;
+	__threadfence();
+	const volatile double *all = parts; // other blocks wrote them
+	for (k = threadIdx.x; k < count; k += width) {
+		int from = pairs.of[k].first, to = k + 1 < count ? pairs.of[k + 1].first : chunks;
+		c128 s = {0, 0};
+		if (to - from <= few_chunks) {
+			for (int c = from; c < to; c++)
+				s = s + c128{all[2 * c], all[2 * c + 1]};
+			out[k] = s;
+		}
+	}
+	for (k = 0; k < count; k++) {
+		int from = pairs.of[k].first, to = k + 1 < count ? pairs.of[k + 1].first : chunks;
+		c128 s = {0, 0};
+		if (to - from <= few_chunks)
+			continue;
+		for (int c = from + threadIdx.x; c < to; c += width)
+			s = s + c128{all[2 * c], all[2 * c + 1]};
+		s = tree(s, sums);
+		if (threadIdx.x == 0)
+			out[k] = s;
+	}
+	if (threadIdx.x == 0)
+		*ended = 0;
+}
