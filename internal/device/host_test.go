@@ -1,6 +1,7 @@
 package device_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -62,5 +63,19 @@ func TestTypes(t *testing.T) {
 func TestThreads(t *testing.T) {
 	if device.NewHost(0).Threads() < 1 || device.NewHost(3).Threads() != 3 {
 		t.Error("threads")
+	}
+}
+
+func TestMark(t *testing.T) {
+	h := device.NewHost(1)
+	h.Mark("unheard")()
+	var said []string
+	h.OnMark = func(name string) func() {
+		said = append(said, "begin "+name)
+		return func() { said = append(said, "end "+name) }
+	}
+	h.Mark("dots")()
+	if fmt.Sprint(said) != "[begin dots end dots]" {
+		t.Errorf("marks %v", said)
 	}
 }
