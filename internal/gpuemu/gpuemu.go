@@ -105,7 +105,7 @@ func Environment(folder string) []string {
 		"LSM_CUDA_LIB=" + filepath.Join(folder, names[0]), "LSM_NVRTC_LIB=" + filepath.Join(folder, names[1]),
 		"LSM_HIP_LIB=" + filepath.Join(folder, names[2]), "LSM_HIPRTC_LIB=" + filepath.Join(folder, names[3]),
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
-		"TMPDIR=" + folder,
+		"TMPDIR=" + folder, "GPUEMU_FOLDER=" + folder,
 	}
 }
 
