@@ -118,12 +118,10 @@ func (j *judge) circle(waiters []waiter) *finding {
 		var sides []side
 		for _, r := range path {
 			v := at[r]
-			if slices.ContainsFunc(sides, func(s side) bool { return s.id == v.id && s.seq == v.Seq }) {
-				continue
-			}
 			s := side{call: v.Call, id: v.id, seq: v.Seq}
 			for other := range j.ranks {
-				if o, ok := at[other]; ok && o.id == v.id && o.Seq == v.Seq {
+				o, ok := at[other]
+				if ok && o.id == v.id && o.Seq == v.Seq && (v.Call.Kind != sendRecv || other == r) {
 					s.ranks = append(s.ranks, other)
 				}
 			}

@@ -182,11 +182,15 @@ func (w *Watch) decide(v Verdict) {
 func (w *Watch) explain(err error) error {
 	select {
 	case <-w.decided:
-		return status.Peer(errors.Join(w.verdict, err))
 	case <-w.quit:
 	case <-time.After(3 * w.o.Settle):
 	}
-	return err
+	select {
+	case <-w.decided:
+		return status.Peer(errors.Join(w.verdict, err))
+	default:
+		return err
+	}
 }
 
 // Name says what a guarded communicator is called in messages, such as "shots".

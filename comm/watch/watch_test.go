@@ -45,4 +45,3 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
-

@@ -1,0 +1,76 @@
+package watch
+
+import (
+	"encoding/json"
+	"net"
+	"testing"
+	"time"
+)
+
+// Rank 0 lets every rank in once, and no stranger.
+func TestHubRefusesStrangers(t *testing.T) {
+	w := &Watch{o: Options{}.filled(), size: 3, decided: make(chan struct{}), quit: make(chan struct{})}
+	w.book = &book{w: w}
+	h, err := newHub(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.end()
+	for _, c := range []struct {
+		what string
+		say  any
+		want string
+	}{
+		{"no token", hello{Rank: 1}, ""},
+		{"another run's token", hello{Token: secret(), Rank: 1}, ""},
+		{"rank beyond", hello{Token: h.card.Token, Rank: 3}, ""},
+		{"rank 0", hello{Token: h.card.Token, Rank: 0}, ""},
+		{"no hello", "GET / HTTP/1.1", ""},
+		{"rank 1", hello{Token: h.card.Token, Rank: 1}, h.card.Answer},
+		{"rank 1 again", hello{Token: h.card.Token, Rank: 1}, ""},
+	} {
+		conn, err := net.Dial("tcp", net.JoinHostPort(loopback[0], h.card.Port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := json.NewEncoder(conn).Encode(c.say); err != nil {
+			t.Fatal(err)
+		}
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		var m toPeer
+		err = json.NewDecoder(conn).Decode(&m)
+		if m.Answer != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: answer %q, error %v; want %q", c.what, m.Answer, err, c.want)
+		}
+	}
+}
+
+// What a rank does besides collectives counts as work.
+func TestEffort(t *testing.T) {
+	for what, work := range map[string]func(){
+		"pulse": func() { Pulse(); time.Sleep(leastSpan) },
+		"processor": func() {
+			for begin := cpuTime(); cpuTime()-begin < leastSpan; {
+			}
+		},
+	} {
+		var e effort
+		e.look()
+		before := e.last
+		// Others may slow this process down below what counts as work.
+		for k := 0; e.last == before; k++ {
+			if k == 20 {
+				t.Errorf("%s: no sign of work", what)
+				break
+			}
+			work()
+			e.look()
+		}
+	}
+	var e effort
+	e.look()
+	if now := time.Now(); e.since(now) != now {
+		t.Error("a collective counts for less than what was before it")
+	}
+}
