@@ -59,7 +59,8 @@ type Comm interface {
 	SendRecv(send device.Buf, to int, recv device.Buf, from int) error
 
 	Host() Host
-	// Abort ends all ranks of the run with the exit status code.
+	// Abort ends all ranks of the run with the exit status code, and prints why
+	// unless that is nil.
 	Abort(code int, why error)
 }
 

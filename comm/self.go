@@ -49,17 +49,22 @@ func (self) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	if to == None {
 		return nil
 	}
+	if send.Len() != recv.Len() || send.Type() != recv.Type() {
+		return fmt.Errorf("comm: rank 0 sends itself %d %v and receives %d %v", send.Len(), send.Type(), recv.Len(), recv.Type())
+	}
 	return recv.Device().Copy(recv, send)
 }
 func (self) Host() Host { return selfHost{} }
 func (self) Abort(code int, why error) {
-	fmt.Fprintf(os.Stderr, "lsm: %v\n", why)
+	if why != nil {
+		fmt.Fprintf(os.Stderr, "lsm: %v\n", why)
+	}
 	os.Exit(code)
 }
 
 type selfHost struct{}
 
-func (selfHost) AllReduce(x []float64, op Op) error       { return nil }
+func (selfHost) AllReduce(x []float64, op Op) error       { return CheckOp(device.F64, op) }
 func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, root0("broadcast", root) }
 func (selfHost) AllGather(x []byte) ([][]byte, error)     { return [][]byte{x}, nil }
 func (selfHost) Agree(flags uint64) (uint64, error)       { return flags, nil }

@@ -17,10 +17,6 @@ func Together(c Comm, err error) error {
 	if c.Size() == 1 {
 		return err
 	}
-	var agreed *Agreed
-	if errors.As(err, &agreed) {
-		return err
-	}
 	var mine []byte
 	if err != nil {
 		mine, _ = json.Marshal(shared{err.Error(), status.HintOf(err), status.Code(err)}) // strings and a number

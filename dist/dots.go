@@ -78,7 +78,9 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	if len(leaves) == 0 {
 		return nil, nil
 	}
-	dots, err := pairs[0][0].device().Dots(bufs...)
+	d := pairs[0][0].device()
+	defer d.Mark("dots")()
+	dots, err := d.Dots(bufs...)
 	if err != nil {
 		return nil, err
 	}

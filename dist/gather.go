@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -59,7 +58,7 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 		first += l.size()
 		if l.Copies.Rank() == 0 {
 			if err := comm.Together(l.Shards, p.prepare()); err != nil {
-				return l.toCopies(err)
+				return comm.Together(l.Copies, err)
 			}
 			for _, h := range p.stretches() {
 				if err := way(p, h); err != nil {
@@ -75,18 +74,6 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 func (l *Layout) together(err error) error {
 	if l.Copies.Rank() == 0 {
 		err = comm.Together(l.Shards, err)
-	}
-	return l.toCopies(err)
-}
-
-// toCopies makes what all ranks of the first copy agree on known to the others.
-func (l *Layout) toCopies(err error) error {
-	if l.Copies.Size() == 1 {
-		return err
-	}
-	var agreed *comm.Agreed
-	if errors.As(err, &agreed) {
-		err = agreed.Err // not by the other copies yet
 	}
 	return comm.Together(l.Copies, err)
 }

@@ -126,7 +126,7 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 }
 
 func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error {
-	a := &application{lifted: l, copies: dst.Layout.Copies, times: Times{Direction: d}}
+	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), times: Times{Direction: d}}
 	err := a.time(&a.times.Total, func() error {
 		if err := dst.Zero(); err != nil {
 			return err
@@ -157,6 +157,7 @@ func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error
 type application struct {
 	*lifted
 	copies comm.Comm
+	device device.Device
 	times  Times
 }
 
@@ -235,6 +236,7 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 	}
 	a.times.Pieces++
 	a.times.Bytes += int64(buf.Len()) * int64(buf.Type().Size())
+	defer a.device.Mark("all-reduce")()
 	err = a.time(&a.times.Waiting, func() error {
 		if a.o.OneSided {
 			r = comm.Done
@@ -254,6 +256,7 @@ func (a *application) wait(r comm.Request) error {
 	if r == comm.Done {
 		return nil
 	}
+	defer a.device.Mark("all-reduce")()
 	return a.time(&a.times.Waiting, r.Wait)
 }
 

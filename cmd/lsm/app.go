@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -32,7 +33,8 @@ type app struct {
 	out, errs io.Writer
 	launcher  machine.Launcher
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
-	leave     func()    // leaves them; nil where there was nothing to join
+	watch     *watch.Watch
+	leave     func() // leaves them; nil where there was nothing to join
 
 	quiet   bool
 	command string // name of the command that runs, "" before it is known
@@ -67,6 +69,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	begin := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
+			a.endAll(fault)
 			err := status.Hint(fmt.Errorf("internal error: %v", fault),
 				"please report it, with what follows and the command line, at https://github.com/kirchhoff-lsm/lsm/issues")
 			code = a.fail(errs, err)

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -59,6 +61,7 @@ func (a *app) join(cfg *config.Config) error {
 		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))
 	}
 	a.leave = b.Close
+	a.guard(cfg)
 	a.report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.world.Size(), why)
 	return nil
 }
@@ -71,6 +74,21 @@ func (a *app) first() bool {
 	return a.launcher.Rank == 0
 }
 
+// guard puts the watch on all ranks.
+func (a *app) guard(cfg *config.Config) {
+	o := watch.Options{}
+	if cfg != nil {
+		o.Timeout = time.Duration(cfg.Comm.Timeout * float64(time.Second))
+	}
+	raw := a.world
+	o.Abort = func(code int) { raw.Abort(code, nil) }
+	world, w, err := watch.Guard(raw, o)
+	if err != nil {
+		a.report.Warn(fmt.Sprintf("%v: a rank that is lost will not be noticed", err))
+	}
+	a.world, a.watch = world, w
+}
+
 // part ends this rank's membership. An error that the other ranks do not know of
 // ends them too.
 func (a *app) part(err error) {
@@ -78,9 +96,27 @@ func (a *app) part(err error) {
 		return
 	}
 	var agreed *comm.Agreed
-	if err == nil || errors.As(err, &agreed) {
+	if err == nil || a.world.Size() == 1 || errors.As(err, &agreed) {
+		a.watch.Close(err)
 		a.leave()
 		return
 	}
 	a.world.Abort(status.Code(err), err)
+	time.Sleep(farewell)
+}
+
+// farewell is how long a rank that has told the others of a failure waits for the
+// watch to end it.
+const farewell = 30 * time.Second
+
+// endAll ends all ranks of a run of several for a panic on this one.
+func (a *app) endAll(fault any) {
+	if a.world.Size() == 1 {
+		return
+	}
+	func() {
+		defer watch.Recover()
+		panic(fault)
+	}()
+	time.Sleep(farewell)
 }

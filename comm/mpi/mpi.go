@@ -119,7 +119,9 @@ const patience = 5 * time.Second
 // collective for a rank that never comes.
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
-		fmt.Fprintf(os.Stderr, "lsm: rank %d: %v\n", w.rank, why)
+		if why != nil { // else somebody has told
+			fmt.Fprintf(os.Stderr, "lsm: rank %d: %v\n", w.rank, why)
+		}
 		time.AfterFunc(patience, func() { os.Exit(code) })
 		C.lsm_abort(C.int(code))
 		os.Exit(code)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -30,8 +31,12 @@ func joinGrid(world comm.Comm, want []int) (ranks, error) {
 	if r.shots, err = world.Split(world.Rank()%r.grid[1], world.Rank()); err != nil {
 		return r, err
 	}
-	r.blocks, err = world.Split(world.Rank()/r.grid[1], world.Rank())
-	return r, err
+	if r.blocks, err = world.Split(world.Rank()/r.grid[1], world.Rank()); err != nil {
+		return r, err
+	}
+	watch.Name(r.shots, "shots")
+	watch.Name(r.blocks, "blocks")
+	return r, nil
 }
 
 // row and column are this rank's place in the grid.
