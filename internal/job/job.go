@@ -66,6 +66,11 @@ const (
 // all ranks of the world, which must be given the same configuration. Errors
 // carry the exit status that the command ends with, and are the same everywhere.
 func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
+	return open(world, cfg, need, report, 0)
+}
+
+// open takes the first shots of the survey alone; 0: all of them.
+func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int) (*Job, error) {
 	j := &Job{Config: cfg, report: report, began: time.Now()}
 	program() // before anything is loaded
 	if err := j.join(world); err != nil {
@@ -79,7 +84,7 @@ func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.placeImage,
 		j.chooseTimes,
 		j.checkPlaces,
-		j.takeShare,
+		func() error { return j.takeShare(shots) },
 		func() error { return j.loadTraces(need) },
 		func() error { return j.countDead(need) },
 	} {
@@ -154,8 +159,14 @@ func (j *Job) loadSurvey() error {
 	return nil
 }
 
-// takeShare finds out what this rank holds.
-func (j *Job) takeShare() error {
+// total is the number of traces that the run takes of the survey.
+func (j *Job) total() int { return j.starts[len(j.starts)-1] }
+
+// takeShare finds out what this rank holds of the first shots, 0 for all.
+func (j *Job) takeShare(shots int) error {
+	if shots > 0 && shots < len(j.starts)-1 {
+		j.starts = j.starts[:shots+1]
+	}
 	all, err := j.shares(j.grid)
 	if err != nil {
 		return err
@@ -194,7 +205,7 @@ func (j *Job) countDead(need Need) error {
 	if err := j.shots.Host().AllReduce(dead, comm.Sum); err != nil {
 		return err
 	}
-	if j.Dead = int(dead[0]); j.Dead == j.Survey.NumTraces() {
+	if j.Dead = int(dead[0]); j.Dead == j.total() {
 		return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead))
 	}
 	return nil

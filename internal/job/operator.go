@@ -74,23 +74,32 @@ func (j *Job) elementType() device.Type {
 // long part of getting ready; its progress is reported place by place.
 func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	op, err := j.build(ctx)
-	end := j.report.Time("waiting for ranks")
-	err = comm.Together(j.world, err)
-	end()
-	if err != nil {
+	if err := j.together(err); err != nil {
 		return nil, err
 	}
-	o := dist.LiftOptions{
-		Exact:    j.exact(),
-		Overlap:  j.Config.Comm.Overlap != "off",
-		OneSided: j.Config.Comm.Accumulate == "onesided",
-	}
-	lifted, err := dist.LiftWith(op.Engine, j.imageLayout(), j.dataLayout(), o)
+	lifted, err := dist.LiftWith(op.Engine, j.imageLayout(), j.dataLayout(), j.lift())
 	if err := comm.Together(j.world, err); err != nil {
 		return nil, err
 	}
 	op.Operator = &timed{lifted, j.report}
 	return op, nil
+}
+
+// together is comm.Together where ranks may come late.
+func (j *Job) together(err error) error {
+	if j.world.Size() > 1 {
+		defer j.report.Time("waiting for ranks")()
+	}
+	return comm.Together(j.world, err)
+}
+
+// lift says how contributions of the ranks are added up.
+func (j *Job) lift() dist.LiftOptions {
+	return dist.LiftOptions{
+		Exact:    j.exact(),
+		Overlap:  j.Config.Comm.Overlap != "off",
+		OneSided: j.Config.Comm.Accumulate == "onesided",
+	}
 }
 
 // exact reports whether sums are to be the same on any number of ranks.
@@ -196,10 +205,10 @@ func inputUnlessMarked(err error) error {
 // dataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie
 // shot by shot.
 func (j *Job) dataShape() []int {
-	if s := j.Survey; s.Fixed && j.order == nil {
+	if s := j.Survey; s.Fixed && j.order == nil && j.total() == s.NumTraces() {
 		return []int{s.NumSources(), s.NumReceivers(), s.NT}
 	}
-	return []int{j.Survey.NumTraces(), j.Survey.NT}
+	return []int{j.total(), j.Survey.NT}
 }
 
 // timed books the time of an operator's two directions in the closing table.
