@@ -1,0 +1,165 @@
+package segy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Field is where in a header a number lies.
+type Field struct {
+	Byte     int // of its first byte, counted from 1
+	Length   int // bytes: 1, 2, 4 or 8
+	Unsigned bool
+	Float    bool // IEEE float of 4 or 8 bytes
+}
+
+// Fields of the trace header that programs agree on (section 7.1, table 3).
+var (
+	SequenceLine      = Field{Byte: 1, Length: 4}
+	SequenceFile      = Field{Byte: 5, Length: 4}
+	FieldRecord       = Field{Byte: 9, Length: 4}
+	Channel           = Field{Byte: 13, Length: 4}
+	SourcePoint       = Field{Byte: 17, Length: 4}
+	CDP               = Field{Byte: 21, Length: 4}
+	CDPTrace          = Field{Byte: 25, Length: 4}
+	TraceID           = Field{Byte: 29, Length: 2}
+	Offset            = Field{Byte: 37, Length: 4}
+	ReceiverElevation = Field{Byte: 41, Length: 4}
+	SourceElevation   = Field{Byte: 45, Length: 4}
+	SourceDepth       = Field{Byte: 49, Length: 4}
+	ElevationScalar   = Field{Byte: 69, Length: 2}
+	CoordinateScalar  = Field{Byte: 71, Length: 2}
+	SourceX           = Field{Byte: 73, Length: 4}
+	SourceY           = Field{Byte: 77, Length: 4}
+	ReceiverX         = Field{Byte: 81, Length: 4}
+	ReceiverY         = Field{Byte: 85, Length: 4}
+	CoordinateUnits   = Field{Byte: 89, Length: 2}
+	Delay             = Field{Byte: 109, Length: 2}
+	TraceSamples      = Field{Byte: 115, Length: 2, Unsigned: true}
+	TraceInterval     = Field{Byte: 117, Length: 2, Unsigned: true}
+	CDPX              = Field{Byte: 181, Length: 4}
+	CDPY              = Field{Byte: 185, Length: 4}
+	Inline            = Field{Byte: 189, Length: 4}
+	Crossline         = Field{Byte: 193, Length: 4}
+	TimeScalar        = Field{Byte: 215, Length: 2}
+)
+
+// Fields of the first trace header extension (section 7.1, table 4).
+var (
+	extSamples  = Field{Byte: 240 + 137, Length: 4, Unsigned: true}
+	extInterval = Field{Byte: 240 + 145, Length: 8, Float: true}
+	extBlocks   = Field{Byte: 240 + 157, Length: 2, Unsigned: true}
+)
+
+// Fields of the binary file header, counted from the start of the file (section
+// 5, table 2).
+var (
+	fileInterval    = Field{Byte: 3217, Length: 2, Unsigned: true}
+	fileSamples     = Field{Byte: 3221, Length: 2, Unsigned: true}
+	fileFormat      = Field{Byte: 3225, Length: 2}
+	fileSorting     = Field{Byte: 3229, Length: 2}
+	fileUnits       = Field{Byte: 3255, Length: 2}
+	fileExtSamples  = Field{Byte: 3269, Length: 4}
+	fileExtInterval = Field{Byte: 3273, Length: 8, Float: true}
+	fileByteOrder   = Field{Byte: 3297, Length: 4}
+	fileMajor       = Field{Byte: 3501, Length: 1, Unsigned: true}
+	fileMinor       = Field{Byte: 3502, Length: 1, Unsigned: true}
+	fileFixed       = Field{Byte: 3503, Length: 2}
+	fileTexts       = Field{Byte: 3505, Length: 2}
+	fileExtra       = Field{Byte: 3507, Length: 4} // 2 bytes from revision 2.1 on
+	fileTraces      = Field{Byte: 3513, Length: 8}
+	fileFirst       = Field{Byte: 3521, Length: 8}
+	fileTrailers    = Field{Byte: 3529, Length: 4}
+)
+
+// Validate checks that the field can be read from some header at all.
+func (f Field) Validate() error {
+	switch {
+	case f.Byte < 1:
+		return fmt.Errorf("byte is %d, must be 1 or more", f.Byte)
+	case f.Float && f.Length != 4 && f.Length != 8:
+		return fmt.Errorf("a float of %d bytes, want 4 or 8", f.Length)
+	case f.Length != 1 && f.Length != 2 && f.Length != 4 && f.Length != 8:
+		return fmt.Errorf("length is %d bytes, want 1, 2, 4 or 8", f.Length)
+	}
+	return nil
+}
+
+// End is the last byte of the field.
+func (f Field) End() int { return f.Byte + f.Length - 1 }
+
+// Int reads the field as an integer; a float is rounded to the nearest one.
+// The header must be long enough.
+func (f Field) Int(header []byte, order binary.ByteOrder) int64 {
+	if f.Float {
+		v := math.Round(f.Value(header, order))
+		if !(math.Abs(v) < 1<<62) {
+			return math.MinInt64
+		}
+		return int64(v)
+	}
+	b := header[f.Byte-1 : f.End()]
+	switch f.Length {
+	case 1:
+		if f.Unsigned {
+			return int64(b[0])
+		}
+		return int64(int8(b[0]))
+	case 2:
+		v := order.Uint16(b)
+		if f.Unsigned {
+			return int64(v)
+		}
+		return int64(int16(v))
+	case 4:
+		v := order.Uint32(b)
+		if f.Unsigned {
+			return int64(v)
+		}
+		return int64(int32(v))
+	}
+	return int64(order.Uint64(b))
+}
+
+// Value reads the field as a float64. The header must be long enough.
+func (f Field) Value(header []byte, order binary.ByteOrder) float64 {
+	switch {
+	case f.Float && f.Length == 4:
+		return float64(math.Float32frombits(order.Uint32(header[f.Byte-1:])))
+	case f.Float:
+		return math.Float64frombits(order.Uint64(header[f.Byte-1:]))
+	}
+	return float64(f.Int(header, order))
+}
+
+// Limits are the least and greatest integers that the field holds.
+func (f Field) Limits() (lo, hi int64) {
+	bits := 8 * f.Length
+	switch {
+	case f.Length == 8:
+		return math.MinInt64, math.MaxInt64
+	case f.Unsigned:
+		return 0, 1<<bits - 1
+	}
+	return -1 << (bits - 1), 1<<(bits-1) - 1
+}
+
+// Put writes an integer; one that the field cannot hold is an error.
+func (f Field) Put(header []byte, order binary.ByteOrder, v int64) error {
+	if lo, hi := f.Limits(); v < lo || v > hi {
+		return fmt.Errorf("segy: %d does not fit into header byte %d, which holds %d to %d", v, f.Byte, lo, hi)
+	}
+	b := header[f.Byte-1 : f.End()]
+	switch f.Length {
+	case 1:
+		b[0] = byte(v)
+	case 2:
+		order.PutUint16(b, uint16(v))
+	case 4:
+		order.PutUint32(b, uint32(v))
+	default:
+		order.PutUint64(b, uint64(v))
+	}
+	return nil
+}

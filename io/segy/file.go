@@ -1,0 +1,179 @@
+package segy
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Kind tells SEG-Y from SU.
+type Kind string
+
+const (
+	Auto Kind = ""     // SU where the name ends in .su, else SEG-Y
+	SEGY Kind = "segy" // SEG-Y of any revision
+	SU   Kind = "su"   // Seismic Unix
+)
+
+// Order is a byte order that is to be found out, or is known.
+type Order string
+
+const (
+	AnyOrder Order = ""
+	Big      Order = "big"
+	Little   Order = "little"
+)
+
+func (o Order) binary() binary.ByteOrder {
+	if o == Little {
+		return binary.LittleEndian
+	}
+	return binary.BigEndian
+}
+
+// Options say what is known of a file beforehand; the zero value finds out.
+type Options struct {
+	Kind   Kind
+	Order  Order
+	Format Format // of the samples, against what the header says
+}
+
+// File is a file open for reading; its exported fields are what it says of
+// itself, for the caller to read.
+type File struct {
+	Path         string
+	Kind         Kind
+	Order        Order
+	Major, Minor int // revision
+	Format       Format
+	Text         string   // the textual header, in lines
+	Binary       []byte   // the binary header, 400 bytes; nil for SU
+	Notes        []string // what was odd and how it was taken
+
+	Interval float64 // s, of the binary header; 0 where it gives none
+	Samples  int     // a trace, of the binary header; 0 where it gives none
+	Units    int     // measurement system: 1 metres, 2 feet, 0 not given
+
+	// Fixed is the number of samples of every trace, 0 where each trace's own
+	// header tells.
+	Fixed int
+
+	Size       int64 // of the file, bytes
+	first, end int64 // of the traces, bytes from the start of the file
+	extra      int   // greatest number of further headers of a trace
+	claimed    int64 // number of traces that the file claims to have, 0 for none
+
+	r     io.ReaderAt
+	close func() error
+}
+
+// Open opens a file and judges its headers.
+func Open(path string, opt Options) (*File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{Path: path, Err: cause(err)}
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = &Error{Path: path, Err: cause(err)}
+	case info.IsDir():
+		err = &Error{Path: path, Err: errors.New("is a folder")}
+	case !info.Mode().IsRegular():
+		err = &Error{Path: path, Err: fmt.Errorf("is not a regular file (%s): it is read twice", info.Mode())}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	f, err := NewFile(path, file, info.Size(), opt)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	f.close = file.Close
+	return f, nil
+}
+
+// cause takes the path, which the message has already, off an error.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// NewFile is Open for what is open already, or in memory; path is its name.
+func NewFile(path string, r io.ReaderAt, size int64, opt Options) (*File, error) {
+	f := &File{Path: path, Kind: opt.Kind, Order: opt.Order, Size: size, end: size, r: r,
+		close: func() error { return nil }}
+	if f.Kind == Auto {
+		f.Kind = SEGY
+		if strings.EqualFold(filepath.Ext(path), ".su") {
+			f.Kind = SU
+		}
+	}
+	if size == 0 {
+		return nil, &Error{Path: path, Err: errors.New("is empty")}
+	}
+	var err error
+	if f.Kind == SU {
+		err = f.openSU()
+	} else {
+		err = f.openSEGY(opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.close() }
+
+// ByteOrder is the byte order of headers and samples.
+func (f *File) ByteOrder() binary.ByteOrder { return f.Order.binary() }
+
+// Extra is the greatest number of header extensions that a trace may have.
+func (f *File) Extra() int { return f.extra }
+
+// Traces is the number of traces where all have the same size, else -1.
+func (f *File) Traces() int64 {
+	if f.Fixed == 0 || f.extra > 0 {
+		return -1
+	}
+	return (f.end - f.first) / f.traceBytes(f.Fixed)
+}
+
+// Span is the number of bytes that the traces take.
+func (f *File) Span() int64 { return f.end - f.first }
+
+func (f *File) traceBytes(samples int) int64 {
+	return headerBytes + int64(samples)*int64(f.Format.Bytes())
+}
+
+func (f *File) note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// readAt reads n bytes, which the caller has compared with the size.
+func (f *File) readAt(at int64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := f.r.ReadAt(b, at); err != nil && !(errors.Is(err, io.EOF) && at+int64(n) == f.Size) {
+		return nil, f.readFault(0, at, err)
+	}
+	return b, nil
+}
+
+// readFault is the error of the system at a place of the file.
+func (f *File) readFault(trace int, at int64, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("the file became shorter than the %d bytes that it had", f.Size)
+	}
+	return &Error{Path: f.Path, Trace: trace, Byte: at + 1, Err: cause(err)}
+}

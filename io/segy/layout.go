@@ -1,0 +1,269 @@
+package segy
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+)
+
+const (
+	headerBytes = 240  // a trace header, and each of its extensions
+	reelBytes   = 3600 // textual and binary header
+)
+
+// openSEGY judges the headers before the traces.
+func (f *File) openSEGY(opt Options) error {
+	if f.Size < reelBytes {
+		return f.fault(0, "", "has %d bytes, less than the %d of a SEG-Y file's headers", f.Size, reelBytes)
+	}
+	reel, err := f.readAt(0, reelBytes)
+	if err != nil {
+		return err
+	}
+	f.Text, f.Binary = decodeText(reel[:textBytes]), reel[textBytes:]
+	for _, judge := range []func(reel []byte) error{
+		f.judgeOrder,
+		func(reel []byte) error { return f.judgeFormat(reel, opt.Format) },
+		f.judgeRevision,
+		f.judgeSampling,
+		f.judgeExtent,
+		f.judgeLength,
+	} {
+		if err := judge(reel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeOrder finds the byte order: by the constant that revision 2 has for it,
+// else as the one in which the format code is one (section 5, bytes 3297 and
+// 3225).
+func (f *File) judgeOrder(reel []byte) error {
+	const constant = 0x01020304
+	if f.Order != AnyOrder {
+		return nil
+	}
+	at := int64(fileByteOrder.Byte)
+	switch uint32(fileByteOrder.Int(reel, binary.BigEndian)) {
+	case constant:
+		f.Order = Big
+		return nil
+	case 0x04030201:
+		f.Order = Little
+		return nil
+	case 0x02010403:
+		return f.fault(at, "byte order", "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
+	}
+	at = int64(fileFormat.Byte)
+	big, little := fileFormat.Int(reel, binary.BigEndian), fileFormat.Int(reel, binary.LittleEndian)
+	switch {
+	case known(big):
+		f.Order = Big
+	case known(little):
+		f.Order = Little
+		f.note("headers are little-endian, against revisions 0 and 1 of the standard")
+	default:
+		return f.fault(at, "sample format code", "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
+	}
+	return nil
+}
+
+// known tells the codes that the standard has, supported or not.
+func known(code int64) bool { return Format(code) == gained4 || Format(code).Bytes() > 0 }
+
+func (f *File) judgeFormat(reel []byte, given Format) error {
+	f.Format = given
+	if given == 0 {
+		f.Format = Format(fileFormat.Int(reel, f.ByteOrder()))
+	}
+	if f.Format == gained4 {
+		return f.fault(int64(fileFormat.Byte), "sample format code", "is 4, fixed point with gain code, which is obsolete and not supported")
+	}
+	if f.Format.Bytes() == 0 {
+		return f.fault(int64(fileFormat.Byte), "sample format code", "is %d, want one of 1, 2, 3, 5 to 12, 15, 16", int(f.Format))
+	}
+	return nil
+}
+
+// judgeRevision reads the revision: two bytes of their own since revision 2, a
+// fixed-point number in revision 1 (0100 hexadecimal), which many programs write
+// as a plain 1, and anything in revision 0.
+func (f *File) judgeRevision(reel []byte) error {
+	major, minor := int(reel[fileMajor.Byte-1]), int(reel[fileMinor.Byte-1])
+	switch {
+	case major <= 2 && (major > 0 || minor == 0):
+		f.Major, f.Minor = major, minor
+	case major == 0 && minor == 1:
+		f.Major = 1
+	default:
+		f.note("byte %d: revision %d.%d is unknown; taken as revision 0", fileMajor.Byte, major, minor)
+	}
+	return nil
+}
+
+// judgeSampling reads the samples a trace and their interval.
+func (f *File) judgeSampling(reel []byte) error {
+	o := f.ByteOrder()
+	f.Samples = int(fileSamples.Int(reel, o))
+	f.Interval = float64(fileInterval.Int(reel, o)) / 1e6
+	f.Units = int(fileUnits.Int(reel, o))
+	if f.Units < 0 || f.Units > 2 {
+		f.note("byte %d: measurement system is %d, want 1 (metres) or 2 (feet); taken as not given", fileUnits.Byte, f.Units)
+		f.Units = 0
+	}
+	if f.Major < 2 {
+		return nil
+	}
+	if n := fileExtSamples.Int(reel, o); n != 0 {
+		if n < 0 {
+			return f.fault(int64(fileExtSamples.Byte), "extended number of samples", "is %d, must not be negative", n)
+		}
+		f.Samples = int(n)
+	}
+	if v := fileExtInterval.Value(reel, o); v != 0 {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return f.fault(int64(fileExtInterval.Byte), "extended sample interval", "is %g µs, must be positive", v)
+		}
+		f.Interval = v / 1e6
+	}
+	return nil
+}
+
+// judgeExtent finds where the traces begin and end (sections 3.2, 5, 6 and 8).
+func (f *File) judgeExtent(reel []byte) error {
+	o := f.ByteOrder()
+	f.first = reelBytes
+	if f.Major == 0 {
+		return nil
+	}
+	texts := fileTexts.Int(reel, o)
+	switch {
+	case texts >= 0:
+		if room := (f.Size - reelBytes) / textBytes; texts > room {
+			return f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is %d, but the file has room for %d", texts, room)
+		}
+		f.first += texts * textBytes
+	case texts == -1:
+		n, err := f.endText()
+		if err != nil {
+			return err
+		}
+		f.first += n * textBytes
+	default:
+		return f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is %d, must be -1 or more", texts)
+	}
+	if f.Major < 2 {
+		return nil
+	}
+	return f.judgeExtent2(reel)
+}
+
+// judgeExtent2 is what revision 2 adds.
+func (f *File) judgeExtent2(reel []byte) error {
+	o := f.ByteOrder()
+	extra := fileExtra
+	if f.Minor > 0 {
+		extra.Length = 2
+	}
+	if n := extra.Int(reel, o); n < 0 || n*headerBytes > f.Size {
+		return f.fault(int64(extra.Byte), "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, f.Size/headerBytes, f.Size)
+	} else {
+		f.extra = int(n)
+	}
+	if first := fileFirst.Int(reel, o); first != 0 {
+		if first < f.first || first > f.Size {
+			return f.fault(int64(fileFirst.Byte), "byte offset of the first trace", "is %d, must be in [%d, %d]", first, f.first, f.Size)
+		}
+		f.first = first
+	}
+	if f.claimed = fileTraces.Int(reel, o); f.claimed < 0 || f.claimed > f.Size/headerBytes {
+		return f.fault(int64(fileTraces.Byte), "number of traces", "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
+	}
+	n := fileTrailers.Int(reel, o)
+	if room := (f.Size - f.first) / textBytes; n < 0 || n > room {
+		if n == -1 {
+			return f.fault(int64(fileTrailers.Byte), "number of data trailers", "is -1, a number to be found out, which is not supported")
+		}
+		return f.fault(int64(fileTrailers.Byte), "number of data trailers", "is %d, must be in [0, %d]", n, room)
+	}
+	f.end -= n * textBytes
+	return nil
+}
+
+// endText counts the extended textual headers up to the one that says that it is
+// the last (section 6.2).
+func (f *File) endText() (n int64, err error) {
+	for at := int64(reelBytes); at+textBytes <= f.Size; at += textBytes {
+		raw, err := f.readAt(at, textBytes)
+		if err != nil {
+			return 0, err
+		}
+		n++
+		text := strings.ToLower(strings.Join(strings.Fields(decodeText(raw)), ""))
+		if strings.Contains(text, "((seg:endtext))") {
+			return n, nil
+		}
+	}
+	return 0, f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is -1, but none of the %d records that fit is the last, ((SEG: EndText))", n)
+}
+
+// judgeLength decides whether all traces have one length. The flag for it came
+// with revision 1, and programs set neither it nor the lengths in the trace
+// headers with care; so the size of the file decides where the two disagree.
+func (f *File) judgeLength(reel []byte) error {
+	o := f.ByteOrder()
+	span := f.end - f.first
+	if span < headerBytes {
+		if span == 0 {
+			return &Error{Path: f.Path, Err: errors.New("holds no traces")}
+		}
+		return f.fault(f.first+1, "first trace", "%d bytes are left, a trace header has %d", span, headerBytes)
+	}
+	header, err := f.readAt(f.first, headerBytes)
+	if err != nil {
+		return err
+	}
+	own := int(TraceSamples.Int(header, o))
+	flag := f.Major > 0 && fileFixed.Int(reel, o) == 1
+	varies := f.Major > 0 && !flag
+	fits := func(n int) bool { return n > 0 && f.extra == 0 && span%f.traceBytes(n) == 0 }
+	switch {
+	case flag && f.Samples > 0 && (f.extra > 0 || fits(f.Samples)):
+		f.Fixed = f.Samples
+	case flag && f.Samples > 0 && own != f.Samples && fits(own):
+		f.Fixed = own
+	case flag && f.Samples > 0:
+		f.Fixed = f.Samples // the last trace will turn out to be cut short
+	case varies && f.extra == 0 && own != f.Samples && fits(f.Samples) && !fits(own):
+		f.Fixed = f.Samples
+	case !varies && fits(f.Samples):
+		f.Fixed = f.Samples
+	case !varies && fits(own):
+		f.Fixed = own
+	case f.extra == 0 && f.follows(header, f.Samples):
+		f.Fixed = f.Samples // a file that is cut short
+	}
+	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.extra == 0 {
+		f.note("samples a trace: byte %d says %d, byte %d of the first trace header %d; the size of the file fits %d",
+			fileSamples.Byte, f.Samples, TraceSamples.Byte, own, f.Fixed)
+	}
+	return nil
+}
+
+// follows reports whether a trace of n samples is followed by a header that gives
+// the same sampling as the first one.
+func (f *File) follows(first []byte, n int) bool {
+	at := f.first + f.traceBytes(n)
+	if n < 1 || at+headerBytes > f.Size {
+		return false
+	}
+	next, err := f.readAt(at, headerBytes)
+	if err != nil {
+		return false // reading will meet it again
+	}
+	o := f.ByteOrder()
+	return TraceSamples.Int(next, o) == TraceSamples.Int(first, o) &&
+		TraceInterval.Int(next, o) == TraceInterval.Int(first, o) && TraceInterval.Int(first, o) != 0
+}

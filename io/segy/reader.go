@@ -1,0 +1,199 @@
+package segy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Trace is one trace as it lies in a file. Its slices belong to the reader, which
+// overwrites them at the next call.
+type Trace struct {
+	Number  int   // from 0
+	At      int64 // bytes before it in the file
+	Header  []byte
+	NS      int       // samples in the file
+	Samples []float32 // empty where they were passed over
+	Rounded int       // samples that float32 does not hold exactly
+}
+
+// Reader reads the traces of a file in order.
+type Reader struct {
+	f      *File
+	buf    *bufio.Reader
+	at     int64
+	next   int
+	header []byte
+	raw    []byte
+	trace  Trace
+}
+
+// rawPiece bounds the bytes of samples that are decoded at a time.
+const rawPiece = 1 << 16
+
+// Reader starts at the first trace.
+func (f *File) Reader() *Reader {
+	section := io.NewSectionReader(f.r, f.first, f.end-f.first)
+	return &Reader{f: f, buf: bufio.NewReaderSize(section, int(min(1<<20, f.end-f.first))), at: f.first}
+}
+
+// Next reads the next trace; io.EOF says that there is none. Without samples they
+// are passed over.
+func (r *Reader) Next(samples bool) (*Trace, error) {
+	left := r.f.end - r.at
+	if left == 0 {
+		if n := r.f.claimed; n > 0 && int64(r.next) != n {
+			return nil, r.f.fault(int64(fileTraces.Byte), "number of traces", "is %d, the file holds %d", n, r.next)
+		}
+		return nil, io.EOF
+	}
+	t := &r.trace
+	*t = Trace{Number: r.next, At: r.at, Samples: t.Samples[:0]}
+	if err := r.readHeader(left); err != nil {
+		return nil, err
+	}
+	t.Header = r.header
+	if err := r.judgeSamples(t, left-int64(len(r.header))); err != nil {
+		return nil, err
+	}
+	size := int64(t.NS) * int64(r.f.Format.Bytes())
+	if samples {
+		if err := r.readSamples(t); err != nil {
+			return nil, err
+		}
+	} else if err := r.skip(size); err != nil {
+		return nil, r.f.readFault(t.Number+1, r.at, err)
+	}
+	r.at += int64(len(r.header)) + size
+	r.next++
+	return t, nil
+}
+
+// skip passes bytes over, in steps that an int holds on every machine.
+func (r *Reader) skip(n int64) error {
+	for n > 0 {
+		step := min(n, 1<<30)
+		if _, err := r.buf.Discard(int(step)); err != nil {
+			return err
+		}
+		n -= step
+	}
+	return nil
+}
+
+// fault is an error at a field of the trace that is being read.
+func (r *Reader) fault(field Field, name, format string, args ...any) error {
+	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
+		Field: fmt.Sprintf("%s, header byte %d", name, field.Byte), Err: fmt.Errorf(format, args...)}
+}
+
+// short is the error for a file that ends inside a trace.
+func (r *Reader) short(left int64, want int64, of string) error {
+	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + 1,
+		Err: fmt.Errorf("the file ends inside the trace: %d bytes are left for %s of %d", left, of, want)}
+}
+
+// readHeader reads the trace header and its extensions.
+func (r *Reader) readHeader(left int64) error {
+	if left < headerBytes {
+		return r.short(left, headerBytes, "a header")
+	}
+	if err := r.fill(0, headerBytes); err != nil {
+		return err
+	}
+	if r.f.extra == 0 {
+		return nil
+	}
+	if left < 2*headerBytes {
+		return r.short(left, 2*headerBytes, "a header and its extension")
+	}
+	if err := r.fill(headerBytes, 2*headerBytes); err != nil {
+		return err
+	}
+	n := extBlocks.Int(r.header, r.f.ByteOrder())
+	if n == 0 {
+		n = int64(r.f.extra)
+	}
+	if n > int64(r.f.extra) {
+		return r.fault(extBlocks, "number of header extensions", "is %d, the binary header allows %d", n, r.f.extra)
+	}
+	all := (1 + n) * headerBytes
+	if left < all {
+		return r.short(left, all, "a header and its extensions")
+	}
+	return r.fill(2*headerBytes, int(all))
+}
+
+// fill reads bytes [from, to) of the header, which the file is known to have.
+func (r *Reader) fill(from, to int) error {
+	if cap(r.header) < to {
+		r.header = append(make([]byte, 0, to), r.header[:from]...)
+	}
+	r.header = r.header[:to]
+	if _, err := io.ReadFull(r.buf, r.header[from:]); err != nil {
+		return r.f.readFault(r.next+1, r.at, err)
+	}
+	return nil
+}
+
+// judgeSamples finds how many samples the trace has.
+func (r *Reader) judgeSamples(t *Trace, left int64) error {
+	o := r.f.ByteOrder()
+	field, name := TraceSamples, "number of samples"
+	n := TraceSamples.Int(t.Header, o)
+	if len(t.Header) > headerBytes && extSamples.Int(t.Header, o) > 0 {
+		field, n = extSamples, extSamples.Int(t.Header, o)
+	}
+	switch {
+	case r.f.Fixed > 0:
+		n = int64(r.f.Fixed)
+	case n == 0:
+		n = int64(r.f.Samples)
+	}
+	if n <= 0 || n > math.MaxInt32 {
+		return r.fault(field, name, "is %d, must be in [1, %d]", n, math.MaxInt32)
+	}
+	if want := n * int64(r.f.Format.Bytes()); want > left {
+		return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
+			Field: fmt.Sprintf("%s, header byte %d", name, field.Byte),
+			Err:   fmt.Errorf("%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)}
+	}
+	t.NS = int(n)
+	return nil
+}
+
+// readSamples decodes the samples, whose bytes the file is known to have.
+func (r *Reader) readSamples(t *Trace) error {
+	c, _ := r.f.Format.codec()
+	if cap(t.Samples) < t.NS {
+		t.Samples = make([]float32, t.NS)
+	}
+	t.Samples = t.Samples[:t.NS]
+	if len(r.raw) < min(rawPiece, t.NS*c.bytes) {
+		r.raw = make([]byte, min(rawPiece, t.NS*c.bytes))
+	}
+	o := r.f.ByteOrder()
+	for i := 0; i < t.NS; {
+		n := min(t.NS-i, rawPiece/c.bytes)
+		raw := r.raw[:n*c.bytes]
+		if _, err := io.ReadFull(r.buf, raw); err != nil {
+			return r.f.readFault(t.Number+1, t.At, err)
+		}
+		t.Rounded += c.decode(t.Samples[i:i+n], raw, o)
+		i += n
+	}
+	return nil
+}
+
+// TraceInterval is the sampling interval that a trace's own header gives, s; 0 where
+// it gives none.
+func (f *File) TraceInterval(t *Trace) float64 {
+	o := f.ByteOrder()
+	if len(t.Header) > headerBytes {
+		if v := extInterval.Value(t.Header, o); v > 0 && !math.IsInf(v, 0) {
+			return v / 1e6
+		}
+	}
+	return float64(TraceInterval.Int(t.Header, o)) / 1e6
+}

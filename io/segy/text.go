@@ -1,0 +1,88 @@
+package segy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// textBytes is the size of a textual header: 40 lines of 80 columns (section 4).
+const (
+	textBytes   = 3200
+	textColumns = 80
+	textRows    = textBytes / textColumns
+)
+
+// ebcdic are the printable characters of ASCII at their codes in EBCDIC (IBM code
+// page 037); the other codes are shown as blanks.
+const ebcdic = "                                                                " +
+	"           .<(+|&         !$*); -/         ,%_>?         `:#@'=\"" +
+	" abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    " +
+	"{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      "
+
+// decodeText reads a textual header in EBCDIC or ASCII, whichever makes more
+// letters, digits and blanks of it. Lines end without blanks; what neither code
+// prints is a blank.
+func decodeText(raw []byte) string {
+	score := func(table func(byte) byte) (n int) {
+		for _, b := range raw {
+			c := table(b)
+			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+				n++
+			}
+		}
+		return n
+	}
+	table := fromEBCDIC
+	if score(fromASCII) >= score(fromEBCDIC) {
+		table = fromASCII
+	}
+	var lines []string
+	for len(raw) > 0 {
+		n := min(textColumns, len(raw))
+		var line strings.Builder
+		for _, b := range raw[:n] {
+			line.WriteByte(table(b))
+		}
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+		raw = raw[n:]
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+func fromEBCDIC(b byte) byte { return ebcdic[b] }
+
+func fromASCII(b byte) byte {
+	if b < ' ' || b > '~' {
+		return ' '
+	}
+	return b
+}
+
+// encodeText makes a textual header in EBCDIC: at most 40 lines, which get their
+// "C 1 " to "C40 ", of at most 76 characters; what EBCDIC lacks becomes a blank.
+func encodeText(lines []string) []byte {
+	raw := make([]byte, textBytes)
+	var code [128]byte
+	for i := range code {
+		code[i] = 0x40
+	}
+	for b := 255; b > 0; b-- {
+		if c := ebcdic[b]; c != ' ' {
+			code[c] = byte(b)
+		}
+	}
+	for row := range textRows {
+		line := fmt.Sprintf("C%2d ", row+1)
+		if row < len(lines) {
+			line += lines[row]
+		}
+		for col := range textColumns {
+			c := byte(0x40)
+			if col < len(line) && line[col] < 128 {
+				c = code[line[col]]
+			}
+			raw[row*textColumns+col] = c
+		}
+	}
+	return raw
+}
