@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -29,12 +30,9 @@ func TestFaultyProgram(t *testing.T) {
 // error.
 func TestCompileInChild(t *testing.T) {
 	gpuemu.NeedEmulator(t)
-	t.Setenv("LSM_TEST_COMPILE", "1")
 	k, err := driver.OpenCompiler(driver.HIP)
 	must(t, err)
-	exe, err := os.Executable()
-	must(t, err)
-	k.Child = []string{exe}
+	drivertest.Child(t, k)
 	src := driver.Source{Name: "ok.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = VALUE; }`, Defines: []string{"VALUE=3"}}
 	b, err := k.Compile(src, "gfx90a")
 	must(t, err)

@@ -3,7 +3,6 @@ package driver_test
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -13,18 +12,13 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("LSM_TEST_COMPILE") != "" {
-		if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	drivertest.ServeCompile()
 	os.Exit(gpuemu.Main(m))
 }
 

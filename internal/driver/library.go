@@ -80,22 +80,22 @@ func (l library) candidates() []string {
 
 // open loads the first of the candidates that can be loaded.
 func (l library) open() (handle unsafe.Pointer, name string, err error) {
-	var first string
-	for _, name := range l.candidates() {
+	names := l.candidates()
+	why := "there is no " + strings.Join(names, ", ")
+	for _, name := range names {
 		file := C.CString(name)
-		var why *C.char
-		handle = C.library_open(file, &why)
+		var text *C.char
+		handle = C.library_open(file, &text)
 		C.free(unsafe.Pointer(file))
 		if handle != nil {
 			return handle, name, nil
 		}
 		// A file that is there and cannot be loaded is the better explanation.
-		text := C.GoString(why)
-		if first == "" || !strings.Contains(text, "No such file") && strings.Contains(first, "No such file") {
-			first = text
+		if s := C.GoString(text); !strings.Contains(s, "No such file") {
+			why = s
 		}
 	}
-	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.what, first), l.hint))
+	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.what, why), l.hint))
 }
 
 // incomplete is the error of a library without a symbol.

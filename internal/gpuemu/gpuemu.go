@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"testing"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -107,6 +108,26 @@ func Environment(folder string) []string {
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
 		"TMPDIR=" + folder, "GPUEMU_FOLDER=" + folder,
 	}
+}
+
+// RunSanitized runs tests of this test program in a child whose kernels are under
+// the sanitizer, with more in its environment; it skips the test where there is
+// no sanitizer.
+func RunSanitized(t testing.TB, pattern string, environ ...string) (output string, err error) {
+	t.Helper()
+	NeedEmulator(t)
+	sanitizer, err := Sanitized()
+	if err != nil {
+		t.Skip(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run="+pattern)
+	cmd.Env = append(append(os.Environ(), sanitizer...), environ...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // Sanitized is what a program needs in its environment, beside [Environment],

@@ -70,7 +70,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	defer c.Close()
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	b, err := k.Compile(driver.Source{Name: "faulty.cu", Text: faulty}, "sm_90")
+	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "faulty.cu", Text: faulty}, "sm_90")
 	must(t, err)
 	m, err := c.Load("faulty.cu", b.Image)
 	must(t, err)
@@ -136,29 +136,21 @@ func TestSanitizer(t *testing.T) {
 		}
 		return
 	}
-	environ, err := gpuemu.Sanitized()
-	if err != nil {
-		t.Skip(err)
-	}
-	exe, err := os.Executable()
-	must(t, err)
 	for kernel, line := range map[string]string{
 		"beyond": "x[n] = 1;", "shared_beyond": "s[threadIdx.x + n] = 2;", "dynamic_beyond": "= s[threadIdx.x + n];",
 		"recursive": "", "divergent": "",
 	} {
-		cmd := exec.Command(exe, "-test.run=^TestSanitizer$", "-test.v")
-		cmd.Env = append(append(os.Environ(), environ...), "GPUEMU_TEST_KERNEL="+kernel)
-		out, err := cmd.CombinedOutput()
+		out, err := gpuemu.RunSanitized(t, "^TestSanitizer$", "GPUEMU_TEST_KERNEL="+kernel)
 		var exit *exec.ExitError
 		if line == "" {
-			if err != nil || bytes.Contains(out, []byte("AddressSanitizer")) {
+			if err != nil || strings.Contains(out, "AddressSanitizer") {
 				t.Errorf("%s under the sanitizer: %v\n%s", kernel, err, out)
 			}
 			continue
 		}
 		before, _, _ := strings.Cut(faulty, line)
 		place := "faulty.cu:" + strconv.Itoa(strings.Count(before, "\n")+1)
-		if !errors.As(err, &exit) || !strings.Contains(string(out), "AddressSanitizer") || !strings.Contains(string(out), place) {
+		if !errors.As(err, &exit) || !strings.Contains(out, "AddressSanitizer") || !strings.Contains(out, place) {
 			t.Errorf("%s: %v, want a report of %s\n%s", kernel, err, place, out)
 		}
 	}

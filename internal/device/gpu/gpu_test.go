@@ -9,18 +9,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/devicetest"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("LSM_TEST_COMPILE") != "" {
-		if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	drivertest.ServeCompile()
 	os.Exit(gpuemu.Main(m))
 }
 
@@ -60,6 +55,16 @@ func TestCUDA(t *testing.T) {
 }
 
 func TestHIP(t *testing.T) { devicetest.Run(t, open(t, Options{Engine: driver.HIP})) }
+
+// The compilers of real cards take the kernels, and no register spills.
+func TestRealCompilers(t *testing.T) { drivertest.Compile(t, VectorSource()) }
+
+// No kernel touches what is not its own, whatever the lengths.
+func TestSanitized(t *testing.T) {
+	if out, err := gpuemu.RunSanitized(t, "^(TestHIP|TestCrossingsAreCounted)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
+		t.Errorf("under the sanitizer: %v\n%s", err, out)
+	}
+}
 
 // Element-wise operations round as the host's.
 func TestAsOnTheHost(t *testing.T) {

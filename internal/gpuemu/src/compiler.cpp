@@ -217,7 +217,9 @@ static int compile(Program *p, int options, const char *const *option)
 
 EXPORT int nvrtcVersion(int *major, int *minor)
 {
-	*major = 0, *minor = 1; // no binary of ours passes for one of theirs
+	// In a cache, no binary of ours passes for one of theirs, nor one with the
+	// sanitizer for one without.
+	*major = 0, *minor = sanitize() ? 2 : 1;
 	return Success;
 }
 

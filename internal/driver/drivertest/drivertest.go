@@ -1,0 +1,140 @@
+// Package drivertest compiles the project's kernels with the compilers that real
+// cards use, where they can be had. No card and no driver is needed.
+package drivertest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// ServeCompile, first thing in a TestMain, makes the test program the compiling
+// child of its own tests.
+func ServeCompile() {
+	if os.Getenv("LSM_TEST_COMPILE") == "" {
+		return
+	}
+	if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Child makes a compiler compile in this test program, run anew.
+func Child(t testing.TB, k *driver.Compiler) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
+}
+
+// Compile compiles a program by NVRTC for sm_80 and sm_90 and by hiprtc for
+// gfx90a, and fails where a kernel's registers spill. A compiler that
+// this machine lacks is a skipped test that says so. LSM_TEST_NVRTC_LIB and
+// LSM_TEST_HIPRTC_LIB name them where the loader does not find them.
+func Compile(t *testing.T, src driver.Source) {
+	for _, c := range []struct {
+		engine   driver.Engine
+		variable string
+		archs    []string
+		spills   func(driver.Binary) (string, error)
+	}{
+		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90"}, spillsOfCUDA},
+		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
+	} {
+		// Not the emulator's, which the other tests of the package use.
+		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
+		for _, arch := range c.archs {
+			t.Run(arch, func(t *testing.T) {
+				k, err := driver.OpenCompiler(c.engine)
+				if err != nil {
+					t.Skip(err)
+				}
+				if c.engine == driver.HIP {
+					Child(t, k)
+				}
+				b, err := k.Compile(src, arch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spills, err := c.spills(b)
+				if err != nil {
+					t.Errorf("%s %s: %v\n%s", k.Library, k.Version, err, b.Log)
+				}
+				if spills != "" {
+					t.Errorf("%s: registers spill: %s", arch, spills)
+				}
+				t.Logf("%s %s, %d bytes\n%s", k.Library, k.Version, len(b.Image), b.Log)
+			})
+		}
+	}
+}
+
+var spillLine = regexp.MustCompile(`Function properties for (\S+)\s+ptxas\s+\.\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+
+// spillsOfCUDA reads ptxas's own words, which -v makes it say of each kernel.
+func spillsOfCUDA(b driver.Binary) (spills string, err error) {
+	found := spillLine.FindAllStringSubmatch(b.Log, -1)
+	if len(found) == 0 {
+		return "", fmt.Errorf("the compiler says nothing of spills")
+	}
+	for _, f := range found {
+		if f[3] != "0" || f[4] != "0" {
+			spills += fmt.Sprintf("%s stores %s and loads %s bytes; ", f[1], f[3], f[4])
+		}
+	}
+	return spills, nil
+}
+
+// spillsOfHIP reads the counts in the code object's notes, which are MessagePack.
+func spillsOfHIP(b driver.Binary) (spills string, err error) {
+	found := 0
+	for _, key := range []string{".vgpr_spill_count", ".sgpr_spill_count"} {
+		rest := b.Image
+		for {
+			_, after, ok := bytes.Cut(rest, []byte(key))
+			if !ok {
+				break
+			}
+			n, err := messagePackInt(after)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", key, err)
+			}
+			if found++; n > 0 {
+				spills += key + " " + strconv.Itoa(n) + "; "
+			}
+			rest = after
+		}
+	}
+	if found == 0 {
+		return "", fmt.Errorf("the code object says nothing of spills")
+	}
+	return spills, nil
+}
+
+// messagePackInt is the unsigned number that data begins with.
+func messagePackInt(data []byte) (int, error) {
+	if len(data) < 5 {
+		return 0, fmt.Errorf("the notes end early")
+	}
+	switch c := data[0]; {
+	case c < 0x80:
+		return int(c), nil
+	case c == 0xcc:
+		return int(data[1]), nil
+	case c == 0xcd:
+		return int(binary.BigEndian.Uint16(data[1:])), nil
+	case c == 0xce:
+		return int(binary.BigEndian.Uint32(data[1:])), nil
+	}
+	return 0, fmt.Errorf("%#x begins no count", data[0])
+}
