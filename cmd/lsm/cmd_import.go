@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/synth"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// importFlags are the choices of lsm import.
+type importFlags struct {
+	output, folder     string
+	mapping            string
+	headers            []string
+	format, order      string
+	sampleFormat       int
+	threeD             bool
+	azimuth            float64
+	sourceZ, receiverZ float64
+	t0                 float64
+	ricker             float64
+	wavelet            string
+	waveletZero        int
+	opt                fielddata.Options
+}
+
+func newImport(a *app) *cobra.Command {
+	f := importFlags{opt: fielddata.DefaultOptions()}
+	cmd := &cobra.Command{
+		Use:   "import FILE... -o SURVEY",
+		Short: "A survey from SEG-Y or SU files, with a check of their quality",
+		Long: `Import makes one survey file of SEG-Y (revision 0, 1, 2) and SU files, which may
+be larger than the memory. It reads them twice: once to find the geometry and
+everything that is odd, and once to copy the traces. Every trace ends up in the
+survey or, with the reason, in a list beside it. Without -o it checks alone.
+
+A survey needs the source's wavelet, which SEG-Y does not have: --ricker makes
+one, --wavelet reads one.
+
+Positions come from the trace headers, as the standard has them unless --header
+NAME=BYTE:LENGTH[:SCALE], or NAME=none, or a TOML file with a table [header] of the
+same (--mapping) say otherwise. A 2-D survey is
+projected onto a straight line, fitted unless --azimuth gives it, and distances
+off it are told. z is the depth below --datum: datum - elevation + depth.
+docs/segy.md has it all.`,
+		Example: `  lsm import line.sgy
+  lsm import line.sgy -o survey.h5 --ricker 25 --report qc
+  lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
+  lsm import swath.su -o survey.h5 --3d --ricker 30`,
+		GroupID:     groupFiles,
+		Args:        someFiles,
+		Annotations: exits("3", "4", "130"),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := f.complete(cmd); err != nil {
+				return status.Usage(fmt.Errorf("import: %w", err))
+			}
+			return a.importFiles(cmd, files, &f)
+		},
+	}
+	f.define(cmd)
+	return cmd
+}
+
+func someFiles(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("FILE is missing")
+	}
+	return nil
+}
+
+func (f *importFlags) define(cmd *cobra.Command) {
+	fl, o := cmd.Flags(), &f.opt
+	fl.StringVarP(&f.output, "output", "o", "", "survey `FILE` to write; none: check alone")
+	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
+	fl.Float64Var(&f.ricker, "ricker", 0, "wavelet: a Ricker of this peak frequency, `HZ`")
+	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, a survey, SEG-Y, SU or a text of numbers")
+	fl.IntVar(&f.waveletZero, "wavelet-zero", -1, "`N`umber of the wavelet's sample at time zero (-1: the file's own)")
+	fl.StringArrayVar(&f.headers, "header", nil, "where a number lies: `NAME=BYTE:LEN`, as source_x=73:4; may be repeated")
+	fl.StringVar(&f.mapping, "mapping", "", "TOML `FILE` with a table [header] of such positions")
+	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
+	fl.Float64Var(&f.azimuth, "azimuth", 0, "of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
+	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
+	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions within so many `M`etres are one")
+	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M`etres")
+	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M`etres, whatever the headers say")
+	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M`etres, whatever the headers say")
+	fl.StringVar(&o.Units, "units", "", "of lengths in headers: `m`, ft or us-ft (default: as they say)")
+	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S`econds, whatever the headers say")
+	fl.IntVar(&o.NT, "samples", 0, "`N`umber of samples of a trace in the survey (default: as most have)")
+	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S`econds (default: as most have)")
+	fl.IntSliceVar(&o.IDs, "trace-id", o.IDs, "trace identification `codes` that count as data")
+	fl.BoolVar(&o.KeepDead, "keep-dead", false, "keep traces whose samples are all zero")
+	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
+	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
+	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: found out)")
+	fl.IntVar(&f.sampleFormat, "sample-format", 0, "format `code` of the samples, against byte 3225: 1 IBM, 5 IEEE, ...")
+}
+
+// complete turns the flags into options.
+func (f *importFlags) complete(cmd *cobra.Command) error {
+	o := &f.opt
+	for name, to := range map[string]struct {
+		flag *float64
+		opt  **float64
+	}{"azimuth": {&f.azimuth, &o.Azimuth}, "source-z": {&f.sourceZ, &o.SourceZ}, "receiver-z": {&f.receiverZ, &o.ReceiverZ}, "t0": {&f.t0, &o.T0}} {
+		if cmd.Flags().Changed(name) {
+			*to.opt = to.flag
+		}
+	}
+	if f.threeD {
+		o.Dim = 3
+	}
+	if f.mapping != "" {
+		if err := o.Mapping.ReadMapping(f.mapping); err != nil {
+			return err
+		}
+	}
+	for _, h := range f.headers {
+		if err := o.Mapping.Set(h); err != nil {
+			return err
+		}
+	}
+	o.Read = segy.Options{Kind: segy.Kind(f.format), Order: segy.Order(f.order), Format: segy.Format(f.sampleFormat)}
+	switch {
+	case f.format != "" && o.Read.Kind != segy.SEGY && o.Read.Kind != segy.SU:
+		return fmt.Errorf("format is %q, want segy or su", f.format)
+	case f.order != "" && o.Read.Order != segy.Big && o.Read.Order != segy.Little:
+		return fmt.Errorf("byte order is %q, want big or little", f.order)
+	case f.sampleFormat != 0 && o.Read.Format.Bytes() == 0:
+		return fmt.Errorf("sample format is %d, want one of 1, 2, 3, 5 to 12, 15, 16", f.sampleFormat)
+	case f.ricker != 0 && f.wavelet != "":
+		return errors.New("give --ricker or --wavelet, not both")
+	case f.ricker != 0 && !(f.ricker > 0 && f.ricker < 1e6):
+		return fmt.Errorf("the Ricker's peak frequency is %g Hz, must be positive", f.ricker)
+	}
+	return o.Validate()
+}
+
+func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) error {
+	if err := a.prepareImport(files, f); err != nil {
+		return err
+	}
+	im, err := fielddata.Read(cmd.Context(), files, f.opt, a.report)
+	if err != nil {
+		return err
+	}
+	defer im.Close()
+	a.importSummary(im)
+	if f.folder != "" {
+		if err := a.importReport(im, f.folder); err != nil {
+			return err
+		}
+	}
+	if f.output == "" {
+		if n := len(im.Left); n > 0 && f.folder == "" {
+			a.report.Printf("--report DIR lists the %d traces that would be left out\n", n)
+		}
+		return nil
+	}
+	w, err := f.sourceWavelet(im.DT)
+	if err != nil {
+		return err
+	}
+	attrs, err := a.importAttrs(files)
+	if err != nil {
+		return err
+	}
+	if err := im.Write(cmd.Context(), f.output, w, h5.WriteOptions{Force: a.force, Attrs: attrs}, a.report); err != nil {
+		return err
+	}
+	if len(im.Left) > 0 {
+		if err := a.writeLeft(im, f.leftFile()); err != nil {
+			return err
+		}
+		a.finish("left_out", f.leftFile())
+	}
+	a.report.Printf("survey: %s\n", f.output)
+	a.finish("output", f.output)
+	return nil
+}
+
+// prepareImport finds out what cannot work before anything large is read.
+func (a *app) prepareImport(files []string, f *importFlags) error {
+	if f.folder != "" {
+		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
+			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))
+		}
+		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot} {
+			if err := a.free(filepath.Join(f.folder, name)); err != nil {
+				return err
+			}
+		}
+	}
+	if f.output == "" {
+		return nil
+	}
+	if err := h5.CheckOutput(f.output, a.force); err != nil {
+		return err
+	}
+	if err := a.free(f.leftFile()); err != nil {
+		return err
+	}
+	if f.ricker > 0 || f.wavelet != "" {
+		return nil
+	}
+	hint := "--ricker HZ makes a Ricker wavelet, --wavelet FILE reads one; without -o the files are checked alone"
+	if hz := fielddata.PeakFrequency(files[0], f.opt.Read); hz > 0 {
+		hint = fmt.Sprintf("--ricker HZ makes a Ricker wavelet (the spectrum of the first traces peaks at %.3g Hz), --wavelet FILE reads one; without -o the files are checked alone", hz)
+	}
+	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")), hint)
+}
+
+// free refuses a file that is there already, without --force.
+func (a *app) free(path string) error {
+	if _, err := os.Lstat(path); err == nil && !a.force {
+		return fmt.Errorf("import: %s: %w", path, fs.ErrExist)
+	}
+	return nil
+}
+
+// leftFile is where the traces are listed that are not in the survey.
+func (f *importFlags) leftFile() string {
+	return strings.TrimSuffix(f.output, filepath.Ext(f.output)) + "-left-out.csv"
+}
+
+func (f *importFlags) sourceWavelet(dt float64) (survey.Wavelet, error) {
+	if f.wavelet != "" {
+		return fielddata.ReadWavelet(f.wavelet, f.waveletZero, dt)
+	}
+	if nyquist := 0.5 / dt; f.ricker >= nyquist {
+		return survey.Wavelet{}, status.Usage(fmt.Errorf("import: the Ricker's peak frequency is %g Hz, must be below %g Hz, half the sampling rate", f.ricker, nyquist))
+	}
+	return synth.Ricker(f.ricker, dt), nil
+}
+
+// importAttrs is the provenance of the survey.
+func (a *app) importAttrs(files []string) ([]h5.Attr, error) {
+	defer a.report.Time("hash inputs")()
+	r := provenance.New("import")
+	r.Version, r.Commit = build()
+	for i, file := range files {
+		role := "segy"
+		if len(files) > 1 {
+			role = fmt.Sprintf("segy_%d", i+1)
+		}
+		in, err := provenance.Hash(role, file)
+		if err != nil {
+			return nil, status.Input(err)
+		}
+		r.Inputs = append(r.Inputs, in)
+	}
+	return r.Attrs(), nil
+}
+
+func (a *app) writeLeft(im *fielddata.Import, path string) error {
+	var b bytes.Buffer
+	if err := im.WriteLeft(&b); err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return status.Resource(fmt.Errorf("import: %w", err))
+	}
+	a.report.Printf("left out: %d traces, listed in %s\n", len(im.Left), path)
+	return nil
+}

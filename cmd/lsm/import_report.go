@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// Files of a report.
+const (
+	reportText    = "summary.txt"
+	reportTraces  = "left-out.csv"
+	reportFold    = "fold.png"
+	reportOffsets = "offsets.png"
+	reportPlaces  = "places.png"
+	reportShot    = "shot.png"
+)
+
+// importSummary tells what was found.
+func (a *app) importSummary(im *fielddata.Import) {
+	for _, line := range summaryLines(im) {
+		a.report.Printf("%s\n", line)
+	}
+	for _, w := range im.Warnings {
+		a.report.Warn(w)
+	}
+	q := im.QC
+	for _, f := range im.Files {
+		a.report.Event("file", "path", f.Path, "kind", string(f.Kind), "revision", fmt.Sprintf("%d.%d", f.Major, f.Minor),
+			"byte_order", string(f.Order), "samples", f.Format.String(), "bytes", f.Size)
+	}
+	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
+		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
+		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
+		"offset_mismatch", q.OffsetOff, "peak", q.Peak[:], "rms", q.RMS[:], "notes", im.Notes)
+	a.report.Event("geometry", "dim", im.Dim, "sources", len(im.Places[0])/im.Dim, "receivers", len(im.Places[1])/im.Dim,
+		"nt", im.NT, "dt", im.DT, "t0", im.T0, "offset", q.Offset[:], "source_spacing", q.Spacing[0], "receiver_spacing", q.Spacing[1],
+		"azimuth", im.Line.Azimuth, "origin", im.Line.Origin[:], "off_line_rms", im.Line.Off(), "off_line_max", im.Line.Most)
+	a.report.Event("offsets", "from", q.Offsets.From, "step", q.Offsets.Step, "count", q.Offsets.Count)
+	if im.Dim == 2 {
+		a.report.Event("fold", "from", q.Fold.From, "step", q.Fold.Step, "count", q.Fold.Count)
+	} else {
+		m := q.FoldMap
+		a.report.Event("fold", "from", m.From[:], "step", m.Step[:], "shape", m.Shape[:], "count", m.Count)
+	}
+	for _, l := range im.Left {
+		a.report.Event("left_out", "file", l.File, "trace", l.Trace, "byte", l.Byte, "reason", l.Reason)
+	}
+}
+
+// summaryLines is the summary as text.
+func summaryLines(im *fielddata.Import) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, f := range im.Files {
+		kind := fmt.Sprintf("SEG-Y revision %d", f.Major)
+		if f.Kind == segy.SU {
+			kind = "SU"
+		}
+		add("%s: %s, %s, %s-endian, %s", f.Path, kind, f.Format, f.Order, humanize.IBytes(uint64(f.Size)))
+	}
+	for _, n := range im.Notes {
+		add("note: %s", n)
+	}
+	q := im.QC
+	add("%d traces read, %d in the survey", q.Traces, q.Kept)
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{q.NoData, "are no data by their identification code"}, {q.NotFinite, "have NaN or infinite samples"},
+		{q.Dead, "are dead: all samples zero"}, {q.OtherSampling, "are sampled otherwise, or at other times"},
+		{q.Duplicates, "are duplicates of the same source and receiver"},
+		{q.Repeated, "repeat a source and receiver with other samples"},
+		{q.Copies, "have the samples of another one at another place"},
+		{q.Clipped, "look clipped: at least three equal samples in a row at the peak"},
+		{q.Cut, "are cut to the survey's window of time"}, {q.Padded, "are filled up with zeros to it"},
+	} {
+		if c.n > 0 {
+			add("  %d %s", c.n, c.text)
+		}
+	}
+	if q.Rounded > 0 {
+		add("  %d samples are rounded to float32", q.Rounded)
+	}
+	add("%d samples at %g ms from %g ms on, Nyquist %g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
+	names := []string{"sources", "receivers"}
+	for role, name := range names {
+		add("%d %s  %s  median step %.6g m", len(im.Places[role])/im.Dim, name, ranges(im.Places[role], im.Dim), q.Spacing[role])
+	}
+	if im.Dim == 2 {
+		l := im.Line
+		add("line: azimuth %.4f°, x = 0 at (%.2f, %.2f), %s; places lie %.3g m (rms) and at most %.3g m off it",
+			l.Azimuth, l.Origin[0], l.Origin[1], l.How, l.Off(), l.Most)
+	}
+	add("offsets %.6g to %.6g m", q.Offset[0], q.Offset[1])
+	_, most := q.Fold.Range()
+	if im.Dim == 2 {
+		add("fold: median %d, at most %d in bins of %.4g m", q.Fold.Median(), most, q.Fold.Step)
+	} else {
+		add("fold: median %d, at most %d in bins of %.4g by %.4g m", q.Fold.Median(), most, q.FoldMap.Step[0], q.FoldMap.Step[1])
+	}
+	add("amplitudes: peaks of traces %.4g to %.4g, rms %.4g to %.4g, median %.4g", q.Peak[0], q.Peak[1], q.RMS[0], q.RMS[2], q.RMS[1])
+	return out
+}
+
+// ranges are the least and greatest coordinates: "x 0 to 10 m, z 5 m".
+func ranges(xyz []float64, dim int) string {
+	var parts []string
+	for a, name := range []string{"x", "y", "z"}[:dim] {
+		if dim == 2 && a == 1 {
+			name = "z"
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for i := a; i < len(xyz); i += dim {
+			lo, hi = math.Min(lo, xyz[i]), math.Max(hi, xyz[i])
+		}
+		if lo == hi {
+			parts = append(parts, fmt.Sprintf("%s %.8g m", name, lo))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s %.8g to %.8g m", name, lo, hi))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// importReport writes the folder of a report.
+func (a *app) importReport(im *fielddata.Import, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return status.Resource(fmt.Errorf("import: %w", err))
+	}
+	text := strings.Join(append(summaryLines(im), im.Warnings...), "\n") + "\n"
+	for _, f := range im.Files {
+		if f.Text != "" {
+			text += "\ntextual header of " + f.Path + "\n" + f.Text + "\n"
+		}
+	}
+	if err := job.WriteText(filepath.Join(folder, reportText), text); err != nil {
+		return err
+	}
+	if err := a.writeLeft(im, filepath.Join(folder, reportTraces)); err != nil {
+		return err
+	}
+	return a.importPictures(im, folder)
+}

@@ -1,0 +1,266 @@
+package fielddata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// record is what is kept of a trace between the two readings.
+type record struct {
+	file, number int32 // of the trace in its file, from 0
+	at           int64 // bytes before it
+	place        [2][3]float64
+	row          [2]int32 // of its source and its receiver
+	own          float64  // s, sampling interval of its header, 0 for none
+	delay        float64  // s
+	offset       float64  // m, of its header
+	hash         uint64   // of the samples
+	peak, rms    float32
+	ns           int32
+	record       int32 // field record
+	channel      int32
+	shift        int32 // samples by which the survey's window begins later
+	out          bool
+}
+
+const (
+	source   = 0
+	receiver = 1
+)
+
+// Left is a trace that is not in the survey.
+type Left struct {
+	File   string
+	Trace  int   // from 1
+	Byte   int64 // of its header in the file, from 1
+	Reason string
+
+	order int64 // among all traces read
+}
+
+// Import is the outcome of the first reading.
+type Import struct {
+	opt    Options
+	Files  []*segy.File // in the order given
+	traces []record
+
+	Left     []Left
+	Warnings []string
+	Notes    []string
+	QC       QC
+
+	Dim    int
+	Places [2][]float64 // [n, Dim] of sources, of receivers, m
+	Map    [2][]float64 // [n, 2]: east and north of the same places, m
+	Line   Line         // of a 2-D survey
+	NT     int
+	DT, T0 float64
+}
+
+// Read goes through the files once. The caller closes the Import.
+func Read(ctx context.Context, paths []string, opt Options, report *progress.Reporter) (*Import, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, status.Usage(err)
+	}
+	im := &Import{opt: opt, Dim: opt.Dim}
+	err := im.open(paths)
+	if err == nil {
+		err = im.scanAll(ctx, report)
+	}
+	if err == nil {
+		err = im.settle()
+	}
+	if err != nil {
+		im.Close()
+		return nil, inputError(err)
+	}
+	return im, nil
+}
+
+func (im *Import) open(paths []string) error {
+	for _, path := range paths {
+		f, err := segy.Open(path, im.opt.Read)
+		if err != nil {
+			return err
+		}
+		im.Files = append(im.Files, f)
+		for _, n := range f.Notes {
+			im.Notes = append(im.Notes, path+": "+n)
+		}
+	}
+	return nil
+}
+
+// scanAll reads all files.
+func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error {
+	const unit = 1 << 20
+	var total, done int64
+	for _, f := range im.Files {
+		total += f.Span()
+	}
+	stage := report.Stage("read")
+	defer stage.End()
+	stage.Total(int(total/unit), "MiB")
+	for i, f := range im.Files {
+		err := im.scan(ctx, i, f, func(bytes int64) {
+			before := done / unit
+			done += bytes
+			if n := done/unit - before; n > 0 {
+				stage.Add(int(n))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputError marks what a file is to blame for.
+func inputError(err error) error {
+	if errors.Is(err, segy.ErrDamaged) && status.Code(err) == status.Other {
+		return status.Input(err)
+	}
+	return err
+}
+
+// Close closes the files.
+func (im *Import) Close() {
+	for _, f := range im.Files {
+		f.Close() // read only: nothing can be lost
+	}
+}
+
+// settle derives the survey from the records.
+func (im *Import) settle() error {
+	for _, step := range []func() error{im.sampling, im.window, im.geometry, im.duplicates, im.finish} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *Import) warn(format string, args ...any) {
+	im.Warnings = append(im.Warnings, fmt.Sprintf(format, args...))
+}
+
+// leave takes a trace out of the survey.
+func (im *Import) leave(t *record, format string, args ...any) {
+	if t.out {
+		return
+	}
+	t.out = true
+	im.Left = append(im.Left, Left{
+		File: im.Files[t.file].Path, Trace: int(t.number) + 1, Byte: t.at + 1,
+		Reason: fmt.Sprintf(format, args...), order: int64(t.file)<<32 | int64(t.number)})
+}
+
+// scan reads all traces of a file.
+func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(bytes int64)) error {
+	h, err := im.headers(f)
+	if err != nil {
+		return err
+	}
+	r := f.Reader()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, err := r.Next(true)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(im.traces) == math.MaxInt32 {
+			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", f.Path, math.MaxInt32))
+		}
+		read(int64(len(t.Header)) + int64(t.NS)*int64(f.Format.Bytes()))
+		im.traces = append(im.traces, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
+		rec := &im.traces[len(im.traces)-1]
+		if err := h.read(rec, t); err != nil {
+			return err
+		}
+		im.judge(rec, t)
+	}
+}
+
+// judge looks at the samples of a trace.
+func (im *Import) judge(rec *record, t *segy.Trace) {
+	q := &im.QC
+	q.Traces++
+	q.Rounded += t.Rounded
+	for i, p := range rec.place {
+		if slices.ContainsFunc(p[:], func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			im.leave(rec, "the position of its %s is (%g, %g, %g), must be finite", [2]string{"source", "receiver"}[i], p[0], p[1], p[2])
+			return
+		}
+	}
+	s := measure(t.Samples)
+	rec.hash, rec.peak, rec.rms = s.hash, s.peak, s.rms
+	switch {
+	case s.bad >= 0:
+		q.NotFinite++
+		im.leave(rec, "sample %d is %g, must be finite", s.bad, t.Samples[s.bad])
+	case s.peak == 0:
+		q.Dead++
+		if !im.opt.KeepDead {
+			im.leave(rec, "dead: all samples are zero")
+		}
+	case s.flat >= clippedRun:
+		q.Clipped++
+	}
+}
+
+// clippedRun is how many equal samples in a row, at the trace's own greatest
+// amplitude, count as clipped.
+const clippedRun = 3
+
+// sampled is what one pass over the samples of a trace finds.
+type sampled struct {
+	bad       int // first sample that is not finite, or -1
+	peak, rms float32
+	flat      int // longest run of equal samples at the peak
+	hash      uint64
+}
+
+func measure(v []float32) sampled {
+	s := sampled{bad: -1, hash: 14695981039346656037} // FNV-1a, a word at a time
+	sum, run := 0.0, 0
+	for i, x := range v {
+		a := x
+		if a < 0 {
+			a = -a
+		}
+		if !(a <= math.MaxFloat32) && s.bad < 0 {
+			s.bad = i
+		}
+		if i > 0 && x == v[i-1] {
+			run++
+		} else {
+			run = 1
+		}
+		switch {
+		case a > s.peak:
+			s.peak, s.flat = a, run
+		case a == s.peak:
+			s.flat = max(s.flat, run)
+		}
+		sum += float64(x) * float64(x)
+		s.hash = (s.hash ^ uint64(math.Float32bits(x))) * 1099511628211
+	}
+	if len(v) > 0 {
+		s.rms = float32(math.Sqrt(sum / float64(len(v))))
+	}
+	return s
+}

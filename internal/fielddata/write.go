@@ -1,0 +1,205 @@
+package fielddata
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Root attributes of a survey file that say where on the map a 2-D line lies, for
+// the way back.
+const (
+	AttrAzimuth = "line_azimuth" // degrees from north towards east
+	AttrOrigin  = "line_origin"  // east and north of x = 0, m
+	AttrDatum   = "datum"        // elevation of z = 0, m
+)
+
+// Survey is the survey without its traces.
+func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
+	s := &survey.Survey{Dim: im.Dim, Sources: im.Places[source], Receivers: im.Places[receiver],
+		NT: im.NT, DT: im.DT, T0: im.T0, Wavelet: w}
+	nr := s.NumReceivers()
+	s.Fixed = im.QC.Kept == s.NumSources()*nr
+	for i := range im.traces {
+		t := &im.traces[i]
+		if t.out {
+			continue
+		}
+		k := len(s.SourceIndex)
+		s.Fixed = s.Fixed && int(t.row[source]) == k/nr && int(t.row[receiver]) == k%nr
+		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, t.row[source]), append(s.ReceiverIndex, t.row[receiver])
+	}
+	if s.Fixed {
+		s.SourceIndex, s.ReceiverIndex = nil, nil
+	}
+	return s
+}
+
+// Attrs are the root attributes that the geometry adds.
+func (im *Import) Attrs() []h5.Attr {
+	attrs := []h5.Attr{{Name: AttrDatum, Value: im.opt.Datum}}
+	if im.Dim == 2 {
+		attrs = append(attrs, h5.Attr{Name: AttrAzimuth, Value: im.Line.Azimuth},
+			h5.Attr{Name: AttrOrigin, Value: []float64{im.Line.Origin[0], im.Line.Origin[1]}})
+	}
+	return attrs
+}
+
+// pieceSamples is how many samples are written at a time: 16 MiB.
+const pieceSamples = 4 << 20
+
+// Write reads the files for the second time and writes the survey.
+func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt h5.WriteOptions, report *progress.Reporter) error {
+	opt.Attrs = append(im.Attrs(), opt.Attrs...)
+	out, err := h5.CreateSurvey(path, im.Survey(w), opt)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	stage := report.Stage("write")
+	defer stage.End()
+	stage.Total(im.QC.Kept, "traces")
+	p := &pieces{out: out, nt: im.NT, most: max(1, pieceSamples/im.NT), stage: stage}
+	next := 0
+	for i, f := range im.Files {
+		if next, err = im.copyTraces(ctx, int32(i), f, next, p); err != nil {
+			return inputError(err)
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// pieces collects traces until they are worth a write.
+type pieces struct {
+	out   *h5.SurveyWriter
+	nt    int
+	most  int // traces
+	first int // number of the first one held
+	held  []float32
+	stage *progress.Stage
+}
+
+// trace is room for one more trace, filled with zeros.
+func (p *pieces) trace() ([]float32, error) {
+	if len(p.held) == p.most*p.nt {
+		if err := p.flush(); err != nil {
+			return nil, err
+		}
+	}
+	if p.held == nil {
+		p.held = make([]float32, 0, p.most*p.nt)
+	}
+	n := len(p.held)
+	p.held = p.held[:n+p.nt]
+	clear(p.held[n:])
+	return p.held[n:], nil
+}
+
+func (p *pieces) flush() error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	n := len(p.held) / p.nt
+	err := p.out.WriteTraces(p.held, p.first)
+	p.first += n
+	p.held = p.held[:0]
+	p.stage.Add(n)
+	return err
+}
+
+// copyTraces copies the kept traces of one file; next is the number of its first
+// record.
+func (im *Import) copyTraces(ctx context.Context, file int32, f *segy.File, next int, p *pieces) (int, error) {
+	r := f.Reader()
+	for ; next < len(im.traces) && im.traces[next].file == file; next++ {
+		if err := ctx.Err(); err != nil {
+			return next, err
+		}
+		rec := &im.traces[next]
+		t, err := r.Next(!rec.out)
+		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
+			return next, status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", f.Path, rec.number+1))
+		}
+		if err != nil {
+			return next, err
+		}
+		if rec.out {
+			continue
+		}
+		dst, err := p.trace()
+		if err != nil {
+			return next, err
+		}
+		place(dst, t.Samples, int(rec.shift))
+	}
+	return next, nil
+}
+
+// place copies src into the window dst that begins shift samples later.
+func place(dst, src []float32, shift int) {
+	if shift >= 0 {
+		copy(dst, src[shift:])
+		return
+	}
+	copy(dst[-shift:], src)
+}
+
+// WriteLeft lists the traces that are not in the survey as CSV.
+func (im *Import) WriteLeft(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"file", "trace", "byte", "reason"})
+	for _, l := range im.Left {
+		out.Write([]string{l.File, strconv.Itoa(l.Trace), strconv.FormatInt(l.Byte, 10), l.Reason})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// shotTraces bounds the traces of FirstShot.
+const shotTraces = 1000
+
+// FirstShot is the traces of the survey's first source, at most 1000, sorted by
+// their offsets in m, for a picture: [n, NT].
+func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
+	var list []*record
+	for i := range im.traces {
+		if t := &im.traces[i]; !t.out && t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < shotTraces {
+			list = append(list, t)
+		}
+	}
+	found := map[int32][]float32{}
+	if len(list) > 0 {
+		r := im.Files[list[0].file].Reader()
+		for k := 0; k < len(list); {
+			want := list[k].number
+			t, err := r.Next(true)
+			if err != nil {
+				return nil, nil, inputError(err)
+			}
+			if int32(t.Number) == want {
+				v := make([]float32, im.NT)
+				place(v, t.Samples, int(list[k].shift))
+				found[want] = v
+				k++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *record) int { return cmp.Compare(im.offset(a), im.offset(b)) })
+	for _, t := range list {
+		data, offsets = append(data, found[t.number]...), append(offsets, im.offset(t))
+	}
+	return data, offsets, nil
+}
