@@ -270,11 +270,8 @@ func (h *hub) nextSpeaker() int {
 	return near
 }
 
-// drain is how long the other ranks get to leave before rank 0 does.
-const drain = time.Second
-
 // deliver tells a verdict to all ranks and carries it out here, last, so that
-// a launcher that kills everybody then finds nobody left.
+// an abort finds nobody else.
 func (h *hub) deliver(v Verdict) {
 	h.mu.Lock()
 	again := h.done
@@ -283,7 +280,9 @@ func (h *hub) deliver(v Verdict) {
 	if again {
 		return
 	}
-	h.tellAll(toPeer{Verdict: &v})
+	told := v
+	h.tellAll(toPeer{Verdict: &told})
+	h.w.sayOnce(&v)
 	left := make(chan struct{})
 	go func() {
 		h.readers.Wait()

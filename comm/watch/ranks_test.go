@@ -56,6 +56,7 @@ func (h stallingHost) Barrier() error {
 // trial is what became of a run.
 type trial struct {
 	verdicts []*Verdict // by rank
+	said     []int      // how often each rank printed one
 	errs     []error    // of the collective
 }
 
@@ -63,7 +64,7 @@ type trial struct {
 // the verdict.
 func try(t *testing.T, ranks int, body func(c comm.Comm, w *Watch) error) trial {
 	t.Helper()
-	out := trial{make([]*Verdict, ranks), make([]error, ranks)}
+	out := trial{make([]*Verdict, ranks), make([]int, ranks), make([]error, ranks)}
 	release := make(chan struct{})
 	var failed sync.WaitGroup
 	failed.Add(ranks)
@@ -73,13 +74,14 @@ func try(t *testing.T, ranks int, body func(c comm.Comm, w *Watch) error) trial 
 	}()
 	err := commtest.Ranks(ranks, func(c comm.Comm) error {
 		s := &stalling{Comm: c, release: release}
-		o := Options{Beat: 40 * time.Millisecond, Settle: 160 * time.Millisecond, Fail: func(v *Verdict) {
+		o := Options{Beat: 40 * time.Millisecond, Settle: 160 * time.Millisecond, Say: func(v *Verdict) { out.said[c.Rank()]++ }}
+		o.Fail = func(v *Verdict) {
 			if out.verdicts[c.Rank()] != nil {
 				t.Errorf("rank %d: a second verdict: %v", c.Rank(), v)
 			}
 			out.verdicts[c.Rank()] = v
 			failed.Done()
-		}}
+		}
 		g, w, err := Guard(s, o)
 		if err != nil {
 			return err
@@ -111,6 +113,9 @@ func (r trial) wants(t *testing.T, speaker int, parts ...string) {
 		}
 		if v.Speak != (rank == speaker) {
 			t.Errorf("rank %d speaks: %v, the speaker is %d", rank, v.Speak, speaker)
+		}
+		if (r.said[rank] > 0) != (rank == speaker) || r.said[rank] > 1 {
+			t.Errorf("rank %d spoke %d times, the speaker is %d", rank, r.said[rank], speaker)
 		}
 		if v.Text != r.verdicts[0].Text {
 			t.Errorf("rank %d: %q, rank 0: %q", rank, v.Text, r.verdicts[0].Text)

@@ -20,28 +20,39 @@ type Verdict struct {
 
 func (v *Verdict) Error() string { return v.Text }
 
-// abortLimit is how long the library gets to end the run: an MPI_Abort may hang
-// when ranks are lost.
-const abortLimit = 2 * time.Second
+// say is how a verdict is printed unless Options.Say does something else.
+func say(v *Verdict) {
+	text := fmt.Sprintf("lsm: %v\n", v)
+	if v.Detail != "" {
+		text += "\n" + v.Detail
+	}
+	os.Stderr.WriteString(text) // in one piece: other ranks write there too
+}
+
+const (
+	// headStart is how much sooner the speaker knows than the others leave:
+	// launchers kill everybody when the first rank leaves with an error.
+	headStart = 300 * time.Millisecond
+	// drain is how long the other ranks get to leave before rank 0 does.
+	drain = time.Second
+	// abortLimit is how long the library gets to end the run: an MPI_Abort may
+	// hang when ranks are lost.
+	abortLimit = 2 * time.Second
+)
 
 // leave is what a verdict does unless Options.Fail does something else.
 func (o Options) leave(v *Verdict) {
-	if v.Speak {
-		text := fmt.Sprintf("lsm: %v\n", v)
-		if v.Detail != "" {
-			text += "\n" + v.Detail
-		}
-		os.Stderr.WriteString(text) // in one piece: other ranks write there too
-		if o.Abort != nil {
-			gone := make(chan struct{})
-			go func() {
-				defer close(gone)
-				o.Abort(v.Code)
-			}()
-			select {
-			case <-gone:
-			case <-time.After(abortLimit):
-			}
+	if !v.Speak {
+		time.Sleep(headStart)
+	} else if o.Abort != nil {
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			o.Abort(v.Code)
+		}()
+		select {
+		case <-gone:
+		case <-time.After(abortLimit):
 		}
 	}
 	os.Exit(v.Code)

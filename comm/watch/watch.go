@@ -52,8 +52,11 @@ type Options struct {
 	// Join is how long connecting to rank 0 may take (30 s).
 	Join time.Duration
 
-	// Fail is called once, on every rank, when there is a verdict. By default the
-	// speaker prints it and every rank exits with its status.
+	// Say is called once, on the rank that is to print the verdict. By default
+	// that goes to the standard error output.
+	Say func(v *Verdict)
+	// Fail is called once, on every rank, after Say. By default the rank exits
+	// with the verdict's status.
 	Fail func(v *Verdict)
 	// Abort is what the default Fail tries on the speaker before it exits, for at
 	// most two seconds, so that the launcher cleans up: the library's own abort.
@@ -75,6 +78,9 @@ func (o Options) filled() Options {
 			*d.of = d.value
 		}
 	}
+	if o.Say == nil {
+		o.Say = say
+	}
 	if o.Fail == nil {
 		o.Fail = o.leave
 	}
@@ -91,6 +97,7 @@ type Watch struct {
 	peer     *peer // on the others
 
 	once    sync.Once
+	said    sync.Once
 	decided chan struct{}          // closed after Fail has returned
 	verdict *Verdict               // once decided
 	detail  atomic.Pointer[string] // of this rank's own panic
@@ -166,15 +173,25 @@ func (w *Watch) end() {
 // decide carries a verdict out on this rank; the first one counts.
 func (w *Watch) decide(v Verdict) {
 	w.once.Do(func() {
-		v.Speak = v.Speaker == w.me
-		if d := w.detail.Load(); d != nil && *d != "" && v.Speak {
-			v.Detail, v.Code = *d, status.Other
-		}
+		w.sayOnce(&v)
 		w.verdict = &v
 		w.o.Fail(&v)
 		close(w.decided)
 		w.end()
 	})
+}
+
+// sayOnce completes a verdict by what this rank alone knows, and prints it if this
+// is the rank to do so.
+func (w *Watch) sayOnce(v *Verdict) {
+	v.Speak = v.Speaker == w.me
+	if !v.Speak {
+		return
+	}
+	if d := w.detail.Load(); d != nil && *d != "" {
+		v.Detail, v.Code = *d, status.Other
+	}
+	w.said.Do(func() { w.o.Say(v) })
 }
 
 // explain holds a library's error about its peers back until there is a verdict,
