@@ -124,11 +124,7 @@ func allReduceSlice(c comm.Comm) error {
 
 // sameBits sums numbers whose sum depends on the order.
 func sameBits(c comm.Comm) error {
-	x := make([]float32, 4099)
-	y := make([]float64, 61)
-	for i := range x {
-		x[i] = float32(math.Sin(float64(i*(c.Rank()+3))) * math.Pow(10, float64(c.Rank()%5)))
-	}
+	x, y := inexact(c.Rank(), 4099), make([]float64, 61)
 	for i := range y {
 		y[i] = math.Sin(float64(i*(c.Rank()+5))) * math.Pow(10, float64(c.Rank()%7))
 	}
@@ -138,24 +134,12 @@ func sameBits(c comm.Comm) error {
 	if err := c.Host().AllReduce(y, comm.Sum); err != nil {
 		return err
 	}
-	bits := make([]byte, 0, 4*len(x)+8*len(y))
-	for _, v := range x {
-		b := math.Float32bits(v)
-		bits = append(bits, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
-	}
+	// The halves of each float64, taken as the bits of two float32.
 	for _, v := range y {
-		for b, k := math.Float64bits(v), 0; k < 8; k++ {
-			bits = append(bits, byte(b>>(8*k)))
-		}
+		b := math.Float64bits(v)
+		x = append(x, math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b>>32)))
 	}
-	first, err := c.Host().Bcast(bits, 0)
-	if err != nil {
-		return err
-	}
-	if string(first) != string(bits) {
-		err = fmt.Errorf("sums differ from rank 0's")
-	}
-	return all(c, err)
+	return sameEverywhere(c, "sum", x)
 }
 
 func carriesNaN(c comm.Comm) error {

@@ -48,6 +48,26 @@ func hostBroadcast(c comm.Comm) error {
 	return nil
 }
 
+// hostAllGather brings messages of all lengths together, none included.
+func hostAllGather(c comm.Comm) error {
+	for _, scale := range []int{0, 1, 30000} {
+		message := func(r int) []byte { return bytes.Repeat([]byte{byte(r + 1)}, scale*((r+1)%3)) }
+		got, err := c.Host().AllGather(message(c.Rank()))
+		if err != nil {
+			return err
+		}
+		if len(got) != c.Size() {
+			return fmt.Errorf("%d messages of %d ranks", len(got), c.Size())
+		}
+		for r, b := range got {
+			if !bytes.Equal(b, message(r)) {
+				return fmt.Errorf("%d bytes of rank %d, want %d of %d", len(b), r, len(message(r)), r+1)
+			}
+		}
+	}
+	return nil
+}
+
 func agree(c comm.Comm) error {
 	// The topmost bit too: flags are a set, not a number.
 	got, err := c.Host().Agree(1<<(c.Rank()%63) | 1<<63)

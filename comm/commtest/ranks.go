@@ -23,7 +23,7 @@ func Ranks(n int, body func(c comm.Comm) error) error {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[r] = body(&rank{h, r})
+			errs[r] = body(&rank{hub: h, me: r})
 		}()
 	}
 	wg.Wait()
@@ -35,46 +35,11 @@ func Ranks(n int, body func(c comm.Comm) error) error {
 	return nil
 }
 
-// hub is where the ranks of one communicator meet.
-type hub struct {
-	mu    sync.Mutex
-	met   *sync.Cond
-	slots []any
-	here  int
-	round int
-	out   []any
-}
-
-func newHub(n int) *hub {
-	h := &hub{slots: make([]any, n)}
-	h.met = sync.NewCond(&h.mu)
-	return h
-}
-
-// gather returns what every rank brought, in rank order, once all have come.
-func (h *hub) gather(rank int, v any) []any {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.slots[rank] = v
-	h.here++
-	if h.here == len(h.slots) {
-		h.out = append([]any(nil), h.slots...)
-		h.here = 0
-		h.round++
-		h.met.Broadcast()
-		return h.out
-	}
-	// No later round can end before this rank has left, so h.out stays this one's.
-	for round := h.round; h.round == round; {
-		h.met.Wait()
-	}
-	return h.out
-}
-
 // rank is one rank's end of a hub.
 type rank struct {
-	hub *hub
-	me  int
+	hub     *hub
+	me      int
+	started int // collectives begun with StartAllReduce
 }
 
 func (r *rank) Name() string    { return "goroutines" }
@@ -103,13 +68,11 @@ func (r *rank) Split(color, key int) (comm.Comm, error) {
 	hubs := r.hub.gather(r.me, mine)
 	for i, c := range group {
 		if c.rank == r.me {
-			return &rank{hubs[group[0].rank].(*hub), i}, nil
+			return &rank{hub: hubs[group[0].rank].(*hub), me: i}, nil
 		}
 	}
 	panic("unreachable")
 }
-
-func (r *rank) root(root int) error { return comm.CheckRoot(r, "broadcast", root) }
 
 func (r *rank) AllReduce(x device.Buf, op comm.Op) error {
 	if err := comm.CheckOp(x.Type(), op); err != nil {
@@ -122,16 +85,21 @@ func (r *rank) AllReduce(x device.Buf, op comm.Op) error {
 	return combine(x, r.hub.gather(r.me, mine), 0, op)
 }
 
-// StartAllReduce does it all at once: nothing runs meanwhile.
-func (r *rank) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	return comm.Done, r.AllReduce(x, op)
-}
-
 func (r *rank) Reduce(x device.Buf, op comm.Op, root int) error {
-	if err := r.root(root); err != nil {
+	if err := comm.CheckRoot(r, "reduction", root); err != nil {
 		return err
 	}
-	return r.AllReduce(x, op)
+	if err := comm.CheckOp(x.Type(), op); err != nil {
+		return err
+	}
+	mine, err := keep(x)
+	if err != nil {
+		return err
+	}
+	if all := r.hub.gather(r.me, mine); r.me == root {
+		return combine(x, all, 0, op)
+	}
+	return nil
 }
 
 func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
@@ -174,86 +142,26 @@ func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) erro
 	if err := comm.CheckPeers(r, send, to, recv, from); err != nil {
 		return err
 	}
-	mine := letter{to: to}
 	if send != nil {
-		var err error
-		if mine.buf, err = keep(send); err != nil {
+		mine, err := keep(send)
+		if err != nil {
 			return err
 		}
+		r.hub.post(r.me, to, mine)
 	}
-	all := r.hub.gather(r.me, mine)
-	if from == comm.None {
+	if recv == nil {
 		return nil
 	}
-	got := all[from].(letter)
-	if got.to != r.me || got.buf.Len() != recv.Len() || got.buf.Type() != recv.Type() {
-		return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which sends something else to rank %d",
-			r.me, recv.Len(), recv.Type(), from, got.to)
+	got := r.hub.collect(from, r.me)
+	if got.Len() != recv.Len() || got.Type() != recv.Type() {
+		return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which sends %d %v",
+			r.me, recv.Len(), recv.Type(), from, got.Len(), got.Type())
 	}
-	return recv.Device().Copy(recv, got.buf)
-}
-
-// letter is what a rank sends to another.
-type letter struct {
-	to  int
-	buf device.Buf
-}
-
-// keep copies a buffer to the host, where the others read it.
-func keep(x device.Buf) (device.Buf, error) {
-	h := device.NewHost(1)
-	mine, err := h.Alloc(x.Len(), x.Type())
-	if err != nil {
-		return nil, err
-	}
-	return mine, x.Device().Copy(mine, x)
-}
-
-// combine sets x to what all ranks brought, from element at on, combined in rank
-// order, so that all ranks get the same bits.
-func combine(x device.Buf, all []any, at int, op comm.Op) error {
-	switch x.Type() {
-	case device.F32:
-		return combineAs(x, all, at, ordered[float32](op))
-	case device.F64:
-		return combineAs(x, all, at, ordered[float64](op))
-	case device.I64:
-		return combineAs(x, all, at, ordered[int64](op))
-	case device.C64:
-		return combineAs(x, all, at, func(a, b complex64) complex64 { return a + b })
-	case device.C128:
-		return combineAs(x, all, at, func(a, b complex128) complex128 { return a + b })
-	}
-	return fmt.Errorf("comm: reduction of %v", x.Type())
-}
-
-func ordered[T float32 | float64 | int64](op comm.Op) func(a, b T) T {
-	switch op {
-	case comm.Max:
-		return func(a, b T) T { return max(a, b) }
-	case comm.Min:
-		return func(a, b T) T { return min(a, b) }
-	}
-	return func(a, b T) T { return a + b }
-}
-
-func combineAs[T device.Number](x device.Buf, all []any, at int, f func(a, b T) T) error {
-	whole := make([]T, x.Len())
-	for k, v := range all {
-		part := device.Slice[T](v.(device.Buf))[at : at+len(whole)]
-		if k == 0 {
-			copy(whole, part)
-			continue
-		}
-		for i := range whole {
-			whole[i] = f(whole[i], part[i])
-		}
-	}
-	return x.Device().Copy(x, device.Wrap(device.NewHost(1), whole))
+	return recv.Device().Copy(recv, got)
 }
 
 func (r *rank) Bcast(x device.Buf, root int) error {
-	if err := r.root(root); err != nil {
+	if err := comm.CheckRoot(r, "broadcast", root); err != nil {
 		return err
 	}
 	mine, err := keep(x)
@@ -270,7 +178,7 @@ func (h rankHost) AllReduce(x []float64, op comm.Op) error {
 }
 
 func (h rankHost) Bcast(x []byte, root int) ([]byte, error) {
-	if err := h.r.root(root); err != nil {
+	if err := comm.CheckRoot(h.r, "broadcast", root); err != nil {
 		return nil, err
 	}
 	b := h.r.hub.gather(h.r.me, append([]byte(nil), x...))[root].([]byte)

@@ -97,7 +97,7 @@ func (g *group) Reduce(x device.Buf, op comm.Op, root int) error {
 	if err := comm.CheckOp(x.Type(), op); err != nil {
 		return err
 	}
-	s, err := g.world.stage(x, direct(op))
+	s, err := g.world.stage(x, false)
 	if err != nil {
 		return err
 	}
@@ -166,11 +166,11 @@ func (g *group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) err
 	if err := comm.CheckOp(src.Type(), op); err != nil {
 		return err
 	}
-	from, err := g.world.stage(src, direct(op))
+	from, err := g.world.stage(src, false)
 	if err != nil {
 		return err
 	}
-	to, err := g.world.stage(dst, direct(op))
+	to, err := g.world.stage(dst, false)
 	if err != nil {
 		return err
 	}

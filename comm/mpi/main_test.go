@@ -48,7 +48,7 @@ func asRanks(t *testing.T, ranks int, env ...string) bool {
 	}
 	out, err := run(t, ranks, env...)
 	if err != nil {
-		t.Errorf("%d ranks of %s: %v\n%s", ranks, About(), err, out)
+		t.Fatalf("%d ranks of %s: %v\n%s", ranks, About(), err, out)
 	}
 	return false
 }
@@ -56,9 +56,9 @@ func asRanks(t *testing.T, ranks int, env ...string) bool {
 // run runs this test as so many ranks.
 func run(t *testing.T, ranks int, env ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd, err := launch.Command(ctx, About(), ranks, os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd, err := launch.Command(ctx, About(), ranks, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -60,25 +59,9 @@ static MPI_Op operation(int type, int op) {
 	return op == LSM_MAX ? MPI_MAX : MPI_MIN;
 }
 
-// init_keeping_signals leaves the program's signal handlers as they are: Go
-// turns faults into panics and stops goroutines by signals, and some transports
-// would take the fault signals over to print a trace.
-static int init_keeping_signals(int *provided) {
-	struct sigaction kept[NSIG];
-	for (int s = 1; s < NSIG; s++)
-		sigaction(s, NULL, &kept[s]);
-	int err = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, provided);
-	for (int s = 1; s < NSIG; s++) {
-		struct sigaction now;
-		if (sigaction(s, NULL, &now) == 0 && now.sa_sigaction != kept[s].sa_sigaction)
-			sigaction(s, &kept[s], NULL);
-	}
-	return err;
-}
-
 int lsm_init(int *funneled) {
 	int provided;
-	TRY(init_keeping_signals(&provided));
+	TRY(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
 	*funneled = provided >= MPI_THREAD_FUNNELED;
 	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	TRY(MPI_Op_create(max_f32, 1, &extremes[0][0]));
@@ -147,15 +130,27 @@ int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int l
 	return MPI_SUCCESS;
 }
 
+// The root's numbers are copied before: MPICH 4.0.2 crashes where a root other
+// than rank 0 reduces in place. Both are in host memory.
 int lsm_reduce(uintptr_t comm, uintptr_t in, uintptr_t out, size_t n, int type, int op, int root, int limit) {
-	int rank;
+	const size_t most = 1 << 20; // numbers to copy at once
+	int rank, err = MPI_SUCCESS;
+	if ((size_t)limit > most)
+		limit = most;
 	TRY(MPI_Comm_rank(COMM(comm), &rank));
-	for (size_t at = 0; at < n; at += limit) {
-		void *from = PLACE(in, at, type), *to = rank == root ? PLACE(out, at, type) : NULL;
-		TRY(MPI_Reduce(from == to ? MPI_IN_PLACE : from, to, BLOCK(n - at, limit), lsm_datatype(type),
-			operation(type, op), root, COMM(comm)));
+	void *copy = rank == root && in == out ? malloc(BLOCK(n, limit) * lsm_width(type)) : NULL;
+	if (rank == root && in == out && n > 0 && !copy)
+		return MPI_ERR_NO_MEM;
+	for (size_t at = 0; at < n && err == MPI_SUCCESS; at += limit) {
+		int block = BLOCK(n - at, limit);
+		void *from = PLACE(in, at, type);
+		if (copy)
+			from = memcpy(copy, from, block * lsm_width(type));
+		err = MPI_Reduce(from, rank == root ? PLACE(out, at, type) : NULL, block, lsm_datatype(type),
+			operation(type, op), root, COMM(comm));
 	}
-	return MPI_SUCCESS;
+	free(copy);
+	return err;
 }
 
 int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {

@@ -24,8 +24,9 @@ type family struct {
 var families = []family{
 	{"Open MPI", []string{"mpirun.openmpi", "mpirun", "mpiexec"}, "open-mpi.org",
 		[]string{"--allow-run-as-root", "--oversubscribe"},
-		// In many containers a process may not read another's memory.
-		[]string{"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"}},
+		// In many containers a process may not read another's memory: then single
+		// copies fail, and so do windows, unless they go by messages.
+		[]string{"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_osc=pt2pt"}},
 	{"MPICH", []string{"mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"}, "HYDRA", nil, nil},
 }
 

@@ -1,0 +1,88 @@
+package commtest
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+var types = []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64}
+
+// ops are the operations that have a meaning for a type.
+func ops(t device.Type) []comm.Op {
+	if t == device.C64 || t == device.C128 {
+		return []comm.Op{comm.Sum}
+	}
+	return []comm.Op{comm.Sum, comm.Max, comm.Min}
+}
+
+// element turns a function of the index into that of the elements of a type:
+// complex ones have the next value as imaginary part.
+func element(t device.Type, f func(i int) float64, i int) complex128 {
+	if t == device.C64 || t == device.C128 {
+		return complex(f(i), f(i+1))
+	}
+	return complex(f(i), 0)
+}
+
+// buffer holds the samples first, first+1, … of a rank.
+func buffer(t device.Type, rank, first, n int) device.Buf {
+	h := device.NewHost(1)
+	mine := func(i int) complex128 {
+		return element(t, func(i int) float64 { return sample(rank, i) }, first+i)
+	}
+	switch t {
+	case device.F32:
+		return device.Wrap(h, fill(n, func(i int) float32 { return float32(real(mine(i))) }))
+	case device.F64:
+		return device.Wrap(h, fill(n, func(i int) float64 { return real(mine(i)) }))
+	case device.C64:
+		return device.Wrap(h, fill(n, func(i int) complex64 { return complex64(mine(i)) }))
+	case device.C128:
+		return device.Wrap(h, fill(n, mine))
+	}
+	return device.Wrap(h, fill(n, func(i int) int64 { return int64(real(mine(i))) }))
+}
+
+func fill[T any](n int, f func(i int) T) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = f(i)
+	}
+	return x
+}
+
+// at is element i of a host buffer.
+func at(b device.Buf, i int) complex128 {
+	switch b.Type() {
+	case device.F32:
+		return complex(float64(device.Slice[float32](b)[i]), 0)
+	case device.F64:
+		return complex(device.Slice[float64](b)[i], 0)
+	case device.C64:
+		return complex128(device.Slice[complex64](b)[i])
+	case device.C128:
+		return device.Slice[complex128](b)[i]
+	}
+	return complex(float64(device.Slice[int64](b)[i]), 0)
+}
+
+// holds compares a buffer with the samples first, first+1, … of one rank.
+func holds(what string, b device.Buf, rank, first int) error {
+	return matches(what, b, first, func(i int) float64 { return sample(rank, i) })
+}
+
+// holdsAll compares a buffer with the samples of all ranks, combined.
+func holdsAll(what string, b device.Buf, size, first int, op comm.Op) error {
+	return matches(what, b, first, func(i int) float64 { return expected(size, i, op) })
+}
+
+func matches(what string, b device.Buf, first int, f func(i int) float64) error {
+	for i := range b.Len() {
+		if got, want := at(b, i), element(b.Type(), f, first+i); got != want {
+			return fmt.Errorf("%s of %d %v: element %d is %v, want %v", what, b.Len(), b.Type(), i, got, want)
+		}
+	}
+	return nil
+}
