@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -97,6 +100,9 @@ func (a *app) part(err error) {
 	}
 	var agreed *comm.Agreed
 	if err == nil || a.world.Size() == 1 || errors.As(err, &agreed) {
+		// srun -K ends the others when one has left with status 75: too late to
+		// change theirs.
+		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
 		a.watch.Close(err)
 		a.leave()
 		return

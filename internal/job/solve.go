@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -88,8 +89,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		if reason == solver.StoppedTime {
 			why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", j.Config.Checkpoint.TimeLimit)
 		}
-		return nil, status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, m.State().Iteration, cfg.Iterations, path)),
+		err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, m.State().Iteration, cfg.Iterations, path)),
 			"the same command with --resume goes on")
+		return nil, comm.Together(j.world, err) // all stop for the same reason
 	}
 	image, err := j.wholeImage(m.X())
 	if err != nil {
