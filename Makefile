@@ -27,6 +27,12 @@ VERSION := $(shell $(GIT) describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)
 COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
 LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X main.commit=$(COMMIT))
 
+# MPI=none, openmpi, mpich or an mpicc chooses the MPI; unset, one is looked for.
+export MPI
+WITH_MPI := scripts/mpi.sh run
+# What depends on the MPI, tested with each that is there.
+MPI_PACKAGES ?= ./comm/mpi/...
+
 .PHONY: all build test demo bench bench-peers fuzz install uninstall clean bootstrap help
 
 all: build
@@ -37,13 +43,19 @@ help: ## this list
 bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 	@scripts/bootstrap.sh
 
-build: bootstrap ## bin/lsm
-	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
+build: bootstrap ## bin/lsm, with MPI where there is one (MPI=none: without)
+	$(WITH_MPI) $(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: bootstrap ## set-up, vet, formatting, all tests
+test: ## set-up with Open MPI and MPICH, vet, formatting, all tests
+	@scripts/bootstrap.sh test
 	$(GO) vet ./...
+	$(WITH_MPI) $(GO) vet $(MPI_PACKAGES) ./cmd/lsm
 	@scripts/gofmt.sh
-	$(GO) test -timeout $(TIMEOUT) ./...
+	$(WITH_MPI) $(GO) test -timeout $(TIMEOUT) ./...
+	@for mpi in $$(scripts/mpi.sh list | tail -n +2); do \
+		echo "and with $$mpi:"; \
+		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES) || exit 1; \
+	done
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -4,6 +4,9 @@
 # On Debian and Ubuntu, missing packages are installed by apt, as root or with
 # sudo; elsewhere their names are printed. HDF5=/folder names an HDF5 outside
 # the usual places. CI=true never waits for a password.
+#
+# bootstrap.sh test also installs Open MPI and MPICH, unless MPI=none. Tests can
+# do without them, so that it goes on where they cannot be had.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -93,16 +96,47 @@ run_as_root() {
 	fi
 }
 
-install_debian() {
+# apt_install installs its arguments.
+apt_install() {
 	# A fresh machine may still be busy with its own updates: wait for the lock.
 	wait=-o=DPkg::Lock::Timeout=300
-	line="apt-get update && apt-get install -y --no-install-recommends $missing"
-	say "lsm: installing $missing"
-	# shellcheck disable=SC2086 # a list of names
+	say "lsm: installing $*"
 	run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq $wait update </dev/null >&2 &&
 		run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq $wait -o=Dpkg::Use-Pty=0 \
-			install -y --no-install-recommends $missing </dev/null >&2 ||
-		fail "could not install: $missing" "as root: $line"
+			install -y --no-install-recommends "$@" </dev/null >&2
+}
+
+install_debian() {
+	# shellcheck disable=SC2086 # a list of names
+	apt_install $missing || fail "could not install: $missing" \
+		"as root: apt-get update && apt-get install -y --no-install-recommends $missing"
+}
+
+# missing_mpi sets $missing to the Debian names of what tests over MPI lack.
+missing_mpi() {
+	missing=
+	there=" $(MPI='' "$root/scripts/mpi.sh" list | tr '\n' ' ') "
+	case $there in *" openmpi "*) ;; *) missing="$missing libopenmpi-dev" ;; esac
+	case $there in *" mpich "*) ;; *) missing="$missing libmpich-dev" ;; esac
+	command -v mpirun.openmpi >/dev/null 2>&1 || missing="$missing openmpi-bin"
+	command -v mpiexec.mpich >/dev/null 2>&1 || missing="$missing mpich"
+	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	missing=${missing# }
+}
+
+# add_mpi sees to the MPIs that tests run with, as far as it can.
+add_mpi() {
+	[ "${MPI:-}" != none ] || return 0
+	why="no apt-get here"
+	if command -v apt-get >/dev/null 2>&1; then
+		missing_mpi
+		[ -n "$missing" ] || return 0
+		# shellcheck disable=SC2086 # a list of names
+		if apt_install $missing; then return 0; fi
+		why="apt-get could not install $missing"
+	fi
+	there=$("$root/scripts/mpi.sh" list | tr '\n' ' ')
+	say "lsm: $why: tests over MPI run with ${there:-none, they are skipped}"
 }
 
 name_elsewhere() {
@@ -120,14 +154,18 @@ name_elsewhere() {
 		"an HDF5 outside the usual places is named by: make HDF5=/its/folder (with include and lib in it)"
 }
 
-check_go
-missing
-[ -z "$missing" ] && exit 0
-if command -v apt-get >/dev/null 2>&1; then
+# add_needed installs what no build can do without.
+add_needed() {
+	missing
+	[ -n "$missing" ] || return 0
+	command -v apt-get >/dev/null 2>&1 || name_elsewhere
 	install_debian
 	tried=$missing
 	missing
-	[ -z "$missing" ] && exit 0
-	fail "apt-get installed $tried, yet a build still lacks: $missing" "CC=$CC must be able to compile and to link -lhdf5"
-fi
-name_elsewhere
+	[ -z "$missing" ] ||
+		fail "apt-get installed $tried, yet a build still lacks: $missing" "CC=$CC must be able to compile and to link -lhdf5"
+}
+
+check_go
+add_needed
+case ${1:-} in test) add_mpi ;; esac
