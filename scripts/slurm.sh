@@ -66,6 +66,8 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 TaskProlog=$dir/task-prolog
 JobAcctGatherType=jobacct_gather/none
+# Look at once for what may start.
+SchedulerParameters=sched_interval=1,bf_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SwitchType=switch/none
@@ -79,11 +81,13 @@ NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$3 CPUs=4 RealMemory=1000
 PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE OverSubscribe=YES
 CONF
 	# Real nodes do not share their memory: let Open MPI's ranks not find files
-	# there that have the same name on both.
+	# there that have the same name on both. And real ones have the processors
+	# that they say they have, so that a rank may keep one busy while it waits.
 	cat >"$dir/task-prolog" <<PROLOG
 #!/bin/sh
 echo export OMPI_MCA_btl_vader_backing_directory=$dir/tmp.\$SLURMD_NODENAME
 echo export OMPI_MCA_btl_sm_backing_directory=$dir/tmp.\$SLURMD_NODENAME
+echo export OMPI_MCA_mpi_yield_when_idle=1
 PROLOG
 	chmod 755 "$dir/task-prolog"
 	echo "NodeName=n[1-2] Name=gpu Flags=nvidia_gpu_env File=$dir/gpu[0-1]" >"$dir/gres.conf"
@@ -165,12 +169,13 @@ run)
 	[ $# -ge 2 ] || usage
 	shift
 	dir=$(mktemp -d /tmp/slurm.XXXXXX)
+	exec 3<&0 # what runs in the background would lose its input
 	command=
 	trap 'stop' EXIT
 	trap 'exit 130' INT
 	trap '[ -z "$command" ] || kill "$command" 2>/dev/null; exit 143' TERM HUP
-	start_or_remove
-	"$@" <&0 &
+	start_or_remove 3<&-
+	"$@" <&3 3<&- &
 	command=$!
 	wait $command
 	;;
