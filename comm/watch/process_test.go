@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -28,6 +29,8 @@ const ranks = 3
 func TestMain(m *testing.M) {
 	act := os.Getenv("WATCH_ACT")
 	if act == "" {
+		flag.Parse()
+		flag.Set("test.parallel", "10") // they mostly sleep
 		os.Exit(m.Run())
 	}
 	rank, err := strconv.Atoi(os.Getenv("WATCH_RANK"))
@@ -209,6 +212,7 @@ func others(but int) []int {
 
 // Every rank in turn is killed, rank 0 included.
 func TestProcessIsKilled(t *testing.T) {
+	t.Parallel()
 	for rank := range ranks {
 		t.Run(fmt.Sprint("rank ", rank), func(t *testing.T) {
 			t.Parallel()
@@ -223,6 +227,7 @@ func TestProcessIsKilled(t *testing.T) {
 // A stopped rank is given up. When it comes back it leaves like the rest, and
 // prints nothing.
 func TestProcessIsStopped(t *testing.T) {
+	t.Parallel()
 	for rank := range 2 {
 		t.Run(fmt.Sprint("rank ", rank), func(t *testing.T) {
 			t.Parallel()
@@ -260,6 +265,7 @@ func TestProcessLeavesAlone(t *testing.T) {
 }
 
 func TestProcessesDisagree(t *testing.T) {
+	t.Parallel()
 	for act, want := range map[string]string{
 		"size":  "rank 1 called all-reduce 101 (sum of 999 float32) over shots",
 		"order": "rank 1 called barrier 2 over all ranks",
