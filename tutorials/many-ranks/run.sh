@@ -1,26 +1,33 @@
 #!/bin/sh
 # run.sh DIR: the lesson from nothing to equal images, in the new folder DIR.
-# MPIRUN names another launcher than mpirun. Without MPI, or where this lsm is
-# built without it, one process with as many threads stands in for the ranks.
+# MPIRUN names the launcher. Without MPI, or where this lsm is built without it,
+# one process with as many threads stands in for the ranks.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:?give a folder to work in}" && cd "$1"
 cp "$here/config.toml" .
 
-mpirun=${MPIRUN:-mpirun}
-if ! command -v "${mpirun%% *}" >/dev/null; then
-	echo "no $mpirun here: one process each time, with threads instead of ranks"
-	mpirun=
-elif ! lsm doctor --json | grep -q '"mpi":true'; then
+# The launcher must be that of the MPI which lsm is built with.
+case $(lsm doctor) in
+*"mpi (Open MPI"*) names="mpirun.openmpi mpirun" ;;
+*"mpi (MPICH"*) names="mpiexec.mpich mpiexec.hydra mpiexec" ;;
+*"mpi ("*) names=mpiexec ;;
+*) names= ;;
+esac
+mpirun=
+if [ -z "$names" ]; then
 	echo "this lsm is built without MPI: one process each time, with threads instead of ranks"
-	mpirun=
 else
-	# Open MPI counts cores and refuses more ranks than that, and it refuses root,
-	# who is the only user in many containers.
-	export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-	if [ "$(id -u)" = 0 ]; then
-		export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-	fi
+	for name in ${MPIRUN:-$names}; do
+		if [ -z "$mpirun" ] && command -v "$name" >/dev/null; then mpirun=$name; fi
+	done
+	[ -n "$mpirun" ] || echo "no launcher here: one process each time, with threads instead of ranks"
+fi
+# Open MPI counts cores and refuses more ranks than that, and it refuses root, who
+# is the only user in many containers.
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+if [ "$(id -u)" = 0 ]; then
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
 # migrate RANKS GRID FILE
