@@ -116,6 +116,9 @@ func Environment(folder string) []string {
 func RunSanitized(t testing.TB, pattern string, environ ...string) (output string, err error) {
 	t.Helper()
 	NeedEmulator(t)
+	if raceDetector {
+		t.Skip("Go's race detector and AddressSanitizer do not go together")
+	}
 	sanitizer, err := Sanitized()
 	if err != nil {
 		t.Skip(err)

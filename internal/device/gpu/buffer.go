@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -123,13 +124,23 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	if !errors.As(err, &e) || !e.OutOfMemory() {
 		return m, err
 	}
-	// Buffers that nobody holds any more are known once the collector has run.
+	// Buffers that nobody holds any more are known once the collector has run, and
+	// handed in beside this goroutine soon after.
 	runtime.GC()
-	if err := p.empty(); err != nil {
-		return 0, err
+	for pause := time.Millisecond; ; pause *= 2 {
+		if err := p.empty(); err != nil {
+			return 0, err
+		}
+		if m, err = p.context.Alloc(bytes); !errors.As(err, &e) || pause > lastPause {
+			return m, err
+		}
+		time.Sleep(pause)
 	}
-	return p.context.Alloc(bytes)
 }
+
+// lastPause is the last of the pauses, each twice the one before, that an
+// allocation makes before it reports that memory is short.
+const lastPause = 64 * time.Millisecond
 
 func (p *pool) again(bytes int64) (driver.Memory, bool) {
 	p.Lock()

@@ -290,3 +290,96 @@ func TestRefusedBinary(t *testing.T) {
 	must(t, err)
 	must(t, d.Close())
 }
+
+// Goroutines may share a card: what each asks for is done in its order.
+func TestManyGoroutines(t *testing.T) {
+	d := open(t, Options{})
+	const n = 20000
+	errs := make(chan error, 8)
+	for g := range cap(errs) {
+		go func() {
+			errs <- func() error {
+				for round := range 20 {
+					b, err := d.Alloc(n, device.F32)
+					if err != nil {
+						return err
+					}
+					one := make([]float32, n)
+					for i := range one {
+						one[i] = float32(g + 1)
+					}
+					if err := device.Upload(b, one); err != nil {
+						return err
+					}
+					if err := d.Axpby(1, b, 1, b); err != nil {
+						return err
+					}
+					dot, err := d.Dots([2]device.Buf{b, b})
+					if err != nil {
+						return err
+					}
+					if want := complex(float64(n*4*(g+1)*(g+1)), 0); dot[0] != want {
+						return fmt.Errorf("goroutine %d, round %d: %v, want %v", g, round, dot[0], want)
+					}
+					d.Free(b)
+				}
+				return nil
+			}()
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What an operation costs the caller, and an answer from the card, on vectors
+// too short to matter.
+func BenchmarkAsking(b *testing.B) {
+	d := open(b, Options{})
+	x, err := d.Alloc(1, device.F32)
+	must(b, err)
+	b.Run("axpby", func(b *testing.B) {
+		for range b.N { // the card's share is not counted
+			must(b, d.Axpby(1, x, 1, x))
+		}
+		b.StopTimer()
+		must(b, d.Sync())
+	})
+	b.Run("sync", func(b *testing.B) {
+		for b.Loop() {
+			must(b, d.Sync())
+		}
+	})
+	b.Run("dots", func(b *testing.B) {
+		for b.Loop() {
+			_, err := d.Dots([2]device.Buf{x, x})
+			must(b, err)
+		}
+	})
+}
+
+// The vectors of a solver's step, read and written at the card's speed.
+func BenchmarkVector(b *testing.B) {
+	const n = 1 << 20
+	d := open(b, Options{})
+	x, err := d.Alloc(n, device.F32)
+	must(b, err)
+	y, err := d.Alloc(n, device.F32)
+	must(b, err)
+	b.Run("axpby", func(b *testing.B) {
+		b.SetBytes(3 * 4 * n)
+		for range b.N {
+			must(b, d.Axpby(0.5, x, 0.5, y))
+		}
+		must(b, d.Sync()) // counted
+	})
+	b.Run("dots", func(b *testing.B) {
+		b.SetBytes(2 * 4 * n)
+		for b.Loop() {
+			_, err := d.Dots([2]device.Buf{x, y})
+			must(b, err)
+		}
+	})
+}
