@@ -77,7 +77,11 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 		}
 	}()
 
-	ctx, stop := untilInterrupted(context.Background(), errs)
+	notice := errs
+	if launcher.Rank > 0 {
+		notice = io.Discard
+	}
+	ctx, stop := untilInterrupted(context.Background(), notice)
 	defer stop()
 	root := newRoot(a)
 	change(a, root)
@@ -91,7 +95,17 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	if err != nil && !a.started {
 		err = usageError(cmd, err)
 	}
+	if a.failedAlone(err) {
+		a.world.Abort(status.Code(err), err)
+		time.Sleep(farewell)
+	}
+	code = a.end(err, begin)
 	a.part(err)
+	return code
+}
+
+// end tells the user how it went and returns the exit status.
+func (a *app) end(err error, begin time.Time) int {
 	if err == nil {
 		if strings.HasPrefix(a.command, "__complete") {
 			return status.Done // the shell reads the output
@@ -102,7 +116,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 			return status.Done
 		}
 	}
-	return a.fail(errs, err)
+	return a.fail(a.errs, err)
 }
 
 // fail tells the user about err and returns its exit status.

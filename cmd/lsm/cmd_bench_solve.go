@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -136,5 +137,18 @@ func (a *app) trySolve(ctx context.Context, cfg *config.Config, ranks int, grid 
 			t, err = nil, nil
 		}
 	}
+	if waitErr := a.idle(); err == nil {
+		err = waitErr
+	}
 	return t, comm.Together(a.world, err)
+}
+
+// idle waits for all ranks without keeping a processor busy, as other collectives
+// do, so that ranks without work do not slow the others down.
+func (a *app) idle() error {
+	r, err := a.world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}), comm.Sum)
+	if err != nil {
+		return err
+	}
+	return r.Wait()
 }

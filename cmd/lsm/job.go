@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -22,6 +23,9 @@ func (a *app) configure(path string) (*config.Config, error) {
 	cfg, err := config.Load(path, a.set, os.Environ())
 	if err != nil {
 		cfg = nil
+		if status.Code(err) == status.Other {
+			err = status.Usage(err)
+		}
 	}
 	if joinErr := a.join(cfg); err == nil && joinErr != nil {
 		return nil, joinErr

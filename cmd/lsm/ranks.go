@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -92,23 +90,22 @@ func (a *app) guard(cfg *config.Config) {
 	a.world, a.watch = world, w
 }
 
-// part ends this rank's membership. An error that the other ranks do not know of
-// ends them too.
+// failedAlone reports whether err is an error that the other ranks know nothing of.
+func (a *app) failedAlone(err error) bool {
+	var agreed *comm.Agreed
+	return err != nil && a.world.Size() > 1 && !errors.As(err, &agreed)
+}
+
+// part ends this rank's membership, which all ranks do together. A launcher may
+// end the others as soon as the first has exited with a status; that no longer
+// counts.
 func (a *app) part(err error) {
 	if a.leave == nil {
 		return
 	}
-	var agreed *comm.Agreed
-	if err == nil || a.world.Size() == 1 || errors.As(err, &agreed) {
-		// srun -K ends the others when one has left with status 75: too late to
-		// change theirs.
-		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
-		a.watch.Close(err)
-		a.leave()
-		return
-	}
-	a.world.Abort(status.Code(err), err)
-	time.Sleep(farewell)
+	signal.Ignore(stopSignals...)
+	a.watch.Close(err)
+	a.leave()
 }
 
 // farewell is how long a rank that has told the others of a failure waits for the

@@ -11,13 +11,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// untilInterrupted is a context that the first SIGINT, SIGTERM or SIGUSR1 (what
-// batch systems send some time before the end) ends, so that a command can leave
-// things in order; the second ends the program.
+// stopSignals ask a command to stop; SIGUSR1 is what batch systems send some time
+// before the end.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1}
+
+// untilInterrupted is a context that the first of stopSignals ends, so that a
+// command can leave things in order; the second ends the program.
 func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1)
+	signal.Notify(signals, stopSignals...)
 	over := make(chan struct{})
 	go func() {
 		for count := 0; ; count++ {

@@ -73,7 +73,7 @@ func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int) (*Job, error) {
 	j := &Job{Config: cfg, report: report, began: time.Now()}
 	program() // before anything is loaded
-	if err := j.join(world); err != nil {
+	if err := comm.Together(world, j.join(world)); err != nil {
 		return nil, err
 	}
 	for _, load := range []func() error{

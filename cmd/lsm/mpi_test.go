@@ -1,0 +1,331 @@
+//go:build mpi
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// asRank makes this test's executable the program lsm.
+const asRank = "LSM_TEST_AS_PROGRAM"
+
+func init() {
+	if os.Getenv(asRank) != "" {
+		main()
+	}
+}
+
+// launched is a run of lsm as several ranks.
+type launched struct {
+	*exec.Cmd
+	out, errs output
+}
+
+// output can be read while a command writes it.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (x *output) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.Write(p)
+}
+
+func (x *output) String() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.b.String()
+}
+
+// onRanks prepares lsm with the given arguments in a folder.
+func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
+	t.Helper()
+	b, _ := comm.Lookup("mpi")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := launch.Command(context.Background(), b.About(), ranks, program, args...)
+	if err != nil {
+		t.Skipf("not run: %v", err)
+	}
+	l := &launched{Cmd: cmd}
+	l.Dir, l.Stdout, l.Stderr = folder, &l.out, &l.errs
+	l.Env = append(l.Env, asRank+"=1")
+	return l
+}
+
+// code runs to the end and returns the exit status.
+func (l *launched) code(t *testing.T) int {
+	t.Helper()
+	if err := l.Run(); err != nil && l.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return l.ProcessState.ExitCode()
+}
+
+// smallCase is a folder with a small survey and its configuration.
+func smallCase(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if code := run([]string{"synth", "layers", "-o", folder, "--shots", "8", "--channels", "24", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("synth: status %d", code)
+	}
+	return folder
+}
+
+func imageOf(t *testing.T, path string) *h5.Image {
+	t.Helper()
+	im, err := h5.ReadImage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+func sameImage(t *testing.T, what string, got, want *h5.Image) {
+	t.Helper()
+	if !slices.Equal(got.Data, want.Data) || !slices.Equal(got.ResidualNorm, want.ResidualNorm) || !slices.Equal(got.GradientNorm, want.GradientNorm) {
+		t.Errorf("%s: image or history has other bits", what)
+	}
+}
+
+// A run under the launcher has the bits of a process alone, on every grid; rank 0
+// alone prints.
+func TestRanksOfMPI(t *testing.T) {
+	folder := smallCase(t)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	args := []string{"run", in("config.toml"), "--set", "solver.iterations=4", "--force"}
+	if code := run(append(args, "--set", "output.file="+in("one.h5")), &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("one process: status %d", code)
+	}
+	want := imageOf(t, in("one.h5"))
+	for _, grid := range []string{"1,1", "2,1", "3,1", "4,1", "2,2", "1,4", "1,3"} {
+		s, b, _ := strings.Cut(grid, ",")
+		ranks := atoi(t, s) * atoi(t, b)
+		l := onRanks(t, folder, ranks, append(args, "--set", "comm.grid="+grid, "--set", "output.file="+in("many.h5"))...)
+		if code := l.code(t); code != status.Done {
+			t.Fatalf("grid %s: status %d\n%s%s", grid, code, &l.out, &l.errs)
+		}
+		if n := strings.Count(l.out.String(), "stopped_iterations after 4 iterations"); n != 1 {
+			t.Errorf("grid %s: the result is printed %d times", grid, n)
+		}
+		im := imageOf(t, in("many.h5"))
+		sameImage(t, "grid "+grid, im, want)
+		for _, a := range im.Attrs {
+			if a.Name == "ranks" && fmt.Sprint(a.Value) != strconv.Itoa(ranks) {
+				t.Errorf("grid %s: the image was made by %v ranks", grid, a.Value)
+			}
+		}
+	}
+}
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What is wrong is said once, with the documented status.
+func TestErrorsOfRanks(t *testing.T) {
+	folder := smallCase(t)
+	for what, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"configuration": {[]string{"run", "config.toml", "--set", "solver.iterations=none"}, status.BadUsage, "solver.iterations"},
+		"grid":          {[]string{"run", "config.toml", "--set", "comm.grid=2,2"}, status.BadUsage, "comm.grid"},
+		"input":         {[]string{"migrate", "config.toml", "--set", "survey.file=none.h5"}, status.BadInput, "none.h5"},
+		"output":        {[]string{"run", "config.toml", "--set", "output.file=config.toml/x.h5"}, status.NoResource, "config.toml"},
+		"memory":        {[]string{"run", "config.toml", "--set", "machine.memory_gib=0.001"}, status.NoResource, "memory"},
+		"backend":       {[]string{"run", "config.toml", "--set", "comm.backend=nccl"}, status.NoResource, "nccl"},
+	} {
+		l := onRanks(t, folder, 3, c.args...)
+		code, text := l.code(t), l.errs.String()
+		if code != c.code || strings.Count("\n"+text, "\nlsm: ") != 1 || !strings.Contains(text, c.says) {
+			t.Errorf("%s: status %d, want %d once naming %s:\n%s", what, code, c.code, c.says, text)
+		}
+	}
+}
+
+// A signal to one rank stops all with a checkpoint; any number of ranks go on from
+// it to the same bits.
+func TestSignalToOneRank(t *testing.T) {
+	folder := smallCase(t)
+	args := []string{"run", "config.toml", "--set", "solver.iterations=40", "--force"}
+	whole := onRanks(t, folder, 2, append(args, "--set", "output.file=whole.h5")...)
+	if code := whole.code(t); code != status.Done {
+		t.Fatalf("status %d\n%s", code, &whole.errs)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1} {
+		l := onRanks(t, folder, 3, args...)
+		if err := l.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := l.rank(t, 1)
+		waitForText(t, l, "iter ")
+		_ = syscall.Kill(pid, sig) // gone only if the run is over, which shows below
+		if err := l.Wait(); err == nil || l.ProcessState.ExitCode() != status.Checkpointed {
+			t.Fatalf("%v: status %d\n%s", sig, l.ProcessState.ExitCode(), &l.errs)
+		}
+		resumed := onRanks(t, folder, 2, append(args, "--resume", "--set", "comm.grid=1,2")...)
+		if code := resumed.code(t); code != status.Done {
+			t.Fatalf("%v: resumed: status %d\n%s", sig, code, &resumed.errs)
+		}
+		if !strings.Contains(resumed.out.String(), "resumed from ") {
+			t.Errorf("%v: started afresh:\n%s", sig, &resumed.out)
+		}
+		sameImage(t, sig.String(), imageOf(t, filepath.Join(folder, "image.h5")), imageOf(t, filepath.Join(folder, "whole.h5")))
+	}
+}
+
+// TestKilledRanks kills one rank of a run with SIGKILL at a random moment and
+// resumes, until the run gets to its end, as often as LSM_TEST_KILLS says. No
+// published file may be unreadable, and all images have the bits of the run that
+// was left alone.
+func TestKilledRanks(t *testing.T) {
+	kills := 4
+	if n := os.Getenv("LSM_TEST_KILLS"); n != "" {
+		kills = atoi(t, n)
+	}
+	folder := smallCase(t)
+	args := []string{"run", "config.toml", "--force", "--resume", "--set", "solver.iterations=30", "--set", "checkpoint.iterations=1", "--set", "machine.threads=1"}
+	began := time.Now()
+	whole := onRanks(t, folder, 3, append(args, "--set", "output.file=whole.h5")...)
+	if code := whole.code(t); code != status.Done {
+		t.Fatalf("status %d\n%s", code, &whole.errs)
+	}
+	usual := time.Since(began)
+	want := imageOf(t, filepath.Join(folder, "whole.h5"))
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d, a run takes %v", seed, usual.Round(time.Millisecond))
+	random := rand.New(rand.NewPCG(seed, 1))
+	statuses := map[int]int{}
+	for killed := 0; killed < kills; {
+		ranks := 1 + random.IntN(4)
+		l := onRanks(t, folder, ranks, args...)
+		if err := l.Start(); err != nil {
+			t.Fatal(err)
+		}
+		pid := l.rank(t, random.IntN(ranks))
+		time.Sleep(time.Duration(random.Float64() * float64(usual)))
+		if syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
+		}
+		_ = l.Wait() // its status is looked at
+		code := l.ProcessState.ExitCode()
+		statuses[code]++
+		readable(t, folder)
+		if code == status.Done {
+			sameImage(t, fmt.Sprintf("kill %d", killed), imageOf(t, filepath.Join(folder, "image.h5")), want)
+			os.Remove(filepath.Join(folder, "image.h5"))
+		}
+	}
+	last := onRanks(t, folder, 2, args...)
+	if code := last.code(t); code != status.Done {
+		t.Fatalf("after all: status %d\n%s", code, &last.errs)
+	}
+	sameImage(t, "after all kills", imageOf(t, filepath.Join(folder, "image.h5")), want)
+	t.Logf("%d kills; exit statuses %v", kills, statuses)
+}
+
+// readable makes sure that every file with a published name can be read.
+func readable(t *testing.T, folder string) {
+	t.Helper()
+	for _, pattern := range []string{"*.h5", "checkpoints/*.h5"} {
+		files, _ := filepath.Glob(filepath.Join(folder, pattern)) // the patterns are right
+		for _, file := range files {
+			f, err := h5.Open(file)
+			if err == nil {
+				err = f.Verify()
+				f.Close()
+			}
+			if err != nil {
+				t.Errorf("after a kill: %v", err)
+			}
+		}
+	}
+}
+
+// rank waits for the n-th rank's process and returns its id.
+func (l *launched) rank(t *testing.T, n int) int {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if found := below(l.Process.Pid, program); len(found) > n {
+			return found[n]
+		}
+	}
+	t.Fatalf("rank %d does not start\n%s", n, &l.errs)
+	return 0
+}
+
+// below lists the processes below one that run a program.
+func below(pid int, program string) (found []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	children := map[int][]int{}
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		_, rest, ok := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if !ok || len(fields) < 2 {
+			continue
+		}
+		parent, _ := strconv.Atoi(fields[1])
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		children[parent] = append(children[parent], child)
+	}
+	todo := []int{pid}
+	for len(todo) > 0 {
+		next := children[todo[0]]
+		slices.Sort(next)
+		for _, p := range next {
+			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p)); err == nil && exe == program {
+				found = append(found, p)
+			}
+		}
+		todo = append(todo[1:], next...)
+	}
+	return found
+}
+
+// waitForText waits until a running command has printed something.
+func waitForText(t *testing.T, l *launched, text string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if strings.Contains(l.out.String(), text) {
+			return
+		}
+	}
+	t.Fatalf("%q is not printed:\n%s%s", text, &l.out, &l.errs)
+}
