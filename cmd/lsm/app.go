@@ -46,6 +46,7 @@ type app struct {
 func (a *app) speak(json bool) {
 	options := progress.ForFiles(a.out, a.errs)
 	options.JSON = json
+	options.Terminal = options.Terminal && a.launcher.Ranks < 2 // a launcher's pipe may look like one
 	a.report = progress.New(options)
 }
 

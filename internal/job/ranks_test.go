@@ -314,6 +314,51 @@ func TestErrorsAreEveryones(t *testing.T) {
 	}
 }
 
+// A run whose tables do not fit on one rank fits when the image is split, with the
+// bits of one that has the memory.
+func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
+	p := long(t)
+	want := p.solveOn(t, 1)
+	var whole, part Memory
+	for grid, m := range map[string]*Memory{"1,1": &whole, "1,2": &part} {
+		must(t, p.on(int(grid[2]-'0'), []string{"comm.grid=" + grid}, func(j *Job) error {
+			if j.root() {
+				*m = j.Memory()
+			}
+			return nil
+		}))
+	}
+	if part.Tables > whole.Tables*3/5 {
+		t.Errorf("tables of %d bytes on each of two ranks, %d on one", part.Tables, whole.Tables)
+	}
+	limit := []string{"kirchhoff.tables=full", fmt.Sprintf("machine.memory_gib=%.17g", float64(part.Total()+whole.Total())/2/(1<<30))}
+	err := p.on(1, limit, func(j *Job) error {
+		_, err := j.Build(context.Background())
+		return err
+	})
+	if status.Code(err) != status.NoResource {
+		t.Errorf("on one rank: status %d: %v", status.Code(err), err)
+	}
+	sameResult(t, "split", p.solveOn(t, 2, append(limit, "comm.grid=1,2")...), want)
+}
+
+// The time limit stops all ranks with a checkpoint.
+func TestTimeLimit(t *testing.T) {
+	p := wide(t)
+	must(t, p.on(3, []string{"checkpoint.time_limit=1e-9"}, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		_, err = j.solve(context.Background(), op, false)
+		if status.Code(err) != status.Checkpointed || !strings.Contains(err.Error(), "time_limit") {
+			return fmt.Errorf("status %d: %v", status.Code(err), err)
+		}
+		return nil
+	}))
+}
+
 // A damaged newest checkpoint is passed over for the one before it on all ranks.
 func TestDamagedCheckpointOnRanks(t *testing.T) {
 	p := wide(t)
