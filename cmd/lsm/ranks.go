@@ -64,9 +64,9 @@ func (a *app) join(cfg *config.Config) error {
 	a.leave = b.Close
 	a.guard(cfg)
 	if n := a.launcher.Ranks; n > 1 && a.world.Size() != n {
-		return status.Hint(
+		return &comm.Agreed{Err: status.Hint(
 			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but %s sees %d: each would do the whole run", a.launcher.Name, n, b.About(), a.world.Size())),
-			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)
+			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)}
 	}
 	a.report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.world.Size(), why)
 	return nil
