@@ -41,13 +41,13 @@ func split(c comm.Comm) error {
 		err = sameInts("by parity", got, want)
 	}
 	if err == nil {
-		err = allReduce(part)
+		err = all(part, allReduceSlice(part))
 	}
 	if err := all(c, err); err != nil {
 		return err
 	}
 	// The whole is as it was.
-	return allReduce(c)
+	return allReduceSlice(c)
 }
 
 func splitByKey(c comm.Comm) error {

@@ -16,15 +16,19 @@ import (
 
 // Tests come twice: as started by go test, which starts this very program under
 // the launcher, and as one of the ranks there.
-const rankVariable = "LSM_TEST_MPI_RANKS"
+const (
+	rankVariable  = "LSM_TEST_MPI_RANKS"
+	limitVariable = "LSM_TEST_MPI_LIMIT" // in place of the variable limit
+)
 
-// world is the communicator of this process, where it is one of the ranks.
+// whole is the communicator of this process, where it is one of the ranks.
 var whole comm.Comm
 
 func TestMain(m *testing.M) {
 	if os.Getenv(rankVariable) == "" {
 		os.Exit(m.Run())
 	}
+	fmt.Sscan(os.Getenv(limitVariable), &limit)
 	c, err := Open()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -87,4 +91,6 @@ func TestConformance(t *testing.T) {
 	for ranks := 1; ranks <= 5; ranks++ {
 		asRanks(t, ranks)
 	}
+	// And as buffers too long for one call of MPI go.
+	asRanks(t, 3, limitVariable+"=12007")
 }
