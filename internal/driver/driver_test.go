@@ -122,7 +122,7 @@ func compile(t testing.TB, c *driver.Context, e driver.Engine, text string) *dri
 	t.Helper()
 	k, err := driver.OpenCompiler(e)
 	must(t, err)
-	b, err := k.Compile(driver.Source{Name: "test.cu", Text: text}, c.Card.Arch)
+	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch)
 	must(t, err)
 	m, err := c.Load("test.cu", b.Image)
 	must(t, err)

@@ -85,7 +85,9 @@ func Build(folder string) error {
 		return err
 	}
 	for _, n := range names {
-		if err := os.Symlink("libgpuemu.so", filepath.Join(folder, n)); err != nil {
+		link := filepath.Join(folder, n)
+		os.Remove(link) // of a build that was cut short
+		if err := os.Symlink("libgpuemu.so", link); err != nil {
 			return err
 		}
 	}
@@ -106,7 +108,7 @@ func Environment(folder string) []string {
 		"LSM_CUDA_LIB=" + filepath.Join(folder, names[0]), "LSM_NVRTC_LIB=" + filepath.Join(folder, names[1]),
 		"LSM_HIP_LIB=" + filepath.Join(folder, names[2]), "LSM_HIPRTC_LIB=" + filepath.Join(folder, names[3]),
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
-		"TMPDIR=" + folder, "GPUEMU_FOLDER=" + folder,
+		"GPUEMU_FOLDER=" + folder,
 	}
 }
 

@@ -1,18 +1,28 @@
 package gpuemu
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 // why is what stands in the way of the emulator in this test program.
 var why = "the test program does not begin with gpuemu.Main"
 
-// Main builds the emulator, runs the tests of a package on it and removes it
-// again; for TestMain. With LSM_TEST_GPU=1 the tests run on the machine's own
-// GPU instead. It returns the exit status.
+// Main runs the tests of a package on the emulator; for TestMain. With
+// LSM_TEST_GPU=1 they run on the machine's own GPU instead. It returns the exit
+// status.
+//
+// The emulator and the kernels compiled for it are kept in the user's cache
+// folder, under a hash of the emulator and the compiler; all other files are
+// removed at the end.
 func Main(m *testing.M) int {
 	if Real() {
 		why = ""
@@ -24,21 +34,75 @@ func Main(m *testing.M) int {
 	if os.Getenv("GPUEMU_FOLDER") != "" { // a child of such a test program
 		return m.Run()
 	}
-	folder, err := os.MkdirTemp("", "gpuemu-")
+	temporary, err := os.MkdirTemp("", "gpuemu-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(folder)
-	if err := Build(folder); err != nil {
+	defer os.RemoveAll(temporary)
+	folder, err := kept(temporary)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	for _, s := range Environment(folder) {
+	for _, s := range append(Environment(folder), "TMPDIR="+temporary) {
 		name, value, _ := strings.Cut(s, "=")
 		os.Setenv(name, value)
 	}
 	return m.Run()
+}
+
+// kept is the folder with the emulator, built if it is not there; the given one
+// where there is no place to keep it.
+func kept(temporary string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return temporary, Build(temporary)
+	}
+	hash, err := identity()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(cache, "lsm", "gpuemu", hash)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return temporary, Build(temporary)
+	}
+	// Packages are tested side by side: one builds, the others wait.
+	lock, err := os.Create(filepath.Join(folder, "lock"))
+	if err != nil {
+		return temporary, Build(temporary)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	done := filepath.Join(folder, "built")
+	if _, err := os.Stat(done); err == nil {
+		return folder, nil
+	}
+	if err := Build(folder); err != nil {
+		return "", err
+	}
+	return folder, os.WriteFile(done, nil, 0o644)
+}
+
+// identity is a hash of the emulator's sources and of the compiler.
+func identity() (string, error) {
+	h := sha256.New()
+	compiler, err := exec.Command("g++", "-v").CombinedOutput()
+	if err != nil {
+		return "", err
+	}
+	h.Write(compiler)
+	err = fs.WalkDir(sources, ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == "." || path == "src" {
+			return err
+		}
+		text, err := sources.ReadFile(path)
+		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)[:16]), err
 }
 
 // Real says whether tests are to run on a real card.

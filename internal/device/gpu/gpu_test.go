@@ -46,7 +46,7 @@ func open(t testing.TB, o Options) *Device {
 func TestCUDA(t *testing.T) {
 	// Sums do not depend on how many blocks make them.
 	forms := []device.Device{open(t, Options{})}
-	for _, blocks := range []int{1, 7} {
+	for _, blocks := range []int{7, 1} {
 		d := open(t, Options{})
 		d.dots.blocks = blocks
 		forms = append(forms, d)
