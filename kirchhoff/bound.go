@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // slack makes bounds hold for sums in float32 of as many terms as a box has points.
@@ -126,7 +125,7 @@ func (r *Recompute) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	err := parallel(context.Background(), r.threads, len(largest), func(worker, trace int) error {
 		to := row[worker*r.stride : worker*r.stride+r.p.NT]
 		r.correlateTrace(worker, to, x, trace)
-		largest[trace] = simd.Largest(to)
+		largest[trace] = r.isa.Largest(to)
 		return nil
 	})
 	return r.shots(largest), err

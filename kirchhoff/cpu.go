@@ -346,7 +346,7 @@ func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float6
 		row := c.rows.S[trace*c.stride : trace*c.stride+nt]
 		c.correlateTrace(worker, row, data, c.dataRow(int32(trace)))
 		if largest != nil {
-			largest[trace] = simd.Largest(row)
+			largest[trace] = c.isa.Largest(row)
 		}
 		return nil
 	})

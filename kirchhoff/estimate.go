@@ -13,8 +13,9 @@ func (p *Problem) PlaceBytes() int64 {
 }
 
 // ScratchBytes is the memory that the cpu engine takes besides the tables: the
-// image in tiles, in both precisions, the correlated traces, the lists of traces and
-// each thread's windows, and what the tables' making takes, without the traveltimes.
+// image in tiles, in both precisions, the correlated traces, the lists of traces,
+// each thread's windows and, for the tables' making, its weights. See FieldBytes for
+// the traveltimes and PieceBytes for applications in pieces.
 func (p *Problem) ScratchBytes() int64 {
 	tiles, _ := p.tileCount()
 	threads := int64(p.threads())
@@ -27,6 +28,16 @@ func (p *Problem) ScratchBytes() int64 {
 		bytes += 8*fields*int64(p.Grid.Len())*threads + 4*int64(p.ImageLen())
 	}
 	return bytes
+}
+
+// FieldBytes is the memory that computing the traveltimes takes while the tables are
+// made: what the method says, or a field for each thread.
+func (p *Problem) FieldBytes() int64 {
+	each := 8 * int64(p.Grid.Len())
+	if m, ok := p.Times.(interface{ ScratchBytes(gradient bool) int64 }); ok {
+		each = m.ScratchBytes(false)
+	}
+	return each * int64(p.threads())
 }
 
 // PieceBytes is the memory that applications in pieces (dist.Pieced) take besides.

@@ -17,7 +17,7 @@ import (
 // The units of exact sums are, in the adjoint, a run of traces (see blocking) and a
 // tile, in the forward a trace and a box.
 const (
-	mostImagePieces, leastTiles  = 8, 256
+	mostImagePieces, leastTiles  = 6, 512
 	mostTracePieces, leastTraces = 32, 2048
 	ring                         = 2 // pieces of the forward that have memory
 )

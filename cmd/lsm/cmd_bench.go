@@ -23,13 +23,14 @@ several runs and stands beside the error of what was timed.`,
 		},
 		Annotations: exits("4", "5"),
 	}
-	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a))
+	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a))
 	return cmd
 }
 
 func newBenchKernel(a *app) *cobra.Command {
 	size := bench.KernelSize{}
 	limits := false
+	var reproducible string
 	cmd := &cobra.Command{
 		Use:   "kernel",
 		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
@@ -48,6 +49,10 @@ func newBenchKernel(a *app) *cobra.Command {
 			default:
 				return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu or reference", size.Engine))
 			}
+			if reproducible != "ranks" && reproducible != "off" {
+				return status.Usage(fmt.Errorf("bench: --reproducible is %q, want ranks or off", reproducible))
+			}
+			size.Exact = reproducible == "ranks" && size.Engine == "cpu"
 			if size.Threads <= 0 {
 				size.Threads = runtime.GOMAXPROCS(0)
 			}
@@ -65,12 +70,18 @@ func newBenchKernel(a *app) *cobra.Command {
 			a.report.Printf("%s, %s, %d threads, dynamic %v: %.3g triples\n", r.Engine, size, r.Threads, r.Dynamic, float64(r.Triples))
 			a.report.Printf("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
 				r.Forward, r.Adjoint, r.ForwardGFlops, r.AdjointGFlops, r.BytesPer)
+			if size.Exact {
+				a.report.Printf("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
+					r.ForwardExact, r.ForwardRatio, r.AdjointExact, r.AdjointRatio)
+			}
 			if r.Limits != nil {
 				a.report.Printf("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
 					r.Limits.GatherNS, 100*r.GatherShare, r.Limits.StoreNS, 100*r.StoreShare, r.Limits.ReadBytes/1e9)
 			}
 			a.report.Printf("dot test %.1e  %s\n", r.DotError, r.Verdict)
 			a.report.Event("kernel", "engine", r.Engine, "forward_ns", r.Forward, "adjoint_ns", r.Adjoint,
+				"forward_exact_ns", r.ForwardExact, "adjoint_exact_ns", r.AdjointExact,
+				"forward_exact_ratio", r.ForwardRatio, "adjoint_exact_ratio", r.AdjointRatio,
 				"triples", r.Triples, "dot_error", r.DotError, "threads", r.Threads, "dynamic", r.Dynamic,
 				"forward_gflops", r.ForwardGFlops, "adjoint_gflops", r.AdjointGFlops, "table_bytes", r.TableBytes,
 				"bytes_per_triple", r.BytesPer, "limits", r.Limits, "store_share", r.StoreShare,
@@ -90,6 +101,7 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.BoolVar(&size.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
 	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
 	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")
+	fl.StringVar(&reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
 	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well")
 	return cmd
 }

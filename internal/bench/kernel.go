@@ -32,6 +32,9 @@ type KernelSize struct {
 	Engine             string // "cpu" or "reference"
 	Threads            int
 	Runs               int
+	// Exact measures sums that do not depend on the partition as well, cpu engine: in
+	// turn with the others.
+	Exact bool
 }
 
 // KernelResult is one line of `lsm bench kernel`. Times are medians in
@@ -44,6 +47,13 @@ type KernelResult struct {
 	DotError float64 `json:"dot_error"`
 	Threads  int     `json:"threads"`
 	Dynamic  bool    `json:"dynamic"`
+
+	// With sums that do not depend on the partition: solver.reproducible = "ranks".
+	// Ratios are medians over pairs of runs, one after the other.
+	ForwardExact float64 `json:"forward_exact_ns,omitempty"`
+	AdjointExact float64 `json:"adjoint_exact_ns,omitempty"`
+	ForwardRatio float64 `json:"forward_exact_ratio,omitempty"`
+	AdjointRatio float64 `json:"adjoint_exact_ratio,omitempty"`
 
 	ForwardGFlops float64 `json:"forward_gflops"`
 	AdjointGFlops float64 `json:"adjoint_gflops"`
@@ -89,11 +99,23 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	}
 	defer e.Close()
 	d := device.NewHost(size.Threads)
-	op := dist.Lift(e, dist.Local(e.Type(), size.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+	image, data := dist.Local(e.Type(), size.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
+	ops := []dist.Operator{dist.Lift(e, image, data)}
+	if size.Exact {
+		op, err := dist.LiftWith(e, image, data, dist.LiftOptions{Exact: true})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
 	r := &KernelResult{Engine: info, Triples: e.Triples(), Threads: size.Threads, Dynamic: size.Dynamic, TableBytes: e.TableBytes()}
 	// The dot test is the warm-up: it touches every page.
-	if r.DotError, err = dist.DotTest(ctx, d, op, 1); err != nil {
-		return nil, err
+	for _, op := range ops {
+		e, err := dist.DotTest(ctx, d, op, 1)
+		if err != nil {
+			return nil, err
+		}
+		r.DotError = max(r.DotError, e)
 	}
 	limit := 1e-6
 	if e.Type() == device.F64 {
@@ -103,35 +125,62 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if !(r.DotError <= limit) {
 		r.Verdict = "FAILED"
 	}
-	m, err := dist.NewVector(d, op.Domain())
+	times, err := alternate(ctx, d, ops, size.Runs)
 	if err != nil {
 		return nil, err
-	}
-	x, err := dist.NewVector(d, op.Range())
-	if err != nil {
-		return nil, err
-	}
-	if err := fill(m); err != nil {
-		return nil, err
-	}
-	forward, adjoint := make([]float64, size.Runs), make([]float64, size.Runs)
-	for i := range size.Runs {
-		if forward[i], err = timed(func() error { return op.Apply(ctx, x, m) }); err != nil {
-			return nil, err
-		}
-		if adjoint[i], err = timed(func() error { return op.ApplyAdjoint(ctx, m, x) }); err != nil {
-			return nil, err
-		}
-		if err := fill(m); err != nil { // or the powers of the operator overflow
-			return nil, err
-		}
 	}
 	n := float64(r.Triples)
-	r.Forward, r.Adjoint = Median(forward)/n, Median(adjoint)/n
+	r.Forward, r.Adjoint = Median(times[0][dist.Forward])/n, Median(times[0][dist.Backward])/n
+	if size.Exact {
+		r.ForwardExact, r.AdjointExact = Median(times[1][dist.Forward])/n, Median(times[1][dist.Backward])/n
+		r.ForwardRatio = ratio(times[1][dist.Forward], times[0][dist.Forward])
+		r.AdjointRatio = ratio(times[1][dist.Backward], times[0][dist.Backward])
+	}
 	flops := Flops(len(size.Shape), size.Dynamic)
 	r.ForwardGFlops, r.AdjointGFlops = flops/r.Forward, flops/r.Adjoint
 	r.BytesPer = float64(r.TableBytes) / n
 	return r, nil
+}
+
+// alternate times the operators in turn, so that what else runs on the machine meets
+// all of them: ns of each run, by operator and direction.
+func alternate(ctx context.Context, d device.Device, ops []dist.Operator, runs int) ([][2][]float64, error) {
+	m, err := dist.NewVector(d, ops[0].Domain())
+	if err != nil {
+		return nil, err
+	}
+	x, err := dist.NewVector(d, ops[0].Range())
+	if err != nil {
+		return nil, err
+	}
+	times := make([][2][]float64, len(ops))
+	for range runs {
+		for i, op := range ops {
+			if err := fill(m); err != nil { // or the powers of the operator overflow
+				return nil, err
+			}
+			forward, err := timed(func() error { return op.Apply(ctx, x, m) })
+			if err != nil {
+				return nil, err
+			}
+			adjoint, err := timed(func() error { return op.ApplyAdjoint(ctx, m, x) })
+			if err != nil {
+				return nil, err
+			}
+			t := &times[i]
+			t[dist.Forward], t[dist.Backward] = append(t[dist.Forward], forward), append(t[dist.Backward], adjoint)
+		}
+	}
+	return times, nil
+}
+
+// ratio is the median of a[i]/b[i].
+func ratio(a, b []float64) float64 {
+	r := make([]float64, len(a))
+	for i := range r {
+		r[i] = a[i] / b[i]
+	}
+	return Median(r)
 }
 
 func timed(f func() error) (ns float64, err error) {

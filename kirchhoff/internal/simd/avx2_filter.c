@@ -19,4 +19,6 @@ TARGET void lsm_filter_avx2(float *y, const float *x, const float *taps, int64_t
 		}
 	}
 }
+
+TARGET float lsm_largest_avx2(const float *x, int64_t n) { return largest(x, n); }
 #endif

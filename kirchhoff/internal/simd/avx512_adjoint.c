@@ -58,18 +58,22 @@ FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 	}
 }
 
-// flush adds a tile's sums and clears them.
-FAST void flush(const int exact, double *out, __m512 sum[REGISTERS], double magic) {
+FAST void load(__m512d total[2 * REGISTERS], const double *image) {
+	for (int g = 0; g < 2 * REGISTERS; g++) total[g] = _mm512_load_pd(image + 8 * g);
+}
+
+// flush adds a tile's sums to those in float64 and clears them.
+FAST void flush(const int exact, __m512d out[2 * REGISTERS], __m512 sum[REGISTERS], double magic) {
 	const __m512d big = _mm512_set1_pd(magic);
-	for (int g = 0; g < REGISTERS; g++, out += 16) {
+	for (int g = 0; g < REGISTERS; g++) {
 		__m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(sum[g]));
 		__m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(sum[g], 1));
 		if (exact) { // see rounded
 			low = _mm512_sub_pd(_mm512_add_pd(low, big), big);
 			high = _mm512_sub_pd(_mm512_add_pd(high, big), big);
 		}
-		_mm512_store_pd(out, _mm512_add_pd(_mm512_load_pd(out), low));
-		_mm512_store_pd(out + 8, _mm512_add_pd(_mm512_load_pd(out + 8), high));
+		out[2 * g] = _mm512_add_pd(out[2 * g], low);
+		out[2 * g + 1] = _mm512_add_pd(out[2 * g + 1], high);
 		sum[g] = _mm512_setzero_ps();
 	}
 }
@@ -87,7 +91,9 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
 			__m512 sum[REGISTERS];
+			__m512d total[2 * REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm512_setzero_ps();
+			if (exact) load(total, image + tile * TILE);
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
 				const lsm_run run = op->runs[i];
 				const lsm_span from = span[run.source];
@@ -111,9 +117,13 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					else
 						look64(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row + k0);
 				}
-				if (exact) flush(1, image + tile * TILE, sum, magic);
+				if (exact) flush(1, total, sum, magic);
 			}
-			if (!exact) flush(0, image + tile * TILE, sum, magic);
+			if (!exact) {
+				load(total, image + tile * TILE);
+				flush(0, total, sum, magic);
+			}
+			for (int g = 0; g < 2 * REGISTERS; g++) _mm512_store_pd(image + tile * TILE + 8 * g, total[g]);
 		}
 }
 

@@ -33,4 +33,6 @@ TARGET void lsm_filter_avx512(float *y, const float *x, const float *taps, int64
 		}
 	}
 }
+
+TARGET float lsm_largest_avx512(const float *x, int64_t n) { return largest(x, n); }
 #endif

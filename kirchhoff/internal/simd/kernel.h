@@ -82,13 +82,15 @@ typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
 
 lsm_adjoint_fn lsm_adjoint_portable, lsm_adjoint_avx2, lsm_adjoint_avx512;
 lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
+// The largest |x[i]|, i < n: NaN if one is, 0 of none.
+typedef float lsm_largest_fn(const float *x, int64_t n);
+
 lsm_drain_fn lsm_drain_portable, lsm_drain_avx2, lsm_drain_avx512;
 lsm_filter_fn lsm_filter_portable, lsm_filter_avx2, lsm_filter_avx512;
+lsm_largest_fn lsm_largest_portable, lsm_largest_avx2, lsm_largest_avx512;
 
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
-
-float lsm_largest(const float *x, int64_t n);
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -106,6 +108,21 @@ INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
 	if (r.hi < 0) r.hi = 0;
 	if (r.hi > nt - 2) r.hi = nt - 2;
 	return r;
+}
+
+// largest relies on floats without their sign being ordered like the integers of the
+// same bits, NaN last: a maximum of integers can be taken in any order.
+INLINE float largest(const float *x, int64_t n) {
+	int32_t most = 0;
+	for (int64_t i = 0; i < n; i++) {
+		int32_t bits;
+		__builtin_memcpy(&bits, x + i, sizeof bits);
+		bits &= 0x7FFFFFFF;
+		if (bits > most) most = bits;
+	}
+	float v;
+	__builtin_memcpy(&v, &most, sizeof v);
+	return v;
 }
 
 // outside says that no point of the tile falls on the record; inside that all

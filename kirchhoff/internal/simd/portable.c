@@ -224,3 +224,5 @@ void lsm_filter_portable(float *y, const float *x, const float *taps, int64_t n,
 		for (int64_t l = 0; l < STEP && i + l < n; l++) y[i + l] = add ? y[i + l] + sum[l] : sum[l];
 	}
 }
+
+float lsm_largest_portable(const float *x, int64_t n) { return largest(x, n); }

@@ -78,6 +78,14 @@ static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *wind
 #endif
 	f(op, sums, windows, box, block, row0, magic);
 }
+static float lsm_largest(int isa, const float *x, int64_t n) {
+	lsm_largest_fn *f = lsm_largest_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_largest_avx2;
+	if (isa == 2) f = lsm_largest_avx512;
+#endif
+	return f(x, n);
+}
 static void lsm_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
 	lsm_filter_fn *f = lsm_filter_portable;
 #if defined(__x86_64__)
@@ -272,6 +280,6 @@ func Collapse(trace, windows []float32) {
 }
 
 // Largest is the largest |x[i]|, NaN if one is, 0 of none.
-func Largest(x []float32) float64 {
-	return float64(C.lsm_largest((*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
+func (i ISA) Largest(x []float32) float64 {
+	return float64(C.lsm_largest(C.int(i), (*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
 }

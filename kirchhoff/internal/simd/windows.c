@@ -1,5 +1,4 @@
 #include "kernel.h"
-#include <string.h>
 
 // lsm_collapse sets trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
@@ -12,19 +11,4 @@ void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t 
 		const float *w = windows + SLOTS * n;
 		trace[n] = (w[0] + w[1 - SLOTS]) + (w[2 - 2 * SLOTS] + w[3 - 3 * SLOTS]);
 	}
-}
-
-// lsm_largest is the largest |x[i]|. Without the sign, floats are ordered like the
-// integers of the same bits, with NaN last.
-float lsm_largest(const float *x, int64_t n) {
-	int32_t most = 0;
-	for (int64_t i = 0; i < n; i++) {
-		int32_t bits;
-		memcpy(&bits, x + i, sizeof bits);
-		bits &= 0x7FFFFFFF;
-		if (bits > most) most = bits;
-	}
-	float v;
-	memcpy(&v, &most, sizeof v);
-	return v;
 }
