@@ -143,6 +143,9 @@ func (h *headers) rest(rec *record, t *segy.Trace) error {
 		return err
 	}
 	scalar, err := h.scalar(t, TimeScalar)
+	if h.f.Kind == segy.SU {
+		scalar = 0 // unassigned there
+	}
 	switch {
 	case err != nil:
 		return err

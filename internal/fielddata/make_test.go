@@ -120,4 +120,11 @@ func mustFail(t testing.TB, opt Options, want string, paths ...string) {
 	}
 }
 
+func writeText(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var plain = segy.Spec{Major: 1, Samples: 50, Interval: 4000}

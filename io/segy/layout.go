@@ -242,7 +242,7 @@ func (f *File) judgeLength(reel []byte) error {
 		f.Fixed = f.Samples
 	case !varies && fits(own):
 		f.Fixed = own
-	case f.extra == 0 && f.follows(header, f.Samples):
+	case !varies && f.extra == 0 && f.follows(header, f.Samples):
 		f.Fixed = f.Samples // a file that is cut short
 	}
 	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.extra == 0 {

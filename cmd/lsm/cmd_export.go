@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// exportFlags are the choices of lsm export.
+type exportFlags struct {
+	output, format, order string
+	sampleFormat          int
+	line                  string
+	azimuth               float64
+	origin                []float64
+	velocity              bool
+	opt                   fielddata.ExportOptions
+}
+
+func newExport(a *app) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export FILE -o SEGY",
+		Short: "An image, a model or a survey as SEG-Y or SU",
+		Long: `Export writes an image or a velocity model as SEG-Y revision 1, a trace for each
+column of depth, with coordinates, inline and crossline numbers; a survey as shot
+gathers. What the format cannot hold exactly is told; revision 2 is written where
+revision 1 cannot hold the sampling. A name in .su makes an SU file.
+
+A 2-D survey that lsm import made knows where on the map its line lies. An image
+does not: --line SURVEY, or --azimuth and --line-origin, tell. Without them x is
+the east coordinate.`,
+		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
+  lsm export survey.h5 -o shots.sgy`,
+		GroupID:     groupFiles,
+		Args:        arguments("FILE"),
+		Annotations: exits("3", "4", "130"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(cmd); err != nil {
+				return status.Usage(fmt.Errorf("export: %w", err))
+			}
+			return a.export(cmd, args[0], &f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
+	fl.StringVar(&f.line, "line", "", "survey `FILE` that says where on the map the 2-D line lies")
+	fl.Float64Var(&f.azimuth, "azimuth", 90, "of the 2-D line, `DEGREES` from y (north) to x (east)")
+	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
+	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
+	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
+	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
+	fl.IntVar(&f.sampleFormat, "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
+	if err := cmd.MarkFlagRequired("output"); err != nil {
+		panic(err)
+	}
+	return cmd
+}
+
+func (f *exportFlags) complete(cmd *cobra.Command) error {
+	f.opt = fielddata.ExportOptions{Kind: segy.Kind(f.format), Order: segy.Order(f.order), Format: segy.Format(f.sampleFormat), Line: fielddata.NoLine()}
+	if f.format == "" && strings.HasSuffix(strings.ToLower(f.output), ".su") {
+		f.opt.Kind = segy.SU
+	}
+	given := cmd.Flags().Changed("azimuth") || f.origin != nil
+	switch {
+	case f.format != "" && f.opt.Kind != segy.SEGY && f.opt.Kind != segy.SU:
+		return fmt.Errorf("format is %q, want segy or su", f.format)
+	case f.order != "" && f.opt.Order != segy.Big && f.opt.Order != segy.Little:
+		return fmt.Errorf("byte order is %q, want big or little", f.order)
+	case f.opt.Format != segy.IEEE32 && (f.opt.Format != segy.IBM32 || f.opt.Kind == segy.SU):
+		return fmt.Errorf("sample format is %d, want 5 (IEEE floats) or, in SEG-Y, 1 (IBM floats)", f.sampleFormat)
+	case f.line != "" && given:
+		return fmt.Errorf("give --line or --azimuth and --line-origin, not both")
+	case f.origin != nil && len(f.origin) != 2:
+		return fmt.Errorf("--line-origin has %d numbers, want X,Y", len(f.origin))
+	}
+	f.opt.Line.Azimuth = f.azimuth
+	if f.origin != nil {
+		f.opt.Line.Origin = [2]float64{f.origin[0], f.origin[1]}
+	}
+	return f.opt.Validate()
+}
+
+func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
+	if err := h5.CheckOutput(f.output, a.force); err != nil {
+		return err
+	}
+	kind, err := h5.Kind(path)
+	if err != nil {
+		return withFormatHint(path, err)
+	}
+	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}
+	survey := kind == "survey" && !f.velocity
+	if from := f.line; from != "" || survey {
+		if from == "" {
+			from = path
+		}
+		if err := f.opt.Place(from, survey && (cmd.Flags().Changed("azimuth") || f.origin != nil)); err != nil {
+			return err
+		}
+	}
+	var done *fielddata.Exported
+	switch {
+	case survey:
+		done, err = a.exportSurvey(cmd, path, f)
+	case kind == "image":
+		var im *h5.Image
+		if im, err = h5.ReadImage(path); err == nil {
+			done, err = fielddata.ExportGrid(cmd.Context(), f.output, im.Grid, im.Data, f.opt, a.report)
+		}
+	case kind == "model" || f.velocity:
+		done, err = a.exportModel(cmd, path, f)
+	default:
+		err = status.Input(fmt.Errorf("%s: a file of kind %s cannot be exported", path, kind))
+	}
+	if err != nil {
+		return err
+	}
+	if f.opt.Format == segy.IBM32 {
+		done.Lost = append(done.Lost, "samples are rounded to IBM floats, by 1 in 2 million at most")
+	}
+	for _, lost := range done.Lost {
+		a.report.Warn(lost)
+	}
+	what := fmt.Sprintf("SEG-Y revision %d", done.Revision)
+	if f.opt.Kind == segy.SU {
+		what = "SU"
+	}
+	a.report.Printf("%s: %s, %d traces\n", f.output, what, done.Traces)
+	if survey {
+		a.report.Printf("the way back: lsm import %s -o again.h5 --wavelet %s%s\n", f.output, path, f.opt.WayBack(done.Dim))
+	}
+	a.finish("output", f.output, "traces", done.Traces, "revision", done.Revision, "lost", done.Lost)
+	return nil
+}
+
+func (a *app) exportSurvey(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
+	in, err := h5.OpenSurvey(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if !in.HasData() {
+		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no traces", path)), "--velocity writes a model that it carries")
+	}
+	return fielddata.ExportSurvey(cmd.Context(), f.output, in, f.opt, a.report)
+}
+
+func (a *app) exportModel(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
+	g, v, err := h5.ReadModel(path)
+	if err != nil {
+		return nil, err
+	}
+	single := make([]float32, len(v))
+	rounded := 0
+	for i, x := range v {
+		if single[i] = float32(x); float64(single[i]) != x {
+			rounded++
+		}
+	}
+	done, err := fielddata.ExportGrid(cmd.Context(), f.output, g, single, f.opt, a.report)
+	if err == nil && rounded > 0 {
+		done.Lost = append(done.Lost, fmt.Sprintf("%d velocities are rounded to float32", rounded))
+	}
+	return done, err
+}

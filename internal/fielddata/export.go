@@ -1,0 +1,187 @@
+package fielddata
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// ExportOptions steer an export.
+type ExportOptions struct {
+	Kind   segy.Kind   // SEGY or SU
+	Order  segy.Order  // "" for big-endian SEG-Y and little-endian SU
+	Format segy.Format // 0 for IEEE floats of 4 bytes
+	Line   Line        // where on the map a 2-D line lies
+	Datum  float64     // elevation of z = 0, m
+	Text   []string    // first lines of the textual header
+}
+
+// NoLine is for a 2-D line of which nothing is known: east is x, north 0.
+func NoLine() Line { return Line{Azimuth: 90, How: "as recorded"} }
+
+// Exported says what became of an export.
+type Exported struct {
+	Dim      int // 2 or 3
+	Traces   int
+	Revision int
+	Lost     []string // what the format could not hold exactly, with its size
+}
+
+func (e *Exported) lose(what string, worst float64, unit string) {
+	if worst > 0 {
+		e.Lost = append(e.Lost, fmt.Sprintf("%s are rounded by %.3g %s at most", what, worst, unit))
+	}
+}
+
+// publish writes a file whole or not at all.
+func publish(path string, fill func(w io.Writer) error) (err error) {
+	fail := func(err error) error { return status.Resource(fmt.Errorf("%s: %w", path, err)) }
+	tmp, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if e := tmp.Cleanup(); err == nil && e != nil {
+			err = fail(e)
+		}
+	}()
+	buf := bufio.NewWriterSize(tmp, 1<<20)
+	if err := fill(buf); err != nil {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return fail(err)
+	}
+	if err := tmp.CloseAtomicallyReplace(); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// scalar is how a header holds numbers with a scalar beside them: v is stored as
+// round(v × per × times), to be multiplied by the scalar where that is positive
+// and divided by its amount where it is negative.
+type scalar struct {
+	header int64
+	times  float64
+	per    float64 // units of the header in one of v
+	worst  float64 // greatest error of a v
+}
+
+// store is the number for the header.
+func (s scalar) store(v float64) int64 { return int64(math.Round(v * s.per * s.times)) }
+
+// load is what a reader makes of it.
+func (s scalar) load(n int64) float64 {
+	if s.header < 0 {
+		return float64(n) / float64(-s.header) / s.per
+	}
+	return float64(n) * float64(s.header) / s.per
+}
+
+// chooseScalar takes the first scalar of the standard, from 1 to -10000, that holds
+// all numbers exactly in an integer up to most, else the finest for which they
+// fit. Numbers that do not fit with any are an error.
+func chooseScalar(name string, per, most float64, lists ...[]float64) (scalar, error) {
+	best := scalar{}
+	for _, header := range []int64{1, -10, -100, -1000, -10000} {
+		s := scalar{header: header, times: math.Abs(float64(header)), per: per}
+		fits, exact := s.try(most, lists)
+		if !fits {
+			break
+		}
+		if best = s; exact {
+			break
+		}
+	}
+	for _, header := range []int64{10, 100, 1000, 10000} {
+		if best.header == 0 {
+			s := scalar{header: header, times: 1 / float64(header), per: per}
+			if fits, _ := s.try(most, lists); fits {
+				best = s
+			}
+		}
+	}
+	if best.header == 0 {
+		return best, status.Input(fmt.Errorf("%s reach beyond what the trace header holds, %g", name, 1e4*most/per))
+	}
+	return best, nil
+}
+
+// try measures the error of a scalar.
+func (s *scalar) try(most float64, lists [][]float64) (fits, exact bool) {
+	fits, s.worst = true, 0
+	for _, list := range lists {
+		for _, v := range list {
+			n := math.Round(v * s.per * s.times)
+			fits = fits && math.Abs(n) <= most
+			if fits {
+				s.worst = math.Max(s.worst, math.Abs(s.load(int64(n))-v))
+			}
+		}
+	}
+	return fits, fits && s.worst == 0
+}
+
+// interval makes the sample interval of a header, in millionths, and the revision
+// that can hold it: a number that is not whole, or does not fit into two bytes,
+// takes revision 2.
+func interval(dt float64, kind segy.Kind) (stored float64, major int, err error) {
+	v := dt * 1e6
+	if whole := math.Round(v); math.Abs(v-whole) <= 1e-9*v && whole >= 1 && whole <= math.MaxUint16 {
+		return whole, 1, nil
+	}
+	if kind == segy.SU {
+		return 0, 0, status.Input(fmt.Errorf("a sample interval of %g millionths is no whole number from 1 to %d, which SU headers hold", v, math.MaxUint16))
+	}
+	return v, 2, nil
+}
+
+// target is the spec of a file and the trace header fields that all its traces
+// share.
+type target struct {
+	opt  ExportOptions
+	spec segy.Spec
+	time scalar // of the delay
+	t0   float64
+	out  *Exported
+}
+
+// newTarget settles the sampling: dt is stored in millionths of its unit, t0 in
+// thousandths.
+func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, error) {
+	stored, major, err := interval(dt, opt.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if samples > math.MaxUint16 && opt.Kind != segy.SU {
+		major = 2
+	}
+	t := &target{opt: opt, t0: t0, out: &Exported{Dim: dim, Revision: major}}
+	t.spec = segy.Spec{Kind: opt.Kind, Order: opt.Order, Major: major, Format: opt.Format, Samples: samples, Interval: stored}
+	if t.time, err = chooseScalar("delays of the first sample", 1000, math.MaxInt16, []float64{t0}); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// header is a trace header with what all traces share.
+func (t *target) header(w *segy.Writer, number int) *segy.Header {
+	h := w.Header()
+	h.Set(segy.SequenceLine, int64(number+1))
+	h.Set(segy.SequenceFile, int64(number+1))
+	h.Set(segy.TraceID, 1)
+	h.Set(segy.CoordinateUnits, 1)
+	h.Set(segy.Delay, t.time.store(t.t0))
+	if t.opt.Kind != segy.SU { // where SU keeps something else
+		h.Set(segy.TimeScalar, t.time.header)
+	}
+	return h
+}

@@ -1,0 +1,122 @@
+package fielddata
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// ExportGrid writes an image or a model, v on g in C order, as one trace a column
+// of depth: with inline and crossline numbers, and the column's place as that of
+// the ensemble, the source and the receiver. In 3-D inlines are the lines along x,
+// one after the other.
+//
+// SEG-Y measures time. Depths take the units of the custom: the sample interval
+// is in thousandths of a metre where it is in microseconds for time, the depth of
+// the first sample in metres where the delay is in milliseconds.
+func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
+	last := g.Dim() - 1
+	t, err := newTarget(opt, g.Dim(), g.Shape[last], g.Spacing[last]/1000, g.Origin[last]/1000)
+	if err != nil {
+		return nil, err
+	}
+	nx, ny := g.Shape[0], 1
+	if g.Dim() == 3 {
+		ny = g.Shape[1]
+	}
+	east, north := columns(g, opt.Line)
+	place, err := chooseScalar("coordinates", 1, math.MaxInt32, east, north)
+	if err != nil {
+		return nil, err
+	}
+	t.out.lose("coordinates", place.worst, "m")
+	t.out.lose("depths", 1000*t.time.worst, "m")
+	t.spec.Sorting = 4 // horizontally stacked
+	t.spec.Text = append(opt.Text, gridText(g, t, place)...)
+	stage := report.Stage("export")
+	defer stage.End()
+	stage.Total(nx*ny, "traces")
+	nz := g.Shape[last]
+	err = publish(path, func(w io.Writer) error {
+		out, err := segy.NewWriter(w, t.spec)
+		if err != nil {
+			return err
+		}
+		for number := range nx * ny {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			i, j := number%nx, number/nx
+			at := i*ny + j // of the column in C order
+			h := t.header(out, number)
+			t.column(h, g, i, j, number, place, east[at], north[at])
+			if err := out.Write(h, v[at*nz:(at+1)*nz]); err != nil {
+				return err
+			}
+			stage.Add(1)
+		}
+		return nil
+	})
+	t.out.Traces = nx * ny
+	return t.out, err
+}
+
+// column fills the header of one column of depth.
+func (t *target) column(h *segy.Header, g grid.Grid, i, j, number int, place scalar, east, north float64) {
+	h.Set(segy.CDP, int64(number+1))
+	h.Set(segy.CDPTrace, 1)
+	h.Set(segy.CoordinateScalar, place.header)
+	for f, v := range map[segy.Field]float64{segy.SourceX: east, segy.ReceiverX: east, segy.SourceY: north, segy.ReceiverY: north} {
+		h.Set(f, place.store(v))
+	}
+	if t.opt.Kind == segy.SU {
+		// d1, f1, d2, f2 of Seismic Unix: sampling along and across the traces.
+		last := g.Dim() - 1
+		for k, v := range []float64{g.Spacing[last], g.Origin[last], g.Spacing[0], g.Origin[0]} {
+			h.Set(segy.Field{Byte: 181 + 4*k, Length: 4, Unsigned: true}, int64(math.Float32bits(float32(v))))
+		}
+		return
+	}
+	h.Set(segy.CDPX, place.store(east))
+	h.Set(segy.CDPY, place.store(north))
+	h.Set(segy.Inline, int64(j+1))
+	h.Set(segy.Crossline, int64(i+1))
+}
+
+// columns are the places of all columns on the map, in C order.
+func columns(g grid.Grid, l Line) (east, north []float64) {
+	for i := range g.Shape[0] {
+		x := g.Coord(0, i)
+		if g.Dim() == 2 {
+			e, n := l.At(x)
+			east, north = append(east, e), append(north, n)
+			continue
+		}
+		for j := range g.Shape[1] {
+			east, north = append(east, x), append(north, g.Coord(1, j))
+		}
+	}
+	return east, north
+}
+
+func gridText(g grid.Grid, t *target, place scalar) []string {
+	last := g.Dim() - 1
+	text := []string{
+		fmt.Sprintf("SAMPLES ARE DEPTHS, Z DOWN: %d FROM %g M ON, INTERVAL %g M", g.Shape[last], g.Origin[last], g.Spacing[last]),
+		"SAMPLE INTERVAL (BYTES 3217, 117) IN MM, FIRST DEPTH (BYTE 109) IN M,",
+		fmt.Sprintf("MULTIPLIED BY THE SCALAR OF BYTE 215, HERE %d", t.time.header),
+		fmt.Sprintf("COORDINATES IN M AT BYTES 181, 185 AND 73 TO 85, SCALAR %d AT BYTE 71", place.header),
+		"INLINE NUMBER AT BYTE 189, CROSSLINE NUMBER AT BYTE 193",
+		fmt.Sprintf("CROSSLINES 1 TO %d: X FROM %g M ON, INTERVAL %g M", g.Shape[0], g.Origin[0], g.Spacing[0]),
+	}
+	if g.Dim() == 3 {
+		return append(text, fmt.Sprintf("INLINES 1 TO %d: Y FROM %g M ON, INTERVAL %g M", g.Shape[1], g.Origin[1], g.Spacing[1]))
+	}
+	l := t.opt.Line
+	return append(text, fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", l.Azimuth, l.Origin[0], l.Origin[1]))
+}
