@@ -5,6 +5,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 # Longest time for one package's tests.
 TIMEOUT ?= 10m
+# Ranks that test-crash kills.
+KILLS   ?= 100
 # Time for each fuzz target.
 FUZZTIME ?= 10s
 
@@ -31,9 +33,9 @@ LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X ma
 export MPI
 WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
-MPI_PACKAGES ?= ./comm/mpi/...
+MPI_PACKAGES ?= ./comm/mpi/... ./cmd/lsm
 
-.PHONY: all build test demo bench bench-peers fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash demo bench bench-peers fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -46,16 +48,19 @@ bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 build: bootstrap ## bin/lsm, with MPI where there is one (MPI=none: without)
 	$(WITH_MPI) $(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: ## set-up with Open MPI and MPICH, vet, formatting, all tests
+test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 	@scripts/bootstrap.sh test
 	$(GO) vet ./...
-	$(WITH_MPI) $(GO) vet $(MPI_PACKAGES) ./cmd/lsm
+	$(WITH_MPI) $(GO) vet $(MPI_PACKAGES)
 	@scripts/gofmt.sh
 	$(WITH_MPI) $(GO) test -timeout $(TIMEOUT) ./...
 	@for mpi in $$(scripts/mpi.sh list | tail -n +2); do \
 		echo "and with $$mpi:"; \
 		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES) || exit 1; \
 	done
+
+test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
+	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -5,8 +5,9 @@
 # sudo; elsewhere their names are printed. HDF5=/folder names an HDF5 outside
 # the usual places. CI=true never waits for a password.
 #
-# bootstrap.sh test also installs Open MPI and MPICH, unless MPI=none. Tests can
-# do without them, so that it goes on where they cannot be had.
+# bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
+# unless MPI=none, and compilers for GPU kernels. It goes on where they cannot be
+# had: those tests are skipped.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -112,31 +113,40 @@ install_debian() {
 		"as root: apt-get update && apt-get install -y --no-install-recommends $missing"
 }
 
-# missing_mpi sets $missing to the Debian names of what tests over MPI lack.
-missing_mpi() {
+# missing_for_tests sets $missing to the Debian names of what some tests need
+# beyond a build: two MPIs, a Slurm, compilers for GPU kernels.
+missing_for_tests() {
 	missing=
-	there=" $(MPI='' "$root/scripts/mpi.sh" list | tr '\n' ' ') "
-	case $there in *" openmpi "*) ;; *) missing="$missing libopenmpi-dev" ;; esac
-	case $there in *" mpich "*) ;; *) missing="$missing libmpich-dev" ;; esac
-	command -v mpirun.openmpi >/dev/null 2>&1 || missing="$missing openmpi-bin"
-	command -v mpiexec.mpich >/dev/null 2>&1 || missing="$missing mpich"
-	command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
+	if [ "${MPI:-}" != none ]; then
+		there=" $(MPI='' "$root/scripts/mpi.sh" list | tr '\n' ' ') "
+		case $there in *" openmpi "*) ;; *) missing="$missing libopenmpi-dev" ;; esac
+		case $there in *" mpich "*) ;; *) missing="$missing libmpich-dev" ;; esac
+		has mpirun.openmpi || missing="$missing openmpi-bin"
+		has mpiexec.mpich || missing="$missing mpich"
+		has pkg-config || missing="$missing pkg-config"
+		has slurmctld || missing="$missing slurmctld slurmd slurm-client munge libpmix2"
+	fi
+	has g++ || missing="$missing g++"
+	ls /usr/lib/*/libamdhip64.so.5 >/dev/null 2>&1 || missing="$missing libamdhip64-5 libhiprtc-builtins5"
 	missing=${missing# }
 }
 
-# add_mpi sees to the MPIs that tests run with, as far as it can.
-add_mpi() {
-	[ "${MPI:-}" != none ] || return 0
-	why="no apt-get here"
-	if command -v apt-get >/dev/null 2>&1; then
-		missing_mpi
-		[ -n "$missing" ] || return 0
-		# shellcheck disable=SC2086 # a list of names
-		if apt_install $missing; then return 0; fi
-		why="apt-get could not install $missing"
+has() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1; }
+
+# add_for_tests installs that, one package after the other where not all are to be
+# had. What stays missing costs the tests that need it: they say so and are skipped.
+add_for_tests() {
+	missing_for_tests
+	[ -n "$missing" ] || return 0
+	if ! command -v apt-get >/dev/null 2>&1; then
+		say "lsm: no apt-get here: tests that need $missing are skipped"
+		return 0
 	fi
-	there=$("$root/scripts/mpi.sh" list | tr '\n' ' ')
-	say "lsm: $why: tests over MPI run with ${there:-none, they are skipped}"
+	# shellcheck disable=SC2086 # a list of names
+	if apt_install $missing; then return 0; fi
+	for package in $missing; do
+		apt_install "$package" || say "lsm: apt-get could not install $package: tests that need it are skipped"
+	done
 }
 
 name_elsewhere() {
@@ -168,4 +178,4 @@ add_needed() {
 
 check_go
 add_needed
-case ${1:-} in test) add_mpi ;; esac
+case ${1:-} in test) add_for_tests ;; esac
