@@ -53,7 +53,7 @@ func (a *app) importSummary(im *fielddata.Import) {
 		a.report.Event("fold", "from", m.From[:], "step", m.Step[:], "shape", m.Shape[:], "count", m.Count)
 	}
 	for _, l := range im.Left {
-		a.report.Event("left_out", "file", l.File, "trace", l.Trace, "byte", l.Byte, "reason", l.Reason)
+		a.report.Event("left_out", "file", l.File, "trace", l.Trace, "byte", l.Byte, "field_record", l.Label[0], "channel", l.Label[1], "cdp", l.Label[2], "reason", l.Reason)
 	}
 }
 

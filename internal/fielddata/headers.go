@@ -67,6 +67,9 @@ func (h *headers) get(t *segy.Trace, name string) (v float64, p Position, err er
 // positive, divided by its amount where it is negative (section 7.1, bytes 69 to
 // 72), unless the mapping has a scale of its own.
 func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error) {
+	if v := h.extended(t, name); v != 0 {
+		return v * h.unit, nil
+	}
 	v, p, err := h.get(t, name)
 	switch {
 	case p.Scale != 0:
@@ -76,6 +79,28 @@ func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error
 		v /= -float64(scalar)
 	}
 	return v * h.unit, err
+}
+
+// extended is the number that the first trace header extension of revision 2 has
+// for a quantity, which counts where it is not zero (section 7.1, table 4); 0 where
+// there is none, or the mapping points elsewhere than the standard.
+func (h *headers) extended(t *segy.Trace, name string) float64 {
+	at, ok := extension[name]
+	if !ok || len(t.Header) < 480 || h.im.opt.Mapping[name] != standard[name] {
+		return 0
+	}
+	if title := string(t.Header[472:480]); title != "SEG00001" && title != "\xE2\xC5\xC7\xF0\xF0\xF0\xF0\xF1" { // ASCII, EBCDIC
+		return 0
+	}
+	return segy.Field{Byte: at, Length: 8, Float: true}.Value(t.Header, h.order)
+}
+
+var standard = DefaultMapping()
+
+// extension is where the first extension has its IEEE doubles.
+var extension = map[string]int{
+	ReceiverElevation: 240 + 33, ReceiverDepth: 240 + 41, SourceElevation: 240 + 49, SourceDepth: 240 + 57,
+	SourceX: 240 + 97, SourceY: 240 + 105, ReceiverX: 240 + 113, ReceiverY: 240 + 121, OffsetField: 240 + 129,
 }
 
 // scalar reads a scalar; the standard has 1, 10, 100, 1000 and 10000 with either
@@ -159,15 +184,12 @@ func (h *headers) rest(rec *record, t *segy.Trace) error {
 	if !(math.Abs(rec.delay) < 1e6) {
 		return h.fault(t, p, Delay, "is %g ms, want less than 1e9", delay)
 	}
-	for _, q := range []struct {
-		name string
-		to   *int32
-	}{{FieldRecord, &rec.record}, {Channel, &rec.channel}} {
-		v, _, err := h.get(t, q.name)
+	for i, name := range []string{FieldRecord, Channel, CDP} {
+		v, _, err := h.get(t, name)
 		if err != nil {
 			return err
 		}
-		*q.to = int32(v)
+		rec.label[i] = int32(v)
 	}
 	id, _, err := h.get(t, TraceID)
 	if err != nil {

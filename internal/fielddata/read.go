@@ -25,9 +25,8 @@ type record struct {
 	hash         uint64   // of the samples
 	peak, rms    float32
 	ns           int32
-	record       int32 // field record
-	channel      int32
-	shift        int32 // samples by which the survey's window begins later
+	label        [3]int32 // field record, channel, CDP
+	shift        int32    // samples by which the survey's window begins later
 	out          bool
 }
 
@@ -39,8 +38,9 @@ const (
 // Left is a trace that is not in the survey.
 type Left struct {
 	File   string
-	Trace  int   // from 1
-	Byte   int64 // of its header in the file, from 1
+	Trace  int      // from 1
+	Byte   int64    // of its header in the file, from 1
+	Label  [3]int32 // field record, channel and CDP of its header
 	Reason string
 
 	order int64 // among all traces read
@@ -160,7 +160,7 @@ func (im *Import) leave(t *record, format string, args ...any) {
 	}
 	t.out = true
 	im.Left = append(im.Left, Left{
-		File: im.Files[t.file].Path, Trace: int(t.number) + 1, Byte: t.at + 1,
+		File: im.Files[t.file].Path, Trace: int(t.number) + 1, Byte: t.at + 1, Label: t.label,
 		Reason: fmt.Sprintf(format, args...), order: int64(t.file)<<32 | int64(t.number)})
 }
 

@@ -1,7 +1,9 @@
 package fielddata
 
 import (
+	"encoding/binary"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,7 +91,7 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%d traces, receivers %v", s.NumTraces(), s.ReceiverIndex)
 	}
 	var b strings.Builder
-	if err := im.WriteLeft(&b); err != nil || strings.Count(b.String(), "\n") != 6 || !strings.Contains(b.String(), path+",4,4921,\"sample 7 is NaN, must be finite\"") {
+	if err := im.WriteLeft(&b); err != nil || strings.Count(b.String(), "\n") != 6 || !strings.Contains(b.String(), path+",4,4921,0,0,0,\"sample 7 is NaN, must be finite\"") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 	opt := DefaultOptions()
@@ -165,5 +167,35 @@ func TestOffsetsAreCompared(t *testing.T) {
 	im := read(t, DefaultOptions(), write(t, "a.sgy", plain, shot{sx: 0, rx: 100, id: 1, offset: -100}, shot{sx: 0, rx: 200, id: 1, offset: 250}))
 	if im.QC.OffsetOff != 1 || im.QC.OffsetWorst != 50 || len(im.Warnings) != 1 || !strings.Contains(im.Warnings[0], "in 1 traces, by 50 m at most") {
 		t.Errorf("%+v %q", im.QC, im.Warnings)
+	}
+}
+
+// The extension of revision 2 counts where it is not zero and the mapping is the
+// standard's.
+func TestHeaderExtensionCounts(t *testing.T) {
+	spec := segy.Spec{Major: 2, Samples: 50, Interval: 4000}
+	path := write(t, "a.sgy", spec, shot{sx: 100, rx: 200, sy: 7, ry: 7, id: 1})
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ext := make([]byte, 240)
+	binary.BigEndian.PutUint64(ext[96:], math.Float64bits(123.456))
+	copy(ext[232:], "SEG00001")
+	b = slices.Concat(b[:3840], ext, b[3840:])
+	b[3509] = 1 // one additional header
+	writeText(t, path, string(b))
+	if im := read(t, DefaultOptions(), path); im.Places[source][0] != 123.456 || im.Places[receiver][0] != 200 {
+		t.Errorf("source at %v, receiver at %v", im.Places[source], im.Places[receiver])
+	}
+	opt := DefaultOptions()
+	if err := opt.Mapping.Set("source_x=73:4:0.5"); err != nil {
+		t.Fatal(err)
+	}
+	if err := opt.Mapping.Set("receiver_x=337:8f:2"); err != nil {
+		t.Fatal(err)
+	}
+	if im := read(t, opt, path); im.Places[source][0] != 50 || im.Places[receiver][0] != 246.912 {
+		t.Errorf("source at %v, receiver at %v", im.Places[source], im.Places[receiver])
 	}
 }

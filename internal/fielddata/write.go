@@ -160,9 +160,13 @@ func place(dst, src []float32, shift int) {
 // WriteLeft lists the traces that are not in the survey as CSV.
 func (im *Import) WriteLeft(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"file", "trace", "byte", "reason"})
+	out.Write([]string{"file", "trace", "byte", "field_record", "channel", "cdp", "reason"})
 	for _, l := range im.Left {
-		out.Write([]string{l.File, strconv.Itoa(l.Trace), strconv.FormatInt(l.Byte, 10), l.Reason})
+		row := []string{l.File, strconv.Itoa(l.Trace), strconv.FormatInt(l.Byte, 10)}
+		for _, n := range l.Label {
+			row = append(row, strconv.Itoa(int(n)))
+		}
+		out.Write(append(row, l.Reason))
 	}
 	out.Flush()
 	return out.Error()
