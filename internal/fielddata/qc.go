@@ -49,7 +49,7 @@ type Map struct {
 
 // most of the bins of a histogram, and along each axis of a map.
 const (
-	histogramBins = 2000
+	histogramBins = 10000
 	mapBins       = 200
 )
 
