@@ -106,12 +106,19 @@ func (a *app) failedAlone(err error) bool {
 // counts.
 func (a *app) part(err error) {
 	if a.leave == nil {
+		if err != nil && a.launcher.Rank > 0 {
+			time.Sleep(firstWord)
+		}
 		return
 	}
 	signal.Ignore(stopSignals...)
 	a.watch.Close(err)
 	a.leave()
 }
+
+// firstWord is how long ranks that did not get to join wait for rank 0 to tell what
+// is wrong: a launcher ends it when the first of them leaves.
+const firstWord = time.Second
 
 // farewell is how long a rank that has told the others of a failure waits for the
 // watch to end it.
