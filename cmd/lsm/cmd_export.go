@@ -89,6 +89,9 @@ func (f *exportFlags) complete(cmd *cobra.Command) error {
 }
 
 func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
+	if err := notAnInput(f.output, path, f.line); err != nil {
+		return err
+	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {
 		return err
 	}

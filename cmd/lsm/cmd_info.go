@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,9 @@ func infoChild(path string, flags ...string) []string {
 func withFormatHint(path string, err error) error {
 	if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
 		return status.Hint(err, "a configuration is looked at by: lsm check "+path)
+	}
+	if ext := strings.ToLower(filepath.Ext(path)); errors.Is(err, h5.ErrInput) && (ext == ".sgy" || ext == ".segy" || ext == ".su") {
+		return status.Hint(err, "SEG-Y and SU files are looked at by: lsm import "+path)
 	}
 	return err
 }

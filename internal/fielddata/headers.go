@@ -86,10 +86,7 @@ func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error
 // there is none, or the mapping points elsewhere than the standard.
 func (h *headers) extended(t *segy.Trace, name string) float64 {
 	at, ok := extension[name]
-	if !ok || len(t.Header) < 480 || h.im.opt.Mapping[name] != standard[name] {
-		return 0
-	}
-	if title := string(t.Header[472:480]); title != "SEG00001" && title != "\xE2\xC5\xC7\xF0\xF0\xF0\xF0\xF1" { // ASCII, EBCDIC
+	if !ok || !segy.Extended(t.Header) || h.im.opt.Mapping[name] != standard[name] {
 		return 0
 	}
 	return segy.Field{Byte: at, Length: 8, Float: true}.Value(t.Header, h.order)

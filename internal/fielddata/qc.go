@@ -251,6 +251,9 @@ func (im *Import) midpoints() (lo, hi [2]float64) {
 // judgeGeometry warns of what is unlikely to be meant.
 func (im *Import) judgeGeometry() {
 	q := &im.QC
+	if im.DT < 1e-5 || im.DT > 0.1 {
+		im.warn("the sampling interval is %g ms: check bytes 3217 and 117, which hold µs; --dt overrules them", 1e3*im.DT)
+	}
 	extent := 0.0
 	lo, hi := im.midpoints()
 	for a := range lo {

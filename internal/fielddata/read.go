@@ -201,8 +201,8 @@ func (im *Import) judge(rec *record, t *segy.Trace) {
 	q.Traces++
 	q.Rounded += t.Rounded
 	for i, p := range rec.place {
-		if slices.ContainsFunc(p[:], func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
-			im.leave(rec, "the position of its %s is (%g, %g, %g), must be finite", [2]string{"source", "receiver"}[i], p[0], p[1], p[2])
+		if slices.ContainsFunc(p[:], func(v float64) bool { return !(math.Abs(v) <= farthest) }) {
+			im.leave(rec, "the position of its %s is (%g, %g, %g), must be within %g m", [2]string{"source", "receiver"}[i], p[0], p[1], p[2], farthest)
 			return
 		}
 	}
@@ -221,6 +221,9 @@ func (im *Import) judge(rec *record, t *segy.Trace) {
 		q.Clipped++
 	}
 }
+
+// farthest bounds coordinates, m: no map has greater ones.
+const farthest = 1e9
 
 // clippedRun is how many equal samples in a row, at the trace's own greatest
 // amplitude, count as clipped.

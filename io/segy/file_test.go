@@ -93,6 +93,7 @@ func TestHeaderExtensions(t *testing.T) {
 	for i := range 2 {
 		trace := plain[reelBytes+i*one : reelBytes+(i+1)*one]
 		ext := make([]byte, headerBytes*(i+1))
+		copy(ext[headerBytes-8:], "SEG00001")
 		b = append(append(append(b, trace[:headerBytes]...), ext...), trace[headerBytes:]...)
 	}
 	b = append(append(bytes.Clone(plain[:reelBytes]), b...), make([]byte, textBytes)...)
@@ -120,6 +121,16 @@ func TestHeaderExtensions(t *testing.T) {
 	mustFail(t, put(b, bigEndian, blocks, 3), Options{}, "number of header extensions, header byte 397): is 3, the binary header allows 2")
 	mustFail(t, put(b, bigEndian, fileTraces, 3), Options{}, "byte 3513 (number of traces): is 3, the file holds 2")
 	mustFail(t, put(b, bigEndian, fileTrailers, -1), Options{}, "is -1, a number to be found out, which is not supported")
+	other := put(b, bigEndian, blocks, 3)
+	other[reelBytes+2*headerBytes-1] = '9' // another extension, whose bytes mean something else
+	other = put(other, bigEndian, fileExtra, 1)
+	f, err = open(other, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := f.Reader().Next(true); err != nil || len(first.Header) != 480 {
+		t.Errorf("an extension of another name: %v", err)
+	}
 	long := put(b, bigEndian, fileFixed, 0)
 	long = put(long, bigEndian, after(extSamples), 1<<31)
 	mustFail(t, long, Options{}, "number of samples, header byte 377): is 2147483648, must be in [1, 2147483647]")

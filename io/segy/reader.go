@@ -112,7 +112,7 @@ func (r *Reader) readHeader(left int64) error {
 		return err
 	}
 	n := extBlocks.Int(r.header, r.f.ByteOrder())
-	if n == 0 {
+	if n == 0 || !Extended(r.header) {
 		n = int64(r.f.extra)
 	}
 	if n > int64(r.f.extra) {
@@ -142,7 +142,7 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 	o := r.f.ByteOrder()
 	field, name := TraceSamples, "number of samples"
 	n := TraceSamples.Int(t.Header, o)
-	if len(t.Header) > headerBytes && extSamples.Int(t.Header, o) > 0 {
+	if Extended(t.Header) && extSamples.Int(t.Header, o) > 0 {
 		field, n = extSamples, extSamples.Int(t.Header, o)
 	}
 	switch {
@@ -190,10 +190,21 @@ func (r *Reader) readSamples(t *Trace) error {
 // it gives none.
 func (f *File) TraceInterval(t *Trace) float64 {
 	o := f.ByteOrder()
-	if len(t.Header) > headerBytes {
+	if Extended(t.Header) {
 		if v := extInterval.Value(t.Header, o); v > 0 && !math.IsInf(v, 0) {
 			return v / 1e6
 		}
 	}
 	return float64(TraceInterval.Int(t.Header, o)) / 1e6
+}
+
+// Extended reports whether a trace header is followed by the extension of the
+// standard, called SEG00001 in ASCII or EBCDIC (section 7.1, table 4); there may be
+// others, of which nothing is known.
+func Extended(header []byte) bool {
+	if len(header) < 2*headerBytes {
+		return false
+	}
+	name := string(header[2*headerBytes-8 : 2*headerBytes])
+	return name == "SEG00001" || name == "\xE2\xC5\xC7\xF0\xF0\xF0\xF0\xF1"
 }
