@@ -124,10 +124,11 @@ func ranges(xyz []float64, dim int) string {
 		for i := a; i < len(xyz); i += dim {
 			lo, hi = math.Min(lo, xyz[i]), math.Max(hi, xyz[i])
 		}
+		lo, hi = math.Round(1000*lo)/1000, math.Round(1000*hi)/1000
 		if lo == hi {
-			parts = append(parts, fmt.Sprintf("%s %.8g m", name, lo))
+			parts = append(parts, fmt.Sprintf("%s %.10g m", name, lo))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s %.8g to %.8g m", name, lo, hi))
+			parts = append(parts, fmt.Sprintf("%s %.10g to %.10g m", name, lo, hi))
 		}
 	}
 	return strings.Join(parts, ", ")

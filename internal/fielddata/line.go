@@ -51,7 +51,8 @@ func (l *Line) At(x float64) (east, north float64) {
 
 // fitLine lays a line through places: along the given azimuth, or with the least
 // squared distances off it. Without a given origin x is 0 at the place that comes
-// first along the line; but where all places lie due east or due north of each
+// first along the line, to a millimetre: what is fitted are numbers that can be
+// typed. But where all places lie due east or due north of each
 // other, within the tolerance, x is their own coordinate.
 func fitLine(o Options, xyz [][3]float64) Line {
 	lo := [2]float64{math.Inf(1), math.Inf(1)}
@@ -75,7 +76,7 @@ func fitLine(o Options, xyz [][3]float64) Line {
 	if o.Azimuth != nil {
 		l.Azimuth, l.How = *o.Azimuth, "given"
 	} else {
-		l.Azimuth = principal(xyz, mean)
+		l.Azimuth = math.Round(1e6*principal(xyz, mean)) / 1e6
 	}
 	if o.Origin != nil {
 		l.Origin = [2]float64{o.Origin[0], o.Origin[1]}
@@ -86,7 +87,8 @@ func fitLine(o Options, xyz [][3]float64) Line {
 		along, _ := l.project(p[0], p[1])
 		first = math.Min(first, along)
 	}
-	l.Origin[0], l.Origin[1] = l.At(first)
+	east, north := l.At(first)
+	l.Origin = [2]float64{math.Round(1000*east) / 1000, math.Round(1000*north) / 1000}
 	return l
 }
 
