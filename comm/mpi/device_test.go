@@ -79,7 +79,7 @@ func TestDeviceBuffers(t *testing.T) {
 			call: func(x device.Buf) error {
 				return whole.AllGather(x, on([]float32{me, me}[:1+r]...), []int{1, 2})
 			}},
-		{what: "reduce-scatter", x: on(9), want: []float32{2 * (me + 1)}, direct: 3, staged: 3,
+		{what: "reduce-scatter", x: on(9), want: []float32{2 * (me + 1)}, staged: 3,
 			call: func(x device.Buf) error { return whole.ReduceScatter(x, on(1, 2), []int{1, 1}, comm.Sum) }},
 		{what: "message", x: on(9, 9), want: []float32{float32(other), 3}, staged: 3,
 			call: func(x device.Buf) error { return whole.SendRecv(on(me, 3), other, x, other) }},

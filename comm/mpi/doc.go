@@ -14,10 +14,12 @@
 //
 // Every communicator of package comm is two of MPI, one for device buffers and
 // one for host values. Complex numbers travel as twice as many reals. Calls of
-// more than 2^30 numbers are cut, since MPI counts with C's int. Buffers of a
-// GPU go straight to the library where it says that it is CUDA-aware and else
-// through host memory; non-blocking and one-sided calls always take the way
-// through host memory, since even CUDA-aware libraries do not offer them.
+// more than 2^30 numbers are cut, since MPI counts with C's int.
+//
+// Buffers of a GPU go straight to the library where it says that it is
+// CUDA-aware, and else through host memory. Where even such libraries offer
+// nothing (non-blocking and one-sided calls) or where our own code works on the
+// numbers (maximum, minimum, Reduce) they always go through host memory.
 //
 // MPI requires that all ranks receive identical results from MPI_Allreduce (MPI
 // 3.1, section 5.9.6), which is what comm.Comm asks for. It leaves open what

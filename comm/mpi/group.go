@@ -166,11 +166,11 @@ func (g *group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) err
 	if err := comm.CheckOp(src.Type(), op); err != nil {
 		return err
 	}
-	from, err := g.world.stage(src, false)
+	from, err := g.world.stage(src, direct(op))
 	if err != nil {
 		return err
 	}
-	to, err := g.world.stage(dst, false)
+	to, err := g.world.stage(dst, direct(op))
 	if err != nil {
 		return err
 	}

@@ -88,19 +88,23 @@ func Close() {
 
 // About names the library and, once it is open, what it offers.
 func About() string {
-	var text [256]C.char
-	C.lsm_library(&text[0], C.int(len(text)))
-	about := libraryName(C.GoString(&text[0]))
+	about := library()
 	opening.Lock()
 	defer opening.Unlock()
 	switch {
 	case opened == nil:
 	case opened.cudaAware:
-		about += ", one thread calls it, CUDA-aware"
+		about += ", MPI_THREAD_FUNNELED, CUDA-aware"
 	default:
-		about += ", one thread calls it, not CUDA-aware"
+		about += ", MPI_THREAD_FUNNELED, not CUDA-aware"
 	}
 	return about
+}
+
+func library() string {
+	var text [256]C.char
+	C.lsm_library(&text[0], C.int(len(text)))
+	return libraryName(C.GoString(&text[0]))
 }
 
 // libraryName shortens what the library says of itself to "Open MPI 4.1.4".
@@ -115,8 +119,8 @@ func libraryName(text string) string {
 // patience is how long MPI_Abort may take before the process ends by itself.
 const patience = 5 * time.Second
 
-// end ends all ranks. It does not ask the owner, who may be waiting in a
-// collective for a rank that never comes.
+// end ends all ranks and does not return. It does not ask the owner, who may be
+// waiting in a collective for a rank that never comes.
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
 		if why != nil { // else somebody has told
@@ -126,5 +130,4 @@ func (w *world) end(code int, why error) {
 		C.lsm_abort(C.int(code))
 		os.Exit(code)
 	})
-	select {} // another goroutine is ending the run
 }

@@ -68,7 +68,7 @@ func (g *group) needWindow(b numbers) error {
 		return err
 	case refused != 0:
 		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
-			g.rank, g.size, About(), f.reason())),
+			g.rank, g.size, library(), f.reason())),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)
 	}
 	g.world.keep(g.window, w)

@@ -25,10 +25,11 @@ type owner struct {
 
 type flags struct{ wanted, waiting int32 }
 
-// job is one or more calls of MPI that return its error code.
+// job is one or more calls of MPI that return its error code, and what to do with
+// that.
 type job struct {
 	run  func() C.int
-	done chan<- fault
+	then func(fault)
 }
 
 // fault is an error code of MPI and its text, "" where there is none.
@@ -39,7 +40,7 @@ type fault struct {
 
 func newOwner() *owner {
 	o := &owner{
-		jobs:  make(chan job),
+		jobs:  make(chan job, 64),
 		flags: (*flags)(C.calloc(1, C.size_t(unsafe.Sizeof(flags{})))),
 	}
 	go o.work()
@@ -49,9 +50,14 @@ func newOwner() *owner {
 // do has the owner run f and returns what came of it.
 func (o *owner) do(f func() C.int) fault {
 	done := make(chan fault, 1)
-	atomic.AddInt32(&o.flags.wanted, 1)
-	o.jobs <- job{f, done}
+	o.post(f, func(f fault) { done <- f })
 	return <-done
+}
+
+// post has the owner run f, after what was asked of it before, and returns at once.
+func (o *owner) post(f func() C.int, then func(fault)) {
+	atomic.AddInt32(&o.flags.wanted, 1)
+	o.jobs <- job{f, then}
 }
 
 func (o *owner) work() {
@@ -61,7 +67,7 @@ func (o *owner) work() {
 		if len(o.pending) == 0 || atomic.LoadInt32(&o.flags.wanted) > 0 {
 			j := <-o.jobs
 			atomic.AddInt32(&o.flags.wanted, -1)
-			j.done <- faultOf(j.run())
+			j.then(faultOf(j.run()))
 			continue
 		}
 		o.poll()

@@ -31,15 +31,17 @@ func (g *group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 	}
 	r := &request{group: g, buffer: s, done: make(chan fault, 1)}
 	b := r.held.of(s.Buf)
-	if err := g.call("start of an all-reduce", func() C.int {
-		code := C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit), &r.batch)
-		if code == 0 {
-			g.world.pending = append(g.world.pending, r)
+	w := g.world
+	// Starting a long one takes a while too, and is the owner's business.
+	w.post(func() C.int {
+		return C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit), &r.batch)
+	}, func(f fault) {
+		if f.code != 0 {
+			r.done <- f
+			return
 		}
-		return code
-	}); err != nil {
-		return nil, err // the memory stays held: MPI may know it still
-	}
+		w.pending = append(w.pending, r)
+	})
 	return r, nil
 }
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "shim_internal.h"
 
@@ -61,6 +64,9 @@ static MPI_Op operation(int type, int op) {
 
 int lsm_init(int *funneled) {
 	int provided;
+#ifdef PR_SET_TIMERSLACK
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // ns; else a pause takes 50 µs longer
+#endif
 	TRY(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
 	*funneled = provided >= MPI_THREAD_FUNNELED;
 	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
