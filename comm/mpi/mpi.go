@@ -116,8 +116,12 @@ func libraryName(text string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// patience is how long MPI_Abort may take before the process ends by itself.
-const patience = 5 * time.Second
+const (
+	// patience is how long MPI_Abort may take before the process ends by itself.
+	patience = 5 * time.Second
+	// Launchers that are told to abort drop what they have not passed on yet.
+	lastWords = 500 * time.Millisecond
+)
 
 // end ends all ranks and does not return. It does not ask the owner, who may be
 // waiting in a collective for a rank that never comes.
@@ -126,6 +130,7 @@ func (w *world) end(code int, why error) {
 		if why != nil { // else somebody has told
 			fmt.Fprintf(os.Stderr, "lsm: rank %d: %v\n", w.rank, why)
 		}
+		time.Sleep(lastWords)
 		time.AfterFunc(patience, func() { os.Exit(code) })
 		C.lsm_abort(C.int(code))
 		os.Exit(code)
