@@ -203,26 +203,52 @@ func (h *Host) SoftThreshold(x Buf, t float64) error {
 }
 
 func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
-	out := make([]complex128, len(pairs))
+	var tasks []dotTask // all chunks of all pairs
 	for i, p := range pairs {
 		if !onHost(p[0]) || !onHost(p[1]) {
 			return nil, foreign("dots", p[0], p[1])
 		}
 		match("dots", p[0], p[1])
-		switch x := p[0].(type) {
-		case *hostBuf[float32]:
-			out[i] = complex(dotReal(h, x.data, Slice[float32](p[1])), 0)
-		case *hostBuf[float64]:
-			out[i] = complex(dotReal(h, x.data, Slice[float64](p[1])), 0)
-		case *hostBuf[complex64]:
-			out[i] = dotComplex(h, x.data, Slice[complex64](p[1]))
-		case *hostBuf[complex128]:
-			out[i] = dotComplex(h, x.data, Slice[complex128](p[1]))
-		default:
-			return nil, fmt.Errorf("device: dot product of %v", p[0].Type())
+		dot, err := dotOf(p[0], p[1])
+		if err != nil {
+			return nil, err
+		}
+		for lo := 0; lo < p[0].Len(); lo += chunk {
+			tasks = append(tasks, dotTask{pair: i, lo: lo, hi: min(lo+chunk, p[0].Len()), dot: dot})
 		}
 	}
+	h.share(len(tasks), func(i int) { tasks[i].sum = tasks[i].dot(tasks[i].lo, tasks[i].hi) })
+	out := make([]complex128, len(pairs))
+	for _, t := range tasks {
+		out[t.pair] += t.sum
+	}
 	return out, nil
+}
+
+// dotTask is one chunk of one inner product.
+type dotTask struct {
+	pair, lo, hi int
+	dot          func(lo, hi int) complex128
+	sum          complex128
+}
+
+// dotOf is the inner product of a stretch of two buffers.
+func dotOf(x, y Buf) (func(lo, hi int) complex128, error) {
+	switch x := x.(type) {
+	case *hostBuf[float32]:
+		y := Slice[float32](y)
+		return func(lo, hi int) complex128 { return complex(dotReal(x.data[lo:hi], y[lo:hi]), 0) }, nil
+	case *hostBuf[float64]:
+		y := Slice[float64](y)
+		return func(lo, hi int) complex128 { return complex(dotReal(x.data[lo:hi], y[lo:hi]), 0) }, nil
+	case *hostBuf[complex64]:
+		y := Slice[complex64](y)
+		return func(lo, hi int) complex128 { return dotComplex(x.data[lo:hi], y[lo:hi]) }, nil
+	case *hostBuf[complex128]:
+		y := Slice[complex128](y)
+		return func(lo, hi int) complex128 { return dotComplex(x.data[lo:hi], y[lo:hi]) }, nil
+	}
+	return nil, fmt.Errorf("device: dot product of %v", x.Type())
 }
 
 // chunk is the length over which sums are accumulated before they are added in
@@ -231,11 +257,15 @@ const chunk = 1 << 15
 
 // each calls f over [0, n) cut into chunks, on all threads.
 func (h *Host) each(n int, f func(lo, hi int)) {
-	chunks := (n + chunk - 1) / chunk
-	workers := min(h.threads, chunks)
+	h.share((n+chunk-1)/chunk, func(c int) { f(c*chunk, min((c+1)*chunk, n)) })
+}
+
+// share calls f for [0, n) on all threads.
+func (h *Host) share(n int, f func(i int)) {
+	workers := min(h.threads, n)
 	if workers <= 1 {
-		for lo := 0; lo < n; lo += chunk {
-			f(lo, min(lo+chunk, n))
+		for i := range n {
+			f(i)
 		}
 		return
 	}
@@ -244,8 +274,8 @@ func (h *Host) each(n int, f func(lo, hi int)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for c := w; c < chunks; c += workers {
-				f(c*chunk, min((c+1)*chunk, n))
+			for i := w; i < n; i += workers {
+				f(i)
 			}
 		}()
 	}
@@ -308,45 +338,29 @@ func shrinkComplex[T complex64 | complex128](h *Host, x []T, t float64) {
 	})
 }
 
-func dotReal[T float32 | float64](h *Host, x, y []T) float64 {
-	parts := make([]float64, (len(x)+chunk-1)/chunk)
-	h.each(len(x), func(lo, hi int) {
-		// Four running sums keep the adders busy; their order is fixed.
-		var s [4]float64
-		x, y := x[lo:hi], y[lo:hi]
-		n := len(x) &^ 3
-		for i := 0; i < n; i += 4 {
-			s[0] += float64(x[i]) * float64(y[i])
-			s[1] += float64(x[i+1]) * float64(y[i+1])
-			s[2] += float64(x[i+2]) * float64(y[i+2])
-			s[3] += float64(x[i+3]) * float64(y[i+3])
-		}
-		for i := n; i < len(x); i++ {
-			s[0] += float64(x[i]) * float64(y[i])
-		}
-		parts[lo/chunk] = (s[0] + s[1]) + (s[2] + s[3])
-	})
-	sum := 0.0
-	for _, p := range parts {
-		sum += p
+// dotReal is the inner product of one chunk. Four running sums keep the adders
+// busy; their order is fixed.
+func dotReal[T float32 | float64](x, y []T) float64 {
+	var s [4]float64
+	n := len(x) &^ 3
+	y = y[:len(x)]
+	for i := 0; i < n; i += 4 {
+		s[0] += float64(x[i]) * float64(y[i])
+		s[1] += float64(x[i+1]) * float64(y[i+1])
+		s[2] += float64(x[i+2]) * float64(y[i+2])
+		s[3] += float64(x[i+3]) * float64(y[i+3])
 	}
-	return sum
+	for i := n; i < len(x); i++ {
+		s[0] += float64(x[i]) * float64(y[i])
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-func dotComplex[T complex64 | complex128](h *Host, x, y []T) complex128 {
-	parts := make([]complex128, (len(x)+chunk-1)/chunk)
-	h.each(len(x), func(lo, hi int) {
-		var s complex128
-		for i := lo; i < hi; i++ {
-			s += cmplx.Conj(complex128(x[i])) * complex128(y[i])
-		}
-		parts[lo/chunk] = s
-	})
-	var sum complex128
-	for _, p := range parts {
-		sum += p
+func dotComplex[T complex64 | complex128](x, y []T) (s complex128) {
+	for i := range x {
+		s += cmplx.Conj(complex128(x[i])) * complex128(y[i])
 	}
-	return sum
+	return s
 }
 
 func onHost(b Buf) bool { _, ok := b.Device().(*Host); return ok }
