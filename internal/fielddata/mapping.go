@@ -63,7 +63,9 @@ func DefaultMapping() Mapping {
 
 // MappingNames lists the quantities.
 func MappingNames() []string {
-	return append(slices.Sorted(maps.Keys(DefaultMapping())), ReceiverDepth)
+	m := DefaultMapping()
+	m[ReceiverDepth] = Position{}
+	return slices.Sorted(maps.Keys(m))
 }
 
 // Set takes one entry such as "source_x=73:4": the byte, counted from 1, and the

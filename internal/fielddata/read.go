@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
+	"syscall"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -124,12 +126,16 @@ func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error 
 	return nil
 }
 
-// inputError marks what a file is to blame for.
+// inputError marks what a file is to blame for, and what the system refuses.
 func inputError(err error) error {
-	if errors.Is(err, segy.ErrDamaged) && status.Code(err) == status.Other {
-		return status.Input(err)
+	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
+		return err
 	}
-	return err
+	var no syscall.Errno
+	if errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist) {
+		return status.Resource(err)
+	}
+	return status.Input(err)
 }
 
 // Close closes the files.

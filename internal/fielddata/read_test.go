@@ -1,13 +1,17 @@
 package fielddata
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -197,5 +201,25 @@ func TestHeaderExtensionCounts(t *testing.T) {
 	}
 	if im := read(t, opt, path); im.Places[source][0] != 50 || im.Places[receiver][0] != 246.912 {
 		t.Errorf("source at %v, receiver at %v", im.Places[source], im.Places[receiver])
+	}
+}
+
+// What the system refuses is no fault of the file.
+func TestStatuses(t *testing.T) {
+	refused := &segy.Error{Path: "a.sgy", Err: syscall.EACCES}
+	missing := &segy.Error{Path: "a.sgy", Err: syscall.ENOENT}
+	damaged := &segy.Error{Path: "a.sgy", Err: errors.New("is empty")}
+	for err, want := range map[error]int{refused: status.NoResource, missing: status.BadInput, damaged: status.BadInput, context.Canceled: status.Stopped} {
+		if got := status.Code(inputError(err)); got != want {
+			t.Errorf("%v: status %d, want %d", err, got, want)
+		}
+	}
+}
+
+// Far too great coordinates, as of a damaged scalar, make no survey.
+func TestFarPlaces(t *testing.T) {
+	im := read(t, DefaultOptions(), write(t, "a.sgy", plain, shot{sx: 1, rx: 2, id: 1}, shot{sx: 1, rx: 2000000, scale: 10000, id: 1}))
+	if len(im.Left) != 1 || im.Left[0].Reason != "the position of its receiver is (2e+10, 0, 0), must be within 1e+09 m" {
+		t.Errorf("%+v", im.Left)
 	}
 }

@@ -151,6 +151,9 @@ func TestSU(t *testing.T) {
 			t.Errorf("%d traces, %v", len(all), err)
 		}
 		mustFail(t, b[:len(b)-4], Options{Kind: SU}, "this is no SU file, or one that is cut short")
+		third := TraceSamples
+		third.Byte += 2 * 440
+		mustFail(t, put(b, order.binary(), third, 51), Options{Kind: SU}, "trace 3: byte 995 (number of samples, header byte 115): is 51, that of the first trace 50")
 		mustFail(t, b[:200], Options{Kind: SU}, "has 200 bytes, less than the 240 of a trace header")
 	}
 	if f, err := NewFile("a.SU", bytes.NewReader(made(t, Spec{Kind: SU, Samples: 8, Interval: 1}, 2)), 2*272, Options{}); err != nil || f.Kind != SU {

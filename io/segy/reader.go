@@ -146,6 +146,8 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 		field, n = extSamples, extSamples.Int(t.Header, o)
 	}
 	switch {
+	case r.f.Kind == SU && n != int64(r.f.Fixed):
+		return r.fault(field, name, "is %d, that of the first trace %d: all traces of an SU file have one length", n, r.f.Fixed)
 	case r.f.Fixed > 0:
 		n = int64(r.f.Fixed)
 	case n == 0:
