@@ -342,6 +342,56 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	sameResult(t, "split", p.solveOn(t, 2, append(limit, "comm.grid=1,2")...), want)
 }
 
+// An iteration of CGLS sums one image over the ranks and a few numbers.
+func TestCommunicationOfAnIteration(t *testing.T) {
+	p := wide(t)
+	volume := func(iterations int) (buffers, host comm.Tally) {
+		must(t, commtest.Ranks(3, func(c comm.Comm) error {
+			world, counter := comm.Count(c)
+			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{fmt.Sprintf("solver.iterations=%d", iterations), "kirchhoff.engine=cpu"}, nil)
+			if err != nil {
+				return err
+			}
+			j, err := Open(world, cfg, Traces, progress.Discard())
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			if _, err := j.solve(context.Background(), op, false); err != nil || !j.root() {
+				return err
+			}
+			for _, n := range counter.Buffers() {
+				buffers.Calls, buffers.Bytes = buffers.Calls+n.Calls, buffers.Bytes+n.Bytes
+			}
+			for _, n := range counter.Host() {
+				host.Calls, host.Bytes = host.Calls+n.Calls, host.Bytes+n.Bytes
+			}
+			return nil
+		}))
+		return buffers, host
+	}
+	b4, h4 := volume(4)
+	b9, h9 := volume(9)
+	image := int64(8 * p.grid.Len()) // exact sums are of float64, and of whole tiles
+	if got := (b9.Bytes - b4.Bytes) / 5; got < image || got > image*3/2 {
+		t.Errorf("%d bytes of buffers in an iteration, the image has %d", got, image)
+	}
+	// The bound on the result, two inner products, whether to stop, when to save.
+	if got := (h9.Calls - h4.Calls) / 5; got > 5 {
+		t.Errorf("%d exchanges of numbers in an iteration", got)
+	}
+	if got := (h9.Bytes - h4.Bytes) / 5; got > 32<<10 {
+		t.Errorf("%d bytes of numbers in an iteration", got)
+	}
+	t.Logf("in an iteration: %d bytes of buffers, %d exchanges and %d bytes of numbers",
+		(b9.Bytes-b4.Bytes)/5, (h9.Calls-h4.Calls)/5, (h9.Bytes-h4.Bytes)/5)
+}
+
 // The time limit stops all ranks with a checkpoint.
 func TestTimeLimit(t *testing.T) {
 	p := wide(t)
