@@ -8,7 +8,7 @@ found=0
 for dir in $(grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' . | xargs -r -n1 dirname | sort -u); do
 	for target in $(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //' | sort -u); do
 		echo "== $dir $target"
-		"$GO" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$dir"
+		"$GO" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "$dir"
 		found=$((found + 1))
 	done
 done

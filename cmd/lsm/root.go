@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
 
 // Groups of commands in the help.
@@ -62,6 +64,7 @@ a picture of the underground.`,
 		newBench(a),
 		newInfo(a),
 		newPlot(a),
+		newReport(a),
 		newCompare(a),
 		newDoctor(a),
 		newVersion(a),
@@ -86,9 +89,18 @@ func (a *app) mark(c *cobra.Command) {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.started, a.command = true, fullName(cmd)
 		a.report.SetQuiet(a.quiet)
+		if !slices.Contains(together, a.command) {
+			if a.launcher.Rank > 0 {
+				return nil // rank 0 does it
+			}
+			a.launcher = machine.Launcher{Ranks: 1}
+		}
 		return work(cmd, args)
 	}
 }
+
+// together are the commands that the ranks which a launcher starts do together.
+var together = []string{"run", "migrate", "model", "check", "doctor", "bench comm", "bench solve"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {
