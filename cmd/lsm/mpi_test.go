@@ -176,28 +176,37 @@ func TestErrorsOfRanks(t *testing.T) {
 // it to the same bits.
 func TestSignalToOneRank(t *testing.T) {
 	folder := smallCase(t)
-	args := []string{"run", "config.toml", "--set", "solver.iterations=40", "--force"}
-	whole := onRanks(t, folder, 2, append(args, "--set", "output.file=whole.h5")...)
-	if code := whole.code(t); code != status.Done {
-		t.Fatalf("status %d\n%s", code, &whole.errs)
+	args := func(iterations int, more ...string) []string {
+		return append([]string{"run", "config.toml", "--force", "--set", fmt.Sprintf("solver.iterations=%d", iterations)}, more...)
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1} {
-		l := onRanks(t, folder, 3, args...)
+		l := onRanks(t, folder, 3, args(100000)...)
 		if err := l.Start(); err != nil {
 			t.Fatal(err)
 		}
 		pid := l.rank(t, 1)
 		waitForText(t, l, "iter ")
-		_ = syscall.Kill(pid, sig) // gone only if the run is over, which shows below
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
 		if err := l.Wait(); err == nil || l.ProcessState.ExitCode() != status.Checkpointed {
 			t.Fatalf("%v: status %d\n%s", sig, l.ProcessState.ExitCode(), &l.errs)
 		}
-		resumed := onRanks(t, folder, 2, append(args, "--resume", "--set", "comm.grid=1,2")...)
+		var done int
+		_, said, _ := strings.Cut(l.errs.String(), "stopped after ")
+		if _, err := fmt.Sscanf(said, "%d of", &done); err != nil {
+			t.Fatalf("%v: it does not say where it stopped:\n%s", sig, &l.errs)
+		}
+		resumed := onRanks(t, folder, 2, args(done+3, "--resume", "--set", "comm.grid=1,2")...)
 		if code := resumed.code(t); code != status.Done {
 			t.Fatalf("%v: resumed: status %d\n%s", sig, code, &resumed.errs)
 		}
 		if !strings.Contains(resumed.out.String(), "resumed from ") {
 			t.Errorf("%v: started afresh:\n%s", sig, &resumed.out)
+		}
+		whole := onRanks(t, folder, 2, args(done+3, "--set", "output.file=whole.h5")...)
+		if code := whole.code(t); code != status.Done {
+			t.Fatalf("status %d\n%s", code, &whole.errs)
 		}
 		sameImage(t, sig.String(), imageOf(t, filepath.Join(folder, "image.h5")), imageOf(t, filepath.Join(folder, "whole.h5")))
 	}
