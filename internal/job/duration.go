@@ -34,7 +34,7 @@ func (d Duration) String() string {
 // nothing of what else the machine will be doing, nor how far the tables will
 // outgrow its caches, nor of the network.
 func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error) {
-	dim, threads := j.Image.Dim(), j.Device.Threads()
+	dim, threads := j.Image.Dim(), j.Host.Threads()
 	shape, times := []int{96, 96}, []int{96, 96}
 	if dim == 3 {
 		shape, times = []int{24, 24, 24}, []int{24, 24, 24}

@@ -36,7 +36,8 @@ type Job struct {
 
 	Times  traveltime.Method
 	Engine string // "reference" or "cpu"
-	Device *device.Host
+	Host   *device.Host  // this rank's processors
+	Device device.Device // where its vectors are: Host, or a GPU
 
 	began time.Time
 
@@ -109,8 +110,9 @@ func (j *Job) join(world comm.Comm) (err error) {
 	if t := j.Config.Machine.Threads; t > 0 {
 		threads = t
 	}
-	j.Device = device.NewHost(threads)
-	j.Device.OnMark = j.report.Time
+	j.Host = device.NewHost(threads)
+	j.Host.OnMark = j.report.Time
+	j.Device = j.Host
 	return nil
 }
 

@@ -97,7 +97,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}
 	if e, ok := j.Times.(*traveltime.Eikonal); ok {
-		m.Scratch += e.ScratchBytes(false) * int64(j.Device.Threads())
+		m.Scratch += e.ScratchBytes(false) * int64(j.Host.Threads())
 	}
 	m.AllTables = place * int64(places)
 	m.Tables = m.AllTables

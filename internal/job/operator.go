@@ -40,7 +40,7 @@ func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 		WaveletFilter: c.WaveletFilter,
 		Times:         j.Times,
 		Dynamic:       c.Dynamic,
-		Threads:       j.Device.Threads(),
+		Threads:       j.Host.Threads(),
 	}
 	if c.Dynamic {
 		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
@@ -234,8 +234,8 @@ func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 	}
 	data := j.Survey.Data
 	j.Survey.Data = nil // the vector has them now
-	if op.Range().Type == device.F32 {
-		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(j.Device, data)}, nil
+	if op.Range().Type == device.F32 && j.Device == device.Device(j.Host) {
+		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(j.Host, data)}, nil
 	}
 	d, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {

@@ -134,7 +134,7 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
 	r.Ranks, r.Communicator = j.world.Size(), j.world.Name()
-	r.Threads = j.Device.Threads()
+	r.Threads = j.Host.Threads()
 	r.Engine = j.Engine
 	r.Inputs = j.inputs
 	r.Reason = reason
