@@ -35,7 +35,7 @@ type Job struct {
 	Velocity  []float64 // m/s, on ModelGrid; nil for a constant
 
 	Times  traveltime.Method
-	Engine string // "reference" or "cpu"
+	Engine string        // "reference" or "cpu"
 	Host   *device.Host  // this rank's processors
 	Device device.Device // where its vectors are: Host, or a GPU
 
