@@ -19,6 +19,7 @@ type Device struct {
 	cache    driver.Cache
 	engine   driver.Engine
 
+	modules modules
 	kernels map[string]*driver.Function // of vector.cu
 	pool    pool
 	stages  stages
@@ -68,6 +69,7 @@ func Open(o Options) (*Device, error) {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
 	d := &Device{context: context, compiler: compiler, cache: o.Cache, engine: o.Engine}
+	d.modules.loaded = map[string]*driver.Module{}
 	d.pool.context = context
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
@@ -102,6 +104,9 @@ func (d *Device) Name() string {
 	return fmt.Sprintf("%v %d (%s)", d.engine, d.context.Card.Index, d.context.Card.Name)
 }
 
+// Engine says whose card it is.
+func (d *Device) Engine() driver.Engine { return d.engine }
+
 // Card describes the card.
 func (d *Device) Card() driver.Card { return d.context.Card }
 
@@ -109,8 +114,29 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // buffers of this device must be on its main stream, or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Build compiles a program for this card, or finds it in the cache, and loads it.
+// Build compiles a program for this card, or finds it in the cache, and loads it. It
+// stays loaded as long as the card is in use: asked for again, it is there.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
+	d.modules.Lock()
+	defer d.modules.Unlock()
+	key := fmt.Sprintf("%q", src)
+	if m := d.modules.loaded[key]; m != nil {
+		return m, nil
+	}
+	m, err := d.build(src)
+	if err == nil {
+		d.modules.loaded[key] = m
+	}
+	return m, err
+}
+
+// modules are the programs loaded so far.
+type modules struct {
+	sync.Mutex
+	loaded map[string]*driver.Module
+}
+
+func (d *Device) build(src driver.Source) (*driver.Module, error) {
 	arch := d.context.Card.Arch
 	b, cached, err := d.cache.Compile(d.compiler, src, arch)
 	if err != nil {

@@ -1,0 +1,167 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// Threads of a block and samples that one makes, as in kernels.cu.
+const (
+	threads = 256
+	narrow  = 128 // of the filters and of bounds
+	segment = 7 * narrow
+)
+
+// launch asks for a kernel; no blocks are nothing to do.
+func (e *Engine) launch(name string, blocks, blocksY, threads, shared int, args ...driver.Arg) {
+	if blocks == 0 || blocksY == 0 {
+		return
+	}
+	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{blocks, blocksY, 1},
+		Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+}
+
+// elements launches a kernel over n elements.
+func (e *Engine) elements(name string, n int, args ...driver.Arg) {
+	e.launch(name, (n+threads-1)/threads, 1, threads, 0, append([]driver.Arg{driver.Int64(int64(n))}, args...)...)
+}
+
+// Forward adds the demigrated traces of the image src to dst.
+func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.check("forward", dst, src); err != nil {
+		return err
+	}
+	defer e.dev.Mark("forward")()
+	e.load(src)
+	for piece := range len(e.traceCuts) - 1 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.demigrate(piece, 0); err != nil {
+			return err
+		}
+		lo, hi := e.traceCuts[piece], e.traceCuts[piece+1]
+		if e.forwardParts > 1 {
+			e.collect("collect_f64", e.traces, e.traces, (hi-lo)*e.stride, e.forwardParts, e.tracePart())
+		}
+		e.convolveRows("filter_f64", dst, e.traces, lo, hi)
+	}
+	return e.context.Err()
+}
+
+// Adjoint adds the migrated image of the traces src to dst.
+func (e *Engine) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.check("adjoint", src, dst); err != nil {
+		return err
+	}
+	defer e.dev.Mark("adjoint")()
+	e.correlateAll(src)
+	e.ready = nil
+	for piece := range len(e.boxCuts) - 1 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e.migrate(piece, 0)
+	}
+	e.unload("unload_f64", dst, e.image, 0, e.plan.Tiles, e.adjointParts)
+	return e.context.Err()
+}
+
+// check panics if buffers have the wrong size; those of another device are an error.
+func (e *Engine) check(op string, data, image device.Buf) error {
+	p := &e.plan.Problem
+	if e.closed {
+		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
+	}
+	if data.Len() != e.ntrace*e.nt || image.Len() != p.ImageLen() {
+		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
+			op, data.Len(), image.Len(), e.ntrace*e.nt, p.ImageLen()))
+	}
+	return e.mine(op, data, image)
+}
+
+func (e *Engine) mine(op string, bufs ...device.Buf) error {
+	for _, b := range bufs {
+		if c, ok := b.(*card.Buf); !ok || c.Device() != device.Device(e.dev) || b.Type() != device.F32 {
+			return fmt.Errorf("kirchhoff: %s on %s of %v on %s, want %v", op, e.dev.Name(), b.Type(), b.Device().Name(), device.F32)
+		}
+	}
+	return nil
+}
+
+// load puts the image into tiles.
+func (e *Engine) load(image device.Buf) {
+	e.elements("load", e.plan.Tiles*simd.TileSize, address(e.tiled), address(image), address(e.scale), address(e.points))
+}
+
+// correlateAll correlates all traces with the wavelet.
+func (e *Engine) correlateAll(data device.Buf) {
+	e.filterRows("filter_f32", e.rows, e.nt, data, e.nt, e.ntrace, e.correlate, 0)
+}
+
+// filterRows filters rows of x into y, or adds.
+func (e *Engine) filterRows(name string, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, add int32) {
+	e.launch(name, rows, (e.nt+segment-1)/segment, narrow, 0,
+		address(y), driver.Int64(int64(ystride)), address(x), driver.Int64(int64(xstride)), driver.Int32(int32(e.nt)),
+		address(t.at), driver.Int32(int32(t.count)), driver.Int32(int32(t.first)), driver.Int32(add))
+}
+
+// convolveRows adds traces lo to hi, convolved, to the data.
+func (e *Engine) convolveRows(name string, data, sums device.Buf, lo, hi int) {
+	e.filterRows(name, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, sums, e.stride, hi-lo, e.convolve, 1)
+}
+
+// magic makes sums of numbers near it have no digits below 2 quanta.
+func magic(quantum float64) driver.Arg { return driver.Float64(1.5 * (1 << 53) * quantum) }
+
+// migrate sets the sums of a piece of the image, all parts.
+func (e *Engine) migrate(piece int, quantum float64) {
+	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
+	tile := e.firstTile[lo]
+	part := e.plan.Tiles * simd.TileSize
+	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 0,
+		driver.Struct(e.operator), driver.Struct(e.adjoint), address(e.rows),
+		driver.Address(e.image.(*card.Buf).Memory()+driver.Memory(8*tile*simd.TileSize)),
+		driver.Int32(int32(e.groupOf[lo])), driver.Int32(int32(tile)), driver.Int64(int64(part)), magic(quantum))
+}
+
+// demigrate sets the sums of a piece of the traces, not yet convolved, all parts.
+func (e *Engine) demigrate(piece int, quantum float64) error {
+	if err := e.dev.Zero(e.traces); err != nil {
+		return err
+	}
+	blocks := e.blocks[piece+1] - e.blocks[piece]
+	if e.plan.Tiles == 0 {
+		return nil
+	}
+	e.launch("forward", blocks, e.forwardParts, lanes, 2*stageBytes(e.plan.Mode())+4*lanes*e.window,
+		driver.Struct(e.operator), driver.Struct(e.forward), address(e.tiled), address(e.traces),
+		driver.Int32(int32(e.blocks[piece])), driver.Int32(int32(e.traceCuts[piece])), driver.Int32(int32(e.stride)),
+		driver.Int32(int32(e.window)), driver.Int64(int64(e.tracePart())), magic(quantum))
+	return nil
+}
+
+// tracePart is the number of samples that a part of the forward has.
+func (e *Engine) tracePart() int { return e.longestPiece() * e.stride }
+
+// collect adds up n sums of several parts.
+func (e *Engine) collect(name string, dst, sums device.Buf, n, parts, part int) {
+	e.elements(name, n, address(dst), address(sums), driver.Int32(int32(parts)), driver.Int64(int64(part)))
+}
+
+// unload adds tiles lo to hi to the image; sums begin with tile lo.
+func (e *Engine) unload(name string, image, sums device.Buf, lo, hi, parts int) {
+	part := e.plan.Tiles * simd.TileSize
+	e.elements(name, (hi-lo)*simd.TileSize, address(image), address(sums), address(e.scale),
+		driver.Address(e.points.(*card.Buf).Memory()+driver.Memory(4*lo*simd.TileSize)),
+		driver.Int32(int32(parts)), driver.Int64(int64(part)))
+}

@@ -1,0 +1,363 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// Engine is the operator on one card. Its buffers are float32 on that card: the image
+// [ImageLen()], the data [ntrace, nt]. Operations are asked of the card in order and
+// do not wait for it, as those of the device; an error of the card shows at the next
+// Sync, Dots or copy.
+type Engine struct {
+	plan    *kirchhoff.Plan
+	dev     *card.Device
+	context *driver.Context
+	kernels map[string]*driver.Function
+	nt      int
+	ntrace  int
+	stride  int // elements between the forward's traces
+	tableB  int64
+
+	bufs []device.Buf // all, to be freed
+
+	// Tables.
+	operator []uint64 // struct Operator
+	ngroups  int
+
+	// Lists.
+	adjoint      []uint64 // struct Traces
+	adjointParts int
+	groupOf      []int // first group of each box, and their number
+	firstTile    []int // first tile of each box, and their number
+	forward      []uint64
+	forwardParts int
+	blocks       []int // first block of each piece of the forward, and their number
+	traceCuts    []int // first trace of each piece of the forward, and their number
+	boxCuts      []int // first box of each piece of the adjoint, and their number
+	window       int   // entries of a window of the forward
+
+	points, scale       device.Buf
+	convolve, correlate taps
+	shots, chunks       sums // of bounds
+
+	mu      sync.Mutex // guards what follows: one application at a time
+	closed  bool
+	current *application
+	rows    device.Buf // [ntrace][nt], correlated traces
+	ready   device.Buf // the data of which rows hold the correlation, until used
+	tiled   device.Buf // float32 [tile][64], the image
+	image   device.Buf // float64 [part][tile][64], sums of the adjoint
+	traces  device.Buf // float64 [part][row][stride], sums of a piece of the forward
+	ring    device.Buf // sums of two pieces of the forward; made when first needed
+}
+
+// taps is a filter on the card.
+type taps struct {
+	at    device.Buf
+	count int
+	first int
+}
+
+var (
+	_ kirchhoff.Engine = (*Engine)(nil)
+	_ dist.Pieced      = (*Engine)(nil)
+)
+
+// New compiles the kernels for a card, computes the tables of p and copies them to the
+// card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
+// with Compact. Its errors are those of kirchhoff.NewPlan and Plan.Solve, of the
+// compiler and, where the card has too little memory, a missing resource that says
+// what is needed and what there is. p.Threads is the number of threads that compute
+// tables.
+func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, error) {
+	l, err := kirchhoff.NewPlan(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{plan: l, dev: dev, context: dev.Context(), nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
+	if err := e.make(ctx); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// kernelNames are those of kernels.cu.
+var kernelNames = []string{"adjoint", "forward", "filter_f32", "filter_f64", "load", "collect_f32", "collect_f64",
+	"unload_f32", "unload_f64", "largest", "magnitude", "total"}
+
+func (e *Engine) make(ctx context.Context) error {
+	module, err := e.dev.Build(source(e.plan.Mode()))
+	if err != nil {
+		return err
+	}
+	e.kernels = map[string]*driver.Function{}
+	for _, name := range kernelNames {
+		if e.kernels[name], err = module.Function(name); err != nil {
+			return err
+		}
+	}
+	list, firsts := groups(e.plan)
+	e.ngroups, e.groupOf = len(list)/groupTiles, firsts
+	if err := e.allocate(list); err != nil {
+		need := Need(&e.plan.Problem, false)
+		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
+			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(e.tableBytes())), e.plan.Problem.Positions.Len(), err)
+	}
+	return e.tables(ctx, list)
+}
+
+// tableBytes is the memory of the tables of all places.
+func (e *Engine) tableBytes() int64 {
+	return int64(e.plan.Problem.Positions.Len()) * PlaceBytes(&e.plan.Problem)
+}
+
+// alloc returns elements that are freed with the engine.
+func (e *Engine) alloc(n int, t device.Type) (device.Buf, error) {
+	b, err := e.dev.Alloc(n, t)
+	if err == nil {
+		e.bufs = append(e.bufs, b)
+	}
+	return b, err
+}
+
+// words copies 32-bit words to the card.
+func words[T int32 | uint32 | float32](e *Engine, list []T) (device.Buf, error) {
+	b, err := e.alloc(len(list), device.F32)
+	if err != nil {
+		return nil, err
+	}
+	return b, e.put(b, asFloats(list))
+}
+
+func (e *Engine) put(dst device.Buf, src []float32) error {
+	return e.dev.Copy(dst, device.Wrap(device.NewHost(0), src))
+}
+
+// asFloats is a list seen as float32, for copies.
+func asFloats[T int32 | uint32 | float32](list []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list))
+}
+
+func reachWords(list []reach) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), 2*len(list))
+}
+
+func memory(b device.Buf) uint64 { return uint64(b.(*card.Buf).Memory()) }
+
+func address(b device.Buf) driver.Arg {
+	if b == nil {
+		return driver.Address(0)
+	}
+	return driver.Address(b.(*card.Buf).Memory())
+}
+
+// allocate gets all memory that an engine has from the start, and copies lists.
+func (e *Engine) allocate(list []int32) error {
+	l, p := e.plan, &e.plan.Problem
+	var err error
+	get := func(to *device.Buf, n int, t device.Type) {
+		if err == nil {
+			*to, err = e.alloc(n, t)
+		}
+	}
+	put := func(to *device.Buf, list []int32) {
+		if err == nil {
+			*to, err = words(e, list)
+		}
+	}
+	places := p.Positions.Len()
+	var table, spans, groups, boxes device.Buf
+	get(&table, places*l.Tiles*l.Mode().Row(), device.F32)
+	get(&spans, places*l.Tiles*2, device.F32)
+	get(&groups, places*e.ngroups*2, device.F32)
+	get(&boxes, places*len(l.Boxes)*2, device.F32)
+	get(&e.rows, e.ntrace*e.nt, device.F32)
+	get(&e.tiled, l.Tiles*simd.TileSize, device.F32)
+	if err != nil {
+		return err
+	}
+	e.operator = []uint64{memory(table), memory(spans), memory(groups), memory(boxes),
+		pair(l.Tiles, e.ngroups), pair(len(l.Boxes), e.nt)}
+
+	adj := newAdjointLists(p.Positions, receivers(l.Mode()))
+	var groupTiles, runs, rows, cells, parts device.Buf
+	put(&groupTiles, list)
+	put(&runs, adj.runs)
+	put(&rows, adj.rows)
+	put(&cells, adj.receivers)
+	e.adjointParts = e.parts(e.ngroups, len(adj.runs)/2, l.Tiles*simd.TileSize)
+	put(&parts, cut(len(adj.runs)/2, e.adjointParts))
+	get(&e.image, e.adjointParts*l.Tiles*simd.TileSize, device.F64)
+	if err != nil {
+		return err
+	}
+	e.adjoint = []uint64{memory(groupTiles), memory(runs), memory(rows), memory(cells), memory(parts)}
+
+	e.cut()
+	fwd := newForwardLists(p.Positions, e.traceCuts)
+	e.blocks = fwd.firsts
+	longest := 0
+	for i := range len(e.traceCuts) - 1 {
+		longest = max(longest, e.blocks[i+1]-e.blocks[i])
+	}
+	e.forwardParts = e.parts(longest, len(l.Boxes), e.longestPiece()*e.stride)
+	e.window = windowEntries(e.dev.Card(), l.Mode())
+	for _, b := range l.Boxes {
+		e.firstTile = append(e.firstTile, b.First)
+	}
+	e.firstTile = append(e.firstTile, l.Tiles)
+	var placeList, traceList, tiles, boxParts device.Buf
+	put(&placeList, fwd.places)
+	put(&traceList, fwd.traces)
+	put(&tiles, int32s(e.firstTile))
+	put(&boxParts, cut(len(l.Boxes), e.forwardParts))
+	get(&e.traces, e.forwardParts*e.longestPiece()*e.stride, device.F64)
+	put(&e.points, l.Points)
+	if l.Scale != nil && err == nil {
+		e.scale, err = words(e, l.Scale)
+	}
+	if err != nil {
+		return err
+	}
+	if e.convolve, err = e.filter(l.Convolve); err != nil {
+		return err
+	}
+	if e.correlate, err = e.filter(l.Correlate); err != nil {
+		return err
+	}
+	e.forward = []uint64{memory(placeList), memory(traceList), memory(tiles), memory(boxParts)}
+	return e.prepareBounds()
+}
+
+// filter copies a filter to the card.
+func (e *Engine) filter(f kirchhoff.Filter) (taps, error) {
+	at, err := words(e, f.Taps)
+	return taps{at, len(f.Taps), f.First}, err
+}
+
+// pair is two ints of a structure.
+func pair(a, b int) uint64 { return uint64(uint32(a)) | uint64(uint32(b))<<32 }
+
+// parts is how many parts work on the same sums, so that the card is busy: blocks is
+// what one part launches, most the pieces that the work can be cut into, sums the
+// number of float64 that each part needs.
+func (e *Engine) parts(blocks, most, sums int) int {
+	if blocks == 0 {
+		return 1
+	}
+	busy := 8 * e.dev.Card().Multiprocessors
+	return max(1, min(most, busy/blocks, mostPartBytes/(8*sums)))
+}
+
+// mostPartBytes bounds the memory for sums of more than one part.
+const mostPartBytes = 1 << 29
+
+// cut cuts [0, n) into parts of nearly the same size: where they begin, and n.
+func cut(n, parts int) []int32 {
+	list := make([]int32, parts+1)
+	for i := range list {
+		list[i] = int32(n * i / parts)
+	}
+	return list
+}
+
+func int32s(list []int) []int32 {
+	out := make([]int32, len(list))
+	for i, v := range list {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// windowEntries is the length of the forward's windows: as much shared memory as lets
+// three blocks share a processor.
+func windowEntries(c driver.Card, m simd.Mode) int {
+	bytes := min(c.Shared-2<<10, 72<<10) - 2*stageBytes(m)
+	return min(128, bytes/(4*lanes))
+}
+
+// stageBytes is the size of a stage of the forward, see kernels.cu.
+func stageBytes(m simd.Mode) int {
+	chunk := 16
+	if m.Weights() == simd.Static {
+		chunk = 32
+	}
+	return 4 * (blockPlaces*(chunk+4)*m.Fields() + chunk)
+}
+
+// tables computes the tables and copies them to the card, each while others are
+// computed.
+func (e *Engine) tables(ctx context.Context, list []int32) error {
+	l := e.plan
+	free := make(chan *form, 64)
+	row := l.Tiles * l.Mode().Row()
+	at := func(i, words int, src []float32, place int) error {
+		if words == 0 {
+			return nil
+		}
+		return e.put(e.bufs[i].Slice(place*words, words), src)
+	}
+	return l.Solve(ctx, func(place int, t *kirchhoff.PlaceTable) error {
+		var f *form
+		select {
+		case f = <-free:
+		default:
+			f = newForm(l, list, e.groupOf)
+		}
+		defer func() {
+			select {
+			case free <- f:
+			default:
+			}
+		}()
+		if err := f.convert(t); err != nil {
+			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
+		}
+		return errors.Join(at(0, row, asFloats(t.Rows), place), at(1, 2*l.Tiles, asFloats(f.spans), place),
+			at(2, 2*len(f.groups), reachWords(f.groups), place), at(3, 2*len(f.boxes), reachWords(f.boxes), place))
+	})
+}
+
+// Name is the engine's name in the configuration: cuda or hip.
+func (e *Engine) Name() string { return e.dev.Engine().String() }
+
+// Type is float32.
+func (e *Engine) Type() device.Type { return device.F32 }
+
+// Device is where the engine's buffers must be.
+func (e *Engine) Device() device.Device { return e.dev }
+
+// TableBytes is the memory held by the tables, on the card.
+func (e *Engine) TableBytes() int64 { return e.tableBytes() }
+
+// Triples is the number of (trace, image point) pairs one application visits.
+func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
+
+// Close frees what the engine has on the card. It waits for an application that is
+// being asked for.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	e.closed, e.current, e.ready = true, nil, nil
+	for _, b := range e.bufs {
+		e.dev.Free(b)
+	}
+	e.bufs = nil
+}

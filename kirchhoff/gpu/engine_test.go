@@ -1,0 +1,61 @@
+package gpu
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// TestConformance: the engine is adjoint to rounding and agrees with the reference and
+// the cpu engine, whatever the operator is made of.
+func TestConformance(t *testing.T) {
+	d := open(t, driver.CUDA)
+	empty := 0
+	for i, c := range trials() {
+		t.Run(c.String(), func(t *testing.T) {
+			p := c.problem(t, uint64(i))
+			e := engine(t, d, p)
+			if dot, err := dist.DotTest(t.Context(), d, operator(p, e), 7); err != nil || !(dot <= 1e-6) {
+				t.Errorf("dot test %.2e (%v), want at most 1e-6", dot, err)
+			}
+			m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
+			data, image := both(t, d, e, m, x)
+			if slices.Max(data) == 0 {
+				empty++
+			}
+			h := device.NewHost(2)
+			cpu, err := kirchhoff.NewCPU(t.Context(), p)
+			must(t, err)
+			defer cpu.Close()
+			ref, err := kirchhoff.NewReference(t.Context(), p)
+			must(t, err)
+			for _, other := range []kirchhoff.Engine{cpu, ref} {
+				near := 1e-5
+				if max(p.Grid.Spacing[0], p.Grid.Spacing[1]) > 40 {
+					near = 2e-5 // the cpu engine's times resolve less, see its tests
+				}
+				if other == ref && c.compact {
+					continue // its times are others
+				}
+				wantData, wantImage := both(t, h, other, m, x)
+				if diff := difference(data, wantData); !(diff <= near) {
+					t.Errorf("forward differs from %s by %.2e", other.Name(), diff)
+				}
+				if diff := difference(image, wantImage); !(diff <= near) {
+					t.Errorf("adjoint differs from %s by %.2e", other.Name(), diff)
+				}
+			}
+		})
+	}
+	if empty > len(trials())/4 {
+		t.Errorf("%d of %d trials have empty data and test nothing", empty, len(trials()))
+	}
+}
+
+func operator(p *kirchhoff.Problem, e kirchhoff.Engine) dist.Operator {
+	return dist.Lift(e, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+}

@@ -1,0 +1,182 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// receivers is the number of receivers of a cell of the adjoint, as in kernels.cu.
+func receivers(m simd.Mode) int32 {
+	if m.Weights() == simd.Static {
+		return 16
+	}
+	return 8
+}
+
+// cellSources is the most sources of a cell of the adjoint: a receiver's values are
+// read once for them.
+const cellSources = 16
+
+// adjointLists are the traces in the adjoint's order: cells of receivers whose
+// numbers follow each other in the whole survey, in each the runs of some sources. A
+// run, the traces of one source in one cell, depends on its source's traces alone,
+// whatever other sources there are: it is the unit of exact sums.
+type adjointLists struct {
+	runs      []int32 // [run][2]: source place and cell
+	rows      []int32 // [run][receivers], −1 for none
+	receivers []int32 // [cell][receivers] places, −1 for none
+}
+
+func newAdjointLists(p *survey.Positions, width int32) *adjointLists {
+	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
+	rank := ranks(p)
+	traces := order(p, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(rank[p.Source[a]]/cellSources, rank[p.Source[b]]/cellSources),
+			cmp.Compare(number(a)/width, number(b)/width), cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(a, b))
+	})
+	l := &adjointLists{}
+	var last [2]int32
+	for i, trace := range traces {
+		s := p.Source[trace]
+		cell := [2]int32{rank[s] / cellSources, number(trace) / width}
+		if i == 0 || cell != last {
+			l.receivers = append(l.receivers, none(width)...)
+			last = cell
+		}
+		at := number(trace) % width
+		cells := len(l.receivers) / int(width)
+		l.receivers[(cells-1)*int(width)+int(at)] = p.Receiver[trace]
+		// A pair of places that has several traces takes a run for each.
+		n := len(l.runs) / 2
+		if n == 0 || l.runs[2*n-2] != s || l.runs[2*n-1] != int32(cells-1) || l.rows[(n-1)*int(width)+int(at)] >= 0 {
+			l.runs = append(l.runs, s, int32(cells-1))
+			l.rows = append(l.rows, none(width)...)
+			n++
+		}
+		l.rows[(n-1)*int(width)+int(at)] = trace
+	}
+	return l
+}
+
+// Sizes of the forward's blocks, as in kernels.cu.
+const (
+	lanes        = 128
+	blockSources = 16
+	blockTargets = 32
+	blockPlaces  = blockSources + blockTargets
+)
+
+// forwardLists are the traces in the forward's blocks, of a few sources and receivers
+// each. Every trace is summed by itself, so that no result depends on them.
+type forwardLists struct {
+	places []int32 // [block][blockPlaces], −1 for none: sources, then receivers
+	traces []int32 // [block][lanes][2]: row, −1 for none; source + 256 receiver within places
+	firsts []int   // first block of each piece, and their number
+}
+
+// newForwardLists makes blocks that do not reach over the pieces, which begin at the
+// given traces.
+func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
+	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
+	rank := ranks(p)
+	const together = lanes / blockTargets
+	l := &forwardLists{}
+	for k := range len(cuts) - 1 {
+		l.firsts = append(l.firsts, l.len())
+		traces := make([]int32, cuts[k+1]-cuts[k])
+		for i := range traces {
+			traces[i] = int32(cuts[k] + i)
+		}
+		slices.SortFunc(traces, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(rank[p.Source[a]]/together, rank[p.Source[b]]/together),
+				cmp.Compare(number(a)/blockTargets, number(b)/blockTargets),
+				cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+		})
+		b := newBlock()
+		for _, trace := range traces {
+			if !b.add(p.Source[trace], p.Receiver[trace], trace) {
+				l.append(b)
+				b = newBlock()
+				b.add(p.Source[trace], p.Receiver[trace], trace)
+			}
+		}
+		if b.n > 0 {
+			l.append(b)
+		}
+	}
+	l.firsts = append(l.firsts, l.len())
+	return l
+}
+
+func (l *forwardLists) len() int { return len(l.places) / blockPlaces }
+
+func (l *forwardLists) append(b *block) {
+	l.places = append(l.places, b.places...)
+	l.traces = append(l.traces, b.traces...)
+}
+
+// block is one in the making.
+type block struct {
+	places, traces []int32
+	n              int
+}
+
+func newBlock() *block { return &block{places: none(blockPlaces), traces: none(2 * lanes)} }
+
+// add adds a trace, unless there is no room for it or its places.
+func (b *block) add(source, receiver, row int32) bool {
+	s, r := find(b.places[:blockSources], source), find(b.places[blockSources:], receiver)
+	if b.n == lanes || s < 0 || r < 0 {
+		return false
+	}
+	b.places[s], b.places[blockSources+r] = source, receiver
+	b.traces[2*b.n], b.traces[2*b.n+1] = row, int32(s+256*(blockSources+r))
+	b.n++
+	return true
+}
+
+// find is where a place is or may be put, −1 if there is no room.
+func find(list []int32, place int32) int {
+	for i, v := range list {
+		if v == place || v < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// none is n times −1.
+func none(n int32) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = -1
+	}
+	return list
+}
+
+// ranks numbers the places that are sources, in ascending order.
+func ranks(p *survey.Positions) []int32 {
+	rank := make([]int32, p.Len())
+	for _, s := range p.Source {
+		rank[s] = 1
+	}
+	n := int32(0)
+	for i, used := range rank {
+		rank[i] = n
+		n += used
+	}
+	return rank
+}
+
+// order is the traces sorted.
+func order(p *survey.Positions, compare func(a, b int32) int) []int32 {
+	list := make([]int32, len(p.Source))
+	for i := range list {
+		list[i] = int32(i)
+	}
+	slices.SortFunc(list, compare)
+	return list
+}

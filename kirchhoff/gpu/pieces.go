@@ -1,0 +1,288 @@
+package gpu
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// An application in pieces. The adjoint's are groups of boxes of tiles, whose sums are
+// in the order of tiles; the forward's are groups of shots, whose sums are traces not
+// yet convolved, [row][stride]. Both are float64 with a quantum, else float32.
+//
+// The units of exact sums are, in the adjoint, a run of traces (see adjointLists) and
+// a tile, in the forward a trace and a box.
+const (
+	mostImagePieces, leastTiles  = 6, 1 << 14
+	mostTracePieces, leastTraces = 8, 1 << 13
+	ahead                        = 2 // pieces of the forward that have memory
+)
+
+// cut makes the pieces: those of the image depend on the slab alone, those of the
+// traces on the traces alone.
+func (e *Engine) cut() {
+	source := e.plan.Problem.Positions.Source
+	starts := []int{0}
+	if slices.IsSorted(source) {
+		for i := 1; i < len(source); i++ {
+			if source[i] != source[i-1] {
+				starts = append(starts, i)
+			}
+		}
+	}
+	e.traceCuts = pieces(starts, len(source), mostTracePieces, leastTraces)
+	tiles := make([]int, len(e.plan.Boxes))
+	for i, b := range e.plan.Boxes {
+		tiles[i] = b.First
+	}
+	for _, tile := range pieces(tiles, e.plan.Tiles, mostImagePieces, leastTiles) {
+		box, _ := slices.BinarySearch(tiles, tile)
+		e.boxCuts = append(e.boxCuts, box)
+	}
+}
+
+// pieces makes of parts that begin at starts, n elements in all, at most the given
+// number of groups of nearly the same size, and no more than have least elements each:
+// where they begin, and n.
+func pieces(starts []int, n, most, least int) []int {
+	cuts := []int{0}
+	if n == 0 {
+		return cuts
+	}
+	groups := max(1, min(most, n/least))
+	last := 0
+	for _, at := range starts {
+		if g := at * groups / n; g > last {
+			cuts, last = append(cuts, at), g
+		}
+	}
+	return append(cuts, n)
+}
+
+// longestPiece is the most traces of a piece of the forward.
+func (e *Engine) longestPiece() int {
+	longest := 0
+	for i := range len(e.traceCuts) - 1 {
+		longest = max(longest, e.traceCuts[i+1]-e.traceCuts[i])
+	}
+	return longest
+}
+
+// sums are what a bound adds up on the card.
+type sums struct {
+	parts, starts, result device.Buf
+	n                     int // of results
+}
+
+// makeSums gets the memory for sums of parts that begin at starts.
+func (e *Engine) makeSums(starts []int32) (s sums, err error) {
+	s.n = len(starts) - 1
+	if s.parts, err = e.alloc(int(starts[s.n]), device.F64); err != nil {
+		return s, err
+	}
+	if s.result, err = e.alloc(s.n, device.F64); err != nil {
+		return s, err
+	}
+	s.starts, err = words(e, starts)
+	return s, err
+}
+
+// chunk is the number of points that a block of magnitude adds up, as in kernels.cu.
+const chunk = 64 * threads
+
+// slabPoints is the number of points of a whole slab.
+func (e *Engine) slabPoints() int {
+	g := e.plan.Problem.Grid
+	return kirchhoff.SlabPoints(g.Dim()) * (g.Len() / g.Shape[0])
+}
+
+// prepareBounds gets the memory for bounds.
+func (e *Engine) prepareBounds() (err error) {
+	source := e.plan.Problem.Positions.Source
+	starts := []int32{}
+	for i := range source {
+		if i == 0 || source[i] != source[i-1] {
+			starts = append(starts, int32(i))
+		}
+	}
+	if e.shots, err = e.makeSums(append(starts, int32(len(source)))); err != nil {
+		return err
+	}
+	size := e.slabPoints()
+	slabs, per := (e.plan.Problem.ImageLen()+size-1)/size, (size+chunk-1)/chunk
+	starts = starts[:0]
+	for i := range slabs + 1 {
+		starts = append(starts, int32(i*per))
+	}
+	e.chunks, err = e.makeSums(starts)
+	return err
+}
+
+// Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
+func (e *Engine) Peak() float64 { return e.plan.Peak }
+
+// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
+// traces of one source place), the sum of the largest samples of its correlated
+// traces; in the forward, for each slab of kirchhoff.SlabPoints, the sum of the image's
+// absolute values times 2/v: 8 bytes each come to the host. What it finds out about
+// the adjoint's source is kept for Begin: if that comes next, the source must be as it
+// was.
+func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.mine("bound", src); err != nil {
+		return nil, err
+	}
+	s := e.shots
+	if d == dist.Forward {
+		s = e.chunks
+		size := e.slabPoints()
+		e.launch("magnitude", (size+chunk-1)/chunk, s.n, threads, 0, address(s.parts), address(src), address(e.scale),
+			driver.Int64(int64(src.Len())), driver.Int64(int64(size)))
+	} else {
+		e.correlateAll(src)
+		e.ready = src
+		e.launch("largest", e.ntrace, 1, narrow, 0, address(s.parts), address(e.rows), driver.Int32(int32(e.nt)))
+	}
+	e.launch("total", (s.n+narrow-1)/narrow, 1, narrow, 0,
+		driver.Int32(int32(s.n)), address(s.result), address(s.parts), address(s.starts))
+	out := make([]float64, s.n)
+	if s.n == 0 {
+		return out, nil
+	}
+	return out, device.Download(out, s.result)
+}
+
+// application is one under way: a dist.Application.
+type application struct {
+	e         *Engine
+	ctx       context.Context
+	direction dist.Direction
+	quantum   float64
+	dst       device.Buf
+	part      device.Buf // what the sums of all pieces, or of two of the forward, are in
+	kind      string     // their type, as kernels are called
+}
+
+// Begin implements dist.Pieced.
+func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := &application{e: e, ctx: ctx, direction: d, quantum: quantum, dst: dst, kind: "_f32"}
+	if quantum != 0 {
+		a.kind = "_f64"
+	}
+	if d == dist.Forward {
+		if err := e.check("forward", dst, src); err != nil {
+			return nil, err
+		}
+		if err := e.makeRing(quantum != 0); err != nil {
+			return nil, err
+		}
+		e.load(src)
+		a.part = e.ring
+	} else {
+		if err := e.check("adjoint", src, dst); err != nil {
+			return nil, err
+		}
+		if e.ready == nil || memory(e.ready) != memory(src) {
+			e.correlateAll(src)
+		}
+		e.ready = nil
+		a.part = e.tiled
+		if quantum != 0 {
+			a.part = e.image
+		}
+	}
+	e.current = a
+	return a, e.context.Err()
+}
+
+// makeRing gets the memory for sums of two pieces of the forward.
+func (e *Engine) makeRing(exact bool) (err error) {
+	t := device.F32
+	if exact {
+		t = device.F64
+	}
+	if e.ring == nil || e.ring.Type() != t {
+		e.ring, err = e.alloc(min(ahead, len(e.traceCuts)-1)*e.tracePart(), t)
+	}
+	return err
+}
+
+func (a *application) Pieces() int { return len(a.cuts()) - 1 }
+
+func (a *application) cuts() []int {
+	if a.direction == dist.Forward {
+		return a.e.traceCuts
+	}
+	return a.e.boxCuts
+}
+
+func (a *application) Ahead() int {
+	if a.direction == dist.Forward {
+		return ahead
+	}
+	return a.Pieces()
+}
+
+// sums is where the sums of piece i are.
+func (a *application) sums(i int) device.Buf {
+	e, cuts := a.e, a.cuts()
+	lo, hi := cuts[i], cuts[i+1]
+	if a.direction == dist.Forward {
+		return a.part.Slice(i%ahead*e.tracePart(), (hi-lo)*e.stride)
+	}
+	return a.part.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
+}
+
+// Sum computes piece i.
+func (a *application) Sum(i int) (device.Buf, error) {
+	e := a.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.check()
+	if err := a.ctx.Err(); err != nil {
+		return nil, err
+	}
+	defer e.dev.Mark(a.direction.String())()
+	to := a.sums(i)
+	if a.direction == dist.Forward {
+		if err := e.demigrate(i, a.quantum); err != nil {
+			return nil, err
+		}
+		e.collect("collect"+a.kind, to, e.traces, to.Len(), e.forwardParts, e.tracePart())
+		return to, e.context.Err()
+	}
+	e.migrate(i, a.quantum)
+	if from := e.image.Slice(e.firstTile[e.boxCuts[i]]*simd.TileSize, to.Len()); a.quantum == 0 || e.adjointParts > 1 {
+		e.collect("collect"+a.kind, to, from, to.Len(), e.adjointParts, e.plan.Tiles*simd.TileSize)
+	}
+	return to, e.context.Err()
+}
+
+// Finish adds piece i to the destination.
+func (a *application) Finish(i int) error {
+	e := a.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.check()
+	cuts := a.cuts()
+	if a.direction == dist.Forward {
+		e.convolveRows("filter"+a.kind, a.dst, a.sums(i), cuts[i], cuts[i+1])
+	} else {
+		e.unload("unload"+a.kind, a.dst, a.sums(i), e.firstTile[cuts[i]], e.firstTile[cuts[i+1]], 1)
+	}
+	return e.context.Err()
+}
+
+func (a *application) check() {
+	if a.e.current != a {
+		panic("kirchhoff: an application goes on after another was begun or the engine was closed")
+	}
+}

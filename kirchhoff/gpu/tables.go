@@ -1,0 +1,240 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// Of times on the card, as in kernels.cu.
+const (
+	fraction = 20   // bits behind the point
+	never    = 2047 // whole samples of a time that does not count
+	// farthest is how many samples after the first time of a box a time may lie: sums
+	// of two stay below never.
+	farthest = 1022
+)
+
+// groupTiles is the number of tiles that a block of the adjoint's threads owns.
+const groupTiles = 8
+
+// groups lists the tiles of each group, −1 where a box has none: 2×4 tiles in 2-D, z
+// last, 2×2×2 in 3-D. The tiles of a group lie in one box; groups are in the order of
+// boxes, and firsts is the first group of each and their number.
+func groups(l *kirchhoff.Plan) (tiles []int32, firsts []int) {
+	size := [3]int{1, 2, 4}
+	if l.Problem.Grid.Dim() == 3 {
+		size = [3]int{2, 2, 2}
+	}
+	for _, b := range l.Boxes {
+		firsts = append(firsts, len(tiles)/groupTiles)
+		var at [3]int
+		for at[0] = 0; at[0] < b.Count[0]; at[0] += size[0] {
+			for at[1] = 0; at[1] < b.Count[1]; at[1] += size[1] {
+				for at[2] = 0; at[2] < b.Count[2]; at[2] += size[2] {
+					for n := range groupTiles {
+						tiles = append(tiles, tileOf(b, [3]int{
+							at[0] + n/(size[1]*size[2]), at[1] + n/size[2]%size[1], at[2] + n%size[2]}))
+					}
+				}
+			}
+		}
+	}
+	return tiles, append(firsts, len(tiles)/groupTiles)
+}
+
+// tileOf is the number of a tile of a box, −1 beyond it.
+func tileOf(b kirchhoff.Box, at [3]int) int32 {
+	n := 0
+	for a, i := range at {
+		if i >= b.Count[a] {
+			return -1
+		}
+		n = n*b.Count[a] + i
+	}
+	return int32(b.First + n)
+}
+
+// reach is the first and the last whole sample of some points' times; first > last
+// says none.
+type reach struct{ lo, hi int32 }
+
+func nothing() reach { return reach{1, 0} }
+
+func (r *reach) add(o reach) {
+	switch {
+	case o.lo > o.hi:
+	case r.lo > r.hi:
+		*r = o
+	default:
+		r.lo, r.hi = min(r.lo, o.lo), max(r.hi, o.hi)
+	}
+}
+
+// gap is added to the last sample of a group in which some times do not count, so that
+// it is dealt with as one that is too wide.
+const gap = 1 << 20
+
+// form turns the cpu engine's table of one place into the card's. One is needed for
+// each place that is worked on at a time.
+type form struct {
+	plan  *kirchhoff.Plan
+	mode  simd.Mode
+	limit float64 // samples; later times of one place are off the record whatever the other
+
+	spans  []int32 // [tile][2]: first sample; shift, −1 where there is no contribution
+	boxes  []reach // [box]
+	groups []reach // [group]
+
+	tiles     []reach // [tile]
+	missing   []bool  // [tile]: some times do not count
+	groupList []int32
+	groupBox  []int // first group of each box
+}
+
+func newForm(l *kirchhoff.Plan, list []int32, firsts []int) *form {
+	p := &l.Problem
+	return &form{plan: l, mode: l.Mode(), limit: float64(p.NT) + p.T0/(2*p.DT),
+		spans: make([]int32, 2*l.Tiles), boxes: make([]reach, len(l.Boxes)), groups: make([]reach, firsts[len(firsts)-1]),
+		tiles: make([]reach, l.Tiles), missing: make([]bool, l.Tiles), groupList: list, groupBox: firsts}
+}
+
+var errWide = errors.New("the gpu engine holds times that lie that far apart in a box of tiles no more: make the grid finer or the sampling interval longer")
+
+// convert turns the rows of t into fixed-point times, in place, and fills f's lists.
+func (f *form) convert(t *kirchhoff.PlaceTable) error {
+	size := f.mode.Row()
+	for i, b := range f.plan.Boxes {
+		first, end := b.First, f.plan.Tiles
+		if i+1 < len(f.plan.Boxes) {
+			end = f.plan.Boxes[i+1].First
+		}
+		lo := int32(math.MaxInt32)
+		for _, s := range t.Spans[first:end] {
+			if s.Width >= 0 {
+				lo = min(lo, s.Base)
+			}
+		}
+		f.boxes[i] = nothing()
+		for tile := first; tile < end; tile++ {
+			var err error
+			if t.Spans[tile].Width < 0 {
+				f.tiles[tile], f.missing[tile] = nothing(), true
+				f.spans[2*tile], f.spans[2*tile+1] = 0, -1
+				clear(t.Rows[(tile+1)*size-(f.mode.Fields()-1)*simd.TileSize : (tile+1)*size])
+				continue
+			}
+			if f.mode&simd.Compact != 0 {
+				err = f.compact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
+			} else {
+				err = f.plain(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, lo)
+			}
+			if err != nil {
+				return err
+			}
+			f.boxes[i].add(f.tiles[tile])
+		}
+		f.group(i)
+	}
+	return nil
+}
+
+// group fills in the groups of a box.
+func (f *form) group(box int) {
+	for g := f.groupBox[box]; g < f.groupBox[box+1]; g++ {
+		r, missing := nothing(), false
+		for _, tile := range f.groupList[g*groupTiles : (g+1)*groupTiles] {
+			if tile >= 0 {
+				r.add(f.tiles[tile])
+				missing = missing || f.missing[tile]
+			}
+		}
+		// With weights what does not count has weight zero.
+		if r.lo <= r.hi && missing && f.mode.Weights() == simd.Static {
+			r.hi += gap
+		}
+		f.groups[g] = r
+	}
+}
+
+// counts says whether a time of t samples after the tile's first counts; lo is the
+// box's first sample.
+func (f *form) counts(t float64, base, lo int32) (bool, error) {
+	at := float64(base) + t
+	if at-float64(lo) < farthest {
+		return true, nil
+	}
+	if at < f.limit {
+		return false, fmt.Errorf("times of a box of tiles lie %.0f samples apart, more than %d: %w", at-float64(lo), farthest, errWide)
+	}
+	return false, nil
+}
+
+func (f *form) plain(tile int, row []uint32, base, lo int32) error {
+	last := -1.0
+	f.missing[tile] = false
+	for i, bits := range row[:simd.TileSize] {
+		t := float64(math.Float32frombits(bits))
+		ok, err := f.counts(t, base, lo)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			row[i] = never << fraction
+			f.leave(tile, row, i)
+			continue
+		}
+		fixed := math.RoundToEven(t * (1 << fraction))
+		row[i] = uint32(fixed)
+		last = max(last, fixed)
+	}
+	f.finish(tile, base, 0, last)
+	return nil
+}
+
+func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
+	last := -1.0
+	f.missing[tile] = false
+	for i := range simd.TileSize {
+		word, half := &row[i/32*16+i%16], i/16%2*16 // see package simd
+		code := *word >> half & 0xFFFF
+		t := float64(code) * math.Ldexp(1, int(shift)-simd.Bits)
+		ok := false
+		if code != simd.Never {
+			var err error
+			if ok, err = f.counts(t, base, lo); err != nil {
+				return err
+			}
+		}
+		if !ok {
+			*word |= simd.Never << half
+			f.leave(tile, row, i)
+			continue
+		}
+		last = max(last, t*(1<<fraction))
+	}
+	f.finish(tile, base, int32(shift), last)
+	return nil
+}
+
+// leave leaves point i of a tile out.
+func (f *form) leave(tile int, row []uint32, i int) {
+	f.missing[tile] = true
+	for n := len(row) - (f.mode.Fields()-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
+		row[n] = 0
+	}
+}
+
+// finish notes a tile's span; last is its latest time, −1 if none counts.
+func (f *form) finish(tile int, base, shift int32, last float64) {
+	f.spans[2*tile], f.spans[2*tile+1] = base, shift
+	f.tiles[tile] = nothing()
+	if last >= 0 {
+		f.tiles[tile] = reach{base, base + int32(last/(1<<fraction))}
+	} else {
+		f.spans[2*tile+1] = -1
+	}
+}
