@@ -14,6 +14,25 @@ type window struct {
 	note   string // what the picture says about it
 }
 
+// Limit is the percentile of |v| at which a picture of v alone would be clipped,
+// for several pictures on one scale; 0 where it is zero or v is empty.
+func Limit[T Float](v []T, percentile float64) float64 {
+	vals := make([]float32, len(v))
+	for i, x := range v {
+		vals[i] = float32(x)
+	}
+	at, _ := percentileAbs(vals, percentile)
+	return at
+}
+
+// window is the range of colours of an image or a gather.
+func (opt Options) window(v []float32) window {
+	if opt.Limit > 0 {
+		return window{-opt.Limit, opt.Limit, "colours span ±" + number(opt.Limit)}
+	}
+	return signedWindow(v, opt.Clip)
+}
+
 // signedWindow clips at the given percentile of |v|, symmetric about zero, so
 // that zero is always the middle colour. label qualifies the note.
 func signedWindow(v []float32, percentile float64) window {

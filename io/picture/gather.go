@@ -36,7 +36,7 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 	if err != nil {
 		return nil, err
 	}
-	r := &raster{win: signedWindow(vals, opt.Clip), colors: opt.Colors.table()}
+	r := &raster{win: opt.window(vals), colors: opt.Colors.table()}
 	r.array = array{v: vals, n0: n, n1: ts.NT, smooth: true}
 
 	p := &panel{w: 4.2, h: 4.6, raster: r, bar: opt.Bar}

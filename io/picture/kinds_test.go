@@ -176,3 +176,25 @@ func TestSameBytes(t *testing.T) {
 		t.Error("two renderings of one image differ")
 	}
 }
+
+// Pictures with one limit have one scale, whatever they hold, and say so.
+func TestLimit(t *testing.T) {
+	loud, soft := []float32{-4, 2, 0, 1, 3, 0}, []float64{0.5, 0, 0, 0, 0, 0}
+	limit := Limit(loud, 100)
+	if limit != 4 {
+		t.Fatalf("limit is %g, want 4", limit)
+	}
+	for _, draw := range []func() (*Figure, error){
+		func() (*Figure, error) { return Gather(soft, Times{NT: 3, DT: 1}, nil, Options{Limit: limit}) },
+		func() (*Figure, error) { return Image(grid2(3, 2), soft, Options{Limit: limit}) },
+	} {
+		f, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f.rows[0][0]
+		if win := p.raster.win; win.lo != -4 || win.hi != 4 || win.note != "colours span ±4" {
+			t.Errorf("colours span %+v, want ±4", win)
+		}
+	}
+}

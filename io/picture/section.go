@@ -16,6 +16,7 @@ type Options struct {
 	Title  string
 	Colors Colors
 	Clip   float64 // percentile of |v| in (0, 100]; 0 means 99; models are clipped only when it is set
+	Limit  float64 // |v| of an image or gather that gets full colour, instead of the percentile; 0 for none
 	Bar    string  // label of a colour bar; "" means none for images, "velocity (m/s)" for models
 
 	// Sources and Receivers are positions to mark, [n, dim] in C order, m.
@@ -83,7 +84,7 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	case model:
 		look.win = quantileWindow(vals, opt.Clip)
 	default:
-		look.win = signedWindow(vals, opt.Clip)
+		look.win = opt.window(vals)
 	}
 	look.smooth = !model
 	if g.Dim() == 3 {

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// Log is what a run has told with --json.
+type Log struct {
+	Iterations []Iteration
+	Times      *Times
+	Memory     *Memory
+	Warnings   []string
+	Residual   *float64 // norm at the end; nil: the run did not end well, or the log is cut short
+}
+
+// Iteration is one iteration as it was reported; numbers that the method does
+// not have are nil.
+type Iteration struct {
+	N       int      `json:"iteration"`
+	Adjoint *float64 `json:"adjoint"`
+	Seconds float64  `json:"seconds"`
+}
+
+// Memory is the most that a rank took, in bytes, and what was predicted.
+type Memory struct {
+	Max       int64
+	Rank      int   // that took the most
+	Predicted int64 // for that rank; 0: not known
+}
+
+// Times are where the time of a run went.
+type Times struct {
+	From  string // where this is known from
+	Ranks int
+	Total float64 // s, of the mean rank
+	Rows  []TimeRow
+}
+
+// TimeRow is one section: seconds without those of the sections inside it.
+type TimeRow struct {
+	Path          []string
+	Min, Avg, Max float64 // s, over the ranks
+	Calls         int
+	Percent       float64 // of the total
+}
+
+// event is a line of the log, of one of the kinds that count here.
+type event struct {
+	Iteration
+	Message   string   `json:"message"`
+	Path      []string `json:"path"`
+	Min       float64  `json:"min"`
+	Avg       float64  `json:"avg"`
+	Max       float64  `json:"max"`
+	Calls     int      `json:"calls"`
+	Percent   float64  `json:"percent"`
+	Ranks     int      `json:"ranks"`
+	Rank      int      `json:"rank"`
+	Predicted int64    `json:"predicted"`
+	Command   string   `json:"command"`
+	Residual  *float64 `json:"residual"`
+}
+
+// logLine is the longest line that is read, in bytes.
+const logLine = 16 << 20
+
+// ReadLog reads what lsm run --json has printed. Lines that begin with no brace,
+// such as a launcher's, are passed over, and so is a last line that was cut. An
+// error is a line that is no such event, or a log without any.
+func ReadLog(r io.Reader) (*Log, error) {
+	l := &Log{}
+	seen := 0
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, logLine)
+	var broken error // of the line before: an error unless it is the last
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 || line[0] != '{' {
+			continue
+		}
+		if broken != nil {
+			return nil, broken
+		}
+		known, err := l.take(line)
+		if err != nil {
+			broken = fmt.Errorf("line %d is no event of lsm --json: %w", n, err)
+			continue
+		}
+		if known {
+			seen++
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if seen == 0 {
+		if broken != nil {
+			return nil, broken
+		}
+		return nil, fmt.Errorf("has no events: want what lsm run --json has printed")
+	}
+	return l, nil
+}
+
+// take adds a line and reports whether it was an event.
+func (l *Log) take(line []byte) (bool, error) {
+	var kind struct {
+		Event string `json:"event"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return false, err
+	}
+	var e event
+	switch kind.Event {
+	case "":
+		return false, nil
+	case "iteration", "timing", "memory", "warning", "done":
+		if err := json.Unmarshal(line, &e); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case kind.Event == "iteration":
+		l.Iterations = append(l.Iterations, e.Iteration)
+	case kind.Event == "memory":
+		l.Memory = &Memory{int64(e.Max), e.Rank, e.Predicted}
+	case kind.Event == "warning" && !slices.Contains(l.Warnings, e.Message):
+		l.Warnings = append(l.Warnings, e.Message)
+	case kind.Event == "timing":
+		l.timing(e)
+	case kind.Event == "done" && e.Command == "run":
+		l.Residual = e.Residual
+	}
+	return true, nil
+}
+
+func (l *Log) timing(e event) {
+	if len(e.Path) == 0 {
+		return
+	}
+	if l.Times == nil {
+		l.Times = &Times{From: "the log"}
+	}
+	l.Times.Ranks = max(l.Times.Ranks, e.Ranks)
+	if len(e.Path) == 1 && e.Path[0] == "total" {
+		l.Times.Total = e.Avg
+	}
+	l.Times.Rows = append(l.Times.Rows, TimeRow{e.Path, e.Min, e.Avg, e.Max, e.Calls, e.Percent})
+}
+
+// Belongs reports whether the log can be that of a run with this history of
+// residual norms.
+func (l *Log) Belongs(residual []float64) bool {
+	if l.Residual == nil || len(residual) == 0 {
+		return true
+	}
+	last := residual[len(residual)-1]
+	return math.Abs(*l.Residual-last) <= 1e-9*math.Abs(last)
+}

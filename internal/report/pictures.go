@@ -1,0 +1,150 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"image/png"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// shot is a picture with what stands below it.
+type shot struct {
+	Source        template.URL // a data URI
+	Width, Height int
+	Says          string
+	Caption       string
+}
+
+// images are the section on the images.
+type images struct {
+	Pictures []shot
+	Note     string
+	Missing  string
+}
+
+// drawn encodes a figure.
+func drawn(f *picture.Figure, says, caption string) (shot, error) {
+	var b bytes.Buffer
+	picture := f.Draw()
+	if err := png.Encode(&b, picture); err != nil {
+		return shot{}, fmt.Errorf("report: %w", err)
+	}
+	size := picture.Bounds()
+	return shot{
+		Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())),
+		Width:  size.Dx(), Height: size.Dy(), Says: says, Caption: clean(caption),
+	}, nil
+}
+
+func (r *Run) imageName() string {
+	if r.solved() {
+		return "least squares"
+	}
+	return "image"
+}
+
+func (r *Run) images() (out images, err error) {
+	add := func(im *h5.Image, name, caption string) error {
+		f, err := picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At})
+		if err != nil {
+			return status.Usage(err) // numbers and grid were judged when the file was read
+		}
+		s, err := drawn(f, name+": picture of the image", caption)
+		out.Pictures = append(out.Pictures, s)
+		return err
+	}
+	if r.Adjoint != nil {
+		if err := add(r.Adjoint, "adjoint", "Plain Kirchhoff migration: "+r.AdjointFrom); err != nil {
+			return out, err
+		}
+	} else if r.solved() {
+		out.Missing = "No adjoint image to compare with: output.adjoint makes a run write it, --adjoint FILE names one, --compute computes it."
+	}
+	caption := "The file's image"
+	if n := len(r.Image.ResidualNorm); n > 0 {
+		caption = "Least squares after " + plural(n-1, "iteration")
+	}
+	if err := add(r.Image, r.imageName(), caption+": "+r.File); err != nil {
+		return out, err
+	}
+	out.Note = "Black is positive, white negative, grey zero. Each picture is clipped at the 99th percentile of its own amplitudes, which stands above it: the adjoint has other units than the reflectivity."
+	if len(out.Pictures) == 1 {
+		out.Note = "Black is positive, white negative, grey zero; the value at which colours are clipped stands above the picture."
+	}
+	if r.Image.Grid.Dim() == 3 {
+		out.Note += " A depth slice and two vertical sections cross where the lines show; --at x,y,z moves them."
+	}
+	return out, nil
+}
+
+// gatherRow is one shot: its traces, and what is left of them.
+type gatherRow struct {
+	Name     string
+	Pictures []shot
+	Note     string
+}
+
+func (r *Run) gathers(p *page) error {
+	data, residual := false, false
+	for _, g := range r.Gathers {
+		row, err := g.draw()
+		if err != nil {
+			return err
+		}
+		p.Gathers = append(p.Gathers, row)
+		data, residual = data || g.Data != nil, residual || g.Residual != nil
+	}
+	if data && residual {
+		p.GathersNote = "Recorded traces and what the image leaves of them, on one scale: what is seen on the right is noise, or waves that the operator does not explain."
+	}
+	if !data {
+		p.NoGathers = append(p.NoGathers, "No recorded traces: the survey that the run read is not where the configuration names it; --folder DIR says which folder its paths start from.")
+	}
+	if !residual {
+		p.NoGathers = append(p.NoGathers, "No residual traces: --residual FILE names a survey file that holds them, --compute predicts the traces from the image and takes them from the recorded ones.")
+	}
+	return nil
+}
+
+// draw draws data and residual on the scale of the data.
+func (g *Gather) draw() (row gatherRow, err error) {
+	row.Name = clean(g.Name)
+	limit := 0.0
+	for _, part := range []struct {
+		name string
+		v    []float32
+	}{{"data", g.Data}, {"residual", g.Residual}} {
+		if part.v == nil {
+			continue
+		}
+		if limit == 0 {
+			limit = picture.Limit(part.v, 99)
+		}
+		f, err := picture.Gather(part.v, picture.Times{NT: g.NT, DT: g.DT, T0: g.T0}, g.Offset,
+			picture.Options{Title: part.name, Limit: limit})
+		if err != nil {
+			return row, err
+		}
+		s, err := drawn(f, part.name+" of "+row.Name, "")
+		if err != nil {
+			return row, err
+		}
+		row.Pictures = append(row.Pictures, s)
+	}
+	if d, e := energy(g.Data), energy(g.Residual); d > 0 && g.Residual != nil {
+		row.Note = fmt.Sprintf("The residual holds %s of the shot's energy.", percent(e/d))
+	}
+	return row, nil
+}
+
+func energy(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return sum
+}

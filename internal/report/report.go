@@ -1,0 +1,126 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// Run is all that is known of a run. Image is there, everything else may be
+// missing.
+type Run struct {
+	File   string         // name of the image file, as the reader knows it
+	Image  *h5.Image      // with history, configuration and provenance
+	Config *config.Config // what Image.Config says; nil: shown as it stands
+
+	Adjoint     *h5.Image // on the grid of Image
+	AdjointFrom string    // the file, or how it was made
+
+	Gathers []Gather // a few shots
+	DotTest *DotTest
+	Log     *Log   // of lsm run --json
+	Times   *Times // of a log or a trace
+
+	Notes []string  // what the reader should know of how the page was made
+	At    []float64 // m, where slices of a 3-D image cross; nil: at its centre
+}
+
+// DotTest is how far forward and adjoint are from belonging together.
+type DotTest struct{ Error, Limit float64 }
+
+// Gather is one shot: recorded traces, and what the image leaves unexplained.
+type Gather struct {
+	Name           string
+	NT             int       // samples a trace
+	DT, T0         float64   // s
+	Offset         []float64 // m, one a trace, or nil
+	Data, Residual []float32 // [traces, NT]; nil where not known
+}
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var styleText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// Write writes the page. An error is an adjoint on another grid, slices outside
+// the image, or a failure of w.
+func Write(w io.Writer, r *Run) error {
+	p, err := r.page()
+	if err != nil {
+		return err
+	}
+	if err := pageTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Subtitle string
+	Style           template.CSS
+	Facts           []fact
+	Notes           []string
+	Verdict         verdict
+	Images          images
+	Spectra         []panel
+	NoSpectra       string
+	Convergence     convergence
+	Gathers         []gatherRow
+	GathersNote     string
+	NoGathers       []string
+	Times           *Times
+	NoTimes         string
+	Memory          string
+	Settings        settings
+	Origin          []fact
+	Inputs          []input
+	Made            string
+}
+
+// fact is a name and what stands beside it.
+type fact struct{ Name, Value string }
+
+// panel is a chart with its heading and what it says in words.
+type panel struct {
+	Title, Note string
+	Chart       *chart
+}
+
+func (r *Run) page() (*page, error) {
+	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
+		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
+	}
+	p := &page{Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
+	for _, n := range r.Notes {
+		p.Notes = append(p.Notes, clean(n))
+	}
+	r.origin(p)
+	r.title(p)
+	var err error
+	if p.Images, err = r.images(); err != nil {
+		return nil, err
+	}
+	p.Spectra = r.spectra()
+	if len(p.Spectra) == 0 {
+		p.NoSpectra = "No spectra: the image, and with it every spectrum, is zero."
+	}
+	if err := r.gathers(p); err != nil {
+		return nil, err
+	}
+	r.times(p)
+	return p, nil
+}
+
+// solved reports whether the image carries the history of a solver.
+func (r *Run) solved() bool { return len(r.Image.ResidualNorm) > 0 }
+
+func shapeText(g grid.Grid) string { return clean(g.String()) }

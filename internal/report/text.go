@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// clean replaces what no page may hold: bytes that are not UTF-8 and control
+// characters other than tab and line feed.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || r != '\uFFFE' && r != '\uFFFF' && !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
+			return r
+		}
+		return '\uFFFD'
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// number writes a value with at most four figures.
+func number(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// percent writes a fraction as "3.61 %".
+func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
+
+// seconds writes a duration: "84 ms", "1.84 s", "12 min 5 s", "3 h 20 min".
+func seconds(s float64) string {
+	switch {
+	case s < 0.0995:
+		return fmt.Sprintf("%.3g ms", 1e3*s)
+	case s < 119.5:
+		return fmt.Sprintf("%.3g s", s)
+	case s < 7199.5:
+		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// title says what was run and when, and the few numbers that matter.
+func (r *Run) title(p *page) {
+	rec := provenance.FromAttrs(r.Image.Attrs)
+	p.Title = "Least-squares migration"
+	if !r.solved() {
+		p.Title = "Migration"
+	}
+	p.Subtitle = clean(r.File)
+	if !rec.Started.IsZero() {
+		p.Subtitle += ", started " + rec.Started.UTC().Format("2 January 2006, 15:04:05 MST")
+	}
+	if rec.Host != "" {
+		p.Subtitle += " on " + clean(rec.Host)
+	}
+	add := func(name, value string) { p.Facts = append(p.Facts, fact{name, value}) }
+	if h := r.Image.ResidualNorm; len(h) > 0 {
+		add("iterations", fmt.Sprint(len(h)-1))
+		if h[0] > 0 {
+			add("residual left", percent(h[len(h)-1]/h[0]))
+		}
+	}
+	add("image", shapeText(r.Image.Grid))
+	if rec.Ranks > 0 && rec.Threads > 0 {
+		add("ranks × threads", fmt.Sprintf("%d × %d", rec.Ranks, rec.Threads))
+	}
+	if r.Times != nil {
+		add("time", seconds(r.Times.Total))
+	}
+	if r.Log != nil && r.Log.Memory != nil {
+		add("memory", bytesText(r.Log.Memory.Max))
+	}
+	p.Made = clean(strings.TrimSpace("lsm " + rec.Version))
+}
+
+// input is a row of the table of inputs.
+type input struct{ Role, Path, SHA256 string }
+
+// origin are the attributes of the file: those that lsm writes by name, in its
+// order, and then any others.
+func (r *Run) origin(p *page) {
+	rec := provenance.FromAttrs(r.Image.Attrs)
+	for _, in := range rec.Inputs {
+		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
+	}
+	isInput := map[string]bool{}
+	for _, in := range rec.Inputs {
+		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
+	}
+	known := map[string]bool{}
+	attrs := rec.Attrs()
+	for _, a := range attrs {
+		known[a.Name] = true
+	}
+	byName := map[string]h5.Attr{}
+	var rest []h5.Attr
+	for _, a := range r.Image.Attrs {
+		byName[a.Name] = a
+		if !known[a.Name] {
+			rest = append(rest, a)
+		}
+	}
+	for _, a := range attrs {
+		if there, ok := byName[a.Name]; ok && !isInput[a.Name] {
+			p.Origin = append(p.Origin, fact{strings.ReplaceAll(a.Name, "_", " "), clean(fmt.Sprint(there.Value))})
+		}
+	}
+	for _, a := range rest {
+		if !isInput[a.Name] {
+			p.Origin = append(p.Origin, fact{clean(a.Name), clean(fmt.Sprint(a.Value))})
+		}
+	}
+}
+
+// bytesText writes a number of bytes in MiB or GiB.
+func bytesText(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}

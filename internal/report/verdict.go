@@ -1,0 +1,146 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// verdict is how the run went, in words. Mood is good, fair or bad.
+type verdict struct {
+	Mood, Headline string
+	Points         []string
+	Missing        []string
+}
+
+// gain is the least fall of the residual in one iteration that is worth it.
+const gain = 0.01
+
+func (r *Run) verdict() verdict {
+	if !r.solved() {
+		v := verdict{Mood: "fair", Headline: "Plain migration: no solver ran"}
+		v.Points = append(v.Points, r.imagePoint()...)
+		v.Missing = append(v.Missing, "No residual to judge by: lsm run writes images with their history.")
+		return v
+	}
+	v := r.outcome()
+	if h := r.Image.ResidualNorm; !isNorm(h[0]) || !isNorm(h[len(h)-1]) {
+		v.Mood = "bad"
+	}
+	v.Points = append(v.Points, r.fitPoints()...)
+	v.Points = append(v.Points, r.imagePoint()...)
+	r.adjointPoints(&v)
+	return v
+}
+
+// outcome says why the run ended.
+func (r *Run) outcome() verdict {
+	iterations := len(r.Image.ResidualNorm) - 1
+	text := provenance.FromAttrs(r.Image.Attrs).Reason
+	after := "after " + plural(iterations, "iteration")
+	switch reason := solver.Reason(text); reason {
+	case solver.ConvergedResidual:
+		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
+			"The residual reached solver.tolerance" + r.setting(" (", "solver.tolerance", ")") + ": the run has done what it was asked for."}}
+	case solver.ConvergedGradient:
+		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
+			"The gradient cannot be told from rounding: no further step can improve the image."}}
+	case solver.StoppedIterations:
+		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after, Points: []string{
+			"The run ended well, at solver.iterations" + r.setting(" (", "solver.iterations", ")") + ", not because it had converged."}}
+	case solver.StoppedSignal, solver.StoppedTime:
+		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
+			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}
+	case "":
+		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"The file does not say why the run ended."}}
+	default:
+		if reason.Failed() {
+			return verdict{Mood: "bad", Headline: "Failed " + after, Points: []string{"The solver gave up: " + clean(text) + ". Do not trust the image."}}
+		}
+		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"Reason given: " + clean(text) + "."}}
+	}
+}
+
+// setting is the value of a key between two texts, "" where the configuration
+// is not known.
+func (r *Run) setting(before, key, after string) string {
+	if r.Config == nil {
+		return ""
+	}
+	return before + r.Config.Value(key) + after
+}
+
+// fitPoints says how the residual and the gradient fell.
+func (r *Run) fitPoints() (points []string) {
+	h := r.Image.ResidualNorm
+	n := len(h) - 1
+	first, last := h[0], h[n]
+	switch {
+	case !isNorm(first) || !isNorm(last):
+		return []string{fmt.Sprintf("The history holds %g and %g, which are no norms: do not trust it.", first, last)}
+	case first == 0:
+		return []string{"The residual was zero at the start: the data hold nothing to explain."}
+	case last >= first && n > 0:
+		points = append(points, fmt.Sprintf("The residual did not fall: %s at the start, %s at the end. Check units, wavelet and velocity.", number(first), number(last)))
+	default:
+		points = append(points, fmt.Sprintf("The residual fell from %s to %s, to %s of its start, which leaves %s of the energy unexplained.",
+			number(first), number(last), percent(last/first), percent(last/first*(last/first))))
+	}
+	least := slices.Min(h)
+	if at := slices.Index(h, least); least < last*(1-1e-6) {
+		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
+	} else if n > 0 && h[n-1] > 0 && last < first {
+		fall := 1 - last/h[n-1]
+		switch {
+		case fall > gain:
+			points = append(points, fmt.Sprintf("The last iteration still lowered it by %s: more iterations would fit the data closer.", percent(fall)))
+		case fall >= 0:
+			points = append(points, fmt.Sprintf("The last iteration lowered it by %s: more iterations would gain little.", percent(fall)))
+		}
+	}
+	if g := r.Image.GradientNorm; len(g) > 1 && g[0] > 0 && finite(g[0]) && finite(g[len(g)-1]) {
+		points = append(points, fmt.Sprintf("The gradient ended at %s of its start.", percent(g[len(g)-1]/g[0])))
+	}
+	return points
+}
+
+func isNorm(v float64) bool { return finite(v) && v >= 0 }
+
+// imagePoint speaks up for an image that is zero.
+func (r *Run) imagePoint() []string {
+	for _, v := range r.Image.Data {
+		if v != 0 {
+			return nil
+		}
+	}
+	return []string{"The image is zero everywhere."}
+}
+
+// adjointPoints says what is known of forward and adjoint belonging together.
+func (r *Run) adjointPoints(v *verdict) {
+	worst := math.NaN()
+	if r.Log != nil {
+		for _, it := range r.Log.Iterations {
+			if it.Adjoint != nil && !(*it.Adjoint <= worst) {
+				worst = *it.Adjoint
+			}
+		}
+	}
+	if finite(worst) {
+		v.Points = append(v.Points, fmt.Sprintf("Forward and adjoint differed by at most %.1e in the test that the solver makes at every iteration.", worst))
+	}
+	if d := r.DotTest; d != nil {
+		if d.Error <= d.Limit {
+			v.Points = append(v.Points, fmt.Sprintf("Dot test of forward and adjoint: passed, %.1e (limit %.0e).", d.Error, d.Limit))
+		} else {
+			v.Mood = "bad"
+			v.Points = append(v.Points, fmt.Sprintf("Dot test of forward and adjoint: FAILED, %.1e (limit %.0e). Do not trust the image.", d.Error, d.Limit))
+		}
+	}
+	if !finite(worst) && r.DotTest == nil {
+		v.Missing = append(v.Missing, "No adjoint test: --log FILE shows those of the solver (method cgls) from the output of lsm run --json, --compute makes a dot test.")
+	}
+}
