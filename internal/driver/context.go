@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Context is one card in use by this process. All methods may be called from
@@ -23,7 +25,7 @@ type Context struct {
 	main     *Stream
 	commands chan command
 	ended    chan struct{}
-	failure  atomic.Pointer[Error] // of the first posted command that failed
+	failure  atomic.Pointer[error] // of the first posted command that failed
 
 	events [2][]*Event // unused: untimed and timed; touched by the thread alone
 }
@@ -114,7 +116,11 @@ func (c *Context) post(f func() error) { c.send(command{run: f}) }
 // Err is the error of the first posted command that failed so far, nil if none.
 func (c *Context) Err() error {
 	if e := c.failure.Load(); e != nil {
-		return resource(fmt.Errorf("card %d (%s): %w", c.Card.Index, c.Card.Name, e))
+		err := fmt.Errorf("card %d (%s): %w", c.Card.Index, c.Card.Name, *e)
+		if status.Code(err) != status.Other {
+			return err // of a library that knows better what it means
+		}
+		return resource(err)
 	}
 	return nil
 }
@@ -220,13 +226,7 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 }
 
 // fail keeps the first error of what was posted.
-func (c *Context) fail(err error) {
-	var e *Error
-	if !errors.As(err, &e) {
-		e = &Error{Text: err.Error()}
-	}
-	c.failure.CompareAndSwap(nil, e)
-}
+func (c *Context) fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
 // poll answers those whose event has passed and keeps the others.
 func (c *Context) poll(waits []waiting) []waiting {

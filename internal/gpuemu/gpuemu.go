@@ -19,6 +19,17 @@
 //	GPUEMU_WORKERS   threads that run blocks (all processors)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2
+//
+// A library of its own emulates NCCL and RCCL: its ranks may be threads of one
+// process or processes of one machine, and meet in shared memory. It is stricter
+// than the real ones where these hang: ranks that make different calls are an
+// error. It adds in the order of ranks and loses a NaN in maxima and minima.
+//
+//	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
+//	GPUEMU_NCCL_FAULT    "kill:1:3": rank 1's process is killed in its third
+//	                     collective of a communicator; "die:1:3": that rank stays
+//	                     in it, and is lost to the others; "error:1:3:6": it stays
+//	                     in it and has the asynchronous error 6
 package gpuemu
 
 import (
@@ -58,6 +69,7 @@ func Build(folder string) error {
 		return err
 	}
 	link := []string{"-shared", "-o", filepath.Join(folder, "libgpuemu.so")}
+	var nccl []string // objects
 	for _, f := range files {
 		text, err := sources.ReadFile("src/" + f.Name())
 		if err != nil {
@@ -71,7 +83,11 @@ func Build(folder string) error {
 	for _, f := range files {
 		if source, ok := strings.CutSuffix(f.Name(), ".cpp"); ok {
 			object := filepath.Join(folder, source+".o")
-			link = append(link, object)
+			if strings.HasPrefix(source, "nccl") {
+				nccl = append(nccl, object)
+			} else {
+				link = append(link, object)
+			}
 			group.Go(func() error {
 				return gpp("-std=c++17", "-O1", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden",
 					"-c", "-o", object, filepath.Join(folder, f.Name()))
@@ -91,7 +107,7 @@ func Build(folder string) error {
 			return err
 		}
 	}
-	return nil
+	return buildNCCL(folder, nccl)
 }
 
 func gpp(args ...string) error {
@@ -107,6 +123,7 @@ func Environment(folder string) []string {
 	return []string{
 		"LSM_CUDA_LIB=" + filepath.Join(folder, names[0]), "LSM_NVRTC_LIB=" + filepath.Join(folder, names[1]),
 		"LSM_HIP_LIB=" + filepath.Join(folder, names[2]), "LSM_HIPRTC_LIB=" + filepath.Join(folder, names[3]),
+		"LSM_NCCL_LIB=" + filepath.Join(folder, NCCL), "LSM_RCCL_LIB=" + filepath.Join(folder, RCCL),
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
 		"GPUEMU_FOLDER=" + folder,
 	}

@@ -128,7 +128,7 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int card)
 		return InvalidDevice;
 	std::lock_guard<std::mutex> hold(users_lock);
 	users[card]++;
-	*context = reinterpret_cast<void *>(intptr_t(card + 1));
+	*context = reinterpret_cast<void *>(intptr_t(card + 1) << 16); // as a pointer may be
 	return Success;
 }
 
@@ -147,7 +147,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 
 EXPORT int cuCtxSetCurrent(void *context)
 {
-	current = int(reinterpret_cast<intptr_t>(context)) - 1;
+	current = int(reinterpret_cast<intptr_t>(context) >> 16) - 1;
 	return Success;
 }
 
@@ -168,16 +168,18 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 	return memory_alloc(address, bytes, current);
 }
 
-// All streams of the process, so that what waits for the card can.
+// All streams of the process with their cards, so that what waits for a card can.
 static std::mutex streams_lock;
-static std::vector<Stream *> streams;
+static std::map<Stream *, int> streams;
 
 static void drain_all()
 {
 	std::vector<Stream *> all;
 	{
 		std::lock_guard<std::mutex> hold(streams_lock);
-		all = streams;
+		for (auto &[s, card] : streams)
+			if (card == current)
+				all.push_back(s);
 	}
 	for (Stream *s : all)
 		s->drain();
@@ -197,7 +199,7 @@ EXPORT int cuStreamCreate(Stream **s, unsigned)
 		return e;
 	*s = new Stream;
 	std::lock_guard<std::mutex> hold(streams_lock);
-	streams.push_back(*s);
+	streams[*s] = current;
 	return Success;
 }
 
@@ -205,9 +207,7 @@ EXPORT int cuStreamDestroy_v2(Stream *s)
 {
 	{
 		std::lock_guard<std::mutex> hold(streams_lock);
-		for (size_t i = 0; i < streams.size(); i++)
-			if (streams[i] == s)
-				streams.erase(streams.begin() + long(i));
+		streams.erase(s);
 	}
 	delete s;
 	return Success;
@@ -261,6 +261,28 @@ EXPORT int cuMemsetD8Async(uint64_t dst, unsigned char value, size_t bytes, Stre
 	if (!memory_holds(dst, bytes) || !s)
 		return InvalidValue;
 	s->add([=] { memset(reinterpret_cast<void *>(dst), value, bytes); });
+	return Success;
+}
+
+// What a communication library needs beside: see nccl.cpp.
+EXPORT int cuCtxGetDevice(int *card)
+{
+	*card = current;
+	return current < 0 ? InvalidContext : Success;
+}
+
+EXPORT int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
+{
+	return memory_range(base, bytes, address) ? Success : InvalidValue;
+}
+
+EXPORT int cuLaunchHostFunc(Stream *s, void (*f)(void *), void *data)
+{
+	if (int e = enter("cuLaunchHostFunc"))
+		return e;
+	if (!s)
+		return InvalidHandle;
+	s->add([=] { f(data); });
 	return Success;
 }
 

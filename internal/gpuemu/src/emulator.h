@@ -93,7 +93,8 @@ void run_kernel(Kernel *k, Dim grid, Dim block, unsigned shared, void **params);
 int memory_alloc(uint64_t *address, size_t bytes, int card);
 int memory_free(uint64_t address);
 void memory_clear(int card); // all of a card's allocations
-bool memory_holds(uint64_t address, size_t bytes); // within one allocation
+bool memory_range(uint64_t *base, size_t *bytes, uint64_t address); // the allocation with it
+bool memory_holds(uint64_t address, size_t bytes);                  // within one allocation
 bool pinned_holds(const void *p, size_t bytes);
 size_t memory_used(int card);
 // memory_check looks at the guards around every allocation; who ran last.

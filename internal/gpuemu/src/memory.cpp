@@ -68,15 +68,22 @@ void memory_clear(int card)
 	used[card] = 0;
 }
 
-bool memory_holds(uint64_t address, size_t bytes)
+bool memory_range(uint64_t *base, size_t *bytes, uint64_t address)
 {
 	std::lock_guard<std::mutex> hold(lock);
 	auto it = blocks.upper_bound(address);
 	if (it == blocks.begin())
 		return false;
 	--it;
-	size_t off = address - it->first;
-	return off <= it->second.bytes && bytes <= it->second.bytes - off;
+	*base = it->first, *bytes = it->second.bytes;
+	return address - *base <= *bytes;
+}
+
+bool memory_holds(uint64_t address, size_t bytes)
+{
+	uint64_t base;
+	size_t all;
+	return memory_range(&base, &all, address) && bytes <= all - (address - base);
 }
 
 size_t memory_used(int card)

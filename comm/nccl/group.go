@@ -1,0 +1,169 @@
+package nccl
+
+/*
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Group is a communicator of the library beside one of the control. It
+// implements [comm.Comm].
+type Group struct {
+	world      *world
+	control    comm.Comm
+	link       unsafe.Pointer // the library's communicator, for the main stream
+	rank, size int
+
+	started int            // all-reduces, in the order of calls
+	id      []float64      // of the second communicator; the lane's own, as is
+	second  unsafe.Pointer // the one for started all-reduces, nil before the first
+}
+
+var _ comm.Comm = (*Group)(nil)
+
+// New makes a communicator over the ranks of control, each with its card. All
+// ranks call it; an error of one is an error of all. It loads the library that
+// goes with the device's engine. Two ranks on one card are an error, unless NCCL
+// is 2.30 or newer and NCCL_MULTI_RANK_GPU_ENABLE=1 allows it.
+func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
+	lib, err := Open(dev.Engine())
+	var w *world
+	if err == nil {
+		w, err = newWorld(lib, dev)
+	}
+	if err := comm.Together(control, err); err != nil {
+		return nil, err
+	}
+	g := &Group{world: w, control: control, rank: control.Rank(), size: control.Size()}
+	if err := comm.Together(control, g.neighbours()); err != nil {
+		return nil, err
+	}
+	if err := g.join(); err != nil {
+		return nil, err
+	}
+	go w.look()
+	return g, nil
+}
+
+// neighbours makes sure that all ranks have the same library and their own cards.
+func (g *Group) neighbours() error {
+	w := g.world
+	all, err := g.control.Host().AllGather([]byte(w.lib.String() + "\n" + gpu.Place(w.dev.Card())))
+	if err != nil {
+		return err
+	}
+	places := make([]string, len(all))
+	for r, b := range all {
+		library, place, _ := strings.Cut(string(b), "\n")
+		if library != w.lib.String() {
+			return status.Resource(fmt.Errorf("rank %d has %s, rank %d has %s", g.rank, w.lib, r, library))
+		}
+		places[r] = place
+	}
+	if w.lib.Version >= sharing && os.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1" {
+		return nil
+	}
+	if shared := gpu.SharedCards(places); shared != "" {
+		return status.Resource(status.Hint(fmt.Errorf("%s wants a card for every rank, but %s", w.lib, shared),
+			"start as many ranks as there are GPUs, or choose comm.backend = \"mpi\"; NCCL 2.30 or newer shares cards with NCCL_MULTI_RANK_GPU_ENABLE=1"))
+	}
+	return nil
+}
+
+// join makes the library's communicator over all ranks by an identifier of the
+// first.
+func (g *Group) join() error {
+	var id C.unique_id
+	var err error
+	if g.rank == 0 {
+		err = g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId")
+	}
+	if err := comm.Together(g.control, err); err != nil {
+		return err
+	}
+	b, err := g.control.Host().Bcast(C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))), 0)
+	if err != nil {
+		return err
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
+	err = g.world.onThread(func() (err error) {
+		g.link, err = g.world.open(id, g.size, g.rank)
+		return err
+	})
+	return comm.Together(g.control, err)
+}
+
+// Name is "nccl" or "rccl".
+func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
+func (g *Group) Rank() int    { return g.rank }
+func (g *Group) Size() int    { return g.size }
+
+// Host is that of the control.
+func (g *Group) Host() comm.Host { return g.control.Host() }
+
+// Abort ends the library's communicators, so that no card waits for ever, and
+// then all ranks.
+func (g *Group) Abort(code int, why error) {
+	g.world.abort()
+	g.control.Abort(code, why)
+}
+
+// Close waits for the card and gives the communicators back, with all groups that
+// were split off. All ranks call it, on the group that New returned.
+func (g *Group) Close() error {
+	g.world.drain()
+	err := g.world.dev.Sync()
+	return errors.Join(err, g.world.close())
+}
+
+// Split divides the ranks: by the library itself where it can, else by one new
+// identifier a part. It waits for the card. A negative color is an error.
+func (g *Group) Split(color, key int) (comm.Comm, error) {
+	var err error
+	if color < 0 {
+		err = fmt.Errorf("comm: split with color %d", color)
+	}
+	if err := g.agree(call{kind: "split"}, err); err != nil {
+		return nil, err
+	}
+	control, err := g.control.Split(color, key)
+	if err != nil {
+		return nil, err
+	}
+	part := &Group{world: g.world, control: control, rank: control.Rank(), size: control.Size()}
+	g.world.drain()
+	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
+		return nil, err
+	}
+	if g.world.lib.splits() {
+		err := g.world.onThread(func() (err error) {
+			part.link, err = g.world.split(g.link, color, part.rank)
+			return err
+		})
+		return part, comm.Together(g.control, err)
+	}
+	// All ranks of g hear of an error in one part.
+	return part, comm.Together(g.control, part.join())
+}
+
+// mine is a buffer as one of this rank's card.
+func (g *Group) mine(what string, x device.Buf) (*gpu.Buf, error) {
+	b, ok := x.(*gpu.Buf)
+	if !ok || b.Device() != device.Device(g.world.dev) {
+		return nil, fmt.Errorf("comm: %s of a buffer on %s: %s takes those of %s",
+			what, x.Device().Name(), g.Name(), g.world.dev.Name())
+	}
+	return b, nil
+}

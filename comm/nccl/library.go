@@ -1,0 +1,102 @@
+package nccl
+
+/*
+#cgo linux LDFLAGS: -ldl
+#include <stdlib.h>
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Library is NCCL or RCCL with its functions found.
+type Library struct {
+	Engine  driver.Engine
+	Path    string        // the name it was loaded under
+	Version int           // as the library counts: 23003 is 2.30.3; up to 2.8 it was 2803
+	calls   *C.nccl_calls // in C's memory, never freed: a library stays loaded
+}
+
+// sharing is the version from which ranks may share a card, where
+// NCCL_MULTI_RANK_GPU_ENABLE=1 asks for it.
+const sharing = 23000
+
+// Backend is the name of an engine's library in the configuration.
+func Backend(e driver.Engine) string {
+	if e == driver.HIP {
+		return "rccl"
+	}
+	return "nccl"
+}
+
+// Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB
+// name another file. Its error is a missing resource that names the library or
+// the function that is not there.
+func Open(e driver.Engine) (*Library, error) {
+	what, variable, hint := "NCCL", "LSM_NCCL_LIB",
+		"libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"
+	names, folders := []string{"libnccl.so.2"}, []string{"$NCCL_HOME/lib", "$CUDA_HOME/lib64", "/usr/local/cuda/lib64"}
+	if e == driver.HIP {
+		what, variable, hint = "RCCL", "LSM_RCCL_LIB",
+			"librccl.so.1 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"
+		names, folders = []string{"librccl.so.1"}, []string{"$ROCM_PATH/lib", "/opt/rocm/lib"}
+	}
+	handle, path, err := driver.Load(what, variable, names, folders, hint)
+	if err != nil {
+		return nil, err
+	}
+	l := &Library{Engine: e, Path: path, calls: (*C.nccl_calls)(C.calloc(1, C.sizeof_nccl_calls))}
+	if symbol := C.nccl_load(l.calls, handle); symbol != nil {
+		return nil, status.Resource(fmt.Errorf("%s: %s has no function %s", what, path, C.GoString(symbol)))
+	}
+	var v C.int
+	if err := l.check(C.nccl_GetVersion(l.calls, &v), "GetVersion"); err != nil {
+		return nil, status.Resource(err)
+	}
+	l.Version = int(v)
+	return l, nil
+}
+
+// String is the library with its version: "NCCL 2.30.3 (libnccl.so.2)".
+func (l *Library) String() string {
+	name := "NCCL"
+	if l.Engine == driver.HIP {
+		name = "RCCL of NCCL"
+	}
+	v := l.Version
+	if v < 10000 {
+		return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/1000, v/100%10, v%100, filepath.Base(l.Path))
+	}
+	return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/10000, v/100%100, v%100, filepath.Base(l.Path))
+}
+
+// splits tells whether the library divides communicators itself.
+func (l *Library) splits() bool { return l.calls.CommSplit != nil }
+
+// memory tells whether it has memory of its own to give.
+func (l *Library) memory() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
+
+// Statuses that are no error.
+const (
+	success    = 0
+	inProgress = 7
+)
+
+// check makes an error of the status that a function returned: a peer that is
+// lost, for what fails once ranks talk to each other mostly is that.
+func (l *Library) check(code C.int, function string) error {
+	if code == success {
+		return nil
+	}
+	text := C.GoString(C.nccl_error(l.calls, code))
+	if last := C.GoString(C.nccl_last(l.calls)); last != "" {
+		text += ": " + last
+	}
+	return status.Peer(fmt.Errorf("nccl%s: %s (status %d)", function, text, int(code)))
+}

@@ -1,0 +1,108 @@
+package nccl
+
+/*
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// refused is the length that a sender announces which cannot send.
+const refused = -1
+
+// SendRecv sends one buffer and receives another. Sender and receiver exchange
+// type and length, and the receiver's consent, through the control: two small
+// messages for each of ours. Where they do not fit nothing is sent; the receiver
+// has the error, and the sender too.
+func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
+	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
+		return err
+	}
+	if err := g.world.err(); err != nil {
+		return err
+	}
+	var in, out numbers
+	var wrong error
+	offer, want := [2]int64{}, [2]int64{}
+	if send != nil {
+		b, err := g.mine("message", send)
+		if err != nil {
+			wrong, offer[1] = err, refused
+		} else {
+			out, offer = numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}
+		}
+	}
+	if recv != nil {
+		b, err := g.mine("message", recv)
+		if err != nil {
+			wrong, want[1] = errors.Join(wrong, err), refused-1
+		} else {
+			in, want = numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}
+		}
+	}
+	offered, err := g.exchange(offer[:], to, from)
+	if err != nil {
+		return errors.Join(wrong, err)
+	}
+	fits := int64(0)
+	if recv != nil && [2]int64(offered) == want {
+		fits = 1
+	}
+	accepted, err := g.exchange([]int64{fits}, from, to)
+	if err != nil {
+		return errors.Join(wrong, err)
+	}
+	receive, deliver := fits == 1, send != nil && accepted[0] == 1
+	if recv != nil && !receive && want[1] >= 0 {
+		wrong = errors.Join(wrong, g.misfit(recv, from, offered))
+	}
+	if send != nil && !deliver && offer[1] >= 0 {
+		wrong = errors.Join(wrong, fmt.Errorf("comm: rank %d does not take the %d %v of rank %d", to, send.Len(), send.Type(), g.rank))
+	}
+	deliver, receive = deliver && out.n > 0, receive && in.n > 0
+	if !deliver && !receive {
+		return wrong
+	}
+	return errors.Join(wrong, g.post("Send", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+		code := C.nccl_GroupStart(t)
+		if code == success && deliver {
+			code = C.nccl_Send(t, out.at, out.n, out.kind, C.int(to), g.link, stream)
+		}
+		if code == success && receive {
+			code = C.nccl_Recv(t, in.at, in.n, in.kind, C.int(from), g.link, stream)
+		}
+		if end := C.nccl_GroupEnd(t); code == success {
+			code = end
+		}
+		return code
+	}))
+}
+
+// exchange sends a few numbers to one rank and receives as many from another, by
+// the control; None is no rank.
+func (g *Group) exchange(x []int64, to, from int) ([]int64, error) {
+	y := make([]int64, len(x))
+	var send, recv device.Buf
+	if to != comm.None {
+		send = device.Wrap(g.world.host, x)
+	}
+	if from != comm.None {
+		recv = device.Wrap(g.world.host, y)
+	}
+	return y, g.control.SendRecv(send, to, recv, from)
+}
+
+func (g *Group) misfit(recv device.Buf, from int, offered []int64) error {
+	what := fmt.Sprintf("sends %d %v", offered[1], device.Type(offered[0]))
+	if offered[1] == refused {
+		what = "cannot send"
+	}
+	return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which %s", g.rank, recv.Len(), recv.Type(), from, what)
+}

@@ -1,0 +1,223 @@
+package nccl
+
+/*
+#include "calls.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// lane is where started all-reduces run: a stream, and a thread that gives them
+// to the library in the order of the calls, each once all ranks have agreed on
+// it. It is opened by the first.
+type lane struct {
+	mu     sync.Mutex
+	stream *driver.Stream
+	jobs   chan *request
+}
+
+// backlog is how many started all-reduces may wait for agreement before callers do.
+const backlog = 1024
+
+// request is an all-reduce under way, or a place in the lane.
+type request struct {
+	group  *Group
+	call   call
+	buf    *gpu.Buf // nil: this rank cannot take part
+	ballot []float64
+	agreed comm.Request
+	done   chan ending
+}
+
+type ending struct {
+	place *driver.Place
+	err   error
+}
+
+// open returns the lane's stream.
+func (w *world) openLane() (*driver.Stream, error) {
+	l := &w.lane
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.jobs != nil {
+		return l.stream, nil
+	}
+	s, err := w.card.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	l.stream, l.jobs = s, make(chan *request, backlog)
+	go w.serve(l.jobs)
+	return s, nil
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.jobs != nil {
+		close(l.jobs)
+		l.jobs = nil
+	}
+}
+
+// drain waits until all that was started has been given to the library. All ranks
+// come here with the same started, so it takes no longer than an agreement.
+func (w *world) drain() {
+	w.lane.mu.Lock()
+	jobs := w.lane.jobs
+	w.lane.mu.Unlock()
+	if jobs != nil {
+		r := &request{done: make(chan ending, 1)}
+		jobs <- r
+		<-r.done
+	}
+}
+
+// StartAllReduce begins an AllReduce on the second stream.
+func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	w := g.world
+	if err := w.err(); err != nil {
+		return nil, err
+	}
+	b, err := g.mine("started all-reduce", x)
+	if err == nil {
+		err = comm.CheckOp(x.Type(), op)
+	}
+	stream, laneErr := w.openLane()
+	if laneErr != nil {
+		return nil, laneErr
+	}
+	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
+		call: call{kind: "started all-reduce", typ: x.Type(), n: x.Len(), op: op}}
+	r.ballot = ballot(r.call, err)
+	if g.started == 0 {
+		id, idErr := g.identifier()
+		if idErr != nil {
+			return nil, idErr
+		}
+		r.ballot = append(r.ballot, id...)
+	}
+	g.started++
+	if g.size > 1 {
+		var lost error
+		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot), comm.Max); lost != nil {
+			return nil, lost
+		}
+	}
+	if err != nil {
+		r.buf = nil
+	} else {
+		w.card.Follow(stream, w.card.Main())
+		w.order(b, op, stream)
+	}
+	w.lane.jobs <- r
+	if err != nil {
+		return nil, err // the others' Wait says so
+	}
+	return r, nil
+}
+
+// identifier is that of the group's second communicator, which its first started
+// all-reduce brings to all: 32 bits a number, zeros on all ranks but the first.
+func (g *Group) identifier() ([]float64, error) {
+	var id C.unique_id
+	if g.rank == 0 {
+		if err := g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId"); err != nil {
+			return nil, err
+		}
+	}
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
+	v := make([]float64, len(words))
+	for i, u := range words {
+		v[i] = float64(u)
+	}
+	return v, nil
+}
+
+// Wait makes the main stream wait for the all-reduce, and the host until all
+// ranks have started it.
+func (r *request) Wait() error {
+	end := <-r.done
+	if end.err != nil {
+		return end.err
+	}
+	w := r.group.world
+	w.card.After(w.card.Main(), end.place)
+	return w.err()
+}
+
+// serve gives requests to the library, one after the other.
+func (w *world) serve(jobs <-chan *request) {
+	runtime.LockOSThread() // for good: the thread ends with this goroutine
+	bound := w.card.Bind()
+	for r := range jobs {
+		var end ending
+		if r.group != nil {
+			if end.err = bound; bound == nil {
+				end.err = r.run()
+			}
+			if end.err == nil {
+				end.place = w.card.Mark(w.lane.stream)
+			}
+		}
+		r.done <- end
+	}
+}
+
+// run waits for the agreement and makes the call.
+func (r *request) run() error {
+	g := r.group
+	w := g.world
+	if err := r.agreed.Wait(); err != nil {
+		return err
+	}
+	if id := r.ballot[3:]; len(id) > 0 {
+		g.id = id
+	}
+	stream := w.lane.stream
+	if r.buf != nil {
+		defer w.number(r.buf, r.call.op, stream)
+	}
+	if !unanimous(r.ballot) {
+		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %v, another a different one or one with an error", g.rank, r.call)
+	}
+	if err := g.join2(); err != nil {
+		return err
+	}
+	// What the stream has to do before must have been asked of it.
+	if err := w.card.Do(func() error { return nil }); err != nil {
+		return err
+	}
+	if err := w.err(); err != nil {
+		return err
+	}
+	v := numbersOf(r.buf)
+	if kind, _ := ordered(r.buf.Type(), r.call.op); kind != 0 {
+		v.kind = kind
+	}
+	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, operations[r.call.op], g.second, stream.Handle()), "AllReduce")
+}
+
+// join2 makes the group's second communicator, unless it is there.
+func (g *Group) join2() (err error) {
+	if g.second != nil {
+		return nil
+	}
+	var id C.unique_id
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
+	for i, v := range g.id {
+		words[i] = uint32(v)
+	}
+	g.second, err = g.world.open(id, g.size, g.rank)
+	return err
+}

@@ -1,0 +1,194 @@
+package nccl
+
+/*
+#include "calls.h"
+*/
+import "C"
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// world is what all groups of a rank have in common: the library, the card, and
+// the thread and stream of started all-reduces.
+type world struct {
+	lib     *Library
+	dev     *gpu.Device
+	card    *driver.Context
+	host    *device.Host
+	kernels map[string]*driver.Function // of order.cu
+	lane    lane
+
+	mu      sync.Mutex
+	links   []unsafe.Pointer // communicators in use
+	failure atomic.Pointer[error]
+	ended   chan struct{}
+}
+
+//go:embed order.cu
+var orderText string
+
+// orderSource is the program with the kernels of this package.
+func orderSource() driver.Source { return driver.Source{Name: "order.cu", Text: orderText} }
+
+func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
+	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1),
+		kernels: map[string]*driver.Function{}, ended: make(chan struct{})}
+	m, err := dev.Build(orderSource())
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"order_f32", "order_f64", "number_f32", "number_f64"} {
+		if w.kernels[name], err = m.Function(name); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// onThread runs f on a thread with the card's context: f may wait for other ranks,
+// and the card's own thread must not.
+func (w *world) onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with this goroutine
+		err := w.card.Bind()
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// open joins a communicator, on a thread with the card's context.
+func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err error) {
+	err = w.lib.check(C.nccl_CommInitRank(w.lib.calls, &link, C.int(size), id, C.int(rank)), "CommInitRank")
+	return w.keep(link, err)
+}
+
+// split divides one.
+func (w *world) split(whole unsafe.Pointer, color, key int) (link unsafe.Pointer, err error) {
+	err = w.lib.check(C.nccl_CommSplit(w.lib.calls, whole, C.int(color), C.int(key), &link, nil), "CommSplit")
+	return w.keep(link, err)
+}
+
+func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.links = append(w.links, link)
+	return link, nil
+}
+
+// close gives all communicators back.
+func (w *world) close() error {
+	w.lane.close()
+	close(w.ended)
+	links := w.take()
+	return w.onThread(func() (err error) {
+		for _, l := range slices.Backward(links) {
+			err = errors.Join(err, w.lib.check(C.nccl_CommDestroy(w.lib.calls, l), "CommDestroy"))
+		}
+		return err
+	})
+}
+
+func (w *world) take() []unsafe.Pointer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	links := w.links
+	w.links = nil
+	return links
+}
+
+// lookEvery is how often asynchronous errors are looked for: it costs a read of
+// memory for each communicator.
+const lookEvery = 200 * time.Millisecond
+
+// look watches for asynchronous errors until the world is closed.
+func (w *world) look() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.ended:
+			return
+		case <-tick.C:
+			if err := w.async(); err != nil {
+				w.fail(err)
+				return
+			}
+		}
+	}
+}
+
+func (w *world) async() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.links {
+		var code C.int
+		err := w.lib.check(C.nccl_CommGetAsyncError(w.lib.calls, l, &code), "CommGetAsyncError")
+		if err == nil && code != inProgress {
+			err = w.lib.check(code, "CommGetAsyncError")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: a collective failed: %w", w.lib, err)
+		}
+	}
+	return nil
+}
+
+// fail makes everything after fail and ends what is under way.
+func (w *world) fail(err error) {
+	w.failure.CompareAndSwap(nil, &err)
+	w.card.Fail(err)
+	w.abort()
+}
+
+// err is what went wrong beside the calls, nil for nothing.
+func (w *world) err() error {
+	if e := w.failure.Load(); e != nil {
+		return *e
+	}
+	return w.card.Err()
+}
+
+var errAborted = errors.New("the communicators were aborted")
+
+// abortTime is how long an abort may take before the rank goes on without.
+const abortTime = 2 * time.Second
+
+// abort ends all communicators. Kernels that wait in them come to their end.
+func (w *world) abort() {
+	w.failure.CompareAndSwap(nil, &errAborted)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good
+		if w.card.Bind() != nil {
+			return
+		}
+		for _, l := range w.take() {
+			C.nccl_CommAbort(w.lib.calls, l) // nothing can be done about an error
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(abortTime):
+	}
+}

@@ -1,0 +1,49 @@
+package gpuemu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Libraries of the emulated NCCL, in the folder of the emulator.
+const (
+	NCCL           = "libnccl.so.2"          // 2.30: everything
+	RCCL           = "librccl.so.1"          // without windows
+	NCCLNoWindow   = "libnccl-nowindow.so"   // 2.26
+	NCCLNoRegister = "libnccl-noregister.so" // 2.18: nor plain registration, nor memory of its own
+	NCCLNoSplit    = "libnccl-nosplit.so"    // 2.16: nor splitting
+)
+
+// Functions that came late to NCCL, the latest last.
+var late = []string{"ncclCommSplit",
+	"ncclCommRegister;ncclCommDeregister;ncclMemAlloc;ncclMemFree",
+	"ncclCommWindowRegister;ncclCommWindowDeregister"}
+
+// buildNCCL links the libraries of the emulated NCCL beside libgpuemu.so.
+func buildNCCL(folder string, objects []string) error {
+	var group errgroup.Group
+	for name, of := range map[string]struct{ version, late int }{
+		NCCL: {23003, 3}, RCCL: {22203, 2}, NCCLNoWindow: {22602, 2}, NCCLNoRegister: {21801, 1}, NCCLNoSplit: {21602, 0},
+	} {
+		group.Go(func() error {
+			path := filepath.Join(folder, name)
+			local := strings.Join(append([]string{"*"}, late[of.late:]...), ";")
+			for file, text := range map[string]string{
+				path + ".map": fmt.Sprintf("{ global: nccl*; local: %s; };\n", local),
+				path + ".cpp": fmt.Sprintf("extern const int gpuemu_nccl_version = %d;\n", of.version),
+			} {
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					return err
+				}
+			}
+			args := []string{"-fPIC", "-shared", "-pthread", "-o", path, path + ".cpp",
+				"-Wl,--version-script=" + path + ".map", "-Wl,-rpath," + folder}
+			return gpp(append(append(args, objects...), "-L"+folder, "-l:libgpuemu.so", "-lrt")...)
+		})
+	}
+	return group.Wait()
+}

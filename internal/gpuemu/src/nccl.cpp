@@ -1,0 +1,304 @@
+// The functions of the emulated NCCL. Which of them a library offers is decided
+// when it is linked, so that there are old ones too.
+#include "nccl.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include <sys/mman.h>
+
+extern const int gpuemu_nccl_version; // of each library its own
+
+extern "C" int cuLaunchHostFunc(void *stream, void (*f)(void *), void *data);
+extern "C" int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address);
+extern "C" int cuMemAlloc_v2(uint64_t *address, size_t bytes);
+extern "C" int cuMemFree_v2(uint64_t address);
+
+namespace gpuemu_nccl {
+
+static std::mutex text_lock;
+static std::string last;
+
+int refuse(int result, const std::string &why)
+{
+	std::lock_guard<std::mutex> hold(text_lock);
+	last = why;
+	return result;
+}
+
+int version()
+{
+	const char *s = getenv("GPUEMU_NCCL_VERSION");
+	return s ? atoi(s) : gpuemu_nccl_version;
+}
+
+// in_one says whether bytes of the card's memory lie within one allocation.
+static bool in_one(const void *p, uint64_t bytes)
+{
+	uint64_t base, address = reinterpret_cast<uint64_t>(p);
+	size_t all;
+	return bytes == 0 || (cuMemGetAddressRange_v2(&base, &all, address) == 0 && bytes <= base + all - address);
+}
+
+// Calls between group start and end, of this thread.
+struct Asked {
+	Comm *comm;
+	void *stream;
+	Op op;
+};
+static thread_local int depth;
+static thread_local std::vector<Asked> group;
+
+struct Work {
+	Comm *comm;
+	uint64_t ticket;
+	std::vector<Op> ops;
+};
+
+static void work(void *data)
+{
+	Work *w = static_cast<Work *>(data);
+	if (w->comm->my_turn(w->ticket)) {
+		w->comm->run(std::move(w->ops));
+		w->comm->next();
+	}
+	delete w;
+}
+
+static int flush()
+{
+	while (!group.empty()) {
+		Work *w = new Work{group[0].comm, 0, {}};
+		void *stream = group[0].stream;
+		std::vector<Asked> rest;
+		for (Asked &a : group)
+			if (a.comm == w->comm && a.stream == stream)
+				w->ops.push_back(a.op);
+			else
+				rest.push_back(a);
+		group = std::move(rest);
+		w->ticket = w->comm->ticket();
+		if (cuLaunchHostFunc(stream, work, w) != 0) {
+			delete w;
+			group.clear();
+			return refuse(UnhandledCuda, "the driver refuses the launch");
+		}
+	}
+	return Ok;
+}
+
+static int ask(Comm *c, void *stream, const Call &call, const void *in, uint64_t bytes_in, void *out, uint64_t bytes_out)
+{
+	if (!c)
+		return refuse(InvalidArgument, "no communicator");
+	if (c->aborted)
+		return refuse(InvalidUsage, "the communicator was aborted");
+	if (size_of(call.type) == 0 || (call.op != 0 && call.op != 2 && call.op != 3) || call.root < 0 || call.root >= c->size)
+		return refuse(InvalidArgument, "type, operation or root");
+	if (call.count == 0)
+		return Ok;
+	if (!in_one(in, bytes_in) || !in_one(out, bytes_out))
+		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
+	Op op;
+	op.call = call, op.in = static_cast<const char *>(in), op.out = static_cast<char *>(out);
+	group.push_back({c, stream, op});
+	return depth > 0 ? int(Ok) : flush();
+}
+
+EXPORT int ncclGetVersion(int *v)
+{
+	*v = version();
+	return Ok;
+}
+
+EXPORT int ncclGetUniqueId(Id *id)
+{
+	std::random_device random;
+	snprintf(id->text, sizeof id->text, "/gpuemu-nccl-%08x%08x", random(), random());
+	// All 128 bytes must arrive.
+	memset(id->text + 64, 'x', 64);
+	return Ok;
+}
+
+EXPORT int ncclCommInitRank(Comm **c, int size, Id id, int rank)
+{
+	for (int i = 64; i < 128; i++)
+		if (id.text[i] != 'x')
+			return refuse(InvalidArgument, "an identifier that was damaged");
+	return join(c, id.text, size, rank);
+}
+
+EXPORT int ncclCommDestroy(Comm *c)
+{
+	munmap(c->shared, c->mapped);
+	delete c;
+	return Ok;
+}
+
+// What waits in streams comes to its end; the little memory is not given back,
+// since it may still be looked at.
+EXPORT int ncclCommAbort(Comm *c)
+{
+	c->shared->member[c->rank].dead = 1;
+	{
+		std::lock_guard<std::mutex> hold(c->lock);
+		c->aborted = true;
+		c->change.notify_all();
+	}
+	c->ring();
+	return Ok;
+}
+
+EXPORT int ncclCommGetAsyncError(Comm *c, int *result)
+{
+	*result = c->error;
+	return Ok;
+}
+
+EXPORT const char *ncclGetErrorString(int result)
+{
+	static const char *const texts[] = {"no error", "unhandled cuda error", "unhandled system error",
+		"internal error", "invalid argument", "invalid usage",
+		"remote process exited or there was a network error", "NCCL operation in progress"};
+	return result >= 0 && result < 8 ? texts[result] : "unknown result code";
+}
+
+EXPORT const char *ncclGetLastError(Comm *)
+{
+	static thread_local std::string kept;
+	std::lock_guard<std::mutex> hold(text_lock);
+	kept = last;
+	return kept.c_str();
+}
+
+EXPORT int ncclAllReduce(const void *in, void *out, size_t n, int type, int op, Comm *c, void *stream)
+{
+	return ask(c, stream, {AllReduce, type, op, 0, n}, in, n * size_of(type), out, n * size_of(type));
+}
+
+EXPORT int ncclReduce(const void *in, void *out, size_t n, int type, int op, int root, Comm *c, void *stream)
+{
+	return ask(c, stream, {Reduce, type, op, root, n}, in, n * size_of(type), out, c && c->rank == root ? n * size_of(type) : 0);
+}
+
+EXPORT int ncclBroadcast(const void *in, void *out, size_t n, int type, int root, Comm *c, void *stream)
+{
+	return ask(c, stream, {Broadcast, type, 0, root, n}, in, c && c->rank == root ? n * size_of(type) : 0, out, n * size_of(type));
+}
+
+EXPORT int ncclAllGather(const void *in, void *out, size_t n, int type, Comm *c, void *stream)
+{
+	size_t bytes = n * size_of(type);
+	return ask(c, stream, {AllGather, type, 0, 0, n}, in, bytes, out, c ? bytes * size_t(c->size) : 0);
+}
+
+EXPORT int ncclReduceScatter(const void *in, void *out, size_t n, int type, int op, Comm *c, void *stream)
+{
+	size_t bytes = n * size_of(type);
+	return ask(c, stream, {ReduceScatter, type, op, 0, n}, in, c ? bytes * size_t(c->size) : 0, out, bytes);
+}
+
+EXPORT int ncclSend(const void *in, size_t n, int type, int peer, Comm *c, void *stream)
+{
+	return ask(c, stream, {Send, type, 0, peer, n}, in, n * size_of(type), nullptr, 0);
+}
+
+EXPORT int ncclRecv(void *out, size_t n, int type, int peer, Comm *c, void *stream)
+{
+	return ask(c, stream, {Receive, type, 0, peer, n}, nullptr, 0, out, n * size_of(type));
+}
+
+EXPORT int ncclGroupStart()
+{
+	depth++;
+	return Ok;
+}
+
+EXPORT int ncclGroupEnd()
+{
+	if (depth == 0)
+		return refuse(InvalidUsage, "a group ends that did not begin");
+	return --depth > 0 ? int(Ok) : flush();
+}
+
+EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
+{
+	struct Card {
+		int color, key;
+	};
+	if (color < -1)
+		return refuse(InvalidArgument, "a negative color");
+	bool here = c->my_turn(c->ticket());
+	uint64_t parity = c->step % 2;
+	Card mine = {color, key};
+	memcpy(c->slot(c->rank, parity), &mine, sizeof mine);
+	if (!here || !c->meet({Split, 0, 0, 0, 0}))
+		return refuse(RemoteError, "the ranks did not all split");
+	int size = 0, rank = 0;
+	for (int r = 0; r < c->size; r++) {
+		Card card;
+		memcpy(&card, c->slot(r, parity), sizeof card);
+		if (card.color != color)
+			continue;
+		size++;
+		if (card.key < key || (card.key == key && r < c->rank))
+			rank++;
+	}
+	// Nobody may write the slots again before all have read them: the next meeting
+	// uses the others.
+	c->next();
+	*out = nullptr;
+	std::string name = c->name + "." + std::to_string(c->splits++) + "." + std::to_string(color);
+	return color < 0 ? int(Ok) : join(out, name, size, rank);
+}
+
+EXPORT int ncclMemAlloc(void **p, size_t bytes)
+{
+	uint64_t address = 0;
+	if (cuMemAlloc_v2(&address, bytes) != 0)
+		return refuse(UnhandledCuda, "out of memory");
+	*p = reinterpret_cast<void *>(address);
+	return Ok;
+}
+
+EXPORT int ncclMemFree(void *p)
+{
+	return cuMemFree_v2(reinterpret_cast<uint64_t>(p)) == 0 ? int(Ok) : refuse(UnhandledCuda, "not allocated");
+}
+
+EXPORT int ncclCommRegister(Comm *c, void *p, size_t bytes, void **handle)
+{
+	if (!in_one(p, bytes))
+		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
+	c->plain++;
+	*handle = p;
+	return Ok;
+}
+
+EXPORT int ncclCommDeregister(Comm *c, void *)
+{
+	return c->plain-- > 0 ? int(Ok) : refuse(InvalidUsage, "nothing is registered");
+}
+
+// Registering a window is a collective, of equal sizes.
+EXPORT int ncclCommWindowRegister(Comm *c, void *p, size_t bytes, void **window, int)
+{
+	if (!in_one(p, bytes))
+		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
+	bool here = c->my_turn(c->ticket());
+	if (!here || !c->meet({Window, 0, 0, 0, bytes}))
+		return refuse(RemoteError, "the ranks did not all register a window");
+	c->next();
+	c->windows[reinterpret_cast<uint64_t>(p)] = bytes;
+	*window = p;
+	return Ok;
+}
+
+EXPORT int ncclCommWindowDeregister(Comm *c, void *window)
+{
+	return c->windows.erase(reinterpret_cast<uint64_t>(window)) ? int(Ok) : refuse(InvalidUsage, "no such window");
+}
+
+} // namespace gpuemu_nccl
