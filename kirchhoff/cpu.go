@@ -28,8 +28,8 @@ type CPU struct {
 	op   simd.Operator // tables, and the adjoint's blocks
 	nadj int           // blocks of the adjoint
 	fwd  simd.Operator // the same tables, the forward's blocks
-	// block is the forward's blocks. Their pairs' rows, and those of nothing else,
-	// are rows of the data.
+	// block is the forward's blocks. The rows of their pairs are rows of the data,
+	// those of the adjoint's the traces' own numbers.
 	block  *blocking
 	pieces []int                 // the forward's first block of each piece, and their number
 	row    []int32               // row of the data of each trace; nil: its own number
@@ -40,9 +40,10 @@ type CPU struct {
 var _ dist.Pieced = (*CPU)(nil)
 
 // NewCPU computes the tables of p: 4 bytes per place and image point, 12 with
-// Dynamic in 2-D, 20 in 3-D; two less with Compact. The environment variable LSM_CPU_ISA (avx512, avx2,
-// portable) forces one set of kernels; they agree to rounding. Errors are those of
-// Validate, of the traveltime method, of ctx, and too little memory.
+// Dynamic in 2-D, 20 in 3-D; two less with Compact. The environment variable
+// LSM_CPU_ISA (avx512, avx2, portable) forces one set of kernels; they agree to
+// rounding. Errors are those of Validate, of the traveltime method, of ctx, and too
+// little memory.
 func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

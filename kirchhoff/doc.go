@@ -54,7 +54,8 @@
 //
 // # Axis order, units, engines
 //
-// The image buffer holds Grid.Len() elements in C order, z fastest. The data
+// The image buffer holds ImageLen() elements in C order, z fastest: those of Slab,
+// which a rank of many may hold alone. The data
 // buffer holds [ntrace, nt] samples in the order of Positions.Source. Metres,
 // seconds, m/s, degrees. Kernels add into their destination, as dist.Kernel
 // asks.
@@ -93,10 +94,18 @@
 // lies within rounding of the edge: it is the one place where the engines may
 // differ by more.
 //
-// # Order and threads
+// # Order, threads and ranks
 //
 // Results depend on the problem, the engine and its set of kernels alone, never on
 // the number of threads: in the adjoint threads take tiles, in the forward blocks
 // of traces, and every sum has a fixed order. Two sets of kernels may differ by
 // rounding.
+//
+// NewCPU and NewRecompute make dist.Pieced kernels, which give the same bits too
+// however shots and slabs are shared out among ranks, each with its Slab and a Subset
+// of the Positions, in the order of source places. Float32 sums then end where no
+// partition cuts: in the adjoint with a tile and a run, which is the traces of one
+// source whose receivers lie in one cell of 16 by their numbers in the whole survey;
+// in the forward with a trace and a box of 64×64 points (16×16×16 in 3-D). Each such
+// sum is rounded to a common quantum and added in float64, which is exact.
 package kirchhoff

@@ -205,8 +205,11 @@ func convolveRows[T float32 | float64](ctx context.Context, w *workspace, data [
 	nt := w.p.NT
 	return parallel(ctx, w.threads, len(traces)/nt, func(worker, i int) error {
 		u := w.ends[worker][0].trace
-		for n, v := range traces[i*nt : (i+1)*nt] {
-			u[n] = float32(v)
+		switch row := any(traces[i*nt : (i+1)*nt]).(type) {
+		case []float32:
+			copy(u, row)
+		case []float64:
+			simd.Narrow(u, row)
 		}
 		w.add(worker, data, row0+i)
 		return nil

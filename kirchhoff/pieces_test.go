@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -393,7 +394,7 @@ func TestExactConformance(t *testing.T) {
 // TestExactOnManyShares: the same bits for slabs, shots, threads, full tables and
 // recomputed ones, in problems of several slabs and pieces.
 func TestExactOnManyShares(t *testing.T) {
-	layouts := []layout{{1, 1, 3, 0}, {2, 1, 1, 0}, {1, 3, 2, 0}, {3, 2, 1, 0}, {5, 4, 1, 0}, {1, 1, 1, 60}, {2, 2, 2, 75}}
+	layouts := []layout{{1, 1, 3, 0}, {2, 1, 1, 0}, {1, 3, 2, 0}, {3, 2, 1, 0}, {5, 4, 1, 0}, {1, 1, 1, 40}, {2, 2, 2, 41}}
 	for i, c := range []struct {
 		shape     []int
 		h         float64
@@ -402,9 +403,9 @@ func TestExactOnManyShares(t *testing.T) {
 		nt        int
 		dynamic   bool
 	}{
-		{[]int{201, 19}, 10, [2]int{9, 1}, [2]int{50, 1}, 320, true},
-		{[]int{37, 9, 21}, 20, [2]int{2, 3}, [2]int{7, 5}, 150, true},
-		{[]int{130, 70}, 15, [2]int{7, 1}, [2]int{43, 1}, 200, false},
+		{[]int{201, 11}, 10, [2]int{6, 1}, [2]int{35, 1}, 250, true},
+		{[]int{37, 6, 9}, 20, [2]int{2, 2}, [2]int{7, 5}, 100, true},
+		{[]int{130, 40}, 15, [2]int{5, 1}, [2]int{33, 1}, 200, false},
 	} {
 		p := fixedSpread(t, c.shape, c.h, c.sources, c.receivers, c.nt, c.dynamic)
 		p.T0 = []float64{0, 0.03, -0.02}[i]
@@ -419,7 +420,7 @@ func TestExactOnManyShares(t *testing.T) {
 // without a quantum, and the same on any shares with one.
 func TestManyPieces(t *testing.T) {
 	p := fixedSpread(t, []int{330, 300}, 5, [2]int{100, 1}, [2]int{3, 1}, 30, false)
-	q := fixedSpread(t, []int{70, 20}, 5, [2]int{130, 1}, [2]int{60, 1}, 60, true)
+	q := fixedSpread(t, []int{70, 20}, 5, [2]int{130, 1}, [2]int{50, 1}, 40, true)
 	for _, p := range []*Problem{p, q} {
 		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
 		h := device.NewHost(1)
@@ -440,7 +441,7 @@ func TestManyPieces(t *testing.T) {
 			if diff := difference(wide(exact), wide(want)); !(diff <= 2e-6) {
 				t.Errorf("exact %v differs by %.2e", direction, diff)
 			}
-			for i, l := range []layout{{3, 2, 1, 0}, {2, 1, 2, 70}} {
+			for i, l := range []layout{{3, 2, 1, 0}, {1, 1, 2, 120}} {
 				g := split(t, p, l.shots, l.blocks, l.threads, l.budget, uint64(i))
 				if !slices.Equal(g.apply(t, direction, src, quantum, 5), exact) {
 					t.Errorf("%+v: exact %v has other bits", l, direction)
@@ -453,6 +454,103 @@ func TestManyPieces(t *testing.T) {
 			t.Errorf("%d pieces of traces, %d of tiles", pieces[0], pieces[1])
 		}
 		one.close()
+	}
+}
+
+// TestBrokenOff: after an application that ended early, and after another between its
+// pieces, results are what they were; the first must not go on.
+func TestBrokenOff(t *testing.T) {
+	p := fixedSpread(t, []int{130, 70}, 10, [2]int{6, 1}, [2]int{20, 1}, 200, true)
+	for _, budget := range []int64{0, 20} {
+		g := split(t, p, 1, 1, 2, budget, 0)
+		e := g.share[0][0].engine
+		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+		for k, src := range [2][]float32{m, d} {
+			direction := dist.Direction(k)
+			quantum, _, _ := g.quantum(t, direction, src)
+			want := g.apply(t, direction, src, quantum, 1)
+			begin := func(ctx context.Context) (dist.Application, error) {
+				dst := device.Wrap(device.NewHost(1), make([]float32, len(want)))
+				return e.Begin(ctx, direction, dst, device.Wrap(device.NewHost(1), src), quantum)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			app, err := begin(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			if _, err := app.Sum(0); err == nil {
+				t.Errorf("budget %d: %v went on after its context ended", budget, direction)
+			}
+			if _, err := begin(ctx); err == nil && direction == dist.Forward {
+				t.Errorf("budget %d: %v began after its context ended", budget, direction)
+			}
+			if app, err = begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(g.apply(t, direction, src, quantum, 1), want) {
+				t.Errorf("budget %d: exact %v has other bits after one that was broken off", budget, direction)
+			}
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("budget %d: %v went on after another", budget, direction)
+					}
+				}()
+				_, _ = app.Sum(0)
+			}()
+		}
+		g.close()
+	}
+}
+
+// TestShortBudget: tables of fewer places than a run has allow no exact sums. Receivers
+// are places 3 to 22, the first 13 of which share a cell with the sources.
+func TestShortBudget(t *testing.T) {
+	p := fixedSpread(t, []int{40, 20}, 10, [2]int{3, 1}, [2]int{20, 1}, 100, false)
+	e := split(t, p, 1, 1, 1, 10, 0).share[0][0].engine
+	defer e.Close()
+	h := device.NewHost(1)
+	d, m := device.Wrap(h, make([]float32, p.NumTraces()*p.NT)), device.Wrap(h, make([]float32, p.Grid.Len()))
+	if _, err := e.Begin(t.Context(), dist.Forward, d, m, 0); err != nil {
+		t.Errorf("without a quantum: %v", err)
+	}
+	if _, err := e.Begin(t.Context(), dist.Forward, d, m, 1); err == nil || !strings.Contains(err.Error(), "14 places") {
+		t.Errorf("with a quantum: %v", err)
+	}
+}
+
+// TestPeak: no weight of the reference is larger than the peak, and the peak is not
+// far above the largest.
+func TestPeak(t *testing.T) {
+	for i, c := range []trial{{dim: 2, weights: 1}, {dim: 3, weights: 1}, {dim: 2}, {dim: 3, weights: 2, irregular: true}} {
+		p := c.problem(t, uint64(i+5))
+		r, err := NewReference(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0.0
+		for trace := range p.NumTraces() {
+			for n := range p.Grid.Len() {
+				if k, _, a := r.at(trace, n); k >= 0 {
+					if p.Dynamic { // the image's share
+						a *= p.Velocity[n] / 2
+						if c.dim == 3 {
+							a *= 2
+						}
+					}
+					most = max(most, a)
+				}
+			}
+		}
+		e, err := NewCPU(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Peak(); !(got > most && got < 20*most) {
+			t.Errorf("%v: peak %g, largest weight %g", c, got, most)
+		}
+		e.Close()
 	}
 }
 

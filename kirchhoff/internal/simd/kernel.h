@@ -92,6 +92,8 @@ lsm_largest_fn lsm_largest_portable, lsm_largest_avx2, lsm_largest_avx512;
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
 
+void lsm_narrow(float *restrict y, const double *restrict x, int64_t n);
+
 #define INLINE static inline __attribute__((always_inline))
 
 // rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near

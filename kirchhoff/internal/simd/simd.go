@@ -32,8 +32,12 @@
 // expressions, so they are adjoint to rounding. The order of every sum depends on
 // the arguments alone. Two sets of kernels may differ by rounding.
 //
-// All memory the kernels see, but for the two ends of Filter and Collapse and the sums
-// of Drain, is from Alloc: 64-byte alignment is assumed.
+// Where sums are to be exact, that of a run over a tile (adjoint) and of a box of tiles
+// over a trace (forward) is rounded as a whole, see Drain. Such a sum depends on the
+// run, or the box, and on the kernels alone.
+//
+// All memory the kernels see, but for plain Go slices in the arguments, is from
+// Alloc: 64-byte alignment is assumed.
 package simd
 
 /*
@@ -45,6 +49,8 @@ package simd
 #cgo nocallback lsm_filter
 #cgo noescape lsm_largest
 #cgo nocallback lsm_largest
+#cgo noescape lsm_narrow
+#cgo nocallback lsm_narrow
 #cgo noescape lsm_collapse
 #cgo nocallback lsm_collapse
 #include <stdlib.h>
@@ -277,6 +283,14 @@ func Collapse(trace, windows []float32) {
 		panic(fmt.Sprintf("simd: collapse of %d samples from %d", len(trace), len(windows)))
 	}
 	C.lsm_collapse((*C.float)(unsafe.SliceData(trace)), (*C.float)(unsafe.SliceData(windows)), C.int64_t(len(trace)))
+}
+
+// Narrow sets y to x, rounded.
+func Narrow(y []float32, x []float64) {
+	if len(y) < len(x) {
+		panic(fmt.Sprintf("simd: %d samples into %d", len(x), len(y)))
+	}
+	C.lsm_narrow((*C.float)(unsafe.SliceData(y)), (*C.double)(unsafe.SliceData(x)), C.int64_t(len(x)))
 }
 
 // Largest is the largest |x[i]|, NaN if one is, 0 of none.

@@ -12,3 +12,8 @@ void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t 
 		trace[n] = (w[0] + w[1 - SLOTS]) + (w[2 - 2 * SLOTS] + w[3 - 3 * SLOTS]);
 	}
 }
+
+// lsm_narrow sets y[i] = x[i], i < n.
+void lsm_narrow(float *restrict y, const double *restrict x, int64_t n) {
+	for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
+}
