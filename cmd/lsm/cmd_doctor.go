@@ -11,22 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // What this build of lsm can use of all that doctor looks for.
-var builtEngines = []string{"reference", "cpu"}
+var builtEngines = []string{"reference", "cpu", "cuda", "hip"}
 
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What this machine and launcher offer, and what lsm can use",
 		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
-launcher and Slurm, and says which of them this build of lsm can use. Run it where
-the job runs: a batch node may differ from the login node. Started as several
-ranks, it joins them and says where each of them runs and what it may use.`,
+launcher and Slurm, and says which of them this build of lsm can use. It computes
+nothing. Run it where the job runs: a batch node may differ from the login node.
+Started as several ranks, it joins them and says where each of them runs and what it
+may use.`,
 		Example:     "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		GroupID:     groupMachine,
 		Args:        arguments(),
@@ -169,15 +171,33 @@ func (a *app) doctorVerdict() {
 	if mpi {
 		library = " (" + b.About() + ")"
 	}
-	a.report.Printf("\nThis build, lsm %s %s, computes on the cores of its machines:\n", v, c)
-	a.report.Printf("  kirchhoff.engine  %s (cpu with %s kernels)\n  comm.backend      %s%s\n", strings.Join(builtEngines, ", "), kirchhoff.BestISA(), strings.Join(comm.Built(), ", "), library)
-	unused := "CUDA, NCCL, HIP or RCCL"
+	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
+	a.report.Printf("  engine reference, cpu (%s kernels)\n", kirchhoff.BestISA())
+	cuda, hip := a.doctorCards(driver.CUDA), a.doctorCards(driver.HIP)
+	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
 	if !mpi {
-		unused = "MPI, " + unused
+		a.report.Printf("It is built without MPI.\n")
 	}
-	a.report.Printf("It does not use %s, whether found above or not.\n", unused)
 	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", kirchhoff.BestISA(),
-		"mpi", mpi, "cuda", false, "nccl", false, "hip", false, "rccl", false)
+		"mpi", mpi, "cuda", cuda, "nccl", false, "hip", hip, "rccl", false)
+}
+
+// doctorCards lists the GPUs of an engine, or says why there are none, and whether
+// there are any.
+func (a *app) doctorCards(engine driver.Engine) bool {
+	var cards []driver.Card
+	lib, err := driver.Open(engine)
+	if err == nil {
+		cards, err = lib.Cards()
+	}
+	if err != nil {
+		a.report.Printf("  not engine %v: %v\n", engine, err)
+	}
+	for _, c := range cards {
+		a.report.Printf("  engine %v: GPU %d, %s, %s\n", engine, c.Index, c.Name, humanize.IBytes(uint64(c.Memory)))
+		a.report.Event("gpu", "engine", engine.String(), "index", c.Index, "name", c.Name, "memory_bytes", c.Memory, "arch", c.Arch)
+	}
+	return len(cards) > 0
 }
 
 func orNone(list []string) string {

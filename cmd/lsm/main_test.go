@@ -18,8 +18,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// As on a machine without a GPU, wherever tests run.
+	for _, library := range noGPU {
+		os.Setenv(library, "/none")
+	}
 	testscript.Main(m, map[string]func(){"lsm": main, "makeh5": makeH5})
 }
+
+// noGPU are the variables that name the drivers.
+var noGPU = []string{"LSM_CUDA_LIB", "LSM_HIP_LIB"}
 
 // TestScripts runs testdata/*.txt: what a user types, and what comes back.
 func TestScripts(t *testing.T) {
@@ -37,6 +44,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// HDF5 may lie where only this says; no LSM_ variable gets through.
 			e.Setenv("LD_LIBRARY_PATH", os.Getenv("LD_LIBRARY_PATH"))
+			for _, library := range noGPU {
+				e.Setenv(library, "/none")
+			}
 			return nil
 		},
 	})

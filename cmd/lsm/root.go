@@ -69,6 +69,7 @@ a picture of the underground.`,
 		newDoctor(a),
 		newVersion(a),
 		newCompletion(a),
+		newCompileKernel(a),
 	)
 	help := newHelp(a)
 	root.SetHelpCommand(help)

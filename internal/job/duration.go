@@ -17,6 +17,9 @@ type Duration struct {
 }
 
 func (d Duration) String() string {
+	if d == (Duration{}) {
+		return "not estimated for a GPU"
+	}
 	r := func(t time.Duration) time.Duration {
 		switch {
 		case t < 10*time.Second:
@@ -32,8 +35,11 @@ func (d Duration) String() string {
 // EstimateDuration measures the engine and the eikonal solver on small problems
 // of the same kind, which takes part of a second, and scales them up. It knows
 // nothing of what else the machine will be doing, nor how far the tables will
-// outgrow its caches, nor of the network.
+// outgrow its caches, nor of the network. With a GPU it is zero: not known.
 func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error) {
+	if j.card != nil {
+		return Duration{}, nil
+	}
 	dim, threads := j.Image.Dim(), j.Host.Threads()
 	shape, times := []int{96, 96}, []int{96, 96}
 	if dim == 3 {

@@ -12,6 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -40,6 +42,8 @@ type Job struct {
 	Device device.Device // where its vectors are: Host, or a GPU
 
 	began time.Time
+
+	card *gpu.Device // nil: none
 
 	ranks
 	order  []int32 // traces shot by shot; nil: as they are numbered
@@ -79,6 +83,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	}
 	for _, load := range []func() error{
 		j.chooseEngine,
+		j.shareCards,
 		j.loadSurvey,
 		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
@@ -122,6 +127,10 @@ func (j *Job) Close() {
 		j.tables.Close()
 		j.tables = nil
 	}
+	if j.card != nil {
+		j.card.Close() // nothing is left to be done on it
+		j.card = nil
+	}
 }
 
 func (j *Job) chooseEngine() error {
@@ -134,9 +143,10 @@ func (j *Job) chooseEngine() error {
 			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", j.world.Size())),
 				`reproducible = "run" gives the same bits on the same ranks; engine = "cpu" gives them on any number`)
 		}
-	default:
-		return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q is not built into this version of lsm", e)),
-			`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
+	case "cuda":
+		return j.openCard(driver.CUDA)
+	case "hip":
+		return j.openCard(driver.HIP)
 	}
 	return nil
 }

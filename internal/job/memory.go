@@ -25,6 +25,9 @@ type Memory struct {
 	Program   int64 // the program itself and its libraries
 	Limit     int64
 
+	// On the GPU, where there is one: tables, vectors, scratch; and what it has.
+	Card, CardLimit int64
+
 	Compact   bool  // their times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
 	Coarse    int64 // of the coarse tables that they are made from; 0 for none
@@ -46,6 +49,9 @@ func (m Memory) rest() int64 {
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	if m.Card > 0 {
+		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.Model+m.Gather+m.Program), m.card())
+	}
 	tables := "tables " + h(m.Tables)
 	switch {
 	case m.Compact:
@@ -86,6 +92,13 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	if rank == 0 {
 		m.Gather = 4 * int64(j.Image.Len())
+	}
+	if j.card != nil {
+		m = j.onCard(m, p, samples)
+		if e, ok := j.Times.(*traveltime.Eikonal); ok {
+			m.Scratch += e.ScratchBytes(false) * int64(j.Host.Threads())
+		}
+		return m
 	}
 	place := p.PlaceBytes()
 	if j.Engine == "reference" {
@@ -129,6 +142,10 @@ func (j *Job) CheckMemory() error { return j.Memory().Check() }
 
 // Check refuses what does not fit.
 func (m Memory) Check() error {
+	if m.Card > m.CardLimit {
+		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.card())),
+			"use more ranks with a GPU each, a coarser or smaller image grid or fewer traces")
+	}
 	if m.Total() <= m.Limit {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -154,7 +155,17 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 	op := &Operator{}
 	m := j.Memory()
 	p.Compact = m.Compact
-	if m.Recompute {
+	if j.card != nil {
+		k, err := kernels.New(ctx, j.card, p)
+		if err != nil {
+			return nil, inputUnlessMarked(err)
+		}
+		op.Engine = k
+		op.Info = fmt.Sprintf("engine %s: float32", j.card.Name())
+		if p.Compact {
+			op.Info += ", times in 16 bits"
+		}
+	} else if m.Recompute {
 		how := "recomputed"
 		if m.Coarse > 0 {
 			how = "interpolated"

@@ -136,6 +136,9 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r.Ranks, r.Communicator = j.world.Size(), j.world.Name()
 	r.Threads = j.Host.Threads()
 	r.Engine = j.Engine
+	if j.card != nil {
+		r.Device = j.card.Card().Name
+	}
 	r.Inputs = j.inputs
 	r.Reason = reason
 	return r

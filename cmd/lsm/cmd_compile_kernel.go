@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+)
+
+// newCompileKernel is what this program calls itself with: HIP's compiler ends the
+// process that hands it a card it does not know.
+func newCompileKernel(*app) *cobra.Command {
+	return &cobra.Command{
+		Use:         job.CompileCommand,
+		Short:       "Compile a GPU kernel from the standard input",
+		Hidden:      true,
+		Args:        arguments(),
+		Annotations: exits(),
+		RunE: func(*cobra.Command, []string) error {
+			return driver.ServeCompile(os.Stdin, os.Stdout)
+		},
+	}
+}

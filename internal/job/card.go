@@ -1,0 +1,96 @@
+package job
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+)
+
+// CompileCommand is the hidden command of this program that compiles a kernel for
+// HIP, whose compiler ends its caller when it does not know a card.
+const CompileCommand = "compile-kernel"
+
+// openCard makes the GPU of this rank ready.
+func (j *Job) openCard(engine driver.Engine) error {
+	lib, err := driver.Open(engine)
+	if err != nil {
+		return engineError(engine, err)
+	}
+	cards, err := lib.Cards()
+	if err != nil {
+		return engineError(engine, err)
+	}
+	rank, ranks := gpu.LocalRank(os.Environ())
+	if ranks == 0 {
+		ranks = j.node
+	}
+	card, warning := gpu.Choose(rank, ranks, len(cards))
+	if warning != "" {
+		j.report.Warn(warning)
+	}
+	o := gpu.Options{Engine: engine, Card: card, Cache: driver.UserCache()}
+	if engine == driver.HIP {
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		o.Child = []string{program, CompileCommand}
+	}
+	if j.card, err = gpu.Open(o); err != nil {
+		return engineError(engine, err)
+	}
+	j.Device, j.Engine = j.card, engine.String()
+	return nil
+}
+
+func engineError(engine driver.Engine, err error) error {
+	return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q: %w", engine, err)),
+		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
+}
+
+// shareCards warns where ranks have one GPU between them, which no rank can tell
+// alone.
+func (j *Job) shareCards() error {
+	if j.card == nil || j.world.Size() == 1 {
+		return nil
+	}
+	all, err := j.world.Host().AllGather([]byte(gpu.Place(j.card.Card())))
+	if err != nil {
+		return err
+	}
+	places := make([]string, len(all))
+	for i, p := range all {
+		places[i] = string(p)
+	}
+	if w := gpu.SharedCards(places); w != "" {
+		j.report.Warn(w)
+	}
+	return nil
+}
+
+// onCard moves to the GPU what a run on one holds there, and decides how its
+// tables' times are held.
+func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64) Memory {
+	vectors := m.Vectors + 4*samples // and the data
+	whole := func() int64 { return kernels.Need(p, j.exact()) + vectors }
+	m.CardLimit = j.card.Card().Memory
+	m.Card = whole()
+	if want := j.Config.Kirchhoff.Tables; want == "uint16" || want == "auto" && m.Card > m.CardLimit {
+		m.Compact, p.Compact = true, true
+		m.Card = whole()
+	}
+	m.AllTables = kernels.PlaceBytes(p) * int64(p.Positions.Len())
+	m.Tables, m.Vectors, m.Scratch = 0, 0, 0
+	return m
+}
+
+func (m Memory) card() string {
+	return fmt.Sprintf("%s of %s on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
+}

@@ -1,0 +1,149 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
+
+// onCards is on with the engine cuda.
+func (p *problem) onCards(ranks int, set []string, body func(j *Job) error) error {
+	return commtest.Ranks(ranks, func(world comm.Comm) error {
+		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), "kirchhoff.engine=cuda"), nil)
+		if err != nil {
+			return err
+		}
+		j, err := Open(world, cfg, Traces, progress.Discard())
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		return body(j)
+	})
+}
+
+func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *Result {
+	t.Helper()
+	var result *Result
+	must(t, p.onCards(ranks, set, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		r, err := j.solve(context.Background(), op, false)
+		if err == nil && j.root() {
+			result = r
+		}
+		return err
+	}))
+	return result
+}
+
+// The GPU finds the processor's image, and on any number of ranks the same bits.
+func TestCardsAgree(t *testing.T) {
+	gpuemu.Need(t)
+	for name, c := range map[string]struct {
+		make func(*testing.T) *problem
+		set  []string
+	}{
+		"2-D":          {wide, []string{"solver.iterations=20"}},
+		"3-D, dynamic": {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
+		"2-D, fista":   {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.make(t)
+			want := p.solveOnCards(t, 1, c.set...)
+			near(t, "cuda and cpu", want.Image, p.solveOn(t, 1, c.set...).Image, 1e-4)
+			if len(want.History.Residual) > 10 {
+				c.set = append(c.set, "solver.iterations=2") // bits show early
+				want = p.solveOnCards(t, 1, c.set...)
+			}
+			for _, g := range []string{"3,1", "2,2", "1,2"} {
+				ranks := int(g[0]-'0') * int(g[2]-'0')
+				sameResult(t, g, p.solveOnCards(t, ranks, append(slices.Clone(c.set), "comm.grid="+g)...), want)
+			}
+		})
+	}
+}
+
+// Inside an iteration nothing crosses between host and GPU but numbers.
+func TestNothingCrosses(t *testing.T) {
+	gpuemu.Need(t)
+	p := line(t)
+	must(t, p.onCards(1, []string{"solver.damping=0.5"}, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		d, err := j.Data(op)
+		if err != nil {
+			return err
+		}
+		a, data, err := solver.Damp(op, d, 0.5)
+		if err != nil {
+			return err
+		}
+		m, err := solver.New("cgls", j.options())
+		if err != nil {
+			return err
+		}
+		if err := m.Init(context.Background(), a, data, nil); err != nil {
+			return err
+		}
+		for k := range 4 {
+			up, down := j.Device.Traffic()
+			if err := m.Step(context.Background()); err != nil {
+				return err
+			}
+			nowUp, nowDown := j.Device.Traffic()
+			if nowUp != up || nowDown-down > 1024 {
+				return fmt.Errorf("iteration %d: %d bytes to the GPU, %d from it", k+1, nowUp-up, nowDown-down)
+			}
+		}
+		return nil
+	}))
+}
+
+// A run on a GPU goes on from its checkpoint to the same bits.
+func TestResumeOnCard(t *testing.T) {
+	gpuemu.Need(t)
+	p := line(t)
+	want := p.solve(t, "cuda")
+	stopped(t, p.stopAfter(t, 3, "cuda", false))
+	j, op := p.ready(t, "cuda")
+	r, err := j.solve(context.Background(), op, true)
+	must(t, err)
+	sameResult(t, "resumed", r, want)
+}
+
+// What does not fit on the GPU is refused before anything is computed.
+func TestCardTooSmall(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_MEMORY", "100000")
+	p := line(t)
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
+	must(t, err)
+	j, err := Open(comm.Self(), cfg, Traces, progress.Discard())
+	if err == nil {
+		defer j.Close()
+		_, err = j.Build(context.Background())
+	}
+	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "GPU") {
+		t.Errorf("status %d: %v", status.Code(err), err)
+	}
+}
