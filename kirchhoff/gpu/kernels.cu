@@ -424,8 +424,8 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 	unsigned *staged = (unsigned *)dynamic;
 	Strip w;
 	w.window = (float *)(staged + 2 * STAGE) + me;
-	w.source = trace.y % 256;
-	w.receiver = trace.y / 256;
+	w.source = trace.x < 0 ? 0 : trace.y % 256;
+	w.receiver = trace.x < 0 ? 0 : trace.y / 256;
 	double *out = sums + blockIdx.y * part + (i64)(trace.x - row0) * stride;
 	for (int n = 0; n < width; n++)
 		w.window[n * LANES] = 0;

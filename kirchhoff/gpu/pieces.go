@@ -18,8 +18,8 @@ import (
 // The units of exact sums are, in the adjoint, a run of traces (see adjointLists) and
 // a tile, in the forward a trace and a box.
 const (
-	mostImagePieces, leastTiles  = 6, 1 << 14
-	mostTracePieces, leastTraces = 8, 1 << 13
+	mostImagePieces, leastTiles  = 6, 1 << 12
+	mostTracePieces, leastTraces = 8, 1 << 11
 	ahead                        = 2 // pieces of the forward that have memory
 )
 

@@ -1,0 +1,251 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// solve runs 20 iterations of CGLS on a device and returns the image; each is called
+// after each iteration.
+func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engine, o dist.LiftOptions, data []float32, each func()) []float32 {
+	t.Helper()
+	domain, rng := dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
+	a, err := dist.LiftWith(e, domain, rng, o)
+	must(t, err)
+	v, err := dist.NewVector(d, rng)
+	must(t, err)
+	must(t, device.Upload(v.Buf, data))
+	// Without this rounding alone would tell two runs apart.
+	options := solver.DefaultOptions()
+	options.Orthogonalize = 20
+	m := solver.NewCGLS(options)
+	must(t, m.Init(t.Context(), a, v, nil))
+	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
+		func(context.Context, solver.Method, solver.Report) error { each(); return nil })
+	must(t, err)
+	if reason != solver.StoppedIterations {
+		t.Fatalf("%s ended: %v", d.Name(), reason)
+	}
+	return download(t, m.X().Buf)
+}
+
+// TestSolve: after 20 iterations of CGLS the card's image is the processor's, with
+// plain, overlapped and exact sums, and no vector crosses between host and card.
+func TestSolve(t *testing.T) {
+	d, h := open(t, driver.CUDA), device.NewHost(2)
+	p := spread(t, []int{70, 30}, 10, 6, 12, 150, true)
+	cpu, err := kirchhoff.NewCPU(t.Context(), p)
+	must(t, err)
+	defer cpu.Close()
+	e := engine(t, d, p)
+	m := make([]float32, p.Grid.Len())
+	for i := range m {
+		m[i] = float32(math.Sin(float64(i%30)) * math.Cos(float64(i/30)/9))
+	}
+	data, _ := both(t, h, cpu, m, make([]float32, p.NumTraces()*p.NT))
+	want := solve(t, h, p, cpu, dist.LiftOptions{}, data, func() {})
+	for name, c := range map[string]struct {
+		o      dist.LiftOptions
+		bounds int64 // numbers that bounds bring to the host
+	}{
+		"plain":      {dist.LiftOptions{}, 0},
+		"overlapped": {dist.LiftOptions{Overlap: true}, 0},
+		"exact":      {dist.LiftOptions{Exact: true, Overlap: true}, 6 + 2},
+	} {
+		var last [2]int64
+		first := true
+		got := solve(t, d, p, e, c.o, data, func() {
+			toDevice, toHost := d.Traffic()
+			if toDevice != last[0] && !first {
+				t.Errorf("%s: %d bytes went to the card in an iteration", name, toDevice-last[0])
+			}
+			// Inner products and bounds: 16 and 8 bytes each.
+			if n := toHost - last[1]; !first && n > 1024+8*c.bounds {
+				t.Errorf("%s: %d bytes came to the host in an iteration", name, n)
+			}
+			last, first = [2]int64{toDevice, toHost}, false
+		})
+		if diff := difference(got, want); !(diff <= 1e-4) {
+			t.Errorf("%s: after 20 iterations the image differs by %.2e", name, diff)
+		}
+	}
+}
+
+// TestSame: an application repeated has the same bits, on HIP too.
+func TestSame(t *testing.T) {
+	d := open(t, driver.HIP)
+	p := trial{dim: 3, weights: 2, irregular: true}.problem(t, 23)
+	e := engine(t, d, p)
+	m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+	data, image := both(t, d, e, m, x)
+	for range 2 {
+		againData, againImage := both(t, d, e, m, x)
+		if difference(againData, data) != 0 || difference(againImage, image) != 0 {
+			t.Error("an application repeated gives another result")
+		}
+	}
+	if e.Name() != "hip" {
+		t.Errorf("the engine is %q", e.Name())
+	}
+}
+
+// TestManyPieces: images of many tiles and surveys of many traces work in several
+// pieces, and give what the cpu engine gives.
+func TestManyPieces(t *testing.T) {
+	d, h := open(t, driver.CUDA), device.NewHost(2)
+	for i, p := range []*kirchhoff.Problem{
+		spread(t, []int{750, 715}, 2, 1, 1, 300, false),
+		spread(t, []int{12, 9}, 30, 50, 90, 20, false),
+	} {
+		e := engine(t, d, p)
+		cpu, err := kirchhoff.NewCPU(t.Context(), p)
+		must(t, err)
+		defer cpu.Close()
+		m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+		wantData, wantImage := both(t, h, cpu, m, x)
+		data, image := both(t, d, e, m, x)
+		g := &process{p: p, d: d, blocks: 1, share: [][]share{{{last: p.NumTraces(), slab: [2]int{0, p.Grid.Shape[0]}, engine: e}}}}
+		for k, c := range []struct{ src, once, want []float32 }{{m, data, wantData}, {x, image, wantImage}} {
+			direction := dist.Direction(k)
+			if diff := difference(c.once, c.want); !(diff <= 1e-5) {
+				t.Errorf("%v at once differs from cpu by %.2e", direction, diff)
+			}
+			quantum, _ := g.quantum(t, direction, c.src)
+			for _, q := range []float64{0, quantum} {
+				if diff := difference(g.apply(t, direction, c.src, q, 1), c.want); !(diff <= 1e-5) {
+					t.Errorf("%v in pieces with quantum %g differs from cpu by %.2e", direction, q, diff)
+				}
+			}
+		}
+		if n := [2]int{len(e.boxCuts) - 1, len(e.traceCuts) - 1}; n[i] < 2 {
+			t.Errorf("%d pieces of the image, %d of the traces", n[0], n[1])
+		}
+	}
+}
+
+// TestBounds: bounds hold, and what is no number shows in them.
+func TestBounds(t *testing.T) {
+	d := open(t, driver.CUDA)
+	p := sorted(trial{dim: 2, irregular: true}.problem(t, 31))
+	p.T0 = 0
+	e := engine(t, d, p)
+	m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+	_, image := both(t, d, e, m, x)
+	bound := func(direction dist.Direction, src []float32) (sum float64) {
+		parts, err := e.Bound(direction, upload(t, d, src))
+		must(t, err)
+		for _, v := range parts {
+			sum += v
+		}
+		return sum * e.Peak()
+	}
+	most := 0.0
+	for _, v := range image {
+		most = max(most, math.Abs(float64(v)))
+	}
+	if b := bound(dist.Backward, x); !(most <= b) || most < b/1e4 {
+		t.Errorf("the largest sample of the image is %g, the bound %g", most, b)
+	}
+	sum := 0.0
+	for _, v := range m {
+		sum += math.Abs(float64(v))
+	}
+	if b := bound(dist.Forward, m) / e.Peak(); !(math.Abs(b-sum) <= 1e-9*sum) {
+		t.Errorf("the image's values add up to %g, the bound says %g", sum, b)
+	}
+	x[5], m[len(m)/2] = float32(math.NaN()), float32(math.NaN())
+	if b := bound(dist.Backward, x); !math.IsNaN(b) {
+		t.Errorf("the bound on data with a NaN is %g", b)
+	}
+	if b := bound(dist.Forward, m); !math.IsNaN(b) {
+		t.Errorf("the bound on an image with a NaN is %g", b)
+	}
+}
+
+// TestTooLittleMemory: a card that cannot hold the tables is an error that says what is
+// needed and what there is.
+func TestTooLittleMemory(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_MEMORY", "40000000")
+	d := open(t, driver.CUDA)
+	p := spread(t, []int{400, 300}, 10, 40, 60, 100, false)
+	_, err := New(t.Context(), d, p)
+	if status.Code(err) != status.NoResource {
+		t.Fatalf("%v has status %d, want %d", err, status.Code(err), status.NoResource)
+	}
+	for _, want := range []string{"tables of 100 places", "MiB", "free"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: does not say %q", err, want)
+		}
+	}
+	_, err = New(t.Context(), d, spread(t, []int{40, 30}, 10, 4, 6, 100, false)) // what was taken was given back
+	must(t, err)
+}
+
+// TestFaults: what the engine cannot do is an error that says so.
+func TestFaults(t *testing.T) {
+	d := open(t, driver.CUDA)
+	p := spread(t, []int{70, 70}, 60, 2, 2, 30000, false)
+	p.DT = 1e-4
+	if _, err := New(t.Context(), d, p); !errors.Is(err, errWide) {
+		t.Errorf("times too far apart: %v", err)
+	}
+	p = spread(t, []int{20, 20}, 10, 2, 2, 100, false)
+	e := engine(t, d, p)
+	h := device.NewHost(1)
+	data, image := device.Wrap(h, make([]float32, 400)), upload(t, d, make([]float32, 400))
+	if err := e.Forward(t.Context(), data, image); err == nil {
+		t.Error("a buffer of the host was taken")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := e.Adjoint(ctx, image, image); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	e.Close()
+	defer func() {
+		if recover() == nil {
+			t.Error("a closed engine was used")
+		}
+	}()
+	_ = e.Adjoint(t.Context(), image, image)
+}
+
+// TestSanitized: no kernel touches what is not its own.
+func TestSanitized(t *testing.T) {
+	if os.Getenv("GPUEMU_SANITIZE") != "" {
+		t.Skip("in the child itself")
+	}
+	if out, err := gpuemu.RunSanitized(t, "^(TestSame|TestBounds|TestSanitizedTrials)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
+		t.Errorf("under the sanitizer: %v\n%s", err, out)
+	}
+}
+
+// TestSanitizedTrials is for the child of TestSanitized: an exact application of each
+// kind of tables, over several boxes.
+func TestSanitizedTrials(t *testing.T) {
+	if os.Getenv("GPUEMU_SANITIZE") == "" {
+		t.Skip("for TestSanitized")
+	}
+	d := open(t, driver.CUDA)
+	for i, p := range []*kirchhoff.Problem{
+		spread(t, []int{70, 19}, 10, 3, 20, 60, true),
+		spread(t, []int{18, 5, 7}, 20, 3, 9, 50, true),
+		spread(t, []int{40, 40}, 15, 3, 21, 60, false),
+	} {
+		p.T0, p.Compact = []float64{0, 0.03, -0.02}[i], i == 1
+		exactEverywhere(t, d, p, uint64(i), [2]int{2, 1})
+	}
+}
