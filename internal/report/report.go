@@ -48,7 +48,7 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words}).Parse(pageText))
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
 // the image, or a failure of w.
@@ -78,7 +78,7 @@ type page struct {
 	GathersNote     string
 	NoGathers       []string
 	Times           *Times
-	NoTimes         string
+	NoTimes         []string
 	Memory          string
 	Settings        settings
 	Origin          []fact

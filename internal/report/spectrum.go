@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
@@ -127,7 +128,7 @@ func (r *Run) depthSpectra() (panel, bool) {
 		}
 		c.add(name, class, s.freq, s.decibels(ref), false)
 		lo, hi := s.band()
-		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", name, lo, hi)
+		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
 	}
 	if r.Adjoint != nil {
 		add("adjoint", 2, imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -21,8 +22,13 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// number writes a value with at most four figures.
-func number(v float64) string { return fmt.Sprintf("%.4g", v) }
+// number writes a value with four figures or so: 0.0361, 255.6, 90080, 1.2e+08.
+func number(v float64) string {
+	if a := math.Abs(v); a >= 1000 && a < 1e7 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}
 
 // percent writes a fraction as "3.61 %".
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
@@ -38,6 +44,25 @@ func seconds(s float64) string {
 		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
 	}
 	return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
+}
+
+// typed are the things in the page's own words that a reader types.
+var typed = regexp.MustCompile(`lsm [a-z]+( --[a-z]+)?|--[a-z]+( [A-Z]+| x,y,z)?|(output|solver)\.[a-z]+`)
+
+// word is a stretch of text, as code or not.
+type word struct {
+	Text string
+	Code bool
+}
+
+// words takes a text of the page's own apart.
+func words(s string) (all []word) {
+	done := 0
+	for _, at := range typed.FindAllStringIndex(s, -1) {
+		all = append(all, word{s[done:at[0]], false}, word{s[at[0]:at[1]], true})
+		done = at[1]
+	}
+	return append(all, word{s[done:], false})
 }
 
 func plural(n int, what string) string {

@@ -49,11 +49,11 @@ func (t TimeRow) IsTotal() bool { return len(t.Path) == 1 && t.Path[0] == "total
 func (r *Run) times(p *page) {
 	p.Times = r.Times
 	if r.Times == nil {
-		p.NoTimes = "No times: --log FILE takes them from the output of lsm run --json, --trace FILE from what lsm run --trace has written."
+		p.NoTimes = append(p.NoTimes, "No times: --log FILE takes them from the output of lsm run --json, --trace FILE from what lsm run --trace has written.")
 	}
 	switch {
 	case r.Log == nil || r.Log.Memory == nil:
-		p.Memory = "Memory is not known: --log FILE takes it from the output of lsm run --json."
+		p.NoTimes = append(p.NoTimes, "Memory is not known: --log FILE takes it from the output of lsm run --json.")
 	default:
 		m := r.Log.Memory
 		var b strings.Builder

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -77,6 +79,44 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	}
 	f.residual = filepath.Join(folder, "residual.h5")
 	return j.WriteTraces(f.residual, predicted, src)
+}
+
+// readTold reads the log and the trace.
+func (f *reportFlags) readTold(r *report.Run) error {
+	read := func(path string, parse func(io.Reader) error) error {
+		if path == "" {
+			return nil
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return status.Input(err)
+		}
+		defer file.Close()
+		if err := parse(file); err != nil {
+			return status.Input(fmt.Errorf("%s: %w", path, err))
+		}
+		return nil
+	}
+	err := read(f.trace, func(file io.Reader) (err error) {
+		r.Times, err = report.ReadTrace(file)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return read(f.log, func(file io.Reader) (err error) {
+		if r.Log, err = report.ReadLog(file); err != nil {
+			return err
+		}
+		if !r.Log.Belongs(r.Image.ResidualNorm) {
+			return fmt.Errorf("is the log of another run: its last residual is %g, that of %s is %g",
+				*r.Log.Residual, f.image, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1])
+		}
+		if r.Log.Times != nil {
+			r.Times = r.Log.Times
+		}
+		return nil
+	})
 }
 
 // readGathers reads a few shots of the survey and of its residual.
