@@ -1,8 +1,6 @@
 package commtest
 
 import (
-	"fmt"
-
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
@@ -18,8 +16,12 @@ type onDevice struct {
 	dev device.Device
 }
 
-// margin is how many elements lie before and behind a buffer on the device.
-const margin = 3
+// margin is how many elements lie before and behind a buffer on the device: the
+// samples of no rank that a test has.
+const (
+	margin = 3
+	beside = 1007
+)
 
 // there is a host buffer's copy on the device.
 type there struct {
@@ -37,11 +39,11 @@ func (c onDevice) up(x device.Buf) (*there, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &there{x, whole, whole.Slice(margin, x.Len())}
-	if x.Len() > 0 {
-		err = c.dev.Copy(t.Buf, x)
+	h := buffer(x.Type(), beside, 0, whole.Len())
+	if err := h.Device().Copy(h.Slice(margin, x.Len()), x); err != nil {
+		return nil, err
 	}
-	return t, err
+	return &there{x, whole, whole.Slice(margin, x.Len())}, c.dev.Copy(whole, h)
 }
 
 // back copies it back, and looks at what lies beside it.
@@ -49,26 +51,20 @@ func (c onDevice) back(t *there) error {
 	if t == nil {
 		return nil
 	}
-	h := device.NewHost(1)
-	beside, err := h.Alloc(margin, t.Type())
+	h, err := device.NewHost(1).Alloc(t.whole.Len(), t.Type())
 	if err != nil {
 		return err
 	}
-	for _, first := range []int{0, margin + t.Len()} {
-		if err := c.dev.Copy(beside, t.whole.Slice(first, margin)); err != nil {
-			return err
-		}
-		for i := range margin {
-			if v := at(beside, i); v != 0 {
-				return fmt.Errorf("element %d beside a buffer of %d %v is %v", first+i, t.Len(), t.Type(), v)
-			}
-		}
-	}
-	if t.Len() > 0 {
-		err = c.dev.Copy(t.host, t.Buf)
+	if err := c.dev.Copy(h, t.whole); err != nil {
+		return err
 	}
 	c.dev.Free(t.whole)
-	return err
+	for _, first := range []int{0, margin + t.Len()} {
+		if err := holds("what lies beside a buffer", h.Slice(first, margin), beside, first); err != nil {
+			return err
+		}
+	}
+	return t.host.Device().Copy(t.host, h.Slice(margin, t.Len()))
 }
 
 // with has f work on the copies of two buffers, of which the second may be nil,

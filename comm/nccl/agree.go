@@ -18,7 +18,8 @@ type call struct {
 	op     comm.Op
 	root   int
 	counts []int
-	window int // of the buffer and where in it, see registration
+	window int // of the buffer, 0 for none: see Register
+	within int // bytes before the buffer in its window
 }
 
 func (c call) String() string {
@@ -38,7 +39,7 @@ func (c call) String() string {
 		s += fmt.Sprintf(" from rank %d", c.root)
 	}
 	if c.window != 0 {
-		s += fmt.Sprintf(" in window %d", c.window)
+		s += fmt.Sprintf(" in window %d at byte %d", c.window, c.within)
 	}
 	return s
 }
@@ -46,7 +47,7 @@ func (c call) String() string {
 // hash condenses a call to a whole number that float64 holds.
 func (c call) hash() float64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, c.kind, c.typ, c.n, c.op, c.root, c.counts, c.window)
+	fmt.Fprint(h, c.kind, c.typ, c.n, c.op, c.root, c.counts, c.window, c.within)
 	return float64(h.Sum64() >> 12)
 }
 

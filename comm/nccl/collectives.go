@@ -142,7 +142,7 @@ func (g *Group) AllReduce(x device.Buf, op comm.Op) error {
 	if err == nil {
 		err = comm.CheckOp(x.Type(), op)
 	}
-	if err := g.agree(call{kind: "all-reduce", typ: x.Type(), n: x.Len(), op: op, window: g.window(b)}, err); err != nil {
+	if err := g.agree(g.placed(call{kind: "all-reduce", typ: x.Type(), n: x.Len(), op: op}, b), err); err != nil {
 		return err
 	}
 	main := g.world.card.Main()
@@ -166,7 +166,7 @@ func (g *Group) Reduce(x device.Buf, op comm.Op, root int) error {
 	if err == nil {
 		err = comm.CheckOp(x.Type(), op)
 	}
-	if err := g.agree(call{kind: "reduction", typ: x.Type(), n: x.Len(), op: op, root: root, window: g.window(b)}, err); err != nil {
+	if err := g.agree(g.placed(call{kind: "reduction", typ: x.Type(), n: x.Len(), op: op, root: root}, b), err); err != nil {
 		return err
 	}
 	main := g.world.card.Main()
@@ -187,7 +187,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 	if err == nil {
 		err = comm.CheckRoot(g, "broadcast", root)
 	}
-	if err := g.agree(call{kind: "broadcast", typ: x.Type(), n: x.Len(), root: root, window: g.window(b)}, err); err != nil {
+	if err := g.agree(g.placed(call{kind: "broadcast", typ: x.Type(), n: x.Len(), root: root}, b), err); err != nil {
 		return err
 	}
 	v := numbersOf(b)
@@ -210,7 +210,7 @@ func (g *Group) both(what string, whole, part device.Buf, counts []int) (w, p *g
 // AllGather lays the ranks' src one behind the other into dst.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	to, from, err := g.both("all-gather", dst, src, counts)
-	if err := g.agree(call{kind: "all-gather", typ: dst.Type(), counts: counts, window: g.window(to)}, err); err != nil {
+	if err := g.agree(g.placed(call{kind: "all-gather", typ: dst.Type(), counts: counts}, to), err); err != nil {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
@@ -235,7 +235,7 @@ func (g *Group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) err
 	if err == nil {
 		err = comm.CheckOp(src.Type(), op)
 	}
-	if err := g.agree(call{kind: "reduce-scatter", typ: src.Type(), counts: counts, op: op, window: g.window(from)}, err); err != nil {
+	if err := g.agree(g.placed(call{kind: "reduce-scatter", typ: src.Type(), counts: counts, op: op}, from), err); err != nil {
 		return err
 	}
 	main := g.world.card.Main()

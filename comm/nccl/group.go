@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -29,6 +30,8 @@ type Group struct {
 	started int            // all-reduces, in the order of calls
 	id      []float64      // of the second communicator; the lane's own, as is
 	second  unsafe.Pointer // the one for started all-reduces, nil before the first
+
+	windows map[driver.Memory]int // registered buffers by address, numbered from 1
 }
 
 var _ comm.Comm = (*Group)(nil)
@@ -52,6 +55,9 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 	}
 	if err := g.join(); err != nil {
 		return nil, err
+	}
+	if lib.memory() {
+		dev.AllocateLarge(large, memory{w})
 	}
 	go w.look()
 	return g, nil
@@ -82,27 +88,31 @@ func (g *Group) neighbours() error {
 	return nil
 }
 
-// join makes the library's communicator over all ranks by an identifier of the
-// first.
-func (g *Group) join() error {
+// join makes the library's communicator.
+func (g *Group) join() (err error) {
+	g.link, err = g.open()
+	return err
+}
+
+// open makes a communicator over all ranks by an identifier of the first.
+func (g *Group) open() (link unsafe.Pointer, err error) {
 	var id C.unique_id
-	var err error
 	if g.rank == 0 {
 		err = g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId")
 	}
 	if err := comm.Together(g.control, err); err != nil {
-		return err
+		return nil, err
 	}
 	b, err := g.control.Host().Bcast(C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))), 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
 	err = g.world.onThread(func() (err error) {
-		g.link, err = g.world.open(id, g.size, g.rank)
+		link, err = g.world.open(id, g.size, g.rank)
 		return err
 	})
-	return comm.Together(g.control, err)
+	return link, comm.Together(g.control, err)
 }
 
 // Name is "nccl" or "rccl".

@@ -79,6 +79,18 @@ func (l *Library) String() string {
 // splits tells whether the library divides communicators itself.
 func (l *Library) splits() bool { return l.calls.CommSplit != nil }
 
+// way is how the library can best be told of a buffer: what it has says so, not
+// its version.
+func (l *Library) way() way {
+	switch {
+	case l.memory() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
+		return symmetric
+	case l.calls.CommRegister != nil && l.calls.CommDeregister != nil:
+		return plain
+	}
+	return unregistered
+}
+
 // memory tells whether it has memory of its own to give.
 func (l *Library) memory() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
 

@@ -1,5 +1,188 @@
 package nccl
 
-import "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+/*
+#include "calls.h"
+*/
+import "C"
 
-func (g *Group) window(b *gpu.Buf) int { return 0 }
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// way is how a library knows a buffer.
+type way int
+
+const (
+	unregistered way = iota
+	plain            // ncclCommRegister, from 2.19: each rank by itself
+	symmetric        // ncclCommWindowRegister, from 2.27: all ranks together, at equal offsets
+)
+
+func (w way) String() string {
+	return [...]string{"buffers are not registered", "buffers are registered one by one",
+		"buffers are registered in symmetric windows"}[w]
+}
+
+// large is the least length in bytes of what comes from the library's allocator,
+// which gives memory in pieces of some MiB.
+const large = 8 << 20
+
+// windowSymmetric is NCCL_WIN_COLL_SYMMETRIC.
+const windowSymmetric = 1
+
+// memory is the library's allocator for the device's large buffers.
+type memory struct{ w *world }
+
+func (m memory) Alloc(bytes int64) (at driver.Memory, err error) {
+	err = m.w.card.Do(func() error {
+		var a C.address
+		err := m.w.lib.check(C.nccl_MemAlloc(m.w.lib.calls, &a, C.size_t(bytes)), "MemAlloc")
+		at = driver.Memory(a)
+		return err
+	})
+	return at, err
+}
+
+func (m memory) Free(at driver.Memory) error {
+	return m.w.card.Do(func() error {
+		return m.w.lib.check(C.nccl_MemFree(m.w.lib.calls, C.address(at)), "MemFree")
+	})
+}
+
+// About says what was loaded and what was chosen for lack or presence of what the
+// library offers.
+func (g *Group) About() string {
+	l := g.world.lib
+	split, memory := "groups are made by identifiers", "no buffer comes from the library's allocator"
+	if l.splits() {
+		split = "groups are split by the library"
+	}
+	if l.memory() {
+		memory = fmt.Sprintf("buffers from %d MiB on come from the library's allocator", large>>20)
+	}
+	return fmt.Sprintf("%v: %s; %s; %v", l, split, memory, l.way())
+}
+
+// Register tells the library of the whole buffer that x is, or was cut from, so
+// that its sums may take the shortest ways: once, for buffers that live long and
+// are often summed over this group. All ranks call it together. It does the best
+// that the library has: a symmetric window where all ranks' buffers are of one
+// length and from the library's allocator, else a plain registration, else
+// nothing; how says which. The memory stays taken until Close, even if the buffer
+// is freed. The calls' agreement sees to it that ranks use equal places in one
+// window. It waits for the card.
+func (g *Group) Register(x device.Buf) (how string, err error) {
+	b, err := g.mine("registration", x)
+	if err := g.agree(call{kind: "registration"}, err); err != nil {
+		return "", err
+	}
+	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
+		return "", err
+	}
+	at, bytes := b.Whole()
+	way, err := g.agreeOnWay(at, bytes)
+	if err != nil || way == unregistered {
+		return way.String(), err
+	}
+	if g.second == nil { // started all-reduces must know the buffer too
+		if g.second, err = g.open(); err != nil {
+			return "", err
+		}
+	}
+	b.Keep()
+	err = g.world.onThread(func() error {
+		for _, link := range []unsafe.Pointer{g.link, g.second} {
+			if err := g.world.register(link, at, bytes, way); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := comm.Together(g.control, err); err != nil {
+		return "", err
+	}
+	if way == symmetric {
+		if g.windows == nil {
+			g.windows = map[driver.Memory]int{}
+		}
+		g.windows[at] = len(g.windows) + 1
+	}
+	return way.String(), nil
+}
+
+// agreeOnWay chooses for all ranks the way that each of them can go.
+func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
+	w := g.world
+	if _, again := g.windows[at]; again {
+		return unregistered, fmt.Errorf("comm: a buffer is registered twice")
+	}
+	best := w.lib.way()
+	if best == symmetric && w.dev.AllocatedBy(at) != gpu.Allocator(memory{w}) {
+		if best = unregistered; w.lib.calls.CommRegister != nil {
+			best = plain
+		}
+	}
+	v := []float64{-float64(best), float64(bytes), -float64(bytes)}
+	if err := g.control.Host().AllReduce(v, comm.Max); err != nil {
+		return unregistered, err
+	}
+	best = way(-v[0])
+	if best == symmetric && v[1] != -v[2] {
+		best = plain
+	}
+	return best, nil
+}
+
+// registered is what close takes back.
+type registered struct {
+	link, handle unsafe.Pointer
+	way          way
+}
+
+func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (err error) {
+	r := registered{link: link, way: how}
+	if how == symmetric {
+		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle, windowSymmetric), "CommWindowRegister")
+	} else {
+		err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle), "CommRegister")
+	}
+	if err == nil {
+		w.registered = append(w.registered, r)
+	}
+	return err
+}
+
+// forget takes all registrations back, in the same order on all ranks.
+func (w *world) forget() (err error) {
+	for _, r := range slices.Backward(w.registered) {
+		code := C.int(success)
+		if r.way == symmetric {
+			code = C.nccl_CommWindowDeregister(w.lib.calls, r.link, r.handle)
+		} else {
+			code = C.nccl_CommDeregister(w.lib.calls, r.link, r.handle)
+		}
+		err = errors.Join(err, w.lib.check(code, "CommDeregister"))
+	}
+	w.registered = nil
+	return err
+}
+
+// placed is a call with the place of its buffer, if that is in a window.
+func (g *Group) placed(c call, b *gpu.Buf) call {
+	if b == nil || len(g.windows) == 0 {
+		return c
+	}
+	at, _ := b.Whole()
+	if c.window = g.windows[at]; c.window != 0 {
+		c.within = int(b.Memory() - at)
+	}
+	return c
+}

@@ -98,7 +98,7 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 		return nil, laneErr
 	}
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
-		call: call{kind: "started all-reduce", typ: x.Type(), n: x.Len(), op: op}}
+		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len(), op: op}, b)}
 	r.ballot = ballot(r.call, err)
 	if g.started == 0 {
 		id, idErr := g.identifier()

@@ -31,6 +31,8 @@ type world struct {
 	kernels map[string]*driver.Function // of order.cu
 	lane    lane
 
+	registered []registered // buffers, in the order of registration
+
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
 	failure atomic.Pointer[error]
@@ -100,7 +102,11 @@ func (w *world) close() error {
 	w.lane.close()
 	close(w.ended)
 	links := w.take()
-	return w.onThread(func() (err error) {
+	if len(links) == 0 {
+		return nil // aborted
+	}
+	return w.onThread(func() error {
+		err := w.forget()
 		for _, l := range slices.Backward(links) {
 			err = errors.Join(err, w.lib.check(C.nccl_CommDestroy(w.lib.calls, l), "CommDestroy"))
 		}

@@ -29,6 +29,7 @@ type allocation struct {
 	memory  driver.Memory
 	bytes   int64
 	freed   atomic.Bool
+	kept    atomic.Bool // see Keep
 	cleanup runtime.Cleanup
 }
 
@@ -43,6 +44,17 @@ func (b *Buf) Memory() driver.Memory { return b.at }
 func (b *Buf) Pointer() uintptr { return uintptr(b.at) }
 
 func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
+
+// Whole is the address and the length in bytes of the memory that Alloc got for
+// the buffer that this one is, or was cut from.
+func (b *Buf) Whole() (m driver.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
+
+// Keep makes sure that the memory of the whole buffer becomes no other buffer's,
+// once this one is freed: something outside remembers its address.
+func (b *Buf) Keep() {
+	b.whole.cleanup.Stop()
+	b.whole.kept.Store(true)
+}
 
 // Slice is the window [off, off+n), on the same memory.
 func (b *Buf) Slice(off, n int) device.Buf {
@@ -88,7 +100,31 @@ func (d *Device) Free(x device.Buf) {
 		panic("device: a buffer was freed twice")
 	}
 	b.whole.cleanup.Stop()
-	d.pool.give(b.whole.memory, b.whole.bytes)
+	if !b.whole.kept.Load() {
+		d.pool.give(b.whole.memory, b.whole.bytes)
+	}
+}
+
+// Allocator gives memory of the card in a way of its own, as communication
+// libraries do.
+type Allocator interface {
+	Alloc(bytes int64) (driver.Memory, error)
+	Free(m driver.Memory) error
+}
+
+// AllocateLarge has memory of at least the given bytes come from an allocator
+// from now on. What it cannot give still comes from the driver.
+func (d *Device) AllocateLarge(least int64, a Allocator) {
+	d.pool.Lock()
+	defer d.pool.Unlock()
+	d.pool.least, d.pool.large = least, a
+}
+
+// AllocatedBy is the allocator that memory came from, nil for the driver.
+func (d *Device) AllocatedBy(m driver.Memory) Allocator {
+	d.pool.Lock()
+	defer d.pool.Unlock()
+	return d.pool.from[m]
 }
 
 // short explains an allocation that failed.
@@ -112,6 +148,41 @@ type pool struct {
 	context *driver.Context
 	sync.Mutex
 	kept map[int64][]driver.Memory
+
+	large Allocator // of memory from least bytes on, nil for none
+	least int64
+	from  map[driver.Memory]Allocator // what came from one
+}
+
+// alloc asks for new memory.
+func (p *pool) alloc(bytes int64) (driver.Memory, error) {
+	p.Lock()
+	large, least := p.large, p.least
+	p.Unlock()
+	if large != nil && bytes >= least {
+		if m, err := large.Alloc(bytes); err == nil {
+			p.Lock()
+			defer p.Unlock()
+			if p.from == nil {
+				p.from = map[driver.Memory]Allocator{}
+			}
+			p.from[m] = large
+			return m, nil
+		}
+	}
+	return p.context.Alloc(bytes)
+}
+
+// free gives memory back to where it came from.
+func (p *pool) free(m driver.Memory) error {
+	p.Lock()
+	large := p.from[m]
+	delete(p.from, m)
+	p.Unlock()
+	if large != nil {
+		return large.Free(m)
+	}
+	return p.context.Free(m)
 }
 
 // take returns memory with anything in it.
@@ -119,7 +190,7 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	if m, ok := p.again(bytes); ok {
 		return m, nil
 	}
-	m, err := p.context.Alloc(bytes)
+	m, err := p.alloc(bytes)
 	var e *driver.Error
 	if !errors.As(err, &e) || !e.OutOfMemory() {
 		return m, err
@@ -131,7 +202,7 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 		if err := p.empty(); err != nil {
 			return 0, err
 		}
-		if m, err = p.context.Alloc(bytes); !errors.As(err, &e) || pause > lastPause {
+		if m, err = p.alloc(bytes); !errors.As(err, &e) || pause > lastPause {
 			return m, err
 		}
 		time.Sleep(pause)
@@ -170,7 +241,7 @@ func (p *pool) empty() error {
 	p.Unlock()
 	for _, list := range kept {
 		for _, m := range list {
-			if err := p.context.Free(m); err != nil {
+			if err := p.free(m); err != nil {
 				return err
 			}
 		}

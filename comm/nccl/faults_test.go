@@ -1,0 +1,134 @@
+package nccl_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// lost makes collectives until one fails, and says how.
+func lost(g *nccl.Group, d *gpu.Device, started bool) error {
+	x, err := d.Alloc(100000, device.F32)
+	for range 3 {
+		if err != nil {
+			break
+		}
+		if !started {
+			err = g.AllReduce(x, comm.Sum)
+		} else if r, e := g.StartAllReduce(x, comm.Sum); e != nil {
+			err = e
+		} else {
+			err = r.Wait()
+		}
+		if err == nil {
+			err = d.Sync()
+		}
+	}
+	if status.Code(err) != status.PeerLost || !strings.Contains(err.Error(), "NCCL 2.30.3") {
+		return fmt.Errorf("status %d: %v, want %d", status.Code(err), err, status.PeerLost)
+	}
+	// It stays that way.
+	if err := g.AllReduce(x, comm.Sum); status.Code(err) != status.PeerLost {
+		return fmt.Errorf("afterwards: %v", err)
+	}
+	return nil
+}
+
+// A rank that dies inside a collective, or has an asynchronous error, ends the
+// others' collectives with an error: no card waits for ever.
+func TestFaults(t *testing.T) {
+	for _, fault := range []string{"die:1:2", "error:1:2:6", "error:0:1:1"} {
+		for _, started := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s started %v", fault, started), func(t *testing.T) {
+				devices := cards(t, driver.CUDA, 3)
+				t.Setenv("GPUEMU_NCCL_FAULT", fault)
+				must(t, commtest.Ranks(3, func(control comm.Comm) error {
+					g, err := nccl.New(control, devices[control.Rank()])
+					if err != nil {
+						return err
+					}
+					return lost(g, devices[control.Rank()], started)
+				}))
+			})
+		}
+	}
+}
+
+// Ranks that are processes, of which one is killed in a collective: the others end
+// theirs with an error that has status 6.
+func TestKilled(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	if os.Getenv(hubVariable) == "" {
+		asProcesses(t, 3, func(rank int, out []byte, err error) {
+			if rank == 1 {
+				if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != -1 {
+					t.Errorf("the rank that was to be killed: %v\n%s", err, out)
+				}
+			} else if err != nil {
+				t.Errorf("rank %d: %v\n%s", rank, err, out)
+			}
+		}, "GPUEMU_NCCL_FAULT=kill:1:2")
+		return
+	}
+	g, d := process(t)
+	must(t, lost(g, d, false))
+}
+
+// Processes share what goroutines share.
+func TestProcesses(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	if os.Getenv(hubVariable) == "" {
+		asProcesses(t, 3, func(rank int, out []byte, err error) {
+			if err != nil {
+				t.Errorf("rank %d: %v\n%s", rank, err, out)
+			}
+		})
+		return
+	}
+	g, d := process(t)
+	must(t, sums(g, d))
+	must(t, g.Close())
+	must(t, d.Close())
+}
+
+// sums adds up over three ranks and spreads the result from the last.
+func sums(g *nccl.Group, d *gpu.Device) error {
+	const n = 70001
+	x, err := d.Alloc(n, device.F64)
+	if err != nil {
+		return err
+	}
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(i * (g.Rank() + 1))
+	}
+	if err := device.Upload(x, v); err != nil {
+		return err
+	}
+	if err := g.AllReduce(x, comm.Sum); err != nil {
+		return err
+	}
+	if err := g.Bcast(x, 2); err != nil {
+		return err
+	}
+	if err := d.Copy(device.Wrap(device.NewHost(1), v), x); err != nil {
+		return err
+	}
+	for i := range v {
+		if v[i] != float64(6*i) {
+			return fmt.Errorf("element %d is %g, want %d", i, v[i], 6*i)
+		}
+	}
+	return nil
+}

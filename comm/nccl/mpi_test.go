@@ -1,0 +1,59 @@
+//go:build mpi
+
+package nccl_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+)
+
+const mpiVariable = "LSM_TEST_MPI_RANKS"
+
+// The suite on ranks that are processes, with MPI as the control.
+func TestConformanceOverMPI(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	const n = 3
+	if os.Getenv(mpiVariable) == "" {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		cmd, err := launch.Command(ctx, mpi.About(), n, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
+		if err != nil {
+			t.Skipf("not run: %v", err)
+		}
+		cmd.Env = append(cmd.Env, mpiVariable+"=1", fmt.Sprintf("GPUEMU_CARDS=%d", n))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%d ranks of %s: %v\n%s", n, mpi.About(), err, out)
+		}
+		return
+	}
+	control, err := mpi.Open()
+	must(t, err)
+	defer mpi.Close()
+	d, err := gpu.Open(gpu.Options{Card: control.Rank(), Cache: driver.UserCache()})
+	must(t, err)
+	g, err := nccl.New(control, d)
+	if err != nil {
+		control.Abort(1, err)
+	}
+	commtest.Run(t, func(_ int, body func(c comm.Comm) error) error {
+		err := body(commtest.OnDevice(g, d))
+		if err != nil {
+			g.Abort(1, err) // the others may be waiting
+		}
+		return err
+	}, n)
+	must(t, g.Close())
+	must(t, d.Close())
+}
