@@ -16,8 +16,8 @@ import (
 // chooseComm says which communicator a run takes, and why. Its error is a
 // backend that cannot be had.
 func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
-	if want == "" {
-		want = "auto"
+	if want == "" || want == "nccl" || want == "rccl" {
+		want = "auto" // these stand beside it
 	}
 	_, mpi := comm.Lookup("mpi")
 	switch {

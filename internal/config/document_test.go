@@ -142,6 +142,7 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.angle_limit":      "[72.0, 90.0]",
 		"comm.backend":               `"auto"`,
 		"comm.grid":                  "[0, 1]",
+		"comm.fallback":              `"none"`,
 		"comm.accumulate":            `"allreduce"`,
 		"comm.overlap":               `"auto"`,
 		"comm.timeout":               "45.0",

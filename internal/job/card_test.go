@@ -72,9 +72,14 @@ func TestCardsAgree(t *testing.T) {
 				c.set = append(c.set, "solver.iterations=2") // bits show early
 				want = p.solveOnCards(t, 1, c.set...)
 			}
-			for _, g := range []string{"3,1", "2,2", "1,2"} {
-				ranks := int(g[0]-'0') * int(g[2]-'0')
-				sameResult(t, g, p.solveOnCards(t, ranks, append(slices.Clone(c.set), "comm.grid="+g)...), want)
+			// By the communicator of the ranks, and by NCCL.
+			t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+			for _, backend := range []string{"mpi", "nccl"} {
+				for _, g := range []string{"1,1", "3,1", "2,2", "1,2"} {
+					ranks := int(g[0]-'0') * int(g[2]-'0')
+					set := append(slices.Clone(c.set), "comm.grid="+g, "comm.backend="+backend)
+					sameResult(t, backend+" on "+g, p.solveOnCards(t, ranks, set...), want)
+				}
 			}
 		})
 	}
@@ -117,6 +122,61 @@ func TestNothingCrosses(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// By NCCL no image and no data go through the host.
+func TestSumsStayOnCards(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+	p := wide(t)
+	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		d, err := j.Data(op)
+		if err != nil {
+			return err
+		}
+		m, err := solver.New("cgls", j.options())
+		if err != nil {
+			return err
+		}
+		if err := m.Init(context.Background(), op, d, nil); err != nil {
+			return err
+		}
+		up, down := j.Device.Traffic()
+		const iterations = 3
+		for range iterations {
+			if err := m.Step(context.Background()); err != nil {
+				return err
+			}
+		}
+		nowUp, nowDown := j.Device.Traffic()
+		if image := int64(4 * op.Domain().N); nowUp != up || nowDown-down > iterations*image/4 {
+			return fmt.Errorf("%d bytes to the GPU, %d from it in %d iterations; the image has %d", nowUp-up, nowDown-down, iterations, image)
+		}
+		return nil
+	}))
+}
+
+// A backend that cannot be had is an error that names the library, or a warning.
+func TestNoNCCL(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("LSM_NCCL_LIB", "/none/libnccl.so")
+	p := line(t)
+	for fallback, code := range map[string]int{"none": status.NoResource, "mpi": status.Done} {
+		err := p.onCards(2, []string{"comm.backend=nccl", "comm.fallback=" + fallback}, func(j *Job) error { return nil })
+		if status.Code(err) != code || err != nil && !strings.Contains(err.Error(), "libnccl") {
+			t.Errorf("fallback %s: status %d: %v", fallback, status.Code(err), err)
+		}
+	}
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"comm.backend=nccl"}, nil) // engine auto
+	must(t, err)
+	if _, err = Open(comm.Self(), cfg, Traces, progress.Discard()); status.Code(err) != status.BadUsage {
+		t.Errorf("on the processor: status %d: %v", status.Code(err), err)
+	}
 }
 
 // A run on a GPU goes on from its checkpoint to the same bits.

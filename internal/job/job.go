@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -44,6 +45,7 @@ type Job struct {
 	began time.Time
 
 	card *gpu.Device // nil: none
+	nccl *nccl.Group // between the cards of all ranks; nil: none
 
 	ranks
 	order  []int32 // traces shot by shot; nil: as they are numbered
@@ -84,6 +86,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	for _, load := range []func() error{
 		j.chooseEngine,
 		j.shareCards,
+		j.joinCards,
 		j.loadSurvey,
 		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
@@ -126,6 +129,10 @@ func (j *Job) Close() {
 	if j.tables != nil {
 		j.tables.Close()
 		j.tables = nil
+	}
+	if j.nccl != nil {
+		j.nccl.Close() // all its sums are done
+		j.nccl = nil
 	}
 	if j.card != nil {
 		j.card.Close() // nothing is left to be done on it

@@ -133,7 +133,7 @@ func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs()
 func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
-	r.Ranks, r.Communicator = j.world.Size(), j.world.Name()
+	r.Ranks, r.Communicator = j.world.Size(), j.carrier()
 	r.Threads = j.Host.Threads()
 	r.Engine = j.Engine
 	if j.card != nil {
