@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -125,39 +124,15 @@ inline void prepare(Fibre &f)
 #endif
 }
 
-// Stacks are kept by the host thread for the blocks to come. Below each lies a
-// page that must not be touched.
-struct Stacks {
-	std::vector<void *> all, unused;
-
-	void *take()
-	{
-		if (unused.empty()) {
-			char *p = static_cast<char *>(mmap(nullptr, stack_bytes + 4096, PROT_READ | PROT_WRITE,
-			                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-			if (p == MAP_FAILED)
-				return nullptr;
-			mprotect(p, 4096, PROT_NONE);
-			all.push_back(p);
-			return p + 4096;
-		}
-		void *p = unused.back();
-		unused.pop_back();
-		return p;
-	}
-	~Stacks()
-	{
-		for (void *p : all)
-			munmap(p, stack_bytes + 4096);
-	}
-};
-inline thread_local Stacks stacks;
+// The emulator keeps stacks, for the kernels of all modules.
+inline void *(*take_stack)(size_t bytes);
+inline void (*give_stack)(void *stack, size_t bytes);
 
 // resume runs a fibre until it ends or waits.
 inline bool resume(Fibre &f)
 {
 	if (!f.started) {
-		if (!(f.stack = stacks.take()))
+		if (!(f.stack = take_stack(stack_bytes)))
 			return false;
 		f.started = true;
 		prepare(f);
@@ -165,7 +140,7 @@ inline bool resume(Fibre &f)
 	self = &f;
 	change(block->scheduler, f);
 	if (f.ended) {
-		stacks.unused.push_back(f.stack);
+		give_stack(f.stack, stack_bytes);
 		f.stack = nullptr;
 	}
 	return true;
@@ -191,7 +166,7 @@ inline const char *run(Block &b)
 	}
 	for (Fibre &f : b.fibres)
 		if (f.stack)
-			stacks.unused.push_back(f.stack);
+			give_stack(f.stack, stack_bytes);
 	block = nullptr;
 	return wrong;
 }
@@ -277,6 +252,13 @@ template <class... A> inline void call(void (*f)(A...), void **params)
 #define GPUEMU_KERNEL(name)                                                                    \
 	GPUEMU_EXPORT void gpuemu_call_##name(void **params) { gpuemu::call(name, params); }       \
 	GPUEMU_EXPORT int gpuemu_sizes_##name(size_t *to) { return gpuemu::sizes(name, to); }
+
+// gpuemu_stacks says where stacks come from.
+GPUEMU_EXPORT void gpuemu_stacks(void *(*take)(size_t), void (*give)(void *, size_t))
+{
+	gpuemu::take_stack = take;
+	gpuemu::give_stack = give;
+}
 
 GPUEMU_EXPORT const char *gpuemu_run(void (*entry)(void **), gpuemu::Dim grid, gpuemu::Dim block,
                                      gpuemu::Dim index, unsigned shared, void **params)

@@ -319,6 +319,12 @@ EXPORT int cuModuleLoadData(Module **m, const void *image)
 	}
 	if (!library)
 		return InvalidImage;
+	auto use = reinterpret_cast<void (*)(void *(*)(size_t), void (*)(void *, size_t))>(dlsym(library, "gpuemu_stacks"));
+	if (!use) {
+		dlclose(library);
+		return InvalidImage;
+	}
+	use(take_stack, give_stack);
 	*m = new Module;
 	(*m)->library = library;
 	(*m)->file = name;

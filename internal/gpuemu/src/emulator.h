@@ -66,6 +66,10 @@ struct Kernel {
 	std::atomic<int> dynamic{free_shared_bytes}; // bytes that a launch may add
 };
 
+// Stacks for the threads of kernels, nullptr where there is no memory.
+void *take_stack(size_t bytes);
+void give_stack(void *stack, size_t bytes);
+
 // Streams: each is a thread that does one thing after the other.
 struct Stream {
 	std::mutex lock;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <vector>
+
+#include <sys/mman.h>
 
 namespace gpuemu {
 
@@ -75,6 +78,37 @@ void card_fails(int status, const std::string &why)
 void card_recovers() { failed = Success; }
 
 int card_status() { return failed.load(); }
+
+// Stacks of kernels' threads are kept by the host thread for the blocks to come, of
+// whatever module. Below each lies a page that must not be touched.
+struct Stacks {
+	std::map<size_t, std::vector<void *>> unused; // by size
+
+	~Stacks()
+	{
+		for (auto &[bytes, list] : unused)
+			for (void *p : list)
+				munmap(static_cast<char *>(p) - 4096, bytes + 4096);
+	}
+};
+static thread_local Stacks stacks;
+
+void *take_stack(size_t bytes)
+{
+	std::vector<void *> &unused = stacks.unused[bytes];
+	if (!unused.empty()) {
+		void *p = unused.back();
+		unused.pop_back();
+		return p;
+	}
+	void *p = mmap(nullptr, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return nullptr;
+	mprotect(p, 4096, PROT_NONE);
+	return static_cast<char *>(p) + 4096;
+}
+
+void give_stack(void *stack, size_t bytes) { stacks.unused[bytes].push_back(stack); }
 
 // One launch, whose blocks are dealt to whoever is free.
 struct Launch {
