@@ -51,7 +51,7 @@ func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
 		if e.forwardParts > 1 {
 			e.collect("collect_f64", e.traces, e.traces, (hi-lo)*e.stride, e.forwardParts, e.tracePart())
 		}
-		e.convolveRows("filter_f64", dst, e.traces, lo, hi)
+		e.convolveRows("_f64", dst, e.traces, lo, hi)
 	}
 	return e.context.Err()
 }
@@ -103,21 +103,22 @@ func (e *Engine) load(image device.Buf) {
 	e.elements("load", e.plan.Tiles*simd.TileSize, address(e.tiled), address(image), address(e.scale), address(e.points))
 }
 
-// correlateAll correlates all traces with the wavelet.
+// correlateAll sets the rows to all traces correlated with the wavelet.
 func (e *Engine) correlateAll(data device.Buf) {
-	e.filterRows("filter_f32", e.rows, e.nt, data, e.nt, e.ntrace, e.correlate, 0)
+	// A block's last sample is needed for the one before it alone.
+	e.filterRows("correlate", segment-1, e.rows, 2*e.nt, data, e.nt, e.ntrace, e.correlate)
 }
 
-// filterRows filters rows of x into y, or adds.
-func (e *Engine) filterRows(name string, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, add int32) {
-	e.launch(name, rows, (e.nt+segment-1)/segment, narrow, 0,
+// filterRows filters rows of x; a block of threads makes step samples.
+func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps) {
+	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0,
 		address(y), driver.Int64(int64(ystride)), address(x), driver.Int64(int64(xstride)), driver.Int32(int32(e.nt)),
-		address(t.at), driver.Int32(int32(t.count)), driver.Int32(int32(t.first)), driver.Int32(add))
+		address(t.at), driver.Int32(int32(t.count)), driver.Int32(int32(t.first)))
 }
 
 // convolveRows adds traces lo to hi, convolved, to the data.
-func (e *Engine) convolveRows(name string, data, sums device.Buf, lo, hi int) {
-	e.filterRows(name, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, sums, e.stride, hi-lo, e.convolve, 1)
+func (e *Engine) convolveRows(kind string, data, sums device.Buf, lo, hi int) {
+	e.filterRows("convolve"+kind, segment, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, sums, e.stride, hi-lo, e.convolve)
 }
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
@@ -128,7 +129,7 @@ func (e *Engine) migrate(piece int, quantum float64) {
 	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
 	tile := e.firstTile[lo]
 	part := e.plan.Tiles * simd.TileSize
-	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 0,
+	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Mode()),
 		driver.Struct(e.operator), driver.Struct(e.adjoint), address(e.rows),
 		driver.Address(e.image.(*card.Buf).Memory()+driver.Memory(8*tile*simd.TileSize)),
 		driver.Int32(int32(e.groupOf[lo])), driver.Int32(int32(tile)), driver.Int64(int64(part)), magic(quantum))

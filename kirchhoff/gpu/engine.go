@@ -56,7 +56,7 @@ type Engine struct {
 	mu      sync.Mutex // guards what follows: one application at a time
 	closed  bool
 	current *application
-	rows    device.Buf // [ntrace][nt], correlated traces
+	rows    device.Buf // [ntrace][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
 	ready   device.Buf // the data of which rows hold the correlation, until used
 	tiled   device.Buf // float32 [tile][64], the image
 	image   device.Buf // float64 [part][tile][64], sums of the adjoint
@@ -96,7 +96,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, 
 }
 
 // kernelNames are those of kernels.cu.
-var kernelNames = []string{"adjoint", "forward", "filter_f32", "filter_f64", "load", "collect_f32", "collect_f64",
+var kernelNames = []string{"adjoint", "forward", "convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 	"unload_f32", "unload_f64", "largest", "magnitude", "total"}
 
 func (e *Engine) make(ctx context.Context) error {
@@ -185,7 +185,7 @@ func (e *Engine) allocate(list []int32) error {
 	get(&spans, places*l.Tiles*2, device.F32)
 	get(&groups, places*e.ngroups*2, device.F32)
 	get(&boxes, places*len(l.Boxes)*2, device.F32)
-	get(&e.rows, e.ntrace*e.nt, device.F32)
+	get(&e.rows, 2*e.ntrace*e.nt, device.F32)
 	get(&e.tiled, l.Tiles*simd.TileSize, device.F32)
 	if err != nil {
 		return err
@@ -288,6 +288,16 @@ func int32s(list []int) []int32 {
 func windowEntries(c driver.Card, m simd.Mode) int {
 	bytes := min(c.Shared-2<<10, 72<<10) - 2*stageBytes(m)
 	return min(128, bytes/(4*lanes))
+}
+
+// adjointStage is the size of a stage of the adjoint, see kernels.cu.
+func adjointStage(m simd.Mode) int {
+	const points = 512
+	window := 192
+	if m.Weights() == simd.Static {
+		window = 128
+	}
+	return 8*window*int(receivers(m)) + 4*points*m.Fields()
 }
 
 // stageBytes is the size of a stage of the forward, see kernels.cu.

@@ -19,7 +19,7 @@ func Need(p *kirchhoff.Problem, exact bool) int64 {
 	tiles := kirchhoff.TileCount(p)
 	traces, stride := int64(p.NumTraces()), int64(p.NT+3)&^3
 	piece := max(traces/mostTracePieces, min(traces, leastTraces))
-	need := int64(p.Positions.Len())*PlaceBytes(p) + 4*traces*int64(p.NT) + tiles*simd.TileSize*(4+8+4) +
+	need := int64(p.Positions.Len())*PlaceBytes(p) + 8*traces*int64(p.NT) + tiles*simd.TileSize*(4+8+4) +
 		8*piece*stride + mostPartBytes
 	if p.Dynamic {
 		need += 4 * int64(p.ImageLen())

@@ -41,27 +41,71 @@ __device__ __forceinline__ float fraction(unsigned q)
 // that have no smaller digits.
 __device__ __forceinline__ double rounded(double v, double magic) { return (v + magic) - magic; }
 
+// Origin is what turns the words of a row into times: that of the tile's first sample,
+// and the shift of compact times, −1 where the place does not contribute.
+struct Origin {
+	unsigned time;
+	int shift;
+};
+
+__device__ __forceinline__ Origin origin(const Operator &o, i64 at, int lo)
+{
+	const int2 span = o.span[at];
+	return Origin{(unsigned)(span.x - lo) << FRACTION, span.y};
+}
+
+// time_word is the word of a row that holds the time of a point. Of compact times word
+// 16h + i holds those of points 32h + i and 32h + 16 + i.
+__device__ __forceinline__ int time_word(int slot) { return COMPACT ? slot / 32 * 16 + slot % 16 : slot; }
+
+// decoded is the time that a word holds.
+__device__ __forceinline__ unsigned decoded(unsigned word, int slot, Origin from)
+{
+	const unsigned none = WEIGHTS ? 0 : NEVER_TIME; // where weights are zero any time will do
+#if COMPACT
+	const unsigned code = word >> (slot / 16 % 2 * 16) & 0xFFFF;
+	return from.shift < 0 || code == 0xFFFF ? none : (code << (FRACTION - CODE_BITS + from.shift)) + from.time;
+#else
+	return from.shift < 0 || word == NEVER_TIME ? none : word + from.time;
+#endif
+}
+
 // time_of is the time of a place at a point of a tile, relative to sample lo.
 __device__ __forceinline__ unsigned time_of(const Operator &o, i64 at, int slot, int lo)
 {
-	const int2 span = o.span[at];
-	const unsigned none = WEIGHTS ? 0 : NEVER_TIME; // where weights are zero any time will do
-	if (span.y < 0)
-		return none;
-	const unsigned base = (unsigned)(span.x - lo) << FRACTION;
-#if COMPACT
-	// Word 16h + i holds the codes of points 32h + i and 32h + 16 + i.
-	const unsigned code = ((const unsigned short *)(o.table + at * ROW))[slot / 32 * 32 + slot % 16 * 2 + slot / 16 % 2];
-	return code == 0xFFFF ? none : (code << (FRACTION - CODE_BITS + span.y)) + base;
-#else
-	const unsigned time = o.table[at * ROW + slot];
-	return time == NEVER_TIME ? none : time + base;
-#endif
+	return decoded(o.table[at * ROW + time_word(slot)], slot, origin(o, at, lo));
 }
 
 __device__ __forceinline__ float field(const Operator &o, i64 at, int f, int slot)
 {
 	return __uint_as_float(o.table[at * ROW + ROW - (FIELDS - 1) * TILE + f * TILE + slot]);
+}
+
+// copy4 and copy8 begin to copy from global to shared memory, copy8 zeros unless there;
+// arrive waits for what this thread began.
+__device__ __forceinline__ void copy4(unsigned *to, const unsigned *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+#else
+	*to = *from;
+#endif
+}
+__device__ __forceinline__ void copy8(float2 *to, const float2 *from, bool there)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+	             "l"(from), "r"(there ? 8 : 0));
+#else
+	const float2 zero = {0, 0};
+	*to = there ? *from : zero;
+#endif
+}
+__device__ __forceinline__ void arrive()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 
 // weight is a pair's weight, of the fields of its two places.
@@ -83,17 +127,18 @@ __device__ __forceinline__ float weight(const float *s, const float *r)
 // all traces of its part. Traces come in cells of up to RECEIVERS receivers and some
 // sources: the receivers' times and weights stay in registers, those of a source are
 // read once a run, so that a point costs 4·FIELDS (1/RECEIVERS + 1/sources) bytes
-// of tables. The stretches of a run's traces that the group falls on lie in shared
-// memory as pairs (e[k], e[k+1] − e[k]), while the next run's are fetched: one read
-// of 8 bytes gives what interpolation needs. Without weights a triple takes 8
-// instructions: two additions, shift, mask and or, address, read, two fmaf or additions.
-// An H200 issues 3·10¹³ a second; shared memory serves as many triples as that.
+// of tables. The stretches of a run's traces that the group falls on are copied to
+// shared memory, with the source's values, while the run before is added. They are
+// pairs (e[k], e[k+1] − e[k]): one read of 8 bytes gives what interpolation needs.
+// Without weights a triple takes 8 instructions: two additions, shift, mask, address,
+// read, two fmaf. An H200 issues 3·10¹³ a second (of a thread), and its shared memory
+// serves as many triples.
 enum {
 	GROUP = 8,
 	THREADS = 256,
 	POINTS = GROUP * TILE / THREADS,
 	RECEIVERS = WEIGHTS == 0 ? 16 : 8,
-	WINDOW = 2048 / RECEIVERS, // longer stretches are read from global memory
+	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	SKIP = 0,
 	NEAR = 1, // in shared memory
 	FAR = 2
@@ -105,10 +150,6 @@ struct Traces {
 	const int *rows;      // [run][RECEIVERS] rows of the data, −1 for none
 	const int *receivers; // [cell][RECEIVERS] places, −1 for none
 	const int *parts;     // first run of each part and the number of runs
-};
-
-struct Stretch {
-	int row, lo, length; // of a trace, from sample lo
 };
 
 struct Value {
@@ -129,54 +170,90 @@ __device__ __forceinline__ Value value(const Operator &o, int place, int group, 
 	return v;
 }
 
-// stretch finds where the trace of receiver j of a run meets a group of tiles.
-__device__ __forceinline__ int stretch(const Operator &o, const Traces &t, int run, int j, int group, Stretch *out)
+// Stretch is where the trace of a receiver meets a group of tiles: samples from lo on.
+struct Stretch {
+	int place, row, lo, length;
+};
+
+// Run is what the threads must know of a run before they fetch what it needs.
+struct Run {
+	Stretch of[RECEIVERS];
+	Origin origin[GROUP]; // of the source's times
+	int source;
+	__align__(4) unsigned char state[RECEIVERS];
+};
+
+// prepare fills in a run: its first threads do.
+__device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces &t, int run, int group)
 {
+	const int me = threadIdx.x;
+	if (me >= RECEIVERS + GROUP)
+		return;
 	const int2 r = t.runs[run];
-	const int row = t.rows[(i64)run * RECEIVERS + j];
-	if (row < 0)
-		return SKIP;
 	const int2 from = o.groups[(i64)r.x * o.ngroups + group];
-	const int2 to = o.groups[(i64)t.receivers[(i64)r.y * RECEIVERS + j] * o.ngroups + group];
+	if (me >= RECEIVERS) {
+		const int tile = t.groups[(i64)group * GROUP + me - RECEIVERS];
+		if (tile >= 0)
+			to->origin[me - RECEIVERS] = origin(o, (i64)r.x * o.tiles + tile, from.x);
+		if (me == RECEIVERS)
+			to->source = r.x;
+		return;
+	}
+	to->state[me] = SKIP;
+	const int row = t.rows[(i64)run * RECEIVERS + me];
+	if (row < 0)
+		return;
+	const int place = t.receivers[(i64)r.y * RECEIVERS + me];
+	const int2 other = o.groups[(i64)place * o.ngroups + group];
 	// Two fractions may add up to another sample.
-	const int lo = from.x + to.x, hi = from.y + to.y + 1;
-	if (from.x > from.y || to.x > to.y || hi < -1 || lo > o.nt - 2)
-		return SKIP;
-	out->row = row;
-	out->lo = lo;
-	out->length = hi - lo + 1;
-	return lo < 0 || out->length > WINDOW ? FAR : NEAR;
+	const int lo = from.x + other.x, hi = from.y + other.y + 1;
+	if (from.x > from.y || other.x > other.y || hi < -1 || lo > o.nt - 2)
+		return;
+	to->of[me] = Stretch{place, row, lo, hi - lo + 1};
+	to->state[me] = lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
 }
 
-// fill copies the near stretches of a run: a few threads each. Beyond the last
-// interval of a trace everything is zero.
-__device__ __forceinline__ void fill(float2 window[RECEIVERS][WINDOW], const unsigned char *state, const Stretch *s,
-                                     const float *rows, int nt)
+// Stage is what shared memory holds of a run: the near stretches of its traces, and
+// the words of the source's row for each thread's points, which it alone reads.
+struct Stage {
+	float2 window[RECEIVERS][WINDOW];
+	unsigned word[POINTS][FIELDS][THREADS];
+};
+
+// fetch begins to copy what a run needs; arrive waits for it. Beyond the last interval
+// of a trace everything is zero.
+__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, const float2 *rows, const int *tile, int slot)
 {
 	enum { EACH = THREADS / RECEIVERS };
 	const int j = threadIdx.x / EACH;
-	if (state[j] != NEAR)
-		return;
-	const int lo = s[j].lo, length = s[j].length;
-	const float *e = rows + (i64)s[j].row * nt + lo;
-	for (int n = threadIdx.x % EACH; n < length; n += EACH) {
-		float2 v = {0, 0};
-		if (lo + n < nt - 1) {
-			v.x = e[n];
-			v.y = e[n + 1] - v.x;
-		}
-		window[j][n] = v;
+#pragma unroll
+	for (int p = 0; p < POINTS; p++) {
+		if (tile[p] < 0)
+			continue;
+		const unsigned *row = o.table + ((i64)run.source * o.tiles + tile[p]) * ROW;
+		copy4(&to->word[p][0][threadIdx.x], row + time_word(slot));
+#pragma unroll
+		for (int f = 0; f < FIELDS - 1; f++)
+			copy4(&to->word[p][f + 1][threadIdx.x], row + ROW - (FIELDS - 1) * TILE + f * TILE + slot);
 	}
+	if (run.state[j] != NEAR)
+		return;
+	const int lo = run.of[j].lo, length = run.of[j].length;
+	const float2 *e = rows + (i64)run.of[j].row * o.nt + lo;
+#pragma unroll 4
+	for (int n = threadIdx.x % EACH; n < length; n += EACH)
+		copy8(&to->window[j][n], e + n, lo + n < o.nt - 1);
 }
 
-// near adds the traces of a run in shared memory; ALL says that none lies elsewhere.
+// near_traces adds the traces of a run in shared memory; ALL says that none lies
+// elsewhere.
 template <bool ALL>
 __device__ __forceinline__ void near_traces(float sum[POINTS], const Value source[POINTS], const Value receiver[RECEIVERS][POINTS],
-                                     const float2 window[RECEIVERS][WINDOW], const unsigned *states)
+                                            const float2 window[RECEIVERS][WINDOW], const Run &run)
 {
 #pragma unroll
 	for (int j = 0; j < RECEIVERS; j++) {
-		if (!ALL && (states[j / 4] >> (j % 4 * 8) & 0xFF) != NEAR)
+		if (!ALL && run.state[j] != NEAR)
 			continue;
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
@@ -192,32 +269,28 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 }
 
 // far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
-__device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Value receiver[RECEIVERS][POINTS],
-                                    const unsigned char *state, const Stretch *s, const float *rows, int nt)
+// Registers have no index, so the receivers' values are read again.
+__device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
+                                           const float2 *rows, int group, const int *tile, int slot)
 {
 #pragma unroll 1
 	for (int j = 0; j < RECEIVERS; j++) {
-		if (state[j] != FAR)
+		if (run.state[j] != FAR)
 			continue;
-		const float *e = rows + (i64)s[j].row * nt;
-		const int lo = s[j].lo;
+		const float2 *e = rows + (i64)run.of[j].row * o.nt;
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
-			Value r = {};
-#pragma unroll
-			for (int i = 0; i < RECEIVERS; i++) // registers have no index
-				if (i == j)
-					r = receiver[i][p];
+			const Value r = value(o, run.of[j].place, group, tile[p], slot);
 			const unsigned q = source[p].time + r.time;
-			int k = lo + (int)(q >> FRACTION);
+			int k = run.of[j].lo + (int)(q >> FRACTION);
 			float w = fraction(q);
 			if (k == -1 && w > 0) { // k truncates towards zero
 				k = 0;
 				w -= 1;
 			}
-			if (k < 0 || k >= nt - 1 || q >= NEVER_TIME)
+			if (k < 0 || k >= o.nt - 1 || q >= NEVER_TIME)
 				continue;
-			const float d = e[k], v = fmaf(w, e[k + 1] - d, d);
+			const float v = fmaf(w, e[k].y, e[k].x);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(source[p].field, r.field), v, sum[p]);
 			else
@@ -226,42 +299,36 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 	}
 }
 
-// sums [part][tile − tile0][TILE] = the parts' traces, for groups group0 and on. With
-// magic the sum of each run is rounded, else those of cells are added in float64.
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
-adjoint(Operator o, Traces t, const float *rows, double *sums, int group0, int tile0, i64 part, double magic)
+// sums [part][tile − tile0][TILE] = the parts' traces, for groups group0 and on; rows
+// [row][nt] are pairs. With magic the sum of each run is rounded, else those of cells
+// are added in float64.
+extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 ? 3 : 2)
+adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
 {
-	__shared__ float2 window[2][RECEIVERS][WINDOW];
-	__shared__ Stretch stretches[3][RECEIVERS];
-	__shared__ __align__(16) unsigned char states[3][16];
-	const int group = group0 + blockIdx.x, me = threadIdx.x, slot = me % TILE;
+	extern __shared__ uint4 dynamic[];
+	__shared__ Run runs[3];
+	Stage *stages = (Stage *)dynamic;
+	const int group = group0 + blockIdx.x, slot = threadIdx.x % TILE;
 	const int run0 = t.parts[blockIdx.y], run1 = t.parts[blockIdx.y + 1];
 	int tile[POINTS];
 	double total[POINTS];
 	float sum[POINTS];
-	Value source[POINTS], next[POINTS], receiver[RECEIVERS][POINTS];
+	Value receiver[RECEIVERS][POINTS];
 #pragma unroll
 	for (int p = 0; p < POINTS; p++) {
-		tile[p] = t.groups[(i64)group * GROUP + p * (THREADS / TILE) + me / TILE];
+		tile[p] = t.groups[(i64)group * GROUP + p * (THREADS / TILE) + threadIdx.x / TILE];
 		total[p] = sum[p] = 0;
 	}
-	if (run0 < run1) {
-		if (me < RECEIVERS)
-			states[run0 % 3][me] = stretch(o, t, run0, me, group, &stretches[run0 % 3][me]);
-#pragma unroll
-		for (int p = 0; p < POINTS; p++)
-			next[p] = value(o, t.runs[run0].x, group, tile[p], slot);
-	}
+	if (run0 < run1)
+		prepare(&runs[run0 % 3], o, t, run0, group);
+	if (run0 + 1 < run1)
+		prepare(&runs[(run0 + 1) % 3], o, t, run0 + 1, group);
 	__syncthreads();
+	if (run0 < run1)
+		fetch(&stages[run0 & 1], o, runs[run0 % 3], rows, tile, slot);
 	int cell = -1;
 	for (int run = run0; run < run1; run++) {
-		const int at = run % 3, after = (run + 1) % 3;
-		const bool last = run + 1 == run1;
-		const int2 to = last ? int2{-1, -1} : t.runs[run + 1];
-		const int now = t.runs[run].y;
-#pragma unroll
-		for (int p = 0; p < POINTS; p++)
-			source[p] = next[p];
+		const int now = t.runs[run].y, then = run + 1 < run1 ? t.runs[run + 1].y : -1;
 		if (now != cell) {
 			cell = now;
 #pragma unroll
@@ -272,29 +339,39 @@ adjoint(Operator o, Traces t, const float *rows, double *sums, int group0, int t
 					receiver[j][p] = value(o, place, group, tile[p], slot);
 			}
 		}
-		// What is written here was last read before the barrier of the run before.
-		fill(window[run & 1], states[at], stretches[at], rows, o.nt);
-		if (me < RECEIVERS && !last)
-			states[after][me] = stretch(o, t, run + 1, me, group, &stretches[after][me]);
-		__syncthreads();
-		if (!last)
+		arrive();
+		__syncthreads(); // all have what they fetched, and are done with the run before
+		const Run &r = runs[run % 3];
+		const Stage &stage = stages[run & 1];
+		if (run + 1 < run1)
+			fetch(&stages[(run + 1) & 1], o, runs[(run + 1) % 3], rows, tile, slot);
+		if (run + 2 < run1)
+			prepare(&runs[(run + 2) % 3], o, t, run + 2, group);
+		Value source[POINTS];
 #pragma unroll
-			for (int p = 0; p < POINTS; p++)
-				next[p] = value(o, to.x, group, tile[p], slot);
-		unsigned state[RECEIVERS / 4], every = 0x01010101, any = 0;
+		for (int p = 0; p < POINTS; p++) {
+			source[p] = Value{};
+			if (tile[p] < 0)
+				continue;
+			source[p].time = decoded(stage.word[p][0][threadIdx.x], slot, r.origin[p * (THREADS / TILE) + threadIdx.x / TILE]);
+#pragma unroll
+			for (int f = 0; f < FIELDS - 1; f++)
+				source[p].field[f] = __uint_as_float(stage.word[p][f + 1][threadIdx.x]);
+		}
+		unsigned every = 0x01010101, any = 0;
 #pragma unroll
 		for (int i = 0; i < RECEIVERS / 4; i++) {
-			state[i] = ((const unsigned *)states[at])[i];
-			every &= state[i];
-			any |= state[i];
+			const unsigned four = ((const unsigned *)r.state)[i];
+			every &= four;
+			any |= four;
 		}
 		if (every == 0x01010101)
-			near_traces<true>(sum, source, receiver, window[run & 1], state);
+			near_traces<true>(sum, source, receiver, stage.window, r);
 		else if (any & 0x01010101)
-			near_traces<false>(sum, source, receiver, window[run & 1], state);
+			near_traces<false>(sum, source, receiver, stage.window, r);
 		if (any & 0x02020202)
-			far_traces(sum, source, receiver, states[at], stretches[at], rows, o.nt);
-		if (magic != 0 || to.y != cell)
+			far_traces(sum, source, o, r, rows, group, tile, slot);
+		if (magic != 0 || then != cell)
 #pragma unroll
 			for (int p = 0; p < POINTS; p++) {
 				total[p] += magic != 0 ? rounded(sum[p], magic) : sum[p];
@@ -485,16 +562,16 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 
 // ---- What comes before and after ----
 
-// y[row][n] = Σ_j taps[j] x[row][n + j + first], or += with add; x is zero outside
-// [0, nt). A thread makes EACH samples: of seven multiplications one needs a read
+// y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread makes EACH samples: of seven multiplications one needs a read
 // from shared memory, and threads seven words apart share no bank.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
-template <class T>
-__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, int add)
+template <class T, bool PAIRS>
+__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first)
 {
+	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
 	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
-	const int n0 = blockIdx.y * SEGMENT, me = threadIdx.x;
+	const int n0 = blockIdx.y * STEP, me = threadIdx.x;
 	x += blockIdx.x * xstride;
 	y += blockIdx.x * ystride;
 	float sum[EACH] = {};
@@ -522,21 +599,36 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 				v[c] = at[j + c + EACH];
 			}
 	}
+	if (PAIRS) {
+		__syncthreads();
+#pragma unroll
+		for (int e = 0; e < EACH; e++)
+			xs[EACH * me + e] = sum[e];
+		__syncthreads();
+		for (int i = me; i < STEP && n0 + i < nt; i += WIDTH) {
+			float2 v = {xs[i], n0 + i < nt - 1 ? xs[i + 1] - xs[i] : 0};
+			((float2 *)y)[n0 + i] = v;
+		}
+		return;
+	}
+#pragma unroll
 	for (int e = 0; e < EACH; e++) {
 		const int n = n0 + EACH * me + e;
 		if (n < nt)
-			y[n] = add ? y[n] + sum[e] : sum[e];
+			y[n] += sum[e];
 	}
 }
 
-#define FILTER(name, T)                                                                       \
+// convolve adds to rows of the data, correlate sets rows of pairs (y[n], y[n+1] − y[n]).
+#define FILTER(name, T, PAIRS)                                                                \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
-	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, int add) \
+	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first) \
 	{                                                                                         \
-		filter<T>(y, ystride, x, xstride, nt, taps, m, first, add);                           \
+		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first);                         \
 	}
-FILTER(filter_f32, float)
-FILTER(filter_f64, double)
+FILTER(convolve_f32, float, false)
+FILTER(convolve_f64, double, false)
+FILTER(correlate, float, true)
 
 // tiled[i] = image[points[i]] scale[points[i]], zero beyond the grid; scale may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -585,15 +677,15 @@ UNLOAD(unload_f64, double)
 
 // ---- Bounds, see dist.Pieced ----
 
-// out[row] = the largest |x[row][n]|; NaN if one is: floats without their sign are
+// out[row] = the largest |x[row][n]| of pairs; NaN if one is: floats without their sign are
 // ordered like the integers of the same bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, int nt)
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt)
 {
 	__shared__ int most[WIDTH];
-	const float *row = x + (i64)blockIdx.x * nt;
+	const float2 *row = x + (i64)blockIdx.x * nt;
 	int v = 0;
 	for (int n = threadIdx.x; n < nt; n += WIDTH)
-		v = max(v, __float_as_int(row[n]) & 0x7FFFFFFF);
+		v = max(v, __float_as_int(row[n].x) & 0x7FFFFFFF);
 	most[threadIdx.x] = v;
 	for (int half = WIDTH / 2; half > 0; half /= 2) {
 		__syncthreads();

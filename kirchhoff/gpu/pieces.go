@@ -274,7 +274,7 @@ func (a *application) Finish(i int) error {
 	a.check()
 	cuts := a.cuts()
 	if a.direction == dist.Forward {
-		e.convolveRows("filter"+a.kind, a.dst, a.sums(i), cuts[i], cuts[i+1])
+		e.convolveRows(a.kind, a.dst, a.sums(i), cuts[i], cuts[i+1])
 	} else {
 		e.unload("unload"+a.kind, a.dst, a.sums(i), e.firstTile[cuts[i]], e.firstTile[cuts[i+1]], 1)
 	}
