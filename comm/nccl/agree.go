@@ -67,8 +67,8 @@ func unanimous(v []float64) bool { return v[0] == -v[1] && v[2] == 0 }
 // agree makes sure that all ranks of the group make the same call, before any
 // makes it. err is what this rank finds wrong with its own.
 func (g *Group) agree(c call, err error) error {
-	if failed := g.world.err(); failed != nil {
-		return failed // the others are told by their own libraries
+	if failed := g.world.failure.Load(); failed != nil {
+		return *failed // of which the others' libraries tell them
 	}
 	if g.size == 1 {
 		return err

@@ -168,12 +168,12 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	return part, comm.Together(g.control, part.join())
 }
 
-// mine is a buffer as one of this rank's card.
+// mine is a buffer as one of this rank's card, which must be in order.
 func (g *Group) mine(what string, x device.Buf) (*gpu.Buf, error) {
 	b, ok := x.(*gpu.Buf)
 	if !ok || b.Device() != device.Device(g.world.dev) {
 		return nil, fmt.Errorf("comm: %s of a buffer on %s: %s takes those of %s",
 			what, x.Device().Name(), g.Name(), g.world.dev.Name())
 	}
-	return b, nil
+	return b, g.world.card.Err()
 }

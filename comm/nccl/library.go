@@ -45,7 +45,7 @@ func Open(e driver.Engine) (*Library, error) {
 	if e == driver.HIP {
 		what, variable, hint = "RCCL", "LSM_RCCL_LIB",
 			"librccl.so.1 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"
-		names, folders = []string{"librccl.so.1"}, []string{"$ROCM_PATH/lib", "/opt/rocm/lib"}
+		names, folders = []string{"librccl.so.1", "librccl.so"}, []string{"$ROCM_PATH/lib", "/opt/rocm/lib"}
 	}
 	handle, path, err := driver.Load(what, variable, names, folders, hint)
 	if err != nil {

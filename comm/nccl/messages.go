@@ -25,8 +25,8 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	if err := g.world.err(); err != nil {
-		return err
+	if failed := g.world.failure.Load(); failed != nil {
+		return *failed
 	}
 	var in, out numbers
 	var wrong error

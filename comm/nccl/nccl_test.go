@@ -1,6 +1,7 @@
 package nccl_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -304,6 +305,39 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 					return fmt.Errorf("the message that fits: %v, %v", got, err)
 				}
 			}
+		}
+		return nil
+	}))
+}
+
+// A card that failed on one rank is an error of all.
+func TestFailedCard(t *testing.T) {
+	devices := cards(t, driver.CUDA, 2)
+	must(t, commtest.Ranks(2, func(control comm.Comm) error {
+		d := devices[control.Rank()]
+		g, err := nccl.New(control, d)
+		if err != nil {
+			return err
+		}
+		x, err := d.Alloc(10, device.F32)
+		if err != nil {
+			return err
+		}
+		if control.Rank() == 1 {
+			d.Context().Fail(errors.New("the card is on fire"))
+		}
+		if err := g.AllReduce(x, comm.Sum); err == nil || !strings.Contains(err.Error(), "the card is on fire") {
+			return fmt.Errorf("all-reduce: %v", err)
+		}
+		r, err := g.StartAllReduce(x, comm.Sum)
+		if err == nil {
+			err = r.Wait()
+		}
+		if err == nil {
+			return errors.New("started all-reduce: no error")
+		}
+		if err := g.SendRecv(x, 1-control.Rank(), x, 1-control.Rank()); err == nil {
+			return errors.New("message: no error")
 		}
 		return nil
 	}))

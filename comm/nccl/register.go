@@ -38,13 +38,18 @@ const large = 8 << 20
 // windowSymmetric is NCCL_WIN_COLL_SYMMETRIC.
 const windowSymmetric = 1
 
+// page is what windows are aligned to (NCCL_WIN_REQUIRED_ALIGNMENT), at both ends.
+const page = 4096
+
+func pages(bytes int64) C.size_t { return C.size_t(bytes+page-1) &^ (page - 1) }
+
 // memory is the library's allocator for the device's large buffers.
 type memory struct{ w *world }
 
 func (m memory) Alloc(bytes int64) (at driver.Memory, err error) {
 	err = m.w.card.Do(func() error {
 		var a C.address
-		err := m.w.lib.check(C.nccl_MemAlloc(m.w.lib.calls, &a, C.size_t(bytes)), "MemAlloc")
+		err := m.w.lib.check(C.nccl_MemAlloc(m.w.lib.calls, &a, pages(bytes)), "MemAlloc")
 		at = driver.Memory(a)
 		return err
 	})
@@ -81,9 +86,15 @@ func (g *Group) About() string {
 // window. It waits for the card.
 func (g *Group) Register(x device.Buf) (how string, err error) {
 	b, err := g.mine("registration", x)
+	if err == nil {
+		if at, _ := b.Whole(); g.windows[at] != 0 {
+			err = errors.New("comm: a buffer is registered twice")
+		}
+	}
 	if err := g.agree(call{kind: "registration"}, err); err != nil {
 		return "", err
 	}
+	g.world.drain()
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return "", err
 	}
@@ -121,9 +132,6 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 // agreeOnWay chooses for all ranks the way that each of them can go.
 func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 	w := g.world
-	if _, again := g.windows[at]; again {
-		return unregistered, fmt.Errorf("comm: a buffer is registered twice")
-	}
 	best := w.lib.way()
 	if best == symmetric && w.dev.AllocatedBy(at) != gpu.Allocator(memory{w}) {
 		if best = unregistered; w.lib.calls.CommRegister != nil {
@@ -150,7 +158,7 @@ type registered struct {
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (err error) {
 	r := registered{link: link, way: how}
 	if how == symmetric {
-		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle, windowSymmetric), "CommWindowRegister")
+		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), &r.handle, windowSymmetric), "CommWindowRegister")
 	} else {
 		err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle), "CommRegister")
 	}

@@ -19,11 +19,11 @@ import (
 
 // lane is where started all-reduces run: a stream, and a thread that gives them
 // to the library in the order of the calls, each once all ranks have agreed on
-// it. It is opened by the first.
+// it. The thread is started by the first.
 type lane struct {
-	mu     sync.Mutex
 	stream *driver.Stream
-	jobs   chan *request
+	mu     sync.Mutex
+	jobs   chan *request // nil before the first
 }
 
 // backlog is how many started all-reduces may wait for agreement before callers do.
@@ -44,21 +44,15 @@ type ending struct {
 	err   error
 }
 
-// open returns the lane's stream.
-func (w *world) openLane() (*driver.Stream, error) {
+// openLane starts the lane's thread, if it is not there.
+func (w *world) openLane() {
 	l := &w.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.jobs != nil {
-		return l.stream, nil
+	if l.jobs == nil {
+		l.jobs = make(chan *request, backlog)
+		go w.serve(l.jobs)
 	}
-	s, err := w.card.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	l.stream, l.jobs = s, make(chan *request, backlog)
-	go w.serve(l.jobs)
-	return s, nil
 }
 
 func (l *lane) close() {
@@ -86,17 +80,14 @@ func (w *world) drain() {
 // StartAllReduce begins an AllReduce on the second stream.
 func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 	w := g.world
-	if err := w.err(); err != nil {
-		return nil, err
+	if failed := w.failure.Load(); failed != nil {
+		return nil, *failed
 	}
 	b, err := g.mine("started all-reduce", x)
 	if err == nil {
 		err = comm.CheckOp(x.Type(), op)
 	}
-	stream, laneErr := w.openLane()
-	if laneErr != nil {
-		return nil, laneErr
-	}
+	w.openLane()
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
 		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len(), op: op}, b)}
 	r.ballot = ballot(r.call, err)
@@ -117,8 +108,8 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 	if err != nil {
 		r.buf = nil
 	} else {
-		w.card.Follow(stream, w.card.Main())
-		w.order(b, op, stream)
+		w.card.Follow(w.lane.stream, w.card.Main())
+		w.order(b, op, w.lane.stream)
 	}
 	w.lane.jobs <- r
 	if err != nil {

@@ -57,7 +57,8 @@ func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 			return nil, err
 		}
 	}
-	return w, nil
+	w.lane.stream, err = w.card.NewStream()
+	return w, err
 }
 
 // onThread runs f on a thread with the card's context: f may wait for other ranks,
@@ -100,6 +101,7 @@ func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
 // close gives all communicators back.
 func (w *world) close() error {
 	w.lane.close()
+	w.card.CloseStream(w.lane.stream)
 	close(w.ended)
 	links := w.take()
 	if len(links) == 0 {

@@ -119,7 +119,7 @@ func (d *Device) Context() *driver.Context { return d.context }
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
 	d.modules.Lock()
 	defer d.modules.Unlock()
-	key := fmt.Sprintf("%q", src)
+	key := fmt.Sprintf("%#v", src)
 	if m := d.modules.loaded[key]; m != nil {
 		return m, nil
 	}
