@@ -383,3 +383,56 @@ func BenchmarkVector(b *testing.B) {
 		}
 	})
 }
+
+// shelf is an allocator with room for a few, which counts what is out.
+type shelf struct {
+	c         *driver.Context
+	left, out int
+}
+
+func (s *shelf) Alloc(bytes int64) (driver.Memory, error) {
+	if s.left == 0 {
+		return 0, fmt.Errorf("the shelf is empty")
+	}
+	s.left--
+	s.out++
+	return s.c.Alloc(bytes)
+}
+
+func (s *shelf) Free(m driver.Memory) error {
+	s.out--
+	return s.c.Free(m)
+}
+
+// Large buffers come from an allocator while it has any, and go back to it; a
+// buffer that is kept stays where it is.
+func TestAllocator(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(10<<20))
+	d := open(t, Options{})
+	s := &shelf{c: d.Context(), left: 2}
+	d.AllocateLarge(1<<20, s)
+	var bufs [4]*Buf
+	for i, bytes := range []int{1<<20 - 4, 1 << 20, 1 << 20, 1 << 20} {
+		b, err := d.Alloc(bytes/4, device.F32)
+		must(t, err)
+		bufs[i] = b.(*Buf)
+		m, n := bufs[i].Slice(5, 3).(*Buf).Whole()
+		if m != bufs[i].Memory() || n != int64(bytes) {
+			t.Errorf("the whole of %d bytes at %x is %d at %x", bytes, bufs[i].Memory(), n, m)
+		}
+		if by := d.AllocatedBy(m); (by == Allocator(s)) != (i == 1 || i == 2) {
+			t.Errorf("buffer %d was allocated by %v", i, by)
+		}
+	}
+	bufs[2].Keep()
+	kept := bufs[2].Memory()
+	for _, b := range bufs {
+		d.Free(b)
+	}
+	_, err := d.Alloc(8<<20/4, device.F32) // needs all that was freed
+	must(t, err)
+	if s.out != 1 || d.AllocatedBy(kept) != Allocator(s) {
+		t.Errorf("%d buffers of the allocator are out, want the one that is kept", s.out)
+	}
+}
