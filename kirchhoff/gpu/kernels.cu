@@ -416,8 +416,10 @@ struct Blocks {
 __device__ __forceinline__ void stage(unsigned *to, const Operator &o, const int *places, const int2 *reach,
                                       const float *image, int tile, int point)
 {
-	for (int i = threadIdx.x; i < PLACES * CHUNK; i += LANES) {
-		const int row = i / CHUNK, n = i % CHUNK, place = places[row];
+#pragma unroll
+	for (int b = 0; b < PLACES * CHUNK / LANES; b++) { // all reads are under way at once
+		const int i = b * LANES + threadIdx.x, row = i / CHUNK, n = i % CHUNK;
+		const int place = places[row];
 		if (place < 0)
 			continue;
 		const i64 at = (i64)place * o.tiles + tile;
@@ -484,7 +486,7 @@ __device__ __forceinline__ void spread(const unsigned *from, const Strip &w)
 }
 
 // sums [part][row − row0][stride] += the traces of blocks block0 and on, not yet
-// convolved, over the boxes of each part. A window has width entries; a box that
+// convolved, over the boxes of each part. A window has width ≥ 4 entries; a box that
 // reaches further along a trace is gone through again for the rest. With magic what a
 // box gives a sample is rounded.
 extern "C" __global__ void __launch_bounds__(LANES, 4)
@@ -549,6 +551,7 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 				spread(staged + (c & 1) * STAGE, w);
 			}
 			if (last >= first)
+#pragma unroll 4
 				for (int n = 0; n < length; n++) {
 					const float v = w.window[(n + 1) * LANES];
 					out[n0 + n] += magic != 0 ? rounded(v, magic) : v;

@@ -228,7 +228,7 @@ func TestSanitized(t *testing.T) {
 	if os.Getenv("GPUEMU_SANITIZE") != "" {
 		t.Skip("in the child itself")
 	}
-	if out, err := gpuemu.RunSanitized(t, "^(TestSame|TestBounds|TestSanitizedTrials)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
+	if out, err := gpuemu.RunSanitized(t, "^(TestBounds|TestSanitizedTrials)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
 		t.Errorf("under the sanitizer: %v\n%s", err, out)
 	}
 }
@@ -247,5 +247,50 @@ func TestSanitizedTrials(t *testing.T) {
 	} {
 		p.T0, p.Compact = []float64{0, 0.03, -0.02}[i], i == 1
 		exactEverywhere(t, d, p, uint64(i), [2]int{2, 1})
+	}
+}
+
+// TestWindows: results do not depend on how long the forward's windows are.
+func TestWindows(t *testing.T) {
+	d := open(t, driver.CUDA)
+	for i, p := range []*kirchhoff.Problem{
+		spread(t, []int{40, 50}, 15, 3, 21, 150, true),
+		spread(t, []int{18, 9, 17}, 20, 3, 9, 120, false),
+	} {
+		p.T0 = []float64{0.03, -0.02}[i]
+		e := engine(t, d, p)
+		m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+		want, _ := both(t, d, e, m, x)
+		for _, e.window = range []int{4, 34, 77} {
+			if got, _ := both(t, d, e, m, x); difference(got, want) != 0 {
+				t.Errorf("windows of %d entries give another result: %.2e", e.window, difference(got, want))
+			}
+		}
+	}
+}
+
+// TestNeed: an engine takes on the card what Need says, or less.
+func TestNeed(t *testing.T) {
+	d := open(t, driver.CUDA)
+	for _, p := range []*kirchhoff.Problem{
+		spread(t, []int{200, 130}, 10, 20, 30, 300, true),
+		spread(t, []int{40, 40, 36}, 10, 5, 9, 100, false),
+	} {
+		e := engine(t, d, p)
+		must(t, e.makeRing(true))
+		var took, tables int64
+		for i, b := range e.bufs {
+			n := int64(b.Len() * b.Type().Size())
+			took += n
+			if i < 2 { // the lists of groups and boxes are next to nothing
+				tables += n
+			}
+		}
+		if need := Need(p, true); took > need || took < need-mostPartBytes {
+			t.Errorf("an engine takes %d bytes, foretold %d", took, need)
+		}
+		if tables != e.TableBytes() {
+			t.Errorf("tables take %d bytes, foretold %d", tables, e.TableBytes())
+		}
 	}
 }
