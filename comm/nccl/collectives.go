@@ -145,9 +145,14 @@ func (g *Group) AllReduce(x device.Buf, op comm.Op) error {
 	if err := g.agree(g.placed(call{kind: "all-reduce", typ: x.Type(), n: x.Len(), op: op}, b), err); err != nil {
 		return err
 	}
+	return g.allReduce(b, op)
+}
+
+// allReduce is an AllReduce that is agreed on.
+func (g *Group) allReduce(b *gpu.Buf, op comm.Op) error {
 	main := g.world.card.Main()
 	v := numbersOf(b)
-	if kind, _ := ordered(x.Type(), op); kind != 0 {
+	if kind, _ := ordered(b.Type(), op); kind != 0 {
 		v.kind = kind
 	}
 	g.world.order(b, op, main)

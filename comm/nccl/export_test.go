@@ -1,8 +1,15 @@
 package nccl
 
-import "github.com/kirchhoff-lsm/lsm/internal/driver"
+import (
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
 
 var OrderSource = orderSource
+
+// Unagreed is a sum that no rank has agreed on.
+func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b, comm.Sum) }
 
 // Named is a library of a version, to see what it is called.
 func Named(e driver.Engine, version int) string {

@@ -1,6 +1,7 @@
 package nccl_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -131,4 +132,71 @@ func sums(g *nccl.Group, d *gpu.Device) error {
 		}
 	}
 	return nil
+}
+
+// witness is a control that notes what would end the run.
+type witness struct {
+	comm.Comm
+	code int
+	why  error
+}
+
+func (w *witness) Abort(code int, why error) { w.code, w.why = code, why }
+
+// Abort ends the collectives of this rank's card and then all ranks.
+func TestAbort(t *testing.T) {
+	devices := cards(t, driver.CUDA, 2)
+	t.Setenv("GPUEMU_NCCL_FAULT", "die:1:1")
+	must(t, commtest.Ranks(2, func(control comm.Comm) error {
+		w := &witness{Comm: control}
+		d := devices[control.Rank()]
+		g, err := nccl.New(w, d)
+		if err != nil {
+			return err
+		}
+		x, err := d.Alloc(10, device.F32)
+		if err != nil {
+			return err
+		}
+		if err := g.AllReduce(x, comm.Sum); err != nil {
+			return err
+		}
+		why := errors.New("no time")
+		g.Abort(status.Stopped, why)
+		if w.code != status.Stopped || w.why != why {
+			return fmt.Errorf("the control was told %d, %v", w.code, w.why)
+		}
+		// The card is done, or this does not return.
+		if err := d.Sync(); err == nil {
+			err = g.AllReduce(x, comm.Sum)
+			if err == nil {
+				return errors.New("a collective after the end")
+			}
+		}
+		return nil
+	}))
+}
+
+// Ranks that differ and never agreed are noticed by the emulated library, where
+// the real one would hang: what the agreement lets through is right.
+func TestUnagreed(t *testing.T) {
+	devices := cards(t, driver.CUDA, 2)
+	must(t, commtest.Ranks(2, func(control comm.Comm) error {
+		d := devices[control.Rank()]
+		g, err := nccl.New(control, d)
+		if err != nil {
+			return err
+		}
+		x, err := d.Alloc(10+control.Rank(), device.F32)
+		if err != nil {
+			return err
+		}
+		if err = g.Unagreed(x.(*gpu.Buf)); err == nil {
+			err = d.Sync()
+		}
+		if status.Code(err) != status.PeerLost || !strings.Contains(err.Error(), "internal error") {
+			return fmt.Errorf("status %d: %v", status.Code(err), err)
+		}
+		return nil
+	}))
 }
