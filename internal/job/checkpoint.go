@@ -59,6 +59,9 @@ const (
 	checkpointSuffix = ".checkpoint.h5"
 )
 
+// checkpointNumber matches the number.
+var checkpointNumber = strings.Repeat("[0-9]", checkpointDigits)
+
 func (j *Job) checkpointPath(iteration int) string {
 	return filepath.Join(j.Config.Checkpoint.Folder.File, fmt.Sprintf("%s%0*d%s", j.checkpointBase(), checkpointDigits, iteration, checkpointSuffix))
 }
@@ -66,8 +69,7 @@ func (j *Job) checkpointPath(iteration int) string {
 // checkpoints lists this output's checkpoint files, newest first. All digits of
 // the number are asked for: "image-2.h5" has checkpoints beside "image.h5" too.
 func (j *Job) checkpoints() []string {
-	number := strings.Repeat("[0-9]", checkpointDigits)
-	found, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+number+checkpointSuffix))
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix))
 	sort.Sort(sort.Reverse(sort.StringSlice(found)))
 	return found
 }
@@ -107,8 +109,17 @@ func (j *Job) save(m solver.Method) (string, error) {
 				os.Remove(other) // one that stays does no harm
 			}
 		}
+		j.sweep()
 	}
 	return path, nil
+}
+
+// sweep removes what runs that were killed while they wrote a checkpoint left of it.
+func (j *Job) sweep() {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix+".tmp-*"))
+	for _, path := range left {
+		os.Remove(path) // one that stays does no harm
+	}
 }
 
 // owns counts a checkpoint among this run's own.
@@ -230,6 +241,7 @@ func eachLeaf(vectors map[string]*dist.Vector, f func(name string, v *dist.Vecto
 // forget removes the checkpoints of a finished run, and their folder where
 // nothing else is in it.
 func (j *Job) forget() {
+	j.sweep()
 	removed := false
 	for _, path := range j.checkpoints() {
 		removed = os.Remove(path) == nil || removed

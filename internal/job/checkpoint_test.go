@@ -92,6 +92,20 @@ func TestCheckpointsComeAndGo(t *testing.T) {
 	}
 }
 
+// What runs that were killed while they wrote left behind is swept away, and no
+// more than that.
+func TestLeftoversAreSwept(t *testing.T) {
+	p := line(t)
+	must(t, os.Mkdir(p.path("checkpoints"), 0o755))
+	for _, name := range []string{"image-0000002.checkpoint.h5.tmp-17", "image-2-0000002.checkpoint.h5.tmp-17", "image-1.checkpoint.h5.tmp-17"} {
+		must(t, os.WriteFile(p.path("checkpoints/"+name), []byte("half"), 0o644))
+	}
+	stopped(t, p.stopAfter(t, 3, "cpu", false))
+	if got := names(t, p.path("checkpoints")); got != "image-0000003.checkpoint.h5 image-1.checkpoint.h5.tmp-17 image-2-0000002.checkpoint.h5.tmp-17" {
+		t.Errorf("left: %s", got)
+	}
+}
+
 // A failed write of the image leaves the checkpoints where they are.
 func TestCheckpointsOutliveAFailedWrite(t *testing.T) {
 	p := line(t)
