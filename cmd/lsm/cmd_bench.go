@@ -2,11 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -45,14 +49,19 @@ func newBenchKernel(a *app) *cobra.Command {
 			switch size.Engine {
 			case "cpu", "reference":
 			case "cuda", "hip":
-				return status.Resource(fmt.Errorf("bench: engine %q is not built into this version of lsm", size.Engine))
+				card, err := openCard(size.Engine)
+				if err != nil {
+					return err
+				}
+				defer card.Close()
+				size.Card = card
 			default:
-				return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu or reference", size.Engine))
+				return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu, cuda, hip or reference", size.Engine))
 			}
 			if reproducible != "ranks" && reproducible != "off" {
 				return status.Usage(fmt.Errorf("bench: --reproducible is %q, want ranks or off", reproducible))
 			}
-			size.Exact = reproducible == "ranks" && size.Engine == "cpu"
+			size.Exact = reproducible == "ranks" && size.Engine != "reference"
 			if size.Threads <= 0 {
 				size.Threads = runtime.GOMAXPROCS(0)
 			}
@@ -95,7 +104,7 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.IntSliceVar(&size.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
 	fl.IntVar(&size.Samples, "samples", 1500, "samples a trace, 4 ms apart")
 	fl.IntVar(&size.Wavelet, "wavelet", 81, "samples of the wavelet; 1 shows what convolution costs")
-	fl.StringVar(&size.Engine, "engine", "cpu", "cpu or reference")
+	fl.StringVar(&size.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
 	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
 	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
 	fl.BoolVar(&size.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
@@ -104,6 +113,19 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.StringVar(&reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
 	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well")
 	return cmd
+}
+
+// openCard makes the first visible card ready for an engine.
+func openCard(engine string) (*gpu.Device, error) {
+	o := gpu.Options{Engine: driver.CUDA, Cache: driver.UserCache()}
+	if engine == driver.HIP.String() {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		o.Engine, o.Child = driver.HIP, []string{program, job.CompileCommand}
+	}
+	return gpu.Open(o)
 }
 
 func newBenchTraveltime(a *app) *cobra.Command {

@@ -2,8 +2,30 @@ package bench
 
 import (
 	"context"
+	"os"
 	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
+
+func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
+
+// On a card, too.
+func TestKernelOnACardIsCorrect(t *testing.T) {
+	gpuemu.Need(t)
+	card, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer card.Close()
+	r, err := Kernel(context.Background(), KernelSize{Shape: []int{33, 21}, Sources: 3, Receivers: 5, Samples: 150,
+		Engine: "cuda", Card: card, Exact: true, Threads: 1, Runs: 1})
+	if err != nil || r.Verdict != "OK" || !(r.ForwardExact > 0) {
+		t.Errorf("%+v (%v)", r, err)
+	}
+}
 
 // What is timed is right: the dot test passes in every geometry and engine, and
 // the triples are those of the definition.

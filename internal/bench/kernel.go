@@ -12,8 +12,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -28,12 +30,13 @@ type KernelSize struct {
 	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
-	Compact            bool   // times in 16 bits, cpu engine
-	Engine             string // "cpu" or "reference"
+	Compact            bool   // times in 16 bits, all engines but reference
+	Engine             string // "cpu", "reference", or with Card "cuda" or "hip"
+	Card               *gpu.Device
 	Threads            int
 	Runs               int
-	// Exact measures sums that do not depend on the partition as well, cpu engine: in
-	// turn with the others.
+	// Exact measures sums that do not depend on the partition as well, all engines but
+	// reference: in turn with the others.
 	Exact bool
 }
 
@@ -86,8 +89,12 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	}
 	var e kirchhoff.Engine
 	info := size.Engine
+	d := device.Device(device.NewHost(size.Threads))
 	if size.Engine == "reference" {
 		e, err = kirchhoff.NewReference(ctx, p)
+	} else if size.Card != nil {
+		d, info = size.Card, size.Card.Name()
+		e, err = kirchhoffgpu.New(ctx, size.Card, p)
 	} else {
 		var k *kirchhoff.CPU
 		if k, err = kirchhoff.NewCPU(ctx, p); err == nil {
@@ -98,7 +105,6 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 		return nil, err
 	}
 	defer e.Close()
-	d := device.NewHost(size.Threads)
 	image, data := dist.Local(e.Type(), size.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
 	ops := []dist.Operator{dist.Lift(e, image, data)}
 	if size.Exact {
@@ -159,11 +165,11 @@ func alternate(ctx context.Context, d device.Device, ops []dist.Operator, runs i
 			if err := fill(m); err != nil { // or the powers of the operator overflow
 				return nil, err
 			}
-			forward, err := timed(func() error { return op.Apply(ctx, x, m) })
+			forward, err := timedOn(d, func() error { return op.Apply(ctx, x, m) })
 			if err != nil {
 				return nil, err
 			}
-			adjoint, err := timed(func() error { return op.ApplyAdjoint(ctx, m, x) })
+			adjoint, err := timedOn(d, func() error { return op.ApplyAdjoint(ctx, m, x) })
 			if err != nil {
 				return nil, err
 			}
@@ -181,6 +187,19 @@ func ratio(a, b []float64) float64 {
 		r[i] = a[i] / b[i]
 	}
 	return Median(r)
+}
+
+// timedOn waits for the device before and after.
+func timedOn(d device.Device, f func() error) (ns float64, err error) {
+	if err := d.Sync(); err != nil {
+		return 0, err
+	}
+	return timed(func() error {
+		if err := f(); err != nil {
+			return err
+		}
+		return d.Sync()
+	})
 }
 
 func timed(f func() error) (ns float64, err error) {
