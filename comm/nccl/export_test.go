@@ -11,6 +11,9 @@ var OrderSource = orderSource
 // Unagreed is a sum that no rank has agreed on.
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b, comm.Sum) }
 
+// Offers is whether the library splits, and how it registers.
+func (l *Library) Offers() (splits bool, way string) { return l.splits(), l.way().String() }
+
 // Named is a library of a version, to see what it is called.
 func Named(e driver.Engine, version int) string {
 	return (&Library{Engine: e, Path: "/opt/lib/libx.so.2", Version: version}).String()

@@ -1,6 +1,7 @@
 package nccl_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -52,6 +53,22 @@ func TestRealCard(t *testing.T) {
 				conform(t, []*gpu.Device{first, openReal(t, engine, 0)}, 2)
 			}
 		})
+	}
+}
+
+// TestRealLibrary loads the real NCCL where it can be had, which takes no card:
+// every function is there, and what its version offers is found. LSM_TEST_NCCL_LIB
+// names it where the loader does not find it.
+func TestRealLibrary(t *testing.T) {
+	t.Setenv("LSM_NCCL_LIB", os.Getenv("LSM_TEST_NCCL_LIB"))
+	lib, err := nccl.Open(driver.CUDA)
+	if err != nil {
+		t.Skip(err)
+	}
+	splits, way := lib.Offers()
+	t.Logf("%v: splits %v, %s", lib, splits, way)
+	if splits != (lib.Version >= 21800) || (way == "buffers are registered in symmetric windows") != (lib.Version >= 22700) {
+		t.Errorf("%v: splits %v, %s", lib, splits, way)
 	}
 }
 

@@ -111,13 +111,18 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 	b.Keep()
 	err = g.world.onThread(func() error {
 		for _, link := range []unsafe.Pointer{g.link, g.second} {
-			if err := g.world.register(link, at, bytes, way); err != nil {
+			did, err := g.world.register(link, at, bytes, way)
+			if err != nil {
 				return err
 			}
+			way = min(way, did)
 		}
 		return nil
 	})
 	if err := comm.Together(g.control, err); err != nil {
+		return "", err
+	}
+	if way, err = g.least(way); err != nil {
 		return "", err
 	}
 	if way == symmetric {
@@ -138,15 +143,21 @@ func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 			best = plain
 		}
 	}
-	v := []float64{-float64(best), float64(bytes), -float64(bytes)}
+	v := []float64{float64(bytes), -float64(bytes)}
 	if err := g.control.Host().AllReduce(v, comm.Max); err != nil {
 		return unregistered, err
 	}
-	best = way(-v[0])
-	if best == symmetric && v[1] != -v[2] {
+	if best == symmetric && v[0] != -v[1] {
 		best = plain
 	}
-	return best, nil
+	return g.least(best)
+}
+
+// least is the least of the ranks' ways.
+func (g *Group) least(w way) (way, error) {
+	v := []float64{float64(w)}
+	err := g.control.Host().AllReduce(v, comm.Min)
+	return way(v[0]), err
 }
 
 // registered is what close takes back.
@@ -155,17 +166,21 @@ type registered struct {
 	way          way
 }
 
-func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (err error) {
+// register does it for one communicator, and says what it could do.
+func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
 	r := registered{link: link, way: how}
 	if how == symmetric {
 		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), &r.handle, windowSymmetric), "CommWindowRegister")
+		if err == nil && r.handle == nil { // not between these cards
+			return w.register(link, at, bytes, plain)
+		}
 	} else {
 		err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle), "CommRegister")
 	}
 	if err == nil {
 		w.registered = append(w.registered, r)
 	}
-	return err
+	return r.way, err
 }
 
 // forget takes all registrations back, in the same order on all ranks.

@@ -58,6 +58,15 @@ func registered(g *nccl.Group, d *gpu.Device, want string) error {
 	return nil
 }
 
+// Between cards that cannot have windows a library that can makes none.
+func TestNoWindows(t *testing.T) {
+	devices := cards(t, driver.CUDA, 2)
+	t.Setenv("GPUEMU_NCCL_NO_WINDOWS", "1")
+	must(t, ranks(devices, 2, func(g *nccl.Group, d *gpu.Device) error {
+		return registered(g, d, "buffers are registered one by one")
+	}))
+}
+
 // Windows need equal places on all ranks; what cannot have one is registered in
 // the plain way.
 func TestWindows(t *testing.T) {
