@@ -77,7 +77,6 @@ type tables interface {
 // application is one under way: a dist.Application.
 type application struct {
 	*workspace
-	ctx    context.Context
 	cuts   []int
 	ahead  int
 	sum    func(lo, hi, piece int) (device.Buf, error)
@@ -98,18 +97,21 @@ func (a *application) Finish(i int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.check()
+	if i == a.Pieces()-1 {
+		a.current = nil
+	}
 	return a.finish(a.cuts[i], a.cuts[i+1], i)
 }
 
 func (a *application) check() {
 	if a.current != a {
-		panic("kirchhoff: an application goes on after another was begun or the engine was closed")
+		panic("kirchhoff: an application goes on after its end, or that of the engine, or after another was begun")
 	}
 }
 
 // backward begins an adjoint in pieces.
 func (w *workspace) backward(ctx context.Context, t tables, image []float32, quantum float64) dist.Application {
-	a := &application{workspace: w, ctx: ctx, cuts: w.tileCuts, ahead: len(w.tileCuts)}
+	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts)}
 	w.current = a
 	const size = simd.TileSize
 	if quantum != 0 {
@@ -147,7 +149,7 @@ func (w *workspace) forward(ctx context.Context, t tables, data, image []float32
 	if err := w.load(ctx, image); err != nil {
 		return nil, err
 	}
-	a := &application{workspace: w, ctx: ctx, cuts: w.traceCuts, ahead: ring}
+	a := &application{workspace: w, cuts: w.traceCuts, ahead: ring}
 	w.current = a
 	if quantum != 0 {
 		part := slots(w, w.ring64)
