@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Threads of a block and samples that one makes, as in kernels.cu.
+// Threads of a block and samples that one makes, as in the kernels.
 const (
 	threads = 256
 	narrow  = 128 // of the filters and of bounds

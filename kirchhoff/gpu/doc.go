@@ -8,6 +8,6 @@
 // bits again on the same model of card, and with exact sums (dist.Pieced) also on any
 // number of cards, whatever shots and slabs each has.
 //
-// kernels.cu is compiled when an engine is made, for the card found and the kind of
+// The kernels are compiled when an engine is made, for the card found and the kind of
 // tables that the problem needs.
 package gpu

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -95,12 +94,16 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, 
 	return e, nil
 }
 
-// kernelNames are those of kernels.cu.
+// kernelNames are those of the program.
 var kernelNames = []string{"adjoint", "forward", "convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 	"unload_f32", "unload_f64", "largest", "magnitude", "total"}
 
 func (e *Engine) make(ctx context.Context) error {
-	module, err := e.dev.Build(source(e.plan.Mode()))
+	src, err := source(e.plan.Mode())
+	if err != nil {
+		return err
+	}
+	module, err := e.dev.Build(src)
 	if err != nil {
 		return err
 	}
@@ -282,45 +285,7 @@ func int32s(list []int) []int32 {
 	return out
 }
 
-// windowEntries is the length of the forward's windows: as much as most boxes need, if
-// shared memory is large enough; the rest takes more passes. No result depends on it.
-func windowEntries(c driver.Card, m simd.Mode, spans *spans) int {
-	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
-	most := (min(c.Shared-2<<10, mostBytes) - 2*stageBytes(m)) / (4 * lanes)
-	return min(max(spans.most()+guards, least), most)
-}
-
-// spans counts how many samples the times of a place over a box lie apart.
-type spans struct {
-	sync.Mutex
-	count [farthest + 2]int64
-	total int64
-}
-
-func (s *spans) add(boxes []reach) {
-	s.Lock()
-	defer s.Unlock()
-	for _, r := range boxes {
-		if r.lo <= r.hi {
-			s.count[r.hi-r.lo]++
-			s.total++
-		}
-	}
-}
-
-// most is the number of samples that nine pairs in ten reach over a box at most, were
-// both their places alike.
-func (s *spans) most() int {
-	sum := int64(0)
-	for i, n := range s.count {
-		if sum += n; 10*sum >= 9*s.total {
-			return 2*i + 3
-		}
-	}
-	return 0
-}
-
-// adjointStage is the size of a stage of the adjoint, see kernels.cu.
+// adjointStage is the size of a stage of the adjoint, see forward.cu.
 func adjointStage(m simd.Mode) int {
 	const points = 512
 	window := 192
@@ -330,49 +295,13 @@ func adjointStage(m simd.Mode) int {
 	return 8*window*int(receivers(m)) + 4*points*m.Fields()
 }
 
-// stageBytes is the size of a stage of the forward, see kernels.cu.
+// stageBytes is the size of a stage of the forward, see forward.cu.
 func stageBytes(m simd.Mode) int {
 	chunk := 16
 	if m.Weights() == simd.Static {
 		chunk = 32
 	}
 	return 4 * (blockPlaces*(chunk+4)*m.Fields() + chunk)
-}
-
-// tables computes the tables and copies them to the card, each while others are
-// computed.
-func (e *Engine) tables(ctx context.Context, list []int32) error {
-	l := e.plan
-	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), l.Mode(), lengths) }()
-	free := make(chan *form, 64)
-	row := l.Tiles * l.Mode().Row()
-	at := func(i, words int, src []float32, place int) error {
-		if words == 0 {
-			return nil
-		}
-		return e.put(e.bufs[i].Slice(place*words, words), src)
-	}
-	return l.Solve(ctx, func(place int, t *kirchhoff.PlaceTable) error {
-		var f *form
-		select {
-		case f = <-free:
-		default:
-			f = newForm(l, list, e.groupOf)
-		}
-		defer func() {
-			select {
-			case free <- f:
-			default:
-			}
-		}()
-		if err := f.convert(t); err != nil {
-			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
-		}
-		lengths.add(f.boxes)
-		return errors.Join(at(0, row, asFloats(t.Rows), place), at(1, 2*l.Tiles, asFloats(f.spans), place),
-			at(2, 2*len(f.groups), reachWords(f.groups), place), at(3, 2*len(f.boxes), reachWords(f.boxes), place))
-	})
 }
 
 // Name is the engine's name in the configuration: cuda or hip.

@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// receivers is the number of receivers of a cell of the adjoint, as in kernels.cu.
+// receivers is the number of receivers of a cell of the adjoint, as in the kernels.
 func receivers(m simd.Mode) int32 {
 	if m.Weights() == simd.Static {
 		return 16
@@ -61,7 +61,7 @@ func newAdjointLists(p *survey.Positions, width int32) *adjointLists {
 	return l
 }
 
-// Sizes of the forward's blocks, as in kernels.cu.
+// Sizes of the forward's blocks, as in the kernels.
 const (
 	lanes        = 128
 	blockSources = 16

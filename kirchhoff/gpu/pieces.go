@@ -92,7 +92,7 @@ func (e *Engine) makeSums(starts []int32) (s sums, err error) {
 	return s, err
 }
 
-// chunk is the number of points that a block of magnitude adds up, as in kernels.cu.
+// chunk is the number of points that a block of magnitude adds up, as in the kernels.
 const chunk = 64 * threads
 
 // slabPoints is the number of points of a whole slab.

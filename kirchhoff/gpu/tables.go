@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Of times on the card, as in kernels.cu.
+// Of times on the card, as in the kernels.
 const (
 	fraction = 20   // bits behind the point
 	never    = 2047 // whole samples of a time that does not count

@@ -1,0 +1,261 @@
+// The adjoint. A block of threads owns a group of eight tiles, two points a thread, and adds up
+// all traces of its part. Traces come in cells of up to RECEIVERS receivers and some
+// sources: the receivers' times and weights stay in registers, those of a source are
+// read once a run, so that a point costs 4·FIELDS (1/RECEIVERS + 1/sources) bytes
+// of tables. The stretches of a run's traces that the group falls on are copied to
+// shared memory, with the source's values, while the run before is added. They are
+// pairs (e[k], e[k+1] − e[k]): one read of 8 bytes gives what interpolation needs.
+// Without weights a triple takes 8 instructions: two additions, shift, mask, address,
+// read, two fmaf. An H200's threads issue 3·10¹³ a second and its shared memory serves
+// 3.7·10¹² reads of 8 bytes: both end at 3.7·10¹² triples, its memory, at 0.3 bytes a
+// triple, far later.
+enum {
+	GROUP = 8,
+	THREADS = 256,
+	POINTS = GROUP * TILE / THREADS,
+	RECEIVERS = WEIGHTS == 0 ? 16 : 8,
+	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
+	SKIP = 0,
+	NEAR = 1, // in shared memory
+	FAR = 2
+};
+
+struct Traces {
+	const int *groups;    // [group][GROUP] tiles, −1 for none
+	const int2 *runs;     // source place and cell
+	const int *rows;      // [run][RECEIVERS] rows of the data, −1 for none
+	const int *receivers; // [cell][RECEIVERS] places, −1 for none
+	const int *parts;     // first run of each part and the number of runs
+};
+
+struct Value {
+	unsigned time;
+	float field[GIVEN];
+};
+
+__device__ __forceinline__ Value value(const Operator &o, int place, int group, int tile, int slot)
+{
+	Value v = {};
+	if (place < 0 || tile < 0)
+		return v;
+	const i64 at = (i64)place * o.tiles + tile;
+	v.time = time_of(o, at, slot, o.groups[(i64)place * o.ngroups + group].x);
+#pragma unroll
+	for (int f = 0; f < FIELDS - 1; f++)
+		v.field[f] = field(o, at, f, slot);
+	return v;
+}
+
+// Stretch is where the trace of a receiver meets a group of tiles: samples from lo on.
+struct Stretch {
+	int place, row, lo, length;
+};
+
+// Run is what the threads must know of a run before they fetch what it needs.
+struct Run {
+	Stretch of[RECEIVERS];
+	Origin origin[GROUP]; // of the source's times
+	int source;
+	__align__(4) unsigned char state[RECEIVERS];
+};
+
+// prepare fills in a run: its first threads do.
+__device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces &t, int run, int group)
+{
+	const int me = threadIdx.x;
+	if (me >= RECEIVERS + GROUP)
+		return;
+	const int2 r = t.runs[run];
+	const int2 from = o.groups[(i64)r.x * o.ngroups + group];
+	if (me >= RECEIVERS) {
+		const int tile = t.groups[(i64)group * GROUP + me - RECEIVERS];
+		if (tile >= 0)
+			to->origin[me - RECEIVERS] = origin(o, (i64)r.x * o.tiles + tile, from.x);
+		if (me == RECEIVERS)
+			to->source = r.x;
+		return;
+	}
+	to->state[me] = SKIP;
+	const int row = t.rows[(i64)run * RECEIVERS + me];
+	if (row < 0)
+		return;
+	const int place = t.receivers[(i64)r.y * RECEIVERS + me];
+	const int2 other = o.groups[(i64)place * o.ngroups + group];
+	// Two fractions may add up to another sample.
+	const int lo = from.x + other.x, hi = from.y + other.y + 1;
+	if (from.x > from.y || other.x > other.y || hi < -1 || lo > o.nt - 2)
+		return;
+	to->of[me] = Stretch{place, row, lo, hi - lo + 1};
+	to->state[me] = lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
+}
+
+// Stage is what shared memory holds of a run: the near stretches of its traces, and
+// the words of the source's row for each thread's points, which it alone reads.
+struct Stage {
+	float2 window[RECEIVERS][WINDOW];
+	unsigned word[POINTS][FIELDS][THREADS];
+};
+
+// fetch begins to copy what a run needs; arrive waits for it. Beyond the last interval
+// of a trace everything is zero.
+__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, const float2 *rows, const int *tile, int slot)
+{
+	enum { EACH = THREADS / RECEIVERS };
+	const int j = threadIdx.x / EACH;
+#pragma unroll
+	for (int p = 0; p < POINTS; p++) {
+		if (tile[p] < 0)
+			continue;
+		const unsigned *row = o.table + ((i64)run.source * o.tiles + tile[p]) * ROW;
+		copy4(&to->word[p][0][threadIdx.x], row + time_word(slot));
+#pragma unroll
+		for (int f = 0; f < FIELDS - 1; f++)
+			copy4(&to->word[p][f + 1][threadIdx.x], row + ROW - (FIELDS - 1) * TILE + f * TILE + slot);
+	}
+	if (run.state[j] != NEAR)
+		return;
+	const int lo = run.of[j].lo, length = run.of[j].length;
+	const float2 *e = rows + (i64)run.of[j].row * o.nt + lo;
+#pragma unroll 4
+	for (int n = threadIdx.x % EACH; n < length; n += EACH)
+		copy8(&to->window[j][n], e + n, lo + n < o.nt - 1);
+}
+
+// near_traces adds the traces of a run in shared memory; ALL says that none lies
+// elsewhere.
+template <bool ALL>
+__device__ __forceinline__ void near_traces(float sum[POINTS], const Value source[POINTS], const Value receiver[RECEIVERS][POINTS],
+                                            const float2 window[RECEIVERS][WINDOW], const Run &run)
+{
+#pragma unroll
+	for (int j = 0; j < RECEIVERS; j++) {
+		if (!ALL && run.state[j] != NEAR)
+			continue;
+#pragma unroll
+		for (int p = 0; p < POINTS; p++) {
+			const unsigned q = source[p].time + receiver[j][p].time;
+			const float2 e = window[j][q >> FRACTION];
+			const float v = fmaf(fraction(q), e.y, e.x);
+			if (WEIGHTS)
+				sum[p] = fmaf(weight(source[p].field, receiver[j][p].field), v, sum[p]);
+			else
+				sum[p] += v;
+		}
+	}
+}
+
+// far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
+// Registers have no index, so the receivers' values are read again.
+__device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
+                                           const float2 *rows, int group, const int *tile, int slot)
+{
+#pragma unroll 1
+	for (int j = 0; j < RECEIVERS; j++) {
+		if (run.state[j] != FAR)
+			continue;
+		const float2 *e = rows + (i64)run.of[j].row * o.nt;
+#pragma unroll
+		for (int p = 0; p < POINTS; p++) {
+			const Value r = value(o, run.of[j].place, group, tile[p], slot);
+			const unsigned q = source[p].time + r.time;
+			int k = run.of[j].lo + (int)(q >> FRACTION);
+			float w = fraction(q);
+			if (k == -1 && w > 0) { // k truncates towards zero
+				k = 0;
+				w -= 1;
+			}
+			if (k < 0 || k >= o.nt - 1 || q >= NEVER_TIME)
+				continue;
+			const float v = fmaf(w, e[k].y, e[k].x);
+			if (WEIGHTS)
+				sum[p] = fmaf(weight(source[p].field, r.field), v, sum[p]);
+			else
+				sum[p] += v;
+		}
+	}
+}
+
+// sums [part][tile − tile0][TILE] = the parts' traces, for groups group0 and on; rows
+// [row][nt] are pairs. With magic the sum of each run is rounded, else those of cells
+// are added in float64.
+extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 ? 3 : 2)
+adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
+{
+	extern __shared__ uint4 dynamic[];
+	__shared__ Run runs[3];
+	Stage *stages = (Stage *)dynamic;
+	const int group = group0 + blockIdx.x, slot = threadIdx.x % TILE;
+	const int run0 = t.parts[blockIdx.y], run1 = t.parts[blockIdx.y + 1];
+	int tile[POINTS];
+	double total[POINTS];
+	float sum[POINTS];
+	Value receiver[RECEIVERS][POINTS];
+#pragma unroll
+	for (int p = 0; p < POINTS; p++) {
+		tile[p] = t.groups[(i64)group * GROUP + p * (THREADS / TILE) + threadIdx.x / TILE];
+		total[p] = sum[p] = 0;
+	}
+	if (run0 < run1)
+		prepare(&runs[run0 % 3], o, t, run0, group);
+	if (run0 + 1 < run1)
+		prepare(&runs[(run0 + 1) % 3], o, t, run0 + 1, group);
+	__syncthreads();
+	if (run0 < run1)
+		fetch(&stages[run0 & 1], o, runs[run0 % 3], rows, tile, slot);
+	int cell = -1;
+	for (int run = run0; run < run1; run++) {
+		const int now = t.runs[run].y, then = run + 1 < run1 ? t.runs[run + 1].y : -1;
+		if (now != cell) {
+			cell = now;
+#pragma unroll
+			for (int j = 0; j < RECEIVERS; j++) {
+				const int place = t.receivers[(i64)cell * RECEIVERS + j];
+#pragma unroll
+				for (int p = 0; p < POINTS; p++)
+					receiver[j][p] = value(o, place, group, tile[p], slot);
+			}
+		}
+		arrive();
+		__syncthreads(); // all have what they fetched, and are done with the run before
+		const Run &r = runs[run % 3];
+		const Stage &stage = stages[run & 1];
+		if (run + 1 < run1)
+			fetch(&stages[(run + 1) & 1], o, runs[(run + 1) % 3], rows, tile, slot);
+		if (run + 2 < run1)
+			prepare(&runs[(run + 2) % 3], o, t, run + 2, group);
+		Value source[POINTS];
+#pragma unroll
+		for (int p = 0; p < POINTS; p++) {
+			source[p] = Value{};
+			if (tile[p] < 0)
+				continue;
+			source[p].time = decoded(stage.word[p][0][threadIdx.x], slot, r.origin[p * (THREADS / TILE) + threadIdx.x / TILE]);
+#pragma unroll
+			for (int f = 0; f < FIELDS - 1; f++)
+				source[p].field[f] = __uint_as_float(stage.word[p][f + 1][threadIdx.x]);
+		}
+		unsigned every = 0x01010101, any = 0;
+#pragma unroll
+		for (int i = 0; i < RECEIVERS / 4; i++) {
+			const unsigned four = ((const unsigned *)r.state)[i];
+			every &= four;
+			any |= four;
+		}
+		if (every == 0x01010101)
+			near_traces<true>(sum, source, receiver, stage.window, r);
+		else if (any & 0x01010101)
+			near_traces<false>(sum, source, receiver, stage.window, r);
+		if (any & 0x02020202)
+			far_traces(sum, source, o, r, rows, group, tile, slot);
+		if (magic != 0 || then != cell)
+#pragma unroll
+			for (int p = 0; p < POINTS; p++) {
+				total[p] += magic != 0 ? rounded(sum[p], magic) : sum[p];
+				sum[p] = 0;
+			}
+	}
+#pragma unroll
+	for (int p = 0; p < POINTS; p++)
+		if (tile[p] >= 0)
+			sums[blockIdx.y * part + (i64)(tile[p] - tile0) * TILE + slot] = total[p];
+}

@@ -1,0 +1,170 @@
+// What comes before and after: the wavelet, tiles and image, bounds.
+
+// y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread makes EACH samples: of seven multiplications one needs a read
+// from shared memory, and threads seven words apart share no bank.
+enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
+
+template <class T, bool PAIRS>
+__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first)
+{
+	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
+	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
+	const int n0 = blockIdx.y * STEP, me = threadIdx.x;
+	x += blockIdx.x * xstride;
+	y += blockIdx.x * ystride;
+	float sum[EACH] = {};
+	for (int j0 = 0; j0 < m; j0 += SEGMENT) {
+		__syncthreads();
+		for (int i = me; i < SEGMENT; i += WIDTH)
+			ts[i] = j0 + i < m ? taps[j0 + i] : 0;
+		for (int i = me; i < 2 * SEGMENT; i += WIDTH) {
+			const i64 n = (i64)n0 + j0 + i + first;
+			xs[i] = n >= 0 && n < nt ? (float)x[n] : 0;
+		}
+		__syncthreads();
+		const float *at = xs + EACH * me;
+		float v[EACH];
+#pragma unroll
+		for (int e = 0; e < EACH; e++)
+			v[e] = at[e];
+		for (int j = 0; j < SEGMENT && j0 + j < m; j += EACH)
+#pragma unroll
+			for (int c = 0; c < EACH; c++) {
+				const float h = ts[j + c];
+#pragma unroll
+				for (int e = 0; e < EACH; e++)
+					sum[e] = fmaf(h, v[(c + e) % EACH], sum[e]);
+				v[c] = at[j + c + EACH];
+			}
+	}
+	if (PAIRS) {
+		__syncthreads();
+#pragma unroll
+		for (int e = 0; e < EACH; e++)
+			xs[EACH * me + e] = sum[e];
+		__syncthreads();
+		for (int i = me; i < STEP && n0 + i < nt; i += WIDTH) {
+			float2 v = {xs[i], n0 + i < nt - 1 ? xs[i + 1] - xs[i] : 0};
+			((float2 *)y)[n0 + i] = v;
+		}
+		return;
+	}
+#pragma unroll
+	for (int e = 0; e < EACH; e++) {
+		const int n = n0 + EACH * me + e;
+		if (n < nt)
+			y[n] += sum[e];
+	}
+}
+
+// convolve adds to rows of the data, correlate sets rows of pairs (y[n], y[n+1] − y[n]).
+#define FILTER(name, T, PAIRS)                                                                \
+	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
+	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first) \
+	{                                                                                         \
+		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first);                         \
+	}
+FILTER(convolve_f32, float, false)
+FILTER(convolve_f64, double, false)
+FILTER(correlate, float, true)
+
+// tiled[i] = image[points[i]] scale[points[i]], zero beyond the grid; scale may be null.
+extern "C" __global__ void __launch_bounds__(THREADS)
+load(i64 n, float *tiled, const float *image, const float *scale, const int *points)
+{
+	const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	const int at = points[i];
+	tiled[i] = at < 0 ? 0 : scale ? image[at] * scale[at] : image[at];
+}
+
+// collect is Σ over parts, in their order: out[i] = Σ_p sums[p·part + i].
+template <class T> __device__ __forceinline__ double collect(const T *sums, i64 i, int parts, i64 part)
+{
+	double sum = sums[i];
+	for (int p = 1; p < parts; p++)
+		sum += sums[p * part + i];
+	return sum;
+}
+
+#define COLLECT(name, T)                                                                      \
+	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
+	name(i64 n, T *out, const double *sums, int parts, i64 part)                              \
+	{                                                                                         \
+		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
+		if (i < n)                                                                            \
+			out[i] = (T)collect(sums, i, parts, part);                                        \
+	}
+COLLECT(collect_f32, float)
+COLLECT(collect_f64, double)
+
+// image[points[i]] += sums[i] scale[points[i]], the transpose of load.
+#define UNLOAD(name, T)                                                                       \
+	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
+	name(i64 n, float *image, const T *sums, const float *scale, const int *points, int parts, i64 part) \
+	{                                                                                         \
+		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
+		if (i >= n || points[i] < 0)                                                          \
+			return;                                                                           \
+		const float v = (float)collect(sums, i, parts, part);                                 \
+		image[points[i]] += scale ? v * scale[points[i]] : v;                                 \
+	}
+UNLOAD(unload_f32, float)
+UNLOAD(unload_f64, double)
+
+// Bounds, see dist.Pieced.
+
+// out[row] = the largest |x[row][n]| of pairs; NaN if one is: floats without their sign are
+// ordered like the integers of the same bits.
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt)
+{
+	__shared__ int most[WIDTH];
+	const float2 *row = x + (i64)blockIdx.x * nt;
+	int v = 0;
+	for (int n = threadIdx.x; n < nt; n += WIDTH)
+		v = max(v, __float_as_int(row[n].x) & 0x7FFFFFFF);
+	most[threadIdx.x] = v;
+	for (int half = WIDTH / 2; half > 0; half /= 2) {
+		__syncthreads();
+		if (threadIdx.x < half)
+			most[threadIdx.x] = max(most[threadIdx.x], most[threadIdx.x + half]);
+	}
+	if (threadIdx.x == 0)
+		out[blockIdx.x] = __int_as_float(most[0]);
+}
+
+// out[slab][chunk] = Σ |image · scale| over STEPS·THREADS points of a slab of size points.
+enum { STEPS = 64 };
+extern "C" __global__ void __launch_bounds__(THREADS)
+magnitude(double *out, const float *image, const float *scale, i64 n, i64 size)
+{
+	__shared__ double sums[THREADS];
+	const i64 end = min(n, (blockIdx.y + 1) * size), start = blockIdx.y * size + (i64)blockIdx.x * STEPS * THREADS;
+	double sum = 0;
+	for (int k = 0; k < STEPS; k++) {
+		const i64 i = start + k * THREADS + threadIdx.x;
+		if (i < end)
+			sum += fabs((double)(scale ? image[i] * scale[i] : image[i]));
+	}
+	sums[threadIdx.x] = sum;
+	for (int half = THREADS / 2; half > 0; half /= 2) {
+		__syncthreads();
+		if (threadIdx.x < half)
+			sums[threadIdx.x] += sums[threadIdx.x + half];
+	}
+	if (threadIdx.x == 0)
+		out[(i64)blockIdx.y * gridDim.x + blockIdx.x] = sums[0];
+}
+
+// out[i] = Σ x[j], starts[i] ≤ j < starts[i+1].
+extern "C" __global__ void __launch_bounds__(WIDTH) total(int n, double *out, const double *x, const int *starts)
+{
+	const int i = blockIdx.x * WIDTH + threadIdx.x;
+	if (i >= n)
+		return;
+	double sum = 0;
+	for (int j = starts[i]; j < starts[i + 1]; j++)
+		sum += x[j];
+	out[i] = sum;
+}

@@ -1,0 +1,176 @@
+// The forward. A thread owns a trace: of a box of tiles it adds the points one after the other to
+// a window of the trace, a column of shared memory that no other thread touches, in
+// banks that no other thread of the warp uses. No atomics, no order but the points'.
+// The times and weights of up to SOURCES + TARGETS places are staged for all threads,
+// CHUNK points at a time, while those before are added. What a box gives a trace is
+// then added to the trace in global memory. A triple costs 16 bytes of shared memory
+// for the window, 4·FIELDS for the receiver, and the source's and the image's share,
+// which is broadcast: of 128 bytes a cycle, 5 or 6 triples without weights.
+enum {
+	LANES = 128, // threads of a block, its most traces
+	SOURCES = 16,
+	TARGETS = 32,
+	PLACES = SOURCES + TARGETS,
+	CHUNK = WEIGHTS == 0 ? 32 : 16,
+	PITCH = CHUNK + 4, // words between rows: eight rows fill the banks
+	STAGE = PLACES * PITCH * FIELDS + CHUNK
+};
+
+struct Blocks {
+	const int *places;  // [block][PLACES], −1 for none: sources, then receivers
+	const int2 *traces; // [block][LANES]: row, −1 for none; source + 256 receiver within places
+	const int *tiles;   // first tile of each box and the number of tiles
+	const int *parts;   // first box of each part and the number of boxes
+};
+
+// stage copies CHUNK points from point on of a tile: times, then weights, of all
+// places, then the image.
+__device__ __forceinline__ void stage(unsigned *to, const Operator &o, const int *places, const int2 *reach,
+                                      const float *image, int tile, int point)
+{
+#pragma unroll 6
+	for (int b = 0; b < PLACES * CHUNK / LANES; b++) { // many reads are under way at once
+		const int i = b * LANES + threadIdx.x, row = i / CHUNK, n = i % CHUNK;
+		const int place = places[row];
+		if (place < 0)
+			continue;
+		const i64 at = (i64)place * o.tiles + tile;
+		to[row * PITCH + n] = time_of(o, at, point + n, reach[row].x);
+#pragma unroll
+		for (int f = 0; f < FIELDS - 1; f++)
+			to[((f + 1) * PLACES + row) * PITCH + n] = __float_as_uint(field(o, at, f, point + n));
+	}
+	if (threadIdx.x < CHUNK)
+		to[PLACES * PITCH * FIELDS + threadIdx.x] = __float_as_uint(image[(i64)tile * TILE + point + threadIdx.x]);
+}
+
+// Strip is where a thread's window lies: entry 0 is a guard before its first sample.
+// Sample k of the pair's own counting goes to entry k + shift, if that lies in [low,
+// low + range]; early says that entry 0 is the sample before the first of the record.
+struct Strip {
+	float *window;
+	int source, receiver; // rows of the stage
+	int shift, low;
+	unsigned range;
+	bool early;
+};
+
+// spread adds CHUNK points to a window.
+__device__ __forceinline__ void spread(const unsigned *from, const Strip &w)
+{
+	const unsigned *s = from + w.source * PITCH, *r = from + w.receiver * PITCH;
+	const unsigned *m = from + PLACES * PITCH * FIELDS;
+#pragma unroll 2
+	for (int i = 0; i < CHUNK; i += 4) {
+		const uint4 s4 = *(const uint4 *)(s + i), r4 = *(const uint4 *)(r + i);
+		const float4 m4 = *(const float4 *)(m + i);
+		const unsigned q[4] = {s4.x + r4.x, s4.y + r4.y, s4.z + r4.z, s4.w + r4.w};
+		float v[4] = {m4.x, m4.y, m4.z, m4.w};
+		if (WEIGHTS) {
+			float a[4][GIVEN], b[4][GIVEN];
+#pragma unroll
+			for (int f = 0; f < FIELDS - 1; f++) {
+				const float4 x = *(const float4 *)(s + (f + 1) * PLACES * PITCH + i);
+				const float4 y = *(const float4 *)(r + (f + 1) * PLACES * PITCH + i);
+				a[0][f] = x.x, a[1][f] = x.y, a[2][f] = x.z, a[3][f] = x.w;
+				b[0][f] = y.x, b[1][f] = y.y, b[2][f] = y.z, b[3][f] = y.w;
+			}
+#pragma unroll
+			for (int c = 0; c < 4; c++)
+				v[c] *= weight(a[c], b[c]);
+		}
+#pragma unroll
+		for (int c = 0; c < 4; c++) {
+			int k = (int)(q[c] >> FRACTION) + w.shift;
+			float f = fraction(q[c]);
+			if (w.early && k == 0 && f > 0) { // k truncates towards zero
+				k = 1;
+				f -= 1;
+			}
+			if ((unsigned)(k - w.low) > w.range)
+				continue;
+			float *at = w.window + k * LANES;
+			const float late = f * v[c];
+			at[0] += v[c] - late;
+			at[LANES] += late;
+		}
+	}
+}
+
+// sums [part][row − row0][stride] += the traces of blocks block0 and on, not yet
+// convolved, over the boxes of each part. A window has width ≥ 4 entries; a box that
+// reaches further along a trace is gone through again for the rest. With magic what a
+// box gives a sample is rounded.
+extern "C" __global__ void __launch_bounds__(LANES, 4)
+forward(Operator o, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
+        i64 part, double magic)
+{
+	extern __shared__ uint4 dynamic[];
+	__shared__ int places[PLACES];
+	__shared__ int2 reach[PLACES];
+	__shared__ int passes;
+	const int me = threadIdx.x, samples = width - 2;
+	const i64 block = block0 + blockIdx.x;
+	const int2 trace = b.traces[block * LANES + me];
+	unsigned *staged = (unsigned *)dynamic;
+	Strip w;
+	w.window = (float *)(staged + 2 * STAGE) + me;
+	w.source = trace.x < 0 ? 0 : trace.y % 256;
+	w.receiver = trace.x < 0 ? 0 : trace.y / 256;
+	double *out = sums + blockIdx.y * part + (i64)(trace.x - row0) * stride;
+	for (int n = 0; n < width; n++)
+		w.window[n * LANES] = 0;
+	if (me < PLACES)
+		places[me] = b.places[block * PLACES + me];
+	const int box1 = b.parts[blockIdx.y + 1];
+	for (int box = b.parts[blockIdx.y]; box < box1; box++) {
+		__syncthreads(); // nobody looks at the last box any more
+		if (me < PLACES)
+			reach[me] = places[me] < 0 ? int2{1, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
+		if (me == 0)
+			passes = 0;
+		__syncthreads();
+		// The first and last sample k of this trace, and whether there is any.
+		int first = 0, last = -1, lo = 0;
+		if (trace.x >= 0) {
+			const int2 s = reach[w.source], r = reach[w.receiver];
+			lo = s.x + r.x;
+			const int hi = s.y + r.y + 1; // two fractions may add up to another sample
+			if (s.x <= s.y && r.x <= r.y && hi >= -1 && lo <= o.nt - 2) {
+				first = max(lo, 0);
+				last = min(max(hi, 0), o.nt - 2);
+				atomicMax(&passes, (last + 1 - first) / samples + 1);
+			}
+		}
+		__syncthreads();
+		const int tile0 = b.tiles[box], chunks = (b.tiles[box + 1] - tile0) * (TILE / CHUNK), count = passes;
+		for (int pass = 0; pass < count; pass++) {
+			const int n0 = first + pass * samples, length = min(samples, last + 2 - n0);
+			w.shift = lo - n0 + 1;
+			w.low = max(first - n0 + 1, 0);
+			w.range = (unsigned)(min(last - n0 + 1, samples) - w.low);
+			w.early = lo < 0 && pass == 0;
+			if (length <= 0 || last < first) { // other traces are longer
+				w.low = 1 << 30;
+				w.range = 0;
+			}
+			stage(staged, o, places, reach, image, tile0, 0);
+			for (int c = 0; c < chunks; c++) {
+				__syncthreads();
+				if (c + 1 < chunks)
+					stage(staged + ((c + 1) & 1) * STAGE, o, places, reach, image,
+					      tile0 + (c + 1) / (TILE / CHUNK), (c + 1) % (TILE / CHUNK) * CHUNK);
+				spread(staged + (c & 1) * STAGE, w);
+			}
+			if (last >= first)
+#pragma unroll 4
+				for (int n = 0; n < length; n++) {
+					const float v = w.window[(n + 1) * LANES];
+					out[n0 + n] += magic != 0 ? rounded(v, magic) : v;
+				}
+			for (int n = 0; n < min(length, samples) + 2; n++)
+				w.window[n * LANES] = 0;
+			__syncthreads();
+		}
+	}
+}

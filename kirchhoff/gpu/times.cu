@@ -1,0 +1,123 @@
+// The Kirchhoff operator on a GPU: what the kernels of package gpu share. They are one
+// program with adjoint.cu, forward.cu and ends.cu, compiled for one kind of tables at a
+// time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says
+// that times have 16 bits. tables.go explains the tables, lists.go the lists of
+// traces.
+//
+// Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
+// to the first sample that a place reaches in a group or a box of tiles. Sums of two
+// are exact, so both directions see the same sample k and the same fraction w, however
+// tiles are grouped. Nothing is fused but where fmaf says so: the bits do not depend
+// on the compiler's taste. No sum's order depends on chance.
+
+typedef long long i64;
+
+enum {
+	TILE = 64,
+	FRACTION = 20,
+	CODE_BITS = 11, // fraction bits of a compact time
+	FIELDS = WEIGHTS == 0 ? 1 : WEIGHTS == 1 ? 3 : 5,
+	GIVEN = FIELDS > 1 ? FIELDS - 1 : 1,
+	ROW = TILE * FIELDS - (COMPACT ? TILE / 2 : 0),
+	NEVER = 2047 // whole samples of a time that does not count; others are below 1024
+};
+#define NEVER_TIME ((unsigned)NEVER << FRACTION)
+#define FRACTION_MASK ((1u << FRACTION) - 1)
+
+struct Operator {
+	const unsigned *table; // [place][tile][ROW]
+	const int2 *span;      // [place][tile]: first sample; shift, or −1 for no contribution
+	const int2 *groups;    // [place][group]: first and last sample
+	const int2 *boxes;     // [place][box]
+	int tiles, ngroups, nboxes, nt;
+};
+
+// fraction is w of a fixed-point time, exact: 2²³ + f is the float with bits 0x4B000000 | f.
+__device__ __forceinline__ float fraction(unsigned q)
+{
+	return fmaf(__uint_as_float((q & FRACTION_MASK) | 0x4B000000u), 1.0f / (1 << FRACTION), -8.0f);
+}
+
+// rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near
+// that have no smaller digits.
+__device__ __forceinline__ double rounded(double v, double magic) { return (v + magic) - magic; }
+
+// Origin is what turns the words of a row into times: that of the tile's first sample,
+// and the shift of compact times, −1 where the place does not contribute.
+struct Origin {
+	unsigned time;
+	int shift;
+};
+
+__device__ __forceinline__ Origin origin(const Operator &o, i64 at, int lo)
+{
+	const int2 span = o.span[at];
+	return Origin{(unsigned)(span.x - lo) << FRACTION, span.y};
+}
+
+// time_word is the word of a row that holds the time of a point. Of compact times word
+// 16h + i holds those of points 32h + i and 32h + 16 + i.
+__device__ __forceinline__ int time_word(int slot) { return COMPACT ? slot / 32 * 16 + slot % 16 : slot; }
+
+// decoded is the time that a word holds.
+__device__ __forceinline__ unsigned decoded(unsigned word, int slot, Origin from)
+{
+	const unsigned none = WEIGHTS ? 0 : NEVER_TIME; // where weights are zero any time will do
+#if COMPACT
+	const unsigned code = word >> (slot / 16 % 2 * 16) & 0xFFFF;
+	return from.shift < 0 || code == 0xFFFF ? none : (code << (FRACTION - CODE_BITS + from.shift)) + from.time;
+#else
+	return from.shift < 0 || word == NEVER_TIME ? none : word + from.time;
+#endif
+}
+
+// time_of is the time of a place at a point of a tile, relative to sample lo.
+__device__ __forceinline__ unsigned time_of(const Operator &o, i64 at, int slot, int lo)
+{
+	return decoded(o.table[at * ROW + time_word(slot)], slot, origin(o, at, lo));
+}
+
+__device__ __forceinline__ float field(const Operator &o, i64 at, int f, int slot)
+{
+	return __uint_as_float(o.table[at * ROW + ROW - (FIELDS - 1) * TILE + f * TILE + slot]);
+}
+
+// copy4 and copy8 begin to copy from global to shared memory, copy8 zeros unless there;
+// arrive waits for what this thread began.
+__device__ __forceinline__ void copy4(unsigned *to, const unsigned *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+#else
+	*to = *from;
+#endif
+}
+__device__ __forceinline__ void copy8(float2 *to, const float2 *from, bool there)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+	             "l"(from), "r"(there ? 8 : 0));
+#else
+	const float2 zero = {0, 0};
+	*to = there ? *from : zero;
+#endif
+}
+__device__ __forceinline__ void arrive()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// weight is a pair's weight, of the fields of its two places.
+__device__ __forceinline__ float weight(const float *s, const float *r)
+{
+#if WEIGHTS == 1
+	return fmaf(s[0], r[0], s[1] * r[1]);
+#elif WEIGHTS == 2
+	const float sum = fmaxf(fmaf(2.0f, fmaf(s[1], r[1], fmaf(s[2], r[2], s[3] * r[3])), 2.0f), 1e-30f);
+	return s[0] * r[0] * (sum * rsqrtf(sum)); // sum/√sum costs less than √sum
+#else
+	return 1;
+#endif
+}

@@ -1,0 +1,86 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// tables computes the tables and copies them to the card, each while others are
+// computed.
+func (e *Engine) tables(ctx context.Context, list []int32) error {
+	l := e.plan
+	lengths := new(spans)
+	defer func() { e.window = windowEntries(e.dev.Card(), l.Mode(), lengths) }()
+	free := make(chan *form, 64)
+	row := l.Tiles * l.Mode().Row()
+	at := func(i, words int, src []float32, place int) error {
+		if words == 0 {
+			return nil
+		}
+		return e.put(e.bufs[i].Slice(place*words, words), src)
+	}
+	return l.Solve(ctx, func(place int, t *kirchhoff.PlaceTable) error {
+		var f *form
+		select {
+		case f = <-free:
+		default:
+			f = newForm(l, list, e.groupOf)
+		}
+		defer func() {
+			select {
+			case free <- f:
+			default:
+			}
+		}()
+		if err := f.convert(t); err != nil {
+			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
+		}
+		lengths.add(f.boxes)
+		return errors.Join(at(0, row, asFloats(t.Rows), place), at(1, 2*l.Tiles, asFloats(f.spans), place),
+			at(2, 2*len(f.groups), reachWords(f.groups), place), at(3, 2*len(f.boxes), reachWords(f.boxes), place))
+	})
+}
+
+// windowEntries is the length of the forward's windows: as much as most boxes need, if
+// shared memory is large enough; the rest takes more passes. No result depends on it.
+func windowEntries(c driver.Card, m simd.Mode, spans *spans) int {
+	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
+	most := (min(c.Shared-2<<10, mostBytes) - 2*stageBytes(m)) / (4 * lanes)
+	return min(max(spans.most()+guards, least), most)
+}
+
+// spans counts how many samples the times of a place over a box lie apart.
+type spans struct {
+	sync.Mutex
+	count [farthest + 2]int64
+	total int64
+}
+
+func (s *spans) add(boxes []reach) {
+	s.Lock()
+	defer s.Unlock()
+	for _, r := range boxes {
+		if r.lo <= r.hi {
+			s.count[r.hi-r.lo]++
+			s.total++
+		}
+	}
+}
+
+// most is the number of samples that nine pairs in ten reach over a box at most, were
+// both their places alike.
+func (s *spans) most() int {
+	sum := int64(0)
+	for i, n := range s.count {
+		if sum += n; 10*sum >= 9*s.total {
+			return 2*i + 3
+		}
+	}
+	return 0
+}
