@@ -46,6 +46,25 @@ func lost(g *nccl.Group, d *gpu.Device, started bool) error {
 	return nil
 }
 
+// A split that fails on one rank is an error of all, and no group.
+func TestSplitFails(t *testing.T) {
+	for _, library := range []string{gpuemu.NCCL, gpuemu.NCCLNoSplit} {
+		use(t, library)
+		devices := cards(t, driver.CUDA, 2)
+		must(t, ranks(devices, 2, func(g *nccl.Group, d *gpu.Device) error {
+			color := 0
+			if g.Rank() == 1 {
+				color = -3
+			}
+			part, err := g.Split(color, 0)
+			if part != nil || err == nil || !strings.Contains(err.Error(), "color -3") {
+				return fmt.Errorf("%v, %v", part, err)
+			}
+			return nil
+		}))
+	}
+}
+
 // A rank that dies inside a collective, or has an asynchronous error, ends the
 // others' collectives with an error: no card waits for ever.
 func TestFaults(t *testing.T) {

@@ -158,14 +158,18 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 		return nil, err
 	}
 	if g.world.lib.splits() {
-		err := g.world.onThread(func() (err error) {
+		err = g.world.onThread(func() (err error) {
 			part.link, err = g.world.split(g.link, color, part.rank)
 			return err
 		})
-		return part, comm.Together(g.control, err)
+	} else {
+		err = part.join()
 	}
 	// All ranks of g hear of an error in one part.
-	return part, comm.Together(g.control, part.join())
+	if err := comm.Together(g.control, err); err != nil {
+		return nil, err
+	}
+	return part, nil
 }
 
 // mine is a buffer as one of this rank's card, which must be in order.
