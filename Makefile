@@ -33,9 +33,9 @@ LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X ma
 export MPI
 WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
-MPI_PACKAGES ?= ./comm/mpi/... ./cmd/lsm
+MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
 
-.PHONY: all build test test-crash demo bench bench-peers fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-gpu demo bench bench-peers fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -61,6 +61,9 @@ test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
+
+test-gpu: bootstrap ## the GPU's tests on this machine's own card
+	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./internal/driver/... ./internal/device/gpu ./kirchhoff/gpu ./comm/nccl ./internal/job
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -43,7 +43,6 @@ func badResources() []bad {
 			`memory: this run needs [\d.]+ [KM]iB \(tables .*\); the limit is 1\.0 KiB\nhint: .*machine\.memory_gib`),
 		of("engine cuda", "run config.toml --set kirchhoff.engine=cuda; traveltime config.toml --set kirchhoff.engine=cuda", `kirchhoff\.engine: "cuda": the CUDA driver cannot be loaded: .*\nhint: engine = "cpu"`),
 		of("engine hip", "migrate config.toml --set kirchhoff.engine=hip", `kirchhoff\.engine: "hip": `),
-		of("ranks by NCCL", "run config.toml --set comm.backend=nccl --set kirchhoff.engine=auto", `comm\.backend: "nccl" is not built into`),
 		of("synth on no GPU", "synth points -o d --set kirchhoff.engine=cuda", `kirchhoff\.engine: "cuda": `),
 	}
 }

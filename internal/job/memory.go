@@ -95,9 +95,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)
-		if e, ok := j.Times.(*traveltime.Eikonal); ok {
-			m.Scratch += e.ScratchBytes(false) * int64(j.Host.Threads())
-		}
+		m.Scratch += p.FieldBytes()
 		return m
 	}
 	place := p.PlaceBytes()
@@ -109,9 +107,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	} else {
 		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}
-	if e, ok := j.Times.(*traveltime.Eikonal); ok {
-		m.Scratch += e.ScratchBytes(false) * int64(j.Host.Threads())
-	}
+	m.Scratch += p.FieldBytes()
 	m.AllTables = place * int64(places)
 	m.Tables = m.AllTables
 	want := j.Config.Kirchhoff.Tables
