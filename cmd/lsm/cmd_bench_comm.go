@@ -45,6 +45,10 @@ backend has are measured by default:
 			if s.Type, err = elementType(typ); err != nil {
 				return err
 			}
+			if backend == "nccl" || backend == "rccl" {
+				return status.Hint(status.Usage(fmt.Errorf("bench: --backend is %q, which carries buffers of GPUs alone; those measured here are in the host's memory", backend)),
+					"lsm bench solve measures a whole solve with any comm.backend")
+			}
 			cfg := &config.Config{}
 			cfg.Comm.Backend = backend
 			if err := comm.Together(a.world, a.join(cfg)); err != nil {
