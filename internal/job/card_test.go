@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -21,36 +20,12 @@ func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
 
 // onCards is on with the engine cuda.
 func (p *problem) onCards(ranks int, set []string, body func(j *Job) error) error {
-	return commtest.Ranks(ranks, func(world comm.Comm) error {
-		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), "kirchhoff.engine=cuda"), nil)
-		if err != nil {
-			return err
-		}
-		j, err := Open(world, cfg, Traces, progress.Discard())
-		if err != nil {
-			return err
-		}
-		defer j.Close()
-		return body(j)
-	})
+	return p.onEngine(ranks, "cuda", set, body)
 }
 
 func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *Result {
 	t.Helper()
-	var result *Result
-	must(t, p.onCards(ranks, set, func(j *Job) error {
-		op, err := j.Build(context.Background())
-		if err != nil {
-			return err
-		}
-		defer op.Engine.Close()
-		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.root() {
-			result = r
-		}
-		return err
-	}))
-	return result
+	return p.solveOnEngine(t, ranks, "cuda", set...)
 }
 
 // The GPU finds the processor's image, and on any number of ranks the same bits.

@@ -52,8 +52,12 @@ func long(t *testing.T) *problem {
 
 // on opens the problem on every rank of a world of goroutines.
 func (p *problem) on(ranks int, set []string, body func(j *Job) error) error {
+	return p.onEngine(ranks, "cpu", set, body)
+}
+
+func (p *problem) onEngine(ranks int, engine string, set []string, body func(j *Job) error) error {
 	return commtest.Ranks(ranks, func(world comm.Comm) error {
-		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), "kirchhoff.engine=cpu"), nil)
+		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), "kirchhoff.engine="+engine), nil)
 		if err != nil {
 			return err
 		}
@@ -69,8 +73,13 @@ func (p *problem) on(ranks int, set []string, body func(j *Job) error) error {
 // solveOn solves on many ranks and returns rank 0's result.
 func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *Result {
 	t.Helper()
+	return p.solveOnEngine(t, ranks, "cpu", set...)
+}
+
+func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...string) *Result {
+	t.Helper()
 	var result *Result
-	must(t, p.on(ranks, set, func(j *Job) error {
+	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
 		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
