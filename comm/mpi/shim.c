@@ -7,6 +7,7 @@
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -62,12 +63,33 @@ static MPI_Op operation(int type, int op) {
 	return op == LSM_MAX ? MPI_MAX : MPI_MIN;
 }
 
+// Libraries take signals for themselves in MPI_Init, MPICH SIGUSR1 among them, with
+// handlers that do not run on the stack that Go keeps for them: a signal is then the
+// end of the program. What Go had set comes back.
+enum { SIGNALS = 32 };
+
+static void keep_signals(struct sigaction kept[SIGNALS]) {
+	for (int s = 1; s < SIGNALS; s++)
+		if (sigaction(s, NULL, &kept[s]))
+			kept[s].sa_handler = SIG_ERR;
+}
+
+static void restore_signals(const struct sigaction kept[SIGNALS]) {
+	for (int s = 1; s < SIGNALS; s++)
+		if (kept[s].sa_handler != SIG_ERR)
+			sigaction(s, &kept[s], NULL); // SIGKILL and SIGSTOP refuse, and need it not
+}
+
 int lsm_init(int *funneled) {
 	int provided;
+	struct sigaction kept[SIGNALS];
+	keep_signals(kept);
 #ifdef PR_SET_TIMERSLACK
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // ns; else a pause takes 50 µs longer
 #endif
-	TRY(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
+	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+	restore_signals(kept);
+	TRY(code);
 	*funneled = provided >= MPI_THREAD_FUNNELED;
 	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
 	TRY(MPI_Op_create(max_f32, 1, &extremes[0][0]));
