@@ -16,7 +16,7 @@ type Field struct {
 	Unit     string   `json:"unit,omitempty"`    // such as "m/s"
 	Range    string   `json:"range,omitempty"`   // such as "0 or more"
 	Choices  []string `json:"choices,omitempty"` // for texts
-	Lengths  []int    `json:"lengths,omitempty"` // for lists
+	Lengths  []int    `json:"lengths,omitempty"` // for lists; none: any
 	Required bool     `json:"required,omitempty"`
 	Env      string   `json:"environment"` // name of its environment variable
 	Help     string   `json:"help"`
@@ -92,6 +92,9 @@ func newField(section string, sf reflect.StructField) *Field {
 	f.Choices = splitList(tag("choices"))
 	f.also = splitList(tag("also"))
 	for _, s := range splitList(tag("len")) {
+		if s == "any" {
+			break
+		}
 		n, err := strconv.Atoi(s)
 		if err != nil {
 			panic(fmt.Sprintf("config: %s: bad tag len: %q", f.Name(), s))

@@ -4,6 +4,7 @@ package config
 // its range and against the other keys. Treat it as immutable.
 type Config struct {
 	Survey     Survey     `toml:"survey" json:"survey" help:"The recorded data: geometry, traces and wavelet."`
+	Data       Data       `toml:"data" json:"data" help:"Which of the recorded traces are used, and how much each sample counts in the least-squares solve."`
 	Velocity   Velocity   `toml:"velocity" json:"velocity" help:"The velocity model: exactly one of file and constant."`
 	Image      Image      `toml:"image" json:"image" help:"The grid of the image: all three keys, each with 2 values (x, z) or 3 values (x, y, z), or none of them for the velocity model's own grid. Required with velocity.constant."`
 	Traveltime Traveltime `toml:"traveltime" json:"traveltime" help:"How the one-way traveltimes from sources and receivers to the image points are found."`
@@ -24,6 +25,19 @@ type Survey struct {
 	File Path `toml:"file" json:"file" required:"yes" example:"survey.h5" also:"data,path,survey" help:"Survey file (HDF5, format lsm-survey): source and receiver positions, traces, wavelet."`
 }
 
+// Data is the section [data].
+type Data struct {
+	Offset      []float64 `toml:"offset" json:"offset" default:"[]" example:"[0.0, 3000.0]" unit:"m" range:"[0,)" len:"0,2" also:"offsets,offset_range,max_offset" help:"Smallest and largest horizontal distance between source and receiver of the traces that are used. []: all."`
+	Azimuth     []float64 `toml:"azimuth" json:"azimuth" default:"[]" example:"[0.0, 45.0]" unit:"degrees" range:"[-360,360]" len:"0,2" also:"azimuths,azimuth_range" help:"Range of the direction from source to receiver, from the y axis towards the x axis, of the traces that are used; a trace and its reverse count alike. 3-D only. []: all."`
+	Dead        string    `toml:"dead" json:"dead" default:"mask" choices:"mask,keep" also:"dead_traces" help:"Traces whose samples are all zero. mask: they take no part in the solve, as if they had not been recorded. keep: they are data that say zero."`
+	Weights     string    `toml:"weights" json:"weights" default:"none" choices:"none,survey,rms" also:"weighting,trace_weights" help:"Weight w of each trace in the solve, which minimises |w (A m - data)|^2. none: 1. survey: the survey's dataset /weight, [ntrace] or [ns, nr]. rms: 1 over the trace's root mean square."`
+	MuteOffsets []float64 `toml:"mute_offsets" json:"mute_offsets" default:"[]" example:"[0.0, 3000.0]" unit:"m" range:"[0,)" len:"any" also:"mute_offset,mute" help:"Offsets of the mute's corners, ascending; between them it is linear, beyond them constant. []: no mute."`
+	MuteTimes   []float64 `toml:"mute_times" json:"mute_times" default:"[]" example:"[0.1, 2.1]" unit:"s" len:"any" also:"mute_time" help:"Time at each of data.mute_offsets before which samples take no part."`
+	MuteTaper   float64   `toml:"mute_taper" json:"mute_taper" default:"0.05" unit:"s" range:"[0,)" also:"taper" help:"Time over which the mute's weight rises from 0 to 1, as a cosine."`
+	Whiten      float64   `toml:"whiten" json:"whiten" default:"0.0" range:"[0,1]" also:"whitening,spiking,deconvolution" help:"Flattens the wavelet's amplitude spectrum, in the data and in the operator alike: both are divided by sqrt(|W|^2 + e^2 max|W|^2), W the wavelet's spectrum, e this value. 0: not at all. 0.1 is a good value for clean data."`
+	Read        string    `toml:"read" json:"read" default:"auto" choices:"auto,memory,stream" also:"streaming,stream,out_of_core" help:"memory: all of a rank's traces are held. stream: they are read shot by shot, ahead of the computation, whenever they are needed; the solve then holds images only. auto: memory where it suffices."`
+}
+
 // Velocity is the section [velocity].
 type Velocity struct {
 	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], m/s, and its attributes origin and spacing, m. It may be the survey file. Empty: velocity.constant is used."`
@@ -35,6 +49,12 @@ type Image struct {
 	Origin  []float64 `toml:"origin" json:"origin" default:"[]" example:"[0.0, 0.0]" unit:"m" len:"0,2,3" also:"start,o" help:"Position of the first image point, in the column order x z or x y z; z points down."`
 	Spacing []float64 `toml:"spacing" json:"spacing" default:"[]" example:"[10.0, 10.0]" unit:"m" range:"(0,)" len:"0,2,3" also:"dx,d,step,sampling" help:"Distance between neighbouring image points along each axis."`
 	Shape   []int     `toml:"shape" json:"shape" default:"[]" example:"[401, 301]" range:"[1,)" len:"0,2,3" also:"n,size,points" help:"Number of image points along each axis."`
+
+	Surface      string    `toml:"surface" json:"surface" default:"none" choices:"none,survey,file" also:"topography,mute_above" help:"Topography above which the image is kept zero. none: no surface. survey: through the positions of sources and receivers, interpolated. file: image.surface_file."`
+	SurfaceFile  Path      `toml:"surface_file" json:"surface_file" default:"" example:"surface.h5" also:"topography_file" help:"HDF5 file with the dataset /surface, [nx] or [nx, ny]: z of the surface, m, with attributes origin and spacing of its horizontal axes."`
+	SurfaceTaper float64   `toml:"surface_taper" json:"surface_taper" default:"0.0" unit:"m" range:"[0,)" help:"Depth below the surface over which the image's weight rises from 0 to 1, as a cosine."`
+	Gathers      string    `toml:"gathers" json:"gathers" default:"none" choices:"none,offset,angle" also:"gather,common_image_gathers" help:"Images by class beside the stack. offset: one of the traces in each interval of offsets. angle: one of each opening angle between the rays of source and receiver at the image point. Migration and solve make gathers alike; their sum over classes is the image."`
+	GatherBins   []float64 `toml:"gather_bins" json:"gather_bins" default:"[]" example:"[0.0, 500.0, 1000.0]" unit:"m or degrees" range:"[0,)" len:"any" also:"bins,offset_bins,angle_bins" help:"For offset: ascending limits of the intervals, m. For angle: ascending centres of the classes, degrees, between which a contribution is shared."`
 }
 
 // Traveltime is the section [traveltime].
@@ -50,6 +70,10 @@ type Kirchhoff struct {
 	WaveletFilter bool      `toml:"wavelet_filter" json:"wavelet_filter" default:"false" also:"wavfilter,filter,half_derivative" help:"Filter the wavelet by a half derivative in 2-D, a derivative in 3-D, so that a stacked reflector keeps the wavelet's shape."`
 	Tables        string    `toml:"tables" json:"tables" default:"auto" choices:"auto,full,uint16,coarse,recompute" also:"table_mode,times" help:"Where the traveltime tables are while the solver runs. full: all in memory. uint16: all, their times in 16 bits, within dt/2048 for a trace (more where times of neighbouring points are many samples apart): half the memory without dynamic. coarse: every second point of each axis kept, interpolated (cubic, T over distance) as they are needed. recompute: as many as fit into machine.memory_gib at a time, computed anew in every application. auto: full where they fit, else uint16 where that fits, else recompute. The reference engine has full only."`
 	AngleLimit    []float64 `toml:"angle_limit" json:"angle_limit" default:"[72.0, 90.0]" unit:"degrees" range:"[0,180]" len:"0,1,2" scalar:"yes" also:"aperture,angleaperture,max_angle" help:"Largest angle between ray and vertical at the image point, for source and receiver: where the taper starts and where the weight becomes 0. A single value g means [0.8 g, g]; [] means no limit. Acts only with dynamic = true."`
+	DipLimit      []float64 `toml:"dip_limit" json:"dip_limit" default:"[]" example:"[50.0, 60.0]" unit:"degrees" range:"[0,180]" len:"0,1,2" scalar:"yes" also:"dip,max_dip,aperture_dip" help:"Largest dip of a reflector that a pair of rays may illuminate at an image point, from the sum of their slowness vectors: where the taper starts and where the weight becomes 0. A single value g means [0.8 g, g]; [] means no limit."`
+	OpeningLimit  []float64 `toml:"opening_limit" json:"opening_limit" default:"[]" example:"[80.0, 100.0]" unit:"degrees" range:"[0,180]" len:"0,1,2" scalar:"yes" also:"opening,max_opening,opening_angle" help:"Largest angle between the rays of source and receiver at an image point, in the same form."`
+	Antialias     string    `toml:"antialias" json:"antialias" default:"off" choices:"off,triangle" also:"anti_alias,antialiasing,anti_aliasing" help:"triangle: traces are smoothed by a triangle as wide as the traveltime changes over one antialias_spacing (Lumley, Claerbout and Bevc 1994), in both directions of the operator alike, so that steep parts of the traveltime curves do not alias."`
+	AliasSpacing  []float64 `toml:"antialias_spacing" json:"antialias_spacing" default:"[]" example:"[25.0]" unit:"m" range:"(0,)" len:"0,1,2" scalar:"yes" also:"alias_spacing" help:"Distance along x (and y) over which traveltimes may not change by more than the triangle allows. []: the image's spacing, or that of the receivers where it is larger."`
 }
 
 // Comm is the section [comm].
@@ -64,7 +88,7 @@ type Comm struct {
 
 // Solver is the section [solver].
 type Solver struct {
-	Method            string  `toml:"method" json:"method" default:"cgls" choices:"cg,cgls,lsqr,ista,fista" also:"type,solver,name" help:"cg: conjugate gradients on the normal equations. cgls, lsqr: the same minimum, kinder to rounding; cgls tests the adjoint at every iteration for the price of one dot product. ista, fista: sparse images, with solver.sparsity."`
+	Method            string  `toml:"method" json:"method" default:"cgls" choices:"cg,cgls,lsqr,ista,fista,matching" also:"type,solver,name" help:"cg: conjugate gradients on the normal equations. cgls, lsqr: the same minimum, kinder to rounding; cgls tests the adjoint at every iteration for the price of one dot product. ista, fista: sparse images, with solver.sparsity. matching: the migrated image times filters that undo one pass of modelling and migration (Guitton 2004), at the price of about two iterations."`
 	Iterations        int     `toml:"iterations" json:"iterations" default:"20" range:"[0,1e6]" also:"niter,iter,maxiter,max_iterations,n_iterations" help:"Iteration limit. A run that reaches it has ended well (exit status 0)."`
 	Tolerance         float64 `toml:"tolerance" json:"tolerance" default:"0.0" range:"[0,)" also:"tol,rtol,eps_stop" help:"Stop when the norm of the residual has fallen to this fraction of the norm of the data. 0: go on to the iteration limit."`
 	Damping           float64 `toml:"damping" json:"damping" default:"0.0" range:"[0,)" also:"damp,lambda,regularization,epsilon" help:"Weight d of the damping: |A m - data|^2 + d^2 |m|^2 is minimised. 0: none."`
@@ -73,6 +97,12 @@ type Solver struct {
 	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight e of the l1 norm in ista and fista: |A m - data|^2 / 2 + e |m|_1 is minimised. Unused by the other methods."`
 	Orthogonalize     int     `toml:"orthogonalize" json:"orthogonalize" default:"20" range:"[0,10000]" also:"reorthogonalize,orthogonalise" help:"Number of past gradients that cgls keeps and makes every later one orthogonal to. In single precision this saves the iterations that rounding would waste; each costs the memory of one image. 0: none."`
 	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
+	Preconditioner    string  `toml:"preconditioner" json:"preconditioner" default:"none" choices:"none,diagonal" also:"precondition,precon" help:"diagonal: the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others."`
+	Regularization    string  `toml:"regularization" json:"regularization" default:"none" choices:"none,gradient,laplacian,dip" also:"regularisation,smoothing" help:"R of the term r^2 |R m|^2 that is added to what is minimised. gradient: first derivatives. laplacian: second. dip: the derivative along the layers, whose dips are measured on the migrated image."`
+	RegWeight         float64 `toml:"regularization_weight" json:"regularization_weight" default:"0.0" range:"[0,)" also:"regularisation_weight,reg_weight,epsilon_r" help:"Weight r, relative to the root of the largest eigenvalue of A'A (estimated by a few iterations): 0.1 smooths strongly, 0.001 hardly."`
+	Backtracking      bool    `toml:"backtracking" json:"backtracking" default:"false" also:"line_search" help:"ista and fista find their step by halving it until the model of the misfit holds (Beck and Teboulle 2009), instead of from the estimated largest eigenvalue."`
+	Window            []int   `toml:"matching_window" json:"matching_window" default:"[]" example:"[40, 40]" range:"[1,)" len:"0,2,3" also:"window" help:"matching: points along each axis between the centres of the filters. []: chosen from the image's size."`
+	Filter            []int   `toml:"matching_filter" json:"matching_filter" default:"[]" example:"[5, 11]" range:"[1,)" len:"0,2,3" also:"filter" help:"matching: length of each filter along each axis, odd. []: 5 along x and y, 11 along z."`
 }
 
 // Checkpoint is the section [checkpoint].
@@ -85,8 +115,11 @@ type Checkpoint struct {
 
 // Output is the section [output].
 type Output struct {
-	File    Path `toml:"file" json:"file" default:"image.h5" also:"image,path,name" help:"Image file (HDF5, format lsm-image): image, history, resolved configuration and provenance."`
-	Adjoint Path `toml:"adjoint" json:"adjoint" default:"" example:"migrated.h5" also:"migration,migrated" help:"Image file for the plain Kirchhoff image, the adjoint applied to the data, as well. Empty: not written."`
+	File       Path  `toml:"file" json:"file" default:"image.h5" also:"image,path,name" help:"Image file (HDF5, format lsm-image): image, history, resolved configuration and provenance."`
+	Adjoint    Path  `toml:"adjoint" json:"adjoint" default:"" example:"migrated.h5" also:"migration,migrated" help:"Image file for the plain Kirchhoff image, the adjoint applied to the data, as well. Empty: not written."`
+	Residual   Path  `toml:"residual" json:"residual" default:"" example:"residual.h5" also:"residuals,data_residual" help:"Survey file for the residual, recorded minus predicted data, as well. Empty: not written."`
+	PSF        Path  `toml:"psf" json:"psf" default:"" example:"psf.h5" also:"point_spread,resolution" help:"Image file for point-spread functions as well: A'A applied to single points output.psf_spacing apart. Empty: not written."`
+	PSFSpacing []int `toml:"psf_spacing" json:"psf_spacing" default:"[]" example:"[50, 50]" range:"[1,)" len:"0,2,3" help:"Image points along each axis between the points of output.psf. []: chosen from the wavelength."`
 }
 
 // Machine is the section [machine].

@@ -66,7 +66,7 @@ func (f *Field) checkList(v any) (typed any, found string) {
 	if !ok {
 		return nil, describe(v)
 	}
-	if !slices.Contains(f.Lengths, len(list)) {
+	if f.Lengths != nil && !slices.Contains(f.Lengths, len(list)) {
 		return nil, describe(v)
 	}
 	ints, floats := []int{}, []float64{}
@@ -173,13 +173,13 @@ func (f *Field) want() string {
 	case "number":
 		s = "a number"
 	case "integers":
-		s = "a list of " + lengths(f.Lengths) + " whole numbers"
+		s = "a list of " + lengths(f.Lengths) + "whole numbers"
 	case "numbers":
-		s = "a list of " + lengths(f.Lengths) + " numbers"
+		s = "a list of " + lengths(f.Lengths) + "numbers"
 	}
 	if f.Range != "" {
 		switch {
-		case f.Lengths != nil:
+		case f.Type == "integers", f.Type == "numbers":
 			s += ", each"
 		case strings.HasSuffix(f.Range, "more"):
 			s += ","
@@ -192,17 +192,20 @@ func (f *Field) want() string {
 	return s
 }
 
-// lengths says "2", "0 or 2", "0, 2 or 3".
+// lengths says "2 ", "0 or 2 ", "0, 2 or 3 ", and nothing where any will do.
 func lengths(n []int) string {
+	if n == nil {
+		return ""
+	}
 	words := make([]string, len(n))
 	for i, v := range n {
 		words[i] = strconv.Itoa(v)
 	}
 	if len(words) == 1 {
-		return words[0]
+		return words[0] + " "
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + " or " + words[last] + " "
 }
 
 // describe shows a decoded value and, where it is not plain to see, its type.

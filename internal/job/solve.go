@@ -27,21 +27,17 @@ type Result struct {
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
 	cfg := j.Config.Solver
-	start, err := j.startModel(op)
-	if err != nil {
-		return nil, err
-	}
 	m, err := solver.New(cfg.Method, j.options())
 	if err != nil {
 		return nil, status.Usage(err)
 	}
-	a, data, err := solver.Damp(op, d, cfg.Damping)
+	f, err := j.formulate(ctx, op, d)
 	if err != nil {
 		return nil, err
 	}
 	from := ""
 	if resume {
-		if from, err = j.restore(m, a, data); err != nil {
+		if from, err = j.restore(m, f.a, f.b); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +48,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			j.report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
 		}
 		end := j.report.Time("solver vectors")
-		err := m.Init(whole, a, data, start)
+		err := m.Init(whole, f.a, f.b, f.start)
 		end()
 		if err != nil {
 			return nil, failure(err)
@@ -93,7 +89,11 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			"the same command with --resume goes on")
 		return nil, comm.Together(j.world, err) // all stop for the same reason
 	}
-	image, err := j.wholeImage(m.X())
+	x, err := f.image(whole, m.X())
+	if err != nil {
+		return nil, err
+	}
+	image, err := j.wholeImage(x)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,42 @@
+package job
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// formulation is the problem that the solver is given: min ‖A x − b‖².
+type formulation struct {
+	a     dist.Operator
+	b     *dist.Vector
+	start *dist.Vector // of x; nil stands for zero
+	// image returns the image of an iterate: x itself unless a step changed variables.
+	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
+}
+
+// formulate turns the operator and the data into the problem to be solved. Each step
+// wraps what the steps before it made: those that act on data come first, then rows of
+// their own, then changes of variables.
+func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
+	f := &formulation{a: op, b: d, image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
+	var err error
+	if f.start, err = j.startModel(op); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context, *formulation) error{
+		j.damp,
+	} {
+		if err := step(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// damp adds the rows of solver.damping.
+func (j *Job) damp(_ context.Context, f *formulation) (err error) {
+	f.a, f.b, err = solver.Damp(f.a, f.b, j.Config.Solver.Damping)
+	return err
+}
