@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/job"
@@ -65,7 +66,7 @@ says what each of so many ranks would hold and do.`,
 					return err
 				}
 			}
-			a.report.Printf("%d warnings\n", warnings)
+			a.report.Printf("%s\n", english.Plural(warnings, "warning", ""))
 			a.finish("warnings", warnings)
 			return nil
 		})

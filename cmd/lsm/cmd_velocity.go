@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// velocityFlags are the choices of lsm velocity.
+type velocityFlags struct {
+	output                 string
+	at, rms                []string
+	spacing, margin, depth float64
+}
+
+func newVelocity(a *app) *cobra.Command {
+	var f velocityFlags
+	cmd := &cobra.Command{
+		Use:   "velocity SURVEY -o MODEL",
+		Short: "A plain velocity model for a survey, from a few picks",
+		Long: `Velocity makes a model that holds every source and receiver of a survey and in
+which velocity changes with depth alone: for a first image of a line whose
+velocities nobody has analysed yet.
+
+--at gives velocities at depths, linear in between; two at one depth are a step.
+--rms gives root-mean-square (stacking) velocities at two-way times, which become
+layers of interval velocity (Dix 1955).`,
+		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
+  lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
+		GroupID:     groupFiles,
+		Args:        arguments("SURVEY"),
+		Annotations: exits("3", "4"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.velocity(args[0], &f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
+	fl.StringSliceVar(&f.at, "at", nil, "`DEPTH:VELOCITY` pairs, m and m/s")
+	fl.StringSliceVar(&f.rms, "rms", nil, "`TIME:VELOCITY` pairs, two-way s and rms m/s")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`M`etres between points")
+	fl.Float64Var(&f.depth, "depth", 0, "of the model's bottom, `M`etres")
+	fl.Float64Var(&f.margin, "margin", 0, "`M`etres of model beyond the outermost positions")
+	for _, name := range []string{"output", "spacing", "depth"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err)
+		}
+	}
+	return cmd
+}
+
+func (a *app) velocity(path string, f *velocityFlags) error {
+	profile, err := f.profile()
+	if err != nil {
+		return status.Usage(fmt.Errorf("velocity: %w", err))
+	}
+	if err := notAnInput(f.output, path); err != nil {
+		return err
+	}
+	if err := h5.CheckOutput(f.output, a.force); err != nil {
+		return err
+	}
+	s, _, err := h5.ReadSurveyHeader(path)
+	if err != nil {
+		return job.FileError(err)
+	}
+	g, err := velocity.Cover(s, f.spacing, f.margin, f.depth)
+	if err != nil {
+		return status.Usage(fmt.Errorf("velocity: %w", err))
+	}
+	v := profile.Fill(g, func([]float64) float64 { return 0 })
+	if err := h5.WriteModel(f.output, g, v, h5.WriteOptions{Force: a.force}); err != nil {
+		return job.FileError(err)
+	}
+	a.report.Printf("model: %s, %s, %g to %g m/s\n", f.output, g, v[0], v[len(v)-1])
+	a.finish("output", f.output, "shape", g.Shape)
+	return nil
+}
+
+func (f *velocityFlags) profile() (velocity.Profile, error) {
+	if (f.at == nil) == (f.rms == nil) {
+		return nil, fmt.Errorf("give --at or --rms")
+	}
+	if f.rms != nil {
+		picks, err := parsePicks(f.rms)
+		if err != nil {
+			return nil, fmt.Errorf("--rms: %w", err)
+		}
+		return velocity.Dix(picks)
+	}
+	picks, err := parsePicks(f.at)
+	if err != nil {
+		return nil, fmt.Errorf("--at: %w", err)
+	}
+	return velocity.NewProfile(picks)
+}
+
+func parsePicks(list []string) ([]velocity.Pick, error) {
+	picks := make([]velocity.Pick, len(list))
+	for i, s := range list {
+		at, v, ok := strings.Cut(s, ":")
+		var err [2]error
+		picks[i].At, err[0] = strconv.ParseFloat(strings.TrimSpace(at), 64)
+		picks[i].Velocity, err[1] = strconv.ParseFloat(strings.TrimSpace(v), 64)
+		if !ok || err[0] != nil || err[1] != nil {
+			return nil, fmt.Errorf("%q is not a pair of numbers with a colon between", s)
+		}
+	}
+	return picks, nil
+}

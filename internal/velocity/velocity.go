@@ -1,0 +1,154 @@
+// Package velocity makes plain velocity models, functions of depth alone, for a first
+// look at a survey whose velocities nobody has analysed yet.
+package velocity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Pick is a velocity, m/s, at a depth (m) or a two-way time (s).
+type Pick struct{ At, Velocity float64 }
+
+// maxPoints keeps a slip in the spacing from filling the disk.
+const maxPoints = 1 << 30
+
+// Profile is velocity as a function of depth: picks with ascending depths (m), linear
+// between them and constant beyond. Two picks at one depth are a step.
+type Profile []Pick
+
+// NewProfile checks the picks.
+func NewProfile(picks []Pick) (Profile, error) { return picks, check(picks, "depth", "m") }
+
+func check(picks []Pick, what, unit string) error {
+	if len(picks) == 0 {
+		return fmt.Errorf("no velocities")
+	}
+	for i, p := range picks {
+		if !(p.Velocity > 0) || math.IsInf(p.Velocity, 0) {
+			return fmt.Errorf("velocity at %s %g %s is %g m/s, must be positive", what, p.At, unit, p.Velocity)
+		}
+		if math.IsNaN(p.At) || math.IsInf(p.At, 0) {
+			return fmt.Errorf("%s is %g %s, must be finite", what, p.At, unit)
+		}
+		if i > 0 && p.At < picks[i-1].At {
+			return fmt.Errorf("%s %g %s comes after %g %s, must ascend", what, p.At, unit, picks[i-1].At, unit)
+		}
+	}
+	return nil
+}
+
+// At is the velocity at a depth. At a step it is that below.
+func (p Profile) At(z float64) float64 {
+	i, _ := slices.BinarySearchFunc(p, z, func(k Pick, z float64) int {
+		if k.At <= z {
+			return -1
+		}
+		return 1
+	})
+	switch i {
+	case 0:
+		return p[0].Velocity
+	case len(p):
+		return p[i-1].Velocity
+	}
+	a, b := p[i-1], p[i]
+	return a.Velocity + (b.Velocity-a.Velocity)*(z-a.At)/(b.At-a.At)
+}
+
+// Dix turns root-mean-square velocities at two-way vertical times, s, into layers of
+// interval velocity, by Dix (Geophysics 20, 1955, equation 8):
+// v_i² = (V_i² t_i − V_{i−1}² t_{i−1}) / (t_i − t_{i−1}). Depth 0 is time 0; below the
+// last pick the last velocity goes on.
+func Dix(rms []Pick) (Profile, error) {
+	if err := check(rms, "time", "s"); err != nil {
+		return nil, err
+	}
+	var p Profile
+	var before Pick // the last pick used: its time, and V² t
+	z := 0.0
+	for _, k := range rms {
+		if k.At < 0 {
+			return nil, fmt.Errorf("time is %g s, must not be negative", k.At)
+		}
+		if k.At == before.At {
+			if k.At > 0 {
+				return nil, fmt.Errorf("two velocities at time %g s", k.At)
+			}
+			continue // says nothing about any layer
+		}
+		energy := k.Velocity * k.Velocity * k.At
+		v2 := (energy - before.Velocity) / (k.At - before.At)
+		if !(v2 > 0) {
+			return nil, fmt.Errorf("velocities fall too fast: no interval velocity between %g and %g s fits", before.At, k.At)
+		}
+		v, top := math.Sqrt(v2), z
+		z += v * (k.At - before.At) / 2
+		p = append(p, Pick{top, v}, Pick{z, v})
+		before = Pick{k.At, energy}
+	}
+	if p == nil {
+		return nil, fmt.Errorf("no velocity at a time above 0")
+	}
+	return p, nil
+}
+
+// Cover is the grid with the given spacing, m, whose points are multiples of it and
+// that holds all positions of the survey, margin metres beyond them to all sides but
+// up and down, and depths from the shallowest position, 0 at most, to depth.
+func Cover(s *survey.Survey, spacing, margin, depth float64) (grid.Grid, error) {
+	var g grid.Grid
+	if !(spacing > 0) || math.IsInf(spacing, 0) {
+		return g, fmt.Errorf("spacing is %g m, must be positive", spacing)
+	}
+	if !(margin >= 0) || math.IsInf(margin, 0) {
+		return g, fmt.Errorf("margin is %g m, must be 0 or more", margin)
+	}
+	points := 1.0
+	for a := range s.Dim {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, xyz := range [][]float64{s.Sources, s.Receivers} {
+			for i := a; i < len(xyz); i += s.Dim {
+				lo, hi = min(lo, xyz[i]), max(hi, xyz[i])
+			}
+		}
+		if a < s.Dim-1 {
+			lo, hi = lo-margin, hi+margin
+		} else {
+			if !(depth > hi) || math.IsInf(depth, 0) {
+				return g, fmt.Errorf("depth is %g m, must lie below the deepest position, %g m", depth, hi)
+			}
+			lo, hi = min(lo, 0), depth
+		}
+		first := math.Floor(lo/spacing + 1e-9)
+		n := math.Ceil(hi/spacing-1e-9) - first + 1
+		if points *= n; !(points <= maxPoints) {
+			return g, fmt.Errorf("spacing of %g m makes more than %d points", spacing, maxPoints)
+		}
+		g.Origin = append(g.Origin, first*spacing)
+		g.Spacing = append(g.Spacing, spacing)
+		g.Shape = append(g.Shape, int(n))
+	}
+	return g, g.Validate()
+}
+
+// Fill returns the velocity at every point of g, [g.Len()] in C order, m/s. The profile's
+// depth 0 lies at z = top(x, y).
+func (p Profile) Fill(g grid.Grid, top func(xy []float64) float64) []float32 {
+	v := make([]float32, g.Len())
+	last := g.Dim() - 1
+	nz := g.Shape[last]
+	xyz := make([]float64, g.Dim())
+	for i := 0; i < len(v); i += nz {
+		g.Point(xyz, i)
+		z0 := top(xyz[:last])
+		for k := range nz {
+			v[i+k] = float32(p.At(g.Coord(last, k) - z0))
+		}
+	}
+	return v
+}
