@@ -7,7 +7,8 @@
 #
 # bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
 # unless MPI=none, and compilers for GPU kernels. It goes on where they cannot be
-# had: those tests are skipped.
+# had: those tests are skipped. NVRTC=none leaves NVIDIA's compiler out, which is not
+# free software.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -149,6 +150,48 @@ add_for_tests() {
 	done
 }
 
+# has_nvrtc: NVIDIA's run-time compiler is where the loader or the program looks.
+has_nvrtc() {
+	[ -n "${LSM_TEST_NVRTC_LIB:-}" ] || PATH="$PATH:/sbin" ldconfig -p 2>/dev/null | grep -q 'libnvrtc\.so' ||
+		ls "${CUDA_HOME:-/usr/local/cuda}"/lib64/libnvrtc.so.* >/dev/null 2>&1
+}
+
+# nonfree_sources names, for apt, the component with NVRTC of the mirrors in use.
+nonfree_sources() {
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI) $(RELEASE)' 'Created-By: Packages' | awk '
+		$1 == "Debian" && $2 == "main" { part = "non-free"; keys = "/usr/share/keyrings/debian-archive-keyring.gpg" }
+		$1 == "Ubuntu" && $2 == "main" { part = "multiverse"; keys = "/usr/share/keyrings/ubuntu-archive-keyring.gpg" }
+		part != "" { print "deb [signed-by=" keys "] " $3, $4, part; part = "" }'
+}
+
+# add_nvrtc installs NVRTC. Debian and Ubuntu have it in a component that machines
+# mostly do not take packages from; its lists are fetched into a folder of their own,
+# and the machine's sources stay as they are.
+add_nvrtc() {
+	if [ "${NVRTC:-}" = none ] || has_nvrtc; then return 0; fi
+	skipped="tests that compile kernels with it are skipped"
+	if ! command -v apt-get >/dev/null 2>&1; then
+		say "lsm: no NVRTC and no apt-get here: $skipped"
+		return 0
+	fi
+	apart=$(mktemp -d) && chmod 755 "$apart" && mkdir -p "$apart/lists/partial"
+	nonfree_sources >"$apart/sources.list"
+	say "lsm: installing NVRTC"
+	from_nonfree || say "lsm: apt-get could not install NVRTC: $skipped"
+	run_as_root rm -rf "$apart" || rm -rf "$apart"
+}
+
+# from_nonfree installs the newest NVRTC of $apart/sources.list.
+from_nonfree() {
+	set -- -o=Dir::Etc::SourceList="$apart/sources.list" -o=Dir::Etc::SourceParts=/dev/null \
+		-o=Dir::State::Lists="$apart/lists" -o=Dir::Cache::PkgCache= -o=Dir::Cache::SrcPkgCache= -o=DPkg::Lock::Timeout=300
+	[ -s "$apart/sources.list" ] && run_as_root apt-get -qq "$@" update </dev/null >&2 || return 1
+	package=$(apt-cache "$@" search --names-only '^libnvrtc[0-9.]+$' | awk '{ print $1 }' | sort -V | tail -n 1)
+	[ -n "$package" ] && run_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" -o=Dpkg::Use-Pty=0 \
+		install -y --no-install-recommends "$package" </dev/null >&2
+}
+
 name_elsewhere() {
 	if [ "$(uname)" = Darwin ]; then
 		say "hint: Homebrew: xcode-select --install; brew install hdf5"
@@ -178,4 +221,4 @@ add_needed() {
 
 check_go
 add_needed
-case ${1:-} in test) add_for_tests ;; esac
+case ${1:-} in test) add_for_tests && add_nvrtc ;; esac

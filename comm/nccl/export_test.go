@@ -6,8 +6,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 )
 
-var OrderSource = orderSource
-
 // Unagreed is a sum that no rank has agreed on.
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b, comm.Sum) }
 

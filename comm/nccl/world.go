@@ -42,13 +42,13 @@ type world struct {
 //go:embed order.cu
 var orderText string
 
-// orderSource is the program with the kernels of this package.
-func orderSource() driver.Source { return driver.Source{Name: "order.cu", Text: orderText} }
+// OrderSource is the program with the kernels of this package.
+func OrderSource() driver.Source { return driver.Source{Name: "order.cu", Text: orderText} }
 
 func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1),
 		kernels: map[string]*driver.Function{}, ended: make(chan struct{})}
-	m, err := dev.Build(orderSource())
+	m, err := dev.Build(OrderSource())
 	if err != nil {
 		return nil, err
 	}

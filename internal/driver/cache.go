@@ -52,9 +52,7 @@ func (c Cache) path(k *Compiler, src Source, arch string) string {
 		return ""
 	}
 	h := sha256.New()
-	for _, s := range append([]string{k.Engine.String(), k.Version, arch, src.Name, src.Text, fmt.Sprint(src.Fused)}, src.Defines...) {
-		fmt.Fprintf(h, "%d %s\n", len(s), s)
-	}
+	fmt.Fprintf(h, "%v %s %s %s", k.Engine, k.Version, arch, src.Hash())
 	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
 }
 

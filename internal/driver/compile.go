@@ -8,6 +8,8 @@ import "C"
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,6 +25,16 @@ type Source struct {
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
 	Fused   bool     // a·b + c may become one operation with one rounding
+}
+
+// Hash is a SHA-256, in hexadecimal, of all that what is compiled of it depends on,
+// beside compiler and target.
+func (s Source) Hash() string {
+	h := sha256.New()
+	for _, part := range append([]string{s.Name, s.Text, fmt.Sprint(s.Fused)}, s.Defines...) {
+		fmt.Fprintf(h, "%d %s\n", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Compiler is a run-time compiler.
@@ -67,8 +79,8 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 
 // Compile makes a binary for an architecture as [Card] names it. Where NVRTC is
 // older than the card, the binary is PTX for the newest architecture it knows,
-// which the driver finishes. The error of a faulty program holds the compiler's
-// log.
+// which the driver finishes; for compute_N it is PTX for that architecture. The error
+// of a faulty program holds the compiler's log.
 func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
 	var b Binary
 	var err error
@@ -154,7 +166,7 @@ func (k *Compiler) options(src Source, arch string) (options []string, ptx bool,
 		if err != nil {
 			return nil, false, err
 		}
-		ptx = strings.HasPrefix(target, "compute_")
+		ptx = strings.HasPrefix(target, virtual)
 		options = []string{"--gpu-architecture=" + target, "--std=c++17", "--fmad=" + strconv.FormatBool(src.Fused)}
 		if !ptx {
 			options = append(options, "--ptxas-options=-v")
@@ -169,6 +181,9 @@ func (k *Compiler) options(src Source, arch string) (options []string, ptx bool,
 // target is what NVRTC can make for a card sm_N: its very binary, or PTX for an
 // older architecture.
 func (k *Compiler) target(arch string) (string, error) {
+	if strings.HasPrefix(arch, virtual) {
+		return arch, nil
+	}
 	want, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_"))
 	if err != nil {
 		return "", fmt.Errorf("%q is no architecture of the form sm_90", arch)
@@ -193,8 +208,11 @@ func (k *Compiler) target(arch string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("NVRTC %s compiles for sm_%d and newer only", k.Version, archs[0])
 	}
-	return fmt.Sprintf("compute_%d", best), nil
+	return virtual + strconv.Itoa(best), nil
 }
+
+// virtual begins the names of architectures that PTX is made for.
+const virtual = "compute_"
 
 func (k *Compiler) check(code C.int, field string) error {
 	if code == 0 {

@@ -19,6 +19,7 @@
 //	GPUEMU_WORKERS   threads that run blocks (all processors)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2
+//	GPUEMU_PTX       folder of binaries that stand for what a driver makes of PTX, see [Finish]
 //
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
@@ -36,6 +37,7 @@ package gpuemu
 import (
 	"embed"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +129,22 @@ func Environment(folder string) []string {
 		"LSM_NCCL_LIB=" + filepath.Join(folder, NCCL), "LSM_RCCL_LIB=" + filepath.Join(folder, RCCL),
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
 		"GPUEMU_FOLDER=" + folder,
+	}
+}
+
+// Finish has the emulated driver take a binary of the emulated compiler for what is to
+// be made of a program given as PTX, which it cannot read.
+func Finish(t testing.TB, ptx, binary []byte) {
+	t.Helper()
+	folder := os.Getenv("GPUEMU_PTX")
+	if folder == "" {
+		folder = t.TempDir()
+		t.Setenv("GPUEMU_PTX", folder)
+	}
+	h := fnv.New64a()
+	h.Write(ptx)
+	if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%016x", h.Sum64())), binary, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -47,6 +47,7 @@ func (j *Job) openCard(engine driver.Engine) error {
 		return engineError(engine, err)
 	}
 	j.Device, j.Engine = j.card, engine.String()
+	j.report.Infof("%s: %s", j.card.Name(), j.card.Programs())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,10 +10,15 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -134,6 +140,42 @@ func TestSumsStayOnCards(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// Without NVRTC the programs are those carried as PTX: the run says so, and finds the
+// same image.
+func TestCarriedPrograms(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	p := line(t)
+	want := p.solveOnCards(t, 2)
+	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+	k, err := driver.OpenCompiler(driver.CUDA)
+	must(t, err)
+	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource(), nccl.OrderSource()) {
+		ptx, err := ahead.PTX(src)
+		must(t, err)
+		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
+		must(t, err)
+		gpuemu.Finish(t, ptx.Image, b.Image)
+	}
+	t.Setenv("LSM_NVRTC_LIB", "/none/libnvrtc.so")
+	sameResult(t, "without NVRTC", p.solveOnCards(t, 2, "comm.backend=nccl"), want)
+
+	var said bytes.Buffer
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
+	must(t, err)
+	j, err := Open(comm.Self(), cfg, Geometry, progress.New(progress.Options{Out: &said, Err: &said}))
+	must(t, err)
+	j.Close()
+	if text := said.String(); !strings.Contains(text, "carried as PTX") || !strings.Contains(text, "/none/libnvrtc.so") {
+		t.Errorf("the run says %q", text)
+	}
+
+	t.Setenv("GPUEMU_PTX", "/none") // a driver that refuses what it is given
+	_, err = Open(comm.Self(), cfg, Geometry, progress.Discard())
+	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compute_80") || !strings.Contains(err.Error(), "libnvrtc") {
+		t.Errorf("status %d: %v", status.Code(err), err)
+	}
 }
 
 // A backend that cannot be had is an error that names the library, or a warning.

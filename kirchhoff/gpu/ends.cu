@@ -1,4 +1,9 @@
-// What comes before and after: the wavelet, tiles and image, bounds.
+// What comes before and after: the wavelet, tiles and image, bounds. A program of its
+// own, the same for all kinds of tables.
+
+typedef long long i64;
+
+enum { THREADS = 256 };
 
 // y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread makes EACH samples: of seven multiplications one needs a read
 // from shared memory, and threads seven words apart share no bank.

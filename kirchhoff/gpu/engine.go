@@ -94,23 +94,23 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, 
 	return e, nil
 }
 
-// kernelNames are those of the program.
-var kernelNames = []string{"adjoint", "forward", "convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
-	"unload_f32", "unload_f64", "largest", "magnitude", "total"}
+// kernelNames are those of the programs: of the one for the kind of tables, and of
+// ends.cu.
+var kernelNames = [2][]string{{"adjoint", "forward"},
+	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
+		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
 
 func (e *Engine) make(ctx context.Context) error {
-	src, err := source(e.plan.Mode())
-	if err != nil {
-		return err
-	}
-	module, err := e.dev.Build(src)
-	if err != nil {
-		return err
-	}
 	e.kernels = map[string]*driver.Function{}
-	for _, name := range kernelNames {
-		if e.kernels[name], err = module.Function(name); err != nil {
+	for i, src := range []driver.Source{source(e.plan.Mode()), endsSource()} {
+		module, err := e.dev.Build(src)
+		if err != nil {
 			return err
+		}
+		for _, name := range kernelNames[i] {
+			if e.kernels[name], err = module.Function(name); err != nil {
+				return err
+			}
 		}
 	}
 	list, firsts := groups(e.plan)

@@ -1,8 +1,7 @@
 // The Kirchhoff operator on a GPU: what the kernels of package gpu share. They are one
-// program with adjoint.cu, forward.cu and ends.cu, compiled for one kind of tables at a
-// time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says
-// that times have 16 bits. tables.go explains the tables, lists.go the lists of
-// traces.
+// program with adjoint.cu and forward.cu, compiled for one kind of tables at a time:
+// WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says that times have 16
+// bits. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
 // to the first sample that a place reaches in a group or a box of tiles. Sums of two

@@ -9,13 +9,15 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Device is one card. It implements [device.Device].
 type Device struct {
 	context  *driver.Context
-	compiler *driver.Compiler
+	compiler *driver.Compiler // nil: programs are those made ahead
+	missing  error            // why there is no compiler
 	cache    driver.Cache
 	engine   driver.Engine
 
@@ -45,7 +47,7 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. A missing library, card or function is an error of
+// Open makes a card ready. NVRTC may be missing, see [Device.Programs]; another missing library, card or function is an error of
 // missing resources that names it.
 func Open(o Options) (*Device, error) {
 	drv, err := driver.Open(o.Engine)
@@ -59,16 +61,17 @@ func Open(o Options) (*Device, error) {
 	if o.Card < 0 || o.Card >= len(cards) {
 		return nil, status.Resource(fmt.Errorf("engine %v: there is no card %d: %d are visible", o.Engine, o.Card, len(cards)))
 	}
-	compiler, err := driver.OpenCompiler(o.Engine)
-	if err != nil {
-		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
+	compiler, missing := driver.OpenCompiler(o.Engine)
+	if missing == nil {
+		compiler.Child = o.Child
+	} else if o.Engine != driver.CUDA { // for others nothing is made ahead
+		return nil, fmt.Errorf("engine %v: %w", o.Engine, missing)
 	}
-	compiler.Child = o.Child
 	context, err := drv.Use(cards[o.Card])
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
-	d := &Device{context: context, compiler: compiler, cache: o.Cache, engine: o.Engine}
+	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine}
 	d.modules.loaded = map[string]*driver.Module{}
 	d.pool.context = context
 	if err := d.prepare(); err != nil {
@@ -114,8 +117,17 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // buffers of this device must be on its main stream, or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Build compiles a program for this card, or finds it in the cache, and loads it. It
-// stays loaded as long as the card is in use: asked for again, it is there.
+// Programs says where the card's programs come from, and if not from its compiler, why.
+func (d *Device) Programs() string {
+	if d.compiler == nil {
+		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
+	}
+	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
+}
+
+// Build compiles a program for this card, or finds it in the cache, and loads it;
+// without NVRTC it is the one made ahead. It stays loaded as long as the card is in
+// use: asked for again, it is there.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
 	d.modules.Lock()
 	defer d.modules.Unlock()
@@ -137,6 +149,9 @@ type modules struct {
 }
 
 func (d *Device) build(src driver.Source) (*driver.Module, error) {
+	if d.compiler == nil {
+		return d.carried(src)
+	}
 	arch := d.context.Card.Arch
 	b, cached, err := d.cache.Compile(d.compiler, src, arch)
 	if err != nil {
@@ -151,6 +166,20 @@ func (d *Device) build(src driver.Source) (*driver.Module, error) {
 		}
 	}
 	return m, err
+}
+
+// carried loads a program made ahead.
+func (d *Device) carried(src driver.Source) (*driver.Module, error) {
+	b, err := ahead.PTX(src)
+	if err != nil {
+		return nil, fmt.Errorf("%w, and it cannot be compiled: %w", err, d.missing)
+	}
+	m, err := d.context.Load(src.Name, b.Image)
+	if err != nil {
+		return nil, fmt.Errorf("%w (its PTX is for %s and newer cards, this is %s; with NVRTC it would be compiled: %w)",
+			err, ahead.Arch, d.context.Card.Arch, d.missing)
+	}
+	return m, nil
 }
 
 // Sync waits until everything asked of the card is done.

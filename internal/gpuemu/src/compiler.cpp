@@ -34,7 +34,7 @@ static std::string here()
 	return path.substr(0, path.find_last_of('/'));
 }
 
-static std::string contents(const std::string &path)
+std::string contents(const std::string &path)
 {
 	std::string s;
 	if (FILE *f = fopen(path.c_str(), "rb")) {

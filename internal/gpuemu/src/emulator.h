@@ -27,6 +27,7 @@ enum Status {
 	InvalidDevice = 101,
 	InvalidImage = 200,
 	InvalidContext = 201,
+	InvalidPTX = 218,
 	InvalidHandle = 400,
 	NotFound = 500,
 	NotReady = 600,
@@ -45,6 +46,9 @@ int cards();          // GPUEMU_CARDS (1), before CUDA_VISIBLE_DEVICES
 size_t card_memory(); // GPUEMU_MEMORY, bytes (1 GiB)
 int workers();        // GPUEMU_WORKERS (processors), at the first launch
 bool sanitize();      // GPUEMU_SANITIZE=address: kernels under AddressSanitizer
+
+// contents of a file; "" if it cannot be read.
+std::string contents(const std::string &path);
 
 // fault is the status that GPUEMU_FAULT=function:call:status asks of this call,
 // counted from 1; Success for all others.

@@ -1,0 +1,54 @@
+// Package ahead carries the project's programs for NVIDIA's cards as PTX, made when
+// they were last changed, for machines without NVRTC: the driver finishes them for
+// the card it has. Files lie under a hash of what they were made of, so that one of
+// another program's is never taken.
+package ahead
+
+//go:generate go test -run TestFresh -update .
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Arch is what the programs are made for: they run on cards of compute capability
+// 8.0 and newer.
+const Arch = "compute_80"
+
+//go:embed ptx
+var files embed.FS
+
+// PTX is the program made of src. Its error, a missing resource, is a program that is
+// not carried.
+func PTX(src driver.Source) (driver.Binary, error) {
+	packed, err := files.ReadFile("ptx/" + name(src))
+	if errors.Is(err, fs.ErrNotExist) {
+		return driver.Binary{}, status.Resource(fmt.Errorf("%s is not carried as PTX: it was changed after that was made", src.Name))
+	}
+	if err != nil {
+		return driver.Binary{}, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return driver.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
+	}
+	image, err := io.ReadAll(z)
+	if err != nil {
+		return driver.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
+	}
+	return driver.Binary{Image: image}, nil
+}
+
+// name is the file of a program.
+func name(src driver.Source) string {
+	return strings.TrimSuffix(src.Name, ".cu") + "-" + src.Hash()[:16] + ".ptx.gz"
+}

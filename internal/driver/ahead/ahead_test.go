@@ -1,0 +1,170 @@
+package ahead_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
+	kirchhoff "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+)
+
+// update makes the files anew: go generate ./internal/driver/ahead. It needs NVRTC.
+var update = flag.Bool("update", false, "rewrite ptx/*.ptx.gz")
+
+// limit is what all files may take together, in bytes.
+const limit = 200 << 10
+
+// sources are all programs.
+func sources() []driver.Source {
+	return append(kirchhoff.Sources(), gpu.VectorSource(), nccl.OrderSource())
+}
+
+// compiler is NVRTC, nil where there is none.
+func compiler(t *testing.T) *driver.Compiler {
+	t.Setenv("LSM_NVRTC_LIB", os.Getenv("LSM_TEST_NVRTC_LIB"))
+	k, err := driver.OpenCompiler(driver.CUDA)
+	if err != nil {
+		t.Log(err)
+		return nil
+	}
+	return k
+}
+
+var kernel = regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(`)
+
+// maker is the line in which NVRTC gives its version.
+var maker = regexp.MustCompile(`(?m)^// Cuda compilation tools, .*$`)
+
+// What is carried was made of the sources as they are: their hashes say so, and
+// where NVRTC is at hand, what it makes of them.
+func TestFresh(t *testing.T) {
+	k := compiler(t)
+	if *update {
+		if k == nil {
+			t.Fatal("no NVRTC to make PTX with")
+		}
+		write(t, k)
+	}
+	const stale = "go generate ./internal/driver/ahead makes them anew (with NVRTC)"
+	var names []string
+	for _, src := range sources() {
+		names = append(names, ahead.Name(src))
+		b, err := os.ReadFile(filepath.Join("ptx", ahead.Name(src)))
+		if err != nil {
+			t.Errorf("%s %v was changed: %v; %s", src.Name, src.Defines, err, stale)
+			continue
+		}
+		carried := unpacked(t, b)
+		if !bytes.Contains(carried, []byte(".target sm_80")) || !kernel.Match(carried) {
+			t.Errorf("%s %v: what is carried is no PTX for sm_80", src.Name, src.Defines)
+		}
+		if k == nil {
+			continue
+		}
+		made, err := k.Compile(src, ahead.Arch)
+		if err != nil {
+			t.Error(err)
+		} else if by := maker.Find(made.Image); !bytes.Equal(by, maker.Find(carried)) {
+			t.Logf("%s %v: NVRTC here is %s, PTX was made by %s: only kernels are compared", src.Name, src.Defines, by, maker.Find(carried))
+			if a, b := kernels(made.Image), kernels(carried); !slices.Equal(a, b) {
+				t.Errorf("%s %v has kernels %q, carried are %q", src.Name, src.Defines, a, b)
+			}
+		} else if !bytes.Equal(made.Image, carried) {
+			t.Errorf("%s %v: NVRTC makes something else of it; %s", src.Name, src.Defines, stale)
+		}
+	}
+	total := int64(0)
+	there, err := os.ReadDir("ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range there {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += info.Size()
+		if !slices.Contains(names, f.Name()) {
+			t.Errorf("ptx/%s is of no program; %s", f.Name(), stale)
+		}
+	}
+	if total > limit {
+		t.Errorf("all PTX takes %d bytes, at most %d are to be", total, limit)
+	}
+	t.Logf("%d programs, %d bytes", len(there), total)
+}
+
+func kernels(ptx []byte) (names []string) {
+	for _, m := range kernel.FindAllSubmatch(ptx, -1) {
+		names = append(names, string(m[1]))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func unpacked(t *testing.T, packed []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(z); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// write makes all files and removes others.
+func write(t *testing.T, k *driver.Compiler) {
+	t.Helper()
+	old, err := filepath.Glob("ptx/*.ptx.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range old {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, src := range sources() {
+		b, err := k.Compile(src, ahead.Arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var packed bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if _, err := z.Write(b.Image); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("ptx", ahead.Name(src)), packed.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A program that is not carried is an error that names it.
+func TestNotCarried(t *testing.T) {
+	src := gpu.VectorSource()
+	src.Text += "\n"
+	if _, err := ahead.PTX(src); err == nil || !strings.Contains(err.Error(), "vector.cu") {
+		t.Errorf("error is %v", err)
+	}
+	b, err := ahead.PTX(gpu.VectorSource())
+	if err != nil || !bytes.Contains(b.Image, []byte(".entry axpby_f32(")) {
+		t.Errorf("%d bytes, %v", len(b.Image), err)
+	}
+}

@@ -1,0 +1,4 @@
+package ahead
+
+// Name is the file of a program.
+var Name = name
