@@ -126,14 +126,13 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 }
 
 func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error {
-	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), times: Times{Direction: d}}
-	err := a.time(&a.times.Total, func() error {
-		if err := dst.Zero(); err != nil {
-			return err
-		}
-		if l.pieced != nil {
-			return a.inPieces(ctx, d, dst, src)
-		}
+	if err := dst.Zero(); err != nil {
+		return err
+	}
+	if l.pieced != nil {
+		return l.add(ctx, d, dst, src)
+	}
+	return l.observed(d, dst, func(a *application) error {
 		f := l.k.Forward
 		if d == Backward {
 			f = l.k.Adjoint
@@ -141,16 +140,32 @@ func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error
 		if err := f(ctx, dst.Buf, src.Buf); err != nil {
 			return err
 		}
-		r, err := a.start(dst.Buf)
-		if err != nil {
-			return err
-		}
-		return a.wait(r)
+		return a.sumAll(dst)
 	})
+}
+
+// add adds an application in pieces to dst.
+func (l *lifted) add(ctx context.Context, d Direction, dst, src *Vector) error {
+	return l.observed(d, dst, func(a *application) error { return a.inPieces(ctx, d, dst, src) })
+}
+
+// observed runs an application and tells what it took.
+func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error) error {
+	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), times: Times{Direction: d}}
+	err := a.time(&a.times.Total, func() error { return f(a) })
 	if err == nil && l.o.Observe != nil {
 		l.o.Observe(a.times)
 	}
 	return err
+}
+
+// sumAll sums the whole destination over its copies.
+func (a *application) sumAll(dst *Vector) error {
+	r, err := a.start(dst.Buf)
+	if err != nil {
+		return err
+	}
+	return a.wait(r)
 }
 
 // application is one application of a lifted kernel under way.
@@ -261,7 +276,7 @@ func (a *application) wait(r comm.Request) error {
 }
 
 // quantum chooses the quantum, 0 where sums need not be exact. Where the bound
-// says what the result is, it sets dst, which is zero, and is done.
+// says what is added, it adds that to dst and is done.
 func (a *application) quantum(d Direction, dst, src *Vector) (q float64, done bool, err error) {
 	if !a.o.Exact {
 		return 0, false, nil

@@ -103,7 +103,7 @@ func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float6
 	nt := c.p.NT
 	return parallel(ctx, c.threads, len(c.rows.S)/c.stride, func(worker, trace int) error {
 		row := c.rows.S[trace*c.stride : trace*c.stride+nt]
-		c.correlateTrace(worker, row, data, c.dataRow(int32(trace)))
+		c.correlateTrace(worker, row, data, c.number(int32(trace)))
 		if largest != nil {
 			largest[trace] = c.isa.Largest(row)
 		}
@@ -111,11 +111,12 @@ func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float6
 	})
 }
 
-// correlateTrace sets to to a row of the data, correlated.
-func (w *workspace) correlateTrace(worker int, to, data []float32, row int) {
+// correlateTrace sets to to a trace of the data, correlated.
+func (w *workspace) correlateTrace(worker int, to, data []float32, trace int) {
 	nt := w.p.NT
 	d := w.ends[worker][1]
-	copy(d.trace, data[row*nt:(row+1)*nt])
+	at := w.dataRow(trace)
+	copy(d.trace, data[at*nt:(at+1)*nt])
 	w.correlate.apply(w.isa, to, d, false)
 }
 

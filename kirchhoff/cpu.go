@@ -23,15 +23,16 @@ import (
 type CPU struct {
 	*workspace
 	shared bool // the workspace is another's
+	lent   bool // the tables are another's
 
 	op   simd.Operator // tables, and the adjoint's blocks
 	nadj int           // blocks of the adjoint
 	fwd  simd.Operator // the same tables, the forward's blocks
-	// block is the forward's blocks. The rows of their pairs are rows of the data,
-	// those of the adjoint's the traces' own numbers.
+	// block is the forward's blocks. The rows of their pairs are numbers in the
+	// workspace, those of the adjoint's the traces' own numbers.
 	block  *blocking
 	pieces []int                 // the forward's first block of each piece, and their number
-	row    []int32               // row of the data of each trace; nil: its own number
+	row    []int32               // number of each trace in the workspace; nil: its own
 	rows   *simd.Memory[float32] // [ntrace][stride], correlated traces
 	ready  []float32             // the data of which rows hold the correlation, until used
 }
@@ -60,21 +61,24 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 	return c, nil
 }
 
-// newTables makes an engine on a workspace: of p, whose traces are the given rows of
-// the data (nil: all in turn).
+// newTables makes an engine on a workspace: of p, whose traces are the given ones of the
+// workspace (nil: all in turn).
 func newTables(ctx context.Context, p *Problem, w *workspace, row []int32) (*CPU, error) {
 	c := &CPU{workspace: w, shared: true, row: row}
-	if err := c.allocate(p); err != nil {
-		c.Close()
-		return nil, err
-	}
-	if err := c.tables(ctx, p); err != nil {
-		c.Close()
-		return nil, err
+	for _, step := range []func() error{
+		func() error { return c.allocate(p) },
+		func() error { return c.list(p) },
+		func() error { return c.tables(ctx, p) },
+	} {
+		if err := step(); err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	return c, nil
 }
 
+// allocate makes room for the tables.
 func (c *CPU) allocate(p *Problem) error {
 	places, tiles, mode := p.Positions.Len(), c.tiles.tiles, p.mode()
 	o := &c.op
@@ -93,9 +97,13 @@ func (c *CPU) allocate(p *Problem) error {
 	if mode&simd.Compact != 0 {
 		shifts = tiles * places
 	}
-	if o.Shift, err = simd.Alloc[uint8](shifts); err != nil {
-		return err
-	}
+	o.Shift, err = simd.Alloc[uint8](shifts)
+	return err
+}
+
+// list makes the blocks of p's traces.
+func (c *CPU) list(p *Problem) (err error) {
+	o := &c.op
 	if c.rows, err = simd.Alloc[float32](p.NumTraces() * c.stride); err != nil {
 		return err
 	}
@@ -132,10 +140,10 @@ func (c *CPU) cut(p *Problem, cells cells) {
 	piece := make([][]int32, len(c.traceCuts)-1)
 	k := 0
 	for i := range int32(p.NumTraces()) {
-		for c.dataRow(i) < c.traceCuts[k] {
+		for c.number(i) < c.traceCuts[k] {
 			k--
 		}
-		for c.dataRow(i) >= c.traceCuts[k+1] {
+		for c.number(i) >= c.traceCuts[k+1] {
 			k++
 		}
 		piece[k] = append(piece[k], i)
@@ -148,12 +156,12 @@ func (c *CPU) cut(p *Problem, cells cells) {
 	c.block.finish(p.Positions.Len())
 	for i := range c.block.pairs {
 		pair := &c.block.pairs[i]
-		pair.Row = int32(c.dataRow(pair.Row))
+		pair.Row = int32(c.number(pair.Row))
 	}
 }
 
-// dataRow is the row of the data that belongs to a trace.
-func (c *CPU) dataRow(trace int32) int {
+// number is the number of a trace among those of the workspace.
+func (c *CPU) number(trace int32) int {
 	if c.row == nil {
 		return int(trace)
 	}
@@ -237,10 +245,12 @@ func (c *CPU) Close() {
 		defer c.mu.Unlock()
 		c.free()
 	}
-	c.op.Table.Free()
-	c.op.Span.Free()
-	c.op.Reach.Free()
-	c.op.Shift.Free()
+	if !c.lent {
+		c.op.Table.Free()
+		c.op.Span.Free()
+		c.op.Reach.Free()
+		c.op.Shift.Free()
+	}
 	for _, o := range []*simd.Operator{&c.op, &c.fwd} {
 		o.Pairs.Free()
 		o.Runs.Free()

@@ -172,14 +172,20 @@ func (w *workspace) forward(ctx context.Context, t tables, data, image []float32
 }
 
 // makeRing allocates the sums of two pieces of the forward.
-func (w *workspace) makeRing(exact bool) (err error) {
-	n := w.p.ringLen()
-	if exact && w.ring64 == nil {
-		w.ring64, err = simd.Alloc[float64](n)
+func (w *workspace) makeRing(exact bool) error {
+	if exact {
+		return grow(&w.ring64, w.p.ringLen())
 	}
-	if !exact && w.ring32 == nil {
-		w.ring32, err = simd.Alloc[float32](n)
+	return grow(&w.ring32, w.p.ringLen())
+}
+
+// grow makes room for n elements.
+func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
+	if *m != nil && len((*m).S) >= n {
+		return nil
 	}
+	(*m).Free()
+	*m, err = simd.Alloc[T](n)
 	return err
 }
 
@@ -196,7 +202,7 @@ func (p *Problem) ringLen() int {
 // slots returns where the sums of a piece of the forward are.
 func slots[T float32 | float64](w *workspace, m *simd.Memory[T]) func(lo, hi, piece int) []T {
 	nt := w.p.NT
-	length := len(m.S) / min(ring, len(w.traceCuts)-1)
+	length := w.p.ringLen() / max(1, min(ring, len(w.traceCuts)-1))
 	return func(lo, hi, piece int) []T {
 		return m.S[piece%ring*length:][:(hi-lo)*nt]
 	}

@@ -47,12 +47,30 @@ func NewRecompute(ctx context.Context, p *Problem, budget int64) (*Recompute, er
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	whole := p.whole()
+	w, err := newWorkspace(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRecompute(ctx, whole, w, budget)
+	if err != nil {
+		w.free()
+	}
+	return r, err
+}
+
+// whole is p with what its parts must have of the whole survey, or the weights would
+// depend on the cut.
+func (p *Problem) whole() *Problem {
 	whole := *p
 	if whole.Dynamic && whole.MaxDistance == [2]float64{} {
-		// Of the whole survey, or the weights would depend on the cut.
 		whole.MaxDistance[0], whole.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
 	}
 	whole.Progress = nil
+	return &whole
+}
+
+func newRecompute(ctx context.Context, p *Problem, w *workspace, budget int64) (*Recompute, error) {
 	per := p.PlaceBytes()
 	most := p.Positions.Len()
 	if per > 0 {
@@ -61,16 +79,14 @@ func NewRecompute(ctx context.Context, p *Problem, budget int64) (*Recompute, er
 	if most < 2 && p.Positions.Len() > 1 {
 		return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", budget, 2*per)
 	}
-	w, err := newWorkspace(ctx, &whole)
-	if err != nil {
-		return nil, err
-	}
-	r := &Recompute{workspace: w, problem: whole}
+	r := &Recompute{workspace: w, problem: *p}
 	r.cut(most, per)
+	if len(r.parts) == 0 {
+		return r, nil
+	}
 	// The first stretch is made once now: what is wrong shows before a long run.
 	e, err := r.make(ctx, r.parts[0])
 	if err != nil {
-		r.Close()
 		return nil, err
 	}
 	e.Close()
@@ -112,7 +128,9 @@ func (r *Recompute) cut(most int, per int64) {
 		s.mark(order[at:next])
 		at = next
 	}
-	end(len(order))
+	if len(order) > 0 {
+		end(len(order))
+	}
 }
 
 // stretch is one in the making.

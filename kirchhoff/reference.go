@@ -15,13 +15,20 @@ import (
 // the host: the image [ImageLen()], the data [ntrace, nt].
 type Reference struct {
 	p       Problem
-	first   int // points of the grid before the slab
+	traces  int     // of the data
+	rows    []int32 // row of the data of each trace; nil: its own number
+	first   int     // points of the grid before the slab
 	threads int
 	h       []float64
 
 	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
 	slow []slowness  // by place; Dynamic only
 
+	*referenceRoom
+}
+
+// referenceRoom is the memory of an application. Engines of classes share it.
+type referenceRoom struct {
 	mu    sync.Mutex // guards what follows: one application at a time
 	conv  []*convolver
 	trace [][]float64 // one scratch trace per worker
@@ -36,7 +43,7 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 		return nil, err
 	}
 	lo, _ := p.slab()
-	r := &Reference{p: *p, first: lo * p.plane(), threads: p.threads(), h: p.taps()}
+	r := &Reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), referenceRoom: &referenceRoom{}}
 	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights
@@ -88,7 +95,6 @@ func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	nt := r.p.NT
 	return parallel(ctx, r.threads, r.p.NumTraces(), func(worker, trace int) error {
 		u := r.trace[worker]
 		clear(u)
@@ -98,7 +104,7 @@ func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
 				u[k+1] += a * m * w
 			}
 		}
-		r.conv[worker].convolve(data[trace*nt:(trace+1)*nt], u)
+		r.conv[worker].convolve(r.row(data, trace), u)
 		return nil
 	})
 }
@@ -109,11 +115,11 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	nt, ntrace := r.p.NT, r.p.NumTraces()
-	if r.e == nil {
+	if len(r.e) < ntrace*nt {
 		r.e = make([]float64, ntrace*nt)
 	}
 	err := parallel(ctx, r.threads, ntrace, func(worker, trace int) error {
-		r.conv[worker].correlate(r.e[trace*nt:(trace+1)*nt], data[trace*nt:(trace+1)*nt])
+		r.conv[worker].correlate(r.e[trace*nt:(trace+1)*nt], r.row(data, trace))
 		return nil
 	})
 	if err != nil {
@@ -132,6 +138,14 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		}
 		return ctx.Err()
 	})
+}
+
+// row is a trace of the data.
+func (r *Reference) row(data []float64, trace int) []float64 {
+	if r.rows != nil {
+		trace = int(r.rows[trace])
+	}
+	return data[trace*r.p.NT : (trace+1)*r.p.NT]
 }
 
 // at returns where grid point i falls on a trace: between samples k and k+1, at
@@ -167,13 +181,13 @@ func (r *Reference) cosine(s, rec, i int) float64 {
 // slices returns the elements of a data and an image buffer, of the right size.
 func (r *Reference) slices(op string, data, image device.Buf) (d, m []float64) {
 	d, m = device.Slice[float64](data), device.Slice[float64](image)
-	checkSizes(op, &r.p, len(d), len(m))
+	checkSizes(op, &r.p, r.traces, len(d), len(m))
 	return d, m
 }
 
-func checkSizes(op string, p *Problem, data, image int) {
-	if data != p.NumTraces()*p.NT || image != p.ImageLen() {
+func checkSizes(op string, p *Problem, traces, data, image int) {
+	if data != traces*p.NT || image != p.ImageLen() {
 		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
-			op, data, image, p.NumTraces()*p.NT, p.ImageLen()))
+			op, data, image, traces*p.NT, p.ImageLen()))
 	}
 }

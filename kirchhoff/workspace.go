@@ -15,6 +15,7 @@ import (
 // wavelet, windows. Engines that hold tables in turn share one.
 type workspace struct {
 	p       Problem // without Velocity and Amplitude
+	traces  int     // of the data
 	isa     simd.ISA
 	threads int
 	host    *device.Host
@@ -28,6 +29,12 @@ type workspace struct {
 
 	convolve, correlate *filter
 
+	rows []int32 // row of the data of each trace; nil: its own number
+	*room
+}
+
+// room is the memory of an application. Engines of classes of traces share it.
+type room struct {
 	mu      sync.Mutex            // guards what follows: one application at a time
 	current *application          // the last begun in pieces
 	image32 *simd.Memory[float32] // [tile][64]
@@ -64,7 +71,7 @@ func newWorkspace(ctx context.Context, p *Problem) (*workspace, error) {
 		return nil, status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
 	}
 	lo, hi := p.slab()
-	w := &workspace{p: *p, isa: isa, threads: p.threads(), stride: strideOf(p.NT), tiles: newTiling(p.Grid, [2]int{lo, hi})}
+	w := &workspace{p: *p, traces: p.NumTraces(), isa: isa, threads: p.threads(), stride: strideOf(p.NT), tiles: newTiling(p.Grid, [2]int{lo, hi}), room: &room{}}
 	w.host = device.NewHost(w.threads)
 	w.scale = p.imageScale()
 	if w.peak, err = peak(ctx, p, w.tiles); err != nil {
@@ -150,15 +157,24 @@ func (w *workspace) load(ctx context.Context, image []float32) error {
 	return w.each(ctx, 0, w.tiles.tiles, func(lo, hi int) { w.tiles.load(w.image32.S, image, w.scale, lo, hi) })
 }
 
-// add adds to a row of the data the trace in a worker's first end, convolved.
-func (w *workspace) add(worker int, data []float32, row int) {
+// dataRow is the row of the data that belongs to a trace.
+func (w *workspace) dataRow(trace int) int {
+	if w.rows == nil {
+		return trace
+	}
+	return int(w.rows[trace])
+}
+
+// add adds to a trace of the data the one in a worker's first end, convolved.
+func (w *workspace) add(worker int, data []float32, trace int) {
 	nt := w.p.NT
-	w.convolve.apply(w.isa, data[row*nt:(row+1)*nt], w.ends[worker][0], true)
+	at := w.dataRow(trace)
+	w.convolve.apply(w.isa, data[at*nt:(at+1)*nt], w.ends[worker][0], true)
 }
 
 func (w *workspace) slices(op string, data, image device.Buf) (d, m []float32) {
 	d, m = device.Slice[float32](data), device.Slice[float32](image)
-	checkSizes(op, &w.p, len(d), len(m))
+	checkSizes(op, &w.p, w.traces, len(d), len(m))
 	if w.image32 == nil {
 		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
 	}

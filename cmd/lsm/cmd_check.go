@@ -30,7 +30,7 @@ says what each of so many ranks would hold and do.`,
 			if a.world.Size() == 1 { // whatever the grid of the run to come
 				here.Comm.Grid = []int{0, 1}
 			}
-			j, err := a.open(&here, job.Traces, cfg.Output.File, cfg.Output.Adjoint)
+			j, err := a.open(&here, job.Traces, cfg.Output.File, cfg.Output.Adjoint, cfg.Output.Residual)
 			if err != nil {
 				return err
 			}

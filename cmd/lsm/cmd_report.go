@@ -60,7 +60,7 @@ there is left out, and the page says what would bring it.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "report.html", "`HTML` file to write")
 	flags.StringVar(&f.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
-	flags.StringVar(&f.residual, "residual", "", "survey `FILE` with the residual traces")
+	flags.StringVar(&f.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
 	flags.StringVar(&f.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
 	flags.StringVar(&f.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
 	flags.StringVar(&f.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
@@ -182,6 +182,9 @@ func (f *reportFlags) find(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.adjoint names, is not there.", path.File))
 		}
 	}
+	if err := f.findResidual(r); err != nil {
+		return err
+	}
 	if path := r.Config.Survey.File; exists(path.File) {
 		in, err := provenance.Hash("survey", path.File)
 		switch {
@@ -193,6 +196,30 @@ func (f *reportFlags) find(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is not the survey that the run read: its SHA-256 is another. Its traces are not shown.", path.File))
 		}
 	}
+	return nil
+}
+
+// findResidual takes output.residual if it is of the run that wrote the image.
+func (f *reportFlags) findResidual(r *report.Run) error {
+	path := r.Config.Output.Residual
+	if f.residual != "" || !path.IsSet() {
+		return nil
+	}
+	if !exists(path.File) {
+		if !f.compute {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.residual names, is not there.", path.File))
+		}
+		return nil
+	}
+	attrs, err := h5.ReadAttrs(path.File)
+	if err != nil {
+		return err
+	}
+	if made, of := provenance.FromAttrs(attrs), provenance.FromAttrs(r.Image.Attrs); !made.Started.Equal(of.Started) || made.Host != of.Host {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was written by another run than the image. It is not shown.", path.File))
+		return nil
+	}
+	f.residual = path.File
 	return nil
 }
 

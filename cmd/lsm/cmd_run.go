@@ -26,7 +26,7 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 			if err != nil {
 				return err
 			}
-			j, err := a.open(cfg, job.Traces, cfg.Output.File)
+			j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Residual)
 			if err != nil {
 				return err
 			}
@@ -70,6 +70,12 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 			out := cfg.Output.File.File
 			if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
 				return err
+			}
+			if path := cfg.Output.Residual; path.IsSet() {
+				if err := j.WriteResidual(cmd.Context(), path.File, op, d, result, a.source(j, "run")); err != nil {
+					return err
+				}
+				a.report.Printf("residual: %s\n", path.File)
 			}
 			h := result.History.Residual
 			iterations, relative := len(h)-1, 0.0

@@ -197,6 +197,7 @@ func (r *reader) outputs() {
 		{"solver.start", c.Solver.Start},
 		{"output.file", c.Output.File},
 		{"output.adjoint", c.Output.Adjoint},
+		{"output.residual", c.Output.Residual},
 	}
 	if c.Traveltime.Method != "table" {
 		files[3].path = Path{} // not read, so `lsm traveltime` may write it

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/renameio/v2"
 
@@ -66,7 +68,7 @@ func (j *Job) WriteAdjoint(path string, image []float32, src Source) error {
 	})
 }
 
-// WriteTraces publishes predicted traces as a survey of the job's geometry.
+// WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.report.Time("write")()
 	var w *h5.SurveyWriter
@@ -95,6 +97,22 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 		return FileError(err)
 	}
 	return j.atRoot(func() error { return w.Commit() })
+}
+
+// WriteResidual publishes what a solve leaves of its data d, recorded minus predicted
+// traces, as a survey of the job's geometry. It is collective and costs one forward.
+func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) error {
+	left, err := dist.NewVector(j.Device, op.Range())
+	if err != nil {
+		return err
+	}
+	if err := op.Apply(ctx, left, r.x); err != nil {
+		return err
+	}
+	if err := dist.Axpby(1, d, -1, left); err != nil {
+		return err
+	}
+	return j.WriteTraces(path, left, src)
 }
 
 // writeOrdered writes traces that lie shot by shot, from number first on, to
@@ -133,6 +151,7 @@ func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs()
 func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
+	r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	r.Ranks, r.Communicator = j.world.Size(), j.carrier()
 	r.Threads = j.Host.Threads()
 	r.Engine = j.Engine

@@ -220,6 +220,54 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	}
 }
 
+// The residual is recorded minus predicted data, with the same bits on any grid and
+// in the order of the survey.
+func TestResidualOnRanks(t *testing.T) {
+	p := shuffled(t)
+	run := func(ranks int, set ...string) []float32 {
+		file := p.path("residual.h5")
+		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), func(j *Job) error {
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			d, err := j.Data(op)
+			if err != nil {
+				return err
+			}
+			r, err := j.Solve(context.Background(), op, d, false)
+			if err != nil {
+				return err
+			}
+			if err := j.WriteResidual(context.Background(), file, op, d, r, Source{Force: true}); err != nil {
+				return err
+			}
+			if ranks > 1 {
+				return nil
+			}
+			predicted, err := j.Model(context.Background(), op, r.Image)
+			if err != nil {
+				return err
+			}
+			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
+		}))
+		s, err := h5.ReadSurvey(file)
+		must(t, err)
+		return s.Data
+	}
+	want := run(1)
+	predicted, err := h5.ReadSurvey(p.path("predicted.h5"))
+	must(t, err)
+	for i, v := range p.survey.Data {
+		predicted.Data[i] = v - predicted.Data[i]
+	}
+	equal(t, "recorded minus predicted", want, predicted.Data)
+	for _, g := range []string{"3,1", "2,2"} {
+		equal(t, g, run(map[string]int{"3,1": 3, "2,2": 4}[g], "comm.grid="+g), want)
+	}
+}
+
 // A run stopped on some ranks goes on, to the same bits, on others.
 func TestResumeOnOtherRanks(t *testing.T) {
 	for _, method := range []string{"cgls", "lsqr", "cg"} {

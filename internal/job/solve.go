@@ -19,6 +19,8 @@ type Result struct {
 	Image   []float32 // [image grid]
 	History solver.History
 	Reason  solver.Reason
+
+	x *dist.Vector // what Image is of, on all ranks
 }
 
 // Solve runs the configured solver on the survey's traces d; with resume it goes
@@ -101,7 +103,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if history.Gradient[0] == 0 && j.root() && zero(image) {
 		j.warnUnseen()
 	}
-	return &Result{image, history, reason}, nil
+	return &Result{Image: image, History: history, Reason: reason, x: x}, nil
 }
 
 // options are the solver's settings.

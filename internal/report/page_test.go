@@ -195,8 +195,8 @@ func TestWholePage(t *testing.T) {
 	if slices.Contains(p.attrs["class"], "missing") {
 		t.Error("something is missing on the page of a whole run")
 	}
-	if n := len(p.attrs["src"]); n != 4 {
-		t.Errorf("%d pictures, want adjoint, image, data and residual", n)
+	if n := len(p.attrs["src"]); n != 5 {
+		t.Errorf("%d pictures, want adjoint, image, data, prediction and residual", n)
 	}
 	for _, src := range p.attrs["src"] {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(src, "data:image/png;base64,"))
@@ -229,7 +229,7 @@ func TestMissingParts(t *testing.T) {
 		{"iterations", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = []float64{5}, []float64{2} }, nil},
 		{"tests", func(r *Run) { r.DotTest, r.Log = nil, nil }, []string{"No adjoint test: --log FILE", "Memory is not known"}},
 		{"times", func(r *Run) { r.Times = nil }, []string{"No times: --log FILE", "--trace FILE"}},
-		{"gathers", func(r *Run) {}, []string{"No recorded traces", "--folder DIR", "No residual traces: --residual FILE"}},
+		{"gathers", func(r *Run) {}, []string{"No recorded traces", "--folder DIR", "No residual traces: output.residual", "--residual FILE"}},
 		{"data", func(r *Run) { r.Gathers[0].Data = nil }, []string{"No recorded traces"}},
 		{"residual", func(r *Run) { r.Gathers[0].Residual = nil }, []string{"No residual traces"}},
 		{"configuration", func(r *Run) { r.Config, r.Image.Config = nil, "" }, []string{"No configuration: lsm run writes it"}},

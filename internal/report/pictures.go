@@ -100,25 +100,37 @@ func (r *Run) gathers(p *page) error {
 		data, residual = data || g.Data != nil, residual || g.Residual != nil
 	}
 	if data && residual {
-		p.GathersNote = "Recorded traces and what the image leaves of them, on one scale: what is seen on the right is noise, or waves that the operator does not explain."
+		p.GathersNote = "Recorded traces, those that the image predicts, and the difference of the two, on one scale: what is seen on the right is noise, or waves that the operator does not explain."
 	}
 	if !data {
 		p.NoGathers = append(p.NoGathers, "No recorded traces: the survey that the run read is not where the configuration names it; --folder DIR says which folder its paths start from.")
 	}
 	if !residual {
-		p.NoGathers = append(p.NoGathers, "No residual traces: --residual FILE names a survey file that holds them, --compute predicts the traces from the image and takes them from the recorded ones.")
+		p.NoGathers = append(p.NoGathers, "No residual traces: output.residual makes a run write them, --residual FILE names a survey file that holds them, --compute predicts the traces from the image and takes them from the recorded ones.")
 	}
 	return nil
 }
 
-// draw draws data and residual on the scale of the data.
+// predicted is what the image explains of the data, nil where that is not known.
+func (g *Gather) predicted() []float32 {
+	if g.Data == nil || g.Residual == nil {
+		return nil
+	}
+	v := make([]float32, len(g.Data))
+	for i := range v {
+		v[i] = g.Data[i] - g.Residual[i]
+	}
+	return v
+}
+
+// draw draws data, prediction and residual on the scale of the data.
 func (g *Gather) draw() (row gatherRow, err error) {
 	row.Name = clean(g.Name)
 	limit := 0.0
 	for _, part := range []struct {
 		name string
 		v    []float32
-	}{{"data", g.Data}, {"residual", g.Residual}} {
+	}{{"data", g.Data}, {"predicted", g.predicted()}, {"residual", g.Residual}} {
 		if part.v == nil {
 			continue
 		}

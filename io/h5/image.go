@@ -53,6 +53,27 @@ func ReadImage(path string) (*Image, error) {
 	return im, f.readHistory(im)
 }
 
+// ReadAttrs reads the root's attributes of any file, without format and
+// format_version.
+func ReadAttrs(path string) ([]Attr, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.rootAttrs()
+}
+
+func (f *File) rootAttrs() (out []Attr, err error) {
+	all, err := f.Attrs().All()
+	for _, a := range all {
+		if a.Name != "format" && a.Name != "format_version" {
+			out = append(out, a)
+		}
+	}
+	return out, err
+}
+
 func (f *File) readHistory(im *Image) (err error) {
 	for _, h := range []struct {
 		name string
@@ -77,12 +98,7 @@ func (f *File) readHistory(im *Image) (err error) {
 			return err
 		}
 	}
-	all, err := f.Attrs().All()
-	for _, a := range all {
-		if a.Name != "format" && a.Name != "format_version" {
-			im.Attrs = append(im.Attrs, a)
-		}
-	}
+	im.Attrs, err = f.rootAttrs()
 	return err
 }
 
