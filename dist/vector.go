@@ -28,6 +28,14 @@ func NewVector(d device.Device, l *Layout) (*Vector, error) {
 	return v, err
 }
 
+// Free gives v's memory back to its device. v must not be used after it.
+func (v *Vector) Free() {
+	_ = v.each(func(b device.Buf) error {
+		b.Device().Free(b)
+		return nil
+	})
+}
+
 // Clone allocates a zero vector of the same layout on the same device.
 func (v *Vector) Clone() (*Vector, error) { return NewVector(v.device(), v.Layout) }
 

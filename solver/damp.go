@@ -11,10 +11,25 @@ func Damp(a dist.Operator, d *dist.Vector, lambda float64) (dist.Operator, *dist
 	if lambda == 0 {
 		return a, d, nil
 	}
-	op := dist.VStack(a, dist.Scale(lambda, dist.Identity(a.Domain())))
-	zero, err := dist.NewVector(deviceOf(d), a.Domain())
-	if err != nil {
-		return nil, nil, err
+	return AddRows(a, d, dist.Scale(lambda, dist.Identity(a.Domain())))
+}
+
+// AddRows returns the operator and the data of min ‖A x − d‖² + Σ ‖B x‖² over the
+// operators B given: the stack (A; B…) and (d; 0…), which shares d. Histories tell
+// the misfit of A's row from the rest only if all rows are added at once. Without
+// rows it returns a and d.
+func AddRows(a dist.Operator, d *dist.Vector, rows ...dist.Operator) (dist.Operator, *dist.Vector, error) {
+	if len(rows) == 0 {
+		return a, d, nil
 	}
-	return op, &dist.Vector{Layout: op.Range(), Parts: []*dist.Vector{d, zero}}, nil
+	op := dist.VStack(append([]dist.Operator{a}, rows...)...)
+	parts := []*dist.Vector{d}
+	for _, b := range rows {
+		zero, err := dist.NewVector(deviceOf(d), b.Range())
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, zero)
+	}
+	return op, &dist.Vector{Layout: op.Range(), Parts: parts}, nil
 }

@@ -1,8 +1,8 @@
 package solver
 
 // Footprint is the number of image vectors and of data vectors that the method of
-// a configuration name holds besides the data given to it. With Damp a data vector
-// has an image's length more.
+// a configuration name holds besides the data given to it. With AddRows a data
+// vector is longer by the length of the rows.
 func Footprint(name string, o Options) (images, data int) {
 	switch name {
 	case "cg":
@@ -12,9 +12,17 @@ func Footprint(name string, o Options) (images, data int) {
 	case "lsqr":
 		return 4, 3
 	case "ista":
-		return 3, 1
+		images = 3
 	case "fista":
-		return 4, 1
+		images = 4
+	default:
+		return 0, 0
 	}
-	return 0, 0
+	if o.Backtracking {
+		images++
+		if name == "fista" {
+			images++
+		}
+	}
+	return images, 1
 }

@@ -79,6 +79,13 @@ func (r repeat) Adjoint(_ context.Context, dst, src device.Buf) error {
 // The footprint is what a method allocates.
 func TestFootprint(t *testing.T) {
 	const n = 50
+	for _, o := range []solver.Options{{}, {Backtracking: true}, {Orthogonalize: 4}} {
+		testFootprint(t, n, o)
+	}
+}
+
+func testFootprint(t *testing.T, n int, o solver.Options) {
+	o.Sparsity = 1e-3
 	for _, name := range solver.Names() {
 		l := &ledger{device.NewHost(1), map[int]int{}}
 		op := dist.Lift(repeat{l}, dist.Local(device.F32, n), dist.Local(device.F32, 3*n))
@@ -88,10 +95,6 @@ func TestFootprint(t *testing.T) {
 			device.Slice[float32](l.plain(d.Buf))[i] = float32(i % 7)
 		}
 		l.by = map[int]int{}
-		o := solver.Options{Sparsity: 1e-3}
-		if name == "cgls" {
-			o.Orthogonalize = 4
-		}
 		m, err := solver.New(name, o)
 		must(t, err)
 		must(t, m.Init(context.Background(), op, d, nil))

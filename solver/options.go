@@ -29,6 +29,10 @@ type Options struct {
 	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖
 	// from a power iteration.
 	StepLength float64
+	// Backtracking lets ISTA and FISTA find their step by halving it until the model
+	// of the misfit holds. StepLength is then the first to be tried; 0 means that of
+	// steepest descent at the start.
+	Backtracking bool
 	// Restart lets FISTA drop its momentum whenever the objective has grown.
 	Restart bool
 }

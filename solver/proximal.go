@@ -24,7 +24,21 @@ import (
 //
 // Both converge for τ ≤ 1/‖A‖²; where no step is given it is 1/(1.05 λ), with λ
 // the largest eigenvalue of AᴴA as a power iteration finds it, which is from
-// below. With Restart, FISTA sets t = 1 in an iteration that makes J grow
+// below.
+//
+// With Backtracking (sections 3 and 4 there) τ is halved, for good, until the
+// quadratic model holds at x': with f the misfit, f(x') ≤ f(z) + ⟨x' − z, ∇f(z)⟩ +
+// ‖x' − z‖²/2τ. As f is quadratic and g(x) = Aᴴ(d − A x) affine, that is
+//
+//	τ⟨x' − z, g(z) − g(x')⟩ ≤ ‖x' − z‖²,
+//
+// for which images are enough. Rounding of the gradients is allowed for, or close to
+// the end it would halve τ without end. The first τ is that of steepest descent,
+// ‖g‖²/‖A g‖² at the start, which is never below 1/‖A‖², for one forward. A step
+// that is rejected costs a forward and an adjoint; all together there are hardly
+// more than log₂(‖A‖²τ) of them. Two vectors of image more than without (ISTA: one).
+//
+// With Restart, FISTA sets t = 1 in an iteration that makes J grow
 // (O'Donoghue & Candès, Found. Comput. Math. 15, 2015).
 //
 // One forward and one adjoint an iteration, one vector of data and two of image
@@ -48,6 +62,8 @@ type Proximal struct {
 	z        *dist.Vector // the point the step is taken from; ISTA: scratch
 	g        *dist.Vector // gradient at x; FISTA only
 	gz       *dist.Vector // gradient at z; ISTA: at x
+	trial    *dist.Vector // x' before it is accepted; with backtracking only, ISTA: z
+	gt       *dist.Vector // gradient there; with backtracking only
 
 	step float64 // τ
 	t    float64 // FISTA's t
@@ -81,12 +97,17 @@ func (c *Proximal) allocate() error {
 	if err := allocate(c.data, &c.r); err != nil {
 		return err
 	}
+	images := []**dist.Vector{&c.z, &c.gz}
 	if c.momentum {
-		if err := allocate(c.image, &c.g); err != nil {
-			return err
+		images = append(images, &c.g)
+	}
+	if c.opt.Backtracking {
+		images = append(images, &c.gt)
+		if c.momentum {
+			images = append(images, &c.trial)
 		}
 	}
-	return allocate(c.image, &c.z, &c.gz)
+	return allocate(c.image, images...)
 }
 
 // Resume implements Method.
@@ -138,8 +159,9 @@ func (c *Proximal) Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector
 	return dist.Copy(c.g, c.gz)
 }
 
-// setStep sets the step length, by a power iteration from the gradient (from x
-// where that vanishes) unless it is given; zero where both vanish.
+// setStep sets the step length unless it is given, from the gradient (from x where
+// that vanishes) by a power iteration, or for backtracking as that of steepest
+// descent; zero where both vanish.
 func (c *Proximal) setStep(ctx context.Context, gradient, size float64) error {
 	c.step = c.opt.StepLength
 	if c.step != 0 {
@@ -155,17 +177,30 @@ func (c *Proximal) setStep(ctx context.Context, gradient, size float64) error {
 	if err := dist.Axpby(1/gradient, from, 0, c.z); err != nil {
 		return err
 	}
-	lambda, err := powerIteration(ctx, c.a, c.z, c.r)
+	inverse, err := c.inverseStep(ctx)
 	if err != nil {
 		return err
 	}
-	if !finite(lambda) {
-		return c.nan("the norm of A by power iteration", math.Sqrt(lambda))
+	if !finite(inverse) {
+		return c.nan("the norm of A", math.Sqrt(inverse))
 	}
-	if lambda > 0 {
-		c.step = 1 / (1.05 * lambda)
+	if inverse > 0 {
+		c.step = 1 / inverse
 	}
 	return nil
+}
+
+// inverseStep is 1/τ from z, which has norm one; z and r are overwritten.
+func (c *Proximal) inverseStep(ctx context.Context) (float64, error) {
+	if !c.opt.Backtracking {
+		lambda, err := powerIteration(ctx, c.a, c.z, c.r, stepRounds, stepTolerance)
+		return stepMargin * lambda, err
+	}
+	if err := c.a.Apply(ctx, c.r, c.z); err != nil {
+		return 0, err
+	}
+	n, err := dist.Norm(c.r)
+	return n * n, err
 }
 
 // settle decides whether there is nothing left to gain: zero at a point without
@@ -186,35 +221,21 @@ func (c *Proximal) Step(ctx context.Context) error {
 	if c.momentum {
 		point = c.z
 	}
-	// gz becomes the argument of soft, z the next iterate, gz then its gradient.
-	if err := dist.Axpby(1, point, c.step, c.gz); err != nil {
-		return err
+	var n proximalNorms
+	var err error
+	if c.opt.Backtracking {
+		n, err = c.backtrack(ctx, point)
+	} else {
+		n, err = c.try(ctx, point, c.z, c.gz)
 	}
-	if err := dist.Copy(c.z, c.gz); err != nil {
-		return err
-	}
-	t := c.opt.Sparsity * c.step
-	if err := dist.SoftThreshold(c.z, t); err != nil {
-		return err
-	}
-	dots, err := dist.Dots([2]*dist.Vector{c.z, c.z}, [2]*dist.Vector{c.z, c.gz})
-	if err != nil {
-		return err
-	}
-	zz := real(dots[0])
-	penalty := 0.0 // μ‖x'‖₁
-	if t > 0 {
-		penalty = c.opt.Sparsity * (real(dots[1]) - zz) / t
-	}
-	n, err := c.measure(ctx, math.Sqrt(zz))
 	if err != nil {
 		return err
 	}
 	h := &c.st.History
-	h.Objective = append(h.Objective, 0.5*n.total*n.total+penalty)
+	h.Objective = append(h.Objective, 0.5*n.total*n.total+n.penalty)
 	h.add(n.first, n.total, n.gradient)
 	c.st.Iteration++
-	c.settle(n.gradient, n.total, math.Sqrt(zz))
+	c.settle(n.gradient, n.total, n.size)
 	if !c.momentum {
 		c.x, c.z = c.z, c.x
 		return nil
@@ -222,37 +243,116 @@ func (c *Proximal) Step(ctx context.Context) error {
 	return c.extrapolate()
 }
 
-type proximalNorms struct{ first, total, gradient float64 }
+// proximalNorms is what is measured at an iterate: norms of the residual's first row
+// and of all rows, of the gradient and of the image, and μ‖x‖₁.
+type proximalNorms struct{ first, total, gradient, size, penalty float64 }
 
-// measure computes the residual of z and the gradient there, into r and gz, with
-// the test of the adjoint.
-func (c *Proximal) measure(ctx context.Context, size float64) (n proximalNorms, err error) {
-	if !finite(size) {
-		return n, c.nan("the norm of the image", size)
+// backtrack takes the step from a point with as short a step length as it needs, and
+// leaves the new iterate in z and its gradient in gz.
+func (c *Proximal) backtrack(ctx context.Context, point *dist.Vector) (n proximalNorms, err error) {
+	next := &c.z
+	if c.momentum {
+		next = &c.trial
 	}
-	if err := c.a.Apply(ctx, c.r, c.z); err != nil {
+	for {
+		if err := dist.Copy(c.gt, c.gz); err != nil {
+			return n, err
+		}
+		if n, err = c.try(ctx, point, *next, c.gt); err != nil {
+			return n, err
+		}
+		holds, err := c.modelHolds(point, *next, n)
+		if err != nil {
+			return n, err
+		}
+		if holds {
+			break
+		}
+		c.step /= 2
+	}
+	c.gz, c.gt = c.gt, c.gz
+	if c.momentum {
+		c.z, c.trial = c.trial, c.z
+	}
+	return n, nil
+}
+
+// modelHolds reports whether τ⟨x' − z, g(z) − g(x')⟩ ≤ ‖x' − z‖², up to rounding:
+// that of the gradients, a few ε‖A‖‖r‖ in norm, and that of the inner products.
+func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) (bool, error) {
+	dots, err := dist.Dots([2]*dist.Vector{z, z}, [2]*dist.Vector{z, next},
+		[2]*dist.Vector{next, c.gz}, [2]*dist.Vector{next, c.gt}, [2]*dist.Vector{z, c.gz}, [2]*dist.Vector{z, c.gt},
+		[2]*dist.Vector{c.gz, c.gz})
+	if err != nil {
+		return false, err
+	}
+	var v [7]float64
+	for i, d := range dots {
+		v[i] = real(d)
+	}
+	sizes, gradients := n.size+math.Sqrt(v[0]), n.gradient+math.Sqrt(v[6])
+	distance := max(0, n.size*n.size-2*v[1]+v[0])
+	bend := c.step * (v[2] - v[3] - v[4] + v[5])
+	const few = 16
+	noise := few*c.eps*math.Sqrt(c.step*distance)*n.total + few*0x1p-52*sizes*(sizes+c.step*gradients)
+	return bend <= distance+noise, nil
+}
+
+// try takes the step from a point: next becomes the new iterate and g, on entry the
+// gradient at the point, the gradient there. r becomes its residual.
+func (c *Proximal) try(ctx context.Context, point, next, g *dist.Vector) (n proximalNorms, err error) {
+	if err := dist.Axpby(1, point, c.step, g); err != nil {
 		return n, err
 	}
-	if err := dist.Axpby(1, c.d, -1, c.r); err != nil {
+	if err := dist.Copy(next, g); err != nil {
 		return n, err
 	}
-	if err := c.a.ApplyAdjoint(ctx, c.gz, c.r); err != nil {
+	t := c.opt.Sparsity * c.step
+	if err := dist.SoftThreshold(next, t); err != nil {
 		return n, err
 	}
-	first, total, dots, err := dotsWithRows(c.r,
-		[2]*dist.Vector{c.gz, c.gz}, [2]*dist.Vector{c.d, c.r}, [2]*dist.Vector{c.z, c.gz})
+	dots, err := dist.Dots([2]*dist.Vector{next, next}, [2]*dist.Vector{next, g})
 	if err != nil {
 		return n, err
 	}
-	n = proximalNorms{first, total, math.Sqrt(real(dots[0]))}
+	square := real(dots[0])
+	n.size = math.Sqrt(square)
+	if t > 0 {
+		n.penalty = c.opt.Sparsity * (real(dots[1]) - square) / t
+	}
+	err = c.measure(ctx, next, g, &n)
+	return n, err
+}
+
+// measure computes the residual of x into r and the gradient there into g, with the
+// test of the adjoint.
+func (c *Proximal) measure(ctx context.Context, x, g *dist.Vector, n *proximalNorms) error {
+	if !finite(n.size) {
+		return c.nan("the norm of the image", n.size)
+	}
+	if err := c.a.Apply(ctx, c.r, x); err != nil {
+		return err
+	}
+	if err := dist.Axpby(1, c.d, -1, c.r); err != nil {
+		return err
+	}
+	if err := c.a.ApplyAdjoint(ctx, g, c.r); err != nil {
+		return err
+	}
+	first, total, dots, err := dotsWithRows(c.r,
+		[2]*dist.Vector{g, g}, [2]*dist.Vector{c.d, c.r}, [2]*dist.Vector{x, g})
+	if err != nil {
+		return err
+	}
+	n.first, n.total, n.gradient = first, total, math.Sqrt(real(dots[0]))
 	switch {
 	case !finite(n.total):
-		return n, c.nan("the residual norm", n.total)
+		return c.nan("the residual norm", n.total)
 	case !finite(n.gradient):
-		return n, c.nan("the gradient norm", n.gradient)
+		return c.nan("the gradient norm", n.gradient)
 	}
-	scale := max(size/math.Sqrt(c.step), 0.01*c.st.DataNorm) * total
-	return n, c.adjoint(dots[1]-complex(total*total, 0), dots[2], scale)
+	scale := max(n.size/math.Sqrt(c.step), 0.01*c.st.DataNorm) * total
+	return c.adjoint(dots[1]-complex(total*total, 0), dots[2], scale)
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it

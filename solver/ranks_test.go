@@ -3,6 +3,7 @@ package solver_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -95,8 +96,12 @@ func TestSolvesDoNotDependOnTheGrid(t *testing.T) {
 		{"damped", device.F32, solver.Options{Orthogonalize: 4, Restart: true}},
 		{"smooth", device.C64, solver.Options{TrueResidual: 5, Sparsity: 1}},
 		{"plain", device.F64, solver.Options{Orthogonalize: 12}},
+		{"damped", device.F32, solver.Options{Sparsity: 2, Backtracking: true}},
 	} {
 		for _, method := range solver.Names() {
+			if c.options.Backtracking && !slices.Contains(proximal, method) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%s/%v", method, c.operator, c.typ), func(t *testing.T) {
 				want := ""
 				for ranks := 1; ranks <= 7; ranks++ {

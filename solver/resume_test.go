@@ -25,7 +25,8 @@ func testResume[T device.Number](t *testing.T) {
 	x0 := vector[T](normal[T](r, 25))
 	o := solver.Options{TrueResidual: 5, Orthogonalize: 6, Sparsity: 0.2, Restart: true}
 	const n = 14
-	for _, name := range solver.Names() {
+	for _, name := range append(solver.Names(), "ista", "fista") {
+		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
 		whole, err := solver.New(name, o)
 		must(t, err)
 		solve(t, whole, a, d, x0, n)

@@ -1,12 +1,14 @@
 package solver_test
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -185,6 +187,123 @@ func TestStepLengthFromPowerIteration(t *testing.T) {
 		l := math.Pow(largest(m), 2)
 		if s := p.State().Scalars["step"] * l; s > 1.02 || s < 0.9 {
 			t.Errorf("seed %d: step is %.3f/‖A‖²", seed, s)
+		}
+	}
+}
+
+// spectrum is an operator with the given eigenvalues of AᵀA and random data.
+func spectrum(seed uint64, eigenvalues []float64) (dist.Operator, *dist.Vector) {
+	r := rand.New(rand.NewPCG(36, seed))
+	m := make([][]complex128, len(eigenvalues))
+	for i, l := range eigenvalues {
+		m[i] = make([]complex128, len(eigenvalues))
+		m[i][i] = complex(math.Sqrt(l), 0)
+	}
+	return dense[float32]{m: m}.operator(), vector[float32](normal[float32](r, len(m)))
+}
+
+// The step is at most 1/λ of the largest eigenvalue λ, within a hundredth, and not
+// a tenth shorter, whatever the eigenvalues below it; the rough estimate for weights
+// is good to a fifth.
+func TestLargestEigenvalueOfKnownSpectra(t *testing.T) {
+	const n, largest = 150, 7.0
+	for name, below := range map[string]func(i int) float64{ // relative to the largest
+		"flat":       func(i int) float64 { return 1 - float64(i)/n },
+		"geometric":  func(i int) float64 { return math.Pow(0.9, float64(i)) },
+		"one":        func(i int) float64 { return 1e-3 },
+		"two alike":  func(i int) float64 { return 0.999 * math.Pow(0.05, float64(max(0, i-1))) },
+		"a crowd":    func(i int) float64 { return 0.8 },
+		"a far step": func(i int) float64 { return 0.3 },
+		"all alike":  func(i int) float64 { return 1 },
+	} {
+		e := make([]float64, n)
+		for i := range e {
+			e[i] = largest * below(i)
+		}
+		e[0] = largest
+		for seed := range uint64(5) {
+			op, d := spectrum(seed, e)
+			p := solver.NewISTA(solver.Options{})
+			must(t, p.Init(context.Background(), op, d, nil))
+			if s := p.State().Scalars["step"] * largest; !(s <= 1.01 && s >= 0.9) {
+				t.Errorf("%s, seed %d: the step is %.3f/λ", name, seed, s)
+			}
+			from, err := dist.NewVector(host, op.Domain())
+			must(t, err)
+			must(t, op.ApplyAdjoint(context.Background(), from, d))
+			rough, err := solver.LargestEigenvalue(context.Background(), op, from)
+			must(t, err)
+			if q := rough / largest; !(q <= 1+1e-6 && q >= 0.8) {
+				t.Errorf("%s, seed %d: the estimate is %.3f λ", name, seed, q)
+			}
+		}
+	}
+}
+
+// With backtracking the step shrinks until the model holds, by at most a half below
+// 1/‖A‖²; the objectives keep to the bounds of theorems 3.1 and 4.4 with their factor
+// of 2 (Beck & Teboulle 2009), and that of ISTA falls.
+func TestBacktracking(t *testing.T) {
+	r := rand.New(rand.NewPCG(37, 1))
+	const mu = 0.05
+	s := make([]float64, 30)
+	for i := range s {
+		s[i] = math.Pow(10, -2*float64(i)/29)
+	}
+	m := withSingularValues(matrix[float64](r, 40, 30), s)
+	op := dense[float64]{m: m}.operator()
+	d, x0 := normal[float64](r, 40), normal[float64](r, 30)
+	best := solver.NewFISTA(solver.Options{Sparsity: mu, StepLength: 1, Restart: true})
+	solve(t, best, op, vector[float64](d), nil, 20000)
+	star := values[float64](best.X())
+	least := objective(m, d, star, mu)
+	for _, name := range proximal {
+		for _, first := range []float64{0, 1000, 0.25} {
+			p, err := solver.New(name, solver.Options{Sparsity: mu, StepLength: first, Backtracking: true})
+			must(t, err)
+			solve(t, p, op, vector[float64](d), vector[float64](x0), 300)
+			step := p.State().Scalars["step"]
+			if !(step >= min(0.5, cmp.Or(first, 1))) || first > 0 && step > first {
+				t.Errorf("%s from %g: the step becomes %g, 1/‖A‖² is 1", name, first, step)
+			}
+			longest := max(1, 1/step)
+			j := p.State().History.Objective
+			for i, v := range j {
+				k := float64(i + 1)
+				bound := longest * math.Pow(norm(sub(x0, star)), 2) / k
+				if name == "fista" {
+					bound *= 4 * k / ((k + 1) * (k + 1))
+				}
+				if v-least > bound+1e-12 {
+					t.Errorf("%s from %g: J − J* = %g after %g iterations, the bound is %g", name, first, v-least, k, bound)
+				}
+				if name == "ista" && i > 0 && v > j[i-1]*(1+1e-13) {
+					t.Errorf("ista from %g: objective grew from %g to %g", first, j[i-1], v)
+				}
+			}
+		}
+	}
+}
+
+// In single precision steps do not shrink without end where rounding is all there
+// is, and the minimum is the same.
+func TestBacktrackingInSinglePrecision(t *testing.T) {
+	r := rand.New(rand.NewPCG(38, 1))
+	m := matrix[float32](r, 40, 20)
+	op, d := dense[float32]{m: m}.operator(), normal[float32](r, 40)
+	l := math.Pow(largest(m), 2)
+	for _, name := range proximal {
+		p, err := solver.New(name, solver.Options{Sparsity: 2, Backtracking: true, Restart: true})
+		must(t, err)
+		solve(t, p, op, vector[float32](d), nil, 2000)
+		if s := p.State().Scalars["step"] * l; !(s >= 0.5 && s < 4) {
+			t.Errorf("%s: the step is %.3g/‖A‖² after 2000 iterations", name, s)
+		}
+		x := values[float32](p.X())
+		for i, g := range hermitianTimes(m, sub(d, times(m, x))) {
+			if e := max(0, cmplx.Abs(g)-2); e > 1e-4 || x[i] != 0 && cmplx.Abs(g-2*x[i]/complex(cmplx.Abs(x[i]), 0)) > 1e-3 {
+				t.Errorf("%s: x[%d] = %v has the gradient %v", name, i, x[i], g)
+			}
 		}
 	}
 }

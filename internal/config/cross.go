@@ -170,16 +170,37 @@ func (r *reader) comm() {
 }
 
 func (r *reader) solver() {
-	if !r.good("solver.method", "solver.sparsity") {
+	if !r.good("solver.method") {
 		return
 	}
 	s := r.cfg.Solver
+	r.regularization(s)
 	thresholds := s.Method == "ista" || s.Method == "fista"
+	if s.Backtracking && !thresholds {
+		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.backtracking")
+	}
+	if !r.good("solver.sparsity") {
+		return
+	}
 	switch {
 	case thresholds && s.Sparsity == 0:
 		r.note(fmt.Sprintf("is 0, so solver.method = %s gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
 	case !thresholds && s.Sparsity > 0:
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.sparsity")
+	}
+}
+
+// regularization wants both its kind and its weight, or neither.
+func (r *reader) regularization(s Solver) {
+	const kind, weight = "solver.regularization", "solver.regularization_weight"
+	if !r.good(kind, weight) {
+		return
+	}
+	switch {
+	case s.Regularization != "none" && s.RegWeight == 0:
+		r.clash(fmt.Sprintf("missing or 0, solver.regularization = %s needs a weight above 0, such as 0.01", quote(s.Regularization)), weight, kind)
+	case s.Regularization == "none" && s.RegWeight > 0:
+		r.clash("missing beside solver.regularization_weight, want \"gradient\", \"laplacian\" or \"dip\"", kind, weight)
 	}
 }
 

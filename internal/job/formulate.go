@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // formulation is the problem that the solver is given: min ‖A x − b‖².
@@ -26,17 +25,11 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 		return nil, err
 	}
 	for _, step := range []func(context.Context, *formulation) error{
-		j.damp,
+		j.addRows,
 	} {
 		if err := step(ctx, f); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
-}
-
-// damp adds the rows of solver.damping.
-func (j *Job) damp(_ context.Context, f *formulation) (err error) {
-	f.a, f.b, err = solver.Damp(f.a, f.b, j.Config.Solver.Damping)
-	return err
 }

@@ -76,9 +76,8 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	n := int64(j.slabLen(s))
 	samples := int64(s.last-s.first) * int64(j.Survey.NT)
 	images, vectors := solver.Footprint(j.Config.Solver.Method, j.options())
-	if j.Config.Solver.Damping > 0 {
-		images += vectors + 2 // second rows, that of the data too, and the scratch of its adjoint
-	}
+	below, besides := j.rowVectors()
+	images += below*(vectors+1) + besides // the data's rows, too
 	if j.Engine == "reference" {
 		vectors++ // the data in double precision
 	}
@@ -91,7 +90,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 		Limit:   j.memoryLimit(),
 	}
 	if rank == 0 {
-		m.Gather = 4 * int64(j.Image.Len())
+		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes()
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)

@@ -113,6 +113,7 @@ func (j *Job) options() solver.Options {
 		TrueResidual:  cfg.TrueResidualEvery,
 		Orthogonalize: j.keptGradients(),
 		Sparsity:      cfg.Sparsity,
+		Backtracking:  cfg.Backtracking,
 		Restart:       true,
 	}
 }

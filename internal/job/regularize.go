@@ -1,0 +1,166 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// addRows adds the rows of solver.damping and solver.regularization.
+func (j *Job) addRows(ctx context.Context, f *formulation) error {
+	var rows []dist.Operator
+	if d := j.Config.Solver.Damping; d > 0 {
+		rows = append(rows, dist.Scale(d, dist.Identity(f.a.Domain())))
+	}
+	if j.regularizes() {
+		r, err := j.regularization(context.WithoutCancel(ctx), f)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+	}
+	var err error
+	f.a, f.b, err = solver.AddRows(f.a, f.b, rows...)
+	return err
+}
+
+func (j *Job) regularizes() bool {
+	return j.Config.Solver.Regularization != "none" && j.Config.Solver.RegWeight > 0
+}
+
+// checkRegularization refuses what this rank's device cannot do.
+func (j *Job) checkRegularization() error {
+	if _, ok := j.Device.(dist.Stenciler); ok || j.card == nil || !j.regularizes() {
+		return nil
+	}
+	return status.Hint(status.Usage(fmt.Errorf("solver.regularization: %q is not built in for kirchhoff.engine = %q", j.Config.Solver.Regularization, j.Engine)),
+		`engine = "cpu" has it; solver.damping works on a GPU as well`)
+}
+
+// regularization is the row r √λ R of the problem: R with derivatives in grid steps, λ
+// the largest eigenvalue of AᵀA.
+func (j *Job) regularization(ctx context.Context, f *formulation) (dist.Operator, error) {
+	defer j.report.Time("regularization")()
+	cfg := j.Config.Solver
+	migrated, err := dist.NewVector(j.Device, f.a.Domain())
+	if err != nil {
+		return nil, err
+	}
+	defer migrated.Free()
+	if err := f.a.ApplyAdjoint(ctx, migrated, f.b); err != nil {
+		return nil, err
+	}
+	lambda, err := solver.LargestEigenvalue(ctx, f.a, migrated)
+	if err != nil {
+		return nil, err
+	}
+	r, err := j.roughness(cfg.Regularization, migrated)
+	if err != nil {
+		return nil, err
+	}
+	weight := cfg.RegWeight * math.Sqrt(lambda)
+	j.report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
+		cfg.Regularization, weight, cfg.RegWeight, math.Sqrt(lambda))
+	return dist.Scale(weight, r), nil
+}
+
+// roughness is R, for the dips of a migrated image where it needs them.
+func (j *Job) roughness(kind string, migrated *dist.Vector) (dist.Operator, error) {
+	l := migrated.Layout
+	switch kind {
+	case "gradient":
+		return dist.Gradient(l)
+	case "laplacian":
+		steps := make([]float64, len(l.Shape))
+		for i := range steps {
+			steps[i] = 1
+		}
+		return dist.Laplacian(l, steps...)
+	}
+	directions, err := j.layers(migrated)
+	if err != nil {
+		return nil, err
+	}
+	return dist.Steered(directions...)
+}
+
+// layers are the directions of the layers of an image, which rank 0 estimates.
+func (j *Job) layers(image *dist.Vector) ([][]*dist.Vector, error) {
+	defer j.report.Time("dips")()
+	whole, err := j.wholeImage(image)
+	if err != nil {
+		return nil, err
+	}
+	dim := j.Image.Dim()
+	found := make([][][]float32, dim-1)
+	if j.root() {
+		found = imaging.Layers(j.Image.Shape, whole, j.Host.Threads())
+	}
+	out := make([][]*dist.Vector, dim-1)
+	for k := range out {
+		for a := range dim {
+			var component []float32
+			if j.root() {
+				component = found[k][a]
+			}
+			v, err := j.spreadImage(component, image.Layout)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = append(out[k], v)
+		}
+	}
+	return out, nil
+}
+
+// spreadImage gives every rank its share of an image that rank 0 has.
+func (j *Job) spreadImage(image []float32, l *dist.Layout) (*dist.Vector, error) {
+	v, err := dist.NewVector(j.Device, l)
+	if err != nil {
+		return nil, err
+	}
+	return v, dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
+		return device.Upload(part, image[first:first+part.Len()])
+	})
+}
+
+// rowVectors is how many vectors of an image's length the rows of a problem take:
+// below each vector of data, and for themselves besides.
+func (j *Job) rowVectors() (below, besides int) {
+	dim := j.Image.Dim()
+	if j.Config.Solver.Damping > 0 {
+		below++
+	}
+	if j.regularizes() {
+		switch j.Config.Solver.Regularization {
+		case "gradient":
+			below += dim
+			besides++ // the stack's scratch
+		case "laplacian":
+			below++
+			besides += 2 // the sum's
+		case "dip":
+			below += dim - 1
+			besides += dim*(dim-1) + 2 // the directions, and scratch
+		}
+	}
+	if below > 0 {
+		besides++ // the scratch of the stack of data and rows
+	}
+	return below, besides
+}
+
+// dipBytes is what rank 0 holds for the directions of the layers.
+func (j *Job) dipBytes() int64 {
+	if !j.regularizes() || j.Config.Solver.Regularization != "dip" {
+		return 0
+	}
+	arrays := map[int]int64{2: 5, 3: 12}[j.Image.Dim()]
+	return 4 * arrays * int64(j.Image.Len())
+}
