@@ -40,7 +40,7 @@ type CPU struct {
 var _ dist.Pieced = (*CPU)(nil)
 
 // NewCPU computes the tables of p: 4 bytes per place and image point, 12 with
-// Dynamic in 2-D, 20 in 3-D; two less with Compact. The environment variable
+// Dynamic or an aperture in 2-D, 20 in 3-D; two less with Compact. The environment variable
 // LSM_CPU_ISA (avx512, avx2, portable) forces one set of kernels; they agree to
 // rounding. Errors are those of Validate, of the traveltime method, of ctx, and too
 // little memory.
@@ -83,6 +83,8 @@ func (c *CPU) allocate(p *Problem) error {
 	places, tiles, mode := p.Positions.Len(), c.tiles.tiles, p.mode()
 	o := &c.op
 	o.Places, o.Stride, o.Mode, o.NT = places, c.stride, mode, p.NT
+	lim := p.limits()
+	o.Dynamic, o.Dip, o.Opening = p.Dynamic, lim.dip, lim.opening
 	var err error
 	if o.Table, err = simd.Alloc[uint32](tiles * places * mode.Row()); err != nil {
 		return err
@@ -189,7 +191,7 @@ func (c *CPU) tables(ctx context.Context, p *Problem) error {
 	k := &packer{tiling: c.tiles, dt: p.DT, t0: p.T0, nt: p.NT, mode: c.op.Mode, places: c.op.Places,
 		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S, reach: c.op.Reach.S}
 	var w *weights
-	if p.Dynamic {
+	if p.Directed() {
 		w = newWeights(p)
 	}
 	scratch := make(chan *slowness, c.threads) // one for each thread

@@ -52,6 +52,18 @@
 // each of the two that is ≥ lo multiplies by R[floor(20 (|a| − lo)/(hi − lo))],
 // R[0] = 1, R[j] = ½ − ½ cos(π (20 − j)/19) for j = 1 … 20.
 //
+// # Dip and opening angle
+//
+// A pair of rays with directions p_s and p_r at a point (unit vectors along ∇t, as with
+// dynamic weights) illuminates a reflector normal to p_s + p_r. Its dip is the angle
+// between that sum and the vertical, 0 to 180 degrees; the opening angle is the one
+// between p_s and p_r, twice θ. With a_s and a_r as above they are |a_s + a_r|/2 and
+// |a_s − a_r| in 2-D (180 degrees minus and 360 degrees minus these, if |a_s − a_r|
+// exceeds 180 degrees). DipLimit and Opening multiply A, which is 1 without Dynamic, by
+// half periods of a cosine that run linearly in these angles, see Window. A point where
+// ∇t vanishes has a = 0 in 2-D and makes no contribution in 3-D; neither does, in both, a
+// point where ∇t is not a number, between two that a ray does not reach.
+//
 // # Axis order, units, engines
 //
 // The image buffer holds ImageLen() elements in C order, z fastest: those of Slab,

@@ -23,9 +23,12 @@ func (p *Problem) ScratchBytes() int64 {
 	bytes := tiles*simd.TileSize*(4+8+4) +
 		(4*stride+2*(12+4))*int64(p.NumTraces()) +
 		4*stride*simd.Slots*int64(forwardCells.limit)*threads
-	if p.Dynamic {
+	if p.Directed() {
 		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient
-		bytes += 8*fields*int64(p.Grid.Len())*threads + 4*int64(p.ImageLen())
+		bytes += 8 * fields * int64(p.Grid.Len()) * threads
+	}
+	if p.Dynamic {
+		bytes += 4 * int64(p.ImageLen())
 	}
 	return bytes
 }
@@ -61,10 +64,13 @@ func (p *Problem) LeastPlaces(exact bool) int {
 func (p *Problem) mode() simd.Mode {
 	mode := simd.Space
 	switch {
-	case !p.Dynamic:
+	case !p.Directed():
 		mode = simd.Static
 	case p.Grid.Dim() == 2:
 		mode = simd.Plane
+	}
+	if p.aperture() {
+		mode += simd.Aperture
 	}
 	if p.Compact {
 		mode += simd.Compact

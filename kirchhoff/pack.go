@@ -144,6 +144,15 @@ func (k *packer) weights(row []uint32, points []int32, s *slowness) bool {
 		n := source(n)
 		b := s.amp[n]
 		any = any || b != 0
+		if k.mode.Weights() == simd.Plane+simd.Aperture {
+			set(0, i, b)
+			if b != 0 { // the angle may be NaN
+				set(1, i, s.angle[n])
+			} else {
+				set(1, i, 0)
+			}
+			continue
+		}
 		if k.mode.Weights() == simd.Plane {
 			sin, cos := math.Sincos(s.angle[n] / 2)
 			if b == 0 { // the angle may be NaN

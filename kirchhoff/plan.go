@@ -89,7 +89,7 @@ func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) er
 		return nil
 	}
 	var w *weights
-	if p.Dynamic {
+	if p.Directed() {
 		w = newWeights(p)
 	}
 	free := make(chan *placePacker, p.threads())

@@ -31,6 +31,13 @@ type Problem struct {
 
 	Times traveltime.Method // its grid must equal Grid
 
+	// DipLimit is nil, or where the taper starts and where it cuts, in degrees: of the
+	// dip of the reflector that a pair of rays illuminates, which is the angle between
+	// the sum of their slowness vectors and the vertical. Opening is the window of the
+	// angle between the two vectors, as a limit or as a class of a gather.
+	DipLimit []float64
+	Opening  Window
+
 	Dynamic bool
 	// AngleLimit is nil, or where the taper starts and where it cuts, in
 	// degrees from the vertical (Dynamic only). Nil stands for (0, 1000), as in
@@ -134,6 +141,9 @@ func (p *Problem) Validate() error {
 	}
 	if w := p.Wavelet; len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples) {
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
+	}
+	if err := p.checkAperture(); err != nil {
+		return err
 	}
 	if !p.Dynamic {
 		return nil

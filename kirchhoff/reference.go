@@ -22,7 +22,8 @@ type Reference struct {
 	h       []float64
 
 	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
-	slow []slowness  // by place; Dynamic only
+	slow []slowness  // by place; with weights only
+	lim  limits
 
 	*referenceRoom
 }
@@ -36,24 +37,24 @@ type referenceRoom struct {
 }
 
 // NewReference computes the tables of p. It takes 8 bytes per place and image
-// point, 24 (2-D) or 40 (3-D) with Dynamic. Its errors are those of Validate,
+// point, 24 (2-D) or 40 (3-D) with Dynamic or an aperture. Its errors are those of Validate,
 // of the traveltime method and of ctx.
 func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	lo, _ := p.slab()
-	r := &Reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), referenceRoom: &referenceRoom{}}
+	r := &Reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
 	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights
-	if p.Dynamic {
+	if p.Directed() {
 		w = newWeights(p)
 		r.p.Velocity = slices.Clone(p.Velocity)
 	}
 	sink := func(place int, f traveltime.Field) error {
 		r.time[place] = slices.Clone(f.Time)
-		if !p.Dynamic {
+		if w == nil {
 			return nil
 		}
 		return w.of(&r.slow[place], place, f)
@@ -78,7 +79,7 @@ func (r *Reference) Type() device.Type { return device.F64 }
 // TableBytes is the memory held by the tables.
 func (r *Reference) TableBytes() int64 {
 	arrays := int64(1)
-	if r.p.Dynamic {
+	if r.p.Directed() {
 		arrays = 2*int64(r.p.Grid.Dim()) - 1 // time, amplitude, angle or unit vector
 	}
 	return arrays * 8 * int64(len(r.p.usedPlaces())) * int64(r.p.Grid.Len())
@@ -158,12 +159,18 @@ func (r *Reference) at(trace, i int) (k int, w, a float64) {
 	}
 	k = int(q)
 	w = q - float64(k)
-	if !r.p.Dynamic {
+	if !r.p.Directed() {
 		return k, w, 1
 	}
 	a = r.slow[s].amp[i] * r.slow[rec].amp[i]
 	if a == 0 {
 		return -1, 0, 0
+	}
+	if r.p.aperture() {
+		a *= r.lim.of(r.angles(int(s), int(rec), i))
+	}
+	if !r.p.Dynamic {
+		return k, w, a
 	}
 	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i]
 }
@@ -176,6 +183,15 @@ func (r *Reference) cosine(s, rec, i int) float64 {
 	}
 	x, y, z := a.unit[0][i]+b.unit[0][i], a.unit[1][i]+b.unit[1][i], a.unit[2][i]+b.unit[2][i]
 	return math.Sqrt(x*x+y*y+z*z) / 2
+}
+
+// angles returns the dip and the opening angle of a pair of rays, in radians.
+func (r *Reference) angles(s, rec, i int) (dip, opening float64) {
+	a, b := &r.slow[s], &r.slow[rec]
+	if r.p.Grid.Dim() == 2 {
+		return angles2(a.angle[i], b.angle[i])
+	}
+	return angles3([3]float64{a.unit[0][i], a.unit[1][i], a.unit[2][i]}, [3]float64{b.unit[0][i], b.unit[1][i], b.unit[2][i]})
 }
 
 // slices returns the elements of a data and an image buffer, of the right size.

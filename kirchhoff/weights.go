@@ -7,7 +7,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// weights computes the factors of the dynamic weight that belong to one place.
+// Directed reports whether weights depend on the rays' directions: with Dynamic, or
+// limits of dip or opening angle.
+func (p *Problem) Directed() bool { return p.Dynamic || p.aperture() }
+
+// weights computes the factors of the weight that belong to one place. Without
+// Dynamic an amplitude is 1, or 0 where a ray has no direction.
 type weights struct {
 	p      *Problem
 	eps    float64 // m, stabiliser of the spreading
@@ -17,7 +22,9 @@ type weights struct {
 
 func newWeights(p *Problem) *weights {
 	w := &weights{p: p, lo: 0, hi: 1000 * math.Pi / 180}
-	if p.AngleLimit != nil {
+	if !p.Dynamic {
+		w.lo, w.hi = math.Inf(1), math.Inf(1)
+	} else if p.AngleLimit != nil {
 		w.lo, w.hi = p.AngleLimit[0]*math.Pi/180, p.AngleLimit[1]*math.Pi/180
 	}
 	far := p.MaxDistance
@@ -107,9 +114,16 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place, or the given one.
+// spreading fills b with the geometrical spreading of a place, or the given one, or
+// without Dynamic with 1.
 func (w *weights) spreading(b []float64, place int) error {
 	g := w.p.Grid
+	if !w.p.Dynamic {
+		for i := range b {
+			b[i] = 1
+		}
+		return nil
+	}
 	if w.p.Amplitude != nil {
 		given, err := w.p.Amplitude(place)
 		if err != nil {

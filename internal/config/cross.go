@@ -14,6 +14,7 @@ func (r *reader) cross() {
 	r.image()
 	r.traveltime()
 	r.angles()
+	r.engine()
 	r.comm()
 	r.solver()
 	r.outputs()
@@ -126,24 +127,52 @@ func (r *reader) traveltime() {
 	}
 }
 
-// angles gives the angle limit its full form: [], or taper start and cut.
+// angles gives the limits of angles their full form: [], or taper start and cut.
 func (r *reader) angles() {
-	const key = "kirchhoff.angle_limit"
-	if !r.good(key) {
+	k := &r.cfg.Kirchhoff
+	const angle = "kirchhoff.angle_limit"
+	r.taper(angle, &k.AngleLimit)
+	r.taper(dipLimit, &k.DipLimit)
+	r.taper(openingLimit, &k.OpeningLimit)
+	set := len(k.AngleLimit) > 0 && encode(k.AngleLimit) != r.field(angle).Default
+	if r.good(angle) && set && !k.Dynamic {
+		r.note("acts only with kirchhoff.dynamic = true", angle)
+	}
+}
+
+const (
+	dipLimit     = "kirchhoff.dip_limit"
+	openingLimit = "kirchhoff.opening_limit"
+)
+
+func (r *reader) taper(key string, limit *[]float64) {
+	l := *limit
+	if !r.good(key) || len(l) == 0 {
 		return
 	}
-	k := &r.cfg.Kirchhoff
-	if len(k.AngleLimit) == 1 {
-		g := k.AngleLimit[0]
-		k.AngleLimit = []float64{0.8 * g, g}
+	if len(l) == 1 {
+		l = []float64{0.8 * l[0], l[0]}
+		*limit = l
 	}
-	if len(k.AngleLimit) == 2 && k.AngleLimit[0] > k.AngleLimit[1] {
-		r.clash(fmt.Sprintf("taper start %g lies above the cut %g degrees, want 0 <= start <= cut <= 180",
-			k.AngleLimit[0], k.AngleLimit[1]), key)
+	switch {
+	case l[0] > l[1]:
+		r.clash(fmt.Sprintf("taper start %g lies above the cut %g degrees, want 0 <= start <= cut <= 180", l[0], l[1]), key)
+	case l[1] == 0:
+		r.clash("the cut is 0 degrees, which leaves nothing, want more; [] means no limit", key)
 	}
-	set := len(k.AngleLimit) > 0 && encode(k.AngleLimit) != r.field(key).Default
-	if set && !k.Dynamic {
-		r.note("acts only with kirchhoff.dynamic = true", key)
+}
+
+// engine refuses what only the host's engines can do.
+func (r *reader) engine() {
+	const engine = "kirchhoff.engine"
+	k := r.cfg.Kirchhoff
+	if !r.good(engine) || k.Engine != "cuda" && k.Engine != "hip" {
+		return
+	}
+	for key, set := range map[string]bool{dipLimit: len(k.DipLimit) > 0, openingLimit: len(k.OpeningLimit) > 0} {
+		if set && r.good(key) {
+			r.clash(fmt.Sprintf("kirchhoff.engine = %s does not have it, cpu and reference do", quote(k.Engine)), key, engine)
+		}
 	}
 }
 

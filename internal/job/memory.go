@@ -100,7 +100,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	place := p.PlaceBytes()
 	if j.Engine == "reference" {
 		place = word * n
-		if p.Dynamic {
+		if p.Directed() {
 			place *= 2*int64(j.Image.Dim()) - 1
 		}
 	} else {

@@ -43,6 +43,12 @@ func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 		Dynamic:       c.Dynamic,
 		Threads:       j.Host.Threads(),
 	}
+	if len(c.DipLimit) == 2 {
+		p.DipLimit = c.DipLimit
+	}
+	if o := c.OpeningLimit; len(o) == 2 {
+		p.Opening = kirchhoff.Window{Fall0: o[0], Fall1: o[1]}
+	}
 	if c.Dynamic {
 		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
 		p.Velocity = j.velocityOnImage()

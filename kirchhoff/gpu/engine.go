@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -82,6 +83,9 @@ var (
 // what is needed and what there is. p.Threads is the number of threads that compute
 // tables.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, error) {
+	if p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) {
+		return nil, errors.New("kirchhoff: the gpu engine has no limits of dip and opening angle (kirchhoff.dip_limit, kirchhoff.opening_limit), the cpu engine has")
+	}
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, err

@@ -89,3 +89,8 @@ FAST __m256 weight(const int mode, const char *s, const char *r, int g) {
 	return _mm256_mul_ps(_mm256_mul_ps(FIELD(s, 1), FIELD(r, 1)), _mm256_sqrt_ps(dot));
 #undef FIELD
 }
+
+// factor is weight, or that of a buffer.
+FAST __m256 factor(const int mode, const char *s, const char *r, int g, const float *given) {
+	return mode & APERTURE ? _mm256_load_ps(given + 8 * g) : weight(mode, s, r, g);
+}

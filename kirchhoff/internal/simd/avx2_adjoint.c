@@ -11,13 +11,13 @@ FAST __m256 lookup(const int n, const __m256 *e, __m256i k, __m256 bit3, __m256 
 	return _mm256_blendv_ps(low, high, bit4);
 }
 
-FAST __m256 add(const int mode, __m256 sum, const char *s, const char *r, int g, __m256 e, __m256 slope, __m256 w) {
+FAST __m256 add(const int mode, __m256 sum, const char *s, const char *r, int g, const float *given, __m256 e, __m256 slope, __m256 w) {
 	if ((mode & ~COMPACT) == STATIC) return _mm256_fmadd_ps(w, slope, _mm256_add_ps(sum, e));
-	return _mm256_fmadd_ps(weight(mode, s, r, g), _mm256_fmadd_ps(w, slope, e), sum);
+	return _mm256_fmadd_ps(factor(mode, s, r, g, given), _mm256_fmadd_ps(w, slope, e), sum);
 }
 
 // look looks up times less than 8n samples apart, p being the first sample.
-FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const char *s, const char *r, const float *p) {
+FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const char *s, const char *r, const float *given, const float *p) {
 	__m256 e[4], d[4];
 	for (int b = 0; b < n; b++) {
 		e[b] = _mm256_loadu_ps(p + 8 * b);
@@ -29,12 +29,12 @@ FAST void look(const int n, const int mode, __m256 sum[REGISTERS], const char *s
 		// a blend reads the sign, so shift the bit there
 		__m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 28));
 		__m256 bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(t.k, 27));
-		sum[g] = add(mode, sum[g], s, r, g, lookup(n, e, t.k, bit3, bit4), lookup(n, d, t.k, bit3, bit4), t.w);
+		sum[g] = add(mode, sum[g], s, r, g, given, lookup(n, e, t.k, bit3, bit4), lookup(n, d, t.k, bit3, bit4), t.w);
 	}
 }
 
 // gather handles all other times, and the record's edges.
-FAST void gather(const int mode, __m256 sum[REGISTERS], const char *s, const char *r, lsm_scale by,
+FAST void gather(const int mode, __m256 sum[REGISTERS], const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 	const __m256 zero = _mm256_setzero_ps();
 	for (int g = 0; g < REGISTERS; g++) {
@@ -42,7 +42,7 @@ FAST void gather(const int mode, __m256 sum[REGISTERS], const char *s, const cha
 		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt, count(mode, s, r, g)));
 		__m256 e = _mm256_mask_i32gather_ps(zero, row, t.k, on, 4);
 		__m256 d = _mm256_sub_ps(_mm256_mask_i32gather_ps(zero, row + 1, t.k, on, 4), e);
-		sum[g] = _mm256_blendv_ps(sum[g], add(mode, sum[g], s, r, g, e, d, t.w), on);
+		sum[g] = _mm256_blendv_ps(sum[g], add(mode, sum[g], s, r, g, given, e, d, t.w), on);
 	}
 }
 
@@ -64,8 +64,9 @@ FAST void flush(const int exact, double *out, __m256 sum[REGISTERS], double magi
 
 FAST void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	const int64_t size = lsm_row(mode), next = op->places * size;
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt;
+	float given[TILE] __attribute__((aligned(64)));
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const char *table = op->table + tile * op->places * size;
@@ -90,12 +91,13 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					if (pair.first) ahead(r, next, size);
 					touch(row + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
+					if (mode & APERTURE && !lsm_aperture_avx2(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 32, 0))
-						gather(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
+						gather(mode, sum, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
 					else if (width < 16)
-						look(2, mode, sum, s, r, row + k0);
+						look(2, mode, sum, s, r, given, row + k0);
 					else
-						look(4, mode, sum, s, r, row + k0);
+						look(4, mode, sum, s, r, given, row + k0);
 				}
 				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
@@ -112,13 +114,15 @@ TARGET void lsm_adjoint_avx2(const lsm_operator *op, double *image, const float 
 		else \
 			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
 		break;
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 		CASE(STATIC)
 		CASE(STATIC + COMPACT)
 		CASE(PLANE)
 		CASE(PLANE + COMPACT)
 		CASE(SPACE)
 		CASE(SPACE + COMPACT)
+		CASE(APERTURE)
+		CASE(APERTURE + COMPACT)
 	}
 #undef CASE
 }

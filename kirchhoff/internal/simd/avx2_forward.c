@@ -66,7 +66,7 @@ FAST int any(__m256i mask) { return !_mm256_testz_si256(mask, mask); }
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
-FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_scale by, const float *m) {
+FAST void spread(const int mode, float *out, const char *s, const char *r, const float *given, lsm_scale by, const float *m) {
 	const __m256i rows = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 	const __m256i far = _mm256_set1_epi32(2), back = _mm256_set1_epi32(-2), zero = _mm256_setzero_si256();
 	lsm_times t[REGISTERS];
@@ -76,7 +76,7 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_s
 	for (int g = 0; g < REGISTERS; g++) {
 		t[g] = split(mode, s, r, g, by);
 		v[g] = _mm256_load_ps(m + 8 * g);
-		if ((mode & ~COMPACT) != STATIC) v[g] = _mm256_mul_ps(v[g], weight(mode, s, r, g));
+		if ((mode & ~COMPACT) != STATIC) v[g] = _mm256_mul_ps(v[g], factor(mode, s, r, g, given));
 		reach = _mm256_max_epu32(reach, gaps(t[g].k));
 	}
 	if (_mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(reach, far), far)) == -1) {
@@ -105,14 +105,14 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_s
 }
 
 // clipped is spread on the record's edges.
-FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_scale by, const float *m,
+FAST void clipped(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
 	int32_t k0, int32_t nt) {
 	lsm_shares a;
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		__m256 on = _mm256_castsi256_ps(clip(&t, k0, nt, count(mode, s, r, g)));
 		__m256 v = _mm256_load_ps(m + 8 * g);
-		if ((mode & ~COMPACT) != STATIC) v = _mm256_mul_ps(v, weight(mode, s, r, g));
+		if ((mode & ~COMPACT) != STATIC) v = _mm256_mul_ps(v, factor(mode, s, r, g, given));
 		points(&a, g, t.k, _mm256_and_ps(t.w, on), _mm256_and_ps(v, on));
 	}
 	one(row, &a);
@@ -121,9 +121,10 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_
 // Reads a table's rows once per block.
 FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_row(mode), next = op->places * size;
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
+	float given[TILE] __attribute__((aligned(64)));
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
@@ -144,14 +145,15 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				float *row = windows + (p - first) * op->stride * SLOTS;
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
+				if (mode & APERTURE && !lsm_aperture_avx2(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				const lsm_scale near = {1, 0, 0}; // by, as a constant
 				if (inside(k0, width, nt) && by.near)
-					spread(mode, row + SLOTS * (int64_t)k0, s, r, near, m);
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, given, near, m);
 				else if (inside(k0, width, nt))
-					spread(mode, row + SLOTS * (int64_t)k0, s, r, by, m);
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, given, by, m);
 				else
-					clipped(mode, row, s, r, by, m, k0, nt);
+					clipped(mode, row, s, r, given, by, m, k0, nt);
 			}
 		}
 	}
@@ -159,13 +161,15 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 
 TARGET void lsm_forward_avx2(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
 	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
 	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
 	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
+	case APERTURE: forward(APERTURE, op, windows, image, tile0, tile1, block); break;
+	case APERTURE + COMPACT: forward(APERTURE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 #endif

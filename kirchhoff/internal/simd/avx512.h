@@ -82,3 +82,8 @@ FAST __m512 weight(const int mode, const char *s, const char *r, int g) {
 	return _mm512_mul_ps(_mm512_mul_ps(FIELD(s, 1), FIELD(r, 1)), _mm512_sqrt_ps(dot));
 #undef FIELD
 }
+
+// factor is weight, or that of a buffer.
+FAST __m512 factor(const int mode, const char *s, const char *r, int g, const float *given) {
+	return mode & APERTURE ? _mm512_load_ps(given + 16 * g) : weight(mode, s, r, g);
+}

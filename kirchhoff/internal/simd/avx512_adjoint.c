@@ -6,13 +6,13 @@
 #include "avx512.h"
 
 // add sets sum += weight·v.
-FAST __m512 add(const int mode, __m512 sum, const char *s, const char *r, int g, __m512 e, __m512 slope, __m512 w) {
+FAST __m512 add(const int mode, __m512 sum, const char *s, const char *r, int g, const float *given, __m512 e, __m512 slope, __m512 w) {
 	if ((mode & ~COMPACT) == STATIC) return _mm512_fmadd_ps(w, slope, _mm512_add_ps(sum, e));
-	return _mm512_fmadd_ps(weight(mode, s, r, g), _mm512_fmadd_ps(w, slope, e), sum);
+	return _mm512_fmadd_ps(factor(mode, s, r, g, given), _mm512_fmadd_ps(w, slope, e), sum);
 }
 
 // look32 looks up times less than 32 samples apart, p being the first sample.
-FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *p) {
+FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, const float *p) {
 	__m512 e0 = _mm512_loadu_ps(p), e1 = _mm512_loadu_ps(p + 16);
 	__m512 d0 = _mm512_sub_ps(_mm512_loadu_ps(p + 1), e0), d1 = _mm512_sub_ps(_mm512_loadu_ps(p + 17), e1);
 	if (mode & COMPACT) { // the unit of w
@@ -21,13 +21,13 @@ FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 	}
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = mode & COMPACT ? split_near(s, r, g) : split(mode, s, r, g, (lsm_scale){1, 0, 0});
-		sum[g] = add(mode, sum[g], s, r, g, _mm512_permutex2var_ps(e0, t.k, e1),
+		sum[g] = add(mode, sum[g], s, r, g, given, _mm512_permutex2var_ps(e0, t.k, e1),
 			_mm512_permutex2var_ps(d0, t.k, d1), t.w);
 	}
 }
 
 // look64 looks up times less than 64 samples apart.
-FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, lsm_scale by, const float *p) {
+FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, lsm_scale by, const float *p) {
 	__m512 e[4], d[4];
 	for (int b = 0; b < 4; b++) {
 		e[b] = _mm512_loadu_ps(p + 16 * b);
@@ -40,12 +40,12 @@ FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 			_mm512_permutex2var_ps(e[2], t.k, e[3]));
 		__m512 slope = _mm512_mask_mov_ps(_mm512_permutex2var_ps(d[0], t.k, d[1]), high,
 			_mm512_permutex2var_ps(d[2], t.k, d[3]));
-		sum[g] = add(mode, sum[g], s, r, g, v, slope, t.w);
+		sum[g] = add(mode, sum[g], s, r, g, given, v, slope, t.w);
 	}
 }
 
 // gather handles all other times, and the record's edges.
-FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, lsm_scale by,
+FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 	const __m512 zero = _mm512_setzero_ps();
 	for (int g = 0; g < REGISTERS; g++) {
@@ -53,7 +53,7 @@ FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 		__mmask16 on = clip(&t, k0, nt, count(mode, s, r, g));
 		__m512 e = _mm512_mask_i32gather_ps(zero, on, t.k, row, 4);
 		__m512 d = _mm512_sub_ps(_mm512_mask_i32gather_ps(zero, on, t.k, row + 1, 4), e);
-		__m512 v = add(mode, sum[g], s, r, g, e, d, t.w);
+		__m512 v = add(mode, sum[g], s, r, g, given, e, d, t.w);
 		sum[g] = _mm512_mask_mov_ps(sum[g], on, v);
 	}
 }
@@ -82,8 +82,9 @@ FAST void flush(const int exact, __m512d out[2 * REGISTERS], __m512 sum[REGISTER
 // point and block; the stretches of the block's traces stay in the caches.
 FAST void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	const int64_t size = lsm_row(mode), next = op->places * size;
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt;
+	float given[TILE] __attribute__((aligned(64)));
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const char *table = op->table + tile * op->places * size;
@@ -110,12 +111,13 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					if (pair.first) ahead(r, next, size);
 					touch(row + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
+					if (mode & APERTURE && !lsm_aperture_avx512(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 64, 0))
-						gather(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
+						gather(mode, sum, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
 					else if (width < 32)
-						look32(mode, sum, s, r, row + k0);
+						look32(mode, sum, s, r, given, row + k0);
 					else
-						look64(mode, sum, s, r, scale(mode, shift, run.source, pair.receiver, width), row + k0);
+						look64(mode, sum, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row + k0);
 				}
 				if (exact) flush(1, total, sum, magic);
 			}
@@ -136,13 +138,15 @@ TARGET void lsm_adjoint_avx512(const lsm_operator *op, double *image, const floa
 		else \
 			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
 		break;
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 		CASE(STATIC)
 		CASE(STATIC + COMPACT)
 		CASE(PLANE)
 		CASE(PLANE + COMPACT)
 		CASE(SPACE)
 		CASE(SPACE + COMPACT)
+		CASE(APERTURE)
+		CASE(APERTURE + COMPACT)
 	}
 #undef CASE
 }

@@ -74,7 +74,7 @@ FAST void points(lsm_shares *a, int g, __m512i k, __m512 w, __m512 m) {
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
-FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_scale by, const __m512 *m) {
+FAST void spread(const int mode, float *out, const char *s, const char *r, const float *given, lsm_scale by, const __m512 *m) {
 	const __m512i rows = _mm512_set_epi32(15, 11, 14, 10, 13, 9, 12, 8, 7, 3, 6, 2, 5, 1, 4, 0);
 	lsm_times t[REGISTERS];
 	__m512 v[REGISTERS];
@@ -82,7 +82,7 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_s
 	__m512i reach = _mm512_setzero_si512();
 	for (int g = 0; g < REGISTERS; g++) {
 		t[g] = split(mode, s, r, g, by);
-		v[g] = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		v[g] = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], factor(mode, s, r, g, given));
 		reach = _mm512_max_epu32(reach, gaps(t[g].k));
 	}
 	if (_mm512_cmpgt_epu32_mask(reach, _mm512_set1_epi32(2)) == 0) {
@@ -112,13 +112,13 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, lsm_s
 }
 
 // clipped is spread on the record's edges.
-FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_scale by, const __m512 *m,
+FAST void clipped(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const __m512 *m,
 	int32_t k0, int32_t nt) {
 	lsm_shares a;
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		__mmask16 on = clip(&t, k0, nt, count(mode, s, r, g));
-		__m512 v = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], weight(mode, s, r, g));
+		__m512 v = (mode & ~COMPACT) == STATIC ? m[g] : _mm512_mul_ps(m[g], factor(mode, s, r, g, given));
 		points(&a, g, t.k, _mm512_maskz_mov_ps(on, t.w), _mm512_maskz_mov_ps(on, v));
 	}
 	one(row, &a);
@@ -127,9 +127,10 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, lsm_
 // Reads a table's rows once per block.
 FAST void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_row(mode), next = op->places * size;
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
+	float given[TILE] __attribute__((aligned(64)));
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
@@ -151,11 +152,12 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				float *row = windows + (p - first) * op->stride * SLOTS;
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
+				if (mode & APERTURE && !lsm_aperture_avx512(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				if (inside(k0, width, nt))
-					spread(mode, row + SLOTS * (int64_t)k0, s, r, by, m);
+					spread(mode, row + SLOTS * (int64_t)k0, s, r, given, by, m);
 				else
-					clipped(mode, row, s, r, by, m, k0, nt);
+					clipped(mode, row, s, r, given, by, m, k0, nt);
 			}
 		}
 	}
@@ -163,13 +165,15 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 
 TARGET void lsm_forward_avx512(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
 	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
 	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
 	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
+	case APERTURE: forward(APERTURE, op, windows, image, tile0, tile1, block); break;
+	case APERTURE + COMPACT: forward(APERTURE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 #endif

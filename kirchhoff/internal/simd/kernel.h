@@ -8,6 +8,8 @@
 enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
 enum { COMPACT = 4 };                         // added to these: times as uint16
+enum { APERTURE = 8 };                        // added to PLANE or SPACE: weights by dip and opening angle,
+                                              // by itself or with COMPACT: weights in a buffer
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
@@ -36,6 +38,12 @@ typedef struct {
 	int32_t first; // the block's first pair with this receiver
 } lsm_pair;
 
+// The weight ½ + ½ cos πu of an angle x in radians, u the larger of (rise1 − x) rise
+// and (x − fall0) fall, but within [0, 1].
+typedef struct {
+	float rise1, rise, fall0, fall;
+} lsm_window;
+
 typedef struct {
 	const char *table;     // [tile][place][row]
 	const lsm_span *span;  // [tile][place]
@@ -47,12 +55,17 @@ typedef struct {
 	int64_t places;
 	int64_t stride;        // elements between rows
 	int32_t mode, nt;
+	int32_t dynamic;       // of modes with APERTURE: whether cos θ is a factor of the weight
+	lsm_window dip, opening;
 } lsm_operator;
 
 static inline int lsm_fields(int mode) {
-	const int weights = mode & ~COMPACT;
+	const int weights = mode & ~(COMPACT | APERTURE);
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
+
+// kind is what kernels are compiled for: a mode, or APERTURE with or without COMPACT.
+static inline int kind(int mode) { return mode & APERTURE ? mode & (APERTURE | COMPACT) : mode; }
 
 // lsm_row is the size in bytes of a place's row of a tile, its first field the times.
 static inline int64_t lsm_row(int mode) {
@@ -75,6 +88,11 @@ typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float 
 typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows,
 	int64_t box, int64_t block, int64_t row0, double magic);
 
+// weight [TILE] = the weights of a tile by dip and opening angle, from the fields behind
+// the times of the two rows, see kirchhoff's angles2 and angles3. Returns whether any is
+// not 0.
+typedef int lsm_aperture_fn(const lsm_operator *op, const float *s, const float *r, float *weight);
+
 // y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 // n + m + 3·TILE.
 typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
@@ -86,6 +104,7 @@ lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
 typedef float lsm_largest_fn(const float *x, int64_t n);
 
 lsm_drain_fn lsm_drain_portable, lsm_drain_avx2, lsm_drain_avx512;
+lsm_aperture_fn lsm_aperture_portable, lsm_aperture_avx2, lsm_aperture_avx512;
 lsm_filter_fn lsm_filter_portable, lsm_filter_avx2, lsm_filter_avx512;
 lsm_largest_fn lsm_largest_portable, lsm_largest_avx2, lsm_largest_avx512;
 
@@ -153,6 +172,14 @@ INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int
 	if (!(mode & COMPACT) || width < 32) return (lsm_scale){1, 0, 0};
 	return (lsm_scale){0, shift[source], shift[receiver]};
 }
+
+// Coefficients of polynomials in z, lowest first; their errors are 1e-8 or less.
+// ½ sin πv = v·HALF_SINE(v²), |v| ≤ ½; cos x = COSINE(x²), |x| ≤ π; and
+// asin x = x + x³·ARC_SINE(x²), 0 ≤ x ≤ ½.
+#define HALF_SINE 1.5707964f, -2.5838552f, 1.2750387f, -0.29914564f, 0.03882883f
+#define COSINE 1.0f, -0.49999988f, 0.04166649f, -0.0013887803f, 2.4769883e-05f, -2.707903e-07f, 1.7245092e-09f
+#define ARC_SINE 0.16666673f, 0.07498809f, 0.04501071f, 0.026494231f, 0.038206533f
+#define PI 3.14159265f
 
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
 // apart, so the processor does not see them coming.

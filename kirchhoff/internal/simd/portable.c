@@ -14,10 +14,58 @@ INLINE void codes(uint32_t code[TILE], const char *row) {
 		}
 }
 
+static float within(const lsm_window *w, float x) {
+	float rise = (w->rise1 - x) * w->rise, fall = (x - w->fall0) * w->fall;
+	float u = rise > fall ? rise : fall;
+	u = u > 0 ? u : 0;
+	return 0.5f + 0.5f * cosf(PI * (u < 1 ? u : 1));
+}
+
+static float twice_asin(float x) { return 2 * asinf(x < 1 ? x : 1); }
+
+// plane is a weight in 2-D, of amplitudes b and angles a.
+static float plane(const lsm_operator *op, const float *s, const float *r) {
+	float gap = s[TILE] - r[TILE], opening = fabsf(gap), dip = 0.5f * fabsf(s[TILE] + r[TILE]);
+	if (opening > PI) {
+		opening = 2 * PI - opening;
+		dip = PI - dip;
+	}
+	float v = s[0] * r[0] * within(&op->dip, dip) * within(&op->opening, opening);
+	return op->dynamic ? v * cosf(0.5f * gap) : v;
+}
+
+// space is one in 3-D, of amplitudes b and unit vectors p.
+static float space(const lsm_operator *op, const float *s, const float *r) {
+	float v = s[0] * r[0], n[3], sum = 0, gap = 0;
+	for (int a = 0; a < 3; a++) {
+		float ps = s[(1 + a) * TILE], pr = r[(1 + a) * TILE];
+		n[a] = ps + pr;
+		sum += n[a] * n[a];
+		gap += (ps - pr) * (ps - pr);
+	}
+	float length = sqrtf(sum), down = length - n[2];
+	if (op->dip.fall != 0) { // sin ½ dip = |n/|n| − (0, 0, 1)|/2
+		float chord = n[0] * n[0] + n[1] * n[1] + down * down;
+		v *= within(&op->dip, twice_asin(0.5f * sqrtf(chord / (sum > 1e-30f ? sum : 1e-30f))));
+	}
+	v *= within(&op->opening, twice_asin(0.5f * sqrtf(gap)));
+	return op->dynamic ? v * length : v;
+}
+
+int lsm_aperture_portable(const lsm_operator *op, const float *s, const float *r, float *weight) {
+	int any = 0;
+	for (int i = 0; i < TILE; i++) {
+		weight[i] = 0;
+		if (s[i] * r[i] != 0) weight[i] = op->mode & SPACE ? space(op, s + i, r + i) : plane(op, s + i, r + i);
+		any |= weight[i] != 0;
+	}
+	return any;
+}
+
 // place computes, for each point of a tile, the sample k before it, the fraction w
 // and the weight a. With clip, k is −1 where the point misses the record.
 INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE], float a[TILE],
-	const char *s, const char *r, lsm_scale by, int32_t k0, int32_t nt) {
+	const char *s, const char *r, const float *given, lsm_scale by, int32_t k0, int32_t nt) {
 	uint32_t from[TILE], to[TILE];
 	if (mode & COMPACT) {
 		codes(from, s);
@@ -46,6 +94,7 @@ INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE]
 		for (int i = 0; i < TILE; i++)
 			if (from[i] == NEVER || to[i] == NEVER) k[i] = -1;
 	const float *b = field(mode, s, 1), *c = field(mode, r, 1);
+	if (mode & APERTURE) memcpy(a, given, TILE * sizeof *a);
 	if ((mode & ~COMPACT) == PLANE)
 		for (int i = 0; i < TILE; i++)
 			a[i] = b[i] * c[i] + b[TILE + i] * c[TILE + i];
@@ -59,10 +108,10 @@ INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE]
 }
 
 INLINE void gather(const int mode, const int clip, float sum[TILE], const char *s, const char *r,
-	lsm_scale by, const float *e, int32_t k0, int32_t nt) {
+	const float *given, lsm_scale by, const float *e, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
 	float w[TILE], a[TILE];
-	place(mode, clip, k, w, a, s, r, by, k0, nt);
+	place(mode, clip, k, w, a, s, r, given, by, k0, nt);
 	for (int i = 0; i < TILE; i++) {
 		if (clip && k[i] < 0) continue;
 		float d = e[k[i]], v = d + w[i] * (e[k[i] + 1] - d);
@@ -71,10 +120,10 @@ INLINE void gather(const int mode, const int clip, float sum[TILE], const char *
 }
 
 INLINE void spread(const int mode, const int clip, float *out, const char *s, const char *r,
-	lsm_scale by, const float *m, int32_t k0, int32_t nt) {
+	const float *given, lsm_scale by, const float *m, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
 	float w[TILE], a[TILE], early[TILE], late[TILE];
-	place(mode, clip, k, w, a, s, r, by, k0, nt);
+	place(mode, clip, k, w, a, s, r, given, by, k0, nt);
 	for (int i = 0; i < TILE; i++) {
 		float v = (mode & ~COMPACT) == STATIC ? m[i] : a[i] * m[i];
 		late[i] = w[i] * v;
@@ -98,7 +147,8 @@ INLINE void flush(const int exact, double *out, float sum[TILE], double magic) {
 
 INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	const int64_t size = lsm_row(mode);
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
+	float given[TILE];
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
@@ -116,12 +166,13 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 					const int32_t k0 = from.base + to.base;
 					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
 					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+					if (mode & APERTURE && !lsm_aperture_portable(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
 					const float *e = rows + pair.row * op->stride;
 					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 					if (inside(k0, from.width + to.width, nt))
-						gather(mode, 0, sum, from_row, to_row, by, e, k0, nt);
+						gather(mode, 0, sum, from_row, to_row, given, by, e, k0, nt);
 					else
-						gather(mode, 1, sum, from_row, to_row, by, e, k0, nt);
+						gather(mode, 1, sum, from_row, to_row, given, by, e, k0, nt);
 				}
 				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
@@ -131,7 +182,8 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 
 INLINE void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	const int64_t size = lsm_row(mode);
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
+	float given[TILE];
 	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
 	const int32_t first = op->runs[run0].pair0;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
@@ -149,12 +201,13 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 				const int32_t k0 = from.base + to.base;
 				if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
 				const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+				if (mode & APERTURE && !lsm_aperture_portable(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
 				const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 				float *out = windows + (p - first) * op->stride * SLOTS;
 				if (inside(k0, from.width + to.width, nt))
-					spread(mode, 0, out, from_row, to_row, by, m, k0, nt);
+					spread(mode, 0, out, from_row, to_row, given, by, m, k0, nt);
 				else
-					spread(mode, 1, out, from_row, to_row, by, m, k0, nt);
+					spread(mode, 1, out, from_row, to_row, given, by, m, k0, nt);
 			}
 		}
 	}
@@ -169,26 +222,30 @@ void lsm_adjoint_portable(const lsm_operator *op, double *image, const float *ro
 		else \
 			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
 		break;
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 		CASE(STATIC)
 		CASE(STATIC + COMPACT)
 		CASE(PLANE)
 		CASE(PLANE + COMPACT)
 		CASE(SPACE)
 		CASE(SPACE + COMPACT)
+		CASE(APERTURE)
+		CASE(APERTURE + COMPACT)
 	}
 #undef CASE
 }
 
 void lsm_forward_portable(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
-	switch (op->mode) {
+	switch (kind(op->mode)) {
 	case STATIC: forward(STATIC, op, windows, image, tile0, tile1, block); break;
 	case STATIC + COMPACT: forward(STATIC + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case PLANE: forward(PLANE, op, windows, image, tile0, tile1, block); break;
 	case PLANE + COMPACT: forward(PLANE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	case SPACE: forward(SPACE, op, windows, image, tile0, tile1, block); break;
 	case SPACE + COMPACT: forward(SPACE + COMPACT, op, windows, image, tile0, tile1, block); break;
+	case APERTURE: forward(APERTURE, op, windows, image, tile0, tile1, block); break;
+	case APERTURE + COMPACT: forward(APERTURE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
 

@@ -12,7 +12,11 @@
 //	Plane   time, C, S        weight C_s C_r + S_s S_r
 //	Space   time, b, x, y, z  weight b_s b_r √(2 + 2 p_s·p_r), p = (x, y, z)
 //
-// as [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
+// With Aperture Plane holds time, b and the ray's angle a, and weights are b_s b_r times
+// the windows of dip and opening angle, and with Dynamic times cos ((a_s − a_r)/2) or
+// |p_s + p_r|. All of them are
+//
+// [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
 // q = k0 + table_s + table_r: one addition for 16 points, no conversion.
 //
 // With Compact the times are 64 numbers of 16 bits, a time code << shift in units of
@@ -151,7 +155,8 @@ const (
 	Plane  Mode = C.PLANE
 	Space  Mode = C.SPACE
 
-	Compact Mode = C.COMPACT // to be added: times as uint16
+	Compact  Mode = C.COMPACT  // to be added: times as uint16
+	Aperture Mode = C.APERTURE // to be added to Plane or Space: weights by dip and opening angle
 )
 
 // Of compact times: fraction bits, the code of a point that does not count, and the
@@ -207,10 +212,26 @@ type Operator struct {
 	Stride int // elements between rows, a multiple of 16, at least NT + 2·TileSize
 	Mode   Mode
 	NT     int
+
+	Dynamic      bool   // with Aperture: whether the rays' obliquity is in the weights
+	Dip, Opening Window // with Aperture
+}
+
+// Window is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of
+// (Rise1 − x) Rise and (x − Fall0) Fall, but within [0, 1].
+type Window struct{ Rise1, Rise, Fall0, Fall float32 }
+
+func (w Window) c() C.lsm_window {
+	return C.lsm_window{rise1: C.float(w.Rise1), rise: C.float(w.Rise), fall0: C.float(w.Fall0), fall: C.float(w.Fall)}
 }
 
 func (o *Operator) c() C.lsm_operator {
+	dynamic := C.int32_t(0)
+	if o.Dynamic {
+		dynamic = 1
+	}
 	return C.lsm_operator{
+		dynamic: dynamic, dip: o.Dip.c(), opening: o.Opening.c(),
 		table:  (*C.char)(o.Table.pointer()),
 		shift:  (*C.uint8_t)(o.Shift.pointer()),
 		span:   (*C.lsm_span)(o.Span.pointer()),
