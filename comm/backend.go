@@ -16,6 +16,8 @@ type Backend struct {
 	Close func()
 	// About names the library, such as "Open MPI 4.1.4".
 	About func() string
+	// Aware tells, once it is open, whether the library takes memory of GPUs.
+	Aware func() bool
 }
 
 var backends []Backend

@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -49,7 +47,7 @@ func newBenchKernel(a *app) *cobra.Command {
 			switch size.Engine {
 			case "cpu", "reference":
 			case "cuda", "hip":
-				card, err := openCard(size.Engine)
+				card, _, err := job.OpenCard(engineOf(size.Engine), 1)
 				if err != nil {
 					return err
 				}
@@ -115,19 +113,6 @@ func newBenchKernel(a *app) *cobra.Command {
 	return cmd
 }
 
-// openCard makes the first visible card ready for an engine.
-func openCard(engine string) (*gpu.Device, error) {
-	o := gpu.Options{Engine: driver.CUDA, Cache: driver.UserCache()}
-	if engine == driver.HIP.String() {
-		program, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		o.Engine, o.Child = driver.HIP, []string{program, job.CompileCommand}
-	}
-	return gpu.Open(o)
-}
-
 func newBenchTraveltime(a *app) *cobra.Command {
 	var shape []int
 	var sources, threads, runs int
@@ -161,6 +146,14 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	fl.IntVar(&threads, "threads", 0, "0: all processors")
 	fl.IntVar(&runs, "runs", 5, "runs, of which the median is printed")
 	return cmd
+}
+
+// engineOf is the engine of a card: "hip", else CUDA.
+func engineOf(name string) driver.Engine {
+	if name == driver.HIP.String() {
+		return driver.HIP
+	}
+	return driver.CUDA
 }
 
 func positive(values map[string]int) error {

@@ -13,25 +13,30 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func newBenchComm(a *app) *cobra.Command {
 	s := bench.CommSpec{}
-	var first, last, typ, backend string
+	var first, last, typ, engine string
+	var backends []string
 	var limits bool
 	cmd := &cobra.Command{
 		Use:   "comm",
 		Short: "Microseconds and bandwidth of the collectives over all ranks",
 		Long: `Bench comm times the collectives on arrays of growing size and checks every
 element of every result. The tables are those of the NCCL tests;
-docs/collectives.md derives their columns. Operations, of which those that the
-backend has are measured by default:
+docs/collectives.md derives their columns. With several backends each size is
+measured by one after the other. nccl, rccl and mpi-staged work on arrays in the
+memory of GPUs, and mpi beside them or with --engine, where the library takes
+such. Operations, of which those that a backend has are measured by default:
 ` + strings.Join(bench.CommOperations(), ", ") + ".",
 		Example: `  mpirun -n 4 lsm bench comm
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
-  srun lsm bench comm --type float64 --json`,
+  srun lsm bench comm --type float64 --json
+  srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
 		Args:        arguments(),
 		Annotations: exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,12 +50,11 @@ backend has are measured by default:
 			if s.Type, err = elementType(typ); err != nil {
 				return err
 			}
-			if backend == "nccl" || backend == "rccl" {
-				return status.Hint(status.Usage(fmt.Errorf("bench: --backend is %q, which carries buffers of GPUs alone; those measured here are in the host's memory", backend)),
-					"lsm bench solve measures a whole solve with any comm.backend")
+			if err := checkBackends(backends, &engine); err != nil {
+				return err
 			}
 			cfg := &config.Config{}
-			cfg.Comm.Backend = backend
+			cfg.Comm.Backend = controlOf(backends)
 			if err := comm.Together(a.world, a.join(cfg)); err != nil {
 				return err
 			}
@@ -58,7 +62,28 @@ backend has are measured by default:
 			if s.Memory = m.Available; m.Limit > 0 {
 				s.Memory = min(m.Available, m.Limit)
 			}
-			return a.benchComm(cmd.Context(), a.world, s, limits)
+			if engine != "cpu" {
+				_, node, err := machine.Share(a.world.Host().AllGather)
+				if err != nil {
+					return err
+				}
+				var warning string
+				s.Card, warning, err = job.OpenCard(engineOf(engine), node)
+				if err := comm.Together(a.world, err); err != nil {
+					return err
+				}
+				defer s.Card.Close()
+				if warning != "" {
+					a.report.Warn(warning)
+				}
+			}
+			b, built := comm.Lookup(a.world.Name())
+			comms, done, err := a.carriers(a.world, backends, s.Card, built && b.Aware())
+			if err != nil {
+				return err
+			}
+			defer done()
+			return a.benchComm(cmd.Context(), s, limits, comms...)
 		},
 	}
 	fl := cmd.Flags()
@@ -69,7 +94,8 @@ backend has are measured by default:
 	fl.IntVar(&s.Warmup, "warm-up", 2, "iterations before the timed ones")
 	fl.StringSliceVar(&s.Operations, "operations", nil, "those to measure, with commas between (default all)")
 	fl.StringVar(&typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
-	fl.StringVar(&backend, "backend", "auto", "communicator, as comm.backend")
+	fl.StringSliceVar(&backends, "backend", []string{"auto"}, "communicators, as comm.backend, with commas between")
+	fl.StringVar(&engine, "engine", "", "whose memory holds the arrays: cpu, cuda or hip (default cpu, or what the backends need)")
 	fl.BoolVar(&limits, "limits", false, "measure how fast the ranks can copy memory as well")
 	return cmd
 }
@@ -92,14 +118,19 @@ func elementType(name string) (device.Type, error) {
 }
 
 // benchComm prints one table for each operation, each closed as the NCCL tests
-// close theirs.
-func (a *app) benchComm(ctx context.Context, c comm.Comm, s bench.CommSpec, limits bool) error {
-	b, err := bench.NewComm(c, s)
+// close theirs; with several communicators a row for each.
+func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, comms ...comm.Comm) error {
+	c := comms[0]
+	b, err := bench.NewComm(s, comms...)
 	if err := comm.Together(c, err); err != nil {
 		return err
 	}
-	a.report.Printf("# backend %s, ranks %d, on this node %d; median of %d iterations after %d of warm-up\n",
-		c.Name(), c.Size(), b.Here, s.Iterations, s.Warmup)
+	where := "the host's memory"
+	if s.Card != nil {
+		where = s.Card.Name()
+	}
+	a.report.Printf("# backend %s, ranks %d, on this node %d; arrays in %s; median of %d iterations after %d of warm-up\n",
+		strings.Join(namesOf(comms), ", "), c.Size(), b.Here, where, s.Iterations, s.Warmup)
 	if len(b.Left) > 0 {
 		a.report.Warn(fmt.Sprintf("sizes end at %s: with %d ranks on a node there is no memory for %s",
 			humanize.IBytes(uint64(slices.Max(b.Sizes))), b.Here, humanize.IBytes(uint64(b.Left[0]))))
@@ -114,7 +145,7 @@ func (a *app) benchComm(ctx context.Context, c comm.Comm, s bench.CommSpec, limi
 	}
 	wrong := int64(0)
 	for _, operation := range b.Operations {
-		n, err := a.benchCollective(ctx, c, b, s, operation)
+		n, err := a.benchCollective(ctx, b, s, operation, comms)
 		if err != nil {
 			return err
 		}
@@ -129,18 +160,24 @@ func (a *app) benchComm(ctx context.Context, c comm.Comm, s bench.CommSpec, limi
 
 // benchCollective prints the table of one operation and returns the number of
 // wrong elements.
-func (a *app) benchCollective(ctx context.Context, c comm.Comm, b *bench.Comm, s bench.CommSpec, operation string) (wrong int64, err error) {
-	const head = "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s\n"
+func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSpec, operation string, comms []comm.Comm) (wrong int64, err error) {
+	head := "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s%s\n"
+	behind := func(text string) string { // a column for several backends alone
+		if len(comms) == 1 {
+			return ""
+		}
+		return "  " + text
+	}
 	a.report.Printf("#\n# %s\n#\n", operation)
-	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
-	a.report.Printf(head, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-	bus := 0.0
+	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", behind("backend"))
+	a.report.Printf(head, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "")
+	bus := map[string]float64{}
 	err = b.Run(ctx, operation, func(r bench.CommRow) {
 		wrong += r.Wrong
-		bus += r.Bus / float64(len(b.Sizes))
-		a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d\n",
-			r.Size, r.Count, s.Type, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong)
-		a.report.Event("collective", "operation", r.Operation, "backend", c.Name(), "ranks", c.Size(),
+		bus[r.Backend] += r.Bus / float64(len(b.Sizes))
+		a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
+			r.Size, r.Count, s.Type, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(r.Backend))
+		a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "ranks", comms[0].Size(),
 			"size", r.Size, "count", r.Count, "type", s.Type.String(), "redop", r.Redop, "root", r.Root,
 			"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
 	})
@@ -151,6 +188,19 @@ func (a *app) benchCollective(ctx context.Context, c comm.Comm, b *bench.Comm, s
 	if wrong > 0 {
 		v = "FAILED"
 	}
-	a.report.Printf("# Out of bounds values : %d %s\n# Avg bus bandwidth    : %.6g\n", wrong, v, bus/1e9)
+	a.report.Printf("# Out of bounds values : %d %s\n", wrong, v)
+	for _, name := range namesOf(comms) {
+		if mean, measured := bus[name]; measured {
+			a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", mean/1e9, behind(name))
+		}
+	}
 	return wrong, nil
+}
+
+func namesOf(comms []comm.Comm) []string {
+	names := make([]string, len(comms))
+	for i, c := range comms {
+		names[i] = c.Name()
+	}
+	return names
 }

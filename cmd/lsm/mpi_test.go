@@ -371,3 +371,23 @@ func waitForText(t *testing.T, l *launched, text string) {
 	}
 	t.Fatalf("%q is not printed:\n%s%s", text, &l.out, &l.errs)
 }
+
+// The backends of GPUs side by side, on ranks that are processes.
+func TestBenchCommBackends(t *testing.T) {
+	emulatedCards(t, 2)
+	l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--backend", "nccl,mpi,mpi-staged", "--first", "1KiB", "--last", "64KiB",
+		"--factor", "8", "--iterations", "2", "--operations", "all-reduce,accumulate")
+	if code := l.code(t); code != status.Done {
+		t.Fatalf("status %d:\n%s%s", code, l.out.String(), l.errs.String())
+	}
+	rows := map[string]int{}
+	for line := range strings.Lines(l.out.String()) {
+		if f := strings.Fields(line); len(f) == 10 && f[0] != "#" && f[8] == "0" {
+			rows[f[9]]++
+		}
+	}
+	// NCCL has no one-sided sums; MPI is measured where it is CUDA-aware.
+	if rows["nccl"] != 3 || rows["mpi-staged"] != 6 || rows["mpi"] != 0 && rows["mpi"] != 6 {
+		t.Errorf("rows %v in\n%s", rows, l.out.String())
+	}
+}

@@ -81,13 +81,13 @@ func (g *group) AllReduce(x device.Buf, op comm.Op) error {
 	}
 	var h held
 	defer h.release()
-	b := h.of(s.Buf)
+	b := h.in(s)
 	if err := g.call("all-reduce", func() C.int {
 		return C.lsm_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit))
 	}); err != nil {
 		return err
 	}
-	return s.back()
+	return s.Back()
 }
 
 func (g *group) Reduce(x device.Buf, op comm.Op, root int) error {
@@ -103,13 +103,13 @@ func (g *group) Reduce(x device.Buf, op comm.Op, root int) error {
 	}
 	var h held
 	defer h.release()
-	b := h.of(s.Buf)
+	b := h.in(s)
 	if err := g.call("reduction", func() C.int {
 		return C.lsm_reduce(g.buffers, b.at, b.at, b.n, b.kind, opOf(op), C.int(root), C.int(limit))
 	}); err != nil || root != g.rank {
 		return err
 	}
-	return s.back()
+	return s.Back()
 }
 
 func (g *group) Bcast(x device.Buf, root int) error {
@@ -122,13 +122,13 @@ func (g *group) Bcast(x device.Buf, root int) error {
 	}
 	var h held
 	defer h.release()
-	b := h.of(s.Buf)
+	b := h.in(s)
 	if err := g.call("broadcast", func() C.int {
 		return C.lsm_bcast(g.buffers, b.at, b.n, b.kind, C.int(root), C.int(limit))
 	}); err != nil {
 		return err
 	}
-	return s.back()
+	return s.Back()
 }
 
 // AllGather copies this rank's part into its place first, and MPI spreads it
@@ -150,13 +150,13 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 	}
 	var h held
 	defer h.release()
-	b, n := h.of(s.Buf), numbersPer(counts, dst.Type())
+	b, n := h.in(s), numbersPer(counts, dst.Type())
 	if err := g.call("all-gather", func() C.int {
 		return C.lsm_allgather(g.buffers, b.at, &n[0], b.kind, C.int(limit))
 	}); err != nil {
 		return err
 	}
-	return s.back()
+	return s.Back()
 }
 
 func (g *group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
@@ -176,13 +176,13 @@ func (g *group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) err
 	}
 	var h held
 	defer h.release()
-	in, out, n := h.of(from.Buf), h.of(to.Buf), numbersPer(counts, src.Type())
+	in, out, n := h.in(from), h.in(to), numbersPer(counts, src.Type())
 	if err := g.call("reduce-scatter", func() C.int {
 		return C.lsm_reduce_scatter(g.buffers, in.at, out.at, &n[0], in.kind, opOf(op), C.int(limit))
 	}); err != nil {
 		return err
 	}
-	return to.back()
+	return to.Back()
 }
 
 // numbersPer turns elements into numbers.
@@ -202,20 +202,20 @@ func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	var h held
 	defer h.release()
 	var in, out numbers
-	var arrived staged
+	var arrived comm.Copied
 	if send != nil {
 		s, err := g.world.stage(send, true)
 		if err != nil {
 			return err
 		}
-		out = h.of(s.Buf)
+		out = h.in(s)
 	}
 	if recv != nil {
 		var err error
 		if arrived, err = g.world.stage(recv, true); err != nil {
 			return err
 		}
-		in = h.of(arrived.Buf)
+		in = h.in(arrived)
 	}
 	var got C.size_t
 	if err := g.call("send and receive", func() C.int {
@@ -226,5 +226,5 @@ func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if got != in.n {
 		return status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
 	}
-	return arrived.back()
+	return arrived.Back()
 }

@@ -43,10 +43,19 @@ func opOf(op comm.Op) C.int {
 	return [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX, comm.Min: C.LSM_MIN}[op]
 }
 
-// held keeps memory of Go in its place while MPI knows its address.
-type held struct{ pinner runtime.Pinner }
+// held keeps memory of Go in its place while MPI knows its address, and copies on the
+// host as long as they are needed.
+type held struct {
+	pinner runtime.Pinner
+	copies []comm.Copied
+}
 
-func (h *held) release() { h.pinner.Unpin() }
+func (h *held) release() {
+	h.pinner.Unpin()
+	for _, c := range h.copies {
+		c.Release()
+	}
+}
 
 // of returns the numbers of a host buffer or of one with an address of its own.
 func (h *held) of(b device.Buf) numbers {
@@ -94,36 +103,21 @@ func address(b device.Buf) unsafe.Pointer {
 	return unsafe.Pointer(&device.Slice[int64](b)[0])
 }
 
-// staged is a buffer in memory that MPI can reach: itself, or a copy on the host.
-type staged struct {
-	device.Buf
-	of device.Buf // nil where nothing was copied
-}
-
 // stage brings b where MPI reaches it. With direct set, the address of a GPU's
 // memory will do where the library takes one.
-func (w *world) stage(b device.Buf, direct bool) (staged, error) {
+func (w *world) stage(b device.Buf, direct bool) (comm.Copied, error) {
 	if onHost(b) {
-		return staged{b, nil}, nil
-	}
-	// What the device was asked to do to b must be done before MPI reads it.
-	if err := b.Device().Sync(); err != nil {
-		return staged{}, err
+		return comm.Copied{Buf: b}, nil
 	}
 	if _, ok := b.(device.Addressed); ok && direct && w.cudaAware {
-		return staged{b, nil}, nil
+		// What the device was asked to do to b must be done before MPI reads it.
+		return comm.Copied{Buf: b}, b.Device().Sync()
 	}
-	copied, err := device.NewHost(0).Alloc(b.Len(), b.Type())
-	if err != nil {
-		return staged{}, err
-	}
-	return staged{copied, b}, b.Device().Copy(copied, b)
+	return comm.ToHost(b)
 }
 
-// back brings what MPI wrote to the buffer it is meant for.
-func (s staged) back() error {
-	if s.of == nil {
-		return nil
-	}
-	return s.of.Device().Copy(s.of, s.Buf)
+// in returns the numbers of a staged buffer, whose memory release gives back.
+func (h *held) in(s comm.Copied) numbers {
+	h.copies = append(h.copies, s)
+	return h.of(s.Buf)
 }

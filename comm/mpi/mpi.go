@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	comm.Register(comm.Backend{Name: "mpi", Open: Open, Close: Close, About: About})
+	comm.Register(comm.Backend{Name: "mpi", Open: Open, Close: Close, About: About, Aware: Aware})
 }
 
 // limit is the most numbers in one call of MPI, which counts with C's int.
@@ -99,6 +99,13 @@ func About() string {
 		about += ", MPI_THREAD_FUNNELED, not CUDA-aware"
 	}
 	return about
+}
+
+// Aware tells, once it is open, whether the library takes memory of CUDA's cards.
+func Aware() bool {
+	opening.Lock()
+	defer opening.Unlock()
+	return opened != nil && opened.cudaAware
 }
 
 func library() string {

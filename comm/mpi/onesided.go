@@ -36,7 +36,7 @@ func (g *group) Accumulate(x device.Buf) error {
 	}
 	var h held
 	defer h.release()
-	b := h.of(s.Buf)
+	b := h.in(s)
 	if err := g.needWindow(b); err != nil || b.n == 0 {
 		return err
 	}
@@ -46,7 +46,7 @@ func (g *group) Accumulate(x device.Buf) error {
 	}); err != nil {
 		return err
 	}
-	return s.back()
+	return s.Back()
 }
 
 // needWindow makes a window for a vector of another length or type than before.

@@ -16,7 +16,7 @@ import (
 type request struct {
 	group  *group
 	batch  *C.lsm_batch
-	buffer staged
+	buffer comm.Copied
 	held   held
 	done   chan fault
 }
@@ -30,7 +30,7 @@ func (g *group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 		return nil, err
 	}
 	r := &request{group: g, buffer: s, done: make(chan fault, 1)}
-	b := r.held.of(s.Buf)
+	b := r.held.in(s)
 	w := g.world
 	// Starting a long one takes a while too, and is the owner's business.
 	w.post(func() C.int {
@@ -50,9 +50,9 @@ func (r *request) Wait() error {
 	atomic.AddInt32(waiting, 1)
 	f := <-r.done
 	atomic.AddInt32(waiting, -1)
-	r.held.release()
+	defer r.held.release()
 	if err := r.group.failed("non-blocking all-reduce", f); err != nil {
 		return err
 	}
-	return r.buffer.back()
+	return r.buffer.Back()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -25,11 +26,13 @@ type CommSpec struct {
 	Warmup      int // before them
 	Operations  []string
 	Type        device.Type
-	Memory      int64 // bytes that all ranks on this node may use together; 0: not known
+	Memory      int64       // bytes that all ranks on this node may use together; 0: not known
+	Card        *gpu.Device // that the arrays are on; nil: in the host's memory
 }
 
 // CommRow is one collective on one size. docs/collectives.md derives every figure.
 type CommRow struct {
+	Backend   string
 	Operation string
 	Redop     string // "sum" or "none"
 	Root      int    // comm.None where no rank stands out
@@ -41,25 +44,26 @@ type CommRow struct {
 	Wrong     int64   // elements that were not as expected, of all ranks and iterations
 }
 
-// Comm times the collectives of one communicator. Its methods are collective:
-// all ranks call them alike.
+// Comm times the collectives of one communicator, or of several over the same ranks
+// in turn. Its methods are collective: all ranks call them alike.
 type Comm struct {
 	Sizes      []int64  // bytes, those that fit
 	Left       []int64  // bytes, those that memory does not allow
 	Operations []string // to time, in the order of the table
 	Here       int      // ranks on this node, this one included
 
-	comm   comm.Comm
+	comms  []comm.Comm // the first is asked what is beside the measuring
 	spec   CommSpec
 	arrays arrays
 }
 
-// NewComm checks spec and allocates, once for all sizes, the two arrays that each
-// rank needs. A third of the memory is left to the communicator. Operations
-// that are empty are all that c offers. Errors of spec carry status 2, an
-// operation that c does not offer and too little memory status 4.
-func NewComm(c comm.Comm, spec CommSpec) (*Comm, error) {
-	b := &Comm{comm: c, spec: spec}
+// NewComm checks spec and allocates, once for all sizes and communicators, the two
+// arrays that each rank needs. A third of the memory is left to the communicators.
+// Operations that are empty are all that one of them offers. Errors of spec carry
+// status 2, an operation that none offers and too little memory status 4.
+func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
+	c := comms[0]
+	b := &Comm{comms: comms, spec: spec}
 	if err := spec.check(c.Size()); err != nil {
 		return nil, status.Usage(err)
 	}
@@ -70,19 +74,20 @@ func NewComm(c comm.Comm, spec CommSpec) (*Comm, error) {
 		return nil, err
 	}
 	largest := max(int(slices.Max(b.Sizes))/spec.Type.Size(), c.Size())
+	var err error
 	switch spec.Type {
 	case device.F32:
-		b.arrays = newArrays[float32](c, largest)
+		b.arrays, err = newArrays[float32](c, spec.Card, largest)
 	case device.F64:
-		b.arrays = newArrays[float64](c, largest)
+		b.arrays, err = newArrays[float64](c, spec.Card, largest)
 	case device.C64:
-		b.arrays = newArrays[complex64](c, largest)
+		b.arrays, err = newArrays[complex64](c, spec.Card, largest)
 	case device.C128:
-		b.arrays = newArrays[complex128](c, largest)
+		b.arrays, err = newArrays[complex128](c, spec.Card, largest)
 	case device.I64:
-		b.arrays = newArrays[int64](c, largest)
+		b.arrays, err = newArrays[int64](c, spec.Card, largest)
 	}
-	return b, nil
+	return b, comm.Together(c, err)
 }
 
 func (s *CommSpec) check(ranks int) error {
@@ -107,7 +112,7 @@ func (s *CommSpec) check(ranks int) error {
 func (b *Comm) choose() error {
 	var offered []string
 	for _, o := range collectives {
-		if o.offered == nil || o.offered(b.comm) {
+		if slices.ContainsFunc(b.comms, o.by) {
 			offered = append(offered, o.name)
 		}
 	}
@@ -120,7 +125,7 @@ func (b *Comm) choose() error {
 			return status.Usage(fmt.Errorf("bench: operation %q is unknown, want %s", name, strings.Join(CommOperations(), ", ")))
 		}
 		if !slices.Contains(offered, name) {
-			return status.Resource(fmt.Errorf("bench: communicator %q has no %s", b.comm.Name(), name))
+			return status.Resource(fmt.Errorf("bench: communicator %q has no %s", b.comms[0].Name(), name))
 		}
 	}
 	b.Operations = b.spec.Operations
@@ -143,7 +148,7 @@ func (b *Comm) fit() error {
 	if err != nil {
 		return err
 	}
-	hosts, err := b.comm.Host().AllGather([]byte(host))
+	hosts, err := b.comms[0].Host().AllGather([]byte(host))
 	if err != nil {
 		return err
 	}
@@ -156,7 +161,14 @@ func (b *Comm) fit() error {
 	if b.spec.Memory > 0 {
 		most[0] = float64(b.spec.Memory) / float64(3*b.Here)
 	}
-	if err := b.comm.Host().AllReduce(most, comm.Min); err != nil {
+	if b.spec.Card != nil {
+		free, _, err := b.spec.Card.Context().MemoryInfo()
+		if err := comm.Together(b.comms[0], err); err != nil {
+			return err
+		}
+		most[0] = min(most[0], float64(free)/3)
+	}
+	if err := b.comms[0].Host().AllReduce(most, comm.Min); err != nil {
 		return err
 	}
 	for size := b.spec.First; ; size *= int64(b.spec.Factor) {
@@ -176,7 +188,8 @@ func (b *Comm) fit() error {
 	return nil
 }
 
-// Run times one operation on all sizes and hands each row to show. Before each
+// Run times one operation on all sizes, and on each by all communicators that offer
+// it in turn, and hands each row to show. Before each
 // size all ranks agree whether to go on, so that none is left waiting when ctx
 // ends on one of them.
 func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
@@ -186,18 +199,23 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 		if ctx.Err() != nil {
 			stop = 1
 		}
-		stop, err := b.comm.Host().Agree(stop)
+		stop, err := b.comms[0].Host().Agree(stop)
 		if err != nil {
 			return err
 		}
 		if stop != 0 {
 			return &comm.Agreed{Err: context.Canceled}
 		}
-		row, err := b.row(collectives[i], size)
-		if err != nil {
-			return fmt.Errorf("bench: %s of %d bytes: %w", operation, size, err)
+		for _, c := range b.comms {
+			if !collectives[i].by(c) {
+				continue
+			}
+			row, err := b.row(c, collectives[i], size)
+			if err != nil {
+				return fmt.Errorf("bench: %s of %d bytes by %s: %w", operation, size, c.Name(), err)
+			}
+			show(row)
 		}
-		show(row)
 	}
 	return nil
 }
@@ -205,8 +223,8 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 // row times one size. Each iteration starts from fresh arrays and a barrier,
 // neither of which is timed, and ends with a check of every element. Its time is
 // that of the slowest rank.
-func (b *Comm) row(o collective, size int64) (CommRow, error) {
-	n := b.comm.Size()
+func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
+	n := c.Size()
 	whole, part := int(size)/b.spec.Type.Size(), 0
 	count := whole
 	if o.dealt {
@@ -215,16 +233,20 @@ func (b *Comm) row(o collective, size int64) (CommRow, error) {
 	}
 	wrong := []float64{0}
 	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations,
-		func() { b.arrays.prepare(o, whole, part) },
-		b.arrays.call(o, whole, part),
-		func() { wrong[0] += float64(b.arrays.wrong(o, whole, part)) })
+		func() error { return b.arrays.prepare(o, whole, part) },
+		b.arrays.call(c, o, whole, part),
+		func() error {
+			n, err := b.arrays.wrong(o, whole, part)
+			wrong[0] += float64(n)
+			return err
+		})
 	if err != nil {
 		return CommRow{}, err
 	}
-	if err := b.comm.Host().AllReduce(wrong, comm.Sum); err != nil {
+	if err := b.comms[0].Host().AllReduce(wrong, comm.Sum); err != nil {
 		return CommRow{}, err
 	}
-	r := CommRow{Operation: o.name, Redop: o.redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: o.redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
 	r.Size = int64(whole) * int64(b.spec.Type.Size())
 	r.Algorithm = float64(r.Size) / r.Seconds
 	r.Bus = r.Algorithm * o.bus(float64(n))
@@ -232,11 +254,13 @@ func (b *Comm) row(o collective, size int64) (CommRow, error) {
 }
 
 // timed is the median over the iterations of the slowest rank's time of run.
-func (b *Comm) timed(warmup, iterations int, prepare func(), run func() error, check func()) (float64, error) {
+func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (float64, error) {
 	t := make([]float64, iterations)
 	for i := -warmup; i < iterations; i++ {
-		prepare()
-		if err := b.comm.Host().Barrier(); err != nil {
+		if err := prepare(); err != nil {
+			return 0, err
+		}
+		if err := b.comms[0].Host().Barrier(); err != nil {
 			return 0, err
 		}
 		begin := time.Now()
@@ -246,24 +270,52 @@ func (b *Comm) timed(warmup, iterations int, prepare func(), run func() error, c
 		took := time.Since(begin).Seconds()
 		if i >= 0 {
 			t[i] = took
-			check()
+			if err := check(); err != nil {
+				return 0, err
+			}
 		}
 	}
-	if err := b.comm.Host().AllReduce(t, comm.Max); err != nil {
+	if err := b.comms[0].Host().AllReduce(t, comm.Max); err != nil {
 		return 0, err
 	}
 	return max(Median(t), 1e-9), nil // the clock counts whole nanoseconds
 }
 
+// copyOnCard is CopyBandwidth of n float32 within the ranks' cards.
+func (b *Comm) copyOnCard(n int) (float64, error) {
+	d := b.spec.Card
+	src, err := d.Alloc(n, device.F32)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Free(src)
+	dst, err := d.Alloc(n, device.F32)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Free(dst)
+	seconds, err := b.timed(1, b.spec.Iterations, d.Sync, func() error {
+		if err := d.Copy(dst, src); err != nil {
+			return err
+		}
+		return d.Sync()
+	}, d.Sync)
+	return 4 * float64(n) / seconds, err
+}
+
 // CopyBandwidth is the bytes per second at which each rank copies memory that is
-// larger than the caches, while all ranks do so. The slowest rank's counts.
+// larger than the caches, its card's if the arrays are there, while all ranks do so.
+// The slowest rank's counts.
 func (b *Comm) CopyBandwidth() (float64, error) {
 	const n = 1 << 24 // 64 MiB
 	src, dst := make([]float32, n), make([]float32, n)
 	for i := range src {
 		src[i] = 1 // pages that nobody wrote would all be one and the same
 	}
-	nothing := func() {}
+	nothing := func() error { return nil }
+	if b.spec.Card != nil {
+		return b.copyOnCard(n)
+	}
 	seconds, err := b.timed(1, b.spec.Iterations, nothing, func() error { copy(dst, src); return nil }, nothing)
 	return 4 * n / seconds, err
 }

@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"errors"
+
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 )
 
 // period is how many different values an array holds, over and over: whole
@@ -16,20 +19,25 @@ func value(rank, i int) int { return 1 + (i%period+97*(rank%period))%period }
 
 // arrays are one rank's two arrays, of any element type.
 type arrays interface {
-	prepare(o collective, whole, part int)
-	call(o collective, whole, part int) func() error
-	wrong(o collective, whole, part int) int
+	prepare(o collective, whole, part int) error
+	call(c comm.Comm, o collective, whole, part int) func() error
+	wrong(o collective, whole, part int) (int, error)
 }
 
 type arraysOf[T device.Number] struct {
-	comm    comm.Comm
-	host    *device.Host
-	in, out []T
-	sums    []T // one period of the sum over all ranks
+	rank, ranks int
+	host        *device.Host
+	in, out     []T // and of those on the card a copy
+	sums        []T // one period of the sum over all ranks
+
+	card       *gpu.Device // nil: none
+	bufIn, buf device.Buf  // in and out where the collectives work on them
 }
 
-func newArrays[T device.Number](c comm.Comm, n int) arrays {
-	a := &arraysOf[T]{comm: c, host: device.NewHost(1), in: make([]T, n), out: make([]T, n), sums: make([]T, period)}
+// newArrays makes arrays of n elements, on a card unless that is nil.
+func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (arrays, error) {
+	a := &arraysOf[T]{rank: c.Rank(), ranks: c.Size(), host: device.NewHost(1), card: card,
+		in: make([]T, n), out: make([]T, n), sums: make([]T, period)}
 	mine := valuesOf[T](c.Rank())
 	for at := 0; at < n; {
 		at += copy(a.in[at:], mine)
@@ -39,7 +47,19 @@ func newArrays[T device.Number](c comm.Comm, n int) arrays {
 			a.sums[i] += v
 		}
 	}
-	return a
+	a.bufIn, a.buf = device.Wrap(a.host, a.in), device.Wrap(a.host, a.out)
+	if card == nil {
+		return a, nil
+	}
+	var err error
+	if a.bufIn, err = card.Alloc(n, device.TypeOf[T]()); err != nil {
+		return nil, err
+	}
+	if err := card.Copy(a.bufIn, device.Wrap(a.host, a.in)); err != nil {
+		return nil, err
+	}
+	a.buf, err = card.Alloc(n, device.TypeOf[T]())
+	return a, err
 }
 
 // valuesOf is one period of a rank's array. Imaginary parts mirror the real ones.
@@ -74,44 +94,58 @@ func (o collective) lengths(whole, part int) (out, in int) {
 	return whole, whole
 }
 
-func (a *arraysOf[T]) prepare(o collective, whole, part int) {
+func (a *arraysOf[T]) prepare(o collective, whole, part int) error {
 	n, _ := o.lengths(whole, part)
+	d, out := a.buf.Device(), a.buf.Slice(0, n)
+	var err error
 	if o.result == sums || o.result == copies {
-		copy(a.out[:n], a.in)
-		return
+		err = d.Copy(out, a.bufIn.Slice(0, n))
+	} else {
+		err = d.Zero(out)
 	}
-	clear(a.out[:n])
+	return errors.Join(err, d.Sync())
 }
 
-// call is the operation, ready to be timed.
-func (a *arraysOf[T]) call(o collective, whole, part int) func() error {
+// call is the operation, ready to be timed, which it ends once the card is done.
+func (a *arraysOf[T]) call(c comm.Comm, o collective, whole, part int) func() error {
 	out, in := o.lengths(whole, part)
 	var counts []int
 	if o.dealt {
-		counts = make([]int, a.comm.Size())
+		counts = make([]int, a.ranks)
 		for r := range counts {
 			counts[r] = part
 		}
 	}
-	x, y := device.Wrap(a.host, a.out[:out]), device.Wrap(a.host, a.in[:in])
-	return func() error { return o.run(a.comm, x, y, counts) }
+	x, y := a.buf.Slice(0, out), a.bufIn.Slice(0, in)
+	return func() error {
+		if err := o.run(c, x, y, counts); err != nil {
+			return err
+		}
+		return x.Device().Sync()
+	}
 }
 
 // wrong counts the elements of out that are not as they must be.
-func (a *arraysOf[T]) wrong(o collective, whole, part int) int {
+func (a *arraysOf[T]) wrong(o collective, whole, part int) (int, error) {
+	n, _ := o.lengths(whole, part)
+	if a.card != nil {
+		if err := a.card.Copy(device.Wrap(a.host, a.out[:n]), a.buf.Slice(0, n)); err != nil {
+			return 0, err
+		}
+	}
 	switch o.result {
 	case sums:
-		return differ(a.out[:whole], a.sums, 0)
+		return differ(a.out[:whole], a.sums, 0), nil
 	case copies:
-		return differ(a.out[:whole], valuesOf[T](o.root), 0)
+		return differ(a.out[:whole], valuesOf[T](o.root), 0), nil
 	case sumsOfParts:
-		return differ(a.out[:part], a.sums, a.comm.Rank()*part)
+		return differ(a.out[:part], a.sums, a.rank*part), nil
 	}
-	n := 0
-	for r := range a.comm.Size() {
+	n = 0
+	for r := range a.ranks {
 		n += differ(a.out[r*part:(r+1)*part], valuesOf[T](r), 0)
 	}
-	return n
+	return n, nil
 }
 
 // differ counts the elements of x that are not those of want, repeated, from

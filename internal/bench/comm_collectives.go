@@ -18,6 +18,9 @@ type collective struct {
 	run     func(c comm.Comm, out, in device.Buf, counts []int) error
 }
 
+// by tells whether a communicator has it.
+func (o collective) by(c comm.Comm) bool { return o.offered == nil || o.offered(c) }
+
 // result is what out holds afterwards.
 type result uint8
 

@@ -21,7 +21,7 @@ func spec(t device.Type, operations ...string) CommSpec {
 
 // rowsOf runs all operations of a spec.
 func rowsOf(c comm.Comm, s CommSpec) ([]CommRow, error) {
-	b, err := NewComm(c, s)
+	b, err := NewComm(s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func TestCommEndsWithMemory(t *testing.T) {
 	err := commtest.Ranks(2, func(c comm.Comm) error {
 		s := spec(device.F32)
 		s.Memory = 3*2*1024 + 5000*int64(c.Rank()) // the rank with the least counts
-		b, err := NewComm(c, s)
+		b, err := NewComm(s, c)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func TestCommEndsWithMemory(t *testing.T) {
 			return fmt.Errorf("sizes %v, left %v, %d ranks here", b.Sizes, b.Left, b.Here)
 		}
 		s.Memory = 100
-		if _, err = NewComm(c, s); status.Code(err) != status.NoResource {
+		if _, err = NewComm(s, c); status.Code(err) != status.NoResource {
 			return fmt.Errorf("memory for nothing: %v", err)
 		}
 		return nil
@@ -221,7 +221,7 @@ func TestCommRefuses(t *testing.T) {
 	} {
 		s := spec(device.F32)
 		c.change(&s)
-		if _, err := NewComm(comm.Self(), s); status.Code(err) != c.code {
+		if _, err := NewComm(s, comm.Self()); status.Code(err) != c.code {
 			t.Errorf("%s: %v, want status %d", name, err, c.code)
 		}
 	}
@@ -230,7 +230,7 @@ func TestCommRefuses(t *testing.T) {
 // When one rank is told to stop all do.
 func TestCommStopsTogether(t *testing.T) {
 	err := commtest.Ranks(3, func(c comm.Comm) error {
-		b, err := NewComm(c, spec(device.F32))
+		b, err := NewComm(spec(device.F32), c)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func TestCommStopsTogether(t *testing.T) {
 }
 
 func TestCopyBandwidth(t *testing.T) {
-	b, err := NewComm(comm.Self(), spec(device.F32))
+	b, err := NewComm(spec(device.F32), comm.Self())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,3 +8,10 @@ type Addressed interface {
 	Buf
 	Pointer() uintptr
 }
+
+// Stager is a device with memory of the host that it copies to and from by itself.
+type Stager interface {
+	// Stage returns n elements of such memory, with anything in them, as a buffer of
+	// the host; done gives them back.
+	Stage(n int, t Type) (b Buf, done func(), err error)
+}

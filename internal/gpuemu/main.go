@@ -52,6 +52,20 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// Kept builds the emulator unless it is there, and returns what a program needs in its
+// environment to find it. The temporary folder is for machines without a place to
+// keep it; why says what it cannot be built for, "" for nothing.
+func Kept(temporary string) (environ []string, why string, err error) {
+	if why := Missing(); why != "" {
+		return nil, why, nil
+	}
+	if folder := os.Getenv("GPUEMU_FOLDER"); folder != "" {
+		return Environment(folder), "", nil
+	}
+	folder, err := kept(temporary)
+	return Environment(folder), "", err
+}
+
 // kept is the folder with the emulator, built if it is not there; the given one
 // where there is no place to keep it.
 func kept(temporary string) (string, error) {

@@ -19,36 +19,47 @@ const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
 func (j *Job) openCard(engine driver.Engine) error {
-	lib, err := driver.Open(engine)
+	card, warning, err := OpenCard(engine, j.node)
 	if err != nil {
-		return engineError(engine, err)
+		return err
 	}
-	cards, err := lib.Cards()
-	if err != nil {
-		return engineError(engine, err)
-	}
-	rank, ranks := gpu.LocalRank(os.Environ())
-	if ranks == 0 {
-		ranks = j.node
-	}
-	card, warning := gpu.Choose(rank, ranks, len(cards))
 	if warning != "" {
 		j.report.Warn(warning)
 	}
-	o := gpu.Options{Engine: engine, Card: card, Cache: driver.UserCache()}
+	j.card, j.Device, j.Engine = card, card, engine.String()
+	j.report.Infof("%s: %s", card.Name(), card.Programs())
+	return nil
+}
+
+// OpenCard makes the GPU of this process ready, chosen by its place among the ranks of
+// its machine, whose number is given for launchers that do not tell. The warning, ""
+// for none, says that ranks must share a card.
+func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string, err error) {
+	lib, err := driver.Open(engine)
+	if err != nil {
+		return nil, "", engineError(engine, err)
+	}
+	cards, err := lib.Cards()
+	if err != nil {
+		return nil, "", engineError(engine, err)
+	}
+	rank, size := gpu.LocalRank(os.Environ())
+	if size == 0 {
+		size = ranks
+	}
+	o := gpu.Options{Engine: engine, Cache: driver.UserCache()}
+	o.Card, warning = gpu.Choose(rank, size, len(cards))
 	if engine == driver.HIP {
 		program, err := os.Executable()
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		o.Child = []string{program, CompileCommand}
 	}
-	if j.card, err = gpu.Open(o); err != nil {
-		return engineError(engine, err)
+	if card, err = gpu.Open(o); err != nil {
+		return nil, "", engineError(engine, err)
 	}
-	j.Device, j.Engine = j.card, engine.String()
-	j.report.Infof("%s: %s", j.card.Name(), j.card.Programs())
-	return nil
+	return card, warning, nil
 }
 
 func engineError(engine driver.Engine, err error) error {

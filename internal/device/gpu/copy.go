@@ -50,9 +50,14 @@ func (d *Device) Copy(dst, src device.Buf) error {
 }
 
 func (d *Device) upload(dst driver.Memory, src []byte) error {
+	c := d.context
+	if p, at := d.pinned.holding(src); p != nil {
+		c.ToDevice(c.Main(), dst, p, at, len(src))
+		d.toDevice.Add(int64(len(src)))
+		return c.Begin(c.Main())()
+	}
 	d.stages.Lock()
 	defer d.stages.Unlock()
-	c := d.context
 	return d.staged(len(src), &d.toDevice, func(stage *driver.Pinned, lo, n int) (func() error, func()) {
 		copy(stage.Bytes, src[lo:lo+n])
 		c.ToDevice(c.Main(), dst+driver.Memory(lo), stage, 0, n)
@@ -61,9 +66,14 @@ func (d *Device) upload(dst driver.Memory, src []byte) error {
 }
 
 func (d *Device) download(dst []byte, src driver.Memory) error {
+	c := d.context
+	if p, at := d.pinned.holding(dst); p != nil {
+		c.ToHost(c.Main(), p, at, len(dst), src)
+		d.toHost.Add(int64(len(dst)))
+		return c.Begin(c.Main())()
+	}
 	d.stages.Lock()
 	defer d.stages.Unlock()
-	c := d.context
 	return d.staged(len(dst), &d.toHost, func(stage *driver.Pinned, lo, n int) (func() error, func()) {
 		c.ToHost(c.Main(), stage, 0, n, src+driver.Memory(lo))
 		return c.Begin(c.Main()), func() { copy(dst[lo:lo+n], stage.Bytes) }

@@ -25,6 +25,7 @@ type Device struct {
 	kernels map[string]*driver.Function // of vector.cu
 	pool    pool
 	stages  stages
+	pinned  pinned
 	dots    dots
 	marks   marks
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// emulatedCards makes the emulator's cards those of this test and what it starts.
+func emulatedCards(t *testing.T, cards int) {
+	t.Helper()
+	environ, why, err := gpuemu.Kept(t.TempDir())
+	if why != "" {
+		t.Skip(why)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(environ, fmt.Sprintf("GPUEMU_CARDS=%d", cards)) {
+		name, value, _ := strings.Cut(s, "=")
+		t.Setenv(name, value)
+	}
+}
+
+// cardOf opens a rank's card.
+func cardOf(rank int) (*gpu.Device, error) {
+	return gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})
+}
+
+// Backends side by side: on every size one row of each, none with a wrong element.
+func TestBenchCommOnCards(t *testing.T) {
+	for _, ranks := range []int{1, 2, 4} {
+		emulatedCards(t, ranks)
+		for _, aware := range []bool{true, false} {
+			var text, errs bytes.Buffer
+			err := commtest.Ranks(ranks, func(c comm.Comm) error {
+				a := &app{report: progress.Discard()}
+				if c.Rank() == 0 {
+					a.report = progress.New(progress.Options{Out: &text, Err: &errs})
+				}
+				card, err := cardOf(c.Rank())
+				if err != nil {
+					return err
+				}
+				defer card.Close()
+				comms, done, err := a.carriers(c, []string{"nccl", "mpi", "mpi-staged"}, card, aware)
+				if err != nil {
+					return err
+				}
+				defer done()
+				s := bench.CommSpec{First: 24, Last: 1 << 16, Factor: 50, Iterations: 2, Warmup: 1, Type: device.F64, Card: card}
+				return a.benchComm(context.Background(), s, true, comms...)
+			})
+			if err != nil {
+				t.Fatalf("%d ranks: %v", ranks, err)
+			}
+			backends := []string{"nccl", "goroutines", "goroutines-staged"}
+			if !aware && ranks > 1 {
+				backends = []string{"nccl", "goroutines-staged"}
+				if !strings.Contains(errs.String()+text.String(), "mpi: its library does not take memory of a GPU") {
+					t.Errorf("%d ranks: not said that mpi is left out:\n%s%s", ranks, errs.String(), text.String())
+				}
+			}
+			rows := map[string]int{}
+			for line := range strings.Lines(text.String()) {
+				if f := strings.Fields(line); !strings.HasPrefix(line, "#") && len(f) == 10 {
+					if f[8] != "0" {
+						t.Errorf("%d ranks: %s", ranks, line)
+					}
+					rows[f[9]]++
+				}
+			}
+			want := map[string]int{}
+			for _, b := range backends {
+				want[b] = 6 * 3 // operations and sizes
+			}
+			want["nccl"] = 5 * 3 // which has no one-sided sums
+			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 6 ||
+				!strings.Contains(text.String(), "arrays in cuda 0") {
+				t.Errorf("%d ranks: rows %v, want %v, in\n%s", ranks, rows, want, text.String())
+			}
+		}
+	}
+}
+
+// A library that cannot be had is an error that names it.
+func TestBenchCommWithoutNCCL(t *testing.T) {
+	emulatedCards(t, 1)
+	t.Setenv("LSM_NCCL_LIB", filepath.Join(t.TempDir(), "libnccl.so"))
+	var errs bytes.Buffer
+	if code := run([]string{"bench", "comm", "--backend", "nccl"}, &bytes.Buffer{}, &errs); code != status.NoResource ||
+		!strings.Contains(errs.String(), "libnccl.so") {
+		t.Errorf("status %d: %s", code, errs.String())
+	}
+}

@@ -1,0 +1,152 @@
+package comm
+
+import "github.com/kirchhoff-lsm/lsm/internal/device"
+
+// Copied is a buffer of a device in the host's memory, or one that needed no copy.
+type Copied struct {
+	device.Buf
+	of   device.Buf // nil where nothing was copied
+	done func()     // nil: nothing to give back
+}
+
+// ToHost copies a buffer to the host, into memory that its device reads and writes
+// on its own where it has such; one of the host is returned as it is.
+func ToHost(b device.Buf) (Copied, error) {
+	if _, host := b.Device().(*device.Host); host {
+		return Copied{Buf: b}, nil
+	}
+	c := Copied{of: b}
+	var err error
+	if s, ok := b.Device().(device.Stager); ok {
+		c.Buf, c.done, err = s.Stage(b.Len(), b.Type())
+	} else {
+		c.Buf, err = device.NewHost(0).Alloc(b.Len(), b.Type())
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, b.Device().Copy(c.Buf, b)
+}
+
+// Back copies what the host's memory holds to the buffer that it was copied from.
+func (c Copied) Back() error {
+	if c.of == nil {
+		return nil
+	}
+	return c.of.Device().Copy(c.of, c.Buf)
+}
+
+// Release gives the memory back, which must not be used any more.
+func (c Copied) Release() {
+	if c.done != nil {
+		c.done()
+	}
+}
+
+// Staged is c for buffers of devices that it cannot reach, or is not to: each goes
+// through the host's memory. Its name is that of c with "-staged" behind.
+func Staged(c Comm) Comm {
+	s := staged{c}
+	if _, ok := c.(OneSided); ok {
+		return stagedOneSided{s}
+	}
+	return s
+}
+
+type staged struct{ Comm }
+
+func (s staged) Name() string { return s.Comm.Name() + "-staged" }
+
+func (s staged) Split(color, key int) (Comm, error) {
+	part, err := s.Comm.Split(color, key)
+	if err != nil {
+		return nil, err
+	}
+	return Staged(part), nil
+}
+
+// with has f work on a copy of x and brings it back.
+func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
+	c, err := ToHost(x)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if err := f(c.Buf); err != nil {
+		return err
+	}
+	return c.Back()
+}
+
+// both has f work on copies of two buffers, either of which may be nil, and brings
+// the first back.
+func (s staged) both(dst, src device.Buf, f func(dst, src device.Buf) error) error {
+	var from Copied
+	if src != nil {
+		var err error
+		if from, err = ToHost(src); err != nil {
+			return err
+		}
+		defer from.Release()
+	}
+	if dst == nil {
+		return f(nil, from.Buf)
+	}
+	return s.with(dst, func(dst device.Buf) error { return f(dst, from.Buf) })
+}
+
+func (s staged) AllReduce(x device.Buf, op Op) error {
+	return s.with(x, func(x device.Buf) error { return s.Comm.AllReduce(x, op) })
+}
+
+func (s staged) Reduce(x device.Buf, op Op, root int) error {
+	return s.with(x, func(x device.Buf) error { return s.Comm.Reduce(x, op, root) })
+}
+
+func (s staged) Bcast(x device.Buf, root int) error {
+	return s.with(x, func(x device.Buf) error { return s.Comm.Bcast(x, root) })
+}
+
+func (s staged) AllGather(dst, src device.Buf, counts []int) error {
+	return s.both(dst, src, func(dst, src device.Buf) error { return s.Comm.AllGather(dst, src, counts) })
+}
+
+func (s staged) ReduceScatter(dst, src device.Buf, counts []int, op Op) error {
+	return s.both(dst, src, func(dst, src device.Buf) error { return s.Comm.ReduceScatter(dst, src, counts, op) })
+}
+
+func (s staged) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
+	return s.both(recv, send, func(recv, send device.Buf) error { return s.Comm.SendRecv(send, to, recv, from) })
+}
+
+// StartAllReduce brings the result back in Wait.
+func (s staged) StartAllReduce(x device.Buf, op Op) (Request, error) {
+	c, err := ToHost(x)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Comm.StartAllReduce(c.Buf, op)
+	if err != nil {
+		return nil, err
+	}
+	return stagedRequest{r, c}, nil
+}
+
+type stagedRequest struct {
+	Request
+	copied Copied
+}
+
+func (r stagedRequest) Wait() error {
+	defer r.copied.Release()
+	if err := r.Request.Wait(); err != nil {
+		return err
+	}
+	return r.copied.Back()
+}
+
+type stagedOneSided struct{ staged }
+
+func (s stagedOneSided) Accumulate(x device.Buf) error {
+	return s.with(x, func(x device.Buf) error { return s.Comm.(OneSided).Accumulate(x) })
+}

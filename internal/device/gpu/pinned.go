@@ -1,0 +1,85 @@
+package gpu
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+)
+
+// pinned keeps the pinned memory that Stage handed out and got back, in pieces
+// whose lengths are powers of two.
+type pinned struct {
+	sync.Mutex
+	free map[int][]*driver.Pinned
+	all  []*driver.Pinned
+}
+
+var _ device.Stager = (*Device)(nil)
+
+// Stage returns n elements of pinned memory with anything in them, as a buffer of the
+// host, which Copy moves to and from the card in one piece.
+func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
+	size := 1 << bits.Len(uint(max(n*t.Size(), page)-1))
+	p, err := d.pinned.take(d.context, size)
+	if err != nil {
+		return nil, nil, d.short(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(size), err)
+	}
+	at, h := unsafe.Pointer(unsafe.SliceData(p.Bytes)), device.NewHost(0)
+	var b device.Buf
+	switch t {
+	case device.F32:
+		b = device.Wrap(h, unsafe.Slice((*float32)(at), n))
+	case device.F64:
+		b = device.Wrap(h, unsafe.Slice((*float64)(at), n))
+	case device.C64:
+		b = device.Wrap(h, unsafe.Slice((*complex64)(at), n))
+	case device.C128:
+		b = device.Wrap(h, unsafe.Slice((*complex128)(at), n))
+	default:
+		b = device.Wrap(h, unsafe.Slice((*int64)(at), n))
+	}
+	return b, func() { d.pinned.give(p) }, nil
+}
+
+// page is the least length of pinned memory.
+const page = 4096
+
+func (s *pinned) take(c *driver.Context, size int) (*driver.Pinned, error) {
+	s.Lock()
+	defer s.Unlock()
+	if list := s.free[size]; len(list) > 0 {
+		s.free[size] = list[:len(list)-1]
+		return list[len(list)-1], nil
+	}
+	p, err := c.AllocPinned(size)
+	if err == nil {
+		s.all = append(s.all, p)
+	}
+	return p, err
+}
+
+func (s *pinned) give(p *driver.Pinned) {
+	s.Lock()
+	defer s.Unlock()
+	if s.free == nil {
+		s.free = map[int][]*driver.Pinned{}
+	}
+	s.free[len(p.Bytes)] = append(s.free[len(p.Bytes)], p)
+}
+
+// holding is the pinned memory that b lies in, and where; nil for none.
+func (s *pinned) holding(b []byte) (p *driver.Pinned, at int) {
+	s.Lock()
+	defer s.Unlock()
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for _, p := range s.all {
+		if at := first - uintptr(unsafe.Pointer(unsafe.SliceData(p.Bytes))); at < uintptr(len(p.Bytes)) {
+			return p, int(at)
+		}
+	}
+	return nil, 0
+}
