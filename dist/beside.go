@@ -14,6 +14,7 @@ func LiftBeside(kernels []Kernel, domain, rng *Layout, o LiftOptions) (Operator,
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
 	}
 	b := &beside{domain: domain, rng: rng}
+	o.Choose = nil
 	for i, k := range kernels {
 		op, err := LiftWith(k, domain.Parts[i], rng, o)
 		if err != nil {

@@ -21,6 +21,10 @@ type LiftOptions struct {
 	// Overlap sums one piece over the ranks while the next is computed. A kernel
 	// that is not Pieced has one piece, so there is nothing to overlap.
 	Overlap bool
+	// Choose, where given, has the first applications of an Exact operator measured with
+	// Overlap and without, and the faster kept; it is told which. No result depends on
+	// it. LiftBeside does not measure.
+	Choose func(Overlapped)
 	// OneSided sums through comm.OneSided, which the communicators must be. It
 	// waits for each sum, so that Overlap hides nothing.
 	OneSided bool
@@ -75,6 +79,9 @@ func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
 	if !o.Exact {
 		return l, nil
 	}
+	if o.Choose != nil && !o.OneSided {
+		l.measuring = newMeasuring(rng.Copies.Size() > 1, domain.Copies.Size() > 1)
+	}
 	var err error
 	if l.peak, err = largest(p.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies); err != nil {
 		return nil, err
@@ -108,6 +115,7 @@ type lifted struct {
 	o           LiftOptions
 	pieced      Pieced // nil: in one piece
 	peak        float64
+	measuring   *measuring // nil: what o.Overlap says
 }
 
 func (l *lifted) Domain() *Layout { return l.domain }
@@ -151,12 +159,48 @@ func (l *lifted) add(ctx context.Context, d Direction, dst, src *Vector) error {
 
 // observed runs an application and tells what it took.
 func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error) error {
-	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), times: Times{Direction: d}}
-	err := a.time(&a.times.Total, func() error { return f(a) })
-	if err == nil && l.o.Observe != nil {
+	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), overlap: l.o.Overlap, times: Times{Direction: d}}
+	counts, err := a.measure(d)
+	if err != nil {
+		return err
+	}
+	err = a.time(&a.times.Total, func() error {
+		if err := f(a); err != nil || !counts {
+			return err
+		}
+		return a.device.Sync()
+	})
+	if err != nil {
+		return err
+	}
+	if l.measuring != nil {
+		l.measuring.done(d, a.overlap, a.times.Total, a.times.Waiting)
+	}
+	if l.o.Observe != nil {
 		l.o.Observe(a.times)
 	}
-	return err
+	return nil
+}
+
+// measure sets whether an application overlaps, where that is to be measured, and
+// tells whether it counts; once enough is known it chooses.
+func (a *application) measure(d Direction) (counts bool, err error) {
+	l := a.lifted
+	if l.measuring == nil {
+		return false, nil
+	}
+	if !l.measuring.complete() {
+		a.overlap, counts = l.measuring.over(d)
+		a.alone = counts && !a.overlap
+		return counts, nil
+	}
+	o, err := l.measuring.choose(l.domain.Shards, l.domain.Copies, l.rng.Shards, l.rng.Copies)
+	if err != nil {
+		return false, err
+	}
+	l.measuring, l.o.Overlap, a.overlap = nil, o.On, o.On
+	l.o.Choose(o)
+	return false, nil
 }
 
 // sumAll sums the whole destination over its copies.
@@ -171,14 +215,16 @@ func (a *application) sumAll(dst *Vector) error {
 // application is one application of a lifted kernel under way.
 type application struct {
 	*lifted
-	copies comm.Comm
-	device device.Device
-	times  Times
+	copies  comm.Comm
+	device  device.Device
+	overlap bool
+	alone   bool // sums are timed to their end, with nothing else under way
+	times   Times
 }
 
 // time adds what f takes to a duration, where somebody wants to know.
 func (a *application) time(to *time.Duration, f func() error) error {
-	if a.o.Observe == nil {
+	if a.o.Observe == nil && a.measuring == nil {
 		return f()
 	}
 	began := time.Now()
@@ -199,7 +245,7 @@ func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vecto
 		return err
 	}
 	ahead := 1
-	if a.o.Overlap && a.copies.Size() > 1 {
+	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
 	}
 	var under []comm.Request // of the last pieces taken
@@ -251,18 +297,26 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 	}
 	a.times.Pieces++
 	a.times.Bytes += int64(buf.Len()) * int64(buf.Type().Size())
+	if a.alone {
+		if err := a.device.Sync(); err != nil {
+			return nil, err
+		}
+	}
 	defer a.device.Mark("all-reduce")()
 	err = a.time(&a.times.Waiting, func() error {
 		if a.o.OneSided {
 			r = comm.Done
 			return a.copies.(comm.OneSided).Accumulate(buf)
 		}
-		if a.o.Overlap && a.pieced != nil {
+		if a.overlap && a.pieced != nil {
 			r, err = a.copies.StartAllReduce(buf, comm.Sum)
 			return err
 		}
 		r = comm.Done
-		return a.copies.AllReduce(buf, comm.Sum)
+		if err := a.copies.AllReduce(buf, comm.Sum); err != nil || !a.alone {
+			return err
+		}
+		return a.device.Sync()
 	})
 	return r, err
 }

@@ -83,6 +83,59 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// Measured sums are chosen once, alike on all ranks, whether or not they overlap, and
+// give the same bits before and after.
+func TestChoose(t *testing.T) {
+	want := ""
+	must(t, disttest.Grid(1, 1, device.F32, shots, slabs, func(p disttest.Place) error {
+		whole, err := applications(p, dist.LiftOptions{Exact: true}, 1)
+		want = whole
+		return err
+	}))
+	for _, grid := range [][2]int{{1, 1}, {3, 1}, {1, 2}, {2, 2}} {
+		choices := make([][]dist.Overlapped, grid[0]*grid[1])
+		must(t, disttest.Grid(grid[0], grid[1], device.F32, shots, slabs, func(p disttest.Place) error {
+			me := p.World.Rank()
+			got, err := applications(p, dist.LiftOptions{Exact: true, Overlap: true,
+				Choose: func(o dist.Overlapped) { choices[me] = append(choices[me], o) }}, 8)
+			if err == nil && got != want {
+				err = fmt.Errorf("grid %v: results differ: %s, want %s", grid, got, want)
+			}
+			return err
+		}))
+		for r, c := range choices {
+			n := 1
+			if len(choices) == 1 {
+				n = 0
+			}
+			if len(c) != n || n > 0 && (c[0] != choices[0][0] || c[0].With <= 0 || c[0].Sums <= 0 || c[0].Without < c[0].Sums) {
+				t.Errorf("grid %v, rank %d chose %+v", grid, r, c)
+			}
+		}
+	}
+}
+
+// applications is what n pairs of applications to the same vectors give on the whole;
+// an error if they differ.
+func applications(p disttest.Place, o dist.LiftOptions, n int) (first string, err error) {
+	op, err := dist.LiftWith(disttest.Block(disttest.Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2), p.Image, p.Data, o)
+	if err != nil {
+		return "", err
+	}
+	for range n {
+		r, err := applied(op, device.F32)
+		if err != nil {
+			return "", err
+		}
+		if text := fmt.Sprint(r.forward, r.adjoint); first == "" {
+			first = text
+		} else if text != first {
+			return "", fmt.Errorf("an application gives %s, the first %s", text, first)
+		}
+	}
+	return first, nil
+}
+
 // onesided is a communicator with one-sided sums, which are counted.
 type onesided struct {
 	comm.Comm

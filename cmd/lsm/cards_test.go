@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
@@ -105,5 +107,59 @@ func TestBenchCommWithoutNCCL(t *testing.T) {
 	if code := run([]string{"bench", "comm", "--backend", "nccl"}, &bytes.Buffer{}, &errs); code != status.NoResource ||
 		!strings.Contains(errs.String(), "libnccl.so") {
 		t.Errorf("status %d: %s", code, errs.String())
+	}
+}
+
+// smallSurvey is a configuration of a survey of four shots.
+func smallSurvey(t *testing.T) *config.Config {
+	t.Helper()
+	folder := t.TempDir()
+	if code := run([]string{"synth", "points", "-o", folder, "--shots", "4", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("synth: status %d", code)
+	}
+	cfg, err := config.Load(filepath.Join(folder, "config.toml"), []string{"kirchhoff.engine=cuda", "machine.threads=1",
+		"image.origin=0,0", "image.spacing=8,50", "image.shape=250,8"}, nil) // four blocks
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// A whole solve by several backends side by side: every grid once by each, all to the
+// same residual.
+func TestBenchSolveOnCards(t *testing.T) {
+	cfg := smallSurvey(t)
+	residual := ""
+	for _, ranks := range []int{1, 2, 4} {
+		emulatedCards(t, 1)
+		t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1") // goroutines share a card
+		var text, errs bytes.Buffer
+		err := commtest.Ranks(ranks, func(c comm.Comm) error {
+			a := &app{report: progress.Discard(), world: c}
+			if c.Rank() == 0 {
+				a.report = progress.New(progress.Options{Out: &text, Err: &errs})
+			}
+			return a.benchSolve(context.Background(), cfg, []string{"nccl", "mpi", "mpi-staged"}, 1, false)
+		})
+		if err != nil {
+			t.Fatalf("%d ranks: %v\n%s", ranks, err, text.String())
+		}
+		rows := map[string]int{}
+		for line := range strings.Lines(text.String()) {
+			f := strings.Fields(line)
+			if len(f) < 13 || f[0] == "#" || f[0] == "#ranks" {
+				continue
+			}
+			rows[f[len(f)-1]]++
+			if r := f[len(f)-2]; residual == "" {
+				residual = r
+			} else if r != residual {
+				t.Errorf("%d ranks: residual %s, want %s: %s", ranks, r, residual, line)
+			}
+		}
+		grids := map[int]int{1: 1, 2: 3, 4: 6}[ranks]
+		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids}); !maps.Equal(rows, want) {
+			t.Errorf("%d ranks: rows %v, want %v, in\n%s%s", ranks, rows, want, text.String(), errs.String())
+		}
 	}
 }

@@ -19,6 +19,9 @@ func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "" || want == "nccl" || want == "rccl" {
 		want = "auto" // these stand beside it
 	}
+	if want == "mpi-staged" {
+		want = "mpi"
+	}
 	_, mpi := comm.Lookup("mpi")
 	switch {
 	case want == "self":

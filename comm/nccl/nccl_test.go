@@ -78,6 +78,34 @@ func conform(t *testing.T, devices []*gpu.Device, sizes ...int) {
 
 func TestConformance(t *testing.T) { conform(t, cards(t, driver.CUDA, 5), 1, 2, 3, 4, 5) }
 
+// A communicator of the host carries what lies on cards through pinned memory.
+func TestStaged(t *testing.T) {
+	devices := cards(t, driver.CUDA, 3)
+	commtest.Run(t, func(n int, body func(c comm.Comm) error) error {
+		return commtest.Ranks(n, func(c comm.Comm) error {
+			return body(commtest.OnDevice(comm.Staged(onHost{c}), devices[c.Rank()]))
+		})
+	}, 1, 3)
+}
+
+// onHost is a communicator that panics over a buffer of a card.
+type onHost struct{ comm.Comm }
+
+func (c onHost) AllReduce(x device.Buf, op comm.Op) error {
+	_ = x.Device().(*device.Host)
+	return c.Comm.AllReduce(x, op)
+}
+
+func (c onHost) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+	_ = x.Device().(*device.Host)
+	return c.Comm.StartAllReduce(x, op)
+}
+
+func (c onHost) Split(color, key int) (comm.Comm, error) {
+	part, err := c.Comm.Split(color, key)
+	return onHost{part}, err
+}
+
 func TestRCCL(t *testing.T) { conform(t, cards(t, driver.HIP, 3), 3) }
 
 // A library that cannot split has groups made by identifiers; one that cannot

@@ -78,11 +78,11 @@ type Kirchhoff struct {
 
 // Comm is the section [comm].
 type Comm struct {
-	Backend    string  `toml:"backend" json:"backend" default:"auto" choices:"auto,self,mpi,nccl,rccl" also:"type,library" help:"auto: what the launcher and the engine offer. self: one process. With a GPU and more than one rank NCCL or RCCL where it is found. mpi: MPI, staging GPU data through the host unless MPI is GPU-aware. nccl, rccl: sums between GPUs by NCCL (engine cuda) or RCCL (engine hip), MPI for the rest."`
+	Backend    string  `toml:"backend" json:"backend" default:"auto" choices:"auto,self,mpi,mpi-staged,nccl,rccl" also:"type,library" help:"auto: what the launcher and the engine offer. self: one process. With a GPU and more than one rank NCCL or RCCL where it is found. mpi: MPI, staging GPU data through the host unless MPI is GPU-aware. mpi-staged: the same, staging always. nccl, rccl: sums between GPUs by NCCL (engine cuda) or RCCL (engine hip), MPI for the rest."`
 	Grid       []int   `toml:"grid" json:"grid" default:"[0, 1]" range:"[0,1e6]" len:"2" also:"ranks,process_grid" help:"Ranks over shots, ranks over image blocks; their product is the number of ranks. 0 in one of the two places: as many as there are."`
 	Fallback   string  `toml:"fallback" json:"fallback" default:"none" choices:"none,mpi" help:"What to do where backend = \"nccl\" or \"rccl\" cannot be had. none: an error. mpi: a warning, and MPI."`
 	Accumulate string  `toml:"accumulate" json:"accumulate" default:"allreduce" choices:"allreduce,onesided" also:"reduction" help:"How image and data are summed over ranks. allreduce: one all-reduce. onesided: each rank adds into the memory of the others (MPI windows), where the library offers that."`
-	Overlap    string  `toml:"overlap" json:"overlap" default:"auto" choices:"auto,on,off" also:"nonblocking" help:"on: one piece of the image is summed over the ranks while the next is computed. off: the whole after the whole. auto: on, where there is more than one rank."`
+	Overlap    string  `toml:"overlap" json:"overlap" default:"auto" choices:"auto,on,off" also:"nonblocking" help:"on: one piece of the image is summed over the ranks while the next is computed. off: the whole after the whole. auto: with reproducible = \"ranks\" the first iterations are measured with and without, and the faster is kept, which changes no bit of the result; else on."`
 	Timeout    float64 `toml:"timeout" json:"timeout" default:"45.0" unit:"s" range:"[5,)" also:"watchdog" help:"How long a rank that the others wait for may show no sign of work before the run is given up (exit status 6). A rank that dies is noticed at once."`
 }
 

@@ -15,11 +15,16 @@ import (
 func (j *Job) joinCards() error {
 	want := j.Config.Comm.Backend
 	asked := want == "nccl" || want == "rccl"
+	stages := want == "mpi-staged"
 	if j.card == nil {
-		if asked {
+		if asked || stages {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, j.Engine)),
-				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip"}[want]))
+				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
 		}
+		return nil
+	}
+	if stages {
+		j.shots, j.blocks = comm.Staged(j.shots), comm.Staged(j.blocks)
 		return nil
 	}
 	if !asked && (want != "auto" || j.world.Size() == 1) {
@@ -68,5 +73,5 @@ func (j *Job) carrier() string {
 	if j.nccl != nil {
 		return j.nccl.Name()
 	}
-	return j.world.Name()
+	return j.shots.Name()
 }

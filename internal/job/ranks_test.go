@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -169,6 +170,57 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 		return err
 	}))
 	near(t, "reference", image, want.Image, 2e-5)
+}
+
+// Whether sums are overlapped is measured and said once, whatever the engine; the bits
+// are those of either way.
+func TestOverlapIsMeasured(t *testing.T) {
+	p := wide(t)
+	set := []string{"comm.grid=2,2", "solver.iterations=6"}
+	want := p.solveOn(t, 4, append(set, "comm.overlap=off")...)
+	sameResult(t, "on", p.solveOn(t, 4, append(set, "comm.overlap=on")...), want)
+	for how, c := range map[string]struct {
+		set   []string
+		times int
+	}{
+		"auto":               {nil, 1},
+		"on":                 {[]string{"comm.overlap=on"}, 0},
+		"reproducible = run": {[]string{"solver.reproducible=run"}, 0},
+	} {
+		var said bytes.Buffer
+		var result *Result
+		must(t, commtest.Ranks(4, func(world comm.Comm) error {
+			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), c.set...), nil)
+			if err != nil {
+				return err
+			}
+			report := progress.Discard()
+			if world.Rank() == 0 {
+				report = progress.New(progress.Options{Out: &said, Err: &said})
+			}
+			j, err := Open(world, cfg, Traces, report)
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			op, err := j.Build(context.Background())
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			r, err := j.solve(context.Background(), op, false)
+			if j.root() {
+				result = r
+			}
+			return err
+		}))
+		if how == "auto" {
+			sameResult(t, how, result, want)
+		}
+		if n := strings.Count(said.String(), "comm.overlap: o"); n != c.times {
+			t.Errorf("%s: said %d times, want %d:\n%s", how, n, c.times, said.String())
+		}
+	}
 }
 
 // The plain image and predicted traces have the same bits on any grid, traces in

@@ -16,6 +16,7 @@ import (
 // Trial is a solve that was measured. Times are those of the slowest rank.
 type Trial struct {
 	Grid   [2]int
+	Sums   string // the communicator that sums over ranks went by
 	Shots  int // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
@@ -50,7 +51,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Grid: j.grid, Shots: len(j.starts) - 1, Traces: j.total(), Setup: time.Since(began).Seconds(), Iterations: iterations}
+	t := &Trial{Grid: j.grid, Sums: j.carrier(), Shots: len(j.starts) - 1, Traces: j.total(), Setup: time.Since(began).Seconds(), Iterations: iterations}
 	var plain trialRun
 	if plain, err = j.try(ctx, op, d, iterations, false); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ type trialRun struct {
 func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
 	var waiting time.Duration
 	o := j.lift()
-	o.Overlap = overlap
+	o.Overlap, o.Choose = overlap, nil
 	o.Observe = func(t dist.Times) {
 		waiting += t.Waiting
 		r.bytes += t.Bytes
