@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -67,8 +68,8 @@ func (a *app) carriers(world comm.Comm, backends []string, card *gpu.Device, awa
 				done()
 				return nil, nil, status.Hint(fmt.Errorf("bench: --backend %s: %w", b, err), status.HintOf(err))
 			}
-			before := done
-			done = func() { g.Close(); before() }
+			before, unwatch := done, watch.OnVerdict(world, g.Cut)
+			done = func() { unwatch(); g.Close(); before() }
 			a.report.Printf("# %s\n", g.About())
 			list = append(list, g)
 		case b == "mpi-staged":

@@ -45,7 +45,7 @@
 // Asynchronous errors of the library are looked for several times a second. One
 // aborts all communicators of the rank, which ends the kernels that wait in them,
 // and makes everything after fail with exit status 6. A rank that is silent
-// without such an error is found by package watch, whose Abort does the same.
+// without such an error is found by package watch, whose verdict calls [Group.Cut].
 //
 // # Buffers
 //

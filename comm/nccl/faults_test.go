@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
@@ -194,6 +195,57 @@ func TestAbort(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// A rank that is lost inside a sum, of which the library says nothing, keeps no card:
+// the verdict of the watch ends the sums of all.
+func TestVerdictEndsSums(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		devices := cards(t, driver.CUDA, 3)
+		t.Setenv("GPUEMU_NCCL_FAULT", "hang:1:2")
+		ended := make([]error, 3)
+		must(t, commtest.Ranks(3, func(c comm.Comm) error {
+			rank := c.Rank()
+			left := make(chan struct{})
+			guarded, w, err := watch.Guard(c, watch.Options{Say: func(*watch.Verdict) {}, Fail: func(*watch.Verdict) { close(left) }})
+			if err != nil {
+				return err
+			}
+			defer w.Close(nil)
+			g, err := nccl.New(guarded, devices[rank])
+			if err != nil {
+				return err
+			}
+			defer watch.OnVerdict(guarded, g.Cut)()
+			x, err := devices[rank].Alloc(5000, device.F32)
+			if err != nil {
+				return err
+			}
+			for range 2 { // the second stays
+				if !started {
+					err = g.AllReduce(x, comm.Sum)
+				} else if r, e := g.StartAllReduce(x, comm.Sum); e != nil {
+					err = e
+				} else {
+					err = r.Wait()
+				}
+				if err != nil {
+					break // the verdict was faster
+				}
+			}
+			if rank == 1 {
+				guarded.Abort(status.PeerLost, errors.New("it is lost"))
+			}
+			ended[rank] = errors.Join(err, devices[rank].Sync()) // or this does not return
+			<-left
+			return nil
+		}))
+		for rank, err := range ended {
+			if err == nil {
+				t.Errorf("started %v, rank %d: a sum without rank 1 came to an end", started, rank)
+			}
+		}
+	}
 }
 
 // Ranks that differ and never agreed are noticed by the emulated library, where

@@ -123,6 +123,11 @@ func (g *Group) Size() int    { return g.size }
 // Host is that of the control.
 func (g *Group) Host() comm.Host { return g.control.Host() }
 
+// Cut ends the library's communicators on this rank, in two seconds at most: its card
+// no longer waits in them, and who waits for the card gets an error, as does all that
+// comes after.
+func (g *Group) Cut() { g.world.fail(status.Peer(errAborted)) }
+
 // Abort ends the library's communicators, so that no card waits for ever, and
 // then all ranks.
 func (g *Group) Abort(code int, why error) {

@@ -36,6 +36,8 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
+func (g *guarded) watch() *Watch { return g.w }
+
 func (g *guarded) rename(name string) {
 	g.device.rename(name)
 	g.host.rename(name)

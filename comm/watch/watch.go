@@ -96,6 +96,7 @@ type Watch struct {
 	hub      *hub  // on rank 0
 	peer     *peer // on the others
 
+	last    hooks
 	once    sync.Once
 	said    sync.Once
 	decided chan struct{}          // closed after Fail has returned
@@ -156,6 +157,49 @@ func (w *Watch) Close(why error) {
 	w.peer.close(text)
 }
 
+// OnVerdict has f called on this rank once there is a verdict, before the rank leaves,
+// to end what is waiting outside of the guarded communicator, such as a card; cancel
+// takes that back. It does nothing for a communicator that is not guarded. f must come
+// to its end by itself.
+func OnVerdict(c comm.Comm, f func()) (cancel func()) {
+	g, ok := c.(interface{ watch() *Watch })
+	if !ok {
+		return func() {}
+	}
+	return g.watch().last.add(f)
+}
+
+// hooks are the functions to be called on a verdict.
+type hooks struct {
+	mu   sync.Mutex
+	next int
+	of   map[int]func()
+}
+
+func (h *hooks) add(f func()) (cancel func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of == nil {
+		h.of = map[int]func(){}
+	}
+	n := h.next
+	h.of[n] = f
+	h.next++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.of, n)
+	}
+}
+
+func (h *hooks) run() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.of {
+		f()
+	}
+}
+
 // stop ends the judging.
 func (w *Watch) stop() { w.ended.Do(func() { close(w.quit) }) }
 
@@ -175,6 +219,7 @@ func (w *Watch) decide(v Verdict) {
 	w.once.Do(func() {
 		w.sayOnce(&v)
 		w.verdict = &v
+		w.last.run()
 		w.o.Fail(&v)
 		close(w.decided)
 		w.end()

@@ -31,7 +31,8 @@
 //	GPUEMU_NCCL_FAULT    "kill:1:3": rank 1's process is killed in its third
 //	                     collective of a communicator; "die:1:3": that rank stays
 //	                     in it, and is lost to the others; "error:1:3:6": it stays
-//	                     in it and has the asynchronous error 6
+//	                     in it and has the asynchronous error 6; "hang:1:3": it
+//	                     stays in it, and the others wait and never learn of it
 package gpuemu
 
 import (

@@ -6,7 +6,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL, where the
@@ -52,7 +54,7 @@ func (j *Job) joinCards() error {
 		why = "comm.backend asks for it"
 	}
 	j.report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	j.nccl = g
+	j.nccl, j.unwatch = g, watch.OnVerdict(j.world, g.Cut)
 	if j.world.Size() == 1 {
 		j.shots, j.blocks = comm.Comm(g), comm.Comm(g)
 		return nil
@@ -65,6 +67,34 @@ func (j *Job) joinCards() error {
 	}
 	watch.Name(j.shots, "shots")
 	watch.Name(j.blocks, "blocks")
+	return nil
+}
+
+// registerSums tells the cards' library of the buffers that an engine sums over ranks,
+// once for all applications, and reports how.
+func (j *Job) registerSums(e *kernels.Engine) error {
+	if j.nccl == nil {
+		return nil
+	}
+	image, traces, err := e.Sums(j.exact())
+	if err := comm.Together(j.world, err); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		name string
+		buf  device.Buf
+		over comm.Comm
+	}{{"image", image, j.shots}, {"data", traces, j.blocks}} {
+		g, ok := s.over.(*nccl.Group)
+		if !ok || g.Size() == 1 {
+			continue
+		}
+		how, err := g.Register(s.buf)
+		if err != nil {
+			return err
+		}
+		j.report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+	}
 	return nil
 }
 

@@ -47,6 +47,8 @@ type Job struct {
 	card *gpu.Device // nil: none
 	nccl *nccl.Group // between the cards of all ranks; nil: none
 
+	unwatch func() // takes back that the watch may end what nccl is in
+
 	ranks
 	order  []int32 // traces shot by shot; nil: as they are numbered
 	starts []int   // first traces of the shots in that order, and their number
@@ -132,6 +134,7 @@ func (j *Job) Close() {
 		j.tables = nil
 	}
 	if j.nccl != nil {
+		j.unwatch()
 		j.nccl.Close() // all its sums are done
 		j.nccl = nil
 	}

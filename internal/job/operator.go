@@ -89,6 +89,9 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		return nil, err
 	}
 	op.Operator = &timed{lifted, j.report}
+	if e, ok := op.Engine.(*kernels.Engine); ok {
+		return op, j.registerSums(e)
+	}
 	return op, nil
 }
 

@@ -17,7 +17,7 @@ import (
 type Trial struct {
 	Grid   [2]int
 	Sums   string // the communicator that sums over ranks went by
-	Shots  int // of the survey that were taken
+	Shots  int    // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
 

@@ -215,6 +215,21 @@ func (e *Engine) makeRing(exact bool) (err error) {
 	return err
 }
 
+// Sums are the buffers that Sum returns stretches of, for sums with a quantum or
+// without: those of the adjoint and those of the forward. They stay the same for all
+// applications of a kind.
+func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.makeRing(exact); err != nil {
+		return nil, nil, err
+	}
+	if exact {
+		return e.image, e.ring, nil
+	}
+	return e.tiled, e.ring, nil
+}
+
 func (a *application) Pieces() int { return len(a.cuts()) - 1 }
 
 func (a *application) cuts() []int {
