@@ -40,6 +40,10 @@ func (p *Problem) taps() []float64 {
 	return h
 }
 
+// Taps is the wavelet that traces are convolved with, WaveletFilter included: it asks
+// for the Grid's axes, DT, Wavelet and WaveletFilter alone.
+func (p *Problem) Taps() []float64 { return p.taps() }
+
 // convolver convolves traces with h through Fourier transforms padded so that
 // nothing wraps around. Each goroutine needs its own.
 type convolver struct {

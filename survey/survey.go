@@ -32,6 +32,10 @@ type Survey struct {
 	// geometry and no recording yet.
 	Data []float32
 
+	// Weight is how much each trace counts, [ntrace], finite and at least 0; nil
+	// stands for 1.
+	Weight []float32
+
 	Wavelet Wavelet
 }
 
@@ -110,6 +114,9 @@ func (s *Survey) Validate() error {
 	if err := s.Wavelet.validate(s.DT); err != nil {
 		return err
 	}
+	if err := s.validateWeight(); err != nil {
+		return err
+	}
 	if s.Data == nil {
 		return nil
 	}
@@ -153,6 +160,21 @@ func (s *Survey) validatePairs() error {
 	return nil
 }
 
+func (s *Survey) validateWeight() error {
+	if s.Weight == nil {
+		return nil
+	}
+	if n := s.NumTraces(); len(s.Weight) != n {
+		return fmt.Errorf("survey: %d weights, want one for each of %d traces", len(s.Weight), n)
+	}
+	for i, w := range s.Weight {
+		if !(w >= 0 && w <= math.MaxFloat32) {
+			return fmt.Errorf("survey: weight of trace %d is %g, must be finite and at least 0", i, w)
+		}
+	}
+	return nil
+}
+
 func (w Wavelet) validate(dt float64) error {
 	if len(w.Samples) == 0 {
 		return fmt.Errorf("survey: wavelet has no samples")
@@ -180,16 +202,19 @@ func (w Wavelet) validate(dt float64) error {
 func (s *Survey) Dead() int {
 	dead := 0
 	for i := 0; i+s.NT <= len(s.Data); i += s.NT {
-		alive := false
-		for _, v := range s.Data[i : i+s.NT] {
-			if v != 0 {
-				alive = true
-				break
-			}
-		}
-		if !alive {
+		if Silent(s.Data[i : i+s.NT]) {
 			dead++
 		}
 	}
 	return dead
+}
+
+// Silent reports whether every sample is zero.
+func Silent(trace []float32) bool {
+	for _, v := range trace {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -20,7 +20,7 @@ func newInfo(a *app) *cobra.Command {
 	var unguarded bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
-		Short: "What is in a survey, model, table, image or checkpoint file",
+		Short: "What is in a survey, model, table, image, surface or checkpoint file",
 		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
 dataset with its shape, type and attributes, and for an image how it was made. A
 file that lsm could not use is shown as far as it can be read, with what is wrong

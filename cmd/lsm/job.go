@@ -90,6 +90,9 @@ func (a *app) tryInputs(cfg *config.Config) error {
 	if cfg.Traveltime.Method == "table" {
 		inputs = append(inputs, cfg.Traveltime.File)
 	}
+	if cfg.Image.Surface == "file" {
+		inputs = append(inputs, cfg.Image.SurfaceFile)
+	}
 	for i, in := range inputs {
 		if !in.IsSet() || slices.Contains(inputs[:i], in) {
 			continue

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -30,6 +31,8 @@ func (a *app) summary(d *h5.Description) error {
 		return a.imageSummary(d)
 	case "tables":
 		return a.tablesSummary(d.Path)
+	case "surface":
+		return a.surfaceSummary(d)
 	case "checkpoint":
 		return nil
 	}
@@ -56,9 +59,12 @@ func (a *app) surveySummary(path string) error {
 	a.report.Printf("  %d traces: %s; offsets %.6g to %.6g m\n", s.NumTraces(), layout, nearest, farthest)
 	a.report.Printf("  %d samples of %g s from %g s to %g s\n", s.NT, s.DT, s.T0, s.T0+float64(s.NT-1)*s.DT)
 	a.report.Printf("  wavelet of %d samples, time zero at sample %d\n", len(w.Samples), w.Zero)
+	if s.Weight != nil {
+		a.report.Printf("  weights of the traces from %.6g to %.6g\n", slices.Min(s.Weight), slices.Max(s.Weight))
+	}
 	a.report.Event("survey", "dimensions", s.Dim, "sources", s.NumSources(), "receivers", s.NumReceivers(),
 		"traces", s.NumTraces(), "fixed", s.Fixed, "has_data", hasData, "nt", s.NT, "dt", s.DT, "t0", s.T0,
-		"offset_min", nearest, "offset_max", farthest, "wavelet_samples", len(w.Samples), "wavelet_zero", w.Zero)
+		"offset_min", nearest, "offset_max", farthest, "wavelet_samples", len(w.Samples), "wavelet_zero", w.Zero, "weighted", s.Weight != nil)
 	return nil
 }
 
@@ -84,13 +90,8 @@ func extent(positions []float64, dim int) string {
 func offsets(s *survey.Survey) (nearest, farthest float64) {
 	nearest = math.Inf(1)
 	for i := range s.NumTraces() {
-		src, rec := s.Pair(i)
-		sum := 0.0
-		for axis := range s.Dim - 1 {
-			d := s.Receiver(rec)[axis] - s.Source(src)[axis]
-			sum += d * d
-		}
-		nearest, farthest = min(nearest, math.Sqrt(sum)), max(farthest, math.Sqrt(sum))
+		offset := s.Offset(i)
+		nearest, farthest = min(nearest, offset), max(farthest, offset)
 	}
 	return nearest, farthest
 }
@@ -103,6 +104,23 @@ func (a *app) modelSummary(path string) error {
 	lo, hi := bounds(v)
 	a.report.Printf("  %s; %s\n  velocity from %.6g to %.6g m/s\n", g, gridExtent(g), lo, hi)
 	a.report.Event("model", append(gridFields(g), "velocity_min", lo, "velocity_max", hi)...)
+	return nil
+}
+
+func (a *app) surfaceSummary(d *h5.Description) error {
+	axes := 1
+	for _, o := range d.Objects {
+		if o.Name == "/surface" && len(o.Shape) == 2 {
+			axes = 2
+		}
+	}
+	g, z, err := h5.ReadSurface(d.Path, axes+1)
+	if err != nil {
+		return err
+	}
+	lo, hi := bounds(z)
+	a.report.Printf("  %s; %s\n  surface from z = %.6g to %.6g m\n", g, gridExtent(g), lo, hi)
+	a.report.Event("surface", append(gridFields(g), "z_min", lo, "z_max", hi)...)
 	return nil
 }
 
@@ -155,7 +173,7 @@ func (a *app) tablesSummary(path string) error {
 
 func gridExtent(g grid.Grid) string {
 	var parts []string
-	for axis, name := range grid.AxisNames(g.Dim()) {
+	for axis, name := range grid.AxisNames(max(2, g.Dim()))[:g.Dim()] {
 		parts = append(parts, fmt.Sprintf("%s %.6g to %.6g m", name, g.Origin[axis], g.End(axis)))
 	}
 	return strings.Join(parts, ", ")

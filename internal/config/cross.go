@@ -10,8 +10,10 @@ import (
 // that a problem names already take no further part.
 func (r *reader) cross() {
 	r.required()
+	r.data()
 	r.velocity()
 	r.image()
+	r.surface()
 	r.traveltime()
 	r.angles()
 	r.engine()
@@ -244,6 +246,7 @@ func (r *reader) outputs() {
 		{"survey.file", c.Survey.File},
 		{"velocity.file", c.Velocity.File},
 		{"traveltime.file", c.Traveltime.File},
+		{"image.surface_file", c.Image.SurfaceFile},
 		{"solver.start", c.Solver.Start},
 		{"output.file", c.Output.File},
 		{"output.adjoint", c.Output.Adjoint},
@@ -252,7 +255,7 @@ func (r *reader) outputs() {
 	if c.Traveltime.Method != "table" {
 		files[3].path = Path{} // not read, so `lsm traveltime` may write it
 	}
-	const firstOutput = 5
+	const firstOutput = 6
 	for i := firstOutput; i < len(files); i++ {
 		out := files[i]
 		for _, f := range files[:i] {

@@ -45,6 +45,7 @@ func TestCardsAgree(t *testing.T) {
 	}{
 		"2-D":          {wide, []string{"solver.iterations=20"}},
 		"3-D, dynamic": {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
+		"2-D, weights": {wide, append(slices.Clone(everything), "solver.iterations=1")},
 		"2-D, fista":   {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {

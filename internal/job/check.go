@@ -24,12 +24,18 @@ func (j *Job) Check(plan *Plan) []Finding {
 	say := func(level, topic, format string, args ...any) {
 		f = append(f, Finding{topic, level, fmt.Sprintf(format, args...)})
 	}
-	s, b := j.Survey, band(j.Survey.Wavelet)
+	s, b := j.Survey, band(j.Wavelet)
 	say("ok", "survey", "%s traces of %d samples at %g ms (%.3g to %.3g s), %d sources, %d receivers",
 		humanize.Comma(int64(s.NumTraces())), s.NT, 1e3*s.DT, s.T0, j.recordEnd(), s.NumSources(), s.NumReceivers())
+	if j.file != nil {
+		say("ok", "selection", "%s of %s traces are left by %s", humanize.Comma(int64(s.NumTraces())), humanize.Comma(int64(j.recorded)), limits(j.Config.Data))
+	}
+	near, far := j.offsets()
+	say("ok", "offsets", "%.6g to %.6g m", near, far)
 	if j.Dead > 0 {
 		say("warning", "traces", "%s", j.deadText())
 	}
+	j.checkWeighting(say)
 	say("ok", "places", "%d distinct positions share %d traveltime tables", j.Places.Len(), j.Places.Len())
 	say("ok", "image", "%s", extent(j.Image))
 
@@ -47,6 +53,7 @@ func (j *Job) Check(plan *Plan) []Finding {
 		j.checkTraceSpacing(say, b, vmin)
 		j.checkRecord(say, vmax)
 	}
+	j.checkSurface(say)
 	if out := j.outsideImage(); out > 0 {
 		say("note", "geometry", "%d of %d positions lie outside the image grid (allowed)", out, j.Places.Len())
 	}
@@ -70,6 +77,57 @@ func (j *Job) Check(plan *Plan) []Finding {
 	}
 	say(level, "memory", "%s of %s", m, of)
 	return f
+}
+
+// checkWeighting says what the weights leave of the data.
+func (j *Job) checkWeighting(say func(level, topic, format string, args ...any)) {
+	d, s := j.Config.Data, j.Survey
+	if j.white != nil {
+		say("ok", "whitening", "the wavelet of %d samples becomes one of %d, cut to them with an error of at most %.0e",
+			len(s.Wavelet.Samples), len(j.Wavelet.Samples), whitenLoss)
+	}
+	if m := newMute(d, s); m.on() {
+		silent := 0.0
+		for i := range s.NumTraces() {
+			silent += float64(m.silent(s.Offset(i), s.NT))
+		}
+		say("ok", "mute", "%.1f %% of all samples have weight 0", 100*silent/(float64(s.NumTraces())*float64(s.NT)))
+	}
+	if j.weight == nil {
+		return
+	}
+	n := j.total() - j.Live
+	if d.Dead == "mask" || d.Weights == "rms" {
+		n -= j.Dead
+	}
+	if n > 0 {
+		say("note", "weights", "%s of %s traces have weight 0 without being dead", humanize.Comma(int64(n)), humanize.Comma(int64(j.total())))
+	}
+}
+
+// checkSurface says where the topography lies.
+func (j *Job) checkSurface(say func(level, topic, format string, args ...any)) {
+	if j.surface == nil {
+		if j.Config.Image.Surface != "none" {
+			say("note", "surface", "it lies above the image and cuts nothing")
+		}
+		return
+	}
+	say("ok", "surface", "z = %.6g to %.6g m", slices.Min(j.surface), slices.Max(j.surface))
+	if n, i, h := j.aboveSurface(); n > 0 {
+		say("warning", "surface", "%d of %d positions lie more than %.4g m above it, %s %d at %s m by %.4g m",
+			n, j.Places.Len(), j.cell(), j.Places.Role[i], j.Places.Row[i], point(j.Places.At(i)), h)
+	}
+}
+
+// offsets are the least and the greatest of the traces, m.
+func (j *Job) offsets() (near, far float64) {
+	near = math.Inf(1)
+	for i := range j.Survey.NumTraces() {
+		offset := j.Survey.Offset(i)
+		near, far = min(near, offset), max(far, offset)
+	}
+	return near, far
 }
 
 func (j *Job) checkDepthSampling(say func(level, topic, format string, args ...any), b Band, vmin float64) {

@@ -38,7 +38,7 @@ func (j *Job) plan() map[string]string {
 		switch f.Name() {
 		case "kirchhoff.engine", // the engine chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
-			"survey.file", "velocity.file", "traveltime.file", "solver.start": // their contents count
+			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())

@@ -46,7 +46,7 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 		shape, times = []int{24, 24, 24}, []int{24, 24, 24}
 	}
 	k, err := bench.Kernel(ctx, bench.KernelSize{
-		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(j.Survey.Wavelet.Samples),
+		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(j.Wavelet.Samples),
 		Dynamic: j.Config.Kirchhoff.Dynamic, Engine: j.Engine, Threads: threads, Runs: 1,
 	})
 	if err != nil {

@@ -25,6 +25,8 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 		return nil, err
 	}
 	for _, step := range []func(context.Context, *formulation) error{
+		j.keepBelow,
+		j.weighData,
 		j.addRows,
 	} {
 		if err := step(ctx, f); err != nil {

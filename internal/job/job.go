@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -29,9 +30,12 @@ import (
 // its own; methods that say so are collective.
 type Job struct {
 	Config *config.Config
-	Survey *survey.Survey    // of the whole run, but for Data: this rank's traces, shot by shot, if opened with them
+	Survey *survey.Survey    // the traces of the whole run that data.offset and data.azimuth leave, but for Data: this rank's, shot by shot, if opened with them
 	Places *survey.Positions // of the whole run
+	Live   int               // traces of the whole run with a weight above 0; 0 where nothing is weighted
 	Dead   int               // traces of the whole run without a sample other than zero
+
+	Wavelet survey.Wavelet // that traces are convolved with, but for kirchhoff.wavelet_filter: Survey's, or with data.whiten another
 
 	Image     grid.Grid // where the image lies
 	ModelGrid grid.Grid // where the velocity is given; the zero Grid for a constant
@@ -50,11 +54,19 @@ type Job struct {
 	unwatch func() // takes back that the watch may end what nccl is in
 
 	ranks
-	order  []int32 // traces shot by shot; nil: as they are numbered
-	starts []int   // first traces of the shots in that order, and their number
-	mine   share
-	own    *survey.Positions // places of this rank's traces
-	from   []int32           // what their numbers are in Places
+	recorded int     // traces in the survey file
+	file     []int32 // numbers there of Survey's traces; nil: the same
+	order    []int32 // traces shot by shot; nil: as they are numbered
+	starts   []int   // first traces of the shots in that order, and their number
+	mine     share
+	own      *survey.Positions // places of this rank's traces
+	from     []int32           // what their numbers are in Places
+
+	white   *whitener    // with data.whiten
+	weight  []float64    // of this rank's traces; nil: all 1
+	w       *dist.Vector // of the data, the diagonal of W, once it is made; nil: all 1
+	surface []float64    // z of the topography at the image's columns; nil: none
+	s       *dist.Vector // of the image, the diagonal of S, once it is made
 
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
@@ -96,9 +108,13 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.placeImage,
 		j.chooseTimes,
 		j.checkPlaces,
+		j.loadSurface,
+		func() error { return j.whitenWavelet(need) },
+		func() error { return j.checkWeights(need) },
 		func() error { return j.takeShare(shots) },
 		func() error { return j.loadTraces(need) },
 		func() error { return j.countDead(need) },
+		func() error { return j.weighTraces(need) },
 	} {
 		if err := comm.Together(world, FileError(load())); err != nil {
 			j.Close()
@@ -167,7 +183,7 @@ func (j *Job) loadSurvey() error {
 	file := j.Config.Survey.File.File
 	defer j.report.Time("read survey")()
 	var err error
-	if j.Survey, _, err = h5.ReadSurveyHeader(file); err != nil {
+	if j.Survey, j.file, j.recorded, err = selected(j.Config); err != nil {
 		return err
 	}
 	if j.Config.Kirchhoff.WaveletFilter {
@@ -216,7 +232,11 @@ func (j *Job) loadTraces(need Need) error {
 			`"lsm model" makes data from a reflectivity`)
 	}
 	j.Survey.Data = make([]float32, (j.mine.last-j.mine.first)*j.Survey.NT)
-	return r.ReadTraceList(j.Survey.Data, j.traces(j.mine))
+	if err := r.ReadTraceList(j.Survey.Data, j.inFile(j.traces(j.mine))); err != nil {
+		return err
+	}
+	j.whitenTraces(j.Survey.Data)
+	return nil
 }
 
 // countDead counts the dead traces of all ranks.

@@ -81,6 +81,15 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	if j.Engine == "reference" {
 		vectors++ // the data in double precision
 	}
+	if j.weighted() {
+		vectors += 2 // the weights and what lies between them and the operator
+		if j.Config.Output.Residual.IsSet() {
+			vectors++ // the weighted data beside the data
+		}
+	}
+	if j.surface != nil {
+		images += 3 // likewise, and the image beside the iterate
+	}
 	m := Memory{
 		Data:    samples * 4,
 		Vectors: word * (int64(images)*n + int64(vectors)*samples),

@@ -37,8 +37,8 @@ func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 		NT:            s.NT,
 		DT:            s.DT,
 		T0:            s.T0,
-		Wavelet:       s.Wavelet,
-		WaveletFilter: c.WaveletFilter,
+		Wavelet:       j.Wavelet,
+		WaveletFilter: c.WaveletFilter && j.white == nil,
 		Times:         j.Times,
 		Dynamic:       c.Dynamic,
 		Threads:       j.Host.Threads(),
@@ -279,17 +279,28 @@ func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 }
 
 func (j *Job) deadText() string {
-	return fmt.Sprintf("%s: %d of %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, j.Survey.NumTraces())
+	text := fmt.Sprintf("%s: %d of %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, j.Survey.NumTraces())
+	if j.Config.Data.Dead == "mask" {
+		text += ", their weight is 0"
+	}
+	return text
 }
 
-// Migrate applies the adjoint to the survey's traces: the plain Kirchhoff image,
-// whole on rank 0 and nil on the others.
+// Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
+// image, whole on rank 0 and nil on the others.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) ([]float32, error) {
+	d, err := j.weighedData(d)
+	if err != nil {
+		return nil, err
+	}
 	m, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
 	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
+		return nil, err
+	}
+	if err := j.cutAbove(m); err != nil {
 		return nil, err
 	}
 	image, err := j.wholeImage(m)
@@ -315,14 +326,17 @@ func zero(v []float32) bool {
 	return true
 }
 
-// Model applies the forward to an image on the job's grid, given on all ranks, and
-// returns the predicted traces.
+// Model applies the forward to what an image on the job's grid, given on all ranks,
+// has below the topography, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
 	m, err := j.imageVector(op, image)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.cutAbove(m); err != nil {
 		return nil, err
 	}
 	d, err := dist.NewVector(j.Device, op.Range())
@@ -383,9 +397,17 @@ func finite(v []float32, first int) error {
 	return nil
 }
 
-// DotTest measures how far the operator's two directions are from adjoint.
+// DotTest measures how far the two directions of the operator, with weights and
+// surface, are from adjoint.
 func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
-	return dist.DotTest(ctx, j.Device, op, 1)
+	f := &formulation{a: op}
+	if err := j.keepBelow(ctx, f); err != nil {
+		return 0, err
+	}
+	if err := j.weighData(ctx, f); err != nil {
+		return 0, err
+	}
+	return dist.DotTest(ctx, j.Device, f.a, 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's

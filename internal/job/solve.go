@@ -23,8 +23,8 @@ type Result struct {
 	x *dist.Vector // what Image is of, on all ranks
 }
 
-// Solve runs the configured solver on the survey's traces d; with resume it goes
-// on from the newest checkpoint. When ctx ends or the time is up, the iteration
+// Solve runs the configured solver on the survey's traces d, which it may change; with
+// resume it goes on from the newest checkpoint. When ctx ends or the time is up, the iteration
 // under way is finished, a checkpoint is written and the error says so (exit
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -122,7 +121,7 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 
 // Shots is the number of shots of the configured survey.
 func Shots(world comm.Comm, cfg *config.Config) (int, error) {
-	s, _, err := h5.ReadSurveyHeader(cfg.Survey.File.File)
+	s, _, _, err := selected(cfg)
 	if err := comm.Together(world, FileError(err)); err != nil {
 		return 0, err
 	}

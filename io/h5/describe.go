@@ -87,8 +87,8 @@ func (f *File) Describe(opt DescribeOptions) (*Description, error) {
 	return info, nil
 }
 
-// Kind names what a file is: "survey", "model", "tables", "image", "checkpoint"
-// or "unknown".
+// Kind names what a file is: "survey", "model", "tables", "image", "checkpoint",
+// "surface" or "unknown".
 func Kind(path string) (string, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *File) kind(format string) string {
 	}
 	for _, k := range []struct{ name, kind string }{
 		{"/sources", "survey"}, {"/source_time", "tables"}, {"/image", "image"},
-		{"/reflectivity", "image"}, {"/velocity", "model"},
+		{"/reflectivity", "image"}, {"/velocity", "model"}, {"/surface", "surface"},
 	} {
 		if f.Has(k.name) {
 			return k.kind

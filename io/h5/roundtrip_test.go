@@ -37,7 +37,12 @@ func TestSurveyRoundTrip(t *testing.T) {
 	bareListed := testSurvey()
 	*bareListed = *listed
 	bareListed.Data = nil
-	for name, s := range map[string]*survey.Survey{"fixed": fixed, "listed": listed, "bare": bare, "bare listed": bareListed} {
+	weighted, weightedListed := testSurvey(), testSurvey()
+	weighted.Weight = []float32{0, 1, 2, 0.5, 0.25, 3}
+	*weightedListed = *listed
+	weightedListed.Weight = []float32{0, 1, 2}
+	for name, s := range map[string]*survey.Survey{"fixed": fixed, "listed": listed, "bare": bare, "bare listed": bareListed,
+		"weighted": weighted, "weighted, listed": weightedListed} {
 		if err := WriteSurvey(path, s, WriteOptions{Force: true}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

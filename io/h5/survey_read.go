@@ -129,6 +129,9 @@ func (r *SurveyReader) read() error {
 	if s.Wavelet, err = f.wavelet(); err != nil {
 		return err
 	}
+	if err := r.readWeight(); err != nil {
+		return err
+	}
 	if err := s.Validate(); err != nil {
 		return inputError(f.path, "", "%w", err)
 	}
@@ -232,6 +235,28 @@ func (f *File) index(name string, ntrace int) ([]int32, error) {
 		return nil, inputError(f.path, name, "has %d traces, at most %d", d.len, math.MaxInt32)
 	}
 	return Read[int32](d)
+}
+
+// readWeight reads the traces' weights, where there are any.
+func (r *SurveyReader) readWeight() error {
+	f, s := r.f, &r.header
+	if !f.Has("/weight") {
+		return nil
+	}
+	d, err := f.Dataset("/weight")
+	if err != nil {
+		return err
+	}
+	if s.Fixed && len(d.shape) == 2 {
+		err = d.Want("[ns, nr]", s.NumSources(), s.NumReceivers())
+	} else {
+		err = d.Want("[ntrace]", s.NumTraces())
+	}
+	if err != nil {
+		return err
+	}
+	s.Weight, err = Read[float32](d)
+	return err
 }
 
 func (f *File) wavelet() (w survey.Wavelet, err error) {

@@ -124,6 +124,11 @@ func TestBrokenSurveys(t *testing.T) {
 		{"index text", func(f *h5test.File) {
 			set(f, h5test.Dataset{Name: "source_index", Type: "S8", Shape: []int{3}, Data: make([]byte, 24)})
 		}, "/source_index: holds elements of type string of 8 bytes"},
+		{"short weight", func(f *h5test.File) { set(f, f8("weight", []int{2}, 0, 1)) }, "/weight: has shape [2], want [ntrace] = [3]"},
+		{"2-D weight of a list", func(f *h5test.File) { set(f, f8("weight", []int{2, 2}, 0, 1, 1, 1)) }, "/weight: has shape [2, 2], want [ntrace] = [3]"},
+		{"negative weight", func(f *h5test.File) { set(f, f8("weight", []int{3}, 0, 1, -0.5)) }, "weight of trace 2 is -0.5, must be finite and at least 0"},
+		{"weight not a number", func(f *h5test.File) { set(f, f8("weight", []int{3}, 0, math.NaN(), 1)) }, "weight of trace 1 is NaN"},
+		{"weight beyond float32", func(f *h5test.File) { set(f, f8("weight", []int{3}, 1e99, 1, 1)) }, "weight of trace 0 is +Inf"},
 		{"2-D wavelet", func(f *h5test.File) { set(f, f8("wavelet", []int{1, 2}, 1, 2)) }, "/wavelet: has shape [1, 2], want [nw]"},
 		{"no zero", func(f *h5test.File) { set(f, with(f8("wavelet", []int{1}, 1), num("dt", 0.002))) }, "/wavelet@zero: attribute is missing"},
 		{"zero beyond", func(f *h5test.File) { set(f, with(f8("wavelet", []int{1}, 1), num("dt", 0.002), num("zero", 1))) }, "zero is sample 1, must be in [0, 0]"},

@@ -114,6 +114,9 @@ func (sw *SurveyWriter) geometry(s *survey.Survey) error {
 	if err := sw.pairs(s); err != nil {
 		return err
 	}
+	if err := sw.weight(s); err != nil {
+		return err
+	}
 	v := s.Wavelet
 	if err := sw.axis("/wavelet_t", len(v.Samples), -float64(v.Zero)*v.DT, v.DT); err != nil {
 		return err
@@ -140,6 +143,25 @@ func (sw *SurveyWriter) pairs(s *survey.Survey) error {
 			return err
 		}
 		if err := w.Attach(p.name, 0, "/trace", "trace"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sw *SurveyWriter) weight(s *survey.Survey) error {
+	if s.Weight == nil {
+		return nil
+	}
+	shape, labels := []int{sw.n}, []string{"trace"}
+	if s.Fixed {
+		shape, labels = []int{s.NumSources(), s.NumReceivers()}, []string{"source", "receiver"}
+	}
+	if err := Write(sw.w, "/weight", shape, s.Weight); err != nil {
+		return err
+	}
+	for a, label := range labels {
+		if err := sw.w.Attach("/weight", a, "/"+label, label); err != nil {
 			return err
 		}
 	}
