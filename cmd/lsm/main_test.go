@@ -139,6 +139,13 @@ func makeH5() {
 			h5.Attr{Name: "origin", Value: []float64{0, 0}},
 			h5.Attr{Name: "spacing", Value: []float64{1, 1}}))
 		must(w.SetAttrs("/", h5.Attr{Name: "odd", Value: []float64{math.NaN(), 1}}))
+	case "surface": // a plane under the cases of lsm synth
+		z := make([]float64, 301)
+		for i := range z {
+			z[i] = 190 + 0.2*float64(i)
+		}
+		must(h5.Write(w, "/surface", []int{301}, z,
+			h5.Attr{Name: "origin", Value: []float64{0}}, h5.Attr{Name: "spacing", Value: []float64{10}}))
 	default:
 		must(fmt.Errorf("no kind %q", kind))
 	}

@@ -67,10 +67,10 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 			return err
 		}
 	}
-	if f.residual != "" {
+	if f.residual != "" || cfg.Data.Whiten > 0 {
 		return nil
 	}
-	predicted, err := j.Model(ctx, op, r.Image.Data)
+	predicted, err := j.Predict(ctx, op, r.Image.Data)
 	if err != nil {
 		return err
 	}
@@ -126,23 +126,38 @@ func (a *app) readGathers(ctx context.Context, f *reportFlags, r *report.Run) er
 		return err
 	}
 	defer data.Close()
+	if f.residual != "" && r.Config != nil && r.Config.Data.Whiten > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s is that of whitened traces, not of those recorded. It is not shown.", f.residual))
+		f.residual = ""
+	}
 	residual, err := a.openTraces(ctx, f.residual)
 	if err != nil {
 		return err
 	}
 	defer residual.Close()
-	from := data
+	var s *survey.Survey
 	switch {
 	case data.SurveyReader == nil && residual.SurveyReader == nil:
 		return nil
 	case data.SurveyReader == nil:
-		from = residual
-	case residual.SurveyReader != nil:
-		if err := sameTraces(data.Survey(), residual.Survey()); err != nil {
+		s = residual.Survey()
+	default:
+		s = data.Survey()
+		if r.Config != nil {
+			if data.keep, err = job.Select(s, r.Config.Data); err != nil {
+				return fmt.Errorf("%s: %w", f.survey, err)
+			}
+		}
+		if data.keep != nil {
+			s = s.Select(data.keep)
+		}
+		if residual.SurveyReader == nil {
+			break
+		}
+		if err := sameTraces(s, residual.Survey()); err != nil {
 			return status.Input(fmt.Errorf("%s does not hold the traces of %s: %w", f.residual, f.survey, err))
 		}
 	}
-	s := from.Survey()
 	shots, err := f.chooseShots(s)
 	if err != nil {
 		return err
@@ -165,7 +180,10 @@ func (a *app) readGathers(ctx context.Context, f *reportFlags, r *report.Run) er
 }
 
 // traceFile is an open survey file, or none.
-type traceFile struct{ *h5.SurveyReader }
+type traceFile struct {
+	*h5.SurveyReader
+	keep []int32 // the traces that are counted; nil: all
+}
 
 func (a *app) openTraces(ctx context.Context, path string) (traceFile, error) {
 	if path == "" {
@@ -182,7 +200,7 @@ func (a *app) openTraces(ctx context.Context, path string) (traceFile, error) {
 		r.Close()
 		return traceFile{}, status.Input(fmt.Errorf("%s: has no traces", path))
 	}
-	return traceFile{r}, nil
+	return traceFile{SurveyReader: r}, nil
 }
 
 // Close closes the file, if there is one.
@@ -195,6 +213,13 @@ func (t traceFile) Close() {
 func (t traceFile) read(traces []int32) ([]float32, error) {
 	if t.SurveyReader == nil {
 		return nil, nil
+	}
+	if t.keep != nil {
+		list := make([]int32, len(traces))
+		for i, n := range traces {
+			list[i] = t.keep[n]
+		}
+		traces = list
 	}
 	v := make([]float32, len(traces)*t.Survey().NT)
 	return v, t.ReadTraceList(v, traces)

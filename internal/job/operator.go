@@ -329,6 +329,16 @@ func zero(v []float32) bool {
 // Model applies the forward to what an image on the job's grid, given on all ranks,
 // has below the topography, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
+	return j.predict(ctx, op, image, true)
+}
+
+// Predict is Model for an image that Migrate or Solve has made, and cut above the
+// topography.
+func (j *Job) Predict(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
+	return j.predict(ctx, op, image, false)
+}
+
+func (j *Job) predict(ctx context.Context, op *Operator, image []float32, cut bool) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
@@ -336,8 +346,10 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.V
 	if err != nil {
 		return nil, err
 	}
-	if err := j.cutAbove(m); err != nil {
-		return nil, err
+	if cut {
+		if err := j.cutAbove(m); err != nil {
+			return nil, err
+		}
 	}
 	d, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -10,23 +11,18 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// selected reads everything but the samples of the traces that data.offset and
-// data.azimuth leave; keep are their numbers in the file, nil where these are all the
-// same, and of how many it has.
-func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
-	file, d := cfg.Survey.File.File, cfg.Data
-	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
-		return nil, nil, 0, err
-	}
-	of = s.NumTraces()
+// Select lists the traces of a survey that data.offset and data.azimuth leave; nil
+// stands for all of them. That nothing is left is an error.
+func Select(s *survey.Survey, d config.Data) ([]int32, error) {
 	if len(d.Offset) == 0 && len(d.Azimuth) == 0 {
-		return s, nil, of, nil
+		return nil, nil
 	}
 	if len(d.Azimuth) > 0 && s.Dim == 2 {
-		return nil, nil, 0, status.Usage(fmt.Errorf("data.azimuth: %s is 2-D, azimuths need a 3-D survey", file))
+		return nil, status.Usage(errors.New("data.azimuth: the survey is 2-D, azimuths need a 3-D one"))
 	}
+	var keep []int32
 	near, far := math.Inf(1), 0.0
-	for i := range of {
+	for i := range s.NumTraces() {
 		offset := s.Offset(i)
 		near, far = min(near, offset), max(far, offset)
 		if withinOffset(offset, d.Offset) && (len(d.Azimuth) == 0 || withinAzimuth(s.Azimuth(i), d.Azimuth)) {
@@ -35,12 +31,29 @@ func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 	}
 	switch len(keep) {
 	case 0:
-		return nil, nil, 0, status.Input(fmt.Errorf("%s: none of %d traces is left by %s; offsets are %.6g to %.6g m",
-			file, of, limits(d), near, far))
-	case of:
-		return s, nil, of, nil
+		return nil, status.Input(fmt.Errorf("none of %d traces is left by %s; offsets are %.6g to %.6g m", s.NumTraces(), limits(d), near, far))
+	case s.NumTraces():
+		return nil, nil
 	}
-	return s.Select(keep), keep, of, nil
+	return keep, nil
+}
+
+// selected reads everything but the samples of the traces that data.offset and
+// data.azimuth leave; keep are their numbers in the file, nil where these are all the
+// same, and of how many it has.
+func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
+	file := cfg.Survey.File.File
+	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
+		return nil, nil, 0, err
+	}
+	of = s.NumTraces()
+	if keep, err = Select(s, cfg.Data); err != nil {
+		return nil, nil, 0, fmt.Errorf("%s: %w", file, err)
+	}
+	if keep != nil {
+		s = s.Select(keep)
+	}
+	return s, keep, of, nil
 }
 
 // limits names what selects traces.

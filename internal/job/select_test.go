@@ -164,7 +164,7 @@ func TestNothingSelected(t *testing.T) {
 		text string
 	}{
 		"data.offset=900,1000": {status.BadInput, `survey.h5: none of 15 traces is left by data.offset = [900, 1000] m; offsets are 5 to 90 m`},
-		"data.azimuth=0,10":    {status.BadUsage, `survey.h5 is 2-D, azimuths need a 3-D survey`},
+		"data.azimuth=0,10":    {status.BadUsage, `survey.h5: data.azimuth: the survey is 2-D, azimuths need a 3-D one`},
 	} {
 		refused(t, line(t), c.code, c.text, set)
 	}

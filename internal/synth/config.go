@@ -36,6 +36,11 @@ func (c *Case) describe() {
 			p("file = %q                # the true velocity", ModelFile)
 		}
 		p("")
+		if c.Surface != nil {
+			p("[image]")
+			p("surface = \"survey\"               # no image above the stations")
+			p("")
+		}
 		p("[traveltime]")
 		p("method = \"eikonal\"               # first arrivals")
 	}

@@ -33,6 +33,16 @@ func section(g grid.Grid, velocity func(x, z float64) float64) []float64 {
 	return v
 }
 
+// profile is a curve of the frame at the columns of a 2-D grid.
+func profile(g grid.Grid, z func(x float64) float64) []float64 {
+	out := make([]float64, g.Shape[0])
+	depth := g.End(1) - g.Origin[1]
+	for i := range out {
+		out[i] = g.Origin[1] + depth/frameZ*z(frameX*within(i, 2, 5, g.Shape[0]))
+	}
+	return out
+}
+
 // rounded takes the rounding of the mean off a velocity, so that a cell in a
 // homogeneous bed has the bed's velocity exactly.
 func rounded(v float64) float64 { return math.Round(v*1e6) / 1e6 }
@@ -142,6 +152,26 @@ func salted(x, z float64) float64 {
 		{250, 2100}, {330, 2250}, {360, 2450}, {470, 2250}, {580, 2400}, {610, 2650},
 		{740, 2450}, {860, 2650}, {885, 2900}, {1020, 2700}, {1150, 2900}, {1e9, 3050},
 	}
+	return column(beds, s)
+}
+
+// hills is the topography of hilly: z of the surface at x.
+func hills(x float64) float64 {
+	return 115 - 60*math.Sin(2*math.Pi*(x+180)/1900) - 22*math.Sin(2*math.Pi*x/720) + 0.012*(x-1500)
+}
+
+// hilly is a folded sequence with a normal fault under hills, whose weathered layer
+// follows the surface. Above the surface it goes on as below it, so that there is no
+// contrast and rays of first arrivals stay in rock.
+func hilly(x, z float64) float64 {
+	if z < hills(x)+60+15*math.Sin(2*math.Pi*x/1100) {
+		return 1800
+	}
+	s := z + 90*bump(x, 1050, 500) - 40*bump(x, 2350, 450) - 0.03*(x-1500)
+	if x > 1750+(z-300)/math.Tan(65*math.Pi/180) { // hanging wall to the right
+		s -= 60
+	}
+	beds := []bed{{420, 2150}, {540, 2350}, {600, 2650}, {760, 2400}, {830, 2750}, {1000, 2550}, {1180, 3000}, {1240, 2700}, {1e9, 3300}}
 	return column(beds, s)
 }
 

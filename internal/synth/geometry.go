@@ -12,16 +12,17 @@ import (
 // millimetre, so that stations which coincide on paper do so bit for bit and
 // share their traveltime tables.
 type spread struct {
-	g   grid.Grid
-	opt Options
+	g       grid.Grid
+	surface []float64 // z at the columns of a 2-D grid; nil: its top
+	opt     Options
 
 	s    *survey.Survey
 	rows map[[3]float64]int32 // receiver rows by position
 }
 
 // lay returns the survey's geometry: positions and traces, no samples.
-func lay(g grid.Grid, opt Options) (*survey.Survey, error) {
-	l := &spread{g: g, opt: opt, s: &survey.Survey{Dim: g.Dim()}, rows: map[[3]float64]int32{}}
+func lay(g grid.Grid, surface []float64, opt Options) (*survey.Survey, error) {
+	l := &spread{g: g, surface: surface, opt: opt, s: &survey.Survey{Dim: g.Dim()}, rows: map[[3]float64]int32{}}
 	if err := l.sources(); err != nil {
 		return nil, err
 	}
@@ -55,11 +56,22 @@ func millimetres(v float64) float64 { return math.Round(v*1e3) / 1e3 }
 
 // point builds a position; y is ignored in 2-D.
 func (l *spread) point(x, y, depth float64) []float64 {
-	z := millimetres(l.g.Origin[l.g.Dim()-1] + depth)
+	z := millimetres(l.top(x) + depth)
 	if l.g.Dim() == 2 {
 		return []float64{millimetres(x), z}
 	}
 	return []float64{millimetres(x), millimetres(y), z}
+}
+
+// top is z of the surface at x, linear between the columns of the grid.
+func (l *spread) top(x float64) float64 {
+	if l.surface == nil {
+		return l.g.Origin[l.g.Dim()-1]
+	}
+	line := grid.Grid{Origin: l.g.Origin[:1], Spacing: l.g.Spacing[:1], Shape: l.g.Shape[:1]}
+	var z [1]float64
+	line.Interpolate(z[:], l.surface, grid.Grid{Origin: []float64{x}, Spacing: []float64{1}, Shape: []int{1}})
+	return z[0]
 }
 
 // lineY is the y of line k of n, in the middle of n equal strips.

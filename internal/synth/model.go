@@ -17,6 +17,7 @@ type Case struct {
 	Velocity     []float64 // [Grid.Len()], m/s, the true one
 	Smooth       []float64 // [Grid.Len()], m/s, to migrate with
 	Reflectivity []float32 // [Grid.Len()], what the image should show
+	Surface      []float64 // [nx], z of the topography, m; nil: the top of the grid
 
 	Survey *survey.Survey // geometry, sampling and wavelet; Data is nil
 
@@ -146,6 +147,9 @@ func (c *Case) finish(opt Options, slowest float64) error {
 	last := g.Dim() - 1
 	cell := math.Min(g.Spacing[last], g.End(last)-g.Origin[last])
 	d := Options{SourceDepth: cell, ReceiverDepth: cell, Lines: 1, ReceiverLines: 1, Iterations: 20}
+	if c.Surface != nil {
+		d.SourceDepth, d.ReceiverDepth = 0, 0
+	}
 	opt = opt.over(d)
 	if opt.DT == 0 {
 		opt.DT = niceInterval(opt.Peak)
@@ -158,7 +162,7 @@ func (c *Case) finish(opt Options, slowest float64) error {
 		return err
 	}
 	c.Smooth = Smooth(g, c.Velocity, opt.Smoothing)
-	s, err := lay(g, opt)
+	s, err := lay(g, c.Surface, opt)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	Lines           int     // shot lines in 3-D, spread over y
 	ReceiverLines   int     // receiver lines in 3-D; cables of a streamer
 	CableSpacing    float64 // between the cables of a streamer in 3-D
-	SourceDepth     float64 // below the top of the grid; default one cell
+	SourceDepth     float64 // below the top of the grid, default one cell, or below the topography, default 0
 	ReceiverDepth   float64
 
 	Peak float64 // Hz, peak frequency of the Ricker wavelet

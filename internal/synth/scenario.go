@@ -12,6 +12,7 @@ type scenario struct {
 	defaults    Options
 	velocity    func(g grid.Grid) []float64
 	reflect     func(g grid.Grid, v []float64) []float32
+	surface     func(x float64) float64 // z of the topography in the frame; nil: the top of the grid
 }
 
 // scenarios lists the cases. Their spreads are sized so that 20 iterations of
@@ -57,6 +58,15 @@ func scenarios() []scenario {
 				Channels: 90, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 50,
 			},
 			velocity: of(salted), reflect: Reflectivity,
+		},
+		{
+			name: "land", title: "a split spread that moves over hills, above folded beds and a fault",
+			defaults: Options{
+				Shape: []int{301, 151}, Spacing: []float64{10, 10},
+				Geometry: Land, Shots: 36, ShotSpacing: 80, FirstShot: 100,
+				Channels: 60, ReceiverSpacing: 20, Peak: 18, Smoothing: 60,
+			},
+			velocity: of(hilly), reflect: Reflectivity, surface: hills,
 		},
 		{
 			name: "cube", title: "a faulted dome under a buried channel, in 3-D",
@@ -109,6 +119,9 @@ func Build(name string, opt Options) (*Case, error) {
 			return nil, fmt.Errorf("synth: %w", err)
 		}
 		c := &Case{Name: name, Title: s.title, Grid: g, Velocity: s.velocity(g)}
+		if s.surface != nil {
+			c.Surface = profile(g, s.surface)
+		}
 		slowest, err := checkModel(g, c.Velocity)
 		if err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func TestStreamerProperties(t *testing.T) {
 			ReceiverSpacing: rapid.Float64Range(1, 40).Draw(t, "receiver spacing"),
 			NearOffset:      rapid.Float64Range(0, 150).Draw(t, "near offset"),
 		}
-		s, err := lay(g, opt)
+		s, err := lay(g, nil, opt)
 		if opt.FirstShot+float64(opt.Shots-1)*opt.ShotSpacing > g.End(0) {
 			if err == nil {
 				t.Fatal("a source outside the model is accepted")

@@ -39,7 +39,7 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, cube") {
+	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, cube") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
@@ -108,6 +108,7 @@ func checkConfig(t *testing.T, c *Case) {
 		Image struct {
 			Origin, Spacing []float64
 			Shape           []int
+			Surface         string
 		}
 		Traveltime struct{ Method string }
 		Kirchhoff  struct {
@@ -130,6 +131,9 @@ func checkConfig(t *testing.T, c *Case) {
 	}
 	if cfg.Survey.File != SurveyFile || cfg.Output.File != ImageFile || cfg.Solver.Iterations != c.Options.Iterations {
 		t.Errorf("configuration says %+v", cfg)
+	}
+	if (cfg.Image.Surface == "survey") != (c.Surface != nil) {
+		t.Errorf("configuration says image.surface = %q", cfg.Image.Surface)
 	}
 	if cfg.Velocity.Constant == 0 {
 		if cfg.Velocity.File != ModelFile || cfg.Traveltime.Method != "eikonal" {
@@ -218,5 +222,35 @@ func TestGeologyHasHomogeneousBeds(t *testing.T) {
 	}
 	if want := 0.5 * math.Log(3300.0/2000); math.Abs(sum-want) > 1e-6 {
 		t.Errorf("reflectivity of a column sums to %g, want %g", sum, want)
+	}
+}
+
+// The land line lies on its hills, sources and receivers at shared places, and there is
+// nothing to see above it.
+func TestLandOnHills(t *testing.T) {
+	c := build(t, "land", Options{})
+	s := c.Survey
+	if p := s.Distinct(true).Len(); p != s.NumReceivers() || s.NumReceivers() != 151 || s.NumSources() != 36 {
+		t.Errorf("%d sources, %d receivers, %d places", s.NumSources(), s.NumReceivers(), p)
+	}
+	lo, hi := slices.Min(c.Surface), slices.Max(c.Surface)
+	if lo < 20 || hi > 220 || hi-lo < 100 {
+		t.Errorf("surface from %g to %g m", lo, hi)
+	}
+	for i := range s.NumReceivers() {
+		if p := s.Receiver(i); math.Abs(p[1]-hills(p[0])) > 1e-3 {
+			t.Errorf("station at %v, the surface at %g m", p, hills(p[0]))
+		}
+	}
+	for i := range s.NumTraces() {
+		if s.Offset(i) > 600 {
+			t.Errorf("trace %d has offset %g m", i, s.Offset(i))
+		}
+	}
+	nz := c.Grid.Shape[1]
+	for i, r := range c.Reflectivity {
+		if c.Grid.Coord(1, i%nz) < c.Surface[i/nz]+20 && r != 0 {
+			t.Fatalf("reflectivity %g at point %d, above or at the surface", r, i)
+		}
 	}
 }
