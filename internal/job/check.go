@@ -96,7 +96,7 @@ func (j *Job) checkWeighting(say func(level, topic, format string, args ...any))
 	if j.weight == nil {
 		return
 	}
-	n := j.total() - j.Live
+	n := j.total() - j.live
 	if d.Dead == "mask" || d.Weights == "rms" {
 		n -= j.Dead
 	}

@@ -32,7 +32,6 @@ type Job struct {
 	Config *config.Config
 	Survey *survey.Survey    // the traces of the whole run that data.offset and data.azimuth leave, but for Data: this rank's, shot by shot, if opened with them
 	Places *survey.Positions // of the whole run
-	Live   int               // traces of the whole run with a weight above 0; 0 where nothing is weighted
 	Dead   int               // traces of the whole run without a sample other than zero
 
 	Wavelet survey.Wavelet // that traces are convolved with, but for kirchhoff.wavelet_filter: Survey's, or with data.whiten another
@@ -64,6 +63,7 @@ type Job struct {
 
 	white   *whitener    // with data.whiten
 	weight  []float64    // of this rank's traces; nil: all 1
+	live    int          // traces of the whole run with a weight above 0, where weight is not nil
 	w       *dist.Vector // of the data, the diagonal of W, once it is made; nil: all 1
 	surface []float64    // z of the topography at the image's columns; nil: none
 	s       *dist.Vector // of the image, the diagonal of S, once it is made

@@ -289,15 +289,18 @@ func (j *Job) deadText() string {
 // Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
 // image, whole on rank 0 and nil on the others.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) ([]float32, error) {
-	d, err := j.weighedData(d)
+	weighed, err := j.weighedData(d)
 	if err != nil {
 		return nil, err
+	}
+	if weighed != d {
+		defer weighed.Free()
 	}
 	m, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
-	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
+	if err := op.ApplyAdjoint(ctx, m, weighed); err != nil {
 		return nil, err
 	}
 	if err := j.cutAbove(m); err != nil {

@@ -28,6 +28,7 @@ func (j *Job) loadSurface() error {
 	case "none":
 		return nil
 	case "survey":
+		defer j.report.Time("surface")()
 		j.surface = topography(j.Places, j.horizontal(), j.cell())
 	case "file":
 		if err := j.readSurface(); err != nil {
@@ -145,6 +146,7 @@ func (j *Job) keepBelow(_ context.Context, f *formulation) error {
 		if err != nil {
 			return err
 		}
+		defer inverse.Free()
 		if err := dist.Multiply(f.start, inverse); err != nil {
 			return err
 		}

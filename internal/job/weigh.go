@@ -56,7 +56,7 @@ func (j *Job) weighTraces(need Need) error {
 	if live == 0 {
 		return status.Input(fmt.Errorf("%s: no sample counts: each of %d traces is dead, muted or has weight 0", j.Config.Survey.File.File, j.total()))
 	}
-	if j.Live = live; j.Config.Data.Weights == "rms" {
+	if j.live = live; j.Config.Data.Weights == "rms" {
 		for i := range j.weight {
 			j.weight[i] *= float64(live) / sum
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // refused expects a problem not to open.
@@ -91,6 +92,29 @@ func TestNoWeights(t *testing.T) {
 	}
 	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.weight != nil {
 		t.Error("modelling weighs traces")
+	}
+}
+
+// What weights and a surface hold is foretold.
+func TestMemoryOfWeights(t *testing.T) {
+	p := wide(t)
+	vectors := func(set ...string) int64 {
+		return p.open(t, Traces, progress.Discard(), "cpu", set...).Memory().Vectors
+	}
+	data, image := int64(4*len(p.survey.Data)), int64(4*p.grid.Len())
+	plain := vectors()
+	for set, want := range map[string]int64{
+		"data.weights=rms":     2 * data,
+		"data.weights=none":    0,
+		"image.surface=survey": 3 * image,
+	} {
+		if got := vectors(set) - plain; got != want {
+			t.Errorf("%s: %d bytes more, want %d", set, got, want)
+		}
+	}
+	rest := vectors("output.residual=" + p.path("residual.h5"))
+	if got := vectors("data.weights=rms", "output.residual="+p.path("residual.h5")) - rest; got != 3*data {
+		t.Errorf("with the residual: %d bytes more, want %d", got, 3*data)
 	}
 }
 
@@ -223,6 +247,26 @@ func TestWeightedProblem(t *testing.T) {
 	if h := r.History.Residual; math.Abs(h[0]/norm(weighted.Data)-1) > 1e-5 || math.Abs(h[3]/norm(left)-1) > 1e-5 {
 		t.Errorf("residuals %g and %g, want %g and %g", h[0], h[3], norm(weighted.Data), norm(left))
 	}
+}
+
+// The residual written is recorded minus predicted, whatever the weights.
+func TestResidualIsNotWeighted(t *testing.T) {
+	p := hills(t)
+	file := p.path("residual.h5")
+	set := []string{"data.weights=rms", "data.mute_offsets=[0]", "data.mute_times=[0.1]", "image.surface=survey", "image.surface_taper=20", "output.residual=" + file}
+	j, op := p.ready(t, "cpu", set...)
+	d, err := j.Data(op)
+	must(t, err)
+	r, err := j.Solve(t.Context(), op, d, false)
+	must(t, err)
+	must(t, j.WriteResidual(t.Context(), file, op, d, r, Source{}))
+	s, err := h5.ReadSurvey(file)
+	must(t, err)
+	want := p.model(t, r.Image, "cpu")
+	for i, v := range p.survey.Data {
+		want[i] = v - want[i]
+	}
+	near(t, "residual", s.Data, want, 1e-6)
 }
 
 // All of it has the same bits on any grid and with any number of threads.
