@@ -133,7 +133,7 @@ func (d *derivative) apply(dst, src *Vector, adjoint bool) error {
 	}
 	s := d.s
 	s.Adjoint = adjoint
-	return s.apply(dst.Buf, src.Buf, d.before, d.after)
+	return apply(s, dst.Buf, src.Buf, d.before, d.after)
 }
 
 // exchange gets the rows before and after this rank's: all ranks send upwards,

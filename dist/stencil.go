@@ -7,19 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Stencil is a three-point operator along one axis of this rank's part of an
-// array, seen as Outer × N × Inner elements in C order with the axis in the
-// middle. With g = First + i the number along the whole axis it is
-//
-//	y[g] = W[0]·x[g−1] + W[1]·x[g] + W[2]·x[g+1],  0 < g < Of−1,
-//
-// and zero at both ends of the axis; the adjoint is the transpose of that.
-type Stencil struct {
-	Outer, N, Inner int
-	First, Of       int // where this part begins on the axis, and how long that is
-	W               [3]float64
-	Adjoint         bool
-}
+// Stencil is a three-point operator along one axis; see device.Stencil.
+type Stencil = device.Stencil
 
 // Stenciler is a device that works stencils out on its own buffers. Devices
 // other than the host need it for derivatives.
@@ -31,7 +20,7 @@ type Stenciler interface {
 }
 
 // apply works the stencil out where the buffers are.
-func (s Stencil) apply(dst, src, before, after device.Buf) error {
+func apply(s Stencil, dst, src, before, after device.Buf) error {
 	d := dst.Device()
 	if own, ok := d.(Stenciler); ok {
 		return own.Stencil(s, dst, src, before, after)
@@ -52,25 +41,6 @@ func (s Stencil) apply(dst, src, before, after device.Buf) error {
 		return fmt.Errorf("dist: derivative of %v", dst.Type())
 	}
 	return nil
-}
-
-// weights are the factors of the elements before, at and after g in what the
-// stencil gives at g.
-func (s Stencil) weights(g int) (w [3]float64) {
-	inside := func(g int) bool { return g > 0 && g < s.Of-1 }
-	if !s.Adjoint {
-		if inside(g) {
-			return s.W
-		}
-		return w
-	}
-	for k := range w {
-		// Element g is the (2−k)-th of the three that the row g+k−1 reads.
-		if inside(g + k - 1) {
-			w[k] = s.W[2-k]
-		}
-	}
-	return w
 }
 
 func onHost[T device.Number](s Stencil, dst, src, before, after device.Buf, weight func(float64) T) {
@@ -106,7 +76,7 @@ func lines[T device.Number](s Stencil, y, x, before, after []T, weight func(floa
 		if j < s.N {
 			c = rows(i+1, j+1)
 		}
-		w := s.weights(s.First + i)
+		w := s.Weights(s.First + i)
 		three(y[i*in:j*in], [3]T{weight(w[0]), weight(w[1]), weight(w[2])}, a, b, c)
 	}
 }

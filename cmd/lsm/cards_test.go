@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,56 @@ func TestBenchCommOnCards(t *testing.T) {
 				!strings.Contains(text.String(), "arrays in cuda 0") {
 				t.Errorf("%d ranks: rows %v, want %v, in\n%s", ranks, rows, want, text.String())
 			}
+		}
+	}
+}
+
+// Kernels on a card stand beside what the card can do.
+func TestBenchKernelOnCard(t *testing.T) {
+	emulatedCards(t, 1)
+	for _, kind := range []string{"--dynamic=false", "--dynamic"} {
+		args := []string{"bench", "kernel", "--engine", "cuda", "--sources", "2", "--receivers", "6", "--shape", "30,20",
+			"--samples", "120", "--runs", "1", kind, "--json"}
+		var out, errs bytes.Buffer
+		if code := run(args, &out, &errs); code != status.Done {
+			t.Fatalf("status %d: %s", code, errs.String())
+		}
+		var e struct {
+			Engine  string
+			Triples float64
+			Forward float64 `json:"forward_ns"`
+			Adjoint float64 `json:"adjoint_ns"`
+			Tables  float64 `json:"table_bytes"`
+			Card    struct {
+				Copy  float64 `json:"copy_bytes"`
+				Issue float64
+			}
+			ForwardCopy  float64 `json:"forward_copy_share"`
+			AdjointCopy  float64 `json:"adjoint_copy_share"`
+			ForwardIssue float64 `json:"forward_issue_share"`
+			AdjointIssue float64 `json:"adjoint_issue_share"`
+			Verdict      string
+		}
+		first, _, _ := strings.Cut(out.String(), "\n")
+		if err := json.Unmarshal([]byte(first), &e); err != nil {
+			t.Fatalf("%v: %s", err, out.String())
+		}
+		flops := 6.
+		if kind == "--dynamic" {
+			flops = 10
+		}
+		bytes := e.Tables + 4*(30*20+2*6*120)
+		copied, issued := 1e9*bytes/e.Triples/e.Card.Copy, 1e9*flops/e.Card.Issue
+		for name, c := range map[string][2]float64{
+			"forward copy": {e.ForwardCopy, copied / e.Forward}, "adjoint copy": {e.AdjointCopy, copied / e.Adjoint},
+			"forward issue": {e.ForwardIssue, issued / e.Forward}, "adjoint issue": {e.AdjointIssue, issued / e.Adjoint},
+		} {
+			if got, want := c[0], c[1]; !(got > 0 && got < 1) || math.Abs(got/want-1) > 1e-9 {
+				t.Errorf("%s, %s: share %g, want %g", kind, name, got, want)
+			}
+		}
+		if e.Triples != 2*6*30*20 || e.Verdict != "OK" || !strings.HasPrefix(e.Engine, "cuda 0") {
+			t.Errorf("%+v", e)
 		}
 	}
 }

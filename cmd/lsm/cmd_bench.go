@@ -67,7 +67,7 @@ func newBenchKernel(a *app) *cobra.Command {
 			if err != nil {
 				return status.Usage(err)
 			}
-			if limits {
+			if limits && r.Card == nil {
 				l := bench.MeasureLimits(size.Runs)
 				r.Limits = &l
 				// The limits are of one core.
@@ -85,6 +85,11 @@ func newBenchKernel(a *app) *cobra.Command {
 				a.report.Printf("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
 					r.Limits.GatherNS, 100*r.GatherShare, r.Limits.StoreNS, 100*r.StoreShare, r.Limits.ReadBytes/1e9)
 			}
+			if r.Card != nil {
+				a.report.Printf("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
+				a.report.Printf("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%.1f %%, %.1f %%)\n",
+					r.Card.CopyBytes/1e9, 100*r.ForwardCopy, 100*r.AdjointCopy, r.Card.Issue, 100*r.ForwardIssue, 100*r.AdjointIssue)
+			}
 			a.report.Printf("dot test %.1e  %s\n", r.DotError, r.Verdict)
 			a.report.Event("kernel", "engine", r.Engine, "forward_ns", r.Forward, "adjoint_ns", r.Adjoint,
 				"forward_exact_ns", r.ForwardExact, "adjoint_exact_ns", r.AdjointExact,
@@ -92,7 +97,8 @@ func newBenchKernel(a *app) *cobra.Command {
 				"triples", r.Triples, "dot_error", r.DotError, "threads", r.Threads, "dynamic", r.Dynamic,
 				"forward_gflops", r.ForwardGFlops, "adjoint_gflops", r.AdjointGFlops, "table_bytes", r.TableBytes,
 				"bytes_per_triple", r.BytesPer, "limits", r.Limits, "store_share", r.StoreShare,
-				"gather_share", r.GatherShare, "verdict", r.Verdict)
+				"gather_share", r.GatherShare, "card", r.Card, "forward_copy_share", r.ForwardCopy, "adjoint_copy_share", r.AdjointCopy,
+				"forward_issue_share", r.ForwardIssue, "adjoint_issue_share", r.AdjointIssue, "verdict", r.Verdict)
 			return verdict(r.Verdict)
 		},
 	}
@@ -109,7 +115,7 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
 	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")
 	fl.StringVar(&reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
-	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well")
+	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well; a card's are always measured")
 	return cmd
 }
 

@@ -66,6 +66,13 @@ type KernelResult struct {
 	StoreShare    float64 `json:"store_share,omitempty"`  // store limit over forward time
 	GatherShare   float64 `json:"gather_share,omitempty"` // gather limit over adjoint time
 	Verdict       string  `json:"verdict"`                // "OK" or "FAILED", of the dot test
+
+	// On a card: its limits, and the shares of them that are reached. Of the copy
+	// bandwidth: tables, image and data crossing its memory once; of the issue limit: an
+	// instruction for each of Flops.
+	Card                       *CardLimits `json:"card,omitempty"`
+	ForwardCopy, AdjointCopy   float64     `json:"-"`
+	ForwardIssue, AdjointIssue float64     `json:"-"`
 }
 
 // Flops are the floating-point operations of one triple: time sum, weight,
@@ -145,6 +152,18 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	flops := Flops(len(size.Shape), size.Dynamic)
 	r.ForwardGFlops, r.AdjointGFlops = flops/r.Forward, flops/r.Adjoint
 	r.BytesPer = float64(r.TableBytes) / n
+	if size.Card == nil {
+		return r, nil
+	}
+	l, err := MeasureCard(size.Card, size.Runs)
+	if err != nil {
+		return nil, err
+	}
+	r.Card = &l
+	bytes := float64(r.TableBytes) + 4*float64(p.Grid.Len()+p.NumTraces()*p.NT)
+	copied, issued := 1e9*bytes/n/l.CopyBytes, 1e9*flops/l.Issue // ns a triple
+	r.ForwardCopy, r.AdjointCopy = copied/r.Forward, copied/r.Adjoint
+	r.ForwardIssue, r.AdjointIssue = issued/r.Forward, issued/r.Adjoint
 	return r, nil
 }
 

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -60,6 +61,17 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 		return nil, "", engineError(engine, err)
 	}
 	return card, warning, nil
+}
+
+// autoNote is why engine = "auto" takes cpu on a machine with the given GPUs; "" for
+// none. The GPU's engines have been timed on no real card, so from which size of a
+// problem on a card is the faster is not known, and auto takes none.
+func autoNote(gpus []string) string {
+	if len(gpus) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`kirchhoff.engine: auto takes cpu and leaves %s alone: from which size on a GPU is faster has not been measured; "cuda" or "hip" uses it`,
+		strings.Join(gpus, ", "))
 }
 
 func engineError(engine driver.Engine, err error) error {

@@ -164,6 +164,9 @@ func (j *Job) chooseEngine() error {
 	switch e := j.Config.Kirchhoff.Engine; e {
 	case "auto", "cpu":
 		j.Engine = "cpu"
+		if note := autoNote(machine.Accelerators("/dev")); e == "auto" && note != "" {
+			j.report.Infof("%s", note)
+		}
 	case "reference":
 		j.Engine = e
 		if j.world.Size() > 1 && j.Config.Solver.Reproducible == "ranks" {

@@ -92,6 +92,7 @@ func (d *Device) prepare() error {
 		"axpby_f32", "axpby_f64", "axpby_c64", "axpby_c128", "axpby_i64",
 		"multiply_f32", "multiply_f64", "multiply_c64", "multiply_c128", "multiply_i64",
 		"shrink_f32", "shrink_f64", "shrink_c64", "shrink_c128", "dots",
+		"stencil_f32", "stencil_f64", "stencil_c64", "stencil_c128",
 	} {
 		if d.kernels[name], err = m.Function(name); err != nil {
 			return err

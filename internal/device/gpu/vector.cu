@@ -120,6 +120,56 @@ SHRINK(shrink_f64, double, double)
 SHRINK(shrink_c64, c64, double)
 SHRINK(shrink_c128, c128, double)
 
+// Three-point stencils along an axis, as device.Stencil says: of n elements seen as
+// outer × N × inner, element (o, i, k) is row g = first + i of an axis of `of`. The
+// rows before and after are null where there are none. Reads x about once, writes y.
+template <class T, class R>
+__device__ void stencil(i64 n, T *y, const T *x, const T *before, const T *after,
+                        int N, i64 inner, int first, int of, R w0, R w1, R w2, bool adjoint)
+{
+	const i64 block = (i64)blockIdx.x * span;
+	for (int e = 0; e < each; e++) {
+		const i64 at = block + e * width + threadIdx.x;
+		if (at >= n)
+			return;
+		const i64 row = at / inner, k = at - row * inner;
+		const int i = (int)(row % N), g = first + i;
+		const T b = x[at];
+		const T a = i > 0 ? x[at - inner] : before ? before[k] : b;
+		const T c = i < N - 1 ? x[at + inner] : after ? after[k] : b;
+		R w[3] = {w0, w1, w2};
+		if (adjoint)
+			w[0] = w2, w[2] = w0;
+		for (int j = 0; j < 3; j++) {
+			const int reads = adjoint ? g + j - 1 : g; // the row that the factor is of
+			if (reads <= 0 || reads >= of - 1)
+				w[j] = 0;
+		}
+		y[at] = T(w[0]) * a + T(w[1]) * b + T(w[2]) * c;
+	}
+}
+
+#define STENCIL(name, T, R, C)                                                                \
+	extern "C" __global__ void __launch_bounds__(width)                                       \
+	name(i64 n, T *y, const T *x, const T *before, const T *after,                            \
+	     int N, i64 inner, int first, int of, R w0, R w1, R w2, int adjoint)                  \
+	{                                                                                         \
+		stencil<C, R>(n, (C *)y, (const C *)x, (const C *)before, (const C *)after,           \
+		              N, inner, first, of, w0, w1, w2, adjoint);                              \
+	}
+struct real_c64 : c64 {
+	__device__ explicit real_c64(float v) : c64{v, 0} {}
+	__device__ real_c64(c64 v) : c64(v) {}
+};
+struct real_c128 : c128 {
+	__device__ explicit real_c128(double v) : c128{v, 0} {}
+	__device__ real_c128(c128 v) : c128(v) {}
+};
+STENCIL(stencil_f32, float, float, float)
+STENCIL(stencil_f64, double, double, double)
+STENCIL(stencil_c64, c64, float, real_c64)
+STENCIL(stencil_c128, c128, double, real_c128)
+
 // Dot products, Σ conj(x)·y in float64, of many pairs of vectors in one launch.
 //
 // A vector is cut into chunks of a fixed length, the pair's chunks are numbered

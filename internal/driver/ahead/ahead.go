@@ -8,7 +8,7 @@ package ahead
 
 import (
 	"bytes"
-	"compress/gzip"
+	"compress/bzip2"
 	"embed"
 	"errors"
 	"fmt"
@@ -37,11 +37,7 @@ func PTX(src driver.Source) (driver.Binary, error) {
 	if err != nil {
 		return driver.Binary{}, err
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return driver.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
-	}
-	image, err := io.ReadAll(z)
+	image, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(packed)))
 	if err != nil {
 		return driver.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
 	}
@@ -50,5 +46,5 @@ func PTX(src driver.Source) (driver.Binary, error) {
 
 // name is the file of a program.
 func name(src driver.Source) string {
-	return strings.TrimSuffix(src.Name, ".cu") + "-" + src.Hash()[:16] + ".ptx.gz"
+	return strings.TrimSuffix(src.Name, ".cu") + "-" + src.Hash()[:16] + ".ptx.bz2"
 }

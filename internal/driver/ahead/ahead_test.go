@@ -2,9 +2,11 @@ package ahead_test
 
 import (
 	"bytes"
-	"compress/gzip"
+	"compress/bzip2"
 	"flag"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,21 +14,22 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	kirchhoff "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
-// update makes the files anew: go generate ./internal/driver/ahead. It needs NVRTC.
-var update = flag.Bool("update", false, "rewrite ptx/*.ptx.gz")
+// update makes the files anew: go generate ./internal/driver/ahead. It needs NVRTC and bzip2.
+var update = flag.Bool("update", false, "rewrite ptx/*.ptx.bz2")
 
 // limit is what all files may take together, in bytes.
 const limit = 200 << 10
 
 // sources are all programs.
 func sources() []driver.Source {
-	return append(kirchhoff.Sources(), gpu.VectorSource(), nccl.OrderSource())
+	return append(kirchhoff.Sources(), gpu.VectorSource(), nccl.OrderSource(), bench.LimitsSource())
 }
 
 // compiler is NVRTC, nil where there is none.
@@ -114,21 +117,17 @@ func kernels(ptx []byte) (names []string) {
 
 func unpacked(t *testing.T, packed []byte) []byte {
 	t.Helper()
-	z, err := gzip.NewReader(bytes.NewReader(packed))
+	out, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(packed)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if _, err := out.ReadFrom(z); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return out
 }
 
 // write makes all files and removes others.
 func write(t *testing.T, k *driver.Compiler) {
 	t.Helper()
-	old, err := filepath.Glob("ptx/*.ptx.gz")
+	old, err := filepath.Glob("ptx/*.ptx.bz2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,15 +141,13 @@ func write(t *testing.T, k *driver.Compiler) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var packed bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if _, err := z.Write(b.Image); err != nil {
+		pack := exec.Command("bzip2", "-9")
+		pack.Stdin = bytes.NewReader(b.Image)
+		packed, err := pack.Output() // to which Go has no writer
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("ptx", ahead.Name(src)), packed.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("ptx", ahead.Name(src)), packed, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
