@@ -17,6 +17,37 @@ type MatchOptions struct {
 	Threads int
 }
 
+// About is what the options come to for an image.
+func (o MatchOptions) About(shape []int) string {
+	taps, filters, apart := "", 1, ""
+	for a, n := range shape {
+		c := Windows(n, o.Window[a])
+		filters *= c
+		taps += fmt.Sprintf(" × %d", o.Length[a])
+		apart += fmt.Sprintf(" × %.3g", float64(n-1)/float64(max(1, c-1)))
+	}
+	if filters == 1 {
+		return fmt.Sprintf("one filter of %s points", taps[len(" × "):])
+	}
+	return fmt.Sprintf("%d filters of %s points, %s points apart", filters, taps[len(" × "):], apart[len(" × "):])
+}
+
+// Bytes is what Match holds for an image, besides images.
+func (o MatchOptions) Bytes(shape []int) int64 {
+	taps, filters, row, plane := int64(1), int64(1), int64(1), int64(1)
+	for a, n := range shape {
+		c := int64(Windows(n, o.Window[a]))
+		taps *= int64(o.Length[a])
+		filters *= c
+		if a > 0 {
+			row *= c
+			plane *= c * int64(o.Length[a])
+		}
+	}
+	scratch := int64(o.Threads) * plane * int64(o.Length[0]+2)
+	return 8 * (filters*taps + row*taps*(taps+2) + scratch)
+}
+
 // Filters are filters b_w of short length around the points of a coarse lattice,
 // blended linearly between them:
 //
@@ -64,7 +95,7 @@ func Windows(n, window int) int { return 1 + int(math.Round(float64(n-1)/float64
 
 // ridge is the weight of a filter's deviation from a plain factor, relative to the
 // mean energy that its taps see.
-const ridge = 1e-3
+const ridge = 1e-4
 
 // Match finds the filters with b ∗ from ≈ to, as Guitton (2004, "Amplitude and
 // kinematic corrections of migrated images for nonunitary imaging operators",
@@ -73,7 +104,7 @@ const ridge = 1e-3
 //
 //	min Σ_x φ_w(x) (Σ_k b_w[k] from(x − k) − to(x))² + ε E_w Σ_k (b_w[k] − a_w δ[k])²,
 //
-// with E_w the mean over k of Σ_x φ_w(x) from(x − k)², ε = 10⁻³, and a_w the factor
+// with E_w the mean over k of Σ_x φ_w(x) from(x − k)², ε = 10⁻⁴, and a_w the factor
 // that alone fits best: where there is little to learn from, the filter only scales.
 func Match(shape []int, from, to []float32, o MatchOptions) *Filters {
 	size(shape, from)

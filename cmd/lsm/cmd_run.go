@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 func newRun(a *app) *cobra.Command {
@@ -82,7 +84,11 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 			if h[0] > 0 {
 				relative = h[iterations] / h[0]
 			}
-			a.report.Printf("%s after %d iterations; residual %.3e, %.2f%% of its start\n", result.Reason, iterations, h[iterations], 100*relative)
+			ended := fmt.Sprintf("%s after %d iterations", result.Reason, iterations)
+			if result.Reason == solver.Matched {
+				ended = string(result.Reason)
+			}
+			a.report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
 			a.report.Printf("image: %s\n", out)
 			a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
 				"residual", h[iterations], "relative_residual", relative)

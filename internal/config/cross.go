@@ -206,6 +206,7 @@ func (r *reader) solver() {
 	}
 	s := r.cfg.Solver
 	r.regularization(s)
+	r.matching(s)
 	thresholds := s.Method == "ista" || s.Method == "fista"
 	if s.Backtracking && !thresholds {
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.backtracking")
@@ -232,6 +233,35 @@ func (r *reader) regularization(s Solver) {
 		r.clash(fmt.Sprintf("missing or 0, solver.regularization = %s needs a weight above 0, such as 0.01", quote(s.Regularization)), weight, kind)
 	case s.Regularization == "none" && s.RegWeight > 0:
 		r.clash("missing beside solver.regularization_weight, want \"gradient\", \"laplacian\" or \"dip\"", kind, weight)
+	}
+}
+
+// matching refuses what would change the image with another method and does nothing
+// with this one, and says what else has no effect.
+func (r *reader) matching(s Solver) {
+	if s.Method != "matching" {
+		for _, k := range []string{"solver.matching_window", "solver.matching_filter"} {
+			if r.given(k) && r.good(k) {
+				r.note(fmt.Sprintf("not used by solver.method = %s, only by matching", quote(s.Method)), k)
+			}
+		}
+		return
+	}
+	for k, set := range map[string]bool{
+		"solver.start": s.Start.IsSet(), "solver.damping": s.Damping > 0,
+		"solver.regularization": s.Regularization != "none", "solver.preconditioner": s.Preconditioner != "none",
+	} {
+		if set && r.good(k) {
+			r.clash(`solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`, k)
+		}
+	}
+	for _, k := range []string{"solver.iterations", "solver.tolerance", "solver.orthogonalize", "solver.true_residual_every"} {
+		if r.given(k) {
+			r.note(`not used by solver.method = "matching", which does not iterate`, k)
+		}
+	}
+	if r.good("solver.matching_filter") && slices.ContainsFunc(s.Filter, func(n int) bool { return n%2 == 0 }) {
+		r.clash(fmt.Sprintf("%s has an even length, want odd ones", encode(s.Filter)), "solver.matching_filter")
 	}
 }
 

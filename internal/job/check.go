@@ -60,6 +60,9 @@ func (j *Job) Check(plan *Plan) []Finding {
 	for _, n := range j.Config.Notes() {
 		say("note", "configuration", "%s", n)
 	}
+	if o, err := j.matching(); j.matches() && err == nil {
+		say("ok", "matching", "%s", o.About(j.Image.Shape))
+	}
 	if plan.Ranks() > 1 {
 		say("ok", "ranks", "%s", plan)
 	}

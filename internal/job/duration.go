@@ -54,6 +54,9 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 	}
 	d := Duration{Iteration: time.Duration((k.Forward + k.Adjoint) * float64(plan.Work[1]))}
 	rounds := j.Config.Solver.Iterations + 1
+	if j.matches() {
+		rounds = 3 // three adjoints, two forwards
+	}
 	if m, ok := j.Times.(*traveltime.Eikonal); ok {
 		e, err := bench.Traveltimes(ctx, times, 16*threads, threads, 1)
 		if err != nil {

@@ -106,6 +106,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
 		j.placeImage,
+		j.checkMatching,
 		j.chooseTimes,
 		j.checkPlaces,
 		j.loadSurface,

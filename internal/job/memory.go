@@ -76,6 +76,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	n := int64(j.slabLen(s))
 	samples := int64(s.last-s.first) * int64(j.Survey.NT)
 	images, vectors := solver.Footprint(j.Config.Solver.Method, j.options())
+	if j.matches() {
+		images, vectors = 3, 1
+	}
 	below, besides := j.rowVectors()
 	images += below*(vectors+1) + besides // the data's rows, too
 	if j.Engine == "reference" {
@@ -99,7 +102,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 		Limit:   j.memoryLimit(),
 	}
 	if rank == 0 {
-		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes()
+		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes() + j.matchBytes()
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)

@@ -170,7 +170,9 @@ func TestRegularizationOnRanks(t *testing.T) {
 func TestMemoryOfRegularization(t *testing.T) {
 	for _, make := range []func(*testing.T) *problem{line, cube} {
 		p := make(t)
-		memory := func(set ...string) int64 { return p.open(t, Geometry, progress.Discard(), "cpu", set...).Memory().Total() }
+		memory := func(set ...string) int64 {
+			return p.open(t, Geometry, progress.Discard(), "cpu", set...).Memory().Total()
+		}
 		plain := memory()
 		n := int64(4 * p.grid.Len())
 		dim := int64(p.grid.Dim())

@@ -17,6 +17,9 @@ import (
 // CanResume reports whether there is a checkpoint to go on from. It finds what
 // forbids it, such as one of another plan, before anything is computed.
 func (j *Job) CanResume() (bool, error) {
+	if j.matches() {
+		return false, nil
+	}
 	from, err := j.choose()
 	return from != "", err
 }

@@ -29,6 +29,12 @@ type Result struct {
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
 	cfg := j.Config.Solver
+	if j.matches() {
+		if resume {
+			j.report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+		}
+		return j.match(ctx, op, d)
+	}
 	m, err := solver.New(cfg.Method, j.options())
 	if err != nil {
 		return nil, status.Usage(err)

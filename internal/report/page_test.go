@@ -343,6 +343,7 @@ func TestVerdict(t *testing.T) {
 		{"stopped_iterations", []float64{1, 0.2, 0.5}, "fair", "lower before the end: 0.2 after iteration 1"},
 		{"stopped_iterations", []float64{1, 2}, "fair", "did not fall: 1 at the start, 2 at the end"},
 		{"stopped_iterations", []float64{1, math.NaN()}, "bad", "no norms"},
+		{"matched", []float64{1, 0.5}, "good", "matching filters"},
 		{"failed_nan", []float64{1, 0.5}, "bad", "Do not trust the image"},
 		{"tired", []float64{1, 0.5}, "fair", "Reason given: tired"},
 	} {
