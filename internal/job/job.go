@@ -101,7 +101,6 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.chooseEngine,
 		j.shareCards,
 		j.joinCards,
-		j.checkRegularization,
 		j.loadSurvey,
 		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,

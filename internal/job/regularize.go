@@ -2,13 +2,11 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -32,15 +30,6 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 
 func (j *Job) regularizes() bool {
 	return j.Config.Solver.Regularization != "none" && j.Config.Solver.RegWeight > 0
-}
-
-// checkRegularization refuses what this rank's device cannot do.
-func (j *Job) checkRegularization() error {
-	if _, ok := j.Device.(dist.Stenciler); ok || j.card == nil || !j.regularizes() {
-		return nil
-	}
-	return status.Hint(status.Usage(fmt.Errorf("solver.regularization: %q is not built in for kirchhoff.engine = %q", j.Config.Solver.Regularization, j.Engine)),
-		`engine = "cpu" has it; solver.damping works on a GPU as well`)
 }
 
 // regularization is the row r √λ R of the problem: R with derivatives in grid steps, λ
