@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -33,6 +34,14 @@ func TestTutorials(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	gpus, why, err := gpuemu.Kept(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why != "" {
+		t.Logf("lessons about GPUs run without: %s", why)
+	}
+	gpus = append(gpus, "GPUEMU_CARDS=2")
 	for _, script := range lessons {
 		lesson := filepath.Dir(script)
 		t.Run(lesson, func(t *testing.T) {
@@ -43,7 +52,7 @@ func TestTutorials(t *testing.T) {
 			}
 			out := filepath.Join(t.TempDir(), "out")
 			cmd := exec.Command("./"+script, out)
-			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			cmd.Env = append(append(os.Environ(), gpus...), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", script, err, text)
 			}

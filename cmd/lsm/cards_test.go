@@ -67,7 +67,7 @@ func TestBenchCommOnCards(t *testing.T) {
 				}
 				defer done()
 				s := bench.CommSpec{First: 24, Last: 1 << 16, Factor: 50, Iterations: 2, Warmup: 1, Type: device.F64, Card: card}
-				return a.benchComm(context.Background(), s, true, comms...)
+				return a.benchComm(context.Background(), s, true, "", comms...)
 			})
 			if err != nil {
 				t.Fatalf("%d ranks: %v", ranks, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,11 +17,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 func newBenchComm(a *app) *cobra.Command {
 	s := bench.CommSpec{}
-	var first, last, typ, engine string
+	var first, last, typ, engine, plot string
 	var backends []string
 	var limits bool
 	cmd := &cobra.Command{
@@ -53,6 +55,11 @@ such. Operations, of which those that a backend has are measured by default:
 			if err := checkBackends(backends, &engine); err != nil {
 				return err
 			}
+			if plot != "" {
+				if err := job.CheckOutput(plot, a.force); err != nil {
+					return err
+				}
+			}
 			cfg := &config.Config{}
 			cfg.Comm.Backend = controlOf(backends)
 			if err := comm.Together(a.world, a.join(cfg)); err != nil {
@@ -83,7 +90,7 @@ such. Operations, of which those that a backend has are measured by default:
 				return err
 			}
 			defer done()
-			return a.benchComm(cmd.Context(), s, limits, comms...)
+			return a.benchComm(cmd.Context(), s, limits, plot, comms...)
 		},
 	}
 	fl := cmd.Flags()
@@ -96,6 +103,7 @@ such. Operations, of which those that a backend has are measured by default:
 	fl.StringVar(&typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&backends, "backend", []string{"auto"}, "communicators, as comm.backend, with commas between")
 	fl.StringVar(&engine, "engine", "", "whose memory holds the arrays: cpu, cuda or hip (default cpu, or what the backends need)")
+	fl.StringVar(&plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&limits, "limits", false, "measure how fast the ranks can copy memory as well")
 	return cmd
 }
@@ -119,7 +127,7 @@ func elementType(name string) (device.Type, error) {
 
 // benchComm prints one table for each operation, each closed as the NCCL tests
 // close theirs; with several communicators a row for each.
-func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, comms ...comm.Comm) error {
+func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, plot string, comms ...comm.Comm) error {
 	c := comms[0]
 	b, err := bench.NewComm(s, comms...)
 	if err := comm.Together(c, err); err != nil {
@@ -144,12 +152,17 @@ func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, comm
 		a.report.Event("limits", "copy_gbs", rate/1e9)
 	}
 	wrong := int64(0)
-	for _, operation := range b.Operations {
-		n, err := a.benchCollective(ctx, b, s, operation, comms)
+	for i, operation := range b.Operations {
+		n, lines, err := a.benchCollective(ctx, b, s, operation, comms)
 		if err != nil {
 			return err
 		}
 		wrong += n
+		if i == 0 && plot != "" {
+			if err := a.once(func() error { return a.plotLines(plot, operation, lines) }); err != nil {
+				return err
+			}
+		}
 	}
 	a.finish("ranks", c.Size(), "wrong", wrong)
 	if wrong > 0 {
@@ -158,9 +171,19 @@ func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, comm
 	return nil
 }
 
+// plotLines draws the times of an operation.
+func (a *app) plotLines(path, operation string, lines []picture.Line) error {
+	figure, err := picture.Lines("size: power of two, bytes", "time, µs", picture.Options{Title: operation}, lines...)
+	if err != nil {
+		return err
+	}
+	return picture.WriteFile(path, figure, a.force)
+}
+
 // benchCollective prints the table of one operation and returns the number of
-// wrong elements.
-func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSpec, operation string, comms []comm.Comm) (wrong int64, err error) {
+// wrong elements, and the times in µs against the binary logarithms of the sizes, a line
+// for each communicator that has the operation.
+func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSpec, operation string, comms []comm.Comm) (wrong int64, lines []picture.Line, err error) {
 	head := "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s%s\n"
 	behind := func(text string) string { // a column for several backends alone
 		if len(comms) == 1 {
@@ -175,6 +198,11 @@ func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSp
 	err = b.Run(ctx, operation, func(r bench.CommRow) {
 		wrong += r.Wrong
 		bus[r.Backend] += r.Bus / float64(len(b.Sizes))
+		at := slices.IndexFunc(lines, func(l picture.Line) bool { return l.Name == r.Backend })
+		if at < 0 {
+			at, lines = len(lines), append(lines, picture.Line{Name: r.Backend})
+		}
+		lines[at].X, lines[at].Y = append(lines[at].X, math.Log2(float64(r.Size))), append(lines[at].Y, 1e6*r.Seconds)
 		a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
 			r.Size, r.Count, s.Type, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(r.Backend))
 		a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "ranks", comms[0].Size(),
@@ -182,7 +210,7 @@ func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSp
 			"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
 	})
 	if err != nil {
-		return wrong, err
+		return wrong, nil, err
 	}
 	v := "OK"
 	if wrong > 0 {
@@ -194,7 +222,7 @@ func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSp
 			a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", mean/1e9, behind(name))
 		}
 	}
-	return wrong, nil
+	return wrong, lines, nil
 }
 
 func namesOf(comms []comm.Comm) []string {
