@@ -32,12 +32,12 @@ image goes to output.file.`,
 			if err != nil {
 				return err
 			}
-			image, err := j.Migrate(cmd.Context(), op, d)
+			migrated, err := j.Migrate(cmd.Context(), op, d)
 			if err != nil {
 				return err
 			}
 			out := cfg.Output.File.File
-			if err := j.WriteAdjoint(out, image, a.source(j, "migrate")); err != nil {
+			if err := j.WriteAdjoint(out, migrated, a.source(j, "migrate")); err != nil {
 				return err
 			}
 			a.report.Printf("image: %s\n", out)

@@ -57,11 +57,11 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 				return err
 			}
 			if adjoint != "" {
-				image, err := j.Migrate(cmd.Context(), op, d)
+				migrated, err := j.Migrate(cmd.Context(), op, d)
 				if err != nil {
 					return err
 				}
-				if err := j.WriteAdjoint(adjoint, image, a.source(j, "migrate")); err != nil {
+				if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
 					return err
 				}
 			}

@@ -58,12 +58,12 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 		return err
 	}
 	if f.adjoint == "" {
-		image, err := j.Migrate(ctx, op, d)
+		migrated, err := j.Migrate(ctx, op, d)
 		if err != nil {
 			return err
 		}
 		f.adjoint, f.computed = filepath.Join(folder, "adjoint.h5"), true
-		if err := j.WriteAdjoint(f.adjoint, image, src); err != nil {
+		if err := j.WriteAdjoint(f.adjoint, migrated, src); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ func (r *reader) cross() {
 	r.velocity()
 	r.image()
 	r.surface()
+	r.gathers()
 	r.traveltime()
 	r.angles()
 	r.engine()
@@ -110,6 +111,34 @@ func (r *reader) image() {
 		if err := im.Grid().Validate(); err != nil {
 			r.clash(strings.TrimPrefix(err.Error(), "grid: "), "image.shape")
 		}
+	}
+}
+
+// gathers checks the classes of image.gathers.
+func (r *reader) gathers() {
+	const kind, bins, engine = "image.gathers", "image.gather_bins", "kirchhoff.engine"
+	if !r.good(kind, bins) {
+		return
+	}
+	im := r.cfg.Image
+	least := map[string]int{"offset": 2, "angle": 1}[im.Gathers]
+	if least == 0 {
+		if len(im.GatherBins) > 0 {
+			r.note("not used without image.gathers", bins)
+		}
+		return
+	}
+	if len(im.GatherBins) < least {
+		r.clash(fmt.Sprintf("%d values, image.gathers = %s needs at least %d", len(im.GatherBins), quote(im.Gathers), least), bins, kind)
+	}
+	for i := 1; i < len(im.GatherBins); i++ {
+		if im.GatherBins[i] <= im.GatherBins[i-1] {
+			r.clash(fmt.Sprintf("%g follows %g, must ascend", im.GatherBins[i], im.GatherBins[i-1]), bins)
+			break
+		}
+	}
+	if e := r.cfg.Kirchhoff.Engine; r.good(engine) && (e == "cuda" || e == "hip") {
+		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, only by cpu and reference", quote(im.Gathers), quote(e)), kind, engine)
 	}
 }
 

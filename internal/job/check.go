@@ -38,6 +38,9 @@ func (j *Job) Check(plan *Plan) []Finding {
 	j.checkWeighting(say)
 	say("ok", "places", "%d distinct positions share %d traveltime tables", j.Places.Len(), j.Places.Len())
 	say("ok", "image", "%s", extent(j.Image))
+	if text := j.classText(); text != "" {
+		say("ok", "gathers", "%s", text)
+	}
 
 	nyquist := 0.5 / s.DT
 	if b.High > 0.8*nyquist {

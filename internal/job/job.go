@@ -55,6 +55,7 @@ type Job struct {
 	ranks
 	recorded int     // traces in the survey file
 	file     []int32 // numbers there of Survey's traces; nil: the same
+	class    []int32 // by trace, the class of its image; nil: one image
 	order    []int32 // traces shot by shot; nil: as they are numbered
 	starts   []int   // first traces of the shots in that order, and their number
 	mine     share
@@ -102,6 +103,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.shareCards,
 		j.joinCards,
 		j.loadSurvey,
+		func() error { return j.classify(need) },
 		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
 		j.placeImage,
@@ -197,7 +199,7 @@ func (j *Job) loadSurvey() error {
 	}
 	// Rows of given tables keep their own times even at equal positions.
 	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
-	j.order, j.starts = shotOrder(j.Places)
+	j.order, j.starts = shotOrder(j.Places, nil)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own)
 func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	p, places := j.problemOf(s, own), own.Len()
 	word := int64(j.elementType().Size())
-	n := int64(j.slabLen(s))
+	n, classes := int64(j.slabLen(s)), int64(max(1, j.classes()))
 	samples := int64(s.last-s.first) * int64(j.Survey.NT)
 	images, vectors := solver.Footprint(j.Config.Solver.Method, j.options())
 	if j.matches() {
@@ -93,9 +93,12 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	if j.surface != nil {
 		images += 3 // likewise, and the image beside the iterate
 	}
+	if j.Config.Output.Residual.IsSet() {
+		vectors++
+	}
 	m := Memory{
 		Data:    samples * 4,
-		Vectors: word * (int64(images)*n + int64(vectors)*samples),
+		Vectors: word * (int64(images)*classes*n + int64(vectors)*samples),
 		Model:   8 * int64(len(j.Velocity)),
 		Program: program(),
 		Scratch: word * samples,
@@ -103,6 +106,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	if rank == 0 {
 		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes() + j.matchBytes()
+	}
+	if classes > 1 {
+		m.Vectors += word * n // their sum
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)

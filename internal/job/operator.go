@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -20,8 +21,17 @@ import (
 // to the data [ntrace, nt], in the engine's precision.
 type Operator struct {
 	dist.Operator
-	Engine kirchhoff.Engine
+	Engine engine
 	Info   string // engine, instruction set, memory of the tables
+
+	kernels []dist.Kernel // one for each image
+}
+
+// engine holds tables.
+type engine interface {
+	Name() string
+	Type() device.Type
+	Close()
 }
 
 // problem describes this rank's operator to the engines.
@@ -84,7 +94,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	if err := j.together(err); err != nil {
 		return nil, err
 	}
-	lifted, err := dist.LiftWith(op.Engine, j.imageLayout(), j.dataLayout(), j.lift())
+	lifted, err := j.liftedWith(op, j.lift())
 	if err := comm.Together(j.world, err); err != nil {
 		return nil, err
 	}
@@ -129,6 +139,14 @@ func (j *Job) sayOverlap(o dist.Overlapped) {
 // exact reports whether sums are to be the same on any number of ranks.
 func (j *Job) exact() bool {
 	return j.Config.Solver.Reproducible == "ranks" && j.Engine != "reference"
+}
+
+// liftedWith joins the ranks' parts of an operator.
+func (j *Job) liftedWith(op *Operator, o dist.LiftOptions) (dist.Operator, error) {
+	if n := j.classes(); n > 0 {
+		return dist.LiftBeside(op.kernels, dist.Stack(slices.Repeat([]*dist.Layout{j.imageLayout()}, n)...), j.dataLayout(), o)
+	}
+	return dist.LiftWith(op.kernels[0], j.imageLayout(), j.dataLayout(), o)
 }
 
 // imageLayout is the image's, split over blocks along x.
@@ -183,7 +201,7 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
-		op.Engine = k
+		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = fmt.Sprintf("engine %s: float32", j.card.Name())
 		if p.Compact {
 			op.Info += ", times in 16 bits"
@@ -199,25 +217,35 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 			}
 			p.Times = coarse
 		}
+		if j.class != nil {
+			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
+				kirchhoff.NewRecomputeClasses(ctx, p, j.ownClasses(), m.Tables))
+		}
 		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
-		op.Engine = k
+		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %d stretches", k.ISA(), how, k.Stretches())
 	} else if j.Engine == "reference" {
+		if j.class != nil {
+			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.ownClasses()))
+		}
 		k, err := kirchhoff.NewReference(ctx, p)
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
-		op.Engine = k
+		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = "engine reference: float64"
 	} else {
+		if j.class != nil {
+			return op, j.setClasses(op, "cpu: float32")(kirchhoff.NewClasses(ctx, p, j.ownClasses()))
+		}
 		k, err := kirchhoff.NewCPU(ctx, p)
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
-		op.Engine = k
+		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = "engine cpu: float32, " + k.ISA()
 		if p.Compact {
 			op.Info += ", times in 16 bits"
@@ -287,8 +315,8 @@ func (j *Job) deadText() string {
 }
 
 // Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
-// image, whole on rank 0 and nil on the others.
-func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) ([]float32, error) {
+// image, whole on rank 0 and nil on the others. Of several images by class it is the sum.
+func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
 	weighed, err := j.weighedData(d)
 	if err != nil {
 		return nil, err
@@ -306,11 +334,18 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) ([]floa
 	if err := j.cutAbove(m); err != nil {
 		return nil, err
 	}
-	image, err := j.wholeImage(m)
-	if err == nil && j.root() && zero(image) {
+	stack, err := j.stack(m, 1)
+	if err != nil {
+		return nil, err
+	}
+	image, err := j.wholeImage(stack)
+	if err != nil {
+		return nil, err
+	}
+	if j.root() && zero(image) {
 		j.warnUnseen()
 	}
-	return image, err
+	return &Result{Image: image, x: m}, nil
 }
 
 // warnUnseen says that the data and the image have nothing to do with each
@@ -374,14 +409,19 @@ func (j *Job) predict(ctx context.Context, op *Operator, image []float32, cut bo
 	return d, nil
 }
 
-// imageVector is this rank's share of a whole image.
+// imageVector is this rank's share of a whole image, in each of several classes.
 func (j *Job) imageVector(op *Operator, image []float32) (*dist.Vector, error) {
 	v, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
-	l := op.Domain()
-	return v, device.Upload(v.Buf, image[l.Off:l.Off+l.N])
+	l := j.imageLayout()
+	for _, part := range parts(v) {
+		if err := device.Upload(part.Buf, image[l.Off:l.Off+l.N]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
 }
 
 // gatherElements is how much of a vector the root holds at a time.

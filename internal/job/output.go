@@ -45,27 +45,54 @@ func FileError(err error) error {
 // WriteResult publishes the image of a least-squares run with its history.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	defer j.report.Time("write")()
-	return j.atRoot(func() error {
-		err := h5.WriteImage(path, &h5.Image{
-			Grid: j.Image, Data: r.Image,
-			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
-			Config: j.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
-		if err == nil {
-			j.forget() // the checkpoints have served
-		}
+	if err := j.writeImage(path, r, src); err != nil {
 		return err
-	})
+	}
+	if j.root() {
+		j.forget() // the checkpoints have served
+	}
+	return nil
 }
 
 // WriteAdjoint publishes a plain Kirchhoff image.
-func (j *Job) WriteAdjoint(path string, image []float32, src Source) error {
+func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.report.Time("write")()
-	return j.atRoot(func() error {
-		return h5.WriteImage(path, &h5.Image{
-			Grid: j.Image, Data: image, Config: j.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
+	return j.writeImage(path, r, src)
+}
+
+// writeImage writes an image file on rank 0, gathers in stretches.
+func (j *Job) writeImage(path string, r *Result, src Source) error {
+	var w *h5.ImageWriter
+	err := j.atRoot(func() (err error) {
+		w, err = h5.CreateImage(path, &h5.Image{
+			Grid: j.Image, Data: r.Image, Gathers: j.gathers(),
+			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
+			Config: j.Config.TOML(),
+		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Abort()
+	}
+	if j.classes() > 0 {
+		err := dist.GatherEach(r.x, gatherElements, func(first int, part device.Buf) error {
+			v := make([]float32, part.Len())
+			if err := device.Download(v, part); err != nil {
+				return err
+			}
+			if err := finite(v, first); err != nil {
+				return err
+			}
+			return w.WriteGathers(v, first)
+		})
+		if err != nil {
+			return FileError(err)
+		}
+	}
+	return j.atRoot(func() error { return w.Commit() })
 }
 
 // WriteTraces publishes traces as a survey of the job's geometry.
@@ -96,7 +123,26 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	if err != nil {
 		return FileError(err)
 	}
-	return j.atRoot(func() error { return w.Commit() })
+	return j.atRoot(func() error {
+		if err := j.writeUnused(w); err != nil {
+			return err
+		}
+		return w.Commit()
+	})
+}
+
+// writeUnused writes zeros for the traces of the survey that the run does not use.
+func (j *Job) writeUnused(w *h5.SurveyWriter) error {
+	zeros := make([]float32, j.Survey.NT)
+	for i, class := range j.class {
+		if class >= 0 {
+			continue
+		}
+		if err := w.WriteTraces(zeros, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteResidual publishes what a solve leaves of its data d, recorded minus predicted

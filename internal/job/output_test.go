@@ -84,7 +84,7 @@ func TestProvenanceOfAdjointAndForward(t *testing.T) {
 	j, op := p.ready(t, "cpu")
 	image, err := j.migrate(context.Background(), op)
 	must(t, err)
-	must(t, j.WriteAdjoint(p.path("image.h5"), image, Source{Command: "migrate"}))
+	must(t, j.WriteAdjoint(p.path("image.h5"), &Result{Image: image}, Source{Command: "migrate"}))
 	im, err := h5.ReadImage(p.path("image.h5"))
 	must(t, err)
 	equal(t, "image", im.Data, image)

@@ -187,7 +187,11 @@ func (j *Job) migrate(ctx context.Context, op *Operator) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.Migrate(ctx, op, d)
+	r, err := j.Migrate(ctx, op, d)
+	if err != nil {
+		return nil, err
+	}
+	return r.Image, nil
 }
 
 // solve is Solve on the job's own traces.

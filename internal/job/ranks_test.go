@@ -241,13 +241,13 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			image, err := j.Migrate(context.Background(), op, d)
+			r, err := j.Migrate(context.Background(), op, d)
 			if err != nil {
 				return err
 			}
 			if j.root() {
-				o.image = image
-			} else if image != nil {
+				o.image = r.Image
+			} else if r.Image != nil {
 				return fmt.Errorf("a rank other than 0 has the image")
 			}
 			d, err = j.Model(context.Background(), op, reflectivity)

@@ -14,13 +14,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Result is the outcome of a least-squares migration.
+// Result is the outcome of a migration, by least squares or plain.
 type Result struct {
-	Image   []float32 // [image grid]
+	Image   []float32 // [image grid], on rank 0
 	History solver.History
 	Reason  solver.Reason
 
-	x *dist.Vector // what Image is of, on all ranks
+	x *dist.Vector // this rank's share: the image, or a stack of one for each class
 }
 
 // Solve runs the configured solver on the survey's traces d, which it may change; with
@@ -101,7 +101,11 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if err != nil {
 		return nil, err
 	}
-	image, err := j.wholeImage(x)
+	stack, err := j.stack(x, 1/float64(len(parts(x))))
+	if err != nil {
+		return nil, err
+	}
+	image, err := j.wholeImage(stack)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 		r.bytes += t.Bytes
 		r.pieces += t.Pieces
 	}
-	a, err := dist.LiftWith(op.Engine, j.imageLayout(), j.dataLayout(), o)
+	a, err := j.liftedWith(op, o)
 	if err != nil {
 		return r, err
 	}
@@ -125,6 +125,6 @@ func Shots(world comm.Comm, cfg *config.Config) (int, error) {
 	if err := comm.Together(world, FileError(err)); err != nil {
 		return 0, err
 	}
-	_, starts := shotOrder(s.Distinct(cfg.Traveltime.Method != "table"))
+	_, starts := shotOrder(s.Distinct(cfg.Traveltime.Method != "table"), nil)
 	return len(starts) - 1, nil
 }

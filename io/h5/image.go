@@ -13,6 +13,10 @@ type Image struct {
 	// the start; nil where no solver ran.
 	ResidualNorm, GradientNorm []float64
 
+	// Gathers describes images by class for a file to be written; see [CreateImage].
+	// ReadImage leaves it nil, see [OpenGathers].
+	Gathers *Gathers
+
 	Config string // the resolved configuration (TOML); "" for none
 	Attrs  []Attr // of the root, without format and format_version
 }
@@ -103,25 +107,13 @@ func (f *File) readHistory(im *Image) (err error) {
 }
 
 // WriteImage writes an image file. The root's attributes are those of the image
-// followed by those of opt.
+// followed by those of opt. The image has no Gathers.
 func WriteImage(path string, im *Image, opt WriteOptions) error {
-	opt.Attrs = append(append([]Attr{}, im.Attrs...), opt.Attrs...)
-	w, err := Create(path, FormatImage, opt)
+	w, err := CreateImage(path, im, opt)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	if err := writeField(w, "/image", im.Grid, im.Data, ""); err != nil {
-		return err
-	}
-	if err := w.history(im); err != nil {
-		return err
-	}
-	if im.Config != "" {
-		if err := w.Text("/config", im.Config); err != nil {
-			return err
-		}
-	}
 	return w.Commit()
 }
 

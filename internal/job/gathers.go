@@ -1,0 +1,155 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// classes is the number of images by class, 0 for one image of all.
+func (j *Job) classes() int {
+	if j.class == nil {
+		return 0
+	}
+	return len(j.Config.Image.GatherBins) - 1
+}
+
+// classify finds each trace's class, for image.gathers. Walks that use no traces know
+// no classes.
+func (j *Job) classify(need Need) error {
+	im := j.Config.Image
+	if need != Traces || im.Gathers != "offset" {
+		return nil
+	}
+	s := j.Survey
+	j.class = make([]int32, s.NumTraces())
+	outside := 0
+	for i := range j.class {
+		src, rec := s.Pair(i)
+		if j.class[i] = interval(im.GatherBins, horizontal(s.Source(src), s.Receiver(rec))); j.class[i] < 0 {
+			outside++
+		}
+	}
+	if outside == len(j.class) {
+		return status.Usage(fmt.Errorf("image.gather_bins: no trace of %s has an offset from %g to %g m",
+			j.Config.Survey.File.File, im.GatherBins[0], im.GatherBins[len(im.GatherBins)-1]))
+	}
+	if outside > 0 {
+		j.report.Warn(fmt.Sprintf("image.gather_bins: %d of %d traces have offsets outside [%g, %g] m and are not used",
+			outside, len(j.class), im.GatherBins[0], im.GatherBins[len(im.GatherBins)-1]))
+	}
+	j.order, j.starts = shotOrder(j.Places, j.class)
+	return nil
+}
+
+// horizontal is the distance, in m, between two positions but for depth.
+func horizontal(a, b []float64) float64 {
+	sum := 0.0
+	for i := range len(a) - 1 {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// interval is the number of the interval [limit, next limit) that holds v, the last
+// one with its end; −1 for none.
+func interval(limits []float64, v float64) int32 {
+	last := len(limits) - 1
+	if v == limits[last] {
+		return int32(last - 1)
+	}
+	at, found := slices.BinarySearch(limits, v)
+	if !found {
+		at--
+	}
+	if at >= last {
+		return -1
+	}
+	return int32(at)
+}
+
+// ownClasses lists this rank's traces by class, in the order of its data.
+func (j *Job) ownClasses() [][]int32 {
+	out := make([][]int32, j.classes())
+	for i, trace := range j.traces(j.mine) {
+		k := j.class[trace]
+		out[k] = append(out[k], int32(i))
+	}
+	return out
+}
+
+// setClasses makes an operator of what a constructor of classes returns.
+func (j *Job) setClasses(op *Operator, info string) func(*kirchhoff.Classes, error) error {
+	return func(c *kirchhoff.Classes, err error) error {
+		if err != nil {
+			return inputUnlessMarked(err)
+		}
+		op.Engine = c
+		for _, e := range c.Class {
+			op.kernels = append(op.kernels, e)
+		}
+		op.Info = fmt.Sprintf("engine %s; %d images by %s", info, j.classes(), j.Config.Image.Gathers)
+		return nil
+	}
+}
+
+// classText says what the classes hold, "" where there are none.
+func (j *Job) classText() string {
+	n := j.classes()
+	if n == 0 {
+		return ""
+	}
+	count, unused := make([]int, n), 0
+	for _, k := range j.class {
+		if k >= 0 {
+			count[k]++
+		} else {
+			unused++
+		}
+	}
+	return fmt.Sprintf("%d images by %s of %d to %d traces each, %d traces in none", n, j.Config.Image.Gathers,
+		slices.Min(count), slices.Max(count), unused)
+}
+
+// gathers describes the images by class for a file, nil where there are none.
+func (j *Job) gathers() *h5.Gathers {
+	n, im := j.classes(), j.Config.Image
+	if n == 0 {
+		return nil
+	}
+	g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
+	for i := range n {
+		g.Centers = append(g.Centers, (im.GatherBins[i]+im.GatherBins[i+1])/2)
+	}
+	return g
+}
+
+// parts are the images of a vector: one for each class, or itself.
+func parts(x *dist.Vector) []*dist.Vector {
+	if x.Parts != nil {
+		return x.Parts
+	}
+	return []*dist.Vector{x}
+}
+
+// stack is the sum over classes times a factor; an image of all is itself.
+func (j *Job) stack(x *dist.Vector, factor float64) (*dist.Vector, error) {
+	if x.Parts == nil {
+		return x, nil
+	}
+	sum, err := dist.NewVector(j.Device, x.Parts[0].Layout)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range x.Parts {
+		if err := dist.Axpby(factor, part, 1, sum); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}

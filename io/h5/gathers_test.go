@@ -1,0 +1,66 @@
+package h5
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Gathers written in pieces come back whole and panel by panel; a file of which a piece
+// is missing is not published.
+func TestGathers(t *testing.T) {
+	g := grid.Grid{Origin: []float64{5, 0, -3}, Spacing: []float64{10, 20, 4}, Shape: []int{3, 2, 4}}
+	im := &Image{Grid: g, Data: make([]float32, g.Len()),
+		Gathers: &Gathers{Kind: "offset", Centers: []float64{50, 150}, Limits: []float64{0, 100, 200}}}
+	values := make([]float32, 2*g.Len())
+	for i := range values {
+		values[i] = float32(i)
+	}
+	path := filepath.Join(t.TempDir(), "image.h5")
+	for _, whole := range []bool{false, true} {
+		w, err := CreateImage(path, im, WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		err = w.WriteGathers(values[:7], 0)
+		if whole && err == nil {
+			err = w.WriteGathers(values[7:], 7)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(); (err == nil) != whole {
+			t.Fatalf("whole %v: %v", whole, err)
+		}
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) == whole {
+			t.Fatalf("whole %v: %v", whole, err)
+		}
+	}
+	r, err := OpenGathers(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Kind != "offset" || !slices.Equal(r.Centers, im.Gathers.Centers) || !slices.Equal(r.Limits, im.Gathers.Limits) || !r.Grid().Equal(g) {
+		t.Errorf("%+v on %v", r.Gathers, r.Grid())
+	}
+	got, err := r.Panel(4)
+	if want := []float32{16, 17, 18, 19, 40, 41, 42, 43}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("panel %v, %v, want %v", got, err, want)
+	}
+	back, err := ReadImage(path)
+	if err != nil || !back.Grid.Equal(g) {
+		t.Errorf("%v, %v", back, err)
+	}
+	if err := WriteImage(path, &Image{Grid: g, Data: im.Data}, WriteOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := OpenGathers(path); r != nil || err != nil {
+		t.Errorf("gathers of a file without: %v, %v", r, err)
+	}
+}
