@@ -16,7 +16,7 @@ import (
 type plotFlags struct {
 	output, title, colors string
 	clip                  float64
-	at                    []float64
+	at, gathers           []float64
 	shot, row             int
 	convergence, velocity bool
 }
@@ -28,7 +28,8 @@ func newPlot(a *app) *cobra.Command {
 		Short: "A picture of an image, a model, a gather, a convergence history",
 		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), one
 shot of a survey, a traveltime table, or with --convergence the course of a run.
-Two files are drawn side by side, two histories in one diagram.`,
+Two files are drawn side by side, two histories in one diagram. Below an image with
+gathers some of these are drawn.`,
 		Example: `  lsm plot image.h5
   lsm plot adjoint.h5 image.h5 -o both.png
   lsm plot image.h5 --convergence -o convergence.png
@@ -65,6 +66,7 @@ Two files are drawn side by side, two histories in one diagram.`,
 	flags.Float64Var(&f.clip, "clip", 0, "`percentile` of |amplitude| that gets full colour (default 99)")
 	flags.StringVar(&f.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
 	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (else at its centre)")
+	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) where image gathers are drawn (default: five along x)")
 	flags.IntVar(&f.shot, "shot", 0, "`row` of /sources whose gather is drawn")
 	flags.IntVar(&f.row, "row", 0, "`row` of /source_time that is drawn, of a table file")
 	flags.BoolVar(&f.convergence, "convergence", false, "draw the residual and gradient of each iteration")

@@ -33,7 +33,15 @@ func (f *plotFlags) image(file string) (*picture.Figure, error) {
 	if err := f.checkAt(im.Grid.Dim()); err != nil {
 		return nil, err
 	}
-	return drawable(picture.Image(im.Grid, im.Data, opt))
+	whole, err := drawable(picture.Image(im.Grid, im.Data, opt))
+	if err != nil {
+		return nil, err
+	}
+	gathers, err := f.imageGathers(file, opt)
+	if err != nil || gathers == nil {
+		return whole, err
+	}
+	return picture.Stack(whole, gathers), nil
 }
 
 func (f *plotFlags) model(file string) (*picture.Figure, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -70,7 +71,12 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	if f.residual != "" || cfg.Data.Whiten > 0 {
 		return nil
 	}
-	predicted, err := j.Predict(ctx, op, r.Image.Data)
+	var predicted *dist.Vector
+	if j.HasGathers() {
+		predicted, err = j.ModelGathers(ctx, op, f.image)
+	} else {
+		predicted, err = j.Predict(ctx, op, r.Image.Data)
+	}
 	if err != nil {
 		return err
 	}
@@ -79,6 +85,40 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	}
 	f.residual = filepath.Join(folder, "residual.h5")
 	return j.WriteTraces(f.residual, predicted, src)
+}
+
+// readImageGathers reads a few image gathers of the image, and those of the adjoint
+// that lie beside them.
+func (f *reportFlags) readImageGathers(r *report.Run) error {
+	files := []struct {
+		path string
+		to   *[]picture.ImageGather
+	}{{f.image, &r.ImageGathers}}
+	if r.Adjoint != nil {
+		files = append(files, struct {
+			path string
+			to   *[]picture.ImageGather
+		}{f.adjoint, &r.AdjointGathers})
+	}
+	for i, file := range files {
+		g, err := h5.OpenGathers(file.path)
+		if err != nil {
+			return err
+		}
+		if g == nil {
+			return nil
+		}
+		defer g.Close()
+		if i > 0 && (g.Kind != r.Classes.Name || !slices.Equal(g.Centers, r.Classes.Centers) || !g.Grid().Equal(r.Image.Grid)) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s has gathers of other classes than the image. They are not shown.", file.path))
+			return nil
+		}
+		r.Classes = classesOf(g.Gathers)
+		if *file.to, err = readGathers(g, f.gathers); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readTold reads the log and the trace.

@@ -1,11 +1,13 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -128,6 +130,45 @@ func (j *Job) gathers() *h5.Gathers {
 	}
 	return g
 }
+
+// ModelGathers applies the forward to the images by class of an image file, on the
+// job's grid and of its classes, and returns the predicted traces.
+func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dist.Vector, error) {
+	var r *h5.GatherReader
+	err := j.atRoot(func() (err error) {
+		if r, err = h5.OpenGathers(path); err != nil {
+			return err
+		}
+		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, j.gathers().Centers) {
+			return status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
+		}
+		return nil
+	})
+	if r != nil {
+		defer r.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	err = dist.ScatterEach(m, gatherElements, func(first int, part device.Buf) error {
+		v := make([]float32, part.Len())
+		if err := r.Read(v, first); err != nil {
+			return err
+		}
+		return device.Upload(part, v)
+	})
+	if err != nil {
+		return nil, FileError(err)
+	}
+	return j.forward(ctx, op, m)
+}
+
+// HasGathers reports whether the job makes images by class.
+func (j *Job) HasGathers() bool { return j.classes() > 0 }
 
 // parts are the images of a vector: one for each class, or itself.
 func parts(x *dist.Vector) []*dist.Vector {

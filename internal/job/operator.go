@@ -389,6 +389,11 @@ func (j *Job) predict(ctx context.Context, op *Operator, image []float32, cut bo
 			return nil, err
 		}
 	}
+	return j.forward(ctx, op, m)
+}
+
+// forward applies the forward.
+func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (*dist.Vector, error) {
 	d, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {
 		return nil, err

@@ -82,6 +82,30 @@ func (r *Run) images() (out images, err error) {
 	return out, nil
 }
 
+// imageGathers draws the images by class at a few places.
+func (r *Run) imageGathers(p *page) error {
+	for _, part := range []struct {
+		name    string
+		gathers []picture.ImageGather
+	}{{"adjoint", r.AdjointGathers}, {r.imageName(), r.ImageGathers}} {
+		if len(part.gathers) == 0 {
+			continue
+		}
+		f, err := picture.ImageGathers(r.Image.Grid, part.gathers, r.Classes, picture.Options{Title: part.name})
+		if err != nil {
+			return status.Usage(err)
+		}
+		s, err := drawn(f, part.name+": image gathers by "+r.Classes.Name, "")
+		if err != nil {
+			return err
+		}
+		p.ImageGathers = append(p.ImageGathers, s)
+	}
+	p.ImageGathersSay = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
+		r.Classes.Name, r.Classes.Name)
+	return nil
+}
+
 // gatherRow is one shot: its traces, and what is left of them.
 type gatherRow struct {
 	Name     string

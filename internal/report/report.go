@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // Run is all that is known of a run. Image is there, everything else may be
@@ -20,6 +21,10 @@ type Run struct {
 
 	Adjoint     *h5.Image // on the grid of Image
 	AdjointFrom string    // the file, or how it was made
+
+	// A few gathers of the images by class, if there are any, and those of the adjoint.
+	ImageGathers, AdjointGathers []picture.ImageGather
+	Classes                      picture.Classes
 
 	Gathers []Gather // a few shots
 	DotTest *DotTest
@@ -71,6 +76,8 @@ type page struct {
 	Notes           []string
 	Verdict         verdict
 	Images          images
+	ImageGathers    []shot
+	ImageGathersSay string
 	Spectra         []panel
 	NoSpectra       string
 	Convergence     convergence
@@ -107,6 +114,9 @@ func (r *Run) page() (*page, error) {
 	r.title(p)
 	var err error
 	if p.Images, err = r.images(); err != nil {
+		return nil, err
+	}
+	if err := r.imageGathers(p); err != nil {
 		return nil, err
 	}
 	p.Spectra = r.spectra()

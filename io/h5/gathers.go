@@ -14,8 +14,10 @@ type Gathers struct {
 	Limits  []float64 // where the intervals begin and the last one ends, m; offset only
 }
 
-// gatherUnits are the units of the classes by kind.
-var gatherUnits = map[string]string{"offset": "m", "angle": "degrees"}
+// GatherUnits is the unit of a kind of classes, "" for one that is not known.
+func GatherUnits(kind string) string {
+	return map[string]string{"offset": "m", "angle": "degrees"}[kind]
+}
 
 // ImageWriter writes an image file whose gathers arrive in pieces.
 type ImageWriter struct {
@@ -59,7 +61,7 @@ func (iw *ImageWriter) write(im *Image) error {
 
 func (iw *ImageWriter) startGathers(g *Gathers, at grid.Grid) (err error) {
 	scale, n := "/"+g.Kind, len(g.Centers)
-	if err := Write(iw.w, scale, []int{n}, g.Centers, Attr{"units", gatherUnits[g.Kind]}); err != nil {
+	if err := Write(iw.w, scale, []int{n}, g.Centers, Attr{"units", GatherUnits(g.Kind)}); err != nil {
 		return err
 	}
 	attrs := []Attr{{"origin", at.Origin}, {"spacing", at.Spacing}, {"kind", g.Kind}, {"centers", g.Centers}}
@@ -130,7 +132,7 @@ func (r *GatherReader) read() (err error) {
 	if r.Kind, err = a.Text("kind"); err != nil {
 		return err
 	}
-	if gatherUnits[r.Kind] == "" {
+	if GatherUnits(r.Kind) == "" {
 		return inputError(r.f.path, "/gathers@kind", "is %q, want offset or angle", r.Kind)
 	}
 	n := r.data.shape[0]
