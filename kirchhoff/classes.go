@@ -33,10 +33,34 @@ func (c *Classes) Close() {
 	c.close()
 }
 
-// NewClasses makes the cpu engine for classes of p's traces, class[i] being the numbers
-// of those of class i in ascending order; a class may be empty. It takes the memory of
-// one engine of all their traces.
-func NewClasses(ctx context.Context, p *Problem, class [][]int32) (*Classes, error) {
+// Class is what one class has of a problem.
+type Class struct {
+	Traces  []int32 // their numbers, ascending, or none
+	All     bool    // all traces, instead of Traces
+	Opening Window  // of the angle between the two rays, instead of the problem's; zero: the problem's
+}
+
+// traces are the traces of a class of p.
+func (c *Class) traces(p *Problem) []int32 {
+	if c.All {
+		return count(p.NumTraces())
+	}
+	return c.Traces
+}
+
+// of is p with the traces and the window of a class.
+func (c *Class) of(p *Problem) *Problem {
+	q := *p
+	q.Positions = p.pick(c.traces(p))
+	if c.Opening != (Window{}) {
+		q.Opening = c.Opening
+	}
+	return &q
+}
+
+// NewClasses makes the cpu engine for classes of p. It takes the memory of one engine
+// of all their traces. Classes with a window need a problem with one.
+func NewClasses(ctx context.Context, p *Problem, class []Class) (*Classes, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -49,13 +73,25 @@ func NewClasses(ctx context.Context, p *Problem, class [][]int32) (*Classes, err
 	if err = all.allocate(p); err == nil {
 		err = all.tables(ctx, p)
 	}
-	for _, traces := range class {
+	var whole *CPU // the engine of a class of all traces
+	for _, k := range class {
 		if err != nil {
 			break
 		}
-		e := &CPU{workspace: w.of(traces), shared: true, lent: true, op: all.op}
+		var e *CPU
+		if k.All && whole != nil {
+			other := *whole
+			e = &other
+		} else {
+			e = &CPU{workspace: w.of(k.traces(p)), shared: true, lent: true, op: all.op}
+			err = e.list(&e.workspace.p)
+		}
+		if k.All {
+			whole = e
+		}
+		opening := k.of(p).limits().opening
+		e.op.Opening, e.fwd.Opening = opening, opening
 		c.Class = append(c.Class, e)
-		err = e.list(&e.workspace.p)
 	}
 	if err != nil {
 		c.Close()
@@ -66,7 +102,7 @@ func NewClasses(ctx context.Context, p *Problem, class [][]int32) (*Classes, err
 
 // NewRecomputeClasses is NewClasses for tables that do not fit into memory: each class
 // computes those of its own traces, see NewRecompute.
-func NewRecomputeClasses(ctx context.Context, p *Problem, class [][]int32, budget int64) (*Classes, error) {
+func NewRecomputeClasses(ctx context.Context, p *Problem, class []Class, budget int64) (*Classes, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -77,10 +113,8 @@ func NewRecomputeClasses(ctx context.Context, p *Problem, class [][]int32, budge
 	}
 	all := &Recompute{workspace: w}
 	c := &Classes{name: all.Name(), typ: all.Type(), close: all.Close}
-	for _, traces := range class {
-		of := *whole
-		of.Positions = of.pick(traces)
-		e, err := newRecompute(ctx, &of, w.of(traces), budget)
+	for _, k := range class {
+		e, err := newRecompute(ctx, k.of(whole), w.of(k.traces(p)), budget)
 		if err != nil {
 			c.close()
 			return nil, err
@@ -91,15 +125,16 @@ func NewRecomputeClasses(ctx context.Context, p *Problem, class [][]int32, budge
 }
 
 // NewReferenceClasses is NewClasses for the reference engine.
-func NewReferenceClasses(ctx context.Context, p *Problem, class [][]int32) (*Classes, error) {
+func NewReferenceClasses(ctx context.Context, p *Problem, class []Class) (*Classes, error) {
 	all, err := NewReference(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	c := &Classes{name: all.Name(), typ: all.Type(), close: all.Close}
-	for _, traces := range class {
-		e := *all
-		e.p.Positions, e.rows = e.p.pick(traces), traces
+	for _, k := range class {
+		e, of := *all, k.of(p)
+		e.p.Positions, e.rows = of.Positions, k.traces(p)
+		e.p.Opening, e.lim = of.Opening, of.limits()
 		c.Class = append(c.Class, &e)
 	}
 	return c, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // makeClasses makes the same classes with every engine.
-func makeClasses(t *testing.T, p *Problem, class [][]int32) map[string]*Classes {
+func makeClasses(t *testing.T, p *Problem, class []Class) map[string]*Classes {
 	t.Helper()
 	compact := *p
 	compact.Compact = true
@@ -46,14 +46,14 @@ func TestClasses(t *testing.T) {
 		p := c.problem(t, uint64(seed))
 		p.Positions = sorted(p).Positions
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
-		class, used := make([][]int32, 4), []int32(nil)
+		class, used := make([]Class, 4), []int32(nil)
 		for i := range int32(p.NumTraces()) {
 			k := r.IntN(4) // 3: in none
 			if k == 1 {
 				k = 2 // 1: empty
 			}
 			if k < 3 {
-				class[k], used = append(class[k], i), append(used, i)
+				class[k].Traces, used = append(class[k].Traces, i), append(used, i)
 			}
 		}
 		class = class[:3]
@@ -76,10 +76,43 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// Classes by opening angle, whose windows add up to 1, add up to the whole operator.
+func TestClassesByAngle(t *testing.T) {
+	for seed, c := range trials() {
+		if seed%17 != 0 {
+			continue
+		}
+		p := c.problem(t, uint64(seed))
+		p.Positions = sorted(p).Positions
+		p.DipLimit = []float64{60, 80}
+		class := []Class{
+			{All: true, Opening: Window{Fall0: 15, Fall1: 40}},
+			{All: true, Opening: Window{15, 40, 40, 70}},
+			{All: true, Opening: Window{40, 70, 180, 180}},
+		}
+		p.Opening = class[0].Opening
+		every := *p
+		every.Opening = Window{}
+		want := plainReference(t, &every, count(p.NumTraces()))
+		for name, classes := range makeClasses(t, p, class) {
+			limit, tight := 1e-5, 1e-6
+			if name == "16 bits" {
+				limit = 2e-2
+			}
+			if name == "reference" {
+				limit, tight = 1e-6, 1e-13 // windows are rounded to float32
+			}
+			t.Run(fmt.Sprintf("%v/%s", c, name), func(t *testing.T) {
+				classesAgree(t, p, classes, want, limit, tight, uint64(seed))
+			})
+		}
+	}
+}
+
 // plainReference is the reference engine for some of p's traces.
 func plainReference(t *testing.T, p *Problem, traces []int32) *Classes {
 	t.Helper()
-	c, err := NewReferenceClasses(context.Background(), p, [][]int32{traces})
+	c, err := NewReferenceClasses(context.Background(), p, []Class{{Traces: traces}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +248,9 @@ func numbers(t *testing.T, v *dist.Vector) []float64 {
 // The classes together take the memory of one engine for all traces.
 func TestClassesShareTables(t *testing.T) {
 	p := trials()[0].problem(t, 3)
-	var class [2][]int32
+	var class [2]Class
 	for i := range int32(p.NumTraces()) {
-		class[i%2] = append(class[i%2], i)
+		class[i%2].Traces = append(class[i%2].Traces, i)
 	}
 	c, err := NewClasses(context.Background(), p, class[:])
 	if err != nil {

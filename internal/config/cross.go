@@ -116,13 +116,13 @@ func (r *reader) image() {
 
 // gathers checks the classes of image.gathers.
 func (r *reader) gathers() {
-	const kind, bins, engine = "image.gathers", "image.gather_bins", "kirchhoff.engine"
+	const kind, bins, engine, opening = "image.gathers", "image.gather_bins", "kirchhoff.engine", "kirchhoff.opening_limit"
 	if !r.good(kind, bins) {
 		return
 	}
 	im := r.cfg.Image
-	least := map[string]int{"offset": 2, "angle": 1}[im.Gathers]
-	if least == 0 {
+	const least = 2
+	if im.Gathers == "none" {
 		if len(im.GatherBins) > 0 {
 			r.note("not used without image.gathers", bins)
 		}
@@ -136,6 +136,12 @@ func (r *reader) gathers() {
 			r.clash(fmt.Sprintf("%g follows %g, must ascend", im.GatherBins[i], im.GatherBins[i-1]), bins)
 			break
 		}
+	}
+	if n := len(im.GatherBins); im.Gathers == "angle" && n > 0 && im.GatherBins[n-1] > 180 {
+		r.clash(fmt.Sprintf("%g degrees, opening angles reach 180", im.GatherBins[n-1]), bins)
+	}
+	if r.good(opening) && im.Gathers == "angle" && len(r.cfg.Kirchhoff.OpeningLimit) > 0 {
+		r.clash("given beside image.gathers = \"angle\", whose classes hold every opening angle", opening, kind)
 	}
 	if e := r.cfg.Kirchhoff.Engine; r.good(engine) && (e == "cuda" || e == "hip") {
 		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, only by cpu and reference", quote(im.Gathers), quote(e)), kind, engine)

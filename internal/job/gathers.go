@@ -15,20 +15,53 @@ import (
 
 // classes is the number of images by class, 0 for one image of all.
 func (j *Job) classes() int {
-	if j.class == nil {
-		return 0
+	switch {
+	case j.class != nil:
+		return len(j.Config.Image.GatherBins) - 1
+	case j.windows != nil:
+		return len(j.windows)
 	}
-	return len(j.Config.Image.GatherBins) - 1
+	return 0
 }
 
-// classify finds each trace's class, for image.gathers. Walks that use no traces know
-// no classes.
+// classify finds what belongs to each class of image.gathers. Walks that use no traces
+// know no classes.
 func (j *Job) classify(need Need) error {
-	im := j.Config.Image
-	if need != Traces || im.Gathers != "offset" {
+	switch kind := j.Config.Image.Gathers; {
+	case need != Traces:
 		return nil
+	case kind == "offset":
+		return j.classifyOffsets()
+	case kind == "angle":
+		j.windows = angleWindows(j.Config.Image.GatherBins)
 	}
-	s := j.Survey
+	return nil
+}
+
+// angleWindows are the windows of classes with the given centres, degrees, which add up
+// to 1 at every angle.
+func angleWindows(centers []float64) (out []kirchhoff.Window) {
+	last := len(centers) - 1
+	for i, c := range centers {
+		w := kirchhoff.Window{Rise1: c, Fall0: c, Fall1: 180}
+		if i == 0 {
+			w.Rise1 = 0
+		} else {
+			w.Rise0 = centers[i-1]
+		}
+		if i == last {
+			w.Fall0 = 180
+		} else {
+			w.Fall1 = centers[i+1]
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// classifyOffsets finds each trace's class.
+func (j *Job) classifyOffsets() error {
+	im, s := j.Config.Image, j.Survey
 	j.class = make([]int32, s.NumTraces())
 	outside := 0
 	for i := range j.class {
@@ -75,12 +108,19 @@ func interval(limits []float64, v float64) int32 {
 	return int32(at)
 }
 
-// ownClasses lists this rank's traces by class, in the order of its data.
-func (j *Job) ownClasses() [][]int32 {
-	out := make([][]int32, j.classes())
+// ownClasses is what of this rank's traces, in the order of its data, belongs to each
+// class.
+func (j *Job) ownClasses() []kirchhoff.Class {
+	out := make([]kirchhoff.Class, j.classes())
+	for i, w := range j.windows {
+		out[i] = kirchhoff.Class{All: true, Opening: w}
+	}
+	if j.class == nil {
+		return out
+	}
 	for i, trace := range j.traces(j.mine) {
-		k := j.class[trace]
-		out[k] = append(out[k], int32(i))
+		k := &out[j.class[trace]]
+		k.Traces = append(k.Traces, int32(i))
 	}
 	return out
 }
@@ -103,7 +143,10 @@ func (j *Job) setClasses(op *Operator, info string) func(*kirchhoff.Classes, err
 // classText says what the classes hold, "" where there are none.
 func (j *Job) classText() string {
 	n := j.classes()
-	if n == 0 {
+	if j.class == nil {
+		if n > 0 {
+			return fmt.Sprintf("%d images by opening angle: an application costs %d times that of one image", n, n)
+		}
 		return ""
 	}
 	count, unused := make([]int, n), 0
@@ -123,6 +166,9 @@ func (j *Job) gathers() *h5.Gathers {
 	n, im := j.classes(), j.Config.Image
 	if n == 0 {
 		return nil
+	}
+	if j.windows != nil {
+		return &h5.Gathers{Kind: im.Gathers, Centers: im.GatherBins}
 	}
 	g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
 	for i := range n {

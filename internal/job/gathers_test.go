@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// byOffset cuts the offsets of wide, up to 810 m, into three classes.
-var byOffset = []string{"image.gathers=offset", "image.gather_bins=0,150,400,2000"}
+// byOffset cuts the offsets of wide, up to 810 m, into three classes, byAngle its
+// opening angles.
+var (
+	byOffset = []string{"image.gathers=offset", "image.gather_bins=0,150,400,2000"}
+	byAngle  = []string{"image.gathers=angle", "image.gather_bins=20,70,120"}
+)
 
 // readGathers reads the gathers of an image file, [classes, points].
 func readGathers(t *testing.T, path string) (*h5.Gathers, []float32) {
@@ -59,23 +64,32 @@ func (p *problem) migrateTo(t *testing.T, path string, ranks int, engine string,
 // The images by class add up to the plain image of the same traces, with every engine.
 func TestGathersAddUp(t *testing.T) {
 	for name, c := range map[string]struct {
-		engine string
-		set    []string
-		limit  float64
+		engine  string
+		classes []string
+		set     []string
+		limit   float64
 	}{
-		"cpu":       {"cpu", []string{"kirchhoff.dynamic=true"}, 1e-6},
-		"16 bits":   {"cpu", []string{"kirchhoff.tables=uint16"}, 1e-6},
-		"recompute": {"cpu", []string{"kirchhoff.tables=recompute"}, 1e-6},
-		"reference": {"reference", nil, 1e-6},
+		"offset":            {"cpu", byOffset, []string{"kirchhoff.dynamic=true"}, 1e-6},
+		"offset, 16 bits":   {"cpu", byOffset, []string{"kirchhoff.tables=uint16"}, 1e-6},
+		"offset, recompute": {"cpu", byOffset, []string{"kirchhoff.tables=recompute"}, 1e-6},
+		"offset, reference": {"reference", byOffset, nil, 1e-6},
+		"angle":             {"cpu", byAngle, nil, 1e-5},
+		"angle, dynamic":    {"cpu", byAngle, []string{"kirchhoff.dynamic=true"}, 1e-5},
+		"angle, recompute":  {"cpu", byAngle, []string{"kirchhoff.tables=recompute"}, 1e-5},
+		"angle, reference":  {"reference", byAngle, nil, 1e-6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := shuffled(t)
 			want := p.migrateTo(t, p.path("plain.h5"), 1, c.engine, c.set...)
-			image := p.migrateTo(t, p.path("image.h5"), 1, c.engine, append(c.set, byOffset...)...)
+			image := p.migrateTo(t, p.path("image.h5"), 1, c.engine, slices.Concat(c.set, c.classes)...)
 			near(t, "sum of the classes", image, want, c.limit)
 			info, gathers := readGathers(t, p.path("image.h5"))
-			if info.Kind != "offset" || !slices.Equal(info.Centers, []float64{75, 275, 1200}) || !slices.Equal(info.Limits, []float64{0, 150, 400, 2000}) {
-				t.Errorf("%+v", info)
+			wantInfo := &h5.Gathers{Kind: "offset", Centers: []float64{75, 275, 1200}, Limits: []float64{0, 150, 400, 2000}}
+			if c.classes[0] == byAngle[0] {
+				wantInfo = &h5.Gathers{Kind: "angle", Centers: []float64{20, 70, 120}}
+			}
+			if !reflect.DeepEqual(info, wantInfo) {
+				t.Errorf("%+v, want %+v", info, wantInfo)
 			}
 			n := len(want)
 			sum := make([]float32, n)
@@ -98,15 +112,18 @@ func TestGathersOnRanks(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"cgls":      {wide, []string{"solver.iterations=3", "solver.damping=0.2"}},
-		"fista":     {shuffled, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}},
-		"lsqr, 3-D": {long, []string{"solver.iterations=2", "solver.method=lsqr", "kirchhoff.dynamic=true"}},
-		"recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
+		"cgls":      {wide, append([]string{"solver.iterations=3", "solver.damping=0.2"}, byOffset...)},
+		"fista":     {shuffled, append([]string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}, byOffset...)},
+		"lsqr, 3-D": {long, append([]string{"solver.iterations=2", "solver.method=lsqr", "kirchhoff.dynamic=true"}, byOffset...)},
+		"recompute": {wide, append([]string{"solver.iterations=1", "kirchhoff.tables=recompute"}, byOffset...)},
+		"angle":     {wide, append([]string{"solver.iterations=2", "solver.damping=0.2"}, byAngle...)},
+		"dips": {wide, append([]string{"solver.iterations=1", "solver.method=cg",
+			"solver.regularization=dip", "solver.regularization_weight=0.1"}, byAngle...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
 			run := func(ranks int, set ...string) (*Result, []float32) {
-				r := p.solveTo(t, p.path("image.h5"), ranks, slices.Concat(c.set, byOffset, set)...)
+				r := p.solveTo(t, p.path("image.h5"), ranks, slices.Concat(c.set, set)...)
 				_, gathers := readGathers(t, p.path("image.h5"))
 				return r, gathers
 			}
@@ -145,10 +162,16 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 // The operator of the classes is adjoint, and a start model is one of every class:
 // nothing is left of the data that it predicts.
 func TestGathersOperator(t *testing.T) {
+	for _, classes := range [][]string{byOffset, byAngle} {
+		t.Run(classes[0], func(t *testing.T) { gathersOperator(t, classes) })
+	}
+}
+
+func gathersOperator(t *testing.T, classes []string) {
 	p := wide(t)
 	image := noise(p.grid.Len(), 3)
 	must(t, h5.WriteImage(p.path("start.h5"), &h5.Image{Grid: p.grid, Data: image}, h5.WriteOptions{}))
-	must(t, p.on(1, append(byOffset, "solver.start="+p.path("start.h5"), "solver.iterations=0"), func(j *Job) error {
+	must(t, p.on(1, append(slices.Clone(classes), "solver.start="+p.path("start.h5"), "solver.iterations=0"), func(j *Job) error {
 		op, err := j.Build(context.Background())
 		if err != nil {
 			return err

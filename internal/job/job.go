@@ -21,6 +21,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -53,11 +54,12 @@ type Job struct {
 	unwatch func() // takes back that the watch may end what nccl is in
 
 	ranks
-	recorded int     // traces in the survey file
-	file     []int32 // numbers there of Survey's traces; nil: the same
-	class    []int32 // by trace, the class of its image; nil: one image
-	order    []int32 // traces shot by shot; nil: as they are numbered
-	starts   []int   // first traces of the shots in that order, and their number
+	recorded int                // traces in the survey file
+	file     []int32            // numbers there of Survey's traces; nil: the same
+	class    []int32            // by trace, the class of its image; nil: one image
+	windows  []kirchhoff.Window // of opening angles, by class; nil: none
+	order    []int32            // traces shot by shot; nil: as they are numbered
+	starts   []int              // first traces of the shots in that order, and their number
 	mine     share
 	own      *survey.Positions // places of this rank's traces
 	from     []int32           // what their numbers are in Places

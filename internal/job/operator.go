@@ -59,6 +59,9 @@ func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 	if o := c.OpeningLimit; len(o) == 2 {
 		p.Opening = kirchhoff.Window{Fall0: o[0], Fall1: o[1]}
 	}
+	if j.windows != nil {
+		p.Opening = j.windows[0]
+	}
 	if c.Dynamic {
 		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
 		p.Velocity = j.velocityOnImage()
@@ -217,7 +220,7 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 			}
 			p.Times = coarse
 		}
-		if j.class != nil {
+		if j.classes() > 0 {
 			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
 				kirchhoff.NewRecomputeClasses(ctx, p, j.ownClasses(), m.Tables))
 		}
@@ -228,7 +231,7 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %d stretches", k.ISA(), how, k.Stretches())
 	} else if j.Engine == "reference" {
-		if j.class != nil {
+		if j.classes() > 0 {
 			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.ownClasses()))
 		}
 		k, err := kirchhoff.NewReference(ctx, p)
@@ -238,7 +241,7 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		op.Engine, op.kernels = k, []dist.Kernel{k}
 		op.Info = "engine reference: float64"
 	} else {
-		if j.class != nil {
+		if j.classes() > 0 {
 			return op, j.setClasses(op, "cpu: float32")(kirchhoff.NewClasses(ctx, p, j.ownClasses()))
 		}
 		k, err := kirchhoff.NewCPU(ctx, p)

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -59,8 +60,21 @@ func (j *Job) regularization(ctx context.Context, f *formulation) (dist.Operator
 	return dist.Scale(weight, r), nil
 }
 
-// roughness is R, for the dips of a migrated image where it needs them.
+// roughness is R, for the dips of a migrated image where it needs them: the same in
+// every class.
 func (j *Job) roughness(kind string, migrated *dist.Vector) (dist.Operator, error) {
+	stack, err := j.stack(migrated, 1)
+	if err != nil {
+		return nil, err
+	}
+	r, err := j.roughnessOf(kind, stack)
+	if n := j.classes(); err == nil && n > 0 {
+		r = dist.BlockDiag(slices.Repeat([]dist.Operator{r}, n)...)
+	}
+	return r, err
+}
+
+func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, error) {
 	l := migrated.Layout
 	switch kind {
 	case "gradient":
