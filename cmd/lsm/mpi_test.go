@@ -140,6 +140,47 @@ func TestRanksOfMPI(t *testing.T) {
 	}
 }
 
+// Image gathers and residual traces have the bits of a process alone.
+func TestGathersOverMPI(t *testing.T) {
+	folder := smallCase(t)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	args := func(name string) []string {
+		return []string{"run", in("config.toml"), "--force", "--set", "solver.iterations=2",
+			"--set", "image.gathers=offset", "--set", "image.gather_bins=0,100,10000",
+			"--set", "output.file=" + in(name+".h5"), "--set", "output.residual=" + in(name+"-residual.h5")}
+	}
+	if code := run(args("one"), &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("one process: status %d", code)
+	}
+	for _, grid := range []string{"2,1", "1,2"} {
+		l := onRanks(t, folder, 2, append(args("many"), "--set", "comm.grid="+grid)...)
+		if code := l.code(t); code != status.Done {
+			t.Fatalf("grid %s: status %d\n%s%s", grid, code, &l.out, &l.errs)
+		}
+		sameImage(t, "grid "+grid, imageOf(t, in("many.h5")), imageOf(t, in("one.h5")))
+		for _, c := range [][2]string{{".h5", "/gathers"}, {"-residual.h5", "/data"}} {
+			if got, want := digestOf(t, in("many"+c[0]), c[1]), digestOf(t, in("one"+c[0]), c[1]); got != want {
+				t.Errorf("grid %s: %s has other bits", grid, c[1])
+			}
+		}
+	}
+}
+
+// digestOf is the digest of a dataset's numbers.
+func digestOf(t *testing.T, path, name string) string {
+	t.Helper()
+	f, err := h5.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	sum, err := f.Digest(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
 func atoi(t *testing.T, s string) int {
 	t.Helper()
 	n, err := strconv.Atoi(s)
