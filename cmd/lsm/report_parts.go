@@ -184,7 +184,7 @@ func (a *app) readGathers(ctx context.Context, f *reportFlags, r *report.Run) er
 	default:
 		s = data.Survey()
 		if r.Config != nil {
-			if data.keep, err = job.Select(s, r.Config.Data); err != nil {
+			if data.keep, err = job.Select(s, r.Config); err != nil {
 				return fmt.Errorf("%s: %w", f.survey, err)
 			}
 		}

@@ -28,7 +28,7 @@ func (j *Job) Check(plan *Plan) []Finding {
 	say("ok", "survey", "%s traces of %d samples at %g ms (%.3g to %.3g s), %d sources, %d receivers",
 		humanize.Comma(int64(s.NumTraces())), s.NT, 1e3*s.DT, s.T0, j.recordEnd(), s.NumSources(), s.NumReceivers())
 	if j.file != nil {
-		say("ok", "selection", "%s of %s traces are left by %s", humanize.Comma(int64(s.NumTraces())), humanize.Comma(int64(j.recorded)), limits(j.Config.Data))
+		say("ok", "selection", "%s of %s traces are left by %s", humanize.Comma(int64(s.NumTraces())), humanize.Comma(int64(j.recorded)), limits(j.Config))
 	}
 	near, far := j.offsets()
 	say("ok", "offsets", "%.6g to %.6g m", near, far)

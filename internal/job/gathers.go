@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -59,36 +58,16 @@ func angleWindows(centers []float64) (out []kirchhoff.Window) {
 	return out
 }
 
-// classifyOffsets finds each trace's class.
+// classifyOffsets finds each trace's class; those of none are not among the traces.
 func (j *Job) classifyOffsets() error {
-	im, s := j.Config.Image, j.Survey
-	j.class = make([]int32, s.NumTraces())
-	outside := 0
+	j.class = make([]int32, j.Survey.NumTraces())
 	for i := range j.class {
-		src, rec := s.Pair(i)
-		if j.class[i] = interval(im.GatherBins, horizontal(s.Source(src), s.Receiver(rec))); j.class[i] < 0 {
-			outside++
-		}
+		j.class[i] = interval(j.Config.Image.GatherBins, j.Survey.Offset(i))
 	}
-	if outside == len(j.class) {
-		return status.Usage(fmt.Errorf("image.gather_bins: no trace of %s has an offset from %g to %g m",
-			j.Config.Survey.File.File, im.GatherBins[0], im.GatherBins[len(im.GatherBins)-1]))
+	if j.file != nil {
+		j.report.Infof("%d of %d traces are left by %s", len(j.class), j.recorded, limits(j.Config))
 	}
-	if outside > 0 {
-		j.report.Warn(fmt.Sprintf("image.gather_bins: %d of %d traces have offsets outside [%g, %g] m and are not used",
-			outside, len(j.class), im.GatherBins[0], im.GatherBins[len(im.GatherBins)-1]))
-	}
-	j.order, j.starts = shotOrder(j.Places, j.class)
 	return nil
-}
-
-// horizontal is the distance, in m, between two positions but for depth.
-func horizontal(a, b []float64) float64 {
-	sum := 0.0
-	for i := range len(a) - 1 {
-		sum += (a[i] - b[i]) * (a[i] - b[i])
-	}
-	return math.Sqrt(sum)
 }
 
 // interval is the number of the interval [limit, next limit) that holds v, the last
@@ -149,16 +128,11 @@ func (j *Job) classText() string {
 		}
 		return ""
 	}
-	count, unused := make([]int, n), 0
+	count := make([]int, n)
 	for _, k := range j.class {
-		if k >= 0 {
-			count[k]++
-		} else {
-			unused++
-		}
+		count[k]++
 	}
-	return fmt.Sprintf("%d images by %s of %d to %d traces each, %d traces in none", n, j.Config.Image.Gathers,
-		slices.Min(count), slices.Max(count), unused)
+	return fmt.Sprintf("%d images by offset of %d to %d traces each", n, slices.Min(count), slices.Max(count))
 }
 
 // gathers describes the images by class for a file, nil where there are none.

@@ -63,18 +63,15 @@ func gridFor(want []int, n int) ([2]int, error) {
 }
 
 // shotOrder lists the traces shot by shot, a shot being the traces of one source
-// place: nil where all lie so already. Those of class −1 are left out. starts are the
-// first traces of the shots in that order, and their number behind them.
-func shotOrder(p *survey.Positions, class []int32) (order []int32, starts []int) {
+// place: nil where they lie so already. starts are the first traces of the shots
+// in that order, and their number behind them.
+func shotOrder(p *survey.Positions) (order []int32, starts []int) {
 	n := len(p.Source)
-	if !slices.IsSorted(p.Source) || slices.Contains(class, -1) {
-		order = make([]int32, 0, n)
-		for i := range n {
-			if class == nil || class[i] >= 0 {
-				order = append(order, int32(i))
-			}
+	if !slices.IsSorted(p.Source) {
+		order = make([]int32, n)
+		for i := range order {
+			order[i] = int32(i)
 		}
-		n = len(order)
 		slices.SortStableFunc(order, func(a, b int32) int { return int(p.Source[a]) - int(p.Source[b]) })
 	}
 	last := int32(-1)

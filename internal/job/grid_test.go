@@ -78,7 +78,7 @@ func cheapest(cost []int64, parts int) int64 {
 func TestShotOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := rapid.SliceOfN(rapid.Int32Range(0, 4), 1, 20).Draw(t, "source")
-		order, starts := shotOrder(&survey.Positions{Source: source}, nil)
+		order, starts := shotOrder(&survey.Positions{Source: source})
 		sorted := slices.Clone(source)
 		if order != nil {
 			for i, n := range order {

@@ -201,7 +201,7 @@ func (j *Job) loadSurvey() error {
 	}
 	// Rows of given tables keep their own times even at equal positions.
 	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
-	j.order, j.starts = shotOrder(j.Places, nil)
+	j.order, j.starts = shotOrder(j.Places)
 	return nil
 }
 

@@ -123,26 +123,7 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	if err != nil {
 		return FileError(err)
 	}
-	return j.atRoot(func() error {
-		if err := j.writeUnused(w); err != nil {
-			return err
-		}
-		return w.Commit()
-	})
-}
-
-// writeUnused writes zeros for the traces of the survey that the run does not use.
-func (j *Job) writeUnused(w *h5.SurveyWriter) error {
-	zeros := make([]float32, j.Survey.NT)
-	for i, class := range j.class {
-		if class >= 0 {
-			continue
-		}
-		if err := w.WriteTraces(zeros, i); err != nil {
-			return err
-		}
-	}
-	return nil
+	return j.atRoot(func() error { return w.Commit() })
 }
 
 // WriteResidual publishes what a solve leaves of its data d, recorded minus predicted

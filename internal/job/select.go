@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -11,10 +12,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Select lists the traces of a survey that data.offset and data.azimuth leave; nil
-// stands for all of them. That nothing is left is an error.
-func Select(s *survey.Survey, d config.Data) ([]int32, error) {
-	if len(d.Offset) == 0 && len(d.Azimuth) == 0 {
+// Select lists the traces of a survey that data.offset, data.azimuth and the intervals
+// of gathers by offset leave; nil stands for all of them. That nothing is left is an
+// error.
+func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
+	d, bins := cfg.Data, offsetBins(cfg)
+	if len(d.Offset) == 0 && len(d.Azimuth) == 0 && bins == nil {
 		return nil, nil
 	}
 	if len(d.Azimuth) > 0 && s.Dim == 2 {
@@ -25,21 +28,23 @@ func Select(s *survey.Survey, d config.Data) ([]int32, error) {
 	for i := range s.NumTraces() {
 		offset := s.Offset(i)
 		near, far = min(near, offset), max(far, offset)
+		if bins != nil && interval(bins, offset) < 0 {
+			continue
+		}
 		if withinOffset(offset, d.Offset) && (len(d.Azimuth) == 0 || withinAzimuth(s.Azimuth(i), d.Azimuth)) {
 			keep = append(keep, int32(i))
 		}
 	}
 	switch len(keep) {
 	case 0:
-		return nil, status.Input(fmt.Errorf("none of %d traces is left by %s; offsets are %.6g to %.6g m", s.NumTraces(), limits(d), near, far))
+		return nil, status.Input(fmt.Errorf("none of %d traces is left by %s; offsets are %.6g to %.6g m", s.NumTraces(), limits(cfg), near, far))
 	case s.NumTraces():
 		return nil, nil
 	}
 	return keep, nil
 }
 
-// selected reads everything but the samples of the traces that data.offset and
-// data.azimuth leave; keep are their numbers in the file, nil where these are all the
+// selected reads everything but the samples of the traces that Select leaves; keep are their numbers in the file, nil where these are all the
 // same, and of how many it has.
 func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
 	file := cfg.Survey.File.File
@@ -47,7 +52,7 @@ func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 		return nil, nil, 0, err
 	}
 	of = s.NumTraces()
-	if keep, err = Select(s, cfg.Data); err != nil {
+	if keep, err = Select(s, cfg); err != nil {
 		return nil, nil, 0, fmt.Errorf("%s: %w", file, err)
 	}
 	if keep != nil {
@@ -57,18 +62,27 @@ func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 }
 
 // limits names what selects traces.
-func limits(d config.Data) string {
-	s := ""
+func limits(cfg *config.Config) string {
+	var list []string
+	d := cfg.Data
 	if len(d.Offset) > 0 {
-		s = fmt.Sprintf("data.offset = [%g, %g] m", d.Offset[0], d.Offset[1])
+		list = append(list, fmt.Sprintf("data.offset = [%g, %g] m", d.Offset[0], d.Offset[1]))
 	}
 	if len(d.Azimuth) > 0 {
-		if s != "" {
-			s += " and "
-		}
-		s += fmt.Sprintf("data.azimuth = [%g, %g] degrees", d.Azimuth[0], d.Azimuth[1])
+		list = append(list, fmt.Sprintf("data.azimuth = [%g, %g] degrees", d.Azimuth[0], d.Azimuth[1]))
 	}
-	return s
+	if bins := offsetBins(cfg); bins != nil {
+		list = append(list, fmt.Sprintf("image.gather_bins from %g to %g m", bins[0], bins[len(bins)-1]))
+	}
+	return strings.Join(list, " and ")
+}
+
+// offsetBins are the intervals of gathers by offset, nil where there are none.
+func offsetBins(cfg *config.Config) []float64 {
+	if cfg.Image.Gathers != "offset" {
+		return nil
+	}
+	return cfg.Image.GatherBins
 }
 
 // Slacks for positions that are multiples of a spacing on paper only.

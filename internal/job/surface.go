@@ -111,8 +111,12 @@ func (j *Job) below(l *dist.Layout) (*dist.Vector, error) {
 }
 
 // columns is an image vector of the values of f at every point's z and the z of the
-// topography there.
+// topography there, the same for each class.
 func (j *Job) columns(l *dist.Layout, f func(z, surface float64) float64) (*dist.Vector, error) {
+	if l.Parts != nil {
+		one, err := j.columns(l.Parts[0], f)
+		return &dist.Vector{Layout: l, Parts: slices.Repeat([]*dist.Vector{one}, len(l.Parts))}, err
+	}
 	v, err := dist.NewVector(j.Device, l)
 	if err != nil {
 		return nil, err
