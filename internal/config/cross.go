@@ -143,6 +143,15 @@ func (r *reader) gathers() {
 	if r.good(opening) && im.Gathers == "angle" && len(r.cfg.Kirchhoff.OpeningLimit) > 0 {
 		r.clash("given beside image.gathers = \"angle\", whose classes hold every opening angle", opening, kind)
 	}
+	for k, set := range map[string]bool{
+		"solver.method":         r.cfg.Solver.Method == "matching",
+		"solver.preconditioner": r.cfg.Solver.Preconditioner != "none",
+		"output.psf":            r.cfg.Output.PSF.IsSet(),
+	} {
+		if set && r.good(k) {
+			r.clash(fmt.Sprintf("%s is for one image, found image.gathers = %s", r.cfg.Value(k), quote(im.Gathers)), k, kind)
+		}
+	}
 	if e := r.cfg.Kirchhoff.Engine; r.good(engine) && (e == "cuda" || e == "hip") {
 		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, only by cpu and reference", quote(im.Gathers), quote(e)), kind, engine)
 	}
