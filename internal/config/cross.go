@@ -274,7 +274,7 @@ func (r *reader) regularization(s Solver) {
 	}
 	switch {
 	case s.Regularization != "none" && s.RegWeight == 0:
-		r.clash(fmt.Sprintf("missing or 0, solver.regularization = %s needs a weight above 0, such as 0.01", quote(s.Regularization)), weight, kind)
+		r.clash(fmt.Sprintf("missing or 0, solver.regularization = %s needs a weight above 0, such as 0.1", quote(s.Regularization)), weight, kind)
 	case s.Regularization == "none" && s.RegWeight > 0:
 		r.clash("missing beside solver.regularization_weight, want \"gradient\", \"laplacian\" or \"dip\"", kind, weight)
 	}
