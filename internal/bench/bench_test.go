@@ -7,10 +7,14 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 
-func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
+func TestMain(m *testing.M) {
+	drivertest.ServeCompile()
+	os.Exit(gpuemu.Main(m))
+}
 
 // On a card, too.
 func TestKernelOnACardIsCorrect(t *testing.T) {
