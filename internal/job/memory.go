@@ -109,6 +109,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	if classes > 1 {
 		m.Vectors += word * n // their sum
+		if j.Config.Output.Adjoint.IsSet() {
+			m.Vectors += word * classes * n // written before the solve, and not at once given back
+		}
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)

@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // parsed is a page taken apart: its text, its tags, and the values of the
@@ -363,5 +364,21 @@ func TestVerdict(t *testing.T) {
 	r.DotTest.Error = 1e-3
 	if v := r.verdict(); v.Mood != "bad" || !strings.Contains(strings.Join(v.Points, " "), "FAILED, 1.0e-03") {
 		t.Errorf("a failed dot test: %+v", v)
+	}
+}
+
+// Image gathers have a section where there are some.
+func TestImageGathersOnThePage(t *testing.T) {
+	r := whole(t, 8, 12)
+	r.Gathers = nil
+	if p, _ := write(t, r); strings.Contains(p.text, "Image gathers") {
+		t.Error("a section of image gathers without any")
+	}
+	r.Classes = picture.Classes{Name: "angle", Unit: "degrees", Centers: []float64{10, 30}}
+	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", X: 40, Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
+	r.AdjointGathers = r.ImageGathers
+	p, _ := write(t, r)
+	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 4 {
+		t.Errorf("%d pictures, want image and gathers of both images: %s", len(p.attrs["src"]), p.text)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
 func TestGather(t *testing.T) {
@@ -37,6 +39,41 @@ func TestGather(t *testing.T) {
 	p = f.rows[0][0]
 	if p.x.label != "trace number" || !strings.Contains(p.notes[0], "offsets -10 to 900 m") {
 		t.Errorf("axis %q, notes %q", p.x.label, p.notes)
+	}
+}
+
+func TestImageGathers(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 100}, Spacing: []float64{10, 5}, Shape: []int{4, 20}}
+	c := Classes{Name: "offset", Unit: "m", Centers: []float64{50, 150, 250}}
+	gather := func(x float64) ImageGather { return ImageGather{Name: "there", X: x, Values: make([]float32, 3*20)} }
+	two := []ImageGather{gather(10), gather(30)}
+	two[1].Values[2*20+7] = 1 // x = 30 m, offset 250 m, depth 135 m
+	f, err := ImageGathers(g, two, c, Options{Clip: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, rects := decoded(t, f)
+	r, p := rects[0][0], f.rows[0][0]
+	x, y := extreme(img, r, true)
+	// Each gather is as wide as the step from x to x; its last class ends at 40 m.
+	wantX := float64(r.Min.X) + p.x.frac(40-20.0/6)*float64(r.Dx())
+	wantY := float64(r.Min.Y) + p.y.frac(135)*float64(r.Dy())
+	if math.Abs(x-wantX) > 2 || math.Abs(y-wantY) > 2 || p.x.label != "x (m)" {
+		t.Errorf("the value is at pixel (%.1f, %.1f) of an axis %q, want (%.1f, %.1f)", x, y, p.x.label, wantX, wantY)
+	}
+	for want, list := range map[string][]ImageGather{
+		"offset (m)": two[:1],
+		"gather":     {gather(10), gather(30), gather(35)},
+	} {
+		if f, err := ImageGathers(g, list, c, Options{}); err != nil || f.rows[0][0].x.label != want {
+			t.Errorf("%d gathers: %v, want an axis %q", len(list), err, want)
+		}
+	}
+	two[0].Values = two[0].Values[1:]
+	for _, list := range [][]ImageGather{nil, two} {
+		if _, err := ImageGathers(g, list, c, Options{}); err == nil {
+			t.Errorf("%d gathers, none or cut short, are drawn", len(list))
+		}
 	}
 }
 
