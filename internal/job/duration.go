@@ -53,6 +53,9 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 		return Duration{}, err
 	}
 	d := Duration{Iteration: time.Duration((k.Forward + k.Adjoint) * float64(plan.Work[1]))}
+	if n := len(j.windows); n > 0 {
+		d.Iteration *= time.Duration(n) // each class of angles takes every trace
+	}
 	rounds := j.Config.Solver.Iterations + 1
 	if j.matches() {
 		rounds = 3 // three adjoints, two forwards
