@@ -79,6 +79,7 @@ type application struct {
 	*workspace
 	cuts   []int
 	ahead  int
+	scale  []float32 // of the image in the adjoint; nil for 1
 	sum    func(lo, hi, piece int) (device.Buf, error)
 	finish func(lo, hi, piece int) error
 }
@@ -110,8 +111,8 @@ func (a *application) check() {
 }
 
 // backward begins an adjoint in pieces.
-func (w *workspace) backward(ctx context.Context, t tables, image []float32, quantum float64) dist.Application {
-	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts)}
+func (w *workspace) backward(ctx context.Context, t tables, image []float32, quantum float64) *application {
+	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts), scale: w.scale}
 	w.current = a
 	const size = simd.TileSize
 	if quantum != 0 {
@@ -120,7 +121,7 @@ func (w *workspace) backward(ctx context.Context, t tables, image []float32, qua
 			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
 		}
 		a.finish = func(lo, hi, _ int) error {
-			return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image64.S, w.scale, lo, hi) })
+			return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image64.S, a.scale, lo, hi) })
 		}
 		return a
 	}
@@ -136,7 +137,7 @@ func (w *workspace) backward(ctx context.Context, t tables, image []float32, qua
 		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
 	}
 	a.finish = func(lo, hi, _ int) error {
-		return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image32.S, w.scale, lo, hi) })
+		return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image32.S, a.scale, lo, hi) })
 	}
 	return a
 }

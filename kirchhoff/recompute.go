@@ -225,7 +225,7 @@ func (r *Recompute) Adjoint(ctx context.Context, dst, src device.Buf) error {
 // does not hold the places of a run.
 func (r *Recompute) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	if quantum != 0 && r.short > 0 {
-		return nil, status.Resource(fmt.Errorf("kirchhoff: sums that do not depend on the partition need tables of %d places at a time, there is memory for fewer", r.short))
+		return nil, r.tooShort()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,6 +235,10 @@ func (r *Recompute) Begin(ctx context.Context, d dist.Direction, dst, src device
 	}
 	data, image := r.slices("adjoint", src, dst)
 	return r.backward(ctx, &remaking{Recompute: r, data: data}, image, quantum), nil
+}
+
+func (r *Recompute) tooShort() error {
+	return status.Resource(fmt.Errorf("kirchhoff: sums that do not depend on the partition need tables of %d places at a time, there is memory for fewer", r.short))
 }
 
 // remaking is one application.

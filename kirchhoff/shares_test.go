@@ -22,6 +22,7 @@ type share struct {
 	first, last int
 	slab        [2]int
 	engine      pieced
+	kernel      dist.Pieced // what is applied: the engine, or its squared operator
 }
 
 // process is a problem on a grid of shots × blocks.
@@ -98,11 +99,21 @@ func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, s
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.kernel = s.engine
 			line = append(line, s)
 		}
 		g.share = append(g.share, line)
 	}
 	return g
+}
+
+// square makes the squared operator what is applied.
+func (g *process) square() {
+	for _, line := range g.share {
+		for j := range line {
+			line[j].kernel = line[j].engine.(Squarer).Squared().(dist.Pieced)
+		}
+	}
 }
 
 func (g *process) close() {
@@ -138,8 +149,8 @@ func (g *process) clean(t testing.TB) {
 func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q, peak float64, parts []float64) {
 	for i, line := range g.share {
 		for j, s := range line {
-			peak = max(peak, s.engine.Peak())
-			got, err := s.engine.Bound(d, g.part(s, d == dist.Backward, src))
+			peak = max(peak, s.kernel.Peak())
+			got, err := s.kernel.Bound(d, g.part(s, d == dist.Backward, src))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +202,7 @@ func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum f
 			if k > 0 {
 				dst = device.Wrap(device.NewHost(1), make([]float32, dst.Len()))
 			}
-			app, err := s.engine.Begin(t.Context(), d, dst, g.part(s, d == dist.Backward, src), quantum)
+			app, err := s.kernel.Begin(t.Context(), d, dst, g.part(s, d == dist.Backward, src), quantum)
 			if err != nil {
 				t.Fatal(err)
 			}

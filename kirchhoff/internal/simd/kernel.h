@@ -83,6 +83,21 @@ typedef void lsm_adjoint_fn(const lsm_operator *op, double *image, const float *
 typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block);
 
+// What the diagonal takes of each trace, by row: the squared norms e [row][stride] of
+// the columns of its filter, the inner products f of neighbouring columns, and the
+// range flat [row][2] of samples k over which e[k], e[k+1] and f[k] stay the same.
+// With stride 0 all traces share one row.
+typedef struct {
+	const float *e, *f;
+	const int32_t *flat;
+	int64_t stride;
+} lsm_squares;
+
+// image [tile][TILE] += the diagonal of the adjoint after the forward, of blocks block0
+// to block1 over tiles tile0 to tile1; magic as in the adjoint.
+typedef void lsm_diagonal_fn(const lsm_operator *op, double *image, const lsm_squares *q,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
+
 // sums [row − row0][nt] += what the windows of one block hold after one box, rounded;
 // the windows are zero afterwards.
 typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows,
@@ -99,6 +114,7 @@ typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
 	int64_t n, int64_t m, int add);
 
 lsm_adjoint_fn lsm_adjoint_portable, lsm_adjoint_avx2, lsm_adjoint_avx512;
+lsm_diagonal_fn lsm_diagonal_portable, lsm_diagonal_avx2, lsm_diagonal_avx512;
 lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
 // The largest |x[i]|, i < n: NaN if one is, 0 of none.
 typedef float lsm_largest_fn(const float *x, int64_t n);

@@ -180,6 +180,64 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 		}
 }
 
+// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
+// squared norms of c and f the inner products of neighbours. With flat they are the
+// same for all points of the tile.
+INLINE void squares(const int mode, const int clip, const int flat, float sum[TILE], const char *s, const char *r,
+	lsm_scale by, const float *e, const float *f, int32_t k0, int32_t nt) {
+	int32_t k[TILE];
+	float w[TILE], a[TILE], v[TILE];
+	place(mode, clip, k, w, a, s, r, by, k0, nt);
+	if (flat) {
+		const float norm = e[k0], less = 2 * (norm - f[k0]);
+		for (int i = 0; i < TILE; i++) v[i] = norm - less * (w[i] - w[i] * w[i]);
+	} else {
+		for (int i = 0; i < TILE; i++) {
+			const int32_t at = clip && k[i] < 0 ? 0 : k[i];
+			const float u = 1 - w[i], n = u * (u * e[at] + 2 * w[i] * f[at]) + w[i] * w[i] * e[at + 1];
+			v[i] = clip && k[i] < 0 ? 0 : n;
+		}
+	}
+	for (int i = 0; i < TILE; i++) {
+		if (clip && k[i] < 0) continue;
+		sum[i] += (mode & ~COMPACT) == STATIC ? v[i] : a[i] * a[i] * v[i];
+	}
+}
+
+INLINE void diagonal(const int mode, const int exact, const lsm_operator *op, double *image, const lsm_squares *q,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
+	const int64_t size = lsm_row(mode);
+	const int32_t nt = op->nt;
+	for (int64_t block = block0; block < block1; block++)
+		for (int64_t tile = tile0; tile < tile1; tile++) {
+			const char *table = op->table + tile * op->places * size;
+			const lsm_span *span = op->span + tile * op->places;
+			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
+			float sum[TILE] = {0};
+			for (int32_t run = op->blocks[block]; run < op->blocks[block + 1]; run++) {
+				const lsm_run u = op->runs[run];
+				const lsm_span from = span[u.source];
+				if (from.width < 0) continue;
+				for (int32_t p = u.pair0; p < u.pair1; p++) {
+					const lsm_pair pair = op->pairs[p];
+					const lsm_span to = span[pair.receiver];
+					const int32_t k0 = from.base + to.base, k1 = k0 + (int32_t)(from.width + to.width);
+					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
+					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+					const int64_t row = q->stride ? pair.row : 0;
+					const float *e = q->e + row * q->stride, *f = q->f + row * q->stride;
+					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
+					if (k0 >= q->flat[2 * row] && k1 <= q->flat[2 * row + 1])
+						squares(mode, 0, 1, sum, from_row, to_row, by, e, f, k0, nt);
+					else
+						squares(mode, 1, 0, sum, from_row, to_row, by, e, f, k0, nt);
+				}
+				if (exact) flush(1, image + tile * TILE, sum, magic);
+			}
+			if (!exact) flush(0, image + tile * TILE, sum, magic);
+		}
+}
+
 INLINE void forward(const int mode, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
 	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
@@ -248,6 +306,33 @@ void lsm_forward_portable(const lsm_operator *op, float *windows, const float *i
 	case APERTURE + COMPACT: forward(APERTURE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
+
+// The diagonal is made three times from the same C: the compiler makes vectors of it.
+#define DIAGONAL(name, target) \
+	target void name(const lsm_operator *op, double *image, const lsm_squares *q, \
+		int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) { \
+		switch (op->mode) { \
+			CASE(STATIC) \
+			CASE(STATIC + COMPACT) \
+			CASE(PLANE) \
+			CASE(PLANE + COMPACT) \
+			CASE(SPACE) \
+			CASE(SPACE + COMPACT) \
+		} \
+	}
+#define CASE(mode) \
+	case mode: \
+		if (magic != 0) \
+			diagonal(mode, 1, op, image, q, tile0, tile1, block0, block1, magic); \
+		else \
+			diagonal(mode, 0, op, image, q, tile0, tile1, block0, block1, 0); \
+		break;
+DIAGONAL(lsm_diagonal_portable, )
+#if defined(__x86_64__)
+DIAGONAL(lsm_diagonal_avx2, __attribute__((target("avx2,fma"))))
+DIAGONAL(lsm_diagonal_avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512"))))
+#endif
+#undef CASE
 
 void lsm_drain_portable(const lsm_operator *op, double *sums, float *windows,
 	int64_t box, int64_t block, int64_t row0, double magic) {

@@ -70,6 +70,15 @@ static void lsm_adjoint(int isa, const lsm_operator *op, double *image, const fl
 #endif
 	f(op, image, rows, tile0, tile1, block0, block1, magic);
 }
+static void lsm_diagonal(int isa, const lsm_operator *op, double *image, const lsm_squares *q,
+	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
+	lsm_diagonal_fn *f = lsm_diagonal_portable;
+#if defined(__x86_64__)
+	if (isa == 1) f = lsm_diagonal_avx2;
+	if (isa == 2) f = lsm_diagonal_avx512;
+#endif
+	f(op, image, q, tile0, tile1, block0, block1, magic);
+}
 static void lsm_forward(int isa, const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block) {
 	lsm_forward_fn *f = lsm_forward_portable;
@@ -258,6 +267,27 @@ func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32],
 	C.lsm_adjoint(C.int(i), &op, (*C.double)(image.pointer()), (*C.float)(rows.pointer()),
 		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1), C.double(magic*quantum))
 	o.keep(image, rows)
+}
+
+// Squares is what the diagonal takes of each trace, see Diagonal.
+type Squares struct {
+	Norms  *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k becomes
+	Inner  *Memory[float32] // [row][Stride], ⟨c[k], c[k+1]⟩
+	Flat   *Memory[int32]   // [row][2], first and last k with the same Norms[k], Norms[k+1] and Inner[k]
+	Shared bool             // all traces share row 0
+}
+
+// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², over the traces of blocks block0 to
+// block1, to tiles tile0 to tile1 of image, [tile][TileSize]. Rounding is as in Adjoint.
+func (i ISA) Diagonal(o *Operator, image *Memory[float64], q *Squares, tile0, tile1, block0, block1 int, quantum float64) {
+	op := o.c()
+	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer())}
+	if !q.Shared {
+		sq.stride = C.int64_t(o.Stride)
+	}
+	C.lsm_diagonal(C.int(i), &op, (*C.double)(image.pointer()), &sq,
+		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1), C.double(magic*quantum))
+	o.keep(image, q)
 }
 
 // Forward adds tiles tile0 to tile1 of image, [tile][TileSize], to the windows of

@@ -1,0 +1,176 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// columns returns the diagonal of AᵀW²A from the columns W A e_i of the reference.
+func columns(t *testing.T, p *Problem, w2 []float64) []float64 {
+	t.Helper()
+	ref, err := NewReference(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := device.NewHost(1)
+	out := make([]float64, p.Grid.Len())
+	x, y := make([]float64, len(out)), make([]float64, len(w2))
+	for i := range out {
+		clear(y)
+		x[i] = 1
+		if err := ref.Forward(t.Context(), device.Wrap(h, y), device.Wrap(h, x)); err != nil {
+			t.Fatal(err)
+		}
+		x[i] = 0
+		for n, v := range y {
+			out[i] += w2[n] * v * v
+		}
+	}
+	return out
+}
+
+// weightings are ones, a weight for each trace, and one for each sample, some zero.
+func weightings(p *Problem, seed uint64) [3][]float64 {
+	n := p.NumTraces() * p.NT
+	var w [3][]float64
+	for i := range w {
+		w[i] = make([]float64, n)
+	}
+	r := noise(seed, n)
+	for i := range n {
+		w[0][i] = 1
+		w[1][i] = math.Pow(float64(r[i/p.NT]), 2)
+		w[2][i] = math.Pow(float64(r[i]), 2)
+		if i%5 == 2 {
+			w[2][i] = 0
+		}
+	}
+	return w
+}
+
+// TestDiagonal: the diagonal is that of the columns, with every engine, set of kernels
+// and weight.
+func TestDiagonal(t *testing.T) {
+	h := device.NewHost(1)
+	nonzero := 0
+	for i, c := range trials() {
+		p := c.problem(t, uint64(i))
+		if i%3 != 0 || p.Grid.Len() > 1500 {
+			continue
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			recomputed, err := NewRecompute(t.Context(), p, 2*p.PlaceBytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer recomputed.Close()
+			all := append(engines(t, p), recomputed)
+			for k, w2 := range weightings(p, uint64(i)) {
+				want := columns(t, p, w2)
+				if slices.Max(want) > 0 {
+					nonzero++
+				}
+				for _, e := range all {
+					got := make([]float64, len(want))
+					near := 1e-12
+					q := e.(Squarer).Squared()
+					if e.Type() == device.F64 {
+						err = q.Adjoint(t.Context(), device.Wrap(h, got), device.Wrap(h, w2))
+					} else {
+						near = 1e-5
+						image, weights := make([]float32, len(got)), make([]float32, len(w2))
+						for n, v := range w2 {
+							weights[n] = float32(v)
+						}
+						err = q.Adjoint(t.Context(), device.Wrap(h, image), device.Wrap(h, weights))
+						got = wide(image)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := difference(got, want); !(diff <= near) {
+						t.Errorf("%s, weights %d: diagonal differs from the columns' by %.2e", name(e), k, diff)
+					}
+				}
+			}
+		})
+	}
+	if nonzero == 0 {
+		t.Error("all diagonals are zero")
+	}
+}
+
+// TestDiagonalOnShares: exact sums give the same bits however shots, slabs and threads
+// are shared out, with full and recomputed tables.
+func TestDiagonalOnShares(t *testing.T) {
+	for _, dim := range []int{2, 3} {
+		shape := [][]int{nil, nil, {150, 40}, {40, 12, 14}}[dim]
+		p := sorted(fixedSpread(t, shape, 12, [2]int{5, 1}, [2]int{9, 3}, 180, true))
+		for k, w2 := range weightings(p, 7) {
+			weights := make([]float32, len(w2))
+			for n, v := range w2 {
+				weights[n] = float32(v)
+			}
+			t.Run(fmt.Sprintf("%dD/weights=%d", dim, k), func(t *testing.T) {
+				var first []float32
+				for i, l := range []layout{{shots: 1, blocks: 1, threads: 1}, {shots: 3, blocks: 2, threads: 2}, {shots: 2, blocks: 3, threads: 1, budget: 20}} {
+					g := split(t, p, l.shots, l.blocks, l.threads, l.budget, uint64(i))
+					g.square()
+					quantum, _, _ := g.quantum(t, dist.Backward, weights)
+					got := g.apply(t, dist.Backward, weights, quantum, uint64(i))
+					if i == 0 {
+						first = got
+						if slices.Max(got) <= 0 {
+							t.Fatal("the diagonal is zero")
+						}
+					} else if !slices.Equal(got, first) {
+						t.Errorf("%+v: other bits, difference %.2e", l, difference(wide(got), wide(first)))
+					}
+					g.close()
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkDiagonal reports the time of one diagonal over that of one adjoint.
+func BenchmarkDiagonal(b *testing.B) {
+	for _, dynamic := range []bool{false, true} {
+		for isa := simd.Portable; isa <= simd.Best(); isa++ {
+			b.Run(fmt.Sprintf("dynamic=%v/%v", dynamic, isa), func(b *testing.B) {
+				b.Setenv("LSM_CPU_ISA", isa.String())
+				p := fixedSpread(b, []int{256, 200}, 10, [2]int{16, 1}, [2]int{32, 1}, 600, dynamic)
+				e, err := NewCPU(b.Context(), p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer e.Close()
+				h := device.NewHost(1)
+				ones, image := make([]float32, p.NumTraces()*p.NT), make([]float32, p.Grid.Len())
+				for i := range ones {
+					ones[i] = 1
+				}
+				q := e.Squared()
+				apply := func(k dist.Kernel) float64 {
+					start := b.Elapsed()
+					if err := k.Adjoint(b.Context(), device.Wrap(h, image), device.Wrap(h, ones)); err != nil {
+						b.Fatal(err)
+					}
+					return float64(b.Elapsed() - start)
+				}
+				adjoint, diagonal := 0.0, 0.0
+				for b.Loop() {
+					adjoint += apply(e)
+					diagonal += apply(q)
+				}
+				b.ReportMetric(diagonal/adjoint, "adjoints")
+			})
+		}
+	}
+}
