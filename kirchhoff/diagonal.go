@@ -147,7 +147,8 @@ func (s *squarer) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 	out := make([]float64, s.p.NumTraces())
 	one := func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
-		s.row(worker, e, f, w2[trace*nt:(trace+1)*nt])
+		at := s.dataRow(trace)
+		s.row(worker, e, f, w2[at*nt:(at+1)*nt])
 		out[trace] = s.isa.Largest(e)
 		return nil
 	}
@@ -180,7 +181,7 @@ func (s *squarer) squares(ctx context.Context, c *CPU, w2 []float32) (q *simd.Sq
 		return nil, err
 	}
 	return q, parallel(ctx, s.threads, n, func(worker, trace int) error {
-		at, row := trace*c.stride, c.dataRow(int32(trace))
+		at, row := trace*c.stride, c.dataRow(c.number(int32(trace)))
 		flat := s.row(worker, q.Norms.S[at:at+nt], q.Inner.S[at:at+nt], w2[row*nt:(row+1)*nt])
 		copy(q.Flat.S[2*trace:], flat[:])
 		return nil

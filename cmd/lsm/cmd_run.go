@@ -42,7 +42,11 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 					return err
 				}
 			}
-			adjoint, err := a.adjointToWrite(cfg.Output.Adjoint, resumes)
+			adjoint, err := a.besideToWrite(cfg.Output.Adjoint, resumes)
+			if err != nil {
+				return err
+			}
+			psf, err := a.besideToWrite(cfg.Output.PSF, resumes)
 			if err != nil {
 				return err
 			}
@@ -64,6 +68,16 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 				if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
 					return err
 				}
+			}
+			if psf != "" {
+				image, err := j.PSF(cmd.Context(), op)
+				if err != nil {
+					return err
+				}
+				if err := j.WriteAdjoint(psf, image, a.source(j, "run")); err != nil {
+					return err
+				}
+				a.report.Printf("point-spread functions: %s\n", psf)
 			}
 			result, err := j.Solve(cmd.Context(), op, d, resume)
 			if err != nil {
@@ -100,10 +114,10 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 	return cmd
 }
 
-// adjointToWrite is the file for the plain image, "" where none is to be
+// besideToWrite is the file for an image beside the result, "" where none is to be
 // written: a run that goes on from a checkpoint has written it before. Rank 0
 // looks for all.
-func (a *app) adjointToWrite(path config.Path, resumes bool) (string, error) {
+func (a *app) besideToWrite(path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil
 	}

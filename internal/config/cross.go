@@ -252,6 +252,14 @@ func (r *reader) solver() {
 	r.regularization(s)
 	r.matching(s)
 	thresholds := s.Method == "ista" || s.Method == "fista"
+	if s.Preconditioner != "none" && (thresholds || s.Method == "matching") {
+		r.clash(fmt.Sprintf("%s changes the variables, in which solver.method = %s would have another minimum: want \"cg\", \"cgls\" or \"lsqr\"",
+			quote(s.Preconditioner), quote(s.Method)), "solver.preconditioner", "solver.method")
+	}
+	if e := r.cfg.Kirchhoff.Engine; s.Preconditioner != "none" && r.good("kirchhoff.engine") && (e == "cuda" || e == "hip") {
+		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, cpu and reference have it", quote(s.Preconditioner), quote(e)),
+			"solver.preconditioner", "kirchhoff.engine")
+	}
 	if s.Backtracking && !thresholds {
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.backtracking")
 	}
@@ -325,6 +333,7 @@ func (r *reader) outputs() {
 		{"output.file", c.Output.File},
 		{"output.adjoint", c.Output.Adjoint},
 		{"output.residual", c.Output.Residual},
+		{"output.psf", c.Output.PSF},
 	}
 	if c.Traveltime.Method != "table" {
 		files[3].path = Path{} // not read, so `lsm traveltime` may write it
@@ -337,6 +346,9 @@ func (r *reader) outputs() {
 				r.clash(fmt.Sprintf("%s is %s as well, want another file", quote(out.path.Text), f.key), out.key, f.key)
 			}
 		}
+	}
+	if len(c.Output.PSFSpacing) > 0 && !c.Output.PSF.IsSet() {
+		r.note("acts only with output.psf", "output.psf_spacing")
 	}
 	if r.good("output.file") && !c.Output.File.IsSet() {
 		r.clash("is empty, want a path", "output.file")

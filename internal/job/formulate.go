@@ -11,6 +11,7 @@ type formulation struct {
 	a     dist.Operator
 	b     *dist.Vector
 	start *dist.Vector // of x; nil stands for zero
+	rows  float64      // what rows below the data's add to the diagonal of aᵀa
 	// image returns the image of an iterate: x itself unless a step changed variables.
 	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
 }
@@ -28,6 +29,9 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 		j.keepBelow,
 		j.weighData,
 		j.addRows,
+		func(ctx context.Context, f *formulation) error {
+			return j.precondition(context.WithoutCancel(ctx), op, f)
+		},
 	} {
 		if err := step(ctx, f); err != nil {
 			return nil, err

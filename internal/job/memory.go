@@ -81,6 +81,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	below, besides := j.rowVectors()
 	images += below*(vectors+1) + besides // the data's rows, too
+	scaling, least := j.preconditionerVectors()
+	images += scaling
+	vectors = max(vectors, least) // the solver's come later
 	if j.Engine == "reference" {
 		vectors++ // the data in double precision
 	}

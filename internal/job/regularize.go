@@ -16,6 +16,7 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 	var rows []dist.Operator
 	if d := j.Config.Solver.Damping; d > 0 {
 		rows = append(rows, dist.Scale(d, dist.Identity(f.a.Domain())))
+		f.rows += d * d
 	}
 	if j.regularizes() {
 		r, err := j.regularization(context.WithoutCancel(ctx), f)
@@ -57,6 +58,7 @@ func (j *Job) regularization(ctx context.Context, f *formulation) (dist.Operator
 	weight := cfg.RegWeight * math.Sqrt(lambda)
 	j.report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
 		cfg.Regularization, weight, cfg.RegWeight, math.Sqrt(lambda))
+	f.rows += rowsDiagonal(cfg.Regularization, j.Image.Dim(), weight)
 	return dist.Scale(weight, r), nil
 }
 

@@ -184,10 +184,10 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 // squared norms of c and f the inner products of neighbours. With flat they are the
 // same for all points of the tile.
 INLINE void squares(const int mode, const int clip, const int flat, float sum[TILE], const char *s, const char *r,
-	lsm_scale by, const float *e, const float *f, int32_t k0, int32_t nt) {
+	const float *given, lsm_scale by, const float *e, const float *f, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
 	float w[TILE], a[TILE], v[TILE];
-	place(mode, clip, k, w, a, s, r, by, k0, nt);
+	place(mode, clip, k, w, a, s, r, given, by, k0, nt);
 	if (flat) {
 		const float norm = e[k0], less = 2 * (norm - f[k0]);
 		for (int i = 0; i < TILE; i++) v[i] = norm - less * (w[i] - w[i] * w[i]);
@@ -204,9 +204,10 @@ INLINE void squares(const int mode, const int clip, const int flat, float sum[TI
 	}
 }
 
-INLINE void diagonal(const int mode, const int exact, const lsm_operator *op, double *image, const lsm_squares *q,
+INLINE void diagonal(const int mode, const int exact, lsm_aperture_fn *aperture, const lsm_operator *op, double *image, const lsm_squares *q,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	const int64_t size = lsm_row(mode);
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
+	float given[TILE];
 	const int32_t nt = op->nt;
 	for (int64_t block = block0; block < block1; block++)
 		for (int64_t tile = tile0; tile < tile1; tile++) {
@@ -224,13 +225,14 @@ INLINE void diagonal(const int mode, const int exact, const lsm_operator *op, do
 					const int32_t k0 = from.base + to.base, k1 = k0 + (int32_t)(from.width + to.width);
 					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
 					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
+					if (mode & APERTURE && !aperture(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
 					const int64_t row = q->stride ? pair.row : 0;
 					const float *e = q->e + row * q->stride, *f = q->f + row * q->stride;
 					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 					if (k0 >= q->flat[2 * row] && k1 <= q->flat[2 * row + 1])
-						squares(mode, 0, 1, sum, from_row, to_row, by, e, f, k0, nt);
+						squares(mode, 0, 1, sum, from_row, to_row, given, by, e, f, k0, nt);
 					else
-						squares(mode, 1, 0, sum, from_row, to_row, by, e, f, k0, nt);
+						squares(mode, 1, 0, sum, from_row, to_row, given, by, e, f, k0, nt);
 				}
 				if (exact) flush(1, image + tile * TILE, sum, magic);
 			}
@@ -308,29 +310,32 @@ void lsm_forward_portable(const lsm_operator *op, float *windows, const float *i
 }
 
 // The diagonal is made three times from the same C: the compiler makes vectors of it.
-#define DIAGONAL(name, target) \
-	target void name(const lsm_operator *op, double *image, const lsm_squares *q, \
+#define DIAGONAL(isa, target) \
+	target void lsm_diagonal_##isa(const lsm_operator *op, double *image, const lsm_squares *q, \
 		int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) { \
-		switch (op->mode) { \
+		lsm_aperture_fn *aperture = lsm_aperture_##isa; \
+		switch (kind(op->mode)) { \
 			CASE(STATIC) \
 			CASE(STATIC + COMPACT) \
 			CASE(PLANE) \
 			CASE(PLANE + COMPACT) \
 			CASE(SPACE) \
 			CASE(SPACE + COMPACT) \
+			CASE(APERTURE) \
+			CASE(APERTURE + COMPACT) \
 		} \
 	}
 #define CASE(mode) \
 	case mode: \
 		if (magic != 0) \
-			diagonal(mode, 1, op, image, q, tile0, tile1, block0, block1, magic); \
+			diagonal(mode, 1, aperture, op, image, q, tile0, tile1, block0, block1, magic); \
 		else \
-			diagonal(mode, 0, op, image, q, tile0, tile1, block0, block1, 0); \
+			diagonal(mode, 0, aperture, op, image, q, tile0, tile1, block0, block1, 0); \
 		break;
-DIAGONAL(lsm_diagonal_portable, )
+DIAGONAL(portable, )
 #if defined(__x86_64__)
-DIAGONAL(lsm_diagonal_avx2, __attribute__((target("avx2,fma"))))
-DIAGONAL(lsm_diagonal_avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512"))))
+DIAGONAL(avx2, __attribute__((target("avx2,fma"))))
+DIAGONAL(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512"))))
 #endif
 #undef CASE
 

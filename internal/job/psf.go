@@ -1,0 +1,69 @@
+package job
+
+import (
+	"context"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
+// on rank 0 and nil on the others.
+func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	defer m.Free()
+	d, err := dist.NewVector(j.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	defer d.Free()
+	if err := device.Upload(m.Buf, j.lattice(m.Layout)); err != nil {
+		return nil, err
+	}
+	if err := op.Apply(ctx, d, m); err != nil {
+		return nil, err
+	}
+	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
+		return nil, err
+	}
+	return j.wholeImage(m)
+}
+
+// lattice is this rank's share of the image of points.
+func (j *Job) lattice(l *dist.Layout) []float32 {
+	step, shape := j.psfSpacing(), j.Image.Shape
+	x := make([]float32, l.N)
+	for i := range x {
+		x[i] = 1
+		at := l.Off + i
+		for a := len(shape) - 1; a >= 0; a-- {
+			if at%shape[a]%step[a] != min(step[a], shape[a])/2 {
+				x[i] = 0
+			}
+			at /= shape[a]
+		}
+	}
+	return x
+}
+
+// psfSpacing is output.psf_spacing, or four wavelengths at the middle velocity and
+// the wavelet's peak, and no less than 8 points.
+func (j *Job) psfSpacing() []int {
+	if s := j.Config.Output.PSFSpacing; len(s) > 0 {
+		return s
+	}
+	lo, hi := j.velocityRange()
+	length := 2 * (lo + hi) / band(j.Survey.Wavelet).Peak
+	step := make([]int, j.Image.Dim())
+	for a, h := range j.Image.Spacing {
+		step[a] = 8
+		if n := math.Ceil(length / h); n > 8 {
+			step[a] = int(min(n, float64(j.Image.Shape[a])))
+		}
+	}
+	return step
+}
