@@ -15,7 +15,7 @@ import (
 )
 
 func newCompare(a *app) *cobra.Command {
-	tolerance := 1e-5
+	tolerance, scale := 1e-5, false
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Two images, surveys or models: differences and a verdict",
@@ -25,8 +25,11 @@ traces:
   relative L2          ‖A − B‖ / ‖B‖
   largest difference   max |A − B| / max |B|
 
-They agree where both are at most the tolerance; 0 asks for the same numbers.`,
-		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4`,
+They agree where both are at most the tolerance; 0 asks for the same numbers. With
+--scale an image or a model A is first multiplied by the number that brings it closest
+to B, ⟨A, B⟩ / ‖A‖²: what is then left is a difference of shape.`,
+		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4
+  lsm compare image.h5 reflectivity.h5 --scale --tolerance 0.7`,
 		GroupID: groupFiles,
 		Args:    arguments("A", "B"),
 		Annotations: exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",
@@ -35,7 +38,7 @@ They agree where both are at most the tolerance; 0 asks for the same numbers.`,
 			if !(tolerance >= 0) {
 				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
 			}
-			d, err := compareFiles(cmd.Context(), args[0], args[1])
+			d, err := compareFiles(cmd.Context(), args[0], args[1], scale)
 			if err != nil {
 				return err
 			}
@@ -45,11 +48,14 @@ They agree where both are at most the tolerance; 0 asks for the same numbers.`,
 			if !agree {
 				verdict = "do not agree"
 			}
+			if scale {
+				a.report.Printf("scale of A           %.6g\n", d.scale)
+			}
 			a.report.Printf("relative L2          %.3e\n", l2)
 			a.report.Printf("largest difference   %.3e  (%.4g, at %s; greatest value %.4g)\n", largest, d.worst, d.place(), d.greatest)
 			a.report.Printf("%ss %s within %g\n", d.kind, verdict, tolerance)
 			a.report.Event("compare", "kind", d.kind, "relative_l2", l2, "largest_relative", largest, "largest", d.worst,
-				"tolerance", tolerance, "agree", agree)
+				"tolerance", tolerance, "scale", d.scale, "agree", agree)
 			a.finish("agree", agree)
 			if !agree {
 				return fmt.Errorf("%s and %s differ: relative L2 %.3e, largest difference %.3e, tolerance %g",
@@ -59,21 +65,36 @@ They agree where both are at most the tolerance; 0 asks for the same numbers.`,
 		},
 	}
 	cmd.Flags().Float64Var(&tolerance, "tolerance", tolerance, "greatest `difference` that still agrees")
+	cmd.Flags().BoolVar(&scale, "scale", false, "multiply A by the number that brings it closest to B; not for surveys")
 	return cmd
 }
 
 // difference adds up the differences between two arrays as their pieces come.
 type difference struct {
 	kind               string
+	fit                bool    // A is brought to the scale of B
+	scale              float64 // what A was multiplied by
 	sum, norm          float64 // Σ (a − b)², Σ b²
 	worst, greatest    float64 // max |a − b|, max |b|
 	count, worstNumber int     // elements so far; the one of the worst
 	describe           func(number int) string
 }
 
+// rescale finds the number that brings a closest to b; 1 where a is zero.
+func rescale[T float32 | float64](d *difference, a, b []T) {
+	both, own := 0.0, 0.0
+	for i, v := range a {
+		both += float64(v) * float64(b[i])
+		own += float64(v) * float64(v)
+	}
+	if d.fit && own > 0 {
+		d.scale = both / own
+	}
+}
+
 func add[T float32 | float64](d *difference, a, b []T) {
 	for i := range a {
-		x, y := float64(a[i]), float64(b[i])
+		x, y := d.scale*float64(a[i]), float64(b[i])
 		e := math.Abs(x - y)
 		d.sum += e * e
 		d.norm += y * y
@@ -97,7 +118,7 @@ func relative(x, whole float64) float64 {
 	return x / whole
 }
 
-func compareFiles(ctx context.Context, a, b string) (*difference, error) {
+func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, error) {
 	kindA, err := h5.Kind(a)
 	if err != nil {
 		return nil, err
@@ -109,11 +130,14 @@ func compareFiles(ctx context.Context, a, b string) (*difference, error) {
 	if kindA != kindB {
 		return nil, status.Input(fmt.Errorf("%s is of kind %s, %s of kind %s: they cannot be compared", a, kindA, b, kindB))
 	}
-	d := &difference{kind: kindA}
+	d := &difference{kind: kindA, fit: fit, scale: 1}
 	switch kindA {
 	case "image":
 		return d, d.images(a, b)
 	case "survey":
+		if fit {
+			return nil, status.Usage(fmt.Errorf("compare: --scale is for images and models, %s is a survey", a))
+		}
 		return d, d.surveys(ctx, a, b)
 	case "model":
 		return d, d.models(a, b)
@@ -133,6 +157,7 @@ func (d *difference) images(a, b string) error {
 	if err := d.on(x.Grid, y.Grid, a, b); err != nil {
 		return err
 	}
+	rescale(d, x.Data, y.Data)
 	add(d, x.Data, y.Data)
 	return nil
 }
@@ -149,6 +174,7 @@ func (d *difference) models(a, b string) error {
 	if err := d.on(g, h, a, b); err != nil {
 		return err
 	}
+	rescale(d, x, y)
 	add(d, x, y)
 	return nil
 }

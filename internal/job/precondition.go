@@ -160,8 +160,9 @@ func invert(dst, x *dist.Vector) error { return each(dst, x, func(v float64) flo
 
 // each sets every element of dst to f of that of src, in order.
 func each(dst, src *dist.Vector, f func(float64) float64) error {
-	for lo := 0; lo < src.Layout.N; lo += gatherElements {
-		n := min(gatherElements, src.Layout.N-lo)
+	const most = 1 << 16 // elements on the host at a time
+	for lo := 0; lo < src.Layout.N; lo += most {
+		n := min(most, src.Layout.N-lo)
 		x := make([]float64, n)
 		if err := device.Download(x, src.Buf.Slice(lo, n)); err != nil {
 			return err
