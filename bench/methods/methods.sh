@@ -36,4 +36,5 @@ row adjoint migrate
 row cgls run --set solver.iterations="$n"
 row 'cgls twice as long' run --set solver.iterations="$((2 * n))"
 row 'preconditioned cgls' run --set solver.iterations="$n" --set solver.preconditioner=diagonal
+row 'matching filters' run --set solver.method=matching
 row fista run --set solver.iterations="$n" --set solver.method=fista --set solver.sparsity="${SPARSITY:-1}"

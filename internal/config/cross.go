@@ -252,7 +252,7 @@ func (r *reader) solver() {
 	r.regularization(s)
 	r.matching(s)
 	thresholds := s.Method == "ista" || s.Method == "fista"
-	if s.Preconditioner != "none" && (thresholds || s.Method == "matching") {
+	if s.Preconditioner != "none" && thresholds {
 		r.clash(fmt.Sprintf("%s changes the variables, in which solver.method = %s would have another minimum: want \"cg\", \"cgls\" or \"lsqr\"",
 			quote(s.Preconditioner), quote(s.Method)), "solver.preconditioner", "solver.method")
 	}

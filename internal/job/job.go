@@ -104,7 +104,6 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.chooseEngine,
 		j.shareCards,
 		j.joinCards,
-		j.checkPreconditioner,
 		j.loadSurvey,
 		func() error { return j.classify(need) },
 		func() error { return j.remember("survey", cfg.Survey.File) },

@@ -23,15 +23,6 @@ const leastLight = 0.01
 
 func (j *Job) preconditions() bool { return j.Config.Solver.Preconditioner != "none" }
 
-// checkPreconditioner refuses what this rank's engine cannot do.
-func (j *Job) checkPreconditioner() error {
-	if j.card == nil || !j.preconditions() {
-		return nil
-	}
-	return status.Hint(status.Usage(fmt.Errorf("solver.preconditioner: %q is not built in for kirchhoff.engine = %q", j.Config.Solver.Preconditioner, j.Engine)),
-		`engine = "cpu" has it`)
-}
-
 // precondition changes variables.
 func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) error {
 	if !j.preconditions() {

@@ -170,7 +170,7 @@ func TestPreconditionerRefused(t *testing.T) {
 	for set, want := range map[string]string{
 		"solver.method=fista":    "changes the variables",
 		"kirchhoff.engine=cuda":  "cpu and reference have it",
-		"solver.method=matching": "changes the variables",
+		"solver.method=matching": "has no use for it",
 	} {
 		err := p.on(1, []string{"solver.preconditioner=diagonal", set}, func(*Job) error { return nil })
 		if set == "kirchhoff.engine=cuda" {
