@@ -74,7 +74,7 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 				if err != nil {
 					return err
 				}
-				if err := j.WriteAdjoint(psf, image, a.source(j, "run")); err != nil {
+				if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
 					return err
 				}
 				a.report.Printf("point-spread functions: %s\n", psf)
