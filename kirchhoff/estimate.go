@@ -16,24 +16,12 @@ func (p *Problem) PlaceBytes() int64 {
 // image in tiles, in both precisions, the correlated traces, the lists of traces,
 // each thread's windows and, for the tables' making, its weights. See FieldBytes for
 // the traveltimes and PieceBytes for applications in pieces.
-func (p *Problem) ScratchBytes() int64 { return p.scratchBytes(int64(p.NumTraces())) }
-
-// StreamBytes is what Stream takes besides the tables where no group has more than the
-// given number of traces.
-func (p *Problem) StreamBytes(traces int64, exact bool) int64 {
-	size := int64(4)
-	if exact {
-		size = 8
-	}
-	return p.scratchBytes(traces) + size*traces*int64(p.NT)
-}
-
-func (p *Problem) scratchBytes(traces int64) int64 {
+func (p *Problem) ScratchBytes() int64 {
 	tiles, _ := p.tileCount()
 	threads := int64(p.threads())
 	stride := int64(strideOf(p.NT))
 	bytes := tiles*simd.TileSize*(4+8+4) +
-		(4*stride+2*(12+4))*traces +
+		(4*stride+2*(12+4))*int64(p.NumTraces()) +
 		4*stride*simd.Slots*int64(forwardCells.limit)*threads
 	if p.Directed() {
 		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient

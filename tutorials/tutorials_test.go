@@ -17,6 +17,7 @@ import (
 // expected is the form of expected.json.
 type expected struct {
 	Files  []string // that must be there and not empty
+	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
 		File, Against string
 		Quantity      string // "residual_fall" or "correlation"
@@ -41,7 +42,7 @@ func TestTutorials(t *testing.T) {
 	if why != "" {
 		t.Logf("lessons about GPUs run without: %s", why)
 	}
-	gpus = append(gpus, "GPUEMU_CARDS=2")
+	env := append(append(os.Environ(), gpus...), "GPUEMU_CARDS=2", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, script := range lessons {
 		lesson := filepath.Dir(script)
 		t.Run(lesson, func(t *testing.T) {
@@ -50,40 +51,63 @@ func TestTutorials(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			out := filepath.Join(t.TempDir(), "out")
-			cmd := exec.Command("./"+script, out)
-			cmd.Env = append(append(os.Environ(), gpus...), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-			if text, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", script, err, text)
+			want := read(t, lesson)
+			run(t, script, env, want)
+			if want.Data == "" {
+				return
 			}
-			check(t, lesson, out)
+			t.Run(want.Data, func(t *testing.T) {
+				shared := os.Getenv("LSM_SHARED")
+				if shared == "" {
+					shared = filepath.Join("..", "..", "shared")
+				}
+				data := filepath.Join(shared, "data", want.Data)
+				if _, err := os.Stat(data); err != nil {
+					t.Skipf("no data: %v (LSM_SHARED names the folder that holds data/)", err)
+				}
+				run(t, script, env, want, data)
+			})
 		})
 	}
 }
 
-func check(t *testing.T, lesson, out string) {
+func read(t *testing.T, lesson string) (want expected) {
 	text, err := os.ReadFile(filepath.Join(lesson, "expected.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want expected
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
+	return want
+}
+
+// run runs a lesson in a new folder and checks what it leaves there.
+func run(t *testing.T, script string, env []string, want expected, args ...string) {
+	out := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command("./"+script, append([]string{out}, args...)...)
+	cmd.Env = env
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, text)
+	}
+	check(t, want, out)
+}
+
+func check(t *testing.T, want expected, out string) {
 	for _, name := range want.Files {
 		if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: missing or empty (%v)", name, err)
 		}
 	}
 	for _, c := range want.Checks {
-		im := read(t, filepath.Join(out, c.File))
+		im := image(t, filepath.Join(out, c.File))
 		v := math.NaN()
 		switch c.Quantity {
 		case "residual_fall":
 			h := im.ResidualNorm
 			v = h[len(h)-1] / h[0]
 		case "correlation":
-			v = correlation(im.Data, read(t, filepath.Join(out, c.Against)).Data)
+			v = correlation(im.Data, image(t, filepath.Join(out, c.Against)).Data)
 		default:
 			t.Errorf("unknown quantity %q", c.Quantity)
 		}
@@ -94,7 +118,7 @@ func check(t *testing.T, lesson, out string) {
 	}
 }
 
-func read(t *testing.T, path string) *h5.Image {
+func image(t *testing.T, path string) *h5.Image {
 	im, err := h5.ReadImage(path)
 	if err != nil {
 		t.Fatal(err)
