@@ -22,15 +22,18 @@ func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
 
 // demigrateAll adds all traces to the data.
 func (c *CPU) demigrateAll(ctx context.Context, data []float32) error {
-	return c.demigrate(ctx, 0, c.block.len(), func(worker, row int, windows []float32) {
-		simd.Collapse(c.ends[worker][0].trace, windows)
+	return c.demigrate(ctx, 0, c.block.len(), func(worker, row int, collapse func([]float32)) {
+		collapse(c.ends[worker][0].trace)
 		c.add(worker, data, row)
 	})
 }
 
 // demigrate calls done for each trace of the forward's blocks lo to hi with its row
-// of the data and its windows.
-func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row int, windows []float32)) error {
+// of the data and what writes the trace, not yet convolved.
+func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
+	if c.fwd.Bands > 1 {
+		return c.demigrateBands(ctx, lo, hi, done)
+	}
 	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
 		block := lo + i
 		pair0, pair1 := c.block.pairRange(block)
@@ -45,7 +48,24 @@ func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row i
 			c.isa.Forward(&c.fwd, windows.Memory, c.image32, tile, min(tile+step, c.tiles.tiles), block)
 		}
 		for i := pair0; i < pair1; i++ {
-			done(worker, int(c.block.pairs[i].Row), windows.S[(i-pair0)*length:])
+			done(worker, int(c.block.pairs[i].Row), func(trace []float32) { simd.Collapse(trace, windows.S[(i-pair0)*length:]) })
+		}
+		return nil
+	})
+}
+
+// demigrateBands is demigrate with anti-aliasing.
+func (c *CPU) demigrateBands(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
+	nt := c.p.NT
+	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
+		pair0, pair1 := c.block.pairRange(lo + i)
+		sums := c.antialias[worker].sums[:(pair1-pair0)*nt]
+		clear(sums)
+		if err := c.boxes(ctx, worker, lo+i, sums, -1, 0); err != nil {
+			return err
+		}
+		for i := pair0; i < pair1; i++ {
+			done(worker, int(c.block.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
 		}
 		return nil
 	})
@@ -59,25 +79,34 @@ func (c *CPU) demigrateExactly(ctx context.Context, lo, hi, row0 int, sums []flo
 	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
 		block := lo + i
 		pair0, pair1 := c.block.pairRange(block)
-		windows := c.windows[worker]
-		if windows.dirty {
-			clear(windows.S)
-		}
-		windows.dirty = true
 		for _, pair := range c.block.pairs[pair0:pair1] {
 			row := int(pair.Row) - row0
 			clear(sums[row*nt : (row+1)*nt])
 		}
-		for box, b := range c.tiles.boxes {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			c.isa.Forward(&c.fwd, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
-			c.isa.Drain(&c.fwd, sums, windows.Memory, box, block, row0, quantum)
-		}
-		windows.dirty = false
-		return nil
+		return c.boxes(ctx, worker, block, sums, row0, quantum)
 	})
+}
+
+// boxes adds a block of the forward to sums, box by box; see simd's Drain.
+func (c *CPU) boxes(ctx context.Context, worker, block int, sums []float64, row0 int, quantum float64) error {
+	windows := c.windows[worker]
+	if windows.dirty {
+		clear(windows.S)
+	}
+	windows.dirty = true
+	var scratch []float64
+	if c.fwd.Bands > 1 {
+		scratch = c.antialias[worker].scratch
+	}
+	for box, b := range c.tiles.boxes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.isa.Forward(&c.fwd, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
+		c.isa.Drain(&c.fwd, sums, windows.Memory, scratch, box, block, row0, quantum)
+	}
+	windows.dirty = false
+	return nil
 }
 
 // Adjoint adds the migrated image of the traces src to dst.
@@ -101,11 +130,16 @@ func (c *CPU) Adjoint(ctx context.Context, dst, src device.Buf) error {
 func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	c.ready = nil
 	nt := c.p.NT
-	return parallel(ctx, c.threads, len(c.rows.S)/c.stride, func(worker, trace int) error {
-		row := c.rows.S[trace*c.stride : trace*c.stride+nt]
+	size := c.op.Pitch()
+	return parallel(ctx, c.threads, len(c.rows.S)/size, func(worker, trace int) error {
+		row := c.rows.S[trace*size : trace*size+nt]
 		c.correlateTrace(worker, row, data, c.number(int32(trace)))
 		if largest != nil {
-			largest[trace] = c.isa.Largest(row)
+			largest[trace] = c.isa.Largest(row) // smoothing makes nothing larger
+		}
+		for band := 1; band < c.op.Bands; band++ {
+			at := trace*size + band*c.stride
+			c.smooth(worker, c.rows.S[at:at+nt], row, band)
 		}
 		return nil
 	})
@@ -118,6 +152,15 @@ func (w *workspace) correlateTrace(worker int, to, data []float32, trace int) {
 	at := w.dataRow(trace)
 	copy(d.trace, data[at*nt:(at+1)*nt])
 	w.correlate.apply(w.isa, to, d, false)
+}
+
+// smooth sets to to a band of a trace.
+func (w *workspace) smooth(worker int, to, trace []float32, band int) {
+	x := w.antialias[worker].trace
+	copy(x.trace, trace)
+	f := w.bands.triangle[band]
+	isa, skip := w.isa, len(f.taps)/2
+	isa.Filter(to, x.all[w.bands.longest()-skip:], f.taps, false)
 }
 
 // migrate adds all traces to tiles lo to hi.

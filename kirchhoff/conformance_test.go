@@ -23,11 +23,12 @@ type trial struct {
 	t0                float64 // s
 	short, gaps       bool    // record ends early; unreachable points
 	aperture          int     // 0 none, 1 dip, 2 opening angle, 3 both
+	antialias         bool
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,aperture=%d",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.aperture)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,aperture=%d,antialias=%v",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.aperture, c.antialias)
 }
 
 func trials() []trial {
@@ -37,6 +38,7 @@ func trials() []trial {
 		c := trial{dim: 2 + digit(2), weights: digit(3), irregular: digit(2) == 1, filter: digit(2) == 1,
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps = len(all)%7 == 4
+		c.antialias = len(all)%3 == 1
 		c.aperture = []int{0, 3, 0, 1, 2}[len(all)%5]
 		all = append(all, c)
 	}
@@ -94,6 +96,9 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 	}
 	if c.weights == 2 {
 		p.AngleLimit = []float64{25, 55}
+	}
+	if c.antialias {
+		p.Antialias = []float64{40, 25}[:c.dim-1]
 	}
 	if c.aperture&1 != 0 {
 		p.DipLimit = []float64{20, 65}

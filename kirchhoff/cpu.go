@@ -7,6 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -33,7 +34,7 @@ type CPU struct {
 	block  *blocking
 	pieces []int                 // the forward's first block of each piece, and their number
 	row    []int32               // number of each trace in the workspace; nil: its own
-	rows   *simd.Memory[float32] // [ntrace][stride], correlated traces
+	rows   *simd.Memory[float32] // [ntrace][pitch], correlated traces in all bands
 	ready  []float32             // the data of which rows hold the correlation, until used
 }
 
@@ -67,8 +68,8 @@ func newTables(ctx context.Context, p *Problem, w *workspace, row []int32) (*CPU
 	c := &CPU{workspace: w, shared: true, row: row}
 	for _, step := range []func() error{
 		func() error { return c.allocate(p) },
-		func() error { return c.list(p) },
 		func() error { return c.tables(ctx, p) },
+		func() error { return c.list(p) },
 	} {
 		if err := step(); err != nil {
 			c.Close()
@@ -99,14 +100,39 @@ func (c *CPU) allocate(p *Problem) error {
 	if mode&simd.Compact != 0 {
 		shifts = tiles * places
 	}
-	o.Shift, err = simd.Alloc[uint8](shifts)
+	if o.Shift, err = simd.Alloc[uint8](shifts); err != nil || c.bands == nil {
+		return err
+	}
+	o.Taps, o.Half = c.bands.taps, c.bands.half
+	if o.Slope, err = simd.Alloc[float32](tiles * places); err != nil {
+		return err
+	}
+	o.Slopes, err = simd.Alloc[simd.Slopes](len(c.tiles.boxes) * places)
 	return err
+}
+
+// usedBands is one more than the highest band in which a trace may meet a tile.
+func (c *CPU) usedBands(p *survey.Positions) int {
+	if c.bands == nil {
+		return 1
+	}
+	steepest := make([]float32, c.op.Places)
+	for i, s := range c.op.Slopes.S {
+		place := i % c.op.Places
+		steepest[place] = max(steepest[place], s.Hi)
+	}
+	most := 0
+	for i, s := range p.Source {
+		most = max(most, simd.Band(c.bands.n, steepest[s], steepest[p.Receiver[i]]))
+	}
+	return most + 1
 }
 
 // list makes the blocks of p's traces.
 func (c *CPU) list(p *Problem) (err error) {
 	o := &c.op
-	if c.rows, err = simd.Alloc[float32](p.NumTraces() * c.stride); err != nil {
+	o.Bands = c.usedBands(p.Positions)
+	if c.rows, err = simd.Alloc[float32](p.NumTraces() * o.Pitch()); err != nil {
 		return err
 	}
 	c.fwd = *o
@@ -189,32 +215,42 @@ func (c *CPU) tables(ctx context.Context, p *Problem) error {
 		return nil
 	}
 	k := &packer{tiling: c.tiles, dt: p.DT, t0: p.T0, nt: p.NT, mode: c.op.Mode, places: c.op.Places,
-		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S, reach: c.op.Reach.S}
+		table: c.op.Table.S, span: c.op.Span.S, shift: c.op.Shift.S, reach: c.op.Reach.S, bands: c.bands}
+	if c.bands != nil {
+		k.slope, k.slopes = c.op.Slope.S, c.op.Slopes.S
+	}
 	var w *weights
 	if p.Directed() {
 		w = newWeights(p)
 	}
-	scratch := make(chan *slowness, c.threads) // one for each thread
+	type room struct {
+		slowness
+		gradient
+	}
+	scratch := make(chan *room, c.threads) // one for each thread
 	sink := func(place int, f traveltime.Field) error {
-		if w == nil {
-			return k.pack(place, f.Time, nil)
-		}
-		var s *slowness
+		var r *room
 		select {
-		case s = <-scratch:
+		case r = <-scratch:
 		default:
-			s = new(slowness)
+			r = new(room)
 		}
 		defer func() {
 			select {
-			case scratch <- s:
+			case scratch <- r:
 			default:
 			}
 		}()
-		if err := w.of(s, place, f); err != nil {
+		if c.bands != nil {
+			k.setSlopes(place, c.bands.slopes(&r.gradient, c.tiles, f.Time))
+		}
+		if w == nil {
+			return k.pack(place, f.Time, nil)
+		}
+		if err := w.of(&r.slowness, place, f); err != nil {
 			return err
 		}
-		return k.pack(place, f.Time, s)
+		return k.pack(place, f.Time, &r.slowness)
 	}
 	opt := traveltime.Options{Threads: c.threads, Progress: p.Progress}
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
@@ -234,7 +270,14 @@ func (c *CPU) ISA() string { return c.isa.String() }
 
 // TableBytes is the memory held by the tables.
 func (c *CPU) TableBytes() int64 {
-	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S)) + 8*int64(len(c.op.Reach.S)) + int64(len(c.op.Shift.S))
+	return 4*int64(len(c.op.Table.S)) + 8*int64(len(c.op.Span.S)) + 8*int64(len(c.op.Reach.S)) + int64(len(c.op.Shift.S)) + c.slopeBytes()
+}
+
+func (c *CPU) slopeBytes() int64 {
+	if c.bands == nil {
+		return 0
+	}
+	return 4*int64(len(c.op.Slope.S)) + 8*int64(len(c.op.Slopes.S))
 }
 
 // Triples is the number of (trace, image point) pairs one application visits.
@@ -252,6 +295,8 @@ func (c *CPU) Close() {
 		c.op.Span.Free()
 		c.op.Reach.Free()
 		c.op.Shift.Free()
+		c.op.Slope.Free()
+		c.op.Slopes.Free()
 	}
 	for _, o := range []*simd.Operator{&c.op, &c.fwd} {
 		o.Pairs.Free()

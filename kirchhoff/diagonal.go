@@ -21,7 +21,8 @@ type Squarer interface {
 	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
 	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
 	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error. It is Pieced
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error, and its adjoint is
+	// with anti-aliasing, whose columns differ from band to band. It is Pieced
 	// where the engine is, and shares the engine's memory: of the two one application
 	// may be under way at a time.
 	Squared() dist.Kernel
@@ -29,7 +30,10 @@ type Squarer interface {
 
 var _, _, _ Squarer = (*Reference)(nil), (*CPU)(nil), (*Recompute)(nil)
 
-var errSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
+var (
+	errSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
+	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
+)
 
 // neighbours are the products h[j] h[j−1] of the wavelet's samples, by j.
 func neighbours(h []float64) []float64 {
@@ -51,6 +55,9 @@ func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error
 
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r := q.r
+	if r.bands != nil {
+		return errSquaredBands
+	}
 	w2, image := r.slices("diagonal", src, dst)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +173,7 @@ func (s *squarer) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 
 // squares makes the rows of c's traces from the squared weights of all.
 func (s *squarer) squares(ctx context.Context, c *CPU, w2 []float32) (q *simd.Squares, err error) {
-	nt, n := s.p.NT, len(c.rows.S)/c.stride
+	nt, n := s.p.NT, len(c.rows.S)/c.op.Pitch()
 	q = &simd.Squares{Shared: s.alike(w2)}
 	if q.Shared {
 		n = min(1, n)
@@ -291,6 +298,9 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 
 // sumTiles sums all tiles when asked for the first, and sets nothing after that.
 func (q *squared) sumTiles(ctx context.Context, lo, _ int, quantum float64) error {
+	if q.bands != nil {
+		return errSquaredBands
+	}
 	if lo > 0 {
 		return nil
 	}

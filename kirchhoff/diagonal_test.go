@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -60,6 +61,7 @@ func TestDiagonal(t *testing.T) {
 	h := device.NewHost(1)
 	nonzero := 0
 	for i, c := range trials() {
+		c.antialias = false // see TestDiagonalOfBands
 		p := c.problem(t, uint64(i))
 		if i%5 != 0 || p.Grid.Len() > 400 {
 			continue
@@ -171,6 +173,21 @@ func BenchmarkDiagonal(b *testing.B) {
 				}
 				b.ReportMetric(diagonal/adjoint, "adjoints")
 			})
+		}
+	}
+}
+
+// TestDiagonalOfBands: with anti-aliasing the diagonal is refused, not wrong.
+func TestDiagonalOfBands(t *testing.T) {
+	p := trial{dim: 2, antialias: true}.problem(t, 3)
+	if p.Bands() < 2 {
+		t.Fatalf("%d band", p.Bands())
+	}
+	for _, e := range engines(t, p) {
+		h := device.NewHost(1)
+		image, w2 := alloc(t, h, e, p.Grid.Len()), alloc(t, h, e, p.NumTraces()*p.NT)
+		if err := e.(Squarer).Squared().Adjoint(t.Context(), image, w2); err == nil || !strings.Contains(err.Error(), "kirchhoff.antialias") {
+			t.Errorf("%s: error %v", name(e), err)
 		}
 	}
 }

@@ -64,6 +64,28 @@
 // ∇t vanishes has a = 0 in 2-D and makes no contribution in 3-D; neither does, in both, a
 // point where ∇t is not a number, between two that a ray does not reach.
 //
+// # Anti-aliasing
+//
+// Sums over traces alias where the time changes from trace to trace by more than half a
+// period. With Antialias a trace is smoothed there by a triangle (Claerbout, "Earth
+// soundings analysis", 1992; Lumley, Claerbout and Bevc, "Anti-aliased Kirchhoff 3-D
+// migration", SEG 1994). Its half-length, in samples, is the change
+//
+//	τ = σ_s + σ_r,   σ = max |∂t/∂x_a| Δ_a / (2 dt)
+//
+// with ∂t/∂x_a the central differences of the tables along a horizontal axis, Δ_a the
+// spacing along it and the largest over the axes (Abma, Sun and Bernitsas, "Antialiasing
+// methods in Kirchhoff migration", Geophysics 64, 1999) and over the points of a tile of
+// 64. docs/numerics.md says why these slopes and this spacing. Differences above 1.05
+// times the largest slowness are left out.
+//
+// Triangles come in half-lengths 2^(b/2), b = 1, 2, …; band 0 is the trace itself. A pair
+// meets a tile in the band b nearest to τ in logarithm, ⌊2 log₂ τ + ½⌋, at least 0. With
+// S_b the sums over the points of band b's tiles and T_b the triangle, on the record alone
+// and of unit sum, the forward is Σ_b T_b S_b, then the wavelet; T_b is symmetric, so the
+// adjoint reads T_b of the correlated trace. Which band it is depends on the geometry, the
+// tables and the grid alone.
+//
 // # Axis order, units, engines
 //
 // The image buffer holds ImageLen() elements in C order, z fastest: those of Slab,

@@ -9,20 +9,28 @@ func (p *Problem) PlaceBytes() int64 {
 	if p.Compact {
 		size++ // and its shift
 	}
+	if p.Bands() > 1 {
+		return tiles*(size+4) + 16*boxes // and its reach and slopes
+	}
 	return tiles*size + 8*boxes // and its reach
 }
 
 // ScratchBytes is the memory that the cpu engine takes besides the tables: the
-// image in tiles, in both precisions, the correlated traces, the lists of traces,
+// image in tiles, in both precisions, the correlated traces, with anti-aliasing in as
+// many bands as they may have, the lists of traces,
 // each thread's windows and, for the tables' making, its weights. See FieldBytes for
 // the traveltimes and PieceBytes for applications in pieces.
 func (p *Problem) ScratchBytes() int64 {
 	tiles, _ := p.tileCount()
 	threads := int64(p.threads())
-	stride := int64(strideOf(p.NT))
+	bands := p.Bands()
+	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
 	bytes := tiles*simd.TileSize*(4+8+4) +
-		(4*stride+2*(12+4))*int64(p.NumTraces()) +
-		4*stride*simd.Slots*int64(forwardCells.limit)*threads
+		(4*pitch+2*(12+4))*int64(p.NumTraces()) +
+		4*pitch*simd.Slots*int64(forwardCells.limit)*threads
+	if bands > 1 {
+		bytes += 8 * (int64(p.NT)*int64(forwardCells.limit) + int64(p.Grid.Dim()*p.Grid.Len())) * threads
+	}
 	if p.Directed() {
 		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient
 		bytes += 8 * fields * int64(p.Grid.Len()) * threads

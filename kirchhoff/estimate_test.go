@@ -32,15 +32,18 @@ func TestEstimates(t *testing.T) {
 		slab    [2]int
 		dynamic bool
 		compact bool
+		alias   []float64
 	}{
-		{[]int{201, 90}, [2]int{}, true, false},
-		{[]int{201, 90}, [2]int{64, 192}, true, true},
-		{[]int{300, 90}, [2]int{256, 300}, false, false},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false},
+		{[]int{201, 90}, [2]int{}, true, false, nil},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
-		p.Slab, p.Compact, p.Threads = c.slab, c.compact, 2
+		p.Slab, p.Compact, p.Threads, p.Antialias = c.slab, c.compact, 2, c.alias
 		e, err := NewCPU(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
@@ -53,6 +56,9 @@ func TestEstimates(t *testing.T) {
 			2*12*int64(len(e.op.Pairs.S))
 		for _, w := range e.windows {
 			held += bytesOf(w.Memory)
+		}
+		for _, r := range e.antialias {
+			held += 8*int64(len(r.sums)) + 8*int64(p.Grid.Dim()*p.Grid.Len()) // and slopes
 		}
 		if c.dynamic { // what each thread held while the tables were made
 			s := new(slowness)

@@ -18,6 +18,11 @@ type packer struct {
 	span   []simd.Span  // [tile][place]
 	shift  []uint8      // [tile][place], with Compact
 	reach  []simd.Reach // [box][place]
+
+	// With anti-aliasing; else nil.
+	bands  *bands
+	slope  []float32     // [tile][place]
+	slopes []simd.Slopes // [box][place]
 }
 
 // never is a time, in samples, beyond any record: half of what keeps the sum of
@@ -36,6 +41,8 @@ func (k *packer) pack(place int, time []float64, s *slowness) error {
 	}
 	for i, b := range k.boxes {
 		at := &k.reach[i*k.places+place]
+		var slopes simd.Slopes
+		any := false
 		*at = simd.Reach{Lo: never, Hi: -never}
 		for tile := b.tile; tile < k.end(i); tile++ {
 			if err := k.packTile(tile, place, time, s); err != nil {
@@ -44,10 +51,32 @@ func (k *packer) pack(place int, time []float64, s *slowness) error {
 			if span := k.span[tile*k.places+place]; span.Width >= 0 {
 				at.Lo = min(at.Lo, span.Base)
 				at.Hi = max(at.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
+				if s := k.slopeAt(tile, place); !any {
+					slopes, any = simd.Slopes{Lo: s, Hi: s}, true
+				} else {
+					slopes = simd.Slopes{Lo: min(slopes.Lo, s), Hi: max(slopes.Hi, s)}
+				}
 			}
+		}
+		if k.bands != nil {
+			k.slopes[i*k.places+place] = slopes
 		}
 	}
 	return nil
+}
+
+func (k *packer) slopeAt(tile, place int) float32 {
+	if k.bands == nil {
+		return 0
+	}
+	return k.slope[tile*k.places+place]
+}
+
+// setSlopes sets the slopes of a place at all tiles; it goes before pack.
+func (k *packer) setSlopes(place int, slopes []float32) {
+	for tile, s := range slopes {
+		k.slope[tile*k.places+place] = s
+	}
 }
 
 // packTile packs one tile; times and s begin at the slab.

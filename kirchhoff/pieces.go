@@ -255,7 +255,7 @@ func (c *CPU) sumTraces(ctx context.Context, piece int, plain []float32, exact [
 	if quantum != 0 {
 		return c.demigrateExactly(ctx, lo, hi, row0, exact, quantum)
 	}
-	return c.demigrate(ctx, lo, hi, func(_, row int, windows []float32) {
-		simd.Collapse(plain[(row-row0)*nt:(row-row0+1)*nt], windows)
+	return c.demigrate(ctx, lo, hi, func(_, row int, collapse func([]float32)) {
+		collapse(plain[(row-row0)*nt : (row-row0+1)*nt])
 	})
 }

@@ -33,6 +33,8 @@ func TestValidate(t *testing.T) {
 		{func(p *Problem) { p.Velocity = p.Velocity[1:] }, "need the velocity"},
 		{func(p *Problem) { p.Velocity = slices.Clone(p.Velocity); p.Velocity[1] = -3 }, "velocity at image point 1 is -3 m/s"},
 		{func(p *Problem) { p.AngleLimit = []float64{60, 50} }, "angle limit is [60 50] degrees"},
+		{func(p *Problem) { p.Antialias = []float64{10, 10} }, "anti-aliasing has 2 spacings, need 1"},
+		{func(p *Problem) { p.Antialias = []float64{-10} }, "anti-aliasing over [-10] m"},
 		{func(p *Problem) { p.DipLimit = []float64{60, 50} }, "dip limit is [60 50] degrees"},
 		{func(p *Problem) { p.Opening = Window{Rise1: 20, Fall0: 10, Fall1: 30} }, "opening angles {0 20 10 30} degrees"},
 		{func(p *Problem) { p.AngleLimit = []float64{60} }, "angle limit is [60] degrees"},

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -25,6 +26,10 @@ type Reference struct {
 	slow []slowness  // by place; with weights only
 	lim  limits
 
+	bands *bands      // nil without anti-aliasing
+	slope [][]float32 // by place, [tile]; with bands
+	tile  []int32     // [ImageLen()]; with bands
+
 	*referenceRoom
 }
 
@@ -32,8 +37,8 @@ type Reference struct {
 type referenceRoom struct {
 	mu    sync.Mutex // guards what follows: one application at a time
 	conv  []*convolver
-	trace [][]float64 // one scratch trace per worker
-	e     []float64   // [ntrace, nt], correlated traces
+	trace [][]float64 // one scratch trace per worker, [band, nt]
+	e     []float64   // [ntrace, band, nt], correlated traces
 }
 
 // NewReference computes the tables of p. It takes 8 bytes per place and image
@@ -52,8 +57,15 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 		w = newWeights(p)
 		r.p.Velocity = slices.Clone(p.Velocity)
 	}
+	tiles, err := r.makeBands(p)
+	if err != nil {
+		return nil, err
+	}
 	sink := func(place int, f traveltime.Field) error {
 		r.time[place] = slices.Clone(f.Time)
+		if r.bands != nil {
+			r.slope[place] = r.bands.slopes(new(gradient), tiles, f.Time)
+		}
 		if w == nil {
 			return nil
 		}
@@ -65,9 +77,55 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 	}
 	for range r.threads {
 		r.conv = append(r.conv, newConvolver(r.h, p.Wavelet.Zero, p.NT))
-		r.trace = append(r.trace, make([]float64, p.NT))
+		r.trace = append(r.trace, make([]float64, r.bandCount()*p.NT))
 	}
 	return r, nil
+}
+
+// makeBands prepares anti-aliasing, if there is any, over the tiles that it returns.
+func (r *Reference) makeBands(p *Problem) (t *tiling, err error) {
+	if r.bands, err = newBands(p); r.bands == nil {
+		return nil, err
+	}
+	lo, hi := p.slab()
+	t = newTiling(p.Grid, [2]int{lo, hi})
+	r.slope, r.tile = make([][]float32, p.Positions.Len()), make([]int32, p.ImageLen())
+	for tile := range t.tiles {
+		for _, n := range t.slots(tile) {
+			if n >= 0 {
+				r.tile[n] = int32(tile)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (r *Reference) bandCount() int {
+	if r.bands == nil {
+		return 1
+	}
+	return r.bands.n
+}
+
+// band is the band in which a trace meets point i of the slab.
+func (r *Reference) band(trace, i int) int {
+	if r.bands == nil {
+		return 0
+	}
+	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
+	return simd.Band(r.bands.n, r.slope[s][r.tile[i]], r.slope[rec][r.tile[i]])
+}
+
+// smooth adds to y a band of the trace x. It is its own transpose.
+func (r *Reference) smooth(y, x []float64, band int) {
+	f := r.bands.triangle[band]
+	for n := range y {
+		for j, tap := range f.taps {
+			if at := n + j + f.first; at >= 0 && at < len(x) {
+				y[n] += float64(tap) * x[at]
+			}
+		}
+	}
 }
 
 // Name is the engine's name in the configuration.
@@ -101,10 +159,16 @@ func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
 		clear(u)
 		for i, m := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
+				k += r.band(trace, i) * r.p.NT
 				u[k] += a * m * (1 - w)
 				u[k+1] += a * m * w
 			}
 		}
+		first, nt := u[:r.p.NT], r.p.NT
+		for band := 1; band < r.bandCount(); band++ {
+			r.smooth(first, u[band*nt:(band+1)*nt], band)
+		}
+		u = first
 		r.conv[worker].convolve(r.row(data, trace), u)
 		return nil
 	})
@@ -116,11 +180,17 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	nt, ntrace := r.p.NT, r.p.NumTraces()
-	if len(r.e) < ntrace*nt {
-		r.e = make([]float64, ntrace*nt)
+	size := r.bandCount() * nt
+	if len(r.e) < ntrace*size {
+		r.e = make([]float64, ntrace*size)
 	}
 	err := parallel(ctx, r.threads, ntrace, func(worker, trace int) error {
-		r.conv[worker].correlate(r.e[trace*nt:(trace+1)*nt], r.row(data, trace))
+		e := r.e[trace*size : (trace+1)*size]
+		clear(e)
+		r.conv[worker].correlate(e[:nt], r.row(data, trace))
+		for band := 1; band < r.bandCount(); band++ {
+			r.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
+		}
 		return nil
 	})
 	if err != nil {
@@ -130,9 +200,10 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return parallel(ctx, r.threads, (len(image)+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, len(image))
 		for trace := range ntrace {
-			e := r.e[trace*nt : (trace+1)*nt]
+			e := r.e[trace*size : (trace+1)*size]
 			for i := lo; i < hi; i++ {
 				if k, w, a := r.at(trace, r.first+i); k >= 0 {
+					k += r.band(trace, i) * nt
 					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
 				}
 			}

@@ -28,6 +28,7 @@ type workspace struct {
 	tileCuts  []int // first tile of each piece of the adjoint, and the number of tiles
 
 	convolve, correlate *filter
+	bands               *bands // nil without anti-aliasing
 
 	rows []int32 // row of the data of each trace; nil: its own number
 	*room
@@ -35,14 +36,15 @@ type workspace struct {
 
 // room is the memory of an application. Engines of classes of traces share it.
 type room struct {
-	mu      sync.Mutex            // guards what follows: one application at a time
-	current *application          // the last begun in pieces
-	image32 *simd.Memory[float32] // [tile][64]
-	image64 *simd.Memory[float64] // [tile][64]
-	windows []*window             // per thread
-	ends    [][2]padded           // per thread: a trace to convolve, one to correlate
-	ring32  *simd.Memory[float32] // sums of two pieces of the forward; made when
-	ring64  *simd.Memory[float64] // first needed
+	mu        sync.Mutex            // guards what follows: one application at a time
+	current   *application          // the last begun in pieces
+	image32   *simd.Memory[float32] // [tile][64]
+	image64   *simd.Memory[float64] // [tile][64]
+	windows   []*window             // per thread
+	ends      [][2]padded           // per thread: a trace to convolve, one to correlate
+	antialias []antialiasRoom       // per thread, with bands
+	ring32    *simd.Memory[float32] // sums of two pieces of the forward; made when
+	ring64    *simd.Memory[float64] // first needed
 }
 
 // window is one thread's windows of a block's traces.
@@ -75,6 +77,9 @@ func newWorkspace(ctx context.Context, p *Problem) (*workspace, error) {
 	w.host = device.NewHost(w.threads)
 	w.scale = p.imageScale()
 	if w.peak, err = peak(ctx, p, w.tiles); err != nil {
+		return nil, err
+	}
+	if w.bands, err = newBands(p); err != nil {
 		return nil, err
 	}
 	w.p.Velocity, w.p.Amplitude = nil, nil
@@ -111,13 +116,20 @@ func (w *workspace) allocate() (err error) {
 	if w.image64, err = simd.Alloc[float64](w.tiles.tiles * simd.TileSize); err != nil {
 		return err
 	}
+	bands := 1
+	if w.bands != nil {
+		bands = w.bands.n
+	}
 	for range w.threads {
-		m, err := simd.Alloc[float32](forwardCells.limit * simd.Slots * w.stride)
+		m, err := simd.Alloc[float32](forwardCells.limit * simd.Slots * simd.Pitch(bands, w.stride))
 		if err != nil {
 			return err
 		}
 		w.windows = append(w.windows, &window{Memory: m})
 		w.ends = append(w.ends, [2]padded{w.convolve.padded(w.p.NT), w.correlate.padded(w.p.NT)})
+		if w.bands != nil {
+			w.antialias = append(w.antialias, w.bands.room(w.p.NT))
+		}
 	}
 	return nil
 }
@@ -126,6 +138,7 @@ func (w *workspace) free() {
 	for _, m := range w.windows {
 		m.Free()
 	}
+	w.bands.free()
 	w.image32.Free()
 	w.image64.Free()
 	w.ring32.Free()

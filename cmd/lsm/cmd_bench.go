@@ -37,7 +37,8 @@ func newBenchKernel(a *app) *cobra.Command {
 		Use:   "kernel",
 		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
 		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
-  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits`,
+  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits
+  lsm bench kernel --antialias 25 --dip-limit 50,60`,
 		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,6 +82,12 @@ func newBenchKernel(a *app) *cobra.Command {
 				a.report.Printf("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
 					r.ForwardExact, r.ForwardRatio, r.AdjointExact, r.AdjointRatio)
 			}
+			if r.ForwardCost > 0 {
+				a.report.Printf("time over that without dip limit and anti-aliasing: forward × %.3f  adjoint × %.3f\n", r.ForwardCost, r.AdjointCost)
+				if size.Exact {
+					a.report.Printf("and with the same bits for any number of ranks: forward × %.3f  adjoint × %.3f\n", r.ForwardExactCost, r.AdjointExactCost)
+				}
+			}
 			if r.Limits != nil {
 				a.report.Printf("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
 					r.Limits.GatherNS, 100*r.GatherShare, r.Limits.StoreNS, 100*r.StoreShare, r.Limits.ReadBytes/1e9)
@@ -94,6 +101,8 @@ func newBenchKernel(a *app) *cobra.Command {
 			a.report.Event("kernel", "engine", r.Engine, "forward_ns", r.Forward, "adjoint_ns", r.Adjoint,
 				"forward_exact_ns", r.ForwardExact, "adjoint_exact_ns", r.AdjointExact,
 				"forward_exact_ratio", r.ForwardRatio, "adjoint_exact_ratio", r.AdjointRatio,
+				"forward_cost", r.ForwardCost, "adjoint_cost", r.AdjointCost,
+				"forward_exact_cost", r.ForwardExactCost, "adjoint_exact_cost", r.AdjointExactCost,
 				"triples", r.Triples, "dot_error", r.DotError, "threads", r.Threads, "dynamic", r.Dynamic,
 				"forward_gflops", r.ForwardGFlops, "adjoint_gflops", r.AdjointGFlops, "table_bytes", r.TableBytes,
 				"bytes_per_triple", r.BytesPer, "limits", r.Limits, "store_share", r.StoreShare,
@@ -111,6 +120,8 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.StringVar(&size.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
 	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
 	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
+	fl.Float64SliceVar(&size.DipLimit, "dip-limit", nil, "with a limit of the dip, `START,CUT` in degrees, and what it costs")
+	fl.Float64Var(&size.Antialias, "antialias", 0, "with anti-aliasing for traces `SPACING` metres apart, and what it costs")
 	fl.BoolVar(&size.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
 	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
 	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")

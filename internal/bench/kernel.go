@@ -30,8 +30,10 @@ type KernelSize struct {
 	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
-	Compact            bool   // times in 16 bits, all engines but reference
-	Engine             string // "cpu", "reference", or with Card "cuda" or "hip"
+	DipLimit           []float64 // degrees, start and cut; nil for none
+	Antialias          float64   // m, spacing of the traces; 0 for none
+	Compact            bool      // times in 16 bits, all engines but reference
+	Engine             string    // "cpu", "reference", or with Card "cuda" or "hip"
 	Card               *gpu.Device
 	Threads            int
 	Runs               int
@@ -57,6 +59,13 @@ type KernelResult struct {
 	AdjointExact float64 `json:"adjoint_exact_ns,omitempty"`
 	ForwardRatio float64 `json:"forward_exact_ratio,omitempty"`
 	AdjointRatio float64 `json:"adjoint_exact_ratio,omitempty"`
+
+	// Time over that without DipLimit and Antialias, in the same run: of ordinary sums and
+	// of exact ones.
+	ForwardCost      float64 `json:"forward_cost,omitempty"`
+	AdjointCost      float64 `json:"adjoint_cost,omitempty"`
+	ForwardExactCost float64 `json:"forward_exact_cost,omitempty"`
+	AdjointExactCost float64 `json:"adjoint_exact_cost,omitempty"`
 
 	ForwardGFlops float64 `json:"forward_gflops"`
 	AdjointGFlops float64 `json:"adjoint_gflops"`
@@ -94,32 +103,33 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	var e kirchhoff.Engine
-	info := size.Engine
 	d := device.Device(device.NewHost(size.Threads))
-	if size.Engine == "reference" {
-		e, err = kirchhoff.NewReference(ctx, p)
-	} else if size.Card != nil {
-		d, info = size.Card, size.Card.Name()
-		e, err = kirchhoffgpu.New(ctx, size.Card, p)
-	} else {
-		var k *kirchhoff.CPU
-		if k, err = kirchhoff.NewCPU(ctx, p); err == nil {
-			e, info = k, "cpu/"+k.ISA()
-		}
+	if size.Card != nil {
+		d = size.Card
 	}
+	e, info, err := size.engine(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	image, data := dist.Local(e.Type(), size.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	ops := []dist.Operator{dist.Lift(e, image, data)}
-	if size.Exact {
-		op, err := dist.LiftWith(e, image, data, dist.LiftOptions{Exact: true})
+	ops, err := size.operators(e, p)
+	if err != nil {
+		return nil, err
+	}
+	kinds := len(ops)
+	if p.DipLimit != nil || p.Antialias != nil {
+		plain := *p
+		plain.DipLimit, plain.Antialias = nil, nil
+		e, _, err := size.engine(ctx, &plain)
 		if err != nil {
 			return nil, err
 		}
-		ops = append(ops, op)
+		defer e.Close()
+		more, err := size.operators(e, p)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, more...)
 	}
 	r := &KernelResult{Engine: info, Triples: e.Triples(), Threads: size.Threads, Dynamic: size.Dynamic, TableBytes: e.TableBytes()}
 	// The dot test is the warm-up: it touches every page.
@@ -149,6 +159,14 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 		r.ForwardRatio = ratio(times[1][dist.Forward], times[0][dist.Forward])
 		r.AdjointRatio = ratio(times[1][dist.Backward], times[0][dist.Backward])
 	}
+	if len(ops) > kinds {
+		r.ForwardCost = ratio(times[0][dist.Forward], times[kinds][dist.Forward])
+		r.AdjointCost = ratio(times[0][dist.Backward], times[kinds][dist.Backward])
+		if size.Exact {
+			r.ForwardExactCost = ratio(times[1][dist.Forward], times[kinds+1][dist.Forward])
+			r.AdjointExactCost = ratio(times[1][dist.Backward], times[kinds+1][dist.Backward])
+		}
+	}
 	flops := Flops(len(size.Shape), size.Dynamic)
 	r.ForwardGFlops, r.AdjointGFlops = flops/r.Forward, flops/r.Adjoint
 	r.BytesPer = float64(r.TableBytes) / n
@@ -165,6 +183,37 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	r.ForwardCopy, r.AdjointCopy = copied/r.Forward, copied/r.Adjoint
 	r.ForwardIssue, r.AdjointIssue = issued/r.Forward, issued/r.Adjoint
 	return r, nil
+}
+
+// engine makes the engine and says what it is.
+func (k KernelSize) engine(ctx context.Context, p *kirchhoff.Problem) (kirchhoff.Engine, string, error) {
+	if k.Engine == "reference" {
+		e, err := kirchhoff.NewReference(ctx, p)
+		return e, k.Engine, err
+	}
+	if k.Card != nil {
+		e, err := kirchhoffgpu.New(ctx, k.Card, p)
+		return e, k.Card.Name(), err
+	}
+	e, err := kirchhoff.NewCPU(ctx, p)
+	if err != nil {
+		return nil, "", err
+	}
+	return e, "cpu/" + e.ISA(), nil
+}
+
+// operators are those of an engine: with ordinary sums and, if asked for, exact ones.
+func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) ([]dist.Operator, error) {
+	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
+	ops := []dist.Operator{dist.Lift(e, image, data)}
+	if k.Exact {
+		op, err := dist.LiftWith(e, image, data, dist.LiftOptions{Exact: true})
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
 }
 
 // alternate times the operators in turn, so that what else runs on the machine meets
@@ -268,7 +317,14 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	for i := range v {
 		v[i] = 2000
 	}
+	var antialias []float64
+	if k.Antialias != 0 {
+		for range dim - 1 {
+			antialias = append(antialias, k.Antialias)
+		}
+	}
 	return &kirchhoff.Problem{
+		DipLimit: k.DipLimit, Antialias: antialias,
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
 		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: v, AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil

@@ -17,6 +17,7 @@ func (r *reader) cross() {
 	r.gathers()
 	r.traveltime()
 	r.angles()
+	r.antialias()
 	r.engine()
 	r.comm()
 	r.solver()
@@ -189,6 +190,7 @@ func (r *reader) angles() {
 const (
 	dipLimit     = "kirchhoff.dip_limit"
 	openingLimit = "kirchhoff.opening_limit"
+	antialias    = "kirchhoff.antialias"
 )
 
 func (r *reader) taper(key string, limit *[]float64) {
@@ -208,6 +210,20 @@ func (r *reader) taper(key string, limit *[]float64) {
 	}
 }
 
+// antialias notes a spacing that nothing uses.
+func (r *reader) antialias() {
+	const spacing = "kirchhoff.antialias_spacing"
+	k := r.cfg.Kirchhoff
+	if r.good(antialias, spacing) && k.Antialias == "off" && len(k.AliasSpacing) > 0 {
+		r.note("acts only with kirchhoff.antialias = \"triangle\"", spacing)
+	}
+	const preconditioner = "solver.preconditioner"
+	if r.good(antialias, preconditioner) && k.Antialias != "off" && r.cfg.Solver.Preconditioner != "none" {
+		r.clash(fmt.Sprintf("%s needs the diagonal of the operator, which is not known with kirchhoff.antialias = %s, want \"none\" beside it",
+			quote(r.cfg.Solver.Preconditioner), quote(k.Antialias)), preconditioner, antialias)
+	}
+}
+
 // engine refuses what only the host's engines can do.
 func (r *reader) engine() {
 	const engine = "kirchhoff.engine"
@@ -215,7 +231,7 @@ func (r *reader) engine() {
 	if !r.good(engine) || k.Engine != "cuda" && k.Engine != "hip" {
 		return
 	}
-	for key, set := range map[string]bool{dipLimit: len(k.DipLimit) > 0, openingLimit: len(k.OpeningLimit) > 0} {
+	for key, set := range map[string]bool{dipLimit: len(k.DipLimit) > 0, openingLimit: len(k.OpeningLimit) > 0, antialias: k.Antialias != "off"} {
 		if set && r.good(key) {
 			r.clash(fmt.Sprintf("kirchhoff.engine = %s does not have it, cpu and reference do", quote(k.Engine)), key, engine)
 		}

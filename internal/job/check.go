@@ -53,7 +53,7 @@ func (j *Job) Check(plan *Plan) []Finding {
 	vmin, vmax := j.velocityRange()
 	if vmin > 0 {
 		j.checkDepthSampling(say, b, vmin)
-		j.checkTraceSpacing(say, b, vmin)
+		j.checkAliasing(say, b, vmin)
 		j.checkRecord(say, vmax)
 	}
 	j.checkSurface(say)
@@ -149,18 +149,6 @@ func (j *Job) checkDepthSampling(say func(level, topic, format string, args ...a
 	say("ok", "image sampling", "at most %.3g m needed for %.4g m/s at %.3g Hz", limit, vmin, b.High)
 }
 
-func (j *Job) checkTraceSpacing(say func(level, topic, format string, args ...any), b Band, vmin float64) {
-	dx := j.typicalReceiverSpacing()
-	if dx == 0 {
-		return
-	}
-	if sin := vmin / (2 * b.High * dx); sin < 1 {
-		say("note", "trace spacing", "receivers %.4g m apart: arrivals steeper than %.0f° alias at %.3g Hz", dx, 180/math.Pi*math.Asin(sin), b.High)
-	} else {
-		say("ok", "trace spacing", "receivers %.4g m apart: no arrival aliases at %.3g Hz", dx, b.High)
-	}
-}
-
 func (j *Job) checkRecord(say func(level, topic, format string, args ...any), vmax float64) {
 	z := j.Image.Dim() - 1
 	top := math.Inf(-1)
@@ -191,32 +179,4 @@ func (j *Job) outsideImage() (n int) {
 		}
 	}
 	return n
-}
-
-// typicalReceiverSpacing is the median distance, in metres, between receivers
-// of traces that follow each other and share a source; 0 if there are none.
-func (j *Job) typicalReceiverSpacing() float64 {
-	var d []float64
-	s := j.Survey
-	step := max(1, s.NumTraces()/10000)
-	for i := 0; i+1 < s.NumTraces(); i += step {
-		s0, r0 := s.Pair(i)
-		s1, r1 := s.Pair(i + 1)
-		if s0 != s1 {
-			continue
-		}
-		sum := 0.0
-		for a := range s.Dim {
-			dx := s.Receiver(r1)[a] - s.Receiver(r0)[a]
-			sum += dx * dx
-		}
-		if sum > 0 {
-			d = append(d, math.Sqrt(sum))
-		}
-	}
-	if len(d) == 0 {
-		return 0
-	}
-	slices.Sort(d)
-	return d[len(d)/2]
 }

@@ -100,7 +100,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "positions outside", spoil: edit(func(s *survey.Survey) { s.Sources = []float64{-50, 0, 150, -5} }),
 			topic: "geometry", level: "note", says: `2 of 12 positions lie outside the image grid \(allowed\)`, beside: "record length"},
 		{name: "receivers far apart", spoil: edit(func(s *survey.Survey) { s.Receivers = []float64{0, 0, 60, 0, 120, 0}; s.Data = noise(6*s.NT, 2) }),
-			topic: "trace spacing", level: "note", says: `receivers 60 m apart: arrivals steeper than 2\d° alias at`},
+			topic: "trace spacing", level: "note", says: `traces 60 m apart: arrivals steeper than 2\d° alias at [34]\d(\.\d)? Hz, at about \d\d(\.\d)? % of the pairs .*kirchhoff\.antialias = "triangle" would smooth them, the steepest to (1[6-9]|2\d)(\.\d)? Hz`},
 		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
 			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`},
 		{name: "key without effect", set: []string{"solver.sparsity=2"},

@@ -286,7 +286,7 @@ func (j *Job) placeImage() error {
 			return status.Usage(fmt.Errorf("image: origin, spacing and shape are needed with velocity.constant"))
 		}
 		j.Image = j.ModelGrid
-		return nil
+		return j.checkAliasSpacing()
 	}
 	j.Image = c.Grid()
 	if err := j.Image.Validate(); err != nil {
@@ -298,7 +298,7 @@ func (j *Job) placeImage() error {
 	if j.Velocity != nil && !j.Image.Inside(j.ModelGrid) {
 		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", extent(j.Image), extent(j.ModelGrid)))
 	}
-	return nil
+	return j.checkAliasSpacing()
 }
 
 func (j *Job) chooseTimes() error {
@@ -366,7 +366,8 @@ func (j *Job) checkPlaces() error {
 	return nil
 }
 
-// velocityOnImage is the velocity at every image point, for amplitude weights.
+// velocityOnImage is the velocity at every image point, for amplitude weights and
+// anti-aliasing.
 func (j *Job) velocityOnImage() []float64 {
 	v := make([]float64, j.Image.Len())
 	switch {

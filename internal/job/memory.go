@@ -127,6 +127,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 		if p.Directed() {
 			place *= 2*int64(j.Image.Dim()) - 1
 		}
+		m.Scratch += word * samples * int64(p.Bands()-1)
 	} else {
 		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}

@@ -62,6 +62,9 @@ func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
 	if j.windows != nil {
 		p.Opening = j.windows[0]
 	}
+	if p.Antialias = j.antialias(); p.Antialias != nil {
+		p.Velocity = j.velocityOnImage()
+	}
 	if c.Dynamic {
 		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
 		p.Velocity = j.velocityOnImage()

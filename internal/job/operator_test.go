@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -89,6 +92,8 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 			{"kirchhoff.wavelet_filter=true"},
 			{"kirchhoff.dynamic=true"},
 			{"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", "kirchhoff.angle_limit=[30,60]"},
+			{"kirchhoff.antialias=triangle"},
+			{"kirchhoff.dynamic=true", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50", "kirchhoff.opening_limit=[60,100]"},
 		} {
 			eachEngine(t, func(t *testing.T, engine string) {
 				p := make(t)
@@ -105,6 +110,55 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 					t.Errorf("%s %v: dot test %g (%v), at most %g", name, set, e, err, j.DotLimit())
 				}
 			})
+		}
+	}
+}
+
+// With limits and anti-aliasing the engines agree, and the limits and smoothing change
+// the image; a spacing for an axis that is not there is refused.
+func TestApertureAndAntialias(t *testing.T) {
+	p := line(t)
+	set := []string{"kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}
+	angles := []string{"kirchhoff.dip_limit=50", "kirchhoff.opening_limit=[60,100]"}
+	plain := p.migrate(t, "cpu")
+	for _, s := range [][]string{set, angles, append(set, angles...)} {
+		fast, slow := p.migrate(t, "cpu", s...), p.migrate(t, "reference", s...)
+		other, differ := 0.0, 0.0
+		for i := range fast {
+			other = max(other, abs(float64(fast[i]-plain[i])))
+			differ = max(differ, abs(float64(fast[i]-slow[i])))
+		}
+		if scale := norm(plain) / math.Sqrt(float64(len(plain))); !(differ <= 1e-5*scale) || !(other >= 0.1*scale) {
+			t.Errorf("%v: engines differ by %g, the image changes by %g, its root mean square is %g", s, differ, other, scale)
+		}
+	}
+	err := p.on(1, []string{"kirchhoff.antialias_spacing=[10,20]"}, func(*Job) error { return nil })
+	if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "antialias_spacing") {
+		t.Errorf("two spacings in 2-D: %v", err)
+	}
+}
+
+// The distance of traces is that of a shot's receivers or a receiver's sources, along
+// each axis, or twice that of midpoints.
+func TestTraceSpacing(t *testing.T) {
+	s := &survey.Survey{Dim: 3, Fixed: true}
+	for i := range 5 {
+		s.Sources = append(s.Sources, 40*float64(i), 3, 0)
+		for k := range 6 {
+			s.Receivers = append(s.Receivers, 25*float64(i)+float64(k), 100*float64(k), 0)
+		}
+	}
+	one := &survey.Survey{Dim: 2}
+	for i := range 9 {
+		one.Sources, one.Receivers = append(one.Sources, 30*float64(i), 0), append(one.Receivers, 30*float64(i)+500, 0)
+		one.SourceIndex, one.ReceiverIndex = append(one.SourceIndex, int32(i)), append(one.ReceiverIndex, int32(i))
+	}
+	for _, c := range []struct {
+		s    *survey.Survey
+		want []float64
+	}{{s, []float64{25, 100}}, {one, []float64{60}}} {
+		if got := (&Job{Survey: c.s}).traceSpacing(); !slices.Equal(got, c.want) {
+			t.Errorf("traces %v m apart, want %v", got, c.want)
 		}
 	}
 }

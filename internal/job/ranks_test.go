@@ -117,6 +117,7 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, one-sided": {wide, []string{"solver.iterations=1", "comm.accumulate=onesided"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
+		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)

@@ -83,6 +83,9 @@ var (
 // what is needed and what there is. p.Threads is the number of threads that compute
 // tables.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, error) {
+	if p.Antialias != nil {
+		return nil, errors.New("kirchhoff: the gpu engine has no anti-aliasing (kirchhoff.antialias), the cpu engine has")
+	}
 	if p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) {
 		return nil, errors.New("kirchhoff: the gpu engine has no limits of dip and opening angle (kirchhoff.dip_limit, kirchhoff.opening_limit), the cpu engine has")
 	}

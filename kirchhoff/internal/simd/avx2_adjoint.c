@@ -71,6 +71,8 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const char *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const float *slope = op->slope ? op->slope + tile * op->places : NULL;
+			const float *slope1 = slope && tile + 1 < tile1 ? slope + op->places : slope; // the next tile's
 			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
 			__m256 sum[REGISTERS];
@@ -87,9 +89,9 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
 					const char *r = table + pair.receiver * size;
-					const float *row = rows + pair.row * op->stride;
+					const float *row = rows + offset(op, pair.row, slope, run.source, pair.receiver);
 					if (pair.first) ahead(r, next, size);
-					touch(row + (soon[run.source].base + soon[pair.receiver].base));
+					touch(rows + offset(op, pair.row, slope1, run.source, pair.receiver) + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (mode & APERTURE && !lsm_aperture_avx2(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 32, 0))

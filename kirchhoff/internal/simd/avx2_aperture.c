@@ -16,6 +16,7 @@ FAST __m256 within(const lsm_window *w, __m256 x) {
 	__m256 fall = _mm256_mul_ps(_mm256_sub_ps(x, _mm256_set1_ps(w->fall0)), _mm256_set1_ps(w->fall));
 	__m256 u = _mm256_max_ps(_mm256_max_ps(rise, fall), _mm256_setzero_ps());
 	const __m256 half = _mm256_set1_ps(0.5f);
+	if (_mm256_movemask_ps(_mm256_cmp_ps(u, _mm256_setzero_ps(), _CMP_GT_OQ)) == 0) return _mm256_set1_ps(1);
 	__m256 v = _mm256_sub_ps(_mm256_min_ps(u, _mm256_set1_ps(1)), half);
 	return _mm256_fnmadd_ps(v, POLYNOMIAL(_mm256_mul_ps(v, v), HALF_SINE), half);
 }

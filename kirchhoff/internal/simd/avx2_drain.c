@@ -45,19 +45,8 @@ FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
 	}
 }
 
-TARGET void lsm_drain_avx2(const lsm_operator *op, double *sums, float *windows,
+TARGET void lsm_drain_avx2(const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	for (int32_t i = run0; i < run1; i++) {
-		const lsm_run run = op->runs[i];
-		for (int32_t p = run.pair0; p < run.pair1; p++) {
-			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
-			if (at.lo > at.hi) continue;
-			drain(sums + (pair.row - row0) * nt, windows + (p - first) * op->stride * SLOTS, at, nt, magic);
-		}
-	}
+	drained(op, sums, windows, scratch, box, block, row0, magic, drain);
 }
 #endif

@@ -14,6 +14,7 @@ FAST __m512 within(const lsm_window *w, __m512 x) {
 	__m512 fall = _mm512_mul_ps(_mm512_sub_ps(x, _mm512_set1_ps(w->fall0)), _mm512_set1_ps(w->fall));
 	__m512 u = _mm512_max_ps(_mm512_max_ps(rise, fall), _mm512_setzero_ps());
 	const __m512 half = _mm512_set1_ps(0.5f);
+	if (_mm512_cmp_ps_mask(u, _mm512_setzero_ps(), _CMP_GT_OQ) == 0) return _mm512_set1_ps(1);
 	__m512 v = _mm512_sub_ps(_mm512_min_ps(u, _mm512_set1_ps(1)), half);
 	return _mm512_fnmadd_ps(v, POLYNOMIAL(_mm512_mul_ps(v, v), HALF_SINE), half);
 }

@@ -19,7 +19,8 @@ FAST void transpose(__m512 c[SLOTS], const float *w) {
 #define later(before, now, n) _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(now), _mm512_castps_si512(before), 16 - (n)))
 
 // Reads and clears 16 bytes and adds 8 per sample in reach.
-FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, __m512d big) {
+FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
+	const __m512d big = _mm512_set1_pd(magic);
 	__m512 before[SLOTS];
 	for (int j = 0; j < SLOTS; j++) before[j] = _mm512_setzero_ps();
 	for (int64_t n = at.lo & ~15; n <= at.hi + 1; n += 16) { // a point has two samples
@@ -42,19 +43,8 @@ FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, __m512d big) {
 	}
 }
 
-TARGET void lsm_drain_avx512(const lsm_operator *op, double *sums, float *windows,
+TARGET void lsm_drain_avx512(const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	for (int32_t i = run0; i < run1; i++) {
-		const lsm_run run = op->runs[i];
-		for (int32_t p = run.pair0; p < run.pair1; p++) {
-			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
-			if (at.lo > at.hi) continue;
-			drain(sums + (pair.row - row0) * nt, windows + (p - first) * op->stride * SLOTS, at, nt, _mm512_set1_pd(magic));
-		}
-	}
+	drained(op, sums, windows, scratch, box, block, row0, magic, drain);
 }
 #endif

@@ -134,6 +134,7 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
+		const float *slope = op->slope ? op->slope + tile * op->places : NULL;
 		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		__m512 m[REGISTERS];
 		for (int g = 0; g < REGISTERS; g++) m[g] = _mm512_load_ps(image + tile * TILE + 16 * g);
@@ -149,7 +150,7 @@ FAST void forward(const int mode, const lsm_operator *op, float *windows, const 
 				const int32_t k0 = from.base + to.base;
 				const float width = from.width + to.width;
 				const char *r = table + pair.receiver * size;
-				float *row = windows + (p - first) * op->stride * SLOTS;
+				float *row = windows + offset(op, p - first, slope, run.source, pair.receiver) * SLOTS;
 				if (pair.first) ahead(r, next, size);
 				if (to.width < 0 || outside(k0, width, nt)) continue;
 				if (mode & APERTURE && !lsm_aperture_avx512(op, field(mode, s, 1), field(mode, r, 1), given)) continue;

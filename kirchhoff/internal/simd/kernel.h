@@ -28,6 +28,11 @@ typedef struct {
 	int32_t lo, hi;
 } lsm_reach;
 
+// The least and the largest slope of a place over the tiles of a box, see band.
+typedef struct {
+	float lo, hi;
+} lsm_slopes;
+
 // Pairs pair0 to pair1 share a source place.
 typedef struct {
 	int32_t source, pair0, pair1;
@@ -54,7 +59,15 @@ typedef struct {
 	const int32_t *blocks; // first run of each block, and of the one past the last
 	int64_t places;
 	int64_t stride;        // elements between rows
+	int64_t pitch;         // elements between traces: their bands' rows, an odd number of cache lines
 	int32_t mode, nt;
+	// Anti-aliasing: each trace comes in bands, the first as it is, the others smoothed
+	// by a triangle of 2·half + 1 taps. Without, bands is 1 and slope NULL.
+	int32_t bands;
+	const float *slope;       // [tile][place]
+	const lsm_slopes *slopes; // [box][place]
+	const float *taps;        // of each band after the first in turn
+	const int32_t *half;      // [band]
 	int32_t dynamic;       // of modes with APERTURE: whether cos θ is a factor of the weight
 	lsm_window dip, opening;
 } lsm_operator;
@@ -73,12 +86,12 @@ static inline int64_t lsm_row(int mode) {
 }
 
 // image [tile][TILE] += the adjoint of blocks block0 to block1, over tiles tile0
-// to tile1. rows [row][stride] hold the correlated traces. With magic, the sum of each
+// to tile1. rows [row][pitch] with [band][stride] in each hold the correlated traces. With magic, the sum of each
 // run is rounded before it is added.
 typedef void lsm_adjoint_fn(const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
 
-// windows [row − first row of the block][SLOTS·stride] += the forward of one
+// windows [row − first row of the block][SLOTS·pitch], [band][SLOTS·stride] in each, += the forward of one
 // block over tiles tile0 to tile1: entry k holds what is due to samples k to k+3.
 typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float *image,
 	int64_t tile0, int64_t tile1, int64_t block);
@@ -98,9 +111,11 @@ typedef struct {
 typedef void lsm_diagonal_fn(const lsm_operator *op, double *image, const lsm_squares *q,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
 
-// sums [row − row0][nt] += what the windows of one block hold after one box, rounded;
-// the windows are zero afterwards.
-typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows,
+// sums [row − row0][nt], or with row0 = −1 [pair − first pair of the block][nt], += what
+// the windows of one block hold after one box, smoothed and, with magic, rounded; the
+// windows are zero afterwards. scratch is zero, nt samples with 128 + the largest half on
+// both sides; NULL with one band.
+typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic);
 
 // weight [TILE] = the weights of a tile by dip and opening angle, from the fields behind
@@ -136,6 +151,37 @@ void lsm_narrow(float *restrict y, const double *restrict x, int64_t n);
 // order of additions.
 INLINE double rounded(double v, double magic) { return (v + magic) - magic; }
 
+// band is the number of the band in which a pair meets a tile, of the two places' slopes
+// there: the whole part of the logarithm of the square of their sum, to the base 2.
+INLINE int32_t band(int32_t bands, float s, float r) {
+	float sum = s + r, square = sum * sum;
+	int32_t bits;
+	__builtin_memcpy(&bits, &square, sizeof bits);
+	int32_t b = (bits >> 23) - 127;
+	return b < 0 ? 0 : b < bands ? b : bands - 1;
+}
+
+// offset is where a trace has the row of the band in which two places meet a tile.
+INLINE int64_t offset(const lsm_operator *op, int64_t trace, const float *slope, int32_t source, int32_t receiver) {
+	return trace * op->pitch + (slope ? band(op->bands, slope[source], slope[receiver]) * op->stride : 0);
+}
+
+// smoothed adds to sum what x holds in a trace's entries at, smoothed, and clears it.
+INLINE void smoothed(double *restrict sum, double *restrict x, const float *restrict taps, int32_t half,
+	lsm_reach at, int32_t nt, double magic) {
+	enum { STEP = 32 };
+	int64_t from = at.lo - half, to = at.hi + 1 + half; // a point has two samples
+	if (from < 0) from = 0;
+	if (to > nt - 1) to = nt - 1;
+	for (int64_t n = from; n <= to; n += STEP) {
+		double v[STEP] = {0};
+		for (int64_t j = -half; j <= half; j++)
+			for (int l = 0; l < STEP; l++) v[l] += taps[half + j] * x[n + j + l];
+		for (int l = 0; l < STEP && n + l <= to; l++) sum[n + l] += rounded(v[l], magic);
+	}
+	for (int64_t n = at.lo; n <= at.hi + 1; n++) x[n] = 0;
+}
+
 // reached is the range [lo, hi] of entries that a pair may have written after a box;
 // lo > hi where none.
 INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
@@ -145,6 +191,45 @@ INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
 	if (r.hi < 0) r.hi = 0;
 	if (r.hi > nt - 2) r.hi = nt - 2;
 	return r;
+}
+
+// drain adds the entries at of a window to sum, rounded, and clears them.
+typedef void drain_fn(double *sum, float *w, lsm_reach at, int32_t nt, double magic);
+
+// drained does what lsm_drain_fn says.
+INLINE void drained(const lsm_operator *op, double *sums, float *windows, double *scratch,
+	int64_t box, int64_t block, int64_t row0, double magic, drain_fn *drain) {
+	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
+	const int32_t first = op->runs[run0].pair0;
+	const lsm_reach *reach = op->reach + box * op->places;
+	const lsm_slopes *slopes = op->slopes + (op->slope ? box * op->places : 0);
+	for (int32_t i = run0; i < run1; i++) {
+		const lsm_run run = op->runs[i];
+		for (int32_t p = run.pair0; p < run.pair1; p++) {
+			const lsm_pair pair = op->pairs[p];
+			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
+			if (at.lo > at.hi) continue;
+			double *sum = sums + (row0 < 0 ? p - first : pair.row - row0) * nt;
+			float *w = windows + (p - first) * op->pitch * SLOTS;
+			if (!op->slope) {
+				drain(sum, w, at, nt, magic);
+				continue;
+			}
+			const lsm_slopes s = slopes[run.source], r = slopes[pair.receiver];
+			const int32_t last = band(op->bands, s.hi, r.hi);
+			const float *taps = op->taps;
+			for (int32_t b = 0; b <= last; taps += b ? 2 * op->half[b] + 1 : 0, b++) {
+				if (b < band(op->bands, s.lo, r.lo)) continue;
+				float *of = w + b * op->stride * SLOTS;
+				if (b == 0) {
+					drain(sum, of, at, nt, magic);
+				} else {
+					drain(scratch, of, at, nt, 0);
+					smoothed(sum, scratch, taps, op->half[b], at, nt, magic);
+				}
+			}
+		}
+	}
 }
 
 // largest relies on floats without their sign being ordered like the integers of the

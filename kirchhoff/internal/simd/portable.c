@@ -154,6 +154,7 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 		for (int64_t tile = tile0; tile < tile1; tile++) {
 			const char *table = op->table + tile * op->places * size;
 			const lsm_span *span = op->span + tile * op->places;
+			const float *slope = op->slope ? op->slope + tile * op->places : NULL;
 			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			float sum[TILE] = {0};
 			for (int32_t run = op->blocks[block]; run < op->blocks[block + 1]; run++) {
@@ -167,7 +168,7 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
 					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
 					if (mode & APERTURE && !lsm_aperture_portable(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
-					const float *e = rows + pair.row * op->stride;
+					const float *e = rows + offset(op, pair.row, slope, u.source, pair.receiver);
 					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
 					if (inside(k0, from.width + to.width, nt))
 						gather(mode, 0, sum, from_row, to_row, given, by, e, k0, nt);
@@ -249,6 +250,7 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const char *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
+		const float *slope = op->slope ? op->slope + tile * op->places : NULL;
 		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		const float *m = image + tile * TILE;
 		for (int32_t run = run0; run < run1; run++) {
@@ -263,7 +265,7 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 				const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
 				if (mode & APERTURE && !lsm_aperture_portable(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
 				const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
-				float *out = windows + (p - first) * op->stride * SLOTS;
+				float *out = windows + offset(op, p - first, slope, u.source, pair.receiver) * SLOTS;
 				if (inside(k0, from.width + to.width, nt))
 					spread(mode, 0, out, from_row, to_row, given, by, m, k0, nt);
 				else
@@ -339,27 +341,18 @@ DIAGONAL(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,
 #endif
 #undef CASE
 
-void lsm_drain_portable(const lsm_operator *op, double *sums, float *windows,
-	int64_t box, int64_t block, int64_t row0, double magic) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	for (int32_t run = run0; run < run1; run++) {
-		const lsm_run u = op->runs[run];
-		for (int32_t p = u.pair0; p < u.pair1; p++) {
-			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[u.source], reach[pair.receiver], nt);
-			if (at.lo > at.hi) continue;
-			float *w = windows + (p - first) * op->stride * SLOTS;
-			double *sum = sums + (pair.row - row0) * nt;
-			for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
-				float v = w[SLOTS * n];
-				for (int64_t j = 1; j < SLOTS && j <= n; j++) v += w[SLOTS * (n - j) + j];
-				sum[n] += rounded(v, magic);
-			}
-			memset(w + SLOTS * (int64_t)at.lo, 0, sizeof(float) * SLOTS * (at.hi - at.lo + 1));
-		}
+INLINE void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
+	for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
+		float v = w[SLOTS * n];
+		for (int64_t j = 1; j < SLOTS && j <= n; j++) v += w[SLOTS * (n - j) + j];
+		sum[n] += rounded(v, magic);
 	}
+	memset(w + SLOTS * (int64_t)at.lo, 0, sizeof(float) * SLOTS * (at.hi - at.lo + 1));
+}
+
+void lsm_drain_portable(const lsm_operator *op, double *sums, float *windows, double *scratch,
+	int64_t box, int64_t block, int64_t row0, double magic) {
+	drained(op, sums, windows, scratch, box, block, row0, magic, drain);
 }
 
 void lsm_filter_portable(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {

@@ -36,6 +36,11 @@
 // expressions, so they are adjoint to rounding. The order of every sum depends on
 // the arguments alone. Two sets of kernels may differ by rounding.
 //
+// With anti-aliasing a trace comes in bands, the first as it is and each further one
+// smoothed by a longer triangle, and each tile meets a pair in one of them, which follows
+// from the sum of the two places' slopes there. In the adjoint bands are rows of the
+// correlated traces, in the forward windows, which Drain smooths.
+//
 // Where sums are to be exact, that of a run over a tile (adjoint) and of a box of tiles
 // over a trace (forward) is rounded as a whole, see Drain. Such a sum depends on the
 // run, or the box, and on the kernels alone.
@@ -88,14 +93,14 @@ static void lsm_forward(int isa, const lsm_operator *op, float *windows, const f
 #endif
 	f(op, windows, image, tile0, tile1, block);
 }
-static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *windows,
+static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic) {
 	lsm_drain_fn *f = lsm_drain_portable;
 #if defined(__x86_64__)
 	if (isa == 1) f = lsm_drain_avx2;
 	if (isa == 2) f = lsm_drain_avx512;
 #endif
-	f(op, sums, windows, box, block, row0, magic);
+	f(op, sums, windows, scratch, box, block, row0, magic);
 }
 static float lsm_largest(int isa, const float *x, int64_t n) {
 	lsm_largest_fn *f = lsm_largest_portable;
@@ -118,6 +123,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
 )
@@ -208,6 +214,16 @@ type Pair struct{ Receiver, Row, First int32 }
 // tiles fall into; Lo > Hi says none.
 type Reach struct{ Lo, Hi int32 }
 
+// Slopes are the least and the largest slope of a place over one box of tiles.
+type Slopes struct{ Lo, Hi float32 }
+
+// Band is the number of the band, of those there are, in which a pair of places with the
+// given slopes at a tile meets it: ⌊2 log₂(s + r)⌋, within bounds.
+func Band(bands int, s, r float32) int {
+	sum := s + r
+	return max(0, min(bands-1, int(math.Float32bits(sum*sum)>>23)-127))
+}
+
 // Operator is what every call of the kernels reads.
 type Operator struct {
 	Table  *Memory[uint32] // [tile][place][Mode.Row()], bits of float32 but for compact times
@@ -222,6 +238,12 @@ type Operator struct {
 	Mode   Mode
 	NT     int
 
+	Bands  int              // of each trace, at least 1
+	Slope  *Memory[float32] // [tile][place], where there are bands; see Band
+	Slopes *Memory[Slopes]  // [box][place]
+	Taps   *Memory[float32] // of each band after the first, 2·Half + 1 in turn
+	Half   *Memory[int32]   // [band]
+
 	Dynamic      bool   // with Aperture: whether the rays' obliquity is in the weights
 	Dip, Opening Window // with Aperture
 }
@@ -234,13 +256,27 @@ func (w Window) c() C.lsm_window {
 	return C.lsm_window{rise1: C.float(w.Rise1), rise: C.float(w.Rise), fall0: C.float(w.Fall0), fall: C.float(w.Fall)}
 }
 
+// Pitch is the number of elements between traces, of which each has its bands' rows, Stride
+// elements each. Like Stride it is an odd number of cache lines, for rows that are looked at
+// together to share no sets.
+func (o *Operator) Pitch() int { return Pitch(o.Bands, o.Stride) }
+
+// Pitch is that of traces with some bands.
+func Pitch(bands, stride int) int {
+	const line = 16
+	if bands%2 == 0 {
+		return bands*stride + line
+	}
+	return bands * stride
+}
+
 func (o *Operator) c() C.lsm_operator {
 	dynamic := C.int32_t(0)
 	if o.Dynamic {
 		dynamic = 1
 	}
-	return C.lsm_operator{
-		dynamic: dynamic, dip: o.Dip.c(), opening: o.Opening.c(),
+	op := C.lsm_operator{
+		bands: 1, dynamic: dynamic, dip: o.Dip.c(), opening: o.Opening.c(),
 		table:  (*C.char)(o.Table.pointer()),
 		shift:  (*C.uint8_t)(o.Shift.pointer()),
 		span:   (*C.lsm_span)(o.Span.pointer()),
@@ -248,9 +284,17 @@ func (o *Operator) c() C.lsm_operator {
 		runs:   (*C.lsm_run)(o.Runs.pointer()),
 		pairs:  (*C.lsm_pair)(o.Pairs.pointer()),
 		blocks: (*C.int32_t)(o.Blocks.pointer()),
-		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride),
+		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride), pitch: C.int64_t(o.Pitch()),
 		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT),
 	}
+	if o.Bands > 1 {
+		op.bands = C.int32_t(o.Bands)
+		op.slope = (*C.float)(o.Slope.pointer())
+		op.slopes = (*C.lsm_slopes)(o.Slopes.pointer())
+		op.taps = (*C.float)(o.Taps.pointer())
+		op.half = (*C.int32_t)(o.Half.pointer())
+	}
+	return op
 }
 
 // keep holds back the cleanup of memory that C is reading.
@@ -260,7 +304,7 @@ func (o *Operator) keep(more ...any) {
 }
 
 // Adjoint adds the adjoint of blocks block0 to block1 to tiles tile0 to tile1 of
-// image, [tile][TileSize]; rows holds the correlated traces, [row][Stride]. With a
+// image, [tile][TileSize]; rows holds the correlated traces, [row][Pitch]. With a
 // quantum other than 0 the sum of each run is rounded, see Drain.
 func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int, quantum float64) {
 	op := o.c()
@@ -291,7 +335,7 @@ func (i ISA) Diagonal(o *Operator, image *Memory[float64], q *Squares, tile0, ti
 }
 
 // Forward adds tiles tile0 to tile1 of image, [tile][TileSize], to the windows of
-// one block's traces, [pair − first pair of the block][Slots·Stride].
+// one block's traces, [pair − first pair of the block][Slots·Pitch].
 func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1, block int) {
 	op := o.c()
 	C.lsm_forward(C.int(i), &op, (*C.float)(windows.pointer()), (*C.float)(image.pointer()),
@@ -304,14 +348,29 @@ func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1,
 const magic = 1.5 * (1 << 53)
 
 // Drain adds what the windows of one block's traces hold after the tiles of one box,
-// rounded to a multiple of two quanta, to rows pair.Row − row0 of sums, [row][NT],
-// and clears them. Rounded sums add up exactly, in any order, up to 2⁵⁴ quanta.
-func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], box, block, row0 int, quantum float64) {
+// smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,
+// [row][NT], and clears them; with row0 = −1 to rows pair − first pair of the block, and
+// with quantum 0 without rounding. Rounded sums add up exactly, in any order, up to 2⁵⁴
+// quanta. With bands scratch is zero, NT + 2·ScratchEnd elements, else it may be nil.
+func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratch []float64, box, block, row0 int, quantum float64) {
 	op := o.c()
-	C.lsm_drain(C.int(i), &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()),
+	var zero *C.double
+	if o.Bands > 1 {
+		if len(scratch) < o.NT+2*ScratchEnd {
+			panic(fmt.Sprintf("simd: scratch of %d elements for %d samples", len(scratch), o.NT))
+		}
+		zero = (*C.double)(&scratch[ScratchEnd])
+	}
+	C.lsm_drain(C.int(i), &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()), zero,
 		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
 	o.keep(windows)
 }
+
+// ScratchEnd is how far Drain's scratch reaches beyond the record: MaxHalf and some.
+const ScratchEnd = MaxHalf + 64
+
+// MaxHalf is the most taps on each side of the middle one of a band's triangle.
+const MaxHalf = 1 << 10
 
 // Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)
 // + 2·TileSize elements of x.

@@ -1,0 +1,163 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// bands are the smoothed versions of a trace between which anti-aliasing chooses: band 0
+// is the trace itself, band b is smoothed by a triangle that reaches 2^(b/2) samples to
+// either side of its middle.
+type bands struct {
+	grid    grid.Grid
+	spacing []float64 // m, along each horizontal axis
+	dt      float64   // s
+	n       int       // bands, more than 1
+	steep   float32   // no place's slope exceeds this
+
+	triangle []*filter             // by band; nil for the first
+	taps     *simd.Memory[float32] // of all triangles in turn
+	half     *simd.Memory[int32]   // by band: taps on either side of the middle
+}
+
+// quarter lets the whole part of a band's number be its nearest: thresholds lie half a
+// band below the slopes that the triangles are made for.
+var quarter = math.Pow(2, 0.25)
+
+// excess is how much steeper than the slowest velocity allows differences of computed
+// times may be.
+const excess = 1.05
+
+// steepest is the largest slope of a place: half of how many samples its times change
+// over the spacing, times quarter. Without anti-aliasing it is 0.
+func (p *Problem) steepest() float32 {
+	if len(p.Antialias) == 0 {
+		return 0
+	}
+	return float32(excess * quarter * slices.Max(p.Antialias) / (2 * p.DT * slices.Min(p.Velocity)))
+}
+
+// Bands is the number of versions of each trace that anti-aliasing chooses from: 1 where
+// the slowest velocity leaves nothing to be smoothed.
+func (p *Problem) Bands() int {
+	s := p.steepest()
+	return simd.Band(maxBands, s, s) + 1
+}
+
+const (
+	bandsPerOctave = 2
+	maxBands       = 10*bandsPerOctave + 1 // the last reaches simd.MaxHalf samples
+)
+
+// halfLength is where a band's triangle ends, in samples from its middle.
+func halfLength(band int) float64 { return math.Pow(2, float64(band)/bandsPerOctave) }
+
+// triangle is the filter of a band, of unit sum.
+func triangle(band int) *filter {
+	length := halfLength(band)
+	half := int(math.Ceil(length)) - 1
+	f := &filter{taps: make([]float32, 2*half+1), first: -half}
+	sum := 0.0
+	for j := -half; j <= half; j++ {
+		sum += length - math.Abs(float64(j))
+	}
+	for j := -half; j <= half; j++ {
+		f.taps[half+j] = float32((length - math.Abs(float64(j))) / sum)
+	}
+	return f
+}
+
+// newBands returns p's bands, or nil where one is enough.
+func newBands(p *Problem) (*bands, error) {
+	n := p.Bands()
+	if n == 1 {
+		return nil, nil
+	}
+	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*filter{nil}}
+	var taps []float32
+	half := []int32{0}
+	for band := 1; band < n; band++ {
+		t := triangle(band)
+		b.triangle = append(b.triangle, t)
+		taps = append(taps, t.taps...)
+		half = append(half, int32(-t.first))
+	}
+	var err error
+	if b.taps, err = simd.Copy(taps); err == nil {
+		b.half, err = simd.Copy(half)
+	}
+	return b, err
+}
+
+// longest is how many taps the last triangle has on either side of its middle.
+func (b *bands) longest() int { return -b.triangle[b.n-1].first }
+
+func (b *bands) free() {
+	if b != nil {
+		b.taps.Free()
+		b.half.Free()
+	}
+}
+
+// antialiasRoom is what a thread needs to smooth traces.
+type antialiasRoom struct {
+	trace   padded    // as far as the longest triangle reaches
+	sums    []float64 // [trace of a block][nt]
+	scratch []float64 // of simd's Drain
+}
+
+func (b *bands) room(nt int) antialiasRoom {
+	return antialiasRoom{
+		trace:   b.triangle[b.n-1].padded(nt),
+		sums:    make([]float64, forwardCells.limit*nt),
+		scratch: make([]float64, nt+2*simd.ScratchEnd),
+	}
+}
+
+// gradient is scratch for slopes.
+type gradient [][]float64
+
+// slopes returns a place's slope at each tile, from its times at the points of the whole
+// grid: half of the most samples by which they change over the spacing along an axis, at
+// any point of the tile, times quarter. Differences to points that a ray does not reach
+// are left out.
+func (b *bands) slopes(d *gradient, t *tiling, time []float64) []float32 {
+	if *d == nil {
+		for range b.grid.Dim() {
+			*d = append(*d, make([]float64, len(time)))
+		}
+	}
+	traveltime.CentralGradient(*d, time, b.grid)
+	out := make([]float32, t.tiles)
+	for tile := range out {
+		for _, n := range t.slots(tile) {
+			i := t.first + int(source(n))
+			for a, h := range b.spacing {
+				if s := float32(quarter * h / (2 * b.dt) * math.Abs((*d)[a][i])); s > out[tile] && s <= b.steep {
+					out[tile] = s
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (p *Problem) checkAntialias() error {
+	if p.Antialias == nil {
+		return nil
+	}
+	if len(p.Antialias) != p.Grid.Dim()-1 {
+		return fmt.Errorf("kirchhoff: anti-aliasing has %d spacings, need %d", len(p.Antialias), p.Grid.Dim()-1)
+	}
+	for _, h := range p.Antialias {
+		if !(h >= 0) || math.IsInf(h, 0) {
+			return fmt.Errorf("kirchhoff: anti-aliasing over %v m, must not be negative", p.Antialias)
+		}
+	}
+	return nil
+}
