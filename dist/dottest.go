@@ -63,6 +63,27 @@ func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (fl
 	return cmplx.Abs(left-right) / (na * ny), nil
 }
 
+// DotTest is DotTest for streamed data with y = A x: it returns |‖A x‖² − ⟨Aᴴ(A x), x⟩| /
+// ‖A x‖², weights included.
+func (s *Stream) DotTest(ctx context.Context, seed uint64) (float64, error) {
+	reach := s.reach
+	defer func() { s.reach = reach }()
+	x, err := random(s.o.Device, s.Domain(), seed)
+	if err != nil {
+		return 0, err
+	}
+	q, err := x.Clone()
+	if err != nil {
+		return 0, err
+	}
+	square, err := s.Normal(ctx, q, x)
+	if err != nil || square == 0 {
+		return 0, err
+	}
+	d, err := Dot(q, x)
+	return cmplx.Abs(d-complex(square, 0)) / square, err
+}
+
 // random fills a new vector with seeded standard normal numbers that depend on
 // an element's global position only, so every partition sees the same vector.
 func random(d device.Device, l *Layout, seed uint64) (*Vector, error) {

@@ -95,6 +95,10 @@ func (e *exact) round() float64 {
 	return v
 }
 
+// SumExactly adds the numbers of all ranks without rounding and rounds the sum once:
+// the same bits however they are shared out.
+func SumExactly(c comm.Comm, x []float64) (float64, error) { return sumExactly(c, x, nil) }
+
 // sumExactly adds the numbers of all ranks without rounding and rounds the sum
 // once. It carries mine along: all ranks get an error where one has one.
 func sumExactly(c comm.Comm, x []float64, mine error) (float64, error) {

@@ -218,6 +218,7 @@ type application struct {
 	copies  comm.Comm
 	device  device.Device
 	overlap bool
+	parts   bool // more sums may be under way at a time
 	alone   bool // sums are timed to their end, with nothing else under way
 	times   Times
 }
@@ -244,6 +245,12 @@ func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vecto
 	if err != nil {
 		return err
 	}
+	return a.carry(app)
+}
+
+// carry takes an application through its pieces.
+func (a *application) carry(app Application) error {
+	a.parts = true
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
@@ -308,7 +315,7 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 			r = comm.Done
 			return a.copies.(comm.OneSided).Accumulate(buf)
 		}
-		if a.overlap && a.pieced != nil {
+		if a.overlap && a.parts {
 			r, err = a.copies.StartAllReduce(buf, comm.Sum)
 			return err
 		}

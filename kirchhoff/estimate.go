@@ -20,13 +20,25 @@ func (p *Problem) PlaceBytes() int64 {
 // many bands as they may have, the lists of traces,
 // each thread's windows and, for the tables' making, its weights. See FieldBytes for
 // the traveltimes and PieceBytes for applications in pieces.
-func (p *Problem) ScratchBytes() int64 {
+func (p *Problem) ScratchBytes() int64 { return p.scratchBytes(int64(p.NumTraces())) }
+
+// StreamBytes is what Stream takes besides the tables where no group has more than the
+// given number of traces.
+func (p *Problem) StreamBytes(traces int64, exact bool) int64 {
+	size := int64(4)
+	if exact {
+		size = 8
+	}
+	return p.scratchBytes(traces) + size*traces*int64(p.NT)
+}
+
+func (p *Problem) scratchBytes(traces int64) int64 {
 	tiles, _ := p.tileCount()
 	threads := int64(p.threads())
 	bands := p.Bands()
 	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
 	bytes := tiles*simd.TileSize*(4+8+4) +
-		(4*pitch+2*(12+4))*int64(p.NumTraces()) +
+		(4*pitch+2*(12+4))*traces +
 		4*pitch*simd.Slots*int64(forwardCells.limit)*threads
 	if bands > 1 {
 		bytes += 8 * (int64(p.NT)*int64(forwardCells.limit) + int64(p.Grid.Dim()*p.Grid.Len())) * threads

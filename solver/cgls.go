@@ -35,14 +35,13 @@ import (
 // n vectors of image, no further application, no further collective.
 type CGLS struct {
 	core
-	r, q *dist.Vector   // data
-	s, p *dist.Vector   // image
-	g    []*dist.Vector // the first gradients, of unit length; those after Iteration are not filled yet
+	r, q *dist.Vector // data
+	s, p *dist.Vector // image
+	kept gradients
 
-	pairs    [][2]*dist.Vector // scratch
-	gamma    float64           // ‖s‖²
-	pp       float64           // ‖p‖²
-	ps, psIm float64           // ⟨p, s⟩
+	gamma    float64 // ‖s‖²
+	pp       float64 // ‖p‖²
+	ps, psIm float64 // ⟨p, s⟩
 }
 
 // NewCGLS returns the method with the given options.
@@ -60,32 +59,19 @@ func (c *CGLS) State() *State { return c.export(c.scalars()) }
 // gradients kept so far, g0, g1, ….
 func (c *CGLS) Vectors() map[string]*dist.Vector {
 	v := map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p}
-	for i, g := range c.kept() {
+	for i, g := range c.kept.until(c.st.Iteration) {
 		v[fmt.Sprintf("g%d", i)] = g
 	}
 	return v
-}
-
-// kept are the gradients of the iterates so far that are kept.
-func (c *CGLS) kept() []*dist.Vector { return c.g[:min(c.st.Iteration+1, len(c.g))] }
-
-// keep stores s, of squared norm γ, as the gradient of the current iterate.
-func (c *CGLS) keep() error {
-	if c.st.Iteration >= len(c.g) || c.gamma == 0 {
-		return nil
-	}
-	return dist.Axpby(1/math.Sqrt(c.gamma), c.s, 0, c.g[c.st.Iteration])
 }
 
 func (c *CGLS) allocate() error {
 	if err := allocate(c.data, &c.r, &c.q); err != nil {
 		return err
 	}
-	c.g = make([]*dist.Vector, c.opt.Orthogonalize)
-	for i := range c.g {
-		if err := allocate(c.image, &c.g[i]); err != nil {
-			return err
-		}
+	var err error
+	if c.kept, err = newGradients(c.opt.Orthogonalize, c.image); err != nil {
+		return err
 	}
 	return allocate(c.image, &c.s, &c.p)
 }
@@ -123,7 +109,7 @@ func (c *CGLS) Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector) er
 	c.pp, c.ps, c.psIm = c.gamma, c.gamma, 0
 	c.st.History.add(first, total, math.Sqrt(c.gamma))
 	c.st.Stationary = c.stationary(math.Sqrt(c.gamma), total)
-	if err := c.keep(); err != nil {
+	if err := c.kept.keep(0, c.s, c.gamma); err != nil {
 		return err
 	}
 	return dist.Copy(c.p, c.s)
@@ -202,28 +188,15 @@ func (c *CGLS) gradient(ctx context.Context) (first, total, gamma float64, ps co
 	if err = c.a.ApplyAdjoint(ctx, c.s, c.r); err != nil {
 		return
 	}
-	pairs := append(c.pairs[:0], [2]*dist.Vector{c.s, c.s}, [2]*dist.Vector{c.p, c.s})
-	kept := c.kept()
-	for _, g := range kept {
-		pairs = append(pairs, [2]*dist.Vector{g, c.s})
-	}
-	c.pairs = pairs
-	first, total, dots, err := dotsWithRows(c.r, pairs...)
+	first, total, dots, err := dotsWithRows(c.r, c.kept.pairs(c.st.Iteration, c.s, c.p)...)
 	if err != nil {
 		return
 	}
-	gamma, ps = real(dots[0]), dots[1]
-	if err = c.check(total, gamma); err != nil {
+	if err = c.check(total, real(dots[0])); err != nil {
 		return
 	}
-	for i, g := range kept {
-		d := dots[2+i]
-		if err = dist.AxpbyComplex(-d, g, 1, c.s); err != nil {
-			return
-		}
-		gamma -= real(d)*real(d) + imag(d)*imag(d)
-	}
-	return first, total, max(gamma, 0), ps, nil
+	gamma, err = c.kept.remove(c.st.Iteration, c.s, dots)
+	return first, total, gamma, dots[1], err
 }
 
 // turn sets the next direction, p = s + β p with β = γ'/γ, and with it
@@ -239,5 +212,5 @@ func (c *CGLS) turn(first, total, gamma float64, ps complex128) error {
 	c.st.Iteration++
 	c.st.History.add(first, total, math.Sqrt(gamma))
 	c.st.Stationary = c.stationary(math.Sqrt(gamma), total)
-	return c.keep()
+	return c.kept.keep(c.st.Iteration, c.s, c.gamma)
 }

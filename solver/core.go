@@ -50,8 +50,8 @@ func (c *core) attach(a dist.Operator, d *dist.Vector) (err error) {
 		panic(fmt.Sprintf("solver: data of layout %v for an operator with range %v", d.Layout, a.Range()))
 	}
 	c.a, c.d = a, d
-	c.opt = c.opt.limits(a)
 	c.eps = rounding(a)
+	c.opt = c.opt.limits(c.eps)
 	c.norm = 0
 	c.x, err = c.image()
 	return err
@@ -84,7 +84,7 @@ func (c *core) begin(a dist.Operator, d, x0 *dist.Vector) error {
 	return dist.Copy(c.x, x0)
 }
 
-// resume attaches the method and takes a saved state over.
+// resume attaches the method to a problem and gives it a saved state.
 func (c *core) resume(a dist.Operator, d *dist.Vector, s *State, scalars []scalar) error {
 	if err := s.validate(c.name); err != nil {
 		return err
@@ -92,6 +92,11 @@ func (c *core) resume(a dist.Operator, d *dist.Vector, s *State, scalars []scala
 	if err := c.attach(a, d); err != nil {
 		return err
 	}
+	return c.take(s, scalars)
+}
+
+// take takes a saved state over.
+func (c *core) take(s *State, scalars []scalar) error {
 	for _, v := range scalars {
 		x, ok := s.Scalars[v.name]
 		if !ok {

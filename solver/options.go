@@ -14,6 +14,10 @@ type Options struct {
 	// iterations, at the cost of one forward. 0 means never.
 	TrueResidual int
 
+	// Last is the iteration limit: NewStream's method, whose residual is known by
+	// recurrence alone, computes the true one there too, unless TrueResidual is 0.
+	Last int
+
 	// AdjointFail is the adjoint error at which a run ends with FailedAdjoint,
 	// AdjointWarn the one from which reports carry a warning. 0 means by the
 	// element type, 1e-3 and 1e-4 in single, 1e-8 and 1e-10 in double precision;
@@ -61,10 +65,10 @@ func New(name string, o Options) (Method, error) {
 // Names lists the configuration names of the least-squares methods.
 func Names() []string { return []string{"cg", "cgls", "lsqr", "ista", "fista"} }
 
-// limits sets the limits that the element types of A leave open.
-func (o Options) limits(a dist.Operator) Options {
+// limits sets the limits that the rounding unit leaves open.
+func (o Options) limits(eps float64) Options {
 	warn, fail := 1e-4, 1e-3
-	if rounding(a) < 1e-10 {
+	if eps < 1e-10 {
 		warn, fail = 1e-10, 1e-8
 	}
 	if o.AdjointWarn == 0 {

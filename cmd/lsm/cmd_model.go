@@ -42,12 +42,8 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 			}
 			defer op.Engine.Close()
 			a.report.Infof("%s", op.Info)
-			d, err := j.Model(cmd.Context(), op, image)
-			if err != nil {
-				return err
-			}
 			out := cfg.Output.File.File
-			if err := j.WriteTraces(out, d, a.source(j, "model")); err != nil {
+			if err := j.WritePredicted(cmd.Context(), out, op, image, a.source(j, "model")); err != nil {
 				return err
 			}
 			a.report.Printf("survey: %s\n", out)

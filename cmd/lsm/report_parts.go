@@ -71,20 +71,18 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	if f.residual != "" || cfg.Data.Whiten > 0 {
 		return nil
 	}
-	var predicted *dist.Vector
-	if j.HasGathers() {
-		predicted, err = j.ModelGathers(ctx, op, f.image)
-	} else {
-		predicted, err = j.Predict(ctx, op, r.Image.Data)
-	}
-	if err != nil {
-		return err
-	}
-	if err := dist.Axpby(1, d, -1, predicted); err != nil {
-		return err
-	}
 	f.residual = filepath.Join(folder, "residual.h5")
-	return j.WriteTraces(f.residual, predicted, src)
+	if j.HasGathers() {
+		predicted, err := j.ModelGathers(ctx, op, f.image)
+		if err != nil {
+			return err
+		}
+		if err := dist.Axpby(1, d, -1, predicted); err != nil {
+			return err
+		}
+		return j.WriteTraces(f.residual, predicted, src)
+	}
+	return j.WriteResidualOf(ctx, f.residual, op, d, r.Image.Data, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint

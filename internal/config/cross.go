@@ -21,6 +21,7 @@ func (r *reader) cross() {
 	r.engine()
 	r.comm()
 	r.solver()
+	r.read()
 	r.outputs()
 }
 
@@ -331,6 +332,35 @@ func (r *reader) matching(s Solver) {
 	if r.good("solver.matching_filter") && slices.ContainsFunc(s.Filter, func(n int) bool { return n%2 == 0 }) {
 		r.clash(fmt.Sprintf("%s has an even length, want odd ones", encode(s.Filter)), "solver.matching_filter")
 	}
+}
+
+// read refuses to stream for what needs all traces at once.
+func (r *reader) read() {
+	if key := r.cfg.Unstreamed(); key != "" && r.cfg.Data.Read == "stream" && r.good("data.read", key) {
+		r.clash(fmt.Sprintf("\"stream\" does not go with %s = %s, which needs all traces in memory", key, r.cfg.Value(key)), "data.read", key)
+	}
+}
+
+// Unstreamed is a key whose value needs all traces in memory at once, "" if there is
+// none.
+func (c *Config) Unstreamed() string {
+	k, s := c.Kirchhoff, c.Solver
+	for _, u := range []struct {
+		key   string
+		needs bool
+	}{
+		{"kirchhoff.engine", k.Engine != "auto" && k.Engine != "cpu"},
+		{"solver.method", s.Method != "cg" && s.Method != "cgls"},
+		{"solver.preconditioner", s.Preconditioner != "none"},
+		{"solver.regularization", s.Regularization != "none"},
+		{"image.gathers", c.Image.Gathers != "none"},
+		{"output.psf", c.Output.PSF.IsSet()},
+	} {
+		if u.needs {
+			return u.key
+		}
+	}
+	return ""
 }
 
 // outputs refuses to write over what is read.

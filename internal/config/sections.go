@@ -35,7 +35,7 @@ type Data struct {
 	MuteTimes   []float64 `toml:"mute_times" json:"mute_times" default:"[]" example:"[0.1, 2.1]" unit:"s" len:"any" also:"mute_time" help:"Time at each of data.mute_offsets before which samples have weight 0."`
 	MuteTaper   float64   `toml:"mute_taper" json:"mute_taper" default:"0.05" unit:"s" range:"[0,)" also:"taper" help:"Time over which the mute's weight rises from 0 to 1, as a cosine."`
 	Whiten      float64   `toml:"whiten" json:"whiten" default:"0.0" range:"[0,1]" also:"whitening,spiking,deconvolution" help:"Flattens the wavelet's amplitude spectrum, in the data and in the operator alike: both are divided by sqrt(|W|^2 + e^2 max|W|^2), W the spectrum of the wavelet, with kirchhoff.wavelet_filter the filtered one, e this value. Not for lsm model. 0: not at all. 0.1 is a good value for clean data."`
-	Read        string    `toml:"read" json:"read" default:"auto" choices:"auto,memory,stream" also:"streaming,stream,out_of_core" help:"memory: all of a rank's traces are held. stream: they are read shot by shot, ahead of the computation, whenever they are needed; the solve then holds images only. auto: memory where it suffices."`
+	Read        string    `toml:"read" json:"read" default:"auto" choices:"auto,memory,stream" also:"streaming,stream,out_of_core" help:"memory: all of a rank's traces are held. stream: they are read shot by shot, ahead of the computation, whenever a gradient needs them; the solve then holds images only. Methods cg and cgls, engine cpu. auto: stream where the traces do not fit into machine.memory_gib, or only with recomputed tables. The two agree to rounding; for the same bits everywhere choose one."`
 }
 
 // Velocity is the section [velocity].

@@ -77,6 +77,10 @@ func (j *Job) Check(plan *Plan) []Finding {
 	case m.Compact && j.Config.Kirchhoff.Tables == "auto", m.Recompute:
 		level = "note"
 	}
+	if m.Stream {
+		say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %d times in %d iterations",
+			humanize.IBytes(uint64(m.AllData)), j.readings(), j.Config.Solver.Iterations)
+	}
 	of := humanize.IBytes(uint64(m.Limit))
 	if plan.Ranks() > 1 {
 		of += fmt.Sprintf(" on rank %d, which needs most", plan.Rank)

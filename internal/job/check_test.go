@@ -102,7 +102,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "receivers far apart", spoil: edit(func(s *survey.Survey) { s.Receivers = []float64{0, 0, 60, 0, 120, 0}; s.Data = noise(6*s.NT, 2) }),
 			topic: "trace spacing", level: "note", says: `traces 60 m apart: arrivals steeper than 2\d° alias at [34]\d(\.\d)? Hz, at about \d\d(\.\d)? % of the pairs .*kirchhoff\.antialias = "triangle" would smooth them, the steepest to (1[6-9]|2\d)(\.\d)? Hz`},
 		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
-			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`},
+			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`, beside: "traces"},
 		{name: "key without effect", set: []string{"solver.sparsity=2"},
 			topic: "configuration", level: "note", says: `sparsity.*not used by solver\.method = "cgls"`},
 	} {
@@ -141,7 +141,7 @@ func TestMemoryLimit(t *testing.T) {
 			bytes int64
 			code  int
 		}{{need, status.Done}, {need - 1024, status.NoResource}} {
-			j := p.open(t, Traces, progress.Discard(), engine, "kirchhoff.tables=full",
+			j := p.open(t, Traces, progress.Discard(), engine, "kirchhoff.tables=full", "data.read=memory",
 				fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
 			if err := j.CheckMemory(); status.Code(err) != c.code {
 				t.Errorf("a limit of %d bytes for %d: %v", c.bytes, need, err)
@@ -170,7 +170,7 @@ func TestBand(t *testing.T) {
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	p := line(t)
 	image := func(memory int64, tables string) ([]float32, Memory) {
-		j := p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+		j := p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
 		op, err := j.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)

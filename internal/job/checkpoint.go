@@ -29,14 +29,17 @@ const (
 // plan is what must be the same for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) plan() map[string]string {
-	p := map[string]string{"engine": j.Engine}
+	p := map[string]string{"engine": j.Engine, "data.read": "memory"}
+	if j.stream {
+		p["data.read"] = "stream"
+	}
 	for _, f := range config.Fields() {
 		switch f.Section {
 		case "output", "checkpoint", "machine", "comm":
 			continue
 		}
 		switch f.Name() {
-		case "kirchhoff.engine", // the engine chosen stands above
+		case "kirchhoff.engine", "data.read", // what was chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
 			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue

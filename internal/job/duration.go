@@ -13,6 +13,8 @@ import (
 type Duration struct {
 	Traveltimes time.Duration
 	Iteration   time.Duration // one forward and one adjoint
+	Reading     time.Duration // of all traces once, where they are streamed
+	Readings    int           // how often they are read
 	Total       time.Duration
 }
 
@@ -29,7 +31,11 @@ func (d Duration) String() string {
 		}
 		return t.Round(time.Minute)
 	}
-	return fmt.Sprintf("about %v: traveltimes %v, %v an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
+	s := fmt.Sprintf("about %v: traveltimes %v, %v an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
+	if d.Readings > 0 {
+		s += fmt.Sprintf("; traces are read %d times, each in an iteration more and in no less than %v", d.Readings, r(d.Reading))
+	}
+	return s
 }
 
 // EstimateDuration measures the engine and the eikonal solver on small problems
@@ -68,9 +74,17 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 		points := float64(m.ModelGrid().Len()) / float64(e.Points)
 		d.Traveltimes = time.Duration(e.PerSource * 1e6 * points * float64(j.Places.Len()) / float64(threads))
 	}
-	if m := plan.Memory; m.Recompute && m.Coarse == 0 {
-		d.Iteration += 2 * d.Traveltimes
+	m := plan.Memory
+	if m.Recompute && m.Coarse == 0 {
+		d.Iteration += d.Traveltimes // a pass makes tables once for both directions
+		if !m.Stream {
+			d.Iteration += d.Traveltimes
+		}
 	}
 	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration
+	if m.Stream {
+		d.Reading, d.Readings = j.found.took, j.readings()
+		d.Total += time.Duration(d.Readings-1)*d.Iteration + time.Duration(d.Readings)*max(0, d.Reading-d.Iteration)
+	}
 	return d, nil
 }

@@ -4,16 +4,27 @@ import (
 	"context"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// formulation is the problem that the solver is given: min ‖A x − b‖².
+// formulation is the problem that the solver is given: min ‖A x − b‖². Where traces are
+// streamed it is stream, and a and b are nil.
 type formulation struct {
-	a     dist.Operator
-	b     *dist.Vector
-	start *dist.Vector // of x; nil stands for zero
-	rows  float64      // what rows below the data's add to the diagonal of aᵀa
+	a      dist.Operator
+	b      *dist.Vector
+	stream solver.Streamed
+	start  *dist.Vector // of x; nil stands for zero
+	rows   float64      // what rows below the data's add to the diagonal of aᵀa
 	// image returns the image of an iterate: x itself unless a step changed variables.
 	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
+}
+
+// domain is that of x.
+func (f *formulation) domain() *dist.Layout {
+	if f.stream != nil {
+		return f.stream.Domain()
+	}
+	return f.a.Domain()
 }
 
 // formulate turns the operator and the data into the problem to be solved. Each step
@@ -21,6 +32,9 @@ type formulation struct {
 // their own, then changes of variables.
 func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
 	f := &formulation{a: op, b: d, image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
+	if j.stream {
+		f.a, f.stream = nil, &streamed{op.stream, j.found.norm}
+	}
 	var err error
 	if f.start, err = j.startModel(op); err != nil {
 		return nil, err

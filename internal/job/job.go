@@ -71,6 +71,10 @@ type Job struct {
 	surface []float64    // z of the topography at the image's columns; nil: none
 	s       *dist.Vector // of the image, the diagonal of S, once it is made
 
+	stream    bool             // traces are read as they are needed, never held
+	traceFile *h5.SurveyReader // open survey file, if so
+	found     found            // what reading all traces told
+
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
 	inputs []provenance.Input
@@ -116,9 +120,11 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		func() error { return j.whitenWavelet(need) },
 		func() error { return j.checkWeights(need) },
 		func() error { return j.takeShare(shots) },
+		j.chooseRead,
 		func() error { return j.loadTraces(need) },
 		func() error { return j.countDead(need) },
 		func() error { return j.weighTraces(need) },
+		func() error { return j.found.total(j.shots) },
 	} {
 		if err := comm.Together(world, FileError(load())); err != nil {
 			j.Close()
@@ -152,6 +158,10 @@ func (j *Job) Close() {
 	if j.tables != nil {
 		j.tables.Close()
 		j.tables = nil
+	}
+	if j.traceFile != nil {
+		j.traceFile.Close()
+		j.traceFile = nil
 	}
 	if j.nccl != nil {
 		j.unwatch()
@@ -222,7 +232,7 @@ func (j *Job) takeShare(shots int) error {
 	return nil
 }
 
-// loadTraces reads this rank's traces.
+// loadTraces reads this rank's traces, to hold them or to find out about them.
 func (j *Job) loadTraces(need Need) error {
 	if need != Traces {
 		return nil
@@ -233,16 +243,22 @@ func (j *Job) loadTraces(need Need) error {
 	if err != nil {
 		return err
 	}
-	defer r.Close()
 	if !r.HasData() {
+		r.Close()
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
 	}
+	if j.stream {
+		j.traceFile = r
+		return j.surveyTraces()
+	}
+	defer r.Close()
 	j.Survey.Data = make([]float32, (j.mine.last-j.mine.first)*j.Survey.NT)
 	if err := r.ReadTraceList(j.Survey.Data, j.inFile(j.traces(j.mine))); err != nil {
 		return err
 	}
 	j.whitenTraces(j.Survey.Data)
+	j.found.dead = j.Survey.Dead()
 	return nil
 }
 
@@ -251,7 +267,7 @@ func (j *Job) countDead(need Need) error {
 	if need != Traces {
 		return nil
 	}
-	dead := []float64{float64(j.Survey.Dead())}
+	dead := []float64{float64(j.found.dead)}
 	if err := j.shots.Host().AllReduce(dead, comm.Sum); err != nil {
 		return err
 	}

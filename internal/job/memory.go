@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -17,7 +18,8 @@ import (
 type Memory struct {
 	Tables    int64 // traveltimes and weights, at once
 	AllTables int64 // of every place; more than Tables where they are recomputed
-	Data      int64
+	Data      int64 // of it what is held at once
+	AllData   int64 // more than Data where it is streamed
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
@@ -31,6 +33,9 @@ type Memory struct {
 	Compact   bool  // their times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
 	Coarse    int64 // of the coarse tables that they are made from; 0 for none
+
+	Stream bool  // traces are read as they are needed
+	groups []int // in groups that begin at these of the rank's traces, the last number being that of all
 }
 
 // coarseFactor is the distance, in points, between those that coarse tables keep.
@@ -61,16 +66,20 @@ func (m Memory) String() string {
 	case m.Recompute:
 		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
 	}
-	return fmt.Sprintf("%s (%s, data %s, solver vectors %s, scratch %s, the rest %s)",
-		h(m.Total()), tables, h(m.Data), h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))
+	data := "data " + h(m.Data)
+	if m.Stream {
+		data += fmt.Sprintf(" of %s at a time, streamed in %d groups of up to %d traces", h(m.AllData), len(m.groups)-1, longest(m.groups))
+	}
+	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
+		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))
 }
 
 // Memory predicts what this rank holds in a run of the configured solver, and
 // decides where its tables are.
-func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own) }
+func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own, j.stream) }
 
 // memoryOf is Memory for a rank with a share whose traces have the given places.
-func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
+func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Memory {
 	p, places := j.problemOf(s, own), own.Len()
 	word := int64(j.elementType().Size())
 	n, classes := int64(j.slabLen(s)), int64(max(1, j.classes()))
@@ -101,6 +110,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	}
 	m := Memory{
 		Data:    samples * 4,
+		AllData: samples * 4,
 		Vectors: word * (int64(images)*classes*n + int64(vectors)*samples),
 		Model:   8 * int64(len(j.Velocity)),
 		Program: program(),
@@ -120,6 +130,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 		m = j.onCard(m, p, samples)
 		m.Scratch += p.FieldBytes()
 		return m
+	}
+	if stream {
+		return j.streamMemory(m, p, s)
 	}
 	place := p.PlaceBytes()
 	if j.Engine == "reference" {
@@ -157,6 +170,59 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions) Memory {
 	return m
 }
 
+// streamMemory completes the memory of a run whose traces are streamed: groups as large
+// as they may be where the tables fit, whole, else in 16 bits, else of one group.
+func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
+	m.Stream = true
+	images := solver.StreamFootprint(j.Config.Solver.Method, j.options())
+	if j.Config.Solver.Damping > 0 {
+		images += 2 // the row's scratch
+	}
+	if j.surface != nil {
+		images += 4 // its weights, two of scratch, the image beside the iterate
+	}
+	m.Vectors = 4 * int64(j.slabLen(s)) * int64(images)
+	most := max(1, groupBytes/(4*groupBuffers*j.Survey.NT))
+	want := j.Config.Kirchhoff.Tables
+	if want == "full" || want == "auto" {
+		if m = j.fitGroups(m, p, s, most); want == "full" || m.Total() <= m.Limit {
+			return m
+		}
+	}
+	if want == "uint16" || want == "auto" {
+		p.Compact = true
+		compact := m
+		compact.Compact = true
+		if compact = j.fitGroups(compact, p, s, most); want == "uint16" || compact.Total() <= m.Limit {
+			return compact
+		}
+		p.Compact = false
+	}
+	m.Recompute = true
+	if want == "coarse" {
+		m.Coarse = int64(p.Positions.Len()) * traveltime.CoarseBytes(j.Image, coarseFactor)
+	}
+	return j.fitGroups(m, p, s, most)
+}
+
+// fitGroups cuts groups of at most so many traces, or fewer where memory asks for it.
+func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memory {
+	places := int64(p.Positions.Len())
+	m.AllTables = p.PlaceBytes() * places
+	for ; ; most /= 2 {
+		m.groups = cutShots(s, most)
+		traces := int64(longest(m.groups))
+		m.Data = groupBuffers * 4 * traces * int64(j.Survey.NT)
+		m.Scratch = p.StreamBytes(traces, j.exact()) + p.FieldBytes()
+		if m.Tables = m.AllTables; m.Recompute {
+			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
+		}
+		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
+			return m
+		}
+	}
+}
+
 // CheckMemory refuses a run of which this rank's part would not fit.
 func (j *Job) CheckMemory() error { return j.Memory().Check() }
 
@@ -169,8 +235,11 @@ func (m Memory) Check() error {
 	if m.Total() <= m.Limit {
 		return nil
 	}
-	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))),
-		"use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib")
+	hint := "use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib"
+	if !m.Stream {
+		hint += `; data.read = "stream" holds few traces at a time`
+	}
+	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
 // memoryLimit is machine.memory_gib, or this rank's part of what the machine can

@@ -25,6 +25,7 @@ type Operator struct {
 	Info   string // engine, instruction set, memory of the tables
 
 	kernels []dist.Kernel // one for each image
+	stream  *dist.Stream  // where traces are streamed: what applies it then
 }
 
 // engine holds tables.
@@ -99,6 +100,9 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	op, err := j.build(ctx)
 	if err := j.together(err); err != nil {
 		return nil, err
+	}
+	if j.stream {
+		return op, comm.Together(j.world, j.liftStream(op))
 	}
 	lifted, err := j.liftedWith(op, j.lift())
 	if err := comm.Together(j.world, err); err != nil {
@@ -202,6 +206,17 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 	op := &Operator{}
 	m := j.Memory()
 	p.Compact = m.Compact
+	if m.Coarse > 0 {
+		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
+		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, coarseFactor, opt)
+		if err != nil {
+			return nil, inputUnlessMarked(err)
+		}
+		p.Times = coarse
+	}
+	if m.Stream {
+		return j.buildStream(ctx, p, m)
+	}
 	if j.card != nil {
 		k, err := kernels.New(ctx, j.card, p)
 		if err != nil {
@@ -216,12 +231,6 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		how := "recomputed"
 		if m.Coarse > 0 {
 			how = "interpolated"
-			opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
-			coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, coarseFactor, opt)
-			if err != nil {
-				return nil, inputUnlessMarked(err)
-			}
-			p.Times = coarse
 		}
 		if j.classes() > 0 {
 			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
@@ -295,10 +304,14 @@ func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
 	return t.Operator.ApplyAdjoint(ctx, dst, src)
 }
 
-// Data moves this rank's traces into a vector of the operator's range.
+// Data moves this rank's traces into a vector of the operator's range, nil where they
+// are streamed.
 func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 	if j.Dead > 0 {
 		j.report.Warn(j.deadText())
+	}
+	if j.stream {
+		return nil, nil
 	}
 	data := j.Survey.Data
 	j.Survey.Data = nil // the vector has them now
@@ -334,7 +347,12 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if err := op.ApplyAdjoint(ctx, m, weighed); err != nil {
+	if j.stream {
+		err = op.stream.Adjoint(ctx, m)
+	} else {
+		err = op.ApplyAdjoint(ctx, m, weighed)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := j.cutAbove(m); err != nil {
@@ -373,16 +391,6 @@ func zero(v []float32) bool {
 // Model applies the forward to what an image on the job's grid, given on all ranks,
 // has below the topography, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
-	return j.predict(ctx, op, image, true)
-}
-
-// Predict is Model for an image that Migrate or Solve has made, and cut above the
-// topography.
-func (j *Job) Predict(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
-	return j.predict(ctx, op, image, false)
-}
-
-func (j *Job) predict(ctx context.Context, op *Operator, image []float32, cut bool) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
@@ -390,10 +398,8 @@ func (j *Job) predict(ctx context.Context, op *Operator, image []float32, cut bo
 	if err != nil {
 		return nil, err
 	}
-	if cut {
-		if err := j.cutAbove(m); err != nil {
-			return nil, err
-		}
+	if err := j.cutAbove(m); err != nil {
+		return nil, err
 	}
 	return j.forward(ctx, op, m)
 }
@@ -466,6 +472,9 @@ func finite(v []float32, first int) error {
 // DotTest measures how far the two directions of the operator, with weights and
 // surface, are from adjoint.
 func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
+	if j.stream {
+		return op.stream.DotTest(ctx, 1)
+	}
 	f := &formulation{a: op}
 	if err := j.keepBelow(ctx, f); err != nil {
 		return 0, err

@@ -98,11 +98,7 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.report.Time("write")()
-	var w *h5.SurveyWriter
-	err := j.atRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
-		return err
-	})
+	w, err := j.createTraces(path, src)
 	if err != nil {
 		return err
 	}
@@ -111,11 +107,8 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	}
 	nt := j.Survey.NT
 	err = dist.GatherEach(d, max(1, gatherElements/nt)*nt, func(first int, part device.Buf) error {
-		traces := make([]float32, part.Len())
-		if err := device.Download(traces, part); err != nil {
-			return err
-		}
-		if err := finite(traces, first); err != nil {
+		traces, err := finiteTraces(part, first)
+		if err != nil {
 			return err
 		}
 		return j.writeOrdered(w, traces, first/nt)
@@ -126,14 +119,70 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	return j.atRoot(func() error { return w.Commit() })
 }
 
+// createTraces begins a survey file of the job's geometry on rank 0; it is nil on the
+// others.
+func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err error) {
+	err = j.atRoot(func() (err error) {
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
+		return err
+	})
+	return w, err
+}
+
+// finiteTraces copies part of a vector, from element first on, to the host.
+func finiteTraces(part device.Buf, first int) ([]float32, error) {
+	traces := make([]float32, part.Len())
+	if err := device.Download(traces, part); err != nil {
+		return nil, err
+	}
+	return traces, finite(traces, first)
+}
+
+// WritePredicted publishes the traces that an image on the job's grid, given on all
+// ranks, predicts, as a survey of the job's geometry.
+func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
+	if j.stream {
+		x, err := j.imageVector(op, image)
+		if err != nil {
+			return err
+		}
+		if err := j.cutAbove(x); err != nil {
+			return err
+		}
+		return j.writeStream(ctx, op, x, false, path, src)
+	}
+	d, err := j.Model(ctx, op, image)
+	if err != nil {
+		return err
+	}
+	return j.WriteTraces(path, d, src)
+}
+
 // WriteResidual publishes what a solve leaves of its data d, recorded minus predicted
 // traces, as a survey of the job's geometry. It is collective and costs one forward.
 func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) error {
+	return j.writeResidual(ctx, path, op, d, r.x, src)
+}
+
+// WriteResidualOf is WriteResidual of an image that Migrate or Solve has made, given on
+// all ranks.
+func (j *Job) WriteResidualOf(ctx context.Context, path string, op *Operator, d *dist.Vector, image []float32, src Source) error {
+	x, err := j.imageVector(op, image)
+	if err != nil {
+		return err
+	}
+	return j.writeResidual(ctx, path, op, d, x, src)
+}
+
+func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x *dist.Vector, src Source) error {
+	if j.stream {
+		return j.writeStream(ctx, op, x, true, path, src)
+	}
 	left, err := dist.NewVector(j.Device, op.Range())
 	if err != nil {
 		return err
 	}
-	if err := op.Apply(ctx, left, r.x); err != nil {
+	if err := op.Apply(ctx, left, x); err != nil {
 		return err
 	}
 	if err := dist.Axpby(1, d, -1, left); err != nil {

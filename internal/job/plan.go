@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Plan is how a number of ranks share a run.
@@ -31,9 +33,14 @@ func (j *Job) Plan(want []int, ranks int) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Grid: grid}
+	own, flags := make([]*survey.Positions, len(all)), uint64(0)
 	for rank, s := range all {
-		own, _ := j.Places.Subset(j.traces(s))
-		m := j.memoryOf(rank, s, own)
+		own[rank], _ = j.Places.Subset(j.traces(s))
+		flags |= j.readFlags(rank, s, own[rank])
+	}
+	stream := j.streams(flags)
+	for rank, s := range all {
+		m := j.memoryOf(rank, s, own[rank], stream)
 		if rank == 0 || m.Total() > p.Memory.Total() {
 			p.Rank, p.Memory = rank, m
 		}

@@ -15,7 +15,7 @@ import (
 func (j *Job) addRows(ctx context.Context, f *formulation) error {
 	var rows []dist.Operator
 	if d := j.Config.Solver.Damping; d > 0 {
-		rows = append(rows, dist.Scale(d, dist.Identity(f.a.Domain())))
+		rows = append(rows, dist.Scale(d, dist.Identity(f.domain())))
 		f.rows += d * d
 	}
 	if j.regularizes() {
@@ -26,6 +26,14 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 		rows = append(rows, r)
 	}
 	var err error
+	if f.stream != nil {
+		for _, r := range rows {
+			if f.stream, err = solver.StreamRow(f.stream, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	f.a, f.b, err = solver.AddRows(f.a, f.b, rows...)
 	return err
 }

@@ -35,13 +35,13 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		}
 		return j.match(ctx, op, d)
 	}
-	m, err := solver.New(cfg.Method, j.options())
-	if err != nil {
-		return nil, status.Usage(err)
-	}
 	f, err := j.formulate(ctx, op, d)
 	if err != nil {
 		return nil, err
+	}
+	m, err := j.method(f)
+	if err != nil {
+		return nil, status.Usage(err)
 	}
 	from := ""
 	if resume {
@@ -116,11 +116,20 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	return &Result{Image: image, History: history, Reason: reason, x: x}, nil
 }
 
+// method is the solver of a formulation.
+func (j *Job) method(f *formulation) (solver.Method, error) {
+	if f.stream != nil {
+		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
+	}
+	return solver.New(j.Config.Solver.Method, j.options())
+}
+
 // options are the solver's settings.
 func (j *Job) options() solver.Options {
 	cfg := j.Config.Solver
 	return solver.Options{
 		TrueResidual:  cfg.TrueResidualEvery,
+		Last:          cfg.Iterations,
 		Orthogonalize: j.keptGradients(),
 		Sparsity:      cfg.Sparsity,
 		Backtracking:  cfg.Backtracking,

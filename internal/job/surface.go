@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // The image is m = S x with S a diagonal: 0 above the topography, rising to 1 below
@@ -136,7 +137,7 @@ const leastStart = 1e-3
 
 // keepBelow changes variables to x, the image being S x.
 func (j *Job) keepBelow(_ context.Context, f *formulation) error {
-	s, err := j.below(f.a.Domain())
+	s, err := j.below(f.domain())
 	if err != nil || s == nil {
 		return err
 	}
@@ -155,7 +156,14 @@ func (j *Job) keepBelow(_ context.Context, f *formulation) error {
 			return err
 		}
 	}
-	f.a = dist.Chain(f.a, dist.Diagonal(s))
+	if f.stream != nil {
+		f.stream, err = solver.StreamChange(f.stream, dist.Diagonal(s))
+	} else {
+		f.a = dist.Chain(f.a, dist.Diagonal(s))
+	}
+	if err != nil {
+		return err
+	}
 	image := f.image
 	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
 		m, err := x.Clone()

@@ -36,7 +36,9 @@ type Trial struct {
 // It writes nothing.
 func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterations int) (*Trial, error) {
 	began := time.Now()
-	j, err := open(world, cfg, Traces, progress.Discard(), shots)
+	held := *cfg
+	held.Data.Read = "memory"
+	j, err := open(world, &held, Traces, progress.Discard(), shots)
 	if err != nil {
 		return nil, err
 	}

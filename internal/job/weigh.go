@@ -42,12 +42,14 @@ func (j *Job) weighTraces(need Need) error {
 	if need != Traces || !j.weighted() {
 		return nil
 	}
-	j.weight = make([]float64, j.mine.last-j.mine.first)
-	m, nt := newMute(j.Config.Data, j.Survey), j.Survey.NT
-	w := make([]float32, nt)
-	for i, n := range j.traces(j.mine) {
-		m.fill(w, j.Survey.Offset(int(n)), 1)
-		j.weight[i] = j.weigh(int(n), j.Survey.Data[i*nt:(i+1)*nt], w)
+	if j.weight = j.found.weight; !j.stream {
+		j.weight = make([]float64, j.mine.last-j.mine.first)
+		m, nt := newMute(j.Config.Data, j.Survey), j.Survey.NT
+		w := make([]float32, nt)
+		for i, n := range j.traces(j.mine) {
+			m.fill(w, j.Survey.Offset(int(n)), 1)
+			j.weight[i] = j.weigh(int(n), j.Survey.Data[i*nt:(i+1)*nt], w)
+		}
 	}
 	sum, live, err := j.sumWeights()
 	if err != nil {
@@ -57,8 +59,9 @@ func (j *Job) weighTraces(need Need) error {
 		return status.Input(fmt.Errorf("%s: no sample counts: each of %d traces is dead, muted or has weight 0", j.Config.Survey.File.File, j.total()))
 	}
 	if j.live = live; j.Config.Data.Weights == "rms" {
+		j.found.scale = float64(live) / sum
 		for i := range j.weight {
-			j.weight[i] *= float64(live) / sum
+			j.weight[i] *= j.found.scale
 		}
 	}
 	return nil
@@ -147,6 +150,9 @@ func (j *Job) weights(l *dist.Layout) (*dist.Vector, error) {
 // weighData puts the weights before operator and data, whose memory it takes over
 // unless they are needed again.
 func (j *Job) weighData(_ context.Context, f *formulation) error {
+	if f.stream != nil {
+		return nil // its own business
+	}
 	w, err := j.weights(f.a.Range())
 	if err != nil || w == nil {
 		return err
@@ -164,6 +170,9 @@ func (j *Job) weighData(_ context.Context, f *formulation) error {
 
 // weighedData is W d, d itself where W is the identity.
 func (j *Job) weighedData(d *dist.Vector) (*dist.Vector, error) {
+	if j.stream {
+		return nil, nil
+	}
 	w, err := j.weights(d.Layout)
 	if err != nil || w == nil {
 		return d, err

@@ -120,6 +120,14 @@ func (j *Job) whitenTraces(traces []float32) {
 		return
 	}
 	defer j.report.Time("whiten")()
+	j.whitenAhead(traces)
+}
+
+// whitenAhead is whitenTraces beside other work.
+func (j *Job) whitenAhead(traces []float32) {
+	if j.white == nil {
+		return
+	}
 	nt, threads := j.Survey.NT, j.Host.Threads()
 	n := len(traces) / nt
 	var all sync.WaitGroup

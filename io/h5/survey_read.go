@@ -3,6 +3,7 @@ package h5
 import (
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -12,7 +13,8 @@ import (
 type SurveyReader struct {
 	f      *File
 	header survey.Survey
-	data   *Dataset // nil where there is none
+	data   *Dataset    // nil where there is none
+	as     os.FileInfo // when it was opened
 }
 
 // ReadSurvey reads a whole survey and validates it.
@@ -55,7 +57,24 @@ func OpenSurvey(path string) (*SurveyReader, error) {
 		f.Close()
 		return nil, err
 	}
+	if r.as, err = os.Stat(path); err != nil {
+		f.Close()
+		return nil, readError(path, "", err)
+	}
 	return r, nil
+}
+
+// Unchanged makes sure that the file is as it was opened, as far as its size and time
+// tell: of one cut short meanwhile the library reads zeros.
+func (r *SurveyReader) Unchanged() error {
+	now, err := os.Stat(r.f.path)
+	if err != nil {
+		return readError(r.f.path, "", err)
+	}
+	if !os.SameFile(now, r.as) || now.Size() != r.as.Size() || !now.ModTime().Equal(r.as.ModTime()) {
+		return inputError(r.f.path, "/data", "the file has changed since the run began")
+	}
+	return nil
 }
 
 // Survey is the survey without its traces: Data is nil. The caller owns it.

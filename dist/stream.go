@@ -1,0 +1,431 @@
+package dist
+
+import (
+	"context"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Grouped is the kernel of an operator A whose data are too many to hold. It works on
+// them group by group; a group is a stretch of this rank's data, of whole Units.
+// Sums may be independent of how the work is divided as those of Pieced are, and do
+// not depend on the groups either.
+type Grouped interface {
+	// Peak is that of Pieced, Bound too, for the direction Forward.
+	Peak() float64
+	Bound(src device.Buf) []float64
+	// Gain is the largest that the adjoint's bound may be for data of which the
+	// largest samples of each trace add up to 1, Peak apart.
+	Gain() float64
+
+	// Groups is their number, Group the elements lo to hi of this rank's data that
+	// one is.
+	Groups() int
+	Group(i int) (lo, hi int)
+	// Open makes one ready; only one may be open at a time.
+	Open(ctx context.Context, i int) (Group, error)
+
+	// Clear begins an adjoint: groups then Add to it. Begin is its end, which adds
+	// the sums to dst.
+	Clear(ctx context.Context) error
+	Begin(ctx context.Context, dst device.Buf, quantum float64) Application
+}
+
+// Group is one group of the data under way.
+type Group interface {
+	// Begin starts a forward that adds to the group's data.
+	Begin(ctx context.Context, dst, src device.Buf, quantum float64) (Application, error)
+	// Bound is that of Pieced, in the direction Backward. Add adds the adjoint of the
+	// group's data, which may come right after their Bound, to the sums.
+	Bound(src device.Buf) ([]float64, error)
+	Add(ctx context.Context, src device.Buf, quantum float64) error
+	Close()
+}
+
+// Reader hands out the data of a rank group by group, in order. What Next returns
+// may be changed and is valid until the next call.
+type Reader interface {
+	Next() (device.Buf, error)
+	Close()
+}
+
+// StreamOptions belong to a Stream. All ranks give the same.
+type StreamOptions struct {
+	LiftOptions
+	Device device.Device
+	// Read begins to read the data d. Ranks with copies of the data read the same.
+	Read func(ctx context.Context) (Reader, error)
+	// Weigh, where given, multiplies elements lo and so on of this rank's data by
+	// their weights.
+	Weigh func(lo int, data device.Buf) error
+	// Largest is the sum over all traces of all ranks of the largest sample of W²d,
+	// LargestOnce that of W d.
+	Largest, LargestOnce float64
+}
+
+// Stream applies what least squares need of an operator A whose data d are not held:
+// an application passes over the groups and has one of them at a time. W are weights
+// of the data.
+//
+// With Exact the quantum of an adjoint would follow from a bound on its source, which
+// is not known before the source has passed by. It is guessed, from the application
+// before, and what has passed by is judged afterwards: a pass whose bound lies above
+// the guess, or so far below it that digits were lost, is done again. The guess and the
+// judgement are the same on any partition, so the result has the same bits.
+type Stream struct {
+	k    Grouped
+	o    StreamOptions
+	of   *lifted    // without a kernel
+	work device.Buf // of the largest group
+
+	// Bounds on W²A p and on the source of a gradient in their last passes, the
+	// former over ‖p‖; 0 before the first.
+	reach, level float64
+	again        int // passes done again
+}
+
+// NewStream makes the operator from domain to rng, of which no vector will be made.
+// It is a collective, with errors as those of LiftWith.
+func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
+	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions}, k: k, o: o}
+	var err error
+	if s.of.peak, err = largest(k.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies); err != nil {
+		return nil, err
+	}
+	most := 0
+	for i := range k.Groups() {
+		lo, hi := k.Group(i)
+		most = max(most, hi-lo)
+	}
+	s.work, err = o.Device.Alloc(most, rng.Type)
+	return s, err
+}
+
+// Domain and Range are the layouts of A.
+func (s *Stream) Domain() *Layout { return s.of.domain }
+func (s *Stream) Range() *Layout  { return s.of.rng }
+
+// Device is where images are.
+func (s *Stream) Device() device.Device { return s.o.Device }
+
+// Carried are the numbers that an application takes from the one before. Saved and put
+// back they make the next one the same to the last bit.
+func (s *Stream) Carried() []*float64 { return []*float64{&s.reach, &s.level} }
+
+// Again is how often a pass was done again.
+func (s *Stream) Again() int { return s.again }
+
+// Guesses are put a little too high, which costs digits that there are; a pass is done
+// again where the bound lies above the guess or far below.
+const (
+	margin = 0x1p5
+	waste  = 10 // bits that may be lost
+)
+
+// Normal sets q = AᴴW²A p and returns ‖W A p‖².
+func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err error) {
+	size, err := Norm(p)
+	if err != nil {
+		return 0, err
+	}
+	t, err := s.run(ctx, q, &pass{stream: s, x: p, weights: 2}, margin*s.reach*size)
+	if err == nil && t.bound > 0 && size > 0 {
+		s.reach = t.bound / size
+	}
+	return t.square, err
+}
+
+// Gradient sets g = AᴴW²(d − A x) and returns ‖W(d − A x)‖². x may be nil for zero.
+func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, err error) {
+	guess := 2 * s.level // residuals shrink
+	if s.level == 0 {
+		guess = s.o.Largest * s.k.Gain()
+	}
+	t, err := s.run(ctx, g, &pass{stream: s, x: x, read: true, weights: 2}, guess)
+	if err != nil || t.bound == 0 {
+		return t.square, err
+	}
+	s.level = t.bound
+	if s.reach == 0 && t.square > 0 {
+		// A g is at least ‖g‖²/‖r‖ long, and as peaked as the residual r.
+		size, err := Norm(g)
+		if err != nil {
+			return 0, err
+		}
+		s.reach = t.bound * size / t.square
+	}
+	return t.square, nil
+}
+
+// Adjoint sets m = AᴴW d.
+func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
+	_, err := s.run(ctx, m, &pass{stream: s, read: true, weights: 1}, s.o.LargestOnce*s.k.Gain())
+	return err
+}
+
+// Predict computes A x, or with read d − A x, group by group and hands each to f with
+// its place in this rank's data. All ranks call f as often, at last with nothing: f may
+// be a collective.
+func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo int, data device.Buf) error) error {
+	p := &pass{stream: s, x: x, read: read}
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	defer p.end()
+	rounds := []float64{float64(s.k.Groups())}
+	if c := s.of.rng.Shards; c.Size() > 1 {
+		if err := c.Host().AllReduce(rounds, comm.Max); err != nil {
+			return err
+		}
+	}
+	for i := range int(rounds[0]) {
+		lo, data, err := s.of.rng.N, s.work.Slice(0, 0), error(nil)
+		if i < s.k.Groups() {
+			lo, _ = s.k.Group(i)
+			data, err = p.alone(ctx, i)
+		}
+		if err := comm.Together(s.of.rng.Shards, err); err != nil {
+			return err
+		}
+		if err := f(lo, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alone is predict of a group that nothing else is done with.
+func (p *pass) alone(ctx context.Context, i int) (device.Buf, error) {
+	g, err := p.open(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	return p.predict(ctx, g, i)
+}
+
+// tally is what a pass finds out beside its result, over all ranks.
+type tally struct{ square, bound float64 }
+
+// run does a pass into dst, once more where the guess was wrong.
+func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (t tally, err error) {
+	mustEqual("stream", s.of.domain, dst.Layout)
+	for first := true; ; first = false {
+		e := exponent(guess * s.of.peak)
+		if s.o.Exact {
+			p.quantum = math.Ldexp(1, max(e-52, minNormal))
+		}
+		if t, err = p.run(ctx); err != nil {
+			return t, err
+		}
+		bound := t.bound * s.of.peak
+		switch {
+		case s.o.Exact && (math.IsNaN(bound) || math.IsInf(bound, 0)):
+			return t, dst.Buf.Device().Axpby(complex(math.NaN(), 0), dst.Buf, 0, dst.Buf)
+		case s.o.Exact && first && bound > 0 && (exponent(bound) > e || exponent(bound) < e-waste):
+			s.again++
+			guess = t.bound
+			continue
+		}
+		if err := dst.Zero(); err != nil {
+			return t, err
+		}
+		a := &application{lifted: s.of, copies: s.of.domain.Copies, device: s.o.Device, overlap: s.o.Overlap, times: Times{Direction: Backward}}
+		return t, a.carry(s.k.Begin(ctx, dst.Buf, p.quantum))
+	}
+}
+
+// exponent is the least e with v < 2ᵉ.
+func exponent(v float64) int {
+	_, e := math.Frexp(v)
+	return e
+}
+
+// pass is one way over all groups of this rank.
+type pass struct {
+	stream  *Stream
+	x       *Vector // nil: zero
+	read    bool    // the source is d − A x, else A x
+	weights int     // how often the source is multiplied by W before the adjoint
+	quantum float64 // of the adjoint
+
+	reader  Reader
+	zero    bool    // A x is
+	forward float64 // quantum of A x
+	lost    bool    // A x is no number
+}
+
+// begin gets ready for the first group.
+func (p *pass) begin(ctx context.Context) (err error) {
+	s := p.stream
+	p.zero, p.lost = p.x == nil, false
+	if p.x != nil && s.o.Exact {
+		sum, err := sumExactly(s.of.domain.Shards, s.k.Bound(p.x.Buf), nil)
+		if err != nil {
+			return err
+		}
+		bound := sum * s.of.peak
+		p.zero = bound == 0
+		p.lost = math.IsNaN(bound) || math.IsInf(bound, 0)
+		p.forward = math.Ldexp(1, max(exponent(bound)-52, minNormal))
+	}
+	if !p.read {
+		return nil
+	}
+	p.reader, err = s.o.Read(ctx)
+	return s.of.rng.together(err)
+}
+
+func (p *pass) end() {
+	if p.reader != nil {
+		p.reader.Close()
+		p.reader = nil
+	}
+}
+
+// run sums the adjoint of all groups.
+func (p *pass) run(ctx context.Context) (t tally, err error) {
+	s := p.stream
+	if err := p.begin(ctx); err != nil {
+		return t, err
+	}
+	defer p.end()
+	if err := s.k.Clear(ctx); err != nil {
+		return t, err
+	}
+	var squares, bounds []float64
+	switch {
+	case p.lost:
+		squares, bounds = []float64{math.NaN()}, []float64{math.NaN()}
+	case p.zero && !p.read:
+	default:
+		for i := range s.k.Groups() {
+			if err = p.group(ctx, i, &squares, &bounds); err != nil {
+				break
+			}
+		}
+	}
+	// The ranks that share the data failed together, all others learn it here.
+	if err := comm.Together(s.of.rng.Shards, err); err != nil {
+		return t, err
+	}
+	if t.square, err = sumExactly(s.of.rng.Shards, squares, nil); err != nil {
+		return t, err
+	}
+	t.bound, err = sumExactly(s.of.rng.Shards, bounds, nil)
+	return t, err
+}
+
+// group adds the adjoint of one group to the sums.
+func (p *pass) group(ctx context.Context, i int, squares, bounds *[]float64) error {
+	s := p.stream
+	g, err := p.open(ctx, i)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	data, err := p.predict(ctx, g, i)
+	if err != nil {
+		return err
+	}
+	lo, hi := s.k.Group(i)
+	if err := s.weigh(lo, data); err != nil {
+		return err
+	}
+	parts, err := s.squares(lo, hi, data)
+	if err != nil {
+		return err
+	}
+	*squares = append(*squares, parts...)
+	if p.weights == 2 {
+		if err := s.weigh(lo, data); err != nil {
+			return err
+		}
+	}
+	defer s.o.Device.Mark("adjoint")()
+	if parts, err = g.Bound(data); err != nil {
+		return err
+	}
+	*bounds = append(*bounds, parts...)
+	return g.Add(ctx, data, p.quantum)
+}
+
+func (s *Stream) weigh(lo int, data device.Buf) error {
+	if s.o.Weigh == nil {
+		return nil
+	}
+	return s.o.Weigh(lo, data)
+}
+
+// open opens a group on the ranks that share its data.
+func (p *pass) open(ctx context.Context, i int) (Group, error) {
+	g, err := p.stream.k.Open(ctx, i)
+	if all := comm.Together(p.stream.of.rng.Copies, err); all != nil {
+		if err == nil {
+			g.Close()
+		}
+		return nil, all
+	}
+	return g, nil
+}
+
+// predict is the source of the adjoint of a group, without weights.
+func (p *pass) predict(ctx context.Context, g Group, i int) (device.Buf, error) {
+	s := p.stream
+	lo, hi := s.k.Group(i)
+	var d device.Buf
+	if p.read {
+		var err error
+		func() {
+			defer s.o.Device.Mark("wait for data")()
+			d, err = p.reader.Next()
+		}()
+		if err := comm.Together(s.of.rng.Copies, err); err != nil || p.zero {
+			return d, err
+		}
+	}
+	defer s.o.Device.Mark("forward")()
+	y := s.work.Slice(0, hi-lo)
+	if err := s.o.Device.Zero(y); err != nil || p.zero {
+		return y, err
+	}
+	if p.lost {
+		return y, s.o.Device.Axpby(complex(math.NaN(), 0), y, 0, y)
+	}
+	app, err := g.Begin(ctx, y, p.x.Buf, p.forward)
+	if err != nil {
+		return nil, err
+	}
+	a := &application{lifted: s.of, copies: s.of.rng.Copies, device: s.o.Device, overlap: s.o.Overlap, times: Times{Direction: Forward}}
+	if err := a.carry(app); err != nil || !p.read {
+		return y, err
+	}
+	return d, s.o.Device.Axpby(-1, y, 1, d)
+}
+
+// squares are the sums of squares of a group's units.
+func (s *Stream) squares(lo, hi int, data device.Buf) ([]float64, error) {
+	units := s.of.rng.Units
+	if units == nil {
+		units = []int{lo}
+	}
+	var pairs [][2]device.Buf
+	for i, at := range units {
+		end := hi
+		if i+1 < len(units) {
+			end = min(end, units[i+1])
+		}
+		if at >= lo && at < hi {
+			part := data.Slice(at-lo, end-at)
+			pairs = append(pairs, [2]device.Buf{part, part})
+		}
+	}
+	dots, err := s.o.Device.Dots(pairs...)
+	out := make([]float64, len(dots))
+	for i, v := range dots {
+		out[i] = real(v)
+	}
+	return out, err
+}
