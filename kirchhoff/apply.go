@@ -22,33 +22,50 @@ func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
 
 // demigrateAll adds all traces to the data.
 func (c *CPU) demigrateAll(ctx context.Context, data []float32) error {
-	return c.demigrate(ctx, 0, c.block.len(), func(worker, row int, collapse func([]float32)) {
+	return c.demigrate(ctx, 0, len(c.traceCuts)-1, func(worker, row int, collapse func([]float32)) {
 		collapse(c.ends[worker][0].trace)
 		c.add(worker, data, row)
 	})
 }
 
-// demigrate calls done for each trace of the forward's blocks lo to hi with its row
+// forwardBlocks calls f for each block of the forward's pieces lo to hi.
+func (c *CPU) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int, d *demigrator, block int) error) error {
+	n := 0
+	for _, d := range c.fwd {
+		n += d.pieces[hi] - d.pieces[lo]
+	}
+	return parallel(ctx, c.threads, n, func(worker, i int) error {
+		for _, d := range c.fwd {
+			if n := d.pieces[hi] - d.pieces[lo]; i >= n {
+				i -= n
+				continue
+			}
+			return f(worker, d, d.pieces[lo]+i)
+		}
+		return nil
+	})
+}
+
+// demigrate calls done for each trace of the forward's pieces lo to hi with its row
 // of the data and what writes the trace, not yet convolved.
 func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
-	if c.fwd.Bands > 1 {
+	if c.op.Bands > 1 {
 		return c.demigrateBands(ctx, lo, hi, done)
 	}
-	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
-		block := lo + i
-		pair0, pair1 := c.block.pairRange(block)
+	return c.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
 		windows := c.windows[worker]
-		length := simd.Slots * c.stride
+		length := d.trace()
 		clear(windows.S[:(pair1-pair0)*length])
 		windows.dirty = true
 		for tile := 0; tile < c.tiles.tiles; tile += step {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			c.isa.Forward(&c.fwd, windows.Memory, c.image32, tile, min(tile+step, c.tiles.tiles), block)
+			d.forward(c.isa, windows.Memory, c.image32, tile, min(tile+step, c.tiles.tiles), block)
 		}
 		for i := pair0; i < pair1; i++ {
-			done(worker, int(c.block.pairs[i].Row), func(trace []float32) { simd.Collapse(trace, windows.S[(i-pair0)*length:]) })
+			done(worker, int(d.pairs[i].Row), func(trace []float32) { d.collapse(trace, windows.S[(i-pair0)*length:]) })
 		}
 		return nil
 	})
@@ -57,53 +74,52 @@ func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row i
 // demigrateBands is demigrate with anti-aliasing.
 func (c *CPU) demigrateBands(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
 	nt := c.p.NT
-	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
-		pair0, pair1 := c.block.pairRange(lo + i)
+	return c.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
 		sums := c.antialias[worker].sums[:(pair1-pair0)*nt]
 		clear(sums)
-		if err := c.boxes(ctx, worker, lo+i, sums, -1, 0); err != nil {
+		if err := c.boxes(ctx, worker, d, block, sums, -1, 0); err != nil {
 			return err
 		}
 		for i := pair0; i < pair1; i++ {
-			done(worker, int(c.block.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
+			done(worker, int(d.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
 		}
 		return nil
 	})
 }
 
-// demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of the
-// forward's blocks lo to hi, not yet convolved. What a box of tiles gives a trace is
+// demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of one
+// of the forward's pieces, not yet convolved. What a box of tiles gives a trace is
 // rounded, so the order of boxes does not matter.
-func (c *CPU) demigrateExactly(ctx context.Context, lo, hi, row0 int, sums []float64, quantum float64) error {
-	nt := c.p.NT
-	return parallel(ctx, c.threads, hi-lo, func(worker, i int) error {
-		block := lo + i
-		pair0, pair1 := c.block.pairRange(block)
-		for _, pair := range c.block.pairs[pair0:pair1] {
+func (c *CPU) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
+	nt, row0 := c.p.NT, c.traceCuts[piece]
+	return c.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
+		for _, pair := range d.pairs[pair0:pair1] {
 			row := int(pair.Row) - row0
 			clear(sums[row*nt : (row+1)*nt])
 		}
-		return c.boxes(ctx, worker, block, sums, row0, quantum)
+		return c.boxes(ctx, worker, d, block, sums, row0, quantum)
 	})
 }
 
 // boxes adds a block of the forward to sums, box by box; see simd's Drain.
-func (c *CPU) boxes(ctx context.Context, worker, block int, sums []float64, row0 int, quantum float64) error {
+func (c *CPU) boxes(ctx context.Context, worker int, d *demigrator, block int, sums []float64, row0 int, quantum float64) error {
 	windows := c.windows[worker]
 	if windows.dirty {
 		clear(windows.S)
 	}
 	windows.dirty = true
 	var scratch []float64
-	if c.fwd.Bands > 1 {
+	if d.op.Bands > 1 {
 		scratch = c.antialias[worker].scratch
 	}
 	for box, b := range c.tiles.boxes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.isa.Forward(&c.fwd, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
-		c.isa.Drain(&c.fwd, sums, windows.Memory, scratch, box, block, row0, quantum)
+		d.forward(c.isa, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
+		d.drain(c.isa, sums, windows.Memory, scratch, box, block, row0, quantum)
 	}
 	windows.dirty = false
 	return nil

@@ -2,8 +2,10 @@ package kirchhoff
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -89,8 +91,7 @@ func NewClasses(ctx context.Context, p *Problem, class []Class) (*Classes, error
 		if k.All {
 			whole = e
 		}
-		opening := k.of(p).limits().opening
-		e.op.Opening, e.fwd.Opening = opening, opening
+		e.setOpening(k.of(p).limits().opening)
 		c.Class = append(c.Class, e)
 	}
 	if err != nil {
@@ -98,6 +99,17 @@ func NewClasses(ctx context.Context, p *Problem, class []Class) (*Classes, error
 		return nil, err
 	}
 	return c, nil
+}
+
+// setOpening gives the engine its own window, if it shares blocks with others.
+func (c *CPU) setOpening(w simd.Window) {
+	c.op.Opening = w
+	c.fwd = slices.Clone(c.fwd)
+	for i, d := range c.fwd {
+		own := *d
+		own.op.Opening = w
+		c.fwd[i] = &own
+	}
 }
 
 // NewRecomputeClasses is NewClasses for tables that do not fit into memory: each class

@@ -145,11 +145,21 @@ func engines(t testing.TB, p *Problem) []Engine {
 		t.Cleanup(cpu.Close)
 		all = append(all, cpu)
 	}
+	if simd.Best().HasCells(simd.Static) { // with all runs in the lanes, and with none
+		for _, least := range []int{1, simd.Lanes + 1} {
+			all = append(all, withLanes(t, p, least))
+		}
+	}
 	return all
 }
 
 func name(e Engine) string {
 	if c, ok := e.(*CPU); ok {
+		for _, d := range c.fwd {
+			if d.cells {
+				return "cpu/" + c.ISA() + " in cells"
+			}
+		}
 		return "cpu/" + c.ISA()
 	}
 	return e.Name()

@@ -3,6 +3,7 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -28,14 +29,12 @@ type CPU struct {
 
 	op   simd.Operator // tables, and the adjoint's blocks
 	nadj int           // blocks of the adjoint
-	fwd  simd.Operator // the same tables, the forward's blocks
-	// block is the forward's blocks. The rows of their pairs are numbers in the
-	// workspace, those of the adjoint's the traces' own numbers.
-	block  *blocking
-	pieces []int                 // the forward's first block of each piece, and their number
-	row    []int32               // number of each trace in the workspace; nil: its own
-	rows   *simd.Memory[float32] // [ntrace][pitch], correlated traces in all bands
-	ready  []float32             // the data of which rows hold the correlation, until used
+	// fwd has the same tables and the forward's blocks. The rows of their pairs are numbers
+	// in the workspace, those of the adjoint's the traces' own numbers.
+	fwd   []*demigrator
+	row   []int32               // number of each trace in the workspace; nil: its own
+	rows  *simd.Memory[float32] // [ntrace][pitch], correlated traces in all bands
+	ready []float32             // the data of which rows hold the correlation, until used
 }
 
 var _ dist.Pieced = (*CPU)(nil)
@@ -135,22 +134,12 @@ func (c *CPU) list(p *Problem) (err error) {
 	if c.rows, err = simd.Alloc[float32](p.NumTraces() * o.Pitch()); err != nil {
 		return err
 	}
-	c.fwd = *o
 	adjoint := newBlocking(p.Positions, count(p.NumTraces()), adjointCells)
 	if err := put(o, adjoint); err != nil {
 		return err
 	}
 	c.nadj = adjoint.len()
-	// Smaller blocks where there would be too few for the threads. Every trace is
-	// summed by itself, so results do not change.
-	for cells := forwardCells; ; cells.receivers /= 2 {
-		c.cut(p, cells)
-		if c.block.len() >= 4*c.threads*len(c.pieces) || cells.receivers == 1 {
-			break
-		}
-		cells.limit /= 2
-	}
-	return put(&c.fwd, c.block)
+	return c.cut(p)
 }
 
 // count is 0, 1, … n − 1.
@@ -162,10 +151,17 @@ func count(n int) []int32 {
 	return list
 }
 
-// cut makes the forward's blocks, each within one piece.
-func (c *CPU) cut(p *Problem, cells cells) {
-	c.block, c.pieces = &blocking{}, nil
-	piece := make([][]int32, len(c.traceCuts)-1)
+// cut makes the forward's blocks, each within one piece: cells first, then other
+// traces.
+func (c *CPU) cut(p *Problem) error {
+	pieces := [2][][]int32{make([][]int32, len(c.traceCuts)-1), make([][]int32, len(c.traceCuts)-1)}
+	var in []bool // cells
+	if c.isa.HasCells(c.op.Mode) && c.bands == nil {
+		in = c.inCells
+		if c.row == nil {
+			in = inCells(p.Positions)
+		}
+	}
 	k := 0
 	for i := range int32(p.NumTraces()) {
 		for c.number(i) < c.traceCuts[k] {
@@ -174,18 +170,28 @@ func (c *CPU) cut(p *Problem, cells cells) {
 		for c.number(i) >= c.traceCuts[k+1] {
 			k++
 		}
-		piece[k] = append(piece[k], i)
+		kind := 1
+		if in != nil && in[c.number(i)] {
+			kind = 0
+		}
+		pieces[kind][k] = append(pieces[kind][k], i)
 	}
-	for _, traces := range piece {
-		c.pieces = append(c.pieces, len(c.block.blocks))
-		c.block.add(p.Positions, traces, cells)
+	for kind, traces := range pieces {
+		if !slices.ContainsFunc(traces, func(t []int32) bool { return len(t) > 0 }) {
+			continue
+		}
+		d := &demigrator{op: c.op, cells: kind == 0}
+		d.cut(p, traces, 4*c.threads*len(traces))
+		for i := range d.pairs {
+			pair := &d.pairs[i]
+			pair.Row = int32(c.number(pair.Row))
+		}
+		c.fwd = append(c.fwd, d)
+		if err := d.put(p, c.p.NT); err != nil {
+			return err
+		}
 	}
-	c.pieces = append(c.pieces, len(c.block.blocks))
-	c.block.finish(p.Positions.Len())
-	for i := range c.block.pairs {
-		pair := &c.block.pairs[i]
-		pair.Row = int32(c.number(pair.Row))
-	}
+	return nil
 }
 
 // number is the number of a trace among those of the workspace.
@@ -298,10 +304,17 @@ func (c *CPU) Close() {
 		c.op.Slope.Free()
 		c.op.Slopes.Free()
 	}
-	for _, o := range []*simd.Operator{&c.op, &c.fwd} {
-		o.Pairs.Free()
-		o.Runs.Free()
-		o.Blocks.Free()
+	freeLists(&c.op)
+	for _, d := range c.fwd {
+		freeLists(&d.op)
 	}
 	c.rows.Free()
+}
+
+// freeLists frees a block list.
+func freeLists(o *simd.Operator) {
+	o.Pairs.Free()
+	o.Runs.Free()
+	o.Blocks.Free()
+	o.Lanes.Free()
 }

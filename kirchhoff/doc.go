@@ -101,15 +101,18 @@
 // AVX-512, AVX2 and any other processor (package internal/simd), chosen at run
 // time. It differs from the reference by 1e-6 of the largest value or less; its
 // two directions are adjoint to each other to float32 rounding, as they use the
-// same expressions for q, k and w. Three choices make it fast:
+// same expressions for q, k and w. These choices make it fast:
 //
 //   - The image is cut into tiles of 64 points. A table holds a whole number of
 //     samples per tile and the rest as float32, which resolves a millionth of a
 //     sample, and a pair of tables needs one addition per point.
 //   - In the adjoint the samples that a tile needs lie in a short stretch of the
 //     trace; it is loaded into registers and looked up there, without gathers.
-//   - In the forward two neighbouring points mostly share four samples; they are
-//     put together in registers, which halves the writes.
+//   - In the forward, with AVX-512, the receivers of a cell of 16 stand in the lanes of a
+//     register: what a point gives them arrives within a few samples of each other, and
+//     is added to memory 16 traces at a time.
+//   - Elsewhere, and for runs of few traces, two neighbouring points, which mostly share
+//     four samples, are put together in registers, which halves the writes.
 //
 // In 2-D cos((a_s − a_r)/2) = C_s C_r + S_s S_r with C = b·taper·cos(a/2) and
 // S = b·taper·sin(a/2); in 3-D b_s b_r |p_s + p_r| = b_s b_r √(2 + 2 p_s·p_r). So
@@ -140,6 +143,7 @@
 // of the Positions, in the order of source places. Float32 sums then end where no
 // partition cuts: in the adjoint with a tile and a run, which is the traces of one
 // source whose receivers lie in one cell of 16 by their numbers in the whole survey;
-// in the forward with a trace and a box of 64×64 points (16×16×16 in 3-D). Each such
-// sum is rounded to a common quantum and added in float64, which is exact.
+// in the forward with a trace and a box of 64×64 points (16×16×16 in 3-D). How a trace
+// is summed depends on the length of its run alone. Each such sum is rounded to a common
+// quantum and added in float64, which is exact.
 package kirchhoff

@@ -39,7 +39,7 @@ func (p *Problem) scratchBytes(traces int64) int64 {
 	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
 	bytes := tiles*simd.TileSize*(4+8+4) +
 		(4*pitch+2*(12+4))*traces +
-		4*pitch*simd.Slots*int64(forwardCells.limit)*threads
+		4*int64(windowLen(bands, p.NT))*threads
 	if bands > 1 {
 		bytes += 8 * (int64(p.NT)*int64(forwardCells.limit) + int64(p.Grid.Dim()*p.Grid.Len())) * threads
 	}

@@ -40,7 +40,7 @@ func (p *Problem) traceCuts() []int {
 	if slices.IsSorted(source) {
 		for i := 1; i < len(source); i++ {
 			// Blocks do not reach over pieces, so whole ones are best.
-			if source[i]/forwardCells.sources != source[i-1]/forwardCells.sources {
+			if source[i]/laneCells.sources != source[i-1]/laneCells.sources {
 				starts = append(starts, i)
 			}
 		}
@@ -251,11 +251,11 @@ func (c *CPU) sumTiles(ctx context.Context, lo, hi int, quantum float64) error {
 }
 
 func (c *CPU) sumTraces(ctx context.Context, piece int, plain []float32, exact []float64, quantum float64) error {
-	lo, hi, row0, nt := c.pieces[piece], c.pieces[piece+1], c.traceCuts[piece], c.p.NT
 	if quantum != 0 {
-		return c.demigrateExactly(ctx, lo, hi, row0, exact, quantum)
+		return c.demigrateExactly(ctx, piece, exact, quantum)
 	}
-	return c.demigrate(ctx, lo, hi, func(_, row int, collapse func([]float32)) {
+	row0, nt := c.traceCuts[piece], c.p.NT
+	return c.demigrate(ctx, piece, piece+1, func(_, row int, collapse func([]float32)) {
 		collapse(plain[(row-row0)*nt : (row-row0+1)*nt])
 	})
 }

@@ -79,6 +79,7 @@ func newRecompute(ctx context.Context, p *Problem, w *workspace, budget int64) (
 	if most < 2 && p.Positions.Len() > 1 {
 		return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", budget, 2*per)
 	}
+	w.inCells = inCells(p.Positions)
 	r := &Recompute{workspace: w, problem: *p}
 	r.cut(most, per)
 	if len(r.parts) == 0 {

@@ -31,6 +31,9 @@ type workspace struct {
 	bands               *bands // nil without anti-aliasing
 
 	rows []int32 // row of the data of each trace; nil: its own number
+	// inCells says of each trace what inCells does, where engines of some of the traces
+	// need it of all.
+	inCells []bool
 	*room
 }
 
@@ -121,7 +124,7 @@ func (w *workspace) allocate() (err error) {
 		bands = w.bands.n
 	}
 	for range w.threads {
-		m, err := simd.Alloc[float32](forwardCells.limit * simd.Slots * simd.Pitch(bands, w.stride))
+		m, err := simd.Alloc[float32](windowLen(bands, w.p.NT))
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ enum { APERTURE = 8 };                        // added to PLANE or SPACE: weight
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
+enum { LANES = 16, BEFORE = 64 };             // receivers of a cell; elements before a trace of them
 
 // Times of one place over one tile are base + table, in samples; the table's
 // values lie in [0, width]. A negative width says that the place makes no
@@ -40,7 +41,7 @@ typedef struct {
 
 typedef struct {
 	int32_t receiver, row;
-	int32_t first; // the block's first pair with this receiver
+	int32_t first; // the block's first pair with this receiver; in a cell's block its lane
 } lsm_pair;
 
 // The weight ½ + ½ cos πu of an angle x in radians, u the larger of (rise1 − x) rise
@@ -57,6 +58,7 @@ typedef struct {
 	const lsm_run *runs;
 	const lsm_pair *pairs;
 	const int32_t *blocks; // first run of each block, and of the one past the last
+	const int32_t *lanes;  // [block][LANES], in cells' blocks: receivers, −1 for none
 	int64_t places;
 	int64_t stride;        // elements between rows
 	int64_t pitch;         // elements between traces: their bands' rows, an odd number of cache lines
@@ -116,6 +118,12 @@ typedef void lsm_diagonal_fn(const lsm_operator *op, double *image, const lsm_sq
 // windows are zero afterwards. scratch is zero, nt samples with 128 + the largest half on
 // both sides; NULL with one band.
 typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows, double *scratch,
+	int64_t box, int64_t block, int64_t row0, double magic);
+
+// As those two, of a block that is a cell: traces [row − first row of the block][stride],
+// sample n of a row at BEFORE + n.
+lsm_forward_fn lsm_forward_lanes_avx512;
+void lsm_drain_lanes_avx512(const lsm_operator *op, double *sums, float *traces,
 	int64_t box, int64_t block, int64_t row0, double magic);
 
 // weight [TILE] = the weights of a tile by dip and opening angle, from the fields behind

@@ -54,6 +54,8 @@ package simd
 #cgo LDFLAGS: -lm
 #cgo noescape lsm_drain
 #cgo nocallback lsm_drain
+#cgo noescape lsm_drain_lanes
+#cgo nocallback lsm_drain_lanes
 #cgo noescape lsm_filter
 #cgo nocallback lsm_filter
 #cgo noescape lsm_largest
@@ -101,6 +103,19 @@ static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *wind
 	if (isa == 2) f = lsm_drain_avx512;
 #endif
 	f(op, sums, windows, scratch, box, block, row0, magic);
+}
+// Of cells: AVX-512 alone has these.
+static void lsm_forward_lanes(const lsm_operator *op, float *traces, const float *image,
+	int64_t tile0, int64_t tile1, int64_t block) {
+#if defined(__x86_64__)
+	lsm_forward_lanes_avx512(op, traces, image, tile0, tile1, block);
+#endif
+}
+static void lsm_drain_lanes(const lsm_operator *op, double *sums, float *traces,
+	int64_t box, int64_t block, int64_t row0, double magic) {
+#if defined(__x86_64__)
+	lsm_drain_lanes_avx512(op, sums, traces, box, block, row0, magic);
+#endif
 }
 static float lsm_largest(int isa, const float *x, int64_t n) {
 	lsm_largest_fn *f = lsm_largest_portable;
@@ -194,6 +209,9 @@ func (m Mode) Row() int { return int(C.lsm_row(C.int(m))) / 4 }
 const (
 	TileSize = C.TILE
 	Slots    = C.SLOTS
+
+	Lanes  = C.LANES  // receivers of a cell
+	Before = C.BEFORE // elements before a trace in a cell's block
 )
 
 // Span places a table's times: Base + table, in samples, the table within
@@ -207,7 +225,8 @@ type Span struct {
 type Run struct{ Source, Pair0, Pair1 int32 }
 
 // Pair is the receiver place of a pair, and the row of its trace. First is 1 in a
-// block's first pair with that receiver, else 0: a hint when to fetch its table.
+// block's first pair with that receiver, else 0: a hint when to fetch its table. In a
+// cell's block it is the lane.
 type Pair struct{ Receiver, Row, First int32 }
 
 // Reach is the range [Lo, Hi] of whole samples that a place's times over one box of
@@ -233,6 +252,7 @@ type Operator struct {
 	Runs   *Memory[Run]
 	Pairs  *Memory[Pair]
 	Blocks *Memory[int32] // first run of each block, and of the one past the last
+	Lanes  *Memory[int32] // [block][Lanes], of cells: receivers, −1 for none; else nil
 	Places int
 	Stride int // elements between rows, a multiple of 16, at least NT + 2·TileSize
 	Mode   Mode
@@ -286,6 +306,9 @@ func (o *Operator) c() C.lsm_operator {
 		blocks: (*C.int32_t)(o.Blocks.pointer()),
 		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride), pitch: C.int64_t(o.Pitch()),
 		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT),
+	}
+	if o.Lanes != nil {
+		op.lanes = (*C.int32_t)(o.Lanes.pointer())
 	}
 	if o.Bands > 1 {
 		op.bands = C.int32_t(o.Bands)
@@ -371,6 +394,28 @@ const ScratchEnd = MaxHalf + 64
 
 // MaxHalf is the most taps on each side of the middle one of a band's triangle.
 const MaxHalf = 1 << 10
+
+// HasCells says whether there are kernels for blocks that are cells: of one cell's
+// receivers, at most Lanes.
+func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Aperture == 0 }
+
+// ForwardCell is Forward for a block that is a cell. It adds to traces themselves,
+// [pair − first pair of the block][Stride], sample n of a row at Before + n; Stride is
+// at least Before + NT + 144.
+func (i ISA) ForwardCell(o *Operator, traces, image *Memory[float32], tile0, tile1, block int) {
+	op := o.c()
+	C.lsm_forward_lanes(&op, (*C.float)(traces.pointer()), (*C.float)(image.pointer()),
+		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block))
+	o.keep(traces, image)
+}
+
+// DrainCell is Drain for a block that is a cell.
+func (i ISA) DrainCell(o *Operator, sums []float64, traces *Memory[float32], box, block, row0 int, quantum float64) {
+	op := o.c()
+	C.lsm_drain_lanes(&op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(traces.pointer()),
+		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
+	o.keep(traces)
+}
 
 // Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)
 // + 2·TileSize elements of x.

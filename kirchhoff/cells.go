@@ -1,0 +1,177 @@
+package kirchhoff
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// demigrator is some of the forward's traces, in blocks. The rows of their pairs are
+// rows of the data.
+type demigrator struct {
+	*blocking
+	op     simd.Operator
+	pieces []int // first block of each piece, and their number
+	cells  bool  // each block is a cell
+}
+
+// laneCells are the sizes of blocks that are cells, leastLanes the least traces of a
+// run there: below, the kernel of single pairs takes less time.
+var (
+	laneCells  = cells{sources: 8, receivers: simd.Lanes, limit: 8 * simd.Lanes}
+	leastLanes = 6
+)
+
+// cut makes blocks of the traces of each piece. They are smaller where there would be
+// fewer than enough. Every trace is summed by itself, so results do not change.
+func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
+	for size := d.size(); ; {
+		d.blocking, d.pieces = &blocking{}, nil
+		for _, traces := range pieces {
+			d.pieces = append(d.pieces, len(d.blocks))
+			if d.cells {
+				d.addCells(p.Positions, traces, size.sources)
+			} else {
+				d.add(p.Positions, traces, size)
+			}
+		}
+		d.pieces = append(d.pieces, len(d.blocks))
+		if len(d.blocks) >= enough || d.cells && size.sources == 1 || size.receivers == 1 {
+			break
+		}
+		if d.cells {
+			size.sources /= 2
+		} else {
+			size.receivers /= 2
+		}
+		size.limit /= 2
+	}
+	if !d.cells {
+		d.finish(p.Positions.Len())
+	}
+}
+
+func (d *demigrator) size() cells {
+	if d.cells {
+		return laneCells
+	}
+	return forwardCells
+}
+
+// put copies the block lists to where the kernels can read them.
+func (d *demigrator) put(p *Problem, nt int) (err error) {
+	d.op.Stride = strideOf(nt)
+	if d.cells {
+		d.op.Stride = laneStride(nt)
+		if d.op.Lanes, err = simd.Copy(d.finishCells(p.Positions)); err != nil {
+			return err
+		}
+	}
+	return put(&d.op, d.blocking)
+}
+
+// trace is the number of elements that a trace takes in its block's windows.
+func (d *demigrator) trace() int {
+	if d.cells {
+		return d.op.Stride
+	}
+	return simd.Slots * d.op.Pitch()
+}
+
+// forward, drain and collapse are those of package simd.
+func (d *demigrator) forward(isa simd.ISA, windows, image *simd.Memory[float32], tile0, tile1, block int) {
+	if d.cells {
+		isa.ForwardCell(&d.op, windows, image, tile0, tile1, block)
+		return
+	}
+	isa.Forward(&d.op, windows, image, tile0, tile1, block)
+}
+
+func (d *demigrator) drain(isa simd.ISA, sums []float64, windows *simd.Memory[float32], scratch []float64, box, block, row0 int, quantum float64) {
+	if d.cells {
+		isa.DrainCell(&d.op, sums, windows, box, block, row0, quantum)
+		return
+	}
+	isa.Drain(&d.op, sums, windows, scratch, box, block, row0, quantum)
+}
+
+func (d *demigrator) collapse(trace, windows []float32) {
+	if d.cells {
+		copy(trace, windows[simd.Before:])
+		return
+	}
+	simd.Collapse(trace, windows)
+}
+
+// windowLen is the number of elements that the windows of any block take.
+func windowLen(bands, nt int) int {
+	return max(forwardCells.limit*simd.Slots*simd.Pitch(bands, strideOf(nt)), laneCells.limit*laneStride(nt))
+}
+
+// laneStride is the distance between rows of nt samples in a cell's block.
+func laneStride(nt int) int { return strideOf(nt) + 6*16 }
+
+// inCells says which traces the forward takes with the receivers of a cell in the lanes
+// of a register: those of long runs without a pair that comes twice. It depends on
+// the runs of the whole survey (see blocking), so shares and stretches of it do not
+// change what is summed in which order.
+func inCells(p *survey.Positions) []bool {
+	in := make([]bool, len(p.Source))
+	order := count(len(p.Source))
+	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / laneCells.receivers }
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(p.Receiver[a], p.Receiver[b]))
+	})
+	for at := 0; at < len(order); {
+		end, once := at+1, true
+		for end < len(order) && p.Source[order[end]] == p.Source[order[at]] && cell(order[end]) == cell(order[at]) {
+			once = once && p.Receiver[order[end]] != p.Receiver[order[end-1]]
+			end++
+		}
+		for _, i := range order[at:end] {
+			in[i] = once && end-at >= leastLanes
+		}
+		at = end
+	}
+	return in
+}
+
+// addCells appends blocks of the given traces, which it sorts, each of one cell.
+func (b *blocking) addCells(p *survey.Positions, traces []int32, sources int32) {
+	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
+	cell := func(i int32) [2]int32 { return [2]int32{p.Source[i] / sources, number(i) / laneCells.receivers} }
+	slices.SortFunc(traces, func(a, b int32) int {
+		ac, bc := cell(a), cell(b)
+		return cmp.Or(cmp.Compare(ac[0], bc[0]), cmp.Compare(ac[1], bc[1]), cmp.Compare(p.Source[a], p.Source[b]),
+			cmp.Compare(number(a), number(b)))
+	})
+	for at := 0; at < len(traces); {
+		if at == 0 || cell(traces[at]) != cell(traces[at-1]) {
+			b.blocks = append(b.blocks, int32(len(b.runs)))
+		}
+		next := b.run(p, traces, at, laneCells)
+		b.append(p, traces[at:next])
+		at = next
+	}
+}
+
+// finishCells ends the list of blocks, gives each pair its lane and returns the
+// receivers of each block's lanes.
+func (b *blocking) finishCells(p *survey.Positions) []int32 {
+	b.blocks = append(b.blocks, int32(len(b.runs)))
+	lanes := make([]int32, b.len()*simd.Lanes)
+	for i := range lanes {
+		lanes[i] = -1
+	}
+	for block := range b.len() {
+		lo, hi := b.pairRange(block)
+		for i := lo; i < hi; i++ {
+			pair := &b.pairs[i]
+			pair.First = p.NumberOf(pair.Receiver) % laneCells.receivers
+			lanes[block*simd.Lanes+int(pair.First)] = pair.Receiver
+		}
+	}
+	return lanes
+}
