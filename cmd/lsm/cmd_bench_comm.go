@@ -102,7 +102,7 @@ such. Operations, of which those that a backend has are measured by default:
 	fl.StringSliceVar(&s.Operations, "operations", nil, "those to measure, with commas between (default all)")
 	fl.StringVar(&typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&backends, "backend", []string{"auto"}, "communicators, as comm.backend, with commas between")
-	fl.StringVar(&engine, "engine", "", "whose memory holds the arrays: cpu, cuda or hip (default cpu, or what the backends need)")
+	fl.StringVar(&engine, "engine", "", "whose memory holds the arrays: cpu, cuda, hip (else what the backends need)")
 	fl.StringVar(&plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&limits, "limits", false, "measure how fast the ranks can copy memory as well")
 	return cmd

@@ -66,7 +66,7 @@ gathers some of these are drawn.`,
 	flags.Float64Var(&f.clip, "clip", 0, "`percentile` of |amplitude| that gets full colour (default 99)")
 	flags.StringVar(&f.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
 	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (else at its centre)")
-	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) where image gathers are drawn (default: five along x)")
+	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (else five along x)")
 	flags.IntVar(&f.shot, "shot", 0, "`row` of /sources whose gather is drawn")
 	flags.IntVar(&f.row, "row", 0, "`row` of /source_time that is drawn, of a table file")
 	flags.BoolVar(&f.convergence, "convergence", false, "draw the residual and gradient of each iteration")

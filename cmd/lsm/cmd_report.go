@@ -66,7 +66,7 @@ there is left out, and the page says what would bring it.`,
 	flags.StringVar(&f.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
 	flags.IntSliceVar(&f.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
 	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (else at its centre)")
-	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of the image gathers that are shown (default: five along x)")
+	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (else five along x)")
 	flags.BoolVar(&f.compute, "compute", false, "compute adjoint, residual and a dot test from the run's inputs")
 	return cmd
 }

@@ -112,7 +112,7 @@ func TestSomeDeadTraces(t *testing.T) {
 		if code := run(strings.Fields(line), &out, &errs); code != status.Done {
 			t.Fatalf("%s: status %d\n%s", line, code, &errs)
 		}
-		if got := errs.String(); got != "lsm: warning: "+says+"\n" {
+		if got := errs.String(); got != "lsm: warning: "+says+", their weight is 0\n" {
 			t.Errorf("%s says %q", line, got)
 		}
 	}

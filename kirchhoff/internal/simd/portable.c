@@ -1,18 +1,5 @@
 // The kernels in plain C, for any processor.
-#include "kernel.h"
-#include <math.h>
-#include <string.h>
-
-// codes unpacks the compact times of a row: word 16h + i holds those of points
-// 32h + i and 32h + 16 + i.
-INLINE void codes(uint32_t code[TILE], const char *row) {
-	const uint32_t *word = (const uint32_t *)row;
-	for (int h = 0; h < TILE / 32; h++)
-		for (int i = 0; i < 16; i++) {
-			code[32 * h + i] = word[16 * h + i] & 0xFFFF;
-			code[32 * h + 16 + i] = word[16 * h + i] >> 16;
-		}
-}
+#include "portable.h"
 
 static float within(const lsm_window *w, float x) {
 	float rise = (w->rise1 - x) * w->rise, fall = (x - w->fall0) * w->fall;
@@ -62,51 +49,6 @@ int lsm_aperture_portable(const lsm_operator *op, const float *s, const float *r
 	return any;
 }
 
-// place computes, for each point of a tile, the sample k before it, the fraction w
-// and the weight a. With clip, k is −1 where the point misses the record.
-INLINE void place(const int mode, const int clip, int32_t k[TILE], float w[TILE], float a[TILE],
-	const char *s, const char *r, const float *given, lsm_scale by, int32_t k0, int32_t nt) {
-	uint32_t from[TILE], to[TILE];
-	if (mode & COMPACT) {
-		codes(from, s);
-		codes(to, r);
-		for (int i = 0; i < TILE; i++) {
-			int32_t q = (int32_t)((from[i] << by.s) + (to[i] << by.r));
-			w[i] = (float)(q & ((1 << BITS) - 1)) * UNIT;
-			k[i] = k0 + (q >> BITS);
-		}
-	} else {
-		for (int i = 0; i < TILE; i++) {
-			float q = ((const float *)s)[i] + ((const float *)r)[i];
-			int32_t whole = (int32_t)q;
-			w[i] = q - (float)whole;
-			k[i] = k0 + whole;
-		}
-	}
-	if (clip)
-		for (int i = 0; i < TILE; i++) {
-			int early = (k[i] == -1) & (w[i] > 0);
-			k[i] += early;
-			w[i] -= (float)early;
-			if (k[i] < 0 || k[i] >= nt - 1) k[i] = -1;
-		}
-	if (clip && mode & COMPACT)
-		for (int i = 0; i < TILE; i++)
-			if (from[i] == NEVER || to[i] == NEVER) k[i] = -1;
-	const float *b = field(mode, s, 1), *c = field(mode, r, 1);
-	if (mode & APERTURE) memcpy(a, given, TILE * sizeof *a);
-	if ((mode & ~COMPACT) == PLANE)
-		for (int i = 0; i < TILE; i++)
-			a[i] = b[i] * c[i] + b[TILE + i] * c[TILE + i];
-	if ((mode & ~COMPACT) == SPACE)
-		for (int i = 0; i < TILE; i++) {
-			float dot = b[TILE + i] * c[TILE + i] + b[2 * TILE + i] * c[2 * TILE + i] +
-				b[3 * TILE + i] * c[3 * TILE + i];
-			float sum = 2.0f * dot + 2.0f;
-			a[i] = b[i] * c[i] * sqrtf(sum > 0 ? sum : 0);
-		}
-}
-
 INLINE void gather(const int mode, const int clip, float sum[TILE], const char *s, const char *r,
 	const float *given, lsm_scale by, const float *e, int32_t k0, int32_t nt) {
 	int32_t k[TILE];
@@ -137,15 +79,7 @@ INLINE void spread(const int mode, const int clip, float *out, const char *s, co
 	}
 }
 
-// flush adds a tile's sums and clears them.
-INLINE void flush(const int exact, double *out, float sum[TILE], double magic) {
-	for (int i = 0; i < TILE; i++) {
-		out[i] += exact ? rounded(sum[i], magic) : sum[i];
-		sum[i] = 0;
-	}
-}
-
-INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, double *image, const float *rows,
+INLINE void adjoint(const int mode, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
 	float given[TILE];
@@ -175,69 +109,9 @@ INLINE void adjoint(const int mode, const int exact, const lsm_operator *op, dou
 					else
 						gather(mode, 1, sum, from_row, to_row, given, by, e, k0, nt);
 				}
-				if (exact) flush(1, image + tile * TILE, sum, magic);
+				if (magic != 0) flush(image + tile * TILE, sum, magic);
 			}
-			if (!exact) flush(0, image + tile * TILE, sum, magic);
-		}
-}
-
-// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
-// squared norms of c and f the inner products of neighbours. With flat they are the
-// same for all points of the tile.
-INLINE void squares(const int mode, const int clip, const int flat, float sum[TILE], const char *s, const char *r,
-	const float *given, lsm_scale by, const float *e, const float *f, int32_t k0, int32_t nt) {
-	int32_t k[TILE];
-	float w[TILE], a[TILE], v[TILE];
-	place(mode, clip, k, w, a, s, r, given, by, k0, nt);
-	if (flat) {
-		const float norm = e[k0], less = 2 * (norm - f[k0]);
-		for (int i = 0; i < TILE; i++) v[i] = norm - less * (w[i] - w[i] * w[i]);
-	} else {
-		for (int i = 0; i < TILE; i++) {
-			const int32_t at = clip && k[i] < 0 ? 0 : k[i];
-			const float u = 1 - w[i], n = u * (u * e[at] + 2 * w[i] * f[at]) + w[i] * w[i] * e[at + 1];
-			v[i] = clip && k[i] < 0 ? 0 : n;
-		}
-	}
-	for (int i = 0; i < TILE; i++) {
-		if (clip && k[i] < 0) continue;
-		sum[i] += (mode & ~COMPACT) == STATIC ? v[i] : a[i] * a[i] * v[i];
-	}
-}
-
-INLINE void diagonal(const int mode, const int exact, lsm_aperture_fn *aperture, const lsm_operator *op, double *image, const lsm_squares *q,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode);
-	float given[TILE];
-	const int32_t nt = op->nt;
-	for (int64_t block = block0; block < block1; block++)
-		for (int64_t tile = tile0; tile < tile1; tile++) {
-			const char *table = op->table + tile * op->places * size;
-			const lsm_span *span = op->span + tile * op->places;
-			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
-			float sum[TILE] = {0};
-			for (int32_t run = op->blocks[block]; run < op->blocks[block + 1]; run++) {
-				const lsm_run u = op->runs[run];
-				const lsm_span from = span[u.source];
-				if (from.width < 0) continue;
-				for (int32_t p = u.pair0; p < u.pair1; p++) {
-					const lsm_pair pair = op->pairs[p];
-					const lsm_span to = span[pair.receiver];
-					const int32_t k0 = from.base + to.base, k1 = k0 + (int32_t)(from.width + to.width);
-					if (to.width < 0 || outside(k0, from.width + to.width, nt)) continue;
-					const char *from_row = table + u.source * size, *to_row = table + pair.receiver * size;
-					if (mode & APERTURE && !aperture(op, field(mode, from_row, 1), field(mode, to_row, 1), given)) continue;
-					const int64_t row = q->stride ? pair.row : 0;
-					const float *e = q->e + row * q->stride, *f = q->f + row * q->stride;
-					const lsm_scale by = scale(mode, shift, u.source, pair.receiver, from.width + to.width);
-					if (k0 >= q->flat[2 * row] && k1 <= q->flat[2 * row + 1])
-						squares(mode, 0, 1, sum, from_row, to_row, given, by, e, f, k0, nt);
-					else
-						squares(mode, 1, 0, sum, from_row, to_row, given, by, e, f, k0, nt);
-				}
-				if (exact) flush(1, image + tile * TILE, sum, magic);
-			}
-			if (!exact) flush(0, image + tile * TILE, sum, magic);
+			if (magic == 0) flush(image + tile * TILE, sum, 0);
 		}
 }
 
@@ -278,12 +152,7 @@ INLINE void forward(const int mode, const lsm_operator *op, float *windows, cons
 void lsm_adjoint_portable(const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
 #define CASE(mode) \
-	case mode: \
-		if (magic != 0) \
-			adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
-		else \
-			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
-		break;
+	case mode: adjoint(mode, op, image, rows, tile0, tile1, block0, block1, magic); break;
 	switch (kind(op->mode)) {
 		CASE(STATIC)
 		CASE(STATIC + COMPACT)
@@ -310,36 +179,6 @@ void lsm_forward_portable(const lsm_operator *op, float *windows, const float *i
 	case APERTURE + COMPACT: forward(APERTURE + COMPACT, op, windows, image, tile0, tile1, block); break;
 	}
 }
-
-// The diagonal is made three times from the same C: the compiler makes vectors of it.
-#define DIAGONAL(isa, target) \
-	target void lsm_diagonal_##isa(const lsm_operator *op, double *image, const lsm_squares *q, \
-		int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) { \
-		lsm_aperture_fn *aperture = lsm_aperture_##isa; \
-		switch (kind(op->mode)) { \
-			CASE(STATIC) \
-			CASE(STATIC + COMPACT) \
-			CASE(PLANE) \
-			CASE(PLANE + COMPACT) \
-			CASE(SPACE) \
-			CASE(SPACE + COMPACT) \
-			CASE(APERTURE) \
-			CASE(APERTURE + COMPACT) \
-		} \
-	}
-#define CASE(mode) \
-	case mode: \
-		if (magic != 0) \
-			diagonal(mode, 1, aperture, op, image, q, tile0, tile1, block0, block1, magic); \
-		else \
-			diagonal(mode, 0, aperture, op, image, q, tile0, tile1, block0, block1, 0); \
-		break;
-DIAGONAL(portable, )
-#if defined(__x86_64__)
-DIAGONAL(avx2, __attribute__((target("avx2,fma"))))
-DIAGONAL(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512"))))
-#endif
-#undef CASE
 
 INLINE void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
 	for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
