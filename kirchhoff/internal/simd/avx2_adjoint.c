@@ -89,9 +89,13 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
 					const char *r = table + pair.receiver * size;
-					const float *row = rows + offset(op, pair.row, slope, run.source, pair.receiver);
+					const float *row = rows + pair.row * op->pitch, *row1 = row; // for this tile and the next
+					if (__builtin_expect(slope != NULL, 0)) {
+						row += band_row(op, slope, run.source, pair.receiver);
+						row1 += band_row(op, slope1, run.source, pair.receiver);
+					}
 					if (pair.first) ahead(r, next, size);
-					touch(rows + offset(op, pair.row, slope1, run.source, pair.receiver) + (soon[run.source].base + soon[pair.receiver].base));
+					touch(row1 + (soon[run.source].base + soon[pair.receiver].base));
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (mode & APERTURE && !lsm_aperture_avx2(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 32, 0))

@@ -169,9 +169,14 @@ INLINE int32_t band(int32_t bands, float s, float r) {
 	return b < 0 ? 0 : b < bands ? b : bands - 1;
 }
 
-// offset is where a trace has the row of the band in which two places meet a tile.
+// band_row is where a trace has the row of the band in which two places meet a tile.
+INLINE int64_t band_row(const lsm_operator *op, const float *slope, int32_t source, int32_t receiver) {
+	return band(op->bands, slope[source], slope[receiver]) * op->stride;
+}
+
+// offset is where the rows of all traces have it.
 INLINE int64_t offset(const lsm_operator *op, int64_t trace, const float *slope, int32_t source, int32_t receiver) {
-	return trace * op->pitch + (slope ? band(op->bands, slope[source], slope[receiver]) * op->stride : 0);
+	return trace * op->pitch + (slope ? band_row(op, slope, source, receiver) : 0);
 }
 
 // smoothed adds to sum what x holds in a trace's entries at, smoothed, and clears it.
