@@ -70,6 +70,6 @@
 // against the closed form is 0.6e-6 to 1.4e-6 rms and 4e-6 at most, on or off
 // the nodes, and that of the gradient 4e-5 rms. The error of the times falls with
 // h². Cells ten times longer than high cost a factor of ten. In rough models the
-// sampling of the model limits any solver: Marmousi smoothed over 50 m gives 0.09
-// to 0.24 ms rms at 10 m against 2.5 m.
+// sampling of the model limits any solver: Marmousi smoothed over 50 m gives 0.10
+// to 0.20 ms rms at 10 m against 2.5 m.
 package traveltime
