@@ -119,7 +119,8 @@ func TestModelsSelectedTraces(t *testing.T) {
 		if o := p.survey.Offset(n); o > 250 {
 			t.Errorf("trace %v has offset %g m", q, o)
 		}
-		equal(t, "trace", some[i*nt:(i+1)*nt], all[n*nt:(n+1)*nt])
+		// What is left of a run may be too short for the kernel that takes whole ones.
+		near(t, "trace", some[i*nt:(i+1)*nt], all[n*nt:(n+1)*nt], 1e-6)
 	}
 }
 
