@@ -53,3 +53,34 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 	}
 	return f, nil
 }
+
+// change changes variables: from here on the solver looks for x, and what it looked for
+// before is D x with the diagonal d. The start is the caller's to change.
+func (f *formulation) change(d *dist.Vector) (err error) {
+	if f.stream != nil {
+		f.stream, err = solver.StreamChange(f.stream, dist.Diagonal(d))
+	} else {
+		f.a = dist.Chain(f.a, dist.Diagonal(d))
+	}
+	image := f.image
+	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
+		dx, err := product(x, d)
+		if err != nil {
+			return nil, err
+		}
+		return image(ctx, dx)
+	}
+	return err
+}
+
+// product is a new vector, the product of x and y element by element.
+func product(x, y *dist.Vector) (*dist.Vector, error) {
+	v, err := x.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if err := dist.Copy(v, x); err != nil {
+		return nil, err
+	}
+	return v, dist.Multiply(v, y)
+}

@@ -46,22 +46,7 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 		}
 	}
 	d.Free()
-	f.a = dist.Chain(f.a, dist.Diagonal(p))
-	image := f.image
-	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
-		m, err := x.Clone()
-		if err != nil {
-			return nil, err
-		}
-		if err := dist.Copy(m, x); err != nil {
-			return nil, err
-		}
-		if err := dist.Multiply(m, p); err != nil {
-			return nil, err
-		}
-		return image(ctx, m)
-	}
-	return nil
+	return f.change(p)
 }
 
 // diagonal is that of S AᵀW²A S.
@@ -104,15 +89,12 @@ func (j *Job) squaredWeights(l *dist.Layout) (*dist.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w != nil {
+		return product(w, w)
+	}
 	w2, err := dist.NewVector(j.Device, l)
 	if err != nil {
 		return nil, err
-	}
-	if w != nil {
-		if err := dist.Copy(w2, w); err != nil {
-			return nil, err
-		}
-		return w2, dist.Multiply(w2, w)
 	}
 	return w2, each(w2, w2, func(float64) float64 { return 1 })
 }

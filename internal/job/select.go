@@ -44,8 +44,8 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// selected reads everything but the samples of the traces that Select leaves; keep are their numbers in the file, nil where these are all the
-// same, and of how many it has.
+// selected reads everything but the samples of the traces that Select leaves; keep are
+// their numbers in the file, nil where these are all, and of is how many it has.
 func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
 	file := cfg.Survey.File.File
 	if s, _, err = h5.ReadSurveyHeader(file); err != nil {

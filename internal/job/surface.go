@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // The image is m = S x with S a diagonal: 0 above the topography, rising to 1 below
@@ -156,29 +155,7 @@ func (j *Job) keepBelow(_ context.Context, f *formulation) error {
 			return err
 		}
 	}
-	if f.stream != nil {
-		f.stream, err = solver.StreamChange(f.stream, dist.Diagonal(s))
-	} else {
-		f.a = dist.Chain(f.a, dist.Diagonal(s))
-	}
-	if err != nil {
-		return err
-	}
-	image := f.image
-	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
-		m, err := x.Clone()
-		if err != nil {
-			return nil, err
-		}
-		if err := dist.Copy(m, x); err != nil {
-			return nil, err
-		}
-		if err := dist.Multiply(m, s); err != nil {
-			return nil, err
-		}
-		return image(ctx, m)
-	}
-	return nil
+	return f.change(s)
 }
 
 // cutAbove multiplies an image by S, in place.

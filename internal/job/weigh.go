@@ -177,12 +177,5 @@ func (j *Job) weighedData(d *dist.Vector) (*dist.Vector, error) {
 	if err != nil || w == nil {
 		return d, err
 	}
-	wd, err := d.Clone()
-	if err != nil {
-		return nil, err
-	}
-	if err := dist.Copy(wd, d); err != nil {
-		return nil, err
-	}
-	return wd, dist.Multiply(wd, w)
+	return product(d, w)
 }
