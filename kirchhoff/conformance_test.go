@@ -231,10 +231,13 @@ func difference(got, want []float64) float64 {
 // TestConformance: every engine is adjoint to rounding and agrees with the
 // reference, whatever the operator is made of.
 func TestConformance(t *testing.T) {
-	empty := 0
+	empty, plain := 0, 0 // of trials without tapers, which may leave nothing
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
 			p := c.problem(t, uint64(i))
+			if c.aperture == 0 {
+				plain++
+			}
 			// Times are float32 relative to their tile. On a grid of 60 m those
 			// of one tile lie up to 150 samples apart, and resolve 1e-5 samples.
 			near := 5e-6
@@ -269,7 +272,7 @@ func TestConformance(t *testing.T) {
 				gotData, gotImage := both(t, p, e, uint64(i))
 				if data == nil {
 					data, image = gotData, gotImage
-					if slices.Max(data) == 0 {
+					if c.aperture == 0 && slices.Max(data) == 0 {
 						empty++
 					}
 					continue
@@ -283,8 +286,8 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
-	if empty > len(trials())/3 {
-		t.Errorf("%d of %d trials have empty data and test nothing", empty, len(trials()))
+	if empty > plain/4 {
+		t.Errorf("%d of %d trials have empty data and test nothing", empty, plain)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
@@ -73,16 +74,7 @@ func TestCardsAgree(t *testing.T) {
 func TestNothingCrosses(t *testing.T) {
 	gpuemu.Need(t)
 	p := line(t)
-	must(t, p.onCards(1, []string{"solver.damping=0.5"}, func(j *Job) error {
-		op, err := j.Build(context.Background())
-		if err != nil {
-			return err
-		}
-		defer op.Engine.Close()
-		d, err := j.Data(op)
-		if err != nil {
-			return err
-		}
+	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 		a, data, err := solver.Damp(op, d, 0.5)
 		if err != nil {
 			return err
@@ -105,7 +97,7 @@ func TestNothingCrosses(t *testing.T) {
 			}
 		}
 		return nil
-	}))
+	})))
 }
 
 // By NCCL no image and no data go through the host.
@@ -113,16 +105,7 @@ func TestSumsStayOnCards(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
-	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, func(j *Job) error {
-		op, err := j.Build(context.Background())
-		if err != nil {
-			return err
-		}
-		defer op.Engine.Close()
-		d, err := j.Data(op)
-		if err != nil {
-			return err
-		}
+	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 		m, err := solver.New("cgls", j.options())
 		if err != nil {
 			return err
@@ -142,7 +125,7 @@ func TestSumsStayOnCards(t *testing.T) {
 			return fmt.Errorf("%d bytes to the GPU, %d from it in %d iterations; the image has %d", nowUp-up, nowDown-down, iterations, image)
 		}
 		return nil
-	}))
+	})))
 }
 
 // Without NVRTC the programs are those carried as PTX: the run says so, and finds the

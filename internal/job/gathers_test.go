@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -41,22 +42,13 @@ func readGathers(t *testing.T, path string) (*h5.Gathers, []float32) {
 // migrateTo writes the plain image, with its gathers, on many ranks.
 func (p *problem) migrateTo(t *testing.T, path string, ranks int, engine string, set ...string) []float32 {
 	t.Helper()
-	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
-		op, err := j.Build(context.Background())
-		if err != nil {
-			return err
-		}
-		defer op.Engine.Close()
-		d, err := j.Data(op)
-		if err != nil {
-			return err
-		}
+	must(t, p.onEngine(ranks, engine, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 		r, err := j.Migrate(context.Background(), op, d)
 		if err != nil {
 			return err
 		}
 		return j.WriteAdjoint(path, r, Source{Force: true})
-	}))
+	})))
 	im, err := h5.ReadImage(path)
 	must(t, err)
 	return im.Data

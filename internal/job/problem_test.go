@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -289,4 +290,20 @@ func names(t *testing.T, folder string) string {
 		all = append(all, e.Name())
 	}
 	return strings.Join(all, " ")
+}
+
+// withData makes operator and data, for what each rank does with them.
+func withData(f func(j *Job, op *Operator, d *dist.Vector) error) func(*Job) error {
+	return func(j *Job) error {
+		op, err := j.Build(context.Background())
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		d, err := j.Data(op)
+		if err != nil {
+			return err
+		}
+		return f(j, op, d)
+	}
 }

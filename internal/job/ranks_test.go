@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -232,16 +233,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	type out struct{ image, traces []float32 }
 	run := func(ranks int, set ...string) (o out) {
 		file := p.path("traces.h5")
-		must(t, p.on(ranks, set, func(j *Job) error {
-			op, err := j.Build(context.Background())
-			if err != nil {
-				return err
-			}
-			defer op.Engine.Close()
-			d, err := j.Data(op)
-			if err != nil {
-				return err
-			}
+		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 			r, err := j.Migrate(context.Background(), op, d)
 			if err != nil {
 				return err
@@ -256,7 +248,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 				return err
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
-		}))
+		})))
 		s, err := h5.ReadSurvey(file)
 		must(t, err)
 		o.traces = s.Data
@@ -279,16 +271,7 @@ func TestResidualOnRanks(t *testing.T) {
 	p := shuffled(t)
 	run := func(ranks int, set ...string) []float32 {
 		file := p.path("residual.h5")
-		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), func(j *Job) error {
-			op, err := j.Build(context.Background())
-			if err != nil {
-				return err
-			}
-			defer op.Engine.Close()
-			d, err := j.Data(op)
-			if err != nil {
-				return err
-			}
+		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), withData(func(j *Job, op *Operator, d *dist.Vector) error {
 			r, err := j.Solve(context.Background(), op, d, false)
 			if err != nil {
 				return err
@@ -304,7 +287,7 @@ func TestResidualOnRanks(t *testing.T) {
 				return err
 			}
 			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
-		}))
+		})))
 		s, err := h5.ReadSurvey(file)
 		must(t, err)
 		return s.Data

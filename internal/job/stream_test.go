@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -165,16 +166,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 	reflectivity := noise(p.grid.Len(), 5)
 	type out struct{ image, traces, residual []float32 }
 	run := func(ranks int, set ...string) (o out) {
-		must(t, p.on(ranks, set, func(j *Job) error {
-			op, err := j.Build(context.Background())
-			if err != nil {
-				return err
-			}
-			defer op.Engine.Close()
-			d, err := j.Data(op)
-			if err != nil {
-				return err
-			}
+		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 			image, err := j.Migrate(context.Background(), op, d)
 			if err != nil {
 				return err
@@ -189,7 +181,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 				return err
 			}
 			return j.WriteResidualOf(context.Background(), p.path("residual.h5"), op, d, reflectivity, Source{Force: true})
-		}))
+		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
 			s, err := h5.ReadSurvey(p.path(file))
 			must(t, err)
