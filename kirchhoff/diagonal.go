@@ -21,8 +21,8 @@ type Squarer interface {
 	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
 	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
 	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error, and its adjoint is
-	// with anti-aliasing, whose columns differ from band to band. It is Pieced
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error. With
+	// anti-aliasing, where columns differ from band to band, its adjoint is one too. It is Pieced
 	// where the engine is, and shares the engine's memory: of the two one application
 	// may be under way at a time.
 	Squared() dist.Kernel
