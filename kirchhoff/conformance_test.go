@@ -39,7 +39,7 @@ func trials() []trial {
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps = len(all)%7 == 4
 		c.antialias = len(all)%3 == 1
-		c.aperture = []int{0, 3, 0, 1, 2}[len(all)%5]
+		c.aperture = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
 		all = append(all, c)
 	}
 	return all
