@@ -22,10 +22,12 @@ func ToHost(b device.Buf) (Copied, error) {
 	} else {
 		c.Buf, err = device.NewHost(0).Alloc(b.Len(), b.Type())
 	}
-	if err != nil {
-		return c, err
+	if err == nil {
+		if err = b.Device().Copy(c.Buf, b); err != nil {
+			c.Release()
+		}
 	}
-	return c, b.Device().Copy(c.Buf, b)
+	return c, err
 }
 
 // Back copies what the host's memory holds to the buffer that it was copied from.
@@ -127,6 +129,7 @@ func (s staged) StartAllReduce(x device.Buf, op Op) (Request, error) {
 	}
 	r, err := s.Comm.StartAllReduce(c.Buf, op)
 	if err != nil {
+		c.Release()
 		return nil, err
 	}
 	return stagedRequest{r, c}, nil
