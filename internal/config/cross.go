@@ -116,6 +116,12 @@ func (r *reader) image() {
 	}
 }
 
+// keyInUse is a key and whether its value asks for something.
+type keyInUse struct {
+	key  string
+	used bool
+}
+
 // gathers checks the classes of image.gathers.
 func (r *reader) gathers() {
 	const kind, bins, engine, opening = "image.gathers", "image.gather_bins", "kirchhoff.engine", "kirchhoff.opening_limit"
@@ -145,13 +151,13 @@ func (r *reader) gathers() {
 	if r.good(opening) && im.Gathers == "angle" && len(r.cfg.Kirchhoff.OpeningLimit) > 0 {
 		r.clash("given beside image.gathers = \"angle\", whose classes hold every opening angle", opening, kind)
 	}
-	for k, set := range map[string]bool{
-		"solver.method":         r.cfg.Solver.Method == "matching",
-		"solver.preconditioner": r.cfg.Solver.Preconditioner != "none",
-		"output.psf":            r.cfg.Output.PSF.IsSet(),
+	for _, k := range []keyInUse{
+		{"solver.method", r.cfg.Solver.Method == "matching"},
+		{"solver.preconditioner", r.cfg.Solver.Preconditioner != "none"},
+		{"output.psf", r.cfg.Output.PSF.IsSet()},
 	} {
-		if set && r.good(k) {
-			r.clash(fmt.Sprintf("%s is for one image, found image.gathers = %s", r.cfg.Value(k), quote(im.Gathers)), k, kind)
+		if k.used && r.good(k.key) {
+			r.clash(fmt.Sprintf("%s is for one image, found image.gathers = %s", r.cfg.Value(k.key), quote(im.Gathers)), k.key, kind)
 		}
 	}
 	if e := r.cfg.Kirchhoff.Engine; r.good(engine) && (e == "cuda" || e == "hip") {
@@ -232,9 +238,9 @@ func (r *reader) engine() {
 	if !r.good(engine) || k.Engine != "cuda" && k.Engine != "hip" {
 		return
 	}
-	for key, set := range map[string]bool{dipLimit: len(k.DipLimit) > 0, openingLimit: len(k.OpeningLimit) > 0, antialias: k.Antialias != "off"} {
-		if set && r.good(key) {
-			r.clash(fmt.Sprintf("kirchhoff.engine = %s does not have it, cpu and reference do", quote(k.Engine)), key, engine)
+	for _, u := range []keyInUse{{dipLimit, len(k.DipLimit) > 0}, {openingLimit, len(k.OpeningLimit) > 0}, {antialias, k.Antialias != "off"}} {
+		if u.used && r.good(u.key) {
+			r.clash(fmt.Sprintf("kirchhoff.engine = %s does not have it, cpu and reference do", quote(k.Engine)), u.key, engine)
 		}
 	}
 }
@@ -316,12 +322,12 @@ func (r *reader) matching(s Solver) {
 		}
 		return
 	}
-	for k, set := range map[string]bool{
-		"solver.start": s.Start.IsSet(), "solver.damping": s.Damping > 0,
-		"solver.regularization": s.Regularization != "none", "solver.preconditioner": s.Preconditioner != "none",
+	for _, k := range []keyInUse{
+		{"solver.start", s.Start.IsSet()}, {"solver.damping", s.Damping > 0},
+		{"solver.regularization", s.Regularization != "none"}, {"solver.preconditioner", s.Preconditioner != "none"},
 	} {
-		if set && r.good(k) {
-			r.clash(`solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`, k)
+		if k.used && r.good(k.key) {
+			r.clash(`solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`, k.key)
 		}
 	}
 	for _, k := range []string{"solver.iterations", "solver.tolerance", "solver.orthogonalize", "solver.true_residual_every"} {
@@ -345,10 +351,7 @@ func (r *reader) read() {
 // none.
 func (c *Config) Unstreamed() string {
 	k, s := c.Kirchhoff, c.Solver
-	for _, u := range []struct {
-		key   string
-		needs bool
-	}{
+	for _, u := range []keyInUse{
 		{"kirchhoff.engine", k.Engine != "auto" && k.Engine != "cpu"},
 		{"solver.method", s.Method != "cg" && s.Method != "cgls"},
 		{"solver.preconditioner", s.Preconditioner != "none"},
@@ -356,7 +359,7 @@ func (c *Config) Unstreamed() string {
 		{"image.gathers", c.Image.Gathers != "none"},
 		{"output.psf", c.Output.PSF.IsSet()},
 	} {
-		if u.needs {
+		if u.used {
 			return u.key
 		}
 	}
