@@ -8,6 +8,9 @@ func Footprint(name string, o Options) (images, data int) {
 	case "cg":
 		return 5, 2
 	case "cgls":
+		if o.Preconditioner != nil {
+			return 3 + 2*max(1, o.Orthogonalize), 2
+		}
 		return 3 + o.Orthogonalize, 2
 	case "lsqr":
 		return 4, 3

@@ -25,8 +25,13 @@ type Options struct {
 	AdjointFail, AdjointWarn float64
 
 	// Orthogonalize is the number of gradients that CGLS keeps and makes every
-	// later one orthogonal to. 0 means none.
+	// later one orthogonal to, of directions for PCGLS. 0 means none.
 	Orthogonalize int
+
+	// Preconditioner is M of PCGLS, which New then gives for "cgls": symmetric and
+	// positive, from the image to the image, and the nearer to (AᴴA)⁻¹, up to a factor,
+	// the better. nil means none.
+	Preconditioner dist.Operator
 
 	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
 	Sparsity float64
@@ -51,6 +56,9 @@ func New(name string, o Options) (Method, error) {
 	case "cg":
 		return NewNormalCG(o), nil
 	case "cgls":
+		if o.Preconditioner != nil {
+			return NewPCGLS(o), nil
+		}
 		return NewCGLS(o), nil
 	case "lsqr":
 		return NewLSQR(o), nil

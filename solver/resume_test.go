@@ -25,8 +25,15 @@ func testResume[T device.Number](t *testing.T) {
 	x0 := vector[T](normal[T](r, 25))
 	o := solver.Options{TrueResidual: 5, Orthogonalize: 6, Sparsity: 0.2, Restart: true}
 	const n = 14
-	for _, name := range append(solver.Names(), "ista", "fista") {
+	weights := make([]complex128, 25)
+	for i := range weights {
+		weights[i] = complex(0.1+r.Float64(), 0)
+	}
+	for i, name := range append(solver.Names(), "ista", "fista", "cgls") {
 		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
+		if i == len(solver.Names())+2 {
+			o.Preconditioner = dist.Diagonal(vector[T](weights))
+		}
 		whole, err := solver.New(name, o)
 		must(t, err)
 		solve(t, whole, a, d, x0, n)
