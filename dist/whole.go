@@ -1,0 +1,105 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
+)
+
+// Whole is a function that sets this rank's share of a destination from all of a
+// source, both real and in single precision on the host. It is given zeros.
+type Whole func(dst, src []float32)
+
+// FromWhole makes an operator of two such functions, of which the second is the
+// transpose of the first. Every application brings the whole source to every rank;
+// the result does not depend on how domain and range, both leaves, are split if that
+// of the functions does not. All of a source must be in the order of the ranks.
+func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
+	w := &overWhole{domain: domain, rng: rng, forward: forward, adjoint: adjoint}
+	var err error
+	if w.from[0], err = domain.counts(); err == nil {
+		w.from[1], err = rng.counts()
+	}
+	return w, err
+}
+
+type overWhole struct {
+	domain, rng      *Layout
+	forward, adjoint Whole
+	from             [2][]int  // elements of domain and range by rank
+	all, part        []float32 // scratch
+}
+
+// counts are the elements that each rank of a leaf's Shards holds.
+func (l *Layout) counts() ([]int, error) {
+	all, err := l.spread()
+	if err != nil {
+		return nil, err
+	}
+	n, at := make([]int, len(all)), make([]int, len(all))
+	for _, h := range all {
+		n[h.rank], at[h.rank] = h.n, h.off
+	}
+	next := 0
+	for r, n := range n {
+		if n > 0 && at[r] != next {
+			return nil, fmt.Errorf("dist: rank %d holds elements from %d on of %v, where %d would be in order", r, at[r], l, next)
+		}
+		next += n
+	}
+	return n, nil
+}
+
+func (w *overWhole) Domain() *Layout { return w.domain }
+func (w *overWhole) Range() *Layout  { return w.rng }
+
+func (w *overWhole) Apply(_ context.Context, dst, src *Vector) error {
+	mustEqual("apply", w.domain, src.Layout)
+	mustEqual("apply", w.rng, dst.Layout)
+	return w.through(w.forward, dst, src, w.from[0])
+}
+
+func (w *overWhole) ApplyAdjoint(_ context.Context, dst, src *Vector) error {
+	mustEqual("adjoint", w.rng, src.Layout)
+	mustEqual("adjoint", w.domain, dst.Layout)
+	return w.through(w.adjoint, dst, src, w.from[1])
+}
+
+func (w *overWhole) through(f Whole, dst, src *Vector, counts []int) (err error) {
+	if w.all, err = wholeOf(w.all, src, counts); err != nil {
+		return err
+	}
+	w.part = slices.Grow(w.part[:0], dst.Layout.N)[:dst.Layout.N]
+	clear(w.part)
+	f(w.part, w.all)
+	return device.Upload(dst.Buf, w.part)
+}
+
+// wholeOf is all of a leaf, on every rank, in out's memory if that suffices.
+func wholeOf(out []float32, v *Vector, counts []int) ([]float32, error) {
+	l := v.Layout
+	buf := v.Buf
+	if len(counts) > 1 {
+		var err error
+		if buf, err = buf.Device().Alloc(l.size(), l.Type); err != nil {
+			return nil, err
+		}
+		defer buf.Device().Free(buf)
+		if err := l.Shards.AllGather(buf, v.Buf, counts); err != nil {
+			return nil, err
+		}
+	}
+	out = slices.Grow(out[:0], buf.Len())[:buf.Len()]
+	return out, device.Download(out, buf)
+}
+
+// Gathered is all of a leaf of real elements, on every rank.
+func Gathered(v *Vector) ([]float32, error) {
+	counts, err := v.Layout.counts()
+	if err != nil {
+		return nil, err
+	}
+	return wholeOf(nil, v, counts)
+}

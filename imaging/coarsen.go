@@ -1,0 +1,87 @@
+package imaging
+
+// Coarsened joins a grid to one that has every factor-th of its points along each axis,
+// beginning with the first.
+type Coarsened struct {
+	Shape  []int // of the coarse grid
+	Factor []int
+	fine   []int
+	expand []weights // by axis, fine points of coarse ones
+	shrink []weights // their transposes
+	volume float64
+}
+
+// weights say of which points, with which weights, each point of an axis is the sum.
+type weights [][]weight
+
+type weight struct {
+	at int
+	w  float64
+}
+
+// Coarsen makes the coarse grid of one of the given shape.
+func Coarsen(shape, factor []int) *Coarsened {
+	c := &Coarsened{Factor: factor, fine: shape, volume: 1}
+	for a, n := range shape {
+		f := factor[a]
+		coarse := (n-1)/f + 1
+		expand, shrink := make(weights, n), make(weights, coarse)
+		for i := range n {
+			k := i / f
+			w := float64(i%f) / float64(f)
+			if k+1 == coarse {
+				w = 0 // beyond the last one
+			}
+			expand[i] = append(expand[i], weight{k, 1 - w})
+			shrink[k] = append(shrink[k], weight{i, 1 - w})
+			if w > 0 {
+				expand[i] = append(expand[i], weight{k + 1, w})
+				shrink[k+1] = append(shrink[k+1], weight{i, w})
+			}
+		}
+		c.Shape = append(c.Shape, coarse)
+		c.expand, c.shrink = append(c.expand, expand), append(c.shrink, shrink)
+		c.volume *= float64(f)
+	}
+	return c
+}
+
+// Volume is the number of points of the grid for one of the coarse grid.
+func (c *Coarsened) Volume() float64 { return c.volume }
+
+// Expand sets dst, rows lo to hi of the fine grid along axis 0, from all of x on the
+// coarse one: linear between its points, constant beyond the last.
+func (c *Coarsened) Expand(dst, x []float32, lo, hi int) {
+	separable(dst, x, c.Shape, c.expand, lo, hi)
+}
+
+// Shrink is the transpose: it sets rows lo to hi of the coarse grid from all of x on the
+// fine one.
+func (c *Coarsened) Shrink(dst, x []float32, lo, hi int) { separable(dst, x, c.fine, c.shrink, lo, hi) }
+
+// separable applies one matrix along each axis of x, rows lo to hi of the first.
+func separable(dst, x []float32, shape []int, by []weights, lo, hi int) {
+	shape = append([]int(nil), shape...)
+	from := x
+	for a := range shape {
+		m := by[a]
+		if a == 0 {
+			m = m[lo:hi]
+		}
+		outer, inner := product(shape[:a]), product(shape[a+1:])
+		to := make([]float32, outer*len(m)*inner)
+		for o := range outer {
+			for i, sum := range m {
+				row := to[(o*len(m)+i)*inner:][:inner]
+				for _, p := range sum {
+					w := float32(p.w)
+					for k, v := range from[(o*shape[a]+p.at)*inner:][:inner] {
+						row[k] += w * v
+					}
+				}
+			}
+		}
+		shape[a], from = len(m), to
+	}
+	copy(dst, from)
+}

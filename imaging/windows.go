@@ -1,0 +1,374 @@
+package imaging
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// Multiplier multiplies an image in overlapping windows of space by a function of
+// wavenumber, another in every window:
+//
+//	y = Σ_w T_w Fᴴ g_w F T_w x,   Σ_w T_w² = 1,
+//
+// with F the orthonormal Fourier transform and T_w half a sine along each axis, half of
+// which the next window covers (a Gabor multiplier; Feichtinger and Nowak 2003). It is
+// symmetric, and positive where g is; with g = 1 it is the identity. Images are arrays
+// in C order, [nx, (ny,) nz].
+type Multiplier struct {
+	shape   []int
+	width   []int       // of a window along each axis
+	first   int         // window along axis 0 that gain begins with
+	count   []int       // windows along each axis, those that gain has along axis 0
+	gain    [][]float32 // by window, by wavenumber
+	threads int
+	free    sync.Pool // of transforms
+}
+
+// Width is the number of points of a window along each axis: 64 in 2-D, 32 in 3-D, less
+// where the image is no longer than half of that.
+func Width(shape []int) []int {
+	out := make([]int, len(shape))
+	for a, n := range shape {
+		most := []int{64, 64, 32}[len(shape)-1]
+		for out[a] = 2; out[a] < most && out[a] < 2*n; out[a] *= 2 {
+		}
+	}
+	return out
+}
+
+// InverseRoot estimates a multiplier close to N^(−1/2) from y = N q, where q is white
+// noise of variance 1 and N a symmetric, positive operator that changes slowly in
+// space and wavenumber. Then |F T_w y|² is g_w⁻⁴ on the average, which is taken over
+// neighbouring windows and wavenumbers; values below floor times the largest are
+// raised to that. Only what sets rows lo to hi of the image, along axis 0, is kept.
+func InverseRoot(shape []int, y []float32, lo, hi int, floor float64, threads int) *Multiplier {
+	size(shape, y)
+	m := &Multiplier{shape: shape, width: Width(shape), threads: threads}
+	for a, n := range shape {
+		half := m.width[a] / 2
+		m.count = append(m.count, (n+half-1)/half+1)
+	}
+	most := float32(0) // squares of y itself could overflow
+	for _, v := range y {
+		most = max(most, v, -v)
+	}
+	if most == 0 {
+		most = 1
+	}
+	m.free.New = func() any { return m.transform() }
+	energy := m.energies(y, most)
+	dims := append(slices.Clone(m.count), m.transform().shape()...)
+	for axis := range dims {
+		edge := nearest
+		if axis >= len(shape) {
+			edge = periodic
+		}
+		if axis == len(dims)-1 {
+			edge = mirrored
+		}
+		for range 2 {
+			binomial(energy, dims, axis, edge, threads)
+		}
+	}
+	top := float32(0)
+	for i, e := range energy {
+		energy[i] = float32(math.Sqrt(float64(e)))
+		top = max(top, energy[i])
+	}
+	last := m.count[0]
+	if lo < hi {
+		half := m.width[0] / 2
+		m.first, last = lo/half, (hi-1)/half+2
+	} else {
+		last = 0
+	}
+	m.count[0] = last - m.first
+	windows := product(m.count[1:])
+	waves := len(energy) / (product(dims[:len(shape)]))
+	for w := m.first * windows; w < last*windows; w++ {
+		g := make([]float32, waves)
+		for k, e := range energy[w*waves : (w+1)*waves] {
+			if e = max(e, float32(floor)*top); e > 0 {
+				g[k] = float32(1 / math.Sqrt(float64(e)*float64(most)))
+			} else {
+				g[k] = 1
+			}
+		}
+		m.gain = append(m.gain, g)
+	}
+	return m
+}
+
+func product(n []int) int {
+	p := 1
+	for _, v := range n {
+		p *= v
+	}
+	return p
+}
+
+// Apply sets dst, rows lo to hi of the image for which the multiplier was made, from
+// all of x.
+func (m *Multiplier) Apply(dst, x []float32, lo, hi int) {
+	row := product(m.shape[1:])
+	clear(dst)
+	across := product(m.count[1:])
+	// Windows next but one to each other do not overlap. Which come first does not depend
+	// on lo and hi, and so neither does the sum.
+	for parity := range 2 {
+		begin := (m.first + parity) % 2
+		parallel(m.threads, (m.count[0]-begin+1)/2, func(i int) {
+			t := m.free.Get().(*transform)
+			defer m.free.Put(t)
+			r := begin + 2*i
+			for w := r * across; w < (r+1)*across; w++ {
+				corner := m.corner(w)
+				t.cut(x, m.shape, corner)
+				t.forward()
+				for k, g := range m.gain[w] {
+					t.waves[k] *= complex(float64(g), 0)
+				}
+				t.inverse()
+				t.paste(dst, m.shape, corner, lo, hi, row)
+			}
+		})
+	}
+}
+
+// corner is the first point of a window that m has, along each axis.
+func (m *Multiplier) corner(w int) []int {
+	c := make([]int, len(m.shape))
+	for a := len(c) - 1; a >= 0; a-- {
+		c[a] = w % m.count[a]
+		w /= m.count[a]
+	}
+	c[0] += m.first
+	for a := range c {
+		c[a] = (c[a] - 1) * (m.width[a] / 2)
+	}
+	return c
+}
+
+// energies are |F T_w y/most|² over the mean square of T_w inside the image, by window and
+// wavenumber.
+func (m *Multiplier) energies(y []float32, most float32) []float32 {
+	n := product(m.count)
+	waves := product(m.transform().shape())
+	out, square := make([]float32, n*waves), float64(most)*float64(most)
+	const some = 16
+	parallel(m.threads, (n+some-1)/some, func(c int) {
+		t := m.free.Get().(*transform)
+		defer m.free.Put(t)
+		for w := c * some; w < min(n, (c+1)*some); w++ {
+			t.cut(y, m.shape, m.corner(w))
+			inside := t.inside
+			t.forward()
+			for k, v := range t.waves {
+				if inside > 0 {
+					out[w*waves+k] = float32((real(v)*real(v) + imag(v)*imag(v)) / inside / square)
+				}
+			}
+		}
+	})
+	return out
+}
+
+// transform is the Fourier transform of one window and its scratch.
+type transform struct {
+	dim    int
+	width  []int
+	taper  [][]float64  // by axis
+	points []float64    // in C order
+	waves  []complex128 // in C order, those of the last axis that are not negative
+	inside float64      // sum of the squared taper inside the image
+
+	outside []bool // lines along the last axis that lie outside the image
+
+	last  *fourier.FFT
+	other []*fourier.CmplxFFT // of the axes before the last
+	line  []complex128
+}
+
+func (m *Multiplier) transform() *transform {
+	dim := len(m.shape)
+	t := &transform{dim: dim, width: m.width, last: fourier.NewFFT(m.width[dim-1])}
+	for _, n := range m.width {
+		taper := make([]float64, n)
+		for i := range taper {
+			taper[i] = math.Sin(math.Pi * (float64(i) + 0.5) / float64(n))
+		}
+		t.taper = append(t.taper, taper)
+	}
+	for _, n := range m.width[:dim-1] {
+		t.other = append(t.other, fourier.NewCmplxFFT(n))
+	}
+	t.points = make([]float64, product(m.width))
+	t.outside = make([]bool, len(t.points)/m.width[dim-1])
+	t.waves = make([]complex128, product(t.shape()))
+	t.line = make([]complex128, slices.Max(m.width))
+	return t
+}
+
+// shape is that of the wavenumbers.
+func (t *transform) shape() []int {
+	s := slices.Clone(t.width)
+	s[t.dim-1] = s[t.dim-1]/2 + 1
+	return s
+}
+
+// lines calls f with the offsets of the window's lines along the last axis, in the window
+// and in the image, with the taper along the other axes; first and n say which of
+// their points lie in the image.
+func (t *transform) lines(shape, corner []int, f func(at, image int, taper float64, first, n int)) {
+	z := t.dim - 1
+	first := max(0, -corner[z])
+	n := min(t.width[z], shape[z]-corner[z]) - first
+	if n <= 0 {
+		return
+	}
+	for l := range len(t.points) / t.width[z] {
+		taper, image, inside := 1.0, 0, true
+		for a, rest, step := z-1, l, shape[z]; a >= 0; a-- {
+			i := rest % t.width[a]
+			rest /= t.width[a]
+			taper *= t.taper[a][i]
+			p := corner[a] + i
+			inside = inside && p >= 0 && p < shape[a]
+			image += p * step
+			step *= shape[a]
+		}
+		if inside {
+			f(l*t.width[z], image+corner[z], taper, first, n)
+		}
+	}
+}
+
+// cut sets points to the tapered window.
+func (t *transform) cut(x []float32, shape, corner []int) {
+	clear(t.points)
+	t.inside = 0
+	for l := range t.outside {
+		t.outside[l] = true
+	}
+	t.lines(shape, corner, func(at, image int, taper float64, first, n int) {
+		t.outside[at/t.width[t.dim-1]] = false
+		for i := first; i < first+n; i++ {
+			w := taper * t.taper[t.dim-1][i]
+			t.points[at+i] = w * float64(x[image+i])
+			t.inside += w * w
+		}
+	})
+}
+
+// paste adds the tapered window to rows lo to hi of an image.
+func (t *transform) paste(dst []float32, shape, corner []int, lo, hi, row int) {
+	t.lines(shape, corner, func(at, image int, taper float64, first, n int) {
+		if x := (image - corner[t.dim-1]) / row; x < lo || x >= hi {
+			return
+		}
+		to := dst[image+first-lo*row:]
+		for i := range n {
+			to[i] += float32(taper * t.taper[t.dim-1][first+i] * t.points[at+first+i])
+		}
+	})
+}
+
+func (t *transform) forward() {
+	n := t.width[t.dim-1]
+	for l := range len(t.points) / n {
+		waves := t.waves[l*(n/2+1) : (l+1)*(n/2+1)]
+		if t.outside[l] {
+			clear(waves)
+			continue
+		}
+		t.last.Coefficients(waves, t.points[l*n:(l+1)*n])
+	}
+	t.others(func(fft *fourier.CmplxFFT, line []complex128) { fft.Coefficients(line, line) })
+}
+
+func (t *transform) inverse() {
+	t.others(func(fft *fourier.CmplxFFT, line []complex128) { fft.Sequence(line, line) })
+	n, scale := t.width[t.dim-1], 1/float64(len(t.points))
+	for l := range len(t.points) / n {
+		if t.outside[l] {
+			continue // no use for them
+		}
+		p := t.points[l*n : (l+1)*n]
+		t.last.Sequence(p, t.waves[l*(n/2+1):(l+1)*(n/2+1)])
+		for i := range p {
+			p[i] *= scale
+		}
+	}
+}
+
+// others calls f with each line along the axes before the last.
+func (t *transform) others(f func(fft *fourier.CmplxFFT, line []complex128)) {
+	inner := t.width[t.dim-1]/2 + 1
+	for a := t.dim - 2; a >= 0; a-- {
+		n := t.width[a]
+		line := t.line[:n]
+		for at := range len(t.waves) / n {
+			from := at/inner*inner*n + at%inner
+			zero := true
+			for i := range line {
+				line[i] = t.waves[from+i*inner]
+				zero = zero && line[i] == 0
+			}
+			if zero {
+				continue
+			}
+			f(t.other[a], line)
+			for i, v := range line {
+				t.waves[from+i*inner] = v
+			}
+		}
+		inner *= n
+	}
+}
+
+// How an array goes on beyond the ends of an axis.
+type edge uint8
+
+const (
+	nearest  edge = iota // with its last value
+	periodic             // from its other end
+	mirrored             // back, the last value not repeated
+)
+
+// binomial smooths x along an axis by (1, 2, 1)/4, in place.
+func binomial(x []float32, shape []int, axis int, e edge, threads int) {
+	n, inner := shape[axis], product(shape[axis+1:])
+	if n == 1 {
+		return
+	}
+	before := 0
+	switch e {
+	case periodic:
+		before = n - 1
+	case mirrored:
+		before = 1
+	}
+	parallel(threads, len(x)/(n*inner), func(o int) {
+		x := x[o*n*inner : (o+1)*n*inner]
+		for i := range inner {
+			first, previous := x[i], x[before*inner+i]
+			for k := range n {
+				here := x[k*inner+i]
+				next := here
+				switch {
+				case k+1 < n:
+					next = x[(k+1)*inner+i]
+				case e == periodic:
+					next = first
+				case e == mirrored:
+					next = previous
+				}
+				x[k*inner+i] = (previous + 2*here + next) / 4
+				previous = here
+			}
+		}
+	})
+}
