@@ -225,9 +225,9 @@ func (r *reader) antialias() {
 		r.note("acts only with kirchhoff.antialias = \"triangle\"", spacing)
 	}
 	const preconditioner = "solver.preconditioner"
-	if r.good(antialias, preconditioner) && k.Antialias != "off" && r.cfg.Solver.Preconditioner != "none" {
-		r.clash(fmt.Sprintf("%s needs the diagonal of the operator, which is not known with kirchhoff.antialias = %s, want \"none\" beside it",
-			quote(r.cfg.Solver.Preconditioner), quote(k.Antialias)), preconditioner, antialias)
+	if r.good(antialias, preconditioner) && k.Antialias != "off" && r.cfg.Solver.Preconditioner == "diagonal" {
+		r.clash(fmt.Sprintf("%s needs the diagonal of the operator, which is not known with kirchhoff.antialias = %s, want \"none\" or \"two-level\" beside it",
+			quote("diagonal"), quote(k.Antialias)), preconditioner, antialias)
 	}
 }
 
@@ -275,7 +275,8 @@ func (r *reader) solver() {
 	r.regularization(s)
 	r.matching(s)
 	thresholds := s.Method == "ista" || s.Method == "fista"
-	if s.Preconditioner != "none" && thresholds {
+	r.twoLevel(s)
+	if s.Preconditioner == "diagonal" && thresholds {
 		r.clash(fmt.Sprintf("%s changes the variables, in which solver.method = %s would have another minimum: want \"cg\", \"cgls\" or \"lsqr\"",
 			quote(s.Preconditioner), quote(s.Method)), "solver.preconditioner", "solver.method")
 	}
@@ -294,6 +295,26 @@ func (r *reader) solver() {
 		r.note(fmt.Sprintf("is 0, so solver.method = %s gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
 	case !thresholds && s.Sparsity > 0:
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.sparsity")
+	}
+}
+
+// twoLevel makes sure that the preconditioner has what it needs, and notes what only it
+// uses.
+func (r *reader) twoLevel(s Solver) {
+	const key, method, times = "solver.preconditioner", "solver.method", "traveltime.method"
+	if s.Preconditioner != "two-level" {
+		for _, k := range []string{"solver.coarse_factor", "solver.coarse_iterations"} {
+			if r.good(k) && r.cfg.Value(k) != r.field(k).Default {
+				r.note(fmt.Sprintf("not used by solver.preconditioner = %s, only by two-level", quote(s.Preconditioner)), k)
+			}
+		}
+		return
+	}
+	if s.Method != "cgls" && s.Method != "matching" {
+		r.clash(fmt.Sprintf("\"two-level\" is for solver.method = \"cgls\", found %s", quote(s.Method)), key, method)
+	}
+	if r.good(times) && r.cfg.Traveltime.Method == "table" && s.CoarseFactor != 1 {
+		r.clash("\"two-level\" needs traveltimes on a coarser grid, which traveltime.method = \"table\" does not have: want another, or solver.coarse_factor = 1", key, times)
 	}
 }
 

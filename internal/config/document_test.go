@@ -147,6 +147,8 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.antialias":          `"off"`,
 		"kirchhoff.antialias_spacing":  "[]",
 		"solver.preconditioner":        `"none"`,
+		"solver.coarse_factor":         `0`,
+		"solver.coarse_iterations":     `8`,
 		"solver.regularization":        `"none"`,
 		"solver.regularization_weight": "0.0",
 		"solver.backtracking":          "false",

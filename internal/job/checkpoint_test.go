@@ -19,7 +19,11 @@ func TestResumeIsExact(t *testing.T) {
 		"cg":    {"solver.damping=0.5"},
 		"ista":  {"solver.sparsity=3"},
 		"fista": {"solver.sparsity=3"},
+
+		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
+		"cgls, two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.orthogonalize=4"},
 	} {
+		method, _, _ := strings.Cut(method, ",")
 		eachEngine(t, func(t *testing.T, engine string) {
 			p := line(t)
 			set := append(more, "solver.method="+method, "solver.iterations=9")

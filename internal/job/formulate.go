@@ -13,8 +13,10 @@ type formulation struct {
 	a      dist.Operator
 	b      *dist.Vector
 	stream solver.Streamed
-	start  *dist.Vector // of x; nil stands for zero
-	rows   float64      // what rows below the data's add to the diagonal of aᵀa
+	start  *dist.Vector  // of x; nil stands for zero
+	rows   float64       // what rows below the data's add to the diagonal of aᵀa
+	m      dist.Operator // close to the inverse of aᵀa; nil: the solver goes without
+	close  func()        // after the solve
 	// image returns the image of an iterate: x itself unless a step changed variables.
 	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
 }
@@ -31,7 +33,8 @@ func (f *formulation) domain() *dist.Layout {
 // wraps what the steps before it made: those that act on data come first, then rows of
 // their own, then changes of variables.
 func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
-	f := &formulation{a: op, b: d, image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
+	f := &formulation{a: op, b: d, close: func() {},
+		image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
 	if j.stream {
 		f.a, f.stream = nil, &streamed{op.stream, j.found.norm}
 	}

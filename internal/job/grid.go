@@ -153,14 +153,25 @@ func (j *Job) shares(grid [2]int) ([]share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %d ranks over shots, the survey has %d shots", grid[0], shots)),
 			"start fewer ranks, or lay them out over image blocks as well, as in comm.grid = [0, 2]")
 	}
-	width := kirchhoff.SlabPoints(j.Image.Dim())
-	nx := j.Image.Shape[0]
-	slabs := (nx + width - 1) / width
-	if grid[1] > slabs {
+	if slabs, width := j.slabs(); grid[1] > slabs {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %d ranks over image blocks, the image has %d blocks of %d points along x", grid[1], slabs, width)),
 			"lay out more ranks over shots")
 	}
-	cost := make([]int64, shots)
+	return j.cut(grid), nil
+}
+
+// slabs is into how many blocks, of how many points along x, the image may be cut.
+func (j *Job) slabs() (n, width int) {
+	width = kirchhoff.SlabPoints(j.Image.Dim())
+	return (j.Image.Shape[0] + width - 1) / width, width
+}
+
+// cut is what the ranks of a grid hold, of the image nothing where there are more of
+// them than blocks.
+func (j *Job) cut(grid [2]int) []share {
+	slabs, width := j.slabs()
+	nx := j.Image.Shape[0]
+	cost := make([]int64, len(j.starts)-1)
 	for i := range cost {
 		cost[i] = int64(j.starts[i+1] - j.starts[i])
 	}
@@ -173,10 +184,13 @@ func (j *Job) shares(grid [2]int) ([]share, error) {
 		}
 		for column := range grid[1] {
 			s.slab = [2]int{min(nx, column*slabs/grid[1]*width), min(nx, (column+1)*slabs/grid[1]*width)}
+			if s.slab[0] == s.slab[1] {
+				s.slab = [2]int{nx, nx} // [0, 0] would be the whole image
+			}
 			out = append(out, s)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // slabLen is the number of image points of a share.

@@ -84,7 +84,11 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	word := int64(j.elementType().Size())
 	n, classes := int64(j.slabLen(s)), int64(max(1, j.classes()))
 	samples := int64(s.last-s.first) * int64(j.Survey.NT)
-	images, vectors := solver.Footprint(j.Config.Solver.Method, j.options())
+	options := j.options()
+	if j.twoLevels() {
+		options.Preconditioner = (*twoLevel)(nil)
+	}
+	images, vectors := solver.Footprint(j.Config.Solver.Method, options)
 	if j.matches() {
 		images, vectors = 3, 1
 	}
@@ -144,7 +148,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	} else {
 		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}
-	m.Scratch += p.FieldBytes()
+	m.Scratch += p.FieldBytes() + j.twoLevelBytes(s, own)
 	m.AllTables = place * int64(places)
 	m.Tables = m.AllTables
 	want := j.Config.Kirchhoff.Tables

@@ -167,6 +167,7 @@ func (j *Job) imageLayout() *dist.Layout {
 		Type: j.elementType(), Shards: j.blocks, Copies: j.shots,
 	}
 	if j.exact() {
+		l.Units = []int{}
 		for x := j.mine.slab[0]; x < j.mine.slab[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
 		}

@@ -21,12 +21,13 @@ import (
 // mostly noise.
 const leastLight = 0.01
 
-func (j *Job) preconditions() bool { return j.Config.Solver.Preconditioner != "none" }
-
 // precondition changes variables.
 func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) error {
-	if !j.preconditions() {
+	switch j.Config.Solver.Preconditioner {
+	case "none":
 		return nil
+	case "two-level":
+		return j.addTwoLevel(ctx, f)
 	}
 	defer j.report.Time("preconditioner")()
 	d, err := j.diagonal(ctx, op)
@@ -166,7 +167,7 @@ func rowsDiagonal(kind string, dim int, r float64) float64 {
 // preconditionerVectors is how many vectors of an image's length the preconditioner
 // takes, and how many of the data's while it is made.
 func (j *Job) preconditionerVectors() (images, data int) {
-	if !j.preconditions() {
+	if j.Config.Solver.Preconditioner != "diagonal" {
 		return 0, 0
 	}
 	return 3, 3 // P, what lies between it and the operator, the image; w² and what engines make of it

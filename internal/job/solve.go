@@ -39,6 +39,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if err != nil {
 		return nil, err
 	}
+	defer f.close()
 	m, err := j.method(f)
 	if err != nil {
 		return nil, status.Usage(err)
@@ -121,7 +122,9 @@ func (j *Job) method(f *formulation) (solver.Method, error) {
 	if f.stream != nil {
 		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
 	}
-	return solver.New(j.Config.Solver.Method, j.options())
+	o := j.options()
+	o.Preconditioner = f.m
+	return solver.New(j.Config.Solver.Method, o)
 }
 
 // options are the solver's settings.
