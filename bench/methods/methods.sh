@@ -20,7 +20,7 @@ number() { sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p' | tail -1; }
 row() { # NAME COMMAND [SETTINGS]
 	name=$1 command=$2
 	shift 2
-	image=$folder/$(echo "$name" | tr ' ' '-').h5
+	image=$folder/$(echo "$name" | tr -d , | tr ' ' '-').h5
 	rm -f "$image"
 	before=$(date +%s.%N)
 	out=$("$lsm" "$command" "$config" --json --set output.file="$image" "$@")
@@ -35,6 +35,8 @@ printf '%-28s %9s %10s %10s\n' method seconds residual error
 row adjoint migrate
 row cgls run --set solver.iterations="$n"
 row 'cgls twice as long' run --set solver.iterations="$((2 * n))"
-row 'preconditioned cgls' run --set solver.iterations="$n" --set solver.preconditioner=diagonal
+row 'diagonal cgls' run --set solver.iterations="$n" --set solver.preconditioner=diagonal
+row 'two-level cgls' run --set solver.iterations="$n" --set solver.preconditioner=two-level
+row 'two-level cgls, four fifths' run --set solver.iterations="$((4 * n / 5))" --set solver.preconditioner=two-level
 row 'matching filters' run --set solver.method=matching
 row fista run --set solver.iterations="$n" --set solver.method=fista --set solver.sparsity="${SPARSITY:-1}"

@@ -63,6 +63,12 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
 	rounds := j.Config.Solver.Iterations + 1
+	if j.twoLevels() {
+		if c := j.coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
+			d.Iteration += time.Duration(2 * float64(j.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
+		}
+		rounds++
+	}
 	if j.matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
