@@ -19,7 +19,7 @@ type exportFlags struct {
 	line                  string
 	azimuth               float64
 	origin                []float64
-	velocity              bool
+	velocity, gathers     bool
 	opt                   fielddata.ExportOptions
 }
 
@@ -30,13 +30,14 @@ func newExport(a *app) *cobra.Command {
 		Short: "An image, a model or a survey as SEG-Y or SU",
 		Long: `Export writes an image or a velocity model as SEG-Y revision 1, a trace for each
 column of depth, with coordinates, inline and crossline numbers; a survey as shot
-gathers. What the format cannot hold exactly is told; revision 2 is written where
+gathers; with --gathers those of an image, an ensemble a column. What the format cannot hold exactly is told; revision 2 is written where
 revision 1 cannot hold the sampling. A name in .su makes an SU file.
 
 A 2-D survey that lsm import made knows where on the map its line lies. An image
 does not: --line SURVEY, or --azimuth and --line-origin, tell. Without them x is
 the east coordinate.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
+  lsm export image.h5 -o gathers.sgy --gathers
   lsm export survey.h5 -o shots.sgy`,
 		GroupID:     groupFiles,
 		Args:        arguments("FILE"),
@@ -54,6 +55,7 @@ the east coordinate.`,
 	fl.Float64Var(&f.azimuth, "azimuth", 90, "of the 2-D line, `DEGREES` from y (north) to x (east)")
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
+	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")
 	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
 	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
 	fl.IntVar(&f.sampleFormat, "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
@@ -100,6 +102,9 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 		return withFormatHint(path, err)
 	}
 	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}
+	if f.gathers && (kind != "image" || f.velocity) {
+		return status.Usage(fmt.Errorf("export: --gathers is for an image alone, %s is of kind %s", path, kind))
+	}
 	survey := kind == "survey" && !f.velocity
 	if from := f.line; from != "" || survey {
 		if from == "" {
@@ -113,6 +118,8 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 	switch {
 	case survey:
 		done, err = a.exportSurvey(cmd, path, f)
+	case f.gathers:
+		done, err = a.exportGathers(cmd, path, f)
 	case kind == "image":
 		var im *h5.Image
 		if im, err = h5.ReadImage(path); err == nil {
@@ -154,6 +161,18 @@ func (a *app) exportSurvey(cmd *cobra.Command, path string, f *exportFlags) (*fi
 		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no traces", path)), "--velocity writes a model that it carries")
 	}
 	return fielddata.ExportSurvey(cmd.Context(), f.output, in, f.opt, a.report)
+}
+
+func (a *app) exportGathers(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
+	r, err := h5.OpenGathers(path)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+	}
+	defer r.Close()
+	return fielddata.ExportGathers(cmd.Context(), f.output, r, f.opt, a.report)
 }
 
 func (a *app) exportModel(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {

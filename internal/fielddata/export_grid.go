@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -20,7 +22,24 @@ import (
 // is in thousandths of a metre where it is in microseconds for time, the depth of
 // the first sample in metres where the delay is in milliseconds.
 func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
-	last := g.Dim() - 1
+	nz := g.Shape[g.Dim()-1]
+	return exportColumns(ctx, path, g, nil, opt, report, func(at int) ([]float32, error) { return v[at*nz : (at+1)*nz], nil })
+}
+
+// ExportGathers writes the gathers of an image file, column by column as ExportGrid: an
+// ensemble of one trace for each class, whose offset in metres or angle in degrees is
+// where a recorded trace has its offset, rounded to whole ones.
+func ExportGathers(ctx context.Context, path string, r *h5.GatherReader, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
+	return exportColumns(ctx, path, r.Grid(), &r.Gathers, opt, report, r.Panel)
+}
+
+// exportColumns writes what read returns of each column: a trace, or one for each class
+// of the gathers.
+func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Gathers, opt ExportOptions, report *progress.Reporter, read func(at int) ([]float32, error)) (*Exported, error) {
+	last, classes := g.Dim()-1, 1
+	if gathers != nil {
+		classes = len(gathers.Centers)
+	}
 	t, err := newTarget(opt, g.Dim(), g.Shape[last], g.Spacing[last]/1000, g.Origin[last]/1000)
 	if err != nil {
 		return nil, err
@@ -38,9 +57,18 @@ func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt 
 	t.out.lose("depths", 1000*t.time.worst, "m")
 	t.spec.Sorting = 4 // horizontally stacked
 	t.spec.Text = append(opt.Text, gridText(g, t, place)...)
+	if gathers != nil {
+		t.spec.Sorting = 2 // by ensemble
+		t.spec.Text = append(t.spec.Text, gathersText(gathers)...)
+		worst := 0.0
+		for _, c := range gathers.Centers {
+			worst = max(worst, math.Abs(c-math.Round(c)))
+		}
+		t.out.lose(gathers.Kind+"s", worst, h5.GatherUnits(gathers.Kind))
+	}
 	stage := report.Stage("export")
 	defer stage.End()
-	stage.Total(nx*ny, "traces")
+	stage.Total(nx*ny*classes, "traces")
 	nz := g.Shape[last]
 	err = publish(path, func(w io.Writer) error {
 		out, err := segy.NewWriter(w, t.spec)
@@ -53,16 +81,26 @@ func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt 
 			}
 			i, j := number%nx, number/nx
 			at := i*ny + j // of the column in C order
-			h := t.header(out, number)
-			t.column(h, g, i, j, number, place, east[at], north[at])
-			if err := out.Write(h, v[at*nz:(at+1)*nz]); err != nil {
+			panel, err := read(at)
+			if err != nil {
 				return err
 			}
-			stage.Add(1)
+			for class := range classes {
+				h := t.header(out, number*classes+class)
+				t.column(h, g, i, j, number, place, east[at], north[at])
+				if gathers != nil {
+					h.Set(segy.CDPTrace, int64(class+1))
+					h.Set(segy.Offset, int64(math.Round(gathers.Centers[class])))
+				}
+				if err := out.Write(h, panel[class*nz:(class+1)*nz]); err != nil {
+					return err
+				}
+			}
+			stage.Add(classes)
 		}
 		return nil
 	})
-	t.out.Traces = nx * ny
+	t.out.Traces = nx * ny * classes
 	return t.out, err
 }
 
@@ -102,6 +140,13 @@ func columns(g grid.Grid, l Line) (east, north []float64) {
 		}
 	}
 	return east, north
+}
+
+func gathersText(g *h5.Gathers) []string {
+	return []string{
+		fmt.Sprintf("GATHERS: %d TRACES AN ENSEMBLE, BY %s", len(g.Centers), strings.ToUpper(g.Kind)),
+		fmt.Sprintf("THE %s IN %s AT BYTE 37", strings.ToUpper(g.Kind), strings.ToUpper(h5.GatherUnits(g.Kind))),
+	}
 }
 
 func gridText(g grid.Grid, t *target, place scalar) []string {

@@ -271,6 +271,57 @@ func TestGridHeaders(t *testing.T) {
 	}
 }
 
+// Gathers are ensembles of one trace a class, with its offset or angle.
+func TestGathersHeaders(t *testing.T) {
+	dir := t.TempDir()
+	g := grid.Grid{Shape: []int{3, 4}, Origin: []float64{100, 0}, Spacing: []float64{25, 5}}
+	values := make([]float32, 2*g.Len())
+	for i := range values {
+		values[i] = float32(i)
+	}
+	w, err := h5.CreateImage(filepath.Join(dir, "im.h5"), &h5.Image{Grid: g, Data: make([]float32, g.Len()),
+		Gathers: &h5.Gathers{Kind: "angle", Centers: []float64{10, 32.5}}}, h5.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.WriteGathers(values, 0), w.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	in, err := h5.OpenGathers(filepath.Join(dir, "im.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	path := filepath.Join(dir, "a.sgy")
+	done, err := ExportGathers(context.Background(), path, in, ExportOptions{}, progress.Discard())
+	if err != nil || done.Traces != 6 || len(done.Lost) != 1 || !strings.Contains(done.Lost[0], "0.5 degrees") {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	f, err := segy.Open(path, segy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !strings.Contains(f.Text, "THE ANGLE IN DEGREES AT BYTE 37") {
+		t.Error(f.Text)
+	}
+	r, order := f.Reader(), f.ByteOrder()
+	for n := range 6 {
+		tr, err := r.Next(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		column, class := n/2, n%2
+		get := func(f segy.Field) int64 { return f.Int(tr.Header, order) }
+		if get(segy.CDP) != int64(column+1) || get(segy.CDPTrace) != int64(class+1) || get(segy.Offset) != []int64{10, 33}[class] {
+			t.Errorf("trace %d: ensemble %d, its trace %d, offset %d", n, get(segy.CDP), get(segy.CDPTrace), get(segy.Offset))
+		}
+		if at := class*g.Len() + column*4; !slices.Equal(tr.Samples, values[at:at+4]) {
+			t.Errorf("trace %d: %v, want %v", n, tr.Samples, values[at:at+4])
+		}
+	}
+}
+
 // A wavelet comes from a text, a survey, a trace.
 func TestWavelets(t *testing.T) {
 	dir := t.TempDir()
