@@ -280,7 +280,7 @@ func (r *reader) solver() {
 		r.clash(fmt.Sprintf("%s changes the variables, in which solver.method = %s would have another minimum: want \"cg\", \"cgls\" or \"lsqr\"",
 			quote(s.Preconditioner), quote(s.Method)), "solver.preconditioner", "solver.method")
 	}
-	if e := r.cfg.Kirchhoff.Engine; s.Preconditioner != "none" && r.good("kirchhoff.engine") && (e == "cuda" || e == "hip") {
+	if e := r.cfg.Kirchhoff.Engine; s.Preconditioner == "diagonal" && r.good("kirchhoff.engine") && (e == "cuda" || e == "hip") {
 		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, cpu and reference have it", quote(s.Preconditioner), quote(e)),
 			"solver.preconditioner", "kirchhoff.engine")
 	}

@@ -44,10 +44,11 @@ func TestCardsAgree(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"2-D":          {wide, []string{"solver.iterations=20"}},
-		"3-D, dynamic": {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
-		"2-D, weights": {wide, append(slices.Clone(everything), "solver.iterations=1")},
-		"2-D, fista":   {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
+		"2-D":            {wide, []string{"solver.iterations=20"}},
+		"3-D, dynamic":   {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
+		"2-D, weights":   {wide, append(slices.Clone(everything), "solver.iterations=1")},
+		"2-D, two-level": {wide, []string{"solver.iterations=1", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
+		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -115,7 +116,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	m := Memory{
 		Data:    samples * 4,
 		AllData: samples * 4,
-		Vectors: word * (int64(images)*classes*n + int64(vectors)*samples),
+		Vectors: word*(int64(images)*classes*n+int64(vectors)*samples) + j.twoLevelVectors(int64(s.last-s.first), n),
 		Model:   8 * int64(len(j.Velocity)),
 		Program: program(),
 		Scratch: word * samples,
@@ -132,7 +133,10 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	}
 	if j.card != nil {
 		m = j.onCard(m, p, samples)
-		m.Scratch += p.FieldBytes()
+		if c := j.coarseProblem(s, own); c != nil {
+			m.Card += kernels.Need(c, j.exact()) - kernels.PartBytes // which is counted already
+		}
+		m.Scratch += p.FieldBytes() + j.windowBytes(n)
 		return m
 	}
 	if stream {
@@ -148,7 +152,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	} else {
 		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
 	}
-	m.Scratch += p.FieldBytes() + j.twoLevelBytes(s, own)
+	m.Scratch += p.FieldBytes() + j.windowBytes(n) + j.coarseBytes(s, own)
 	m.AllTables = place * int64(places)
 	m.Tables = m.AllTables
 	want := j.Config.Kirchhoff.Tables

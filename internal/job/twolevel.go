@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -313,34 +314,65 @@ func (n *normal) solve(ctx context.Context, x, r *dist.Vector) error {
 	return nil
 }
 
-// twoLevelBytes is what the preconditioner holds of a share whose traces have the given
-// places: the coarser grid's engine and vectors; windows; whole images on their way.
-func (j *Job) twoLevelBytes(s share, own *survey.Positions) int64 {
+// windowBytes is what windows take on the host, of a share with the given number of
+// points: their multipliers, as many before they are smoothed, and whole images on their
+// way.
+func (j *Job) windowBytes(part int64) int64 {
 	if !j.twoLevels() {
 		return 0
 	}
-	word, dim := int64(j.elementType().Size()), j.Image.Dim()
-	whole, part := int64(j.Image.Len()), int64(j.slabLen(s))
-	overlap := int64(1) << dim
-	bytes := 4*overlap/2*(whole+part) + (4*2+word)*whole + 3*word*part
-	bytes += word * int64(s.last-s.first) * int64(j.Survey.NT) // of the data, in every application
+	whole, each := int64(j.Image.Len()), int64(1)<<j.Image.Dim()/2 // multipliers a point
+	bytes := 4*each*(whole+part) + 3*4*whole
+	if c := j.coarsened(); c != nil {
+		bytes += 4 * (2*each + 3) * int64(size(c.Shape))
+	}
+	return bytes
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
+
+// coarseProblem describes the coarser grid's operator of a share whose traces have the
+// given places; nil where there is none.
+func (j *Job) coarseProblem(s share, own *survey.Positions) *kirchhoff.Problem {
 	c := j.coarsened()
-	if c == nil {
-		return bytes
+	if !j.twoLevels() || c == nil {
+		return nil
 	}
 	p := j.problemOf(s, own)
 	p.Grid, p.Antialias = j.onCoarse(c), nil
 	thinned, w := thin(j.Survey, j.Wavelet, j.thinning())
 	p.NT, p.DT, p.Wavelet = thinned.NT, thinned.DT, w
-	for i := range p.Slab {
-		p.Slab[i] = min(c.Shape[0], (p.Slab[i]+c.Factor[0]-1)/c.Factor[0])
+	p.Slab = [2]int{} // the whole, at most
+	return p
+}
+
+// twoLevelVectors is what the preconditioner holds of vectors, for a share with so many
+// traces and points.
+func (j *Job) twoLevelVectors(traces, part int64) int64 {
+	if !j.twoLevels() {
+		return 0
 	}
-	points := int64(p.Grid.Len())
-	place := p.PlaceBytes()
+	n := 3*part + traces*int64(j.Survey.NT)
+	if c := j.coarsened(); c != nil {
+		n += 8*int64(size(c.Shape)) + traces*int64(j.Survey.NT/j.thinning()+1)
+	}
+	return int64(j.elementType().Size()) * n
+}
+
+// coarseBytes is what the host's engine takes on the coarser grid.
+func (j *Job) coarseBytes(s share, own *survey.Positions) int64 {
+	p := j.coarseProblem(s, own)
+	if p == nil {
+		return 0
+	}
 	if j.Engine == "reference" {
-		place = word * points
-	} else {
-		bytes += p.ScratchBytes() + p.PieceBytes(j.exact())
+		return 8 * int64(p.Grid.Len()) * int64(own.Len())
 	}
-	return bytes + place*int64(own.Len()) + 10*word*points + 4*overlap*points
+	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.PieceBytes(j.exact())
 }

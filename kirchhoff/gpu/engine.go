@@ -269,11 +269,11 @@ func (e *Engine) parts(blocks, most, sums int) int {
 		return 1
 	}
 	busy := 8 * e.dev.Card().Multiprocessors
-	return max(1, min(most, busy/blocks, mostPartBytes/(8*sums)))
+	return max(1, min(most, busy/blocks, PartBytes/(8*sums)))
 }
 
-// mostPartBytes bounds the memory for sums of more than one part.
-const mostPartBytes = 1 << 29
+// PartBytes bounds the memory for sums of more than one part, which Need counts in full.
+const PartBytes = 1 << 29
 
 // cut cuts [0, n) into parts of nearly the same size: where they begin, and n.
 func cut(n, parts int) []int32 {

@@ -20,7 +20,7 @@ func Need(p *kirchhoff.Problem, exact bool) int64 {
 	traces, stride := int64(p.NumTraces()), int64(p.NT+3)&^3
 	piece := max(traces/mostTracePieces, min(traces, leastTraces))
 	need := int64(p.Positions.Len())*PlaceBytes(p) + 8*traces*int64(p.NT) + tiles*simd.TileSize*(4+8+4) +
-		8*piece*stride + mostPartBytes
+		8*piece*stride + PartBytes
 	if p.Dynamic {
 		need += 4 * int64(p.ImageLen())
 	}
