@@ -25,8 +25,8 @@ import (
 // multiplier in windows of space and wavenumber close to N^(−1/2)
 // (imaging.InverseRoot). R interpolates an image from a grid that has one point for V of
 // the image's (imaging.Coarsened), C is S AᵀW²A S there, of the same traces with every
-// n-th sample, and d the damping. The inverse is some iterations of conjugate gradients, preconditioned by
-// such windows of their own.
+// n-th sample, and d the damping. The inverse is some iterations of conjugate
+// gradients, preconditioned by such windows of their own.
 type twoLevel struct {
 	windows dist.Operator // P
 	between dist.Operator // R; nil: no coarser grid
@@ -128,9 +128,12 @@ func (j *Job) onCoarse(c *imaging.Coarsened) grid.Grid {
 }
 
 // thinning is how many samples of the traces there are for one of those on the coarser
-// grid, which still hold the wavelet.
+// grid, whose Nyquist frequency is 1.5 times that below which the wavelet lies.
 func (j *Job) thinning() int {
-	return int(max(1, 1/(2*j.Survey.DT*1.5*band(j.Wavelet).High)))
+	if high := band(j.Wavelet).High; high > 0 {
+		return int(max(1, min(1/(3*j.Survey.DT*high), float64(j.Survey.NT))))
+	}
+	return 1
 }
 
 // thin leaves every n-th sample of all traces.
@@ -148,6 +151,7 @@ func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wav
 func (j *Job) coarser(c *imaging.Coarsened) (*Job, error) {
 	k, cfg := *j, *j.Config
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
+	cfg.Solver.Preconditioner = "none"
 	k.Config, k.report = &cfg, progress.Discard()
 	k.Image, k.s, k.w = j.onCoarse(c), nil, nil
 	k.Survey, k.Wavelet = thin(j.Survey, j.Wavelet, j.thinning())
