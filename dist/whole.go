@@ -28,8 +28,9 @@ func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
 type overWhole struct {
 	domain, rng      *Layout
 	forward, adjoint Whole
-	from             [2][]int  // elements of domain and range by rank
-	all, part        []float32 // scratch
+	from             [2][]int      // elements of domain and range by rank
+	gathered         [2]device.Buf // scratch, on more than one rank
+	all, part        []float32     // scratch
 }
 
 // counts are the elements that each rank of a leaf's Shards holds.
@@ -58,17 +59,17 @@ func (w *overWhole) Range() *Layout  { return w.rng }
 func (w *overWhole) Apply(_ context.Context, dst, src *Vector) error {
 	mustEqual("apply", w.domain, src.Layout)
 	mustEqual("apply", w.rng, dst.Layout)
-	return w.through(w.forward, dst, src, w.from[0])
+	return w.through(w.forward, dst, src, 0)
 }
 
 func (w *overWhole) ApplyAdjoint(_ context.Context, dst, src *Vector) error {
 	mustEqual("adjoint", w.rng, src.Layout)
 	mustEqual("adjoint", w.domain, dst.Layout)
-	return w.through(w.adjoint, dst, src, w.from[1])
+	return w.through(w.adjoint, dst, src, 1)
 }
 
-func (w *overWhole) through(f Whole, dst, src *Vector, counts []int) (err error) {
-	if w.all, err = wholeOf(w.all, src, counts); err != nil {
+func (w *overWhole) through(f Whole, dst, src *Vector, from int) (err error) {
+	if w.all, err = wholeOf(w.all, src, w.from[from], &w.gathered[from]); err != nil {
 		return err
 	}
 	w.part = slices.Grow(w.part[:0], dst.Layout.N)[:dst.Layout.N]
@@ -77,17 +78,19 @@ func (w *overWhole) through(f Whole, dst, src *Vector, counts []int) (err error)
 	return device.Upload(dst.Buf, w.part)
 }
 
-// wholeOf is all of a leaf, on every rank, in out's memory if that suffices.
-func wholeOf(out []float32, v *Vector, counts []int) ([]float32, error) {
-	l := v.Layout
+// wholeOf is all of a leaf, on every rank, in out's memory if that suffices and by way of
+// a buffer that is made at the first call.
+func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]float32, error) {
 	buf := v.Buf
 	if len(counts) > 1 {
-		var err error
-		if buf, err = buf.Device().Alloc(l.size(), l.Type); err != nil {
-			return nil, err
+		if *gathered == nil {
+			var err error
+			if *gathered, err = buf.Device().Alloc(v.Layout.size(), v.Layout.Type); err != nil {
+				return nil, err
+			}
 		}
-		defer buf.Device().Free(buf)
-		if err := l.Shards.AllGather(buf, v.Buf, counts); err != nil {
+		buf = *gathered
+		if err := v.Layout.Shards.AllGather(buf, v.Buf, counts); err != nil {
 			return nil, err
 		}
 	}
@@ -101,5 +104,10 @@ func Gathered(v *Vector) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wholeOf(nil, v, counts)
+	var buf device.Buf
+	out, err := wholeOf(nil, v, counts, &buf)
+	if buf != nil {
+		buf.Device().Free(buf)
+	}
+	return out, err
 }

@@ -326,7 +326,7 @@ func (j *Job) windowBytes(part int64) int64 {
 		return 0
 	}
 	whole, each := int64(j.Image.Len()), int64(1)<<j.Image.Dim()/2 // multipliers a point
-	bytes := 4*each*(whole+part) + 3*4*whole
+	bytes := 4*each*(whole+part) + 5*4*whole
 	if c := j.coarsened(); c != nil {
 		bytes += 4 * (2*each + 3) * int64(size(c.Shape))
 	}
