@@ -118,7 +118,7 @@ func (k *packer) packTile(tile, place int, time []float64, s *slowness) error {
 	}
 	k.span[at] = simd.Span{Base: int32(base), Width: width}
 	fields := row[size-(k.mode.Fields()-1)*simd.TileSize:]
-	if least == never || k.mode.Weights() != simd.Static && !k.weights(fields, points, s) {
+	if least == never || k.mode.Weights() != simd.Static && !k.weights(fields, points, &q, s) {
 		k.span[at].Width = -1
 	}
 	return nil
@@ -165,13 +165,17 @@ func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float3
 	return width, shift, nil
 }
 
-// weights fills row, the fields behind the times, and reports whether any is not zero.
-func (k *packer) weights(row []uint32, points []int32, s *slowness) bool {
+// weights fills row, the fields behind the times q, and reports whether any is not zero.
+// They are 0 where there is no time: kernels may multiply by them all the same.
+func (k *packer) weights(row []uint32, points []int32, q *[simd.TileSize]float64, s *slowness) bool {
 	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
 	any := false
 	for i, n := range points {
 		n := source(n)
 		b := s.amp[n]
+		if q[i] == never {
+			b = 0
+		}
 		any = any || b != 0
 		if k.mode.Weights() == simd.Plane+simd.Aperture {
 			set(0, i, b)

@@ -392,7 +392,7 @@ func TestRunsOfParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	p := &survey.Positions{Role: make([]survey.Role, 90), Row: make([]int32, 90), XYZ: make([]float64, 180), Dim: 2}
 	for s := range int32(20) {
-		for range 1 + r.IntN(500) { // mostly one pair: runs beyond the limit
+		for range 1 + r.IntN(4*adjointCells.limit) { // mostly one pair: runs beyond the limit
 			p.Source, p.Receiver = append(p.Source, s), append(p.Receiver, 20+int32(max(0, r.IntN(200)-130)))
 		}
 	}

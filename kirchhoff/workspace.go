@@ -59,7 +59,7 @@ type window struct {
 // Sizes of the blocks, found by trial: large enough that tables are read seldom,
 // small enough that the block's stretches of traces stay in the caches.
 var (
-	adjointCells = cells{sources: 8, receivers: 16, limit: 8 * 16}
+	adjointCells = cells{sources: 32, receivers: 16, limit: 32 * 16}
 	forwardCells = cells{sources: 4, receivers: 8, limit: 4 * 8}
 )
 

@@ -5,14 +5,45 @@
 #if defined(__x86_64__)
 #include "avx512.h"
 
-// add sets sum += weight·v.
-FAST __m512 add(const int mode, __m512 sum, const char *s, const char *r, int g, const float *given, __m512 e, __m512 slope, __m512 w) {
-	if ((mode & ~COMPACT) == STATIC) return _mm512_fmadd_ps(w, slope, _mm512_add_ps(sum, e));
-	return _mm512_fmadd_ps(factor(mode, s, r, g, given), _mm512_fmadd_ps(w, slope, e), sum);
+// Sums of a tile. While a run lasts, what the receivers' parts of the weights multiply
+// is summed apart, in 2-D by C and by S; its end multiplies that by the source's parts,
+// once for 16 pairs.
+typedef struct {
+	__m512 sum[REGISTERS], part[2][REGISTERS];
+} lsm_sums;
+
+FAST void zero(__m512 sum[REGISTERS]) {
+	for (int g = 0; g < REGISTERS; g++) sum[g] = _mm512_setzero_ps();
+}
+
+// add adds the samples e + w slope of register g.
+FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, __m512 e, __m512 slope, __m512 w) {
+	if ((mode & ~COMPACT) == STATIC) {
+		u->sum[g] = _mm512_fmadd_ps(w, slope, _mm512_add_ps(u->sum[g], e));
+		return;
+	}
+	const __m512 v = _mm512_fmadd_ps(w, slope, e);
+	if (mode & APERTURE)
+		u->sum[g] = _mm512_fmadd_ps(_mm512_load_ps(given + 16 * g), v, u->sum[g]);
+	if ((mode & ~COMPACT) == PLANE)
+		for (int f = 0; f < 2; f++) u->part[f][g] = _mm512_fmadd_ps(FIELD(r, 1 + f), v, u->part[f][g]);
+	if ((mode & ~COMPACT) == SPACE)
+		u->part[0][g] = _mm512_fmadd_ps(_mm512_mul_ps(FIELD(r, 1), v), length(mode, s, r, g), u->part[0][g]);
+}
+
+// end ends the run of a source.
+FAST void end(const int mode, lsm_sums *u, const char *s) {
+	for (int g = 0; g < REGISTERS; g++) {
+		if ((mode & ~COMPACT) == PLANE)
+			for (int f = 0; f < 2; f++) u->sum[g] = _mm512_fmadd_ps(FIELD(s, 1 + f), u->part[f][g], u->sum[g]);
+		if ((mode & ~COMPACT) == SPACE)
+			u->sum[g] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_set1_ps(LENGTH), FIELD(s, 1)), u->part[0][g], u->sum[g]);
+	}
+	for (int f = 0; f < 2; f++) zero(u->part[f]);
 }
 
 // look32 looks up times less than 32 samples apart, p being the first sample.
-FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, const float *p) {
+FAST void look32(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, const float *p) {
 	__m512 e0 = _mm512_loadu_ps(p), e1 = _mm512_loadu_ps(p + 16);
 	__m512 d0 = _mm512_sub_ps(_mm512_loadu_ps(p + 1), e0), d1 = _mm512_sub_ps(_mm512_loadu_ps(p + 17), e1);
 	if (mode & COMPACT) { // the unit of w
@@ -21,13 +52,12 @@ FAST void look32(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 	}
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = mode & COMPACT ? split_near(s, r, g) : split(mode, s, r, g, (lsm_scale){1, 0, 0});
-		sum[g] = add(mode, sum[g], s, r, g, given, _mm512_permutex2var_ps(e0, t.k, e1),
-			_mm512_permutex2var_ps(d0, t.k, d1), t.w);
+		add(mode, u, s, r, g, given, _mm512_permutex2var_ps(e0, t.k, e1), _mm512_permutex2var_ps(d0, t.k, d1), t.w);
 	}
 }
 
 // look64 looks up times less than 64 samples apart.
-FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, lsm_scale by, const float *p) {
+FAST void look64(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by, const float *p) {
 	__m512 e[4], d[4];
 	for (int b = 0; b < 4; b++) {
 		e[b] = _mm512_loadu_ps(p + 16 * b);
@@ -40,21 +70,19 @@ FAST void look64(const int mode, __m512 sum[REGISTERS], const char *s, const cha
 			_mm512_permutex2var_ps(e[2], t.k, e[3]));
 		__m512 slope = _mm512_mask_mov_ps(_mm512_permutex2var_ps(d[0], t.k, d[1]), high,
 			_mm512_permutex2var_ps(d[2], t.k, d[3]));
-		sum[g] = add(mode, sum[g], s, r, g, given, v, slope, t.w);
+		add(mode, u, s, r, g, given, v, slope, t.w);
 	}
 }
 
 // gather handles all other times, and the record's edges.
-FAST void gather(const int mode, __m512 sum[REGISTERS], const char *s, const char *r, const float *given, lsm_scale by,
+FAST void gather(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
-	const __m512 zero = _mm512_setzero_ps();
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		__mmask16 on = clip(&t, k0, nt, count(mode, s, r, g));
-		__m512 e = _mm512_mask_i32gather_ps(zero, on, t.k, row, 4);
-		__m512 d = _mm512_sub_ps(_mm512_mask_i32gather_ps(zero, on, t.k, row + 1, 4), e);
-		__m512 v = add(mode, sum[g], s, r, g, given, e, d, t.w);
-		sum[g] = _mm512_mask_mov_ps(sum[g], on, v);
+		__m512 e = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), on, t.k, row, 4);
+		__m512 d = _mm512_sub_ps(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), on, t.k, row + 1, 4), e);
+		add(mode, u, s, r, g, given, e, d, _mm512_maskz_mov_ps(on, t.w));
 	}
 }
 
@@ -93,9 +121,10 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 			const float *slope1 = slope && tile + 1 < tile1 ? slope + op->places : slope; // the next tile's
 			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			const lsm_span *soon = tile + 1 < tile1 ? span + op->places : span; // the next tile's
-			__m512 sum[REGISTERS];
+			lsm_sums u;
 			__m512d total[2 * REGISTERS];
-			for (int g = 0; g < REGISTERS; g++) sum[g] = _mm512_setzero_ps();
+			zero(u.sum);
+			for (int f = 0; f < 2; f++) zero(u.part[f]);
 			if (exact) load(total, image + tile * TILE);
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
 				const lsm_run run = op->runs[i];
@@ -119,41 +148,50 @@ FAST void adjoint(const int mode, const int exact, const lsm_operator *op, doubl
 					if (to.width < 0 || outside(k0, width, nt)) continue;
 					if (mode & APERTURE && !lsm_aperture_avx512(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					if (__builtin_expect(!inside(k0, width, nt) || width >= 64, 0))
-						gather(mode, sum, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
+						gather(mode, &u, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row, k0, nt);
 					else if (width < 32)
-						look32(mode, sum, s, r, given, row + k0);
+						look32(mode, &u, s, r, given, row + k0);
 					else
-						look64(mode, sum, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row + k0);
+						look64(mode, &u, s, r, given, scale(mode, shift, run.source, pair.receiver, width), row + k0);
 				}
-				if (exact) flush(1, total, sum, magic);
+				end(mode, &u, s);
+				if (exact) flush(1, total, u.sum, magic);
 			}
 			if (!exact) {
 				load(total, image + tile * TILE);
-				flush(0, total, sum, magic);
+				flush(0, total, u.sum, magic);
 			}
 			for (int g = 0; g < 2 * REGISTERS; g++) _mm512_store_pd(image + tile * TILE + 8 * g, total[g]);
 		}
 }
 
+// Each kind is a function by itself: in one with the others compilers allot registers worse.
+#define ADJOINT(name, mode) \
+	TARGET __attribute__((noinline)) static void name(const lsm_operator *op, double *image, const float *rows, \
+		int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) { \
+		adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
+	} \
+	TARGET __attribute__((noinline)) static void name##_exact(const lsm_operator *op, double *image, const float *rows, \
+		int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) { \
+		adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
+	}
+#define CASE(name, mode) \
+	case mode: \
+		(magic != 0 ? name##_exact : name)(op, image, rows, tile0, tile1, block0, block1, magic); \
+		break;
+#define EACH(DO) \
+	DO(plain, STATIC) \
+	DO(plain_compact, STATIC + COMPACT) \
+	DO(plane, PLANE) \
+	DO(plane_compact, PLANE + COMPACT) \
+	DO(space, SPACE) \
+	DO(space_compact, SPACE + COMPACT) \
+	DO(aperture, APERTURE) \
+	DO(aperture_compact, APERTURE + COMPACT)
+EACH(ADJOINT)
+
 TARGET void lsm_adjoint_avx512(const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-#define CASE(mode) \
-	case mode: \
-		if (magic != 0) \
-			adjoint(mode, 1, op, image, rows, tile0, tile1, block0, block1, magic); \
-		else \
-			adjoint(mode, 0, op, image, rows, tile0, tile1, block0, block1, 0); \
-		break;
-	switch (kind(op->mode)) {
-		CASE(STATIC)
-		CASE(STATIC + COMPACT)
-		CASE(PLANE)
-		CASE(PLANE + COMPACT)
-		CASE(SPACE)
-		CASE(SPACE + COMPACT)
-		CASE(APERTURE)
-		CASE(APERTURE + COMPACT)
-	}
-#undef CASE
+	switch (kind(op->mode)) { EACH(CASE) }
 }
 #endif

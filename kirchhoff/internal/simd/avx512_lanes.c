@@ -128,15 +128,14 @@ FAST __m512 each(float x) { return _mm512_set1_ps(x); }
 // amount is what point p gives the lanes.
 FAST __m512 amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
 #define VALUE(f) each(a->value[f][p])
-#define FIELD(f) _mm512_load_ps(c->field[f][p])
+#define LANE(f) _mm512_load_ps(c->field[f][p])
 	if ((mode & ~COMPACT) == STATIC) return VALUE(0);
-	if ((mode & ~COMPACT) == PLANE) return _mm512_fmadd_ps(VALUE(1), FIELD(1), _mm512_mul_ps(VALUE(0), FIELD(0)));
-	__m512 dot = _mm512_mul_ps(VALUE(1), FIELD(1));
-	dot = _mm512_fmadd_ps(VALUE(2), FIELD(2), dot);
-	dot = _mm512_fmadd_ps(VALUE(3), FIELD(3), dot);
-	return _mm512_mul_ps(_mm512_mul_ps(VALUE(0), FIELD(0)), root(_mm512_fmadd_ps(each(2), dot, each(2))));
+	if ((mode & ~COMPACT) == PLANE) return _mm512_fmadd_ps(VALUE(1), LANE(1), _mm512_mul_ps(VALUE(0), LANE(0)));
+	__m512 x = each(1);
+	for (int f = 1; f < 4; f++) x = _mm512_fmadd_ps(VALUE(f), LANE(f), x);
+	return _mm512_mul_ps(_mm512_mul_ps(VALUE(0), LANE(0)), root(x));
 #undef VALUE
-#undef FIELD
+#undef LANE
 }
 
 // point2 adds a point whose lanes arrive within two samples. A lane that is off has an
@@ -247,6 +246,7 @@ FAST void cast(const int mode, lsm_rays *a, const char *s, int shift, const __m5
 		for (int f = 1; f < lsm_fields(mode); f++) {
 			__m512 v = _mm512_load_ps(field(mode, s, f) + 16 * g);
 			if ((mode & ~COMPACT) == PLANE || f == 1) v = _mm512_mul_ps(v, m[g]);
+			if ((mode & ~COMPACT) == SPACE && f == 1) v = _mm512_mul_ps(v, each(LENGTH));
 			_mm512_store_ps(a->value[f - 1] + 16 * g, v);
 		}
 	}

@@ -298,7 +298,7 @@ INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
 // apart, so the processor does not see them coming.
 INLINE void ahead(const char *row, int64_t next, int64_t size) {
-	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + next + i);
+	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + next + i, 0, 2);
 }
 
 // touch asks for the stretch of a trace that the next tile falls on.
