@@ -14,6 +14,7 @@ CASES = {
     "large": ((401, 301), 64, 128, 1500),
     "cube": ((40, 40, 40), 128, 128, 1000),
     "streamer": ((401, 301), 40, 96, 1500),
+    "part": ((401, 301), 16, 128, 1500),  # a quarter of large, for weights, with which large takes an hour
 }
 
 
