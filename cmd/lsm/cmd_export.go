@@ -30,8 +30,9 @@ func newExport(a *app) *cobra.Command {
 		Short: "An image, a model or a survey as SEG-Y or SU",
 		Long: `Export writes an image or a velocity model as SEG-Y revision 1, a trace for each
 column of depth, with coordinates, inline and crossline numbers; a survey as shot
-gathers; with --gathers those of an image, an ensemble a column. What the format cannot hold exactly is told; revision 2 is written where
-revision 1 cannot hold the sampling. A name in .su makes an SU file.
+gathers; with --gathers those of an image, an ensemble for each column. What the
+format cannot hold exactly is told; revision 2 is written where revision 1 cannot
+hold the sampling. A name in .su makes an SU file.
 
 A 2-D survey that lsm import made knows where on the map its line lies. An image
 does not: --line SURVEY, or --azimuth and --line-origin, tell. Without them x is
