@@ -9,7 +9,7 @@ import (
 )
 
 // Whole is a function that sets this rank's share of a destination from all of a
-// source, both real and in single precision on the host. It is given zeros.
+// source, both real and in single precision on the host.
 type Whole func(dst, src []float32)
 
 // FromWhole makes an operator of two such functions, of which the second is the
@@ -73,7 +73,6 @@ func (w *overWhole) through(f Whole, dst, src *Vector, from int) (err error) {
 		return err
 	}
 	w.part = slices.Grow(w.part[:0], dst.Layout.N)[:dst.Layout.N]
-	clear(w.part)
 	f(w.part, w.all)
 	return device.Upload(dst.Buf, w.part)
 }

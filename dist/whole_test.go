@@ -27,6 +27,7 @@ func TestFromWhole(t *testing.T) {
 				op, err := FromWhole(domain, rng,
 					func(dst, src []float32) {
 						for i := range dst {
+							dst[i] = 0
 							for k, v := range src {
 								dst[i] += float32(real(m[rng.Off+i][k])) * v
 							}
@@ -34,6 +35,7 @@ func TestFromWhole(t *testing.T) {
 					},
 					func(dst, src []float32) {
 						for i := range dst {
+							dst[i] = 0
 							for k, v := range src {
 								dst[i] += float32(real(m[k][domain.Off+i])) * v
 							}
