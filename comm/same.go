@@ -1,0 +1,130 @@
+package comm
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fact is something that every rank of a run must have alike, such as the value of
+// a configuration key or the digest of an input file.
+type Fact struct {
+	Name   string // such as "solver.damping"
+	Value  string
+	Origin string // where this rank has the value from, "" where that says nothing; may differ
+}
+
+// shownDifferences bounds how many differing facts one error names.
+const shownDifferences = 5
+
+// Same makes sure that all ranks have the same facts. Where they do not it returns,
+// on all ranks, an *Agreed that names each differing fact with its values and their
+// ranks; it carries no exit status. It is collective. Ranks exchange 32 bytes each,
+// and the facts themselves only where those differ.
+func Same(c Comm, facts []Fact) error {
+	if c.Size() == 1 {
+		return nil
+	}
+	h := sha256.New()
+	for _, f := range facts {
+		fmt.Fprintf(h, "%q=%q\n", f.Name, f.Value)
+	}
+	digests, err := c.Host().AllGather(h.Sum(nil))
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(digests, func(d []byte) bool { return string(d) != string(digests[0]) }) {
+		return nil
+	}
+	text, _ := json.Marshal(facts) // strings
+	texts, err := c.Host().AllGather(text)
+	if err != nil {
+		return err
+	}
+	byRank := make([][]Fact, len(texts))
+	for rank, text := range texts {
+		if err := json.Unmarshal(text, &byRank[rank]); err != nil {
+			return fmt.Errorf("comm: facts of rank %d: %w", rank, err)
+		}
+	}
+	return &Agreed{Rank: 0, Err: errors.New("the ranks of this run differ: " + differences(byRank))}
+}
+
+// differences lists what differs, fact by fact.
+func differences(byRank [][]Fact) string {
+	var lines []string
+	more := 0
+	seen := map[string]bool{}
+	for _, facts := range byRank {
+		for _, f := range facts {
+			if seen[f.Name] {
+				continue
+			}
+			seen[f.Name] = true
+			switch line := difference(f.Name, byRank); {
+			case line == "":
+			case len(lines) == shownDifferences:
+				more++
+			default:
+				lines = append(lines, line)
+			}
+		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// difference says which ranks have which value of one fact, "" where all agree.
+func difference(name string, byRank [][]Fact) string {
+	type group struct {
+		value, origin string
+		ranks         []int
+	}
+	var groups []group
+	for rank, facts := range byRank {
+		g := group{value: "not there"}
+		if i := slices.IndexFunc(facts, func(f Fact) bool { return f.Name == name }); i >= 0 {
+			g = group{value: facts[i].Value, origin: facts[i].Origin}
+		}
+		at := slices.IndexFunc(groups, func(o group) bool { return o.value == g.value })
+		if at < 0 {
+			groups = append(groups, g)
+			at = len(groups) - 1
+		}
+		groups[at].ranks = append(groups[at].ranks, rank)
+	}
+	if len(groups) < 2 {
+		return ""
+	}
+	words := make([]string, len(groups))
+	for i, g := range groups {
+		words[i] = fmt.Sprintf("%s on %s", g.value, rankList(g.ranks))
+		if g.origin != "" {
+			words[i] += " (" + g.origin + ")"
+		}
+	}
+	return name + " is " + strings.Join(words, ", ")
+}
+
+// rankList names ranks, of many the first few.
+func rankList(ranks []int) string {
+	const few = 4
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d", ranks[0])
+	}
+	words := make([]string, 0, few+1)
+	for i, r := range ranks {
+		if i == few {
+			words = append(words, fmt.Sprintf("%d more", len(ranks)-few))
+			break
+		}
+		words = append(words, fmt.Sprint(r))
+	}
+	last := len(words) - 1
+	return "ranks " + strings.Join(words[:last], ", ") + " and " + words[last]
+}
