@@ -27,14 +27,16 @@ type Record struct {
 	Ranks        int
 	Threads      int    // per rank
 	Engine       string // "reference", "cpu", "cuda", "hip"
+	ISA          string // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
 	Device       string // name of the GPU; "" for none
 	Communicator string // "self", "mpi", "nccl", "rccl", with its library's version if known
+	MPI          string // the MPI library, such as "Open MPI 4.1.4"; "" for none
 	Inputs       []Input
 	Reason       string // why the run stopped, such as "stopped_iterations"
 }
 
 // New returns a record with everything filled in that the process knows of
-// itself, started now. Version and commit are those that the Go tool stamped
+// itself, started now, or at [Epoch] and then on no host. Version and commit are those that the Go tool stamped
 // into the program; one that was told them when it was linked sets its own.
 func New(command string) Record {
 	r := Record{
@@ -42,7 +44,11 @@ func New(command string) Record {
 		GoVersion: runtime.Version(), HDF5Version: h5.LibraryVersion(),
 		Started: time.Now().UTC().Truncate(time.Second),
 	}
-	r.Host, _ = os.Hostname() // a machine without a name has none to record
+	if epoch, set, _ := Epoch(); set {
+		r.Started = epoch
+	} else {
+		r.Host, _ = os.Hostname() // a machine without a name has none to record
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.stamp(info)
 	}
