@@ -1,6 +1,12 @@
 package kirchhoff
 
-import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+import (
+	"fmt"
+	"os"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
 
 // PlaceBytes is the memory that the cpu engine's table of one place takes.
 func (p *Problem) PlaceBytes() int64 {
@@ -116,5 +122,18 @@ func (p *Problem) tileCount() (tiles, boxes int64) {
 	return tiles, boxes
 }
 
-// BestISA names the set of kernels that the cpu engine would choose here.
-func BestISA() string { return simd.Best().String() }
+// ISA names the set of kernels that the cpu engine chooses here: avx512, avx2 or
+// portable. The environment variable LSM_CPU_ISA forces one; its error is one that this
+// processor has not.
+func ISA() (string, error) {
+	isa, err := chosenISA()
+	return isa.String(), err
+}
+
+func chosenISA() (simd.ISA, error) {
+	isa, err := simd.Parse(os.Getenv("LSM_CPU_ISA"))
+	if err != nil {
+		err = status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
+	}
+	return isa, err
+}

@@ -3,11 +3,9 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -71,9 +69,9 @@ func strideOf(nt int) int {
 }
 
 func newWorkspace(ctx context.Context, p *Problem) (*workspace, error) {
-	isa, err := simd.Parse(os.Getenv("LSM_CPU_ISA"))
+	isa, err := chosenISA()
 	if err != nil {
-		return nil, status.Usage(fmt.Errorf("%w (LSM_CPU_ISA)", err))
+		return nil, err
 	}
 	lo, hi := p.slab()
 	w := &workspace{p: *p, traces: p.NumTraces(), isa: isa, threads: p.threads(), stride: strideOf(p.NT), tiles: newTiling(p.Grid, [2]int{lo, hi}), room: &room{}}

@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -29,6 +30,8 @@ type app struct {
 	force  bool     // existing outputs may be overwritten
 	trace  string   // file for what every rank did when, "" for none
 
+	reflectivity string // image file to demigrate, "" for none
+
 	program   string // this program's file, to start children; "": it must not
 	out, errs io.Writer
 	launcher  machine.Launcher
@@ -37,9 +40,10 @@ type app struct {
 	leave     func() // leaves them; nil where there was nothing to join
 
 	quiet   bool
-	command string // name of the command that runs, "" before it is known
-	started bool   // the command line was understood
-	result  []any  // keys and values for the event "done"
+	command string      // name of the command that runs, "" before it is known
+	flags   []comm.Fact // of its own that were given
+	started bool        // the command line was understood
+	result  []any       // keys and values for the event "done"
 }
 
 // speak gives this process a voice.
@@ -81,6 +85,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	notice := errs
 	if launcher.Rank > 0 {
 		notice = io.Discard
+	}
+	if _, _, err := provenance.Epoch(); err != nil {
+		return a.fail(errs, status.Usage(err))
 	}
 	ctx, stop := untilInterrupted(context.Background(), notice)
 	defer stop()

@@ -54,7 +54,7 @@ func badCommandLines() []bad {
 		of("model without reflectivity", "model config.toml", `model: required flag.*reflectivity`),
 		of("model with no reflectivity's name", "model config.toml --reflectivity=", `model: --reflectivity is empty, want the path of an image file`),
 		of("model over its reflectivity", "model config.toml --reflectivity reflectivity.h5 --set output.file=reflectivity.h5 --force",
-			`output\.file: reflectivity\.h5 is the --reflectivity as well, want another file`),
+			`output\.file: reflectivity\.h5 is the same file as --reflectivity, reflectivity\.h5: the output must be another file`),
 		of("synth of no name", "synth -o d", `synth: NAME is missing\nhint: one of .*points`),
 		of("synth of an unknown name", "synth pionts -o d", `synth: .*"pionts"`),
 		of("synth to nowhere", "synth points", `synth: required flag.*output`),

@@ -65,6 +65,9 @@ such. Operations, of which those that a backend has are measured by default:
 			if err := comm.Together(a.world, a.join(cfg)); err != nil {
 				return err
 			}
+			if err := a.agree(cfg); err != nil {
+				return err
+			}
 			m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 			if s.Memory = m.Available; m.Limit > 0 {
 				s.Memory = min(m.Available, m.Limit)

@@ -172,13 +172,17 @@ func (a *app) doctorVerdict() {
 		library = " (" + b.About() + ")"
 	}
 	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
-	a.report.Printf("  engine reference, cpu (%s kernels)\n", kirchhoff.BestISA())
+	isa, err := kirchhoff.ISA()
+	if err != nil {
+		isa = err.Error()
+	}
+	a.report.Printf("  engine reference, cpu (%s kernels)\n", isa)
 	cuda, hip := a.doctorCards(driver.CUDA), a.doctorCards(driver.HIP)
 	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
 	if !mpi {
 		a.report.Printf("It is built without MPI.\n")
 	}
-	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", kirchhoff.BestISA(),
+	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
 		"mpi", mpi, "cuda", cuda, "nccl", false, "hip", hip, "rccl", false)
 }
 

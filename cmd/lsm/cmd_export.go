@@ -92,7 +92,7 @@ func (f *exportFlags) complete(cmd *cobra.Command) error {
 }
 
 func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
-	if err := notAnInput(f.output, path, f.line); err != nil {
+	if err := distinct([]fileUse{{"the input", path}, {"--line", f.line}}, alike("--output", f.output)); err != nil {
 		return err
 	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {

@@ -208,7 +208,8 @@ func (a *app) prepareImport(files []string, f *importFlags) error {
 	if f.output == "" {
 		return nil
 	}
-	if err := notAnInput(f.output, files...); err != nil {
+	out := []fileUse{{"--output", f.output}, {"the list of traces left out", f.leftFile()}}
+	if err := distinct(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), out); err != nil {
 		return err
 	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {
@@ -225,20 +226,6 @@ func (a *app) prepareImport(files []string, f *importFlags) error {
 		hint = fmt.Sprintf("--ricker HZ makes a Ricker wavelet (the spectrum of the first traces peaks at %.3g Hz), --wavelet FILE reads one; without -o the files are checked alone", hz)
 	}
 	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")), hint)
-}
-
-// notAnInput refuses to write over what is read, --force or not.
-func notAnInput(output string, inputs ...string) error {
-	out, err := os.Stat(output)
-	if err != nil {
-		return nil // it is not there yet
-	}
-	for _, input := range inputs {
-		if in, err := os.Stat(input); err == nil && os.SameFile(in, out) {
-			return status.Usage(fmt.Errorf("%s is an input: the output must be another file", output))
-		}
-	}
-	return nil
 }
 
 // free refuses a file that is there already, without --force.

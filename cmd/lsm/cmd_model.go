@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +11,6 @@ import (
 )
 
 func newModel(a *app) *cobra.Command {
-	var reflectivity string
 	cmd := jobCommand("model CONFIG --reflectivity FILE", "The forward alone: demigrate an image into a survey",
 		`Model predicts the traces of the survey's geometry for a given image
 (demigration) and writes them as a survey file to output.file. The survey of the
@@ -24,15 +21,15 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 			if err != nil {
 				return err
 			}
-			if err := checkReflectivity(reflectivity, cfg.Output.File.File); err != nil {
-				return err
+			if a.reflectivity == "" {
+				return status.Usage(errors.New("model: --reflectivity is empty, want the path of an image file"))
 			}
 			j, err := a.open(cfg, job.Geometry, cfg.Output.File)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
-			image, err := j.ReadImage("reflectivity", config.Path{Text: reflectivity, File: reflectivity})
+			image, err := j.ReadImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
 			if err != nil {
 				return err
 			}
@@ -50,23 +47,9 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 			a.finish("output", out)
 			return a.closing(j.Memory().Total())
 		})
-	cmd.Flags().StringVar(&reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
+	cmd.Flags().StringVar(&a.reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	if err := cmd.MarkFlagRequired("reflectivity"); err != nil {
 		panic(err)
 	}
 	return cmd
-}
-
-// checkReflectivity makes sure that there is an image file to read, and that it
-// is not the one to write.
-func checkReflectivity(in, out string) error {
-	if in == "" {
-		return status.Usage(errors.New("model: --reflectivity is empty, want the path of an image file"))
-	}
-	a, errA := os.Stat(in)
-	b, errB := os.Stat(out)
-	if errA == nil && errB == nil && os.SameFile(a, b) {
-		return status.Usage(fmt.Errorf("output.file: %s is the --reflectivity as well, want another file", out))
-	}
-	return nil
 }

@@ -45,6 +45,9 @@ gathers some of these are drawn.`,
 			if ext := strings.ToLower(filepath.Ext(out)); ext != ".png" {
 				return status.Usage(fmt.Errorf("plot: %s: pictures are PNG files, the name must end in .png", out))
 			}
+			if err := distinct(alike("the input", files...), alike("--output", out)); err != nil {
+				return err
+			}
 			if err := h5.CheckOutput(out, a.force); err != nil {
 				return err
 			}

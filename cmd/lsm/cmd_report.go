@@ -75,6 +75,10 @@ func (a *app) makeReport(ctx context.Context, f reportFlags) error {
 	if ext := strings.ToLower(filepath.Ext(f.output)); ext != ".html" && ext != ".htm" {
 		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", f.output))
 	}
+	read := []fileUse{{"the image", f.image}, {"--adjoint", f.adjoint}, {"--residual", f.residual}, {"--log", f.log}, {"--trace", f.trace}}
+	if err := distinct(read, alike("--output", f.output)); err != nil {
+		return err
+	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {
 		return err
 	}

@@ -84,7 +84,10 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if err != nil {
 		return err
 	}
-	undo, err := a.claim(f.folder, synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme)
+	if err := a.keepModel(f); err != nil {
+		return err
+	}
+	undo, err := a.claim(f.folder, caseFiles...)
 	if err != nil {
 		return err
 	}
@@ -101,6 +104,18 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 }
 
 const readme = "README.md"
+
+// caseFiles are the files of a case.
+var caseFiles = []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme}
+
+// keepModel refuses to write over the model that the survey is laid over.
+func (a *app) keepModel(f synthFlags) error {
+	var out []fileUse
+	for _, name := range caseFiles {
+		out = append(out, fileUse{"synth", filepath.Join(f.folder, name)})
+	}
+	return distinct(alike("--model", f.model), out)
+}
 
 // claim makes the folder and sees to it that none of the files in it gets
 // overwritten without --force. The function that it returns leaves the folder

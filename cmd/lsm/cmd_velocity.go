@@ -59,7 +59,7 @@ func (a *app) velocity(path string, f *velocityFlags) error {
 	if err != nil {
 		return status.Usage(fmt.Errorf("velocity: %w", err))
 	}
-	if err := notAnInput(f.output, path); err != nil {
+	if err := distinct(alike("the survey", path), alike("--output", f.output)); err != nil {
 		return err
 	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,10 +33,24 @@ func (a *app) configure(path string) (*config.Config, error) {
 	if err := comm.Together(a.world, err); err != nil {
 		return nil, err
 	}
+	if err := a.agree(cfg); err != nil {
+		return nil, err
+	}
 	for _, n := range cfg.Notes() {
 		a.report.Warn(n.String())
 	}
 	return cfg, nil
+}
+
+// agree makes sure that all ranks run the same command of the same program with the
+// same configuration.
+func (a *app) agree(cfg *config.Config) error {
+	v, c := build()
+	facts := append([]comm.Fact{{Name: "the program", Value: strings.TrimSpace("lsm " + v + " " + c)}, {Name: "the command", Value: a.command}}, a.flags...)
+	for _, f := range config.Fields() {
+		facts = append(facts, comm.Fact{Name: f.Name(), Value: cfg.Value(f.Name()), Origin: cfg.Origin(f.Name())})
+	}
+	return status.Hint(status.Usage(comm.Same(a.world, facts)), "start all ranks with the same program, options, environment and configuration file")
 }
 
 // open makes sure that the outputs can be written before anything is computed,
@@ -62,6 +76,10 @@ func (a *app) once(do func() error) error {
 
 // tryFiles looks at outputs and inputs.
 func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
+	read := append([]fileUse{{"the configuration file", cfg.Path()}, {"--reflectivity", a.reflectivity}}, uses(cfg.Reads())...)
+	if err := distinct(read, append(uses(cfg.Writes()), fileUse{"--trace", a.trace})); err != nil {
+		return err
+	}
 	for _, out := range outputs {
 		if !out.IsSet() {
 			continue
@@ -86,19 +104,15 @@ func (a *app) tryInputs(cfg *config.Config) error {
 		return nil
 	}
 	defer a.report.Time("try inputs")()
-	inputs := []config.Path{cfg.Survey.File, cfg.Velocity.File, cfg.Solver.Start}
-	if cfg.Traveltime.Method == "table" {
-		inputs = append(inputs, cfg.Traveltime.File)
-	}
-	if cfg.Image.Surface == "file" {
-		inputs = append(inputs, cfg.Image.SurfaceFile)
-	}
-	for i, in := range inputs {
-		if !in.IsSet() || slices.Contains(inputs[:i], in) {
+	tried := map[string]bool{}
+	for _, in := range cfg.Reads() {
+		file := in.Path.File
+		if tried[file] {
 			continue
 		}
+		tried[file] = true
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		err := h5.CheckInChild(ctx, in.File, a.program, infoChild(in.File)...)
+		err := h5.CheckInChild(ctx, file, a.program, infoChild(file)...)
 		cancel()
 		if err != nil {
 			return err

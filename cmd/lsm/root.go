@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
 
@@ -87,9 +89,14 @@ func (a *app) mark(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		a.mark(below)
 	}
-	work := c.RunE
+	root, work := c.Root(), c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.started, a.command = true, fullName(cmd)
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if root.PersistentFlags().Lookup(f.Name) == nil {
+				a.flags = append(a.flags, comm.Fact{Name: "--" + f.Name, Value: f.Value.String()})
+			}
+		})
 		a.report.SetQuiet(a.quiet)
 		if !slices.Contains(together, a.command) {
 			if a.launcher.Rank > 0 {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -28,6 +29,42 @@ func (c *Config) Origin(key string) string {
 		return fmt.Sprintf("%s:%d", o.source, o.line)
 	}
 	return o.source
+}
+
+// File is a file that a configuration names.
+type File struct {
+	Key  string // such as "survey.file"
+	Path Path
+}
+
+// Reads lists the files that a run reads, each of them set.
+func (c *Config) Reads() []File {
+	files := []File{
+		{"survey.file", c.Survey.File},
+		{"velocity.file", c.Velocity.File},
+	}
+	if c.Traveltime.Method == "table" { // else it is not read, and "lsm traveltime" may write it
+		files = append(files, File{"traveltime.file", c.Traveltime.File})
+	}
+	if c.Image.Surface == "file" {
+		files = append(files, File{"image.surface_file", c.Image.SurfaceFile})
+	}
+	return named(append(files, File{"solver.start", c.Solver.Start}))
+}
+
+// Writes lists the files that a run writes, but for its checkpoints, each of them set.
+func (c *Config) Writes() []File {
+	return named([]File{
+		{"output.file", c.Output.File},
+		{"output.adjoint", c.Output.Adjoint},
+		{"output.residual", c.Output.Residual},
+		{"output.psf", c.Output.PSF},
+	})
+}
+
+// named are the files that are set.
+func named(files []File) []File {
+	return slices.DeleteFunc(files, func(f File) bool { return !f.Path.IsSet() })
 }
 
 // Value is the value of a key as TOML, in the form of TOML(); it panics if there

@@ -390,32 +390,14 @@ func (c *Config) Unstreamed() string {
 // outputs refuses to write over what is read.
 func (r *reader) outputs() {
 	c := r.cfg
-	files := []struct {
-		key  string
-		path Path
-	}{
-		{"the configuration file", Path{Text: r.path, File: r.path}},
-		{"survey.file", c.Survey.File},
-		{"velocity.file", c.Velocity.File},
-		{"traveltime.file", c.Traveltime.File},
-		{"image.surface_file", c.Image.SurfaceFile},
-		{"solver.start", c.Solver.Start},
-		{"output.file", c.Output.File},
-		{"output.adjoint", c.Output.Adjoint},
-		{"output.residual", c.Output.Residual},
-		{"output.psf", c.Output.PSF},
-	}
-	if c.Traveltime.Method != "table" {
-		files[3].path = Path{} // not read, so `lsm traveltime` may write it
-	}
-	const firstOutput = 6
-	for i := firstOutput; i < len(files); i++ {
-		out := files[i]
-		for _, f := range files[:i] {
-			if r.good(out.key, f.key) && f.path.same(out.path) {
-				r.clash(fmt.Sprintf("%s is %s as well, want another file", quote(out.path.Text), f.key), out.key, f.key)
+	before := append([]File{{"the configuration file", Path{Text: r.path, File: r.path}}}, c.Reads()...)
+	for _, out := range c.Writes() {
+		for _, f := range before {
+			if r.good(out.Key, f.Key) && f.Path.same(out.Path) {
+				r.clash(fmt.Sprintf("%s is %s as well, want another file", quote(out.Path.Text), f.Key), out.Key, f.Key)
 			}
 		}
+		before = append(before, out)
 	}
 	if len(c.Output.PSFSpacing) > 0 && !c.Output.PSF.IsSet() {
 		r.note("acts only with output.psf", "output.psf_spacing")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -77,6 +78,20 @@ func autoNote(gpus []string) string {
 func engineError(engine driver.Engine, err error) error {
 	return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q: %w", engine, err)),
 		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
+}
+
+// sameHardware refuses ranks whose instruction sets or cards differ where all ranks are
+// to give the same bits: kernels for different ones round differently.
+func (j *Job) sameHardware() error {
+	if !j.exact() {
+		return nil
+	}
+	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: j.isa}}
+	if j.card != nil {
+		facts = []comm.Fact{{Name: "the GPU", Value: j.card.Card().Name}}
+	}
+	return status.Hint(status.Usage(comm.Same(j.world, facts)),
+		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
 // shareCards warns where ranks have one GPU between them, which no rank can tell

@@ -42,11 +42,12 @@ type Job struct {
 	Velocity  []float64 // m/s, on ModelGrid; nil for a constant
 
 	Times  traveltime.Method
-	Engine string        // "reference" or "cpu"
+	Engine string        // "reference", "cpu", "cuda" or "hip"
 	Host   *device.Host  // this rank's processors
 	Device device.Device // where its vectors are: Host, or a GPU
 
 	began time.Time
+	isa   string // instruction set of the cpu's kernels; "" for another engine
 
 	card *gpu.Device // nil: none
 	nccl *nccl.Group // between the cards of all ranks; nil: none
@@ -106,11 +107,12 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	}
 	for _, load := range []func() error{
 		j.chooseEngine,
+		j.sameHardware,
 		j.shareCards,
 		j.joinCards,
+		j.rememberInputs,
 		j.loadSurvey,
 		func() error { return j.classify(need) },
-		func() error { return j.remember("survey", cfg.Survey.File) },
 		j.loadVelocity,
 		j.placeImage,
 		j.checkMatching,
@@ -177,6 +179,10 @@ func (j *Job) Close() {
 func (j *Job) chooseEngine() error {
 	switch e := j.Config.Kirchhoff.Engine; e {
 	case "auto", "cpu":
+		var err error
+		if j.isa, err = kirchhoff.ISA(); err != nil {
+			return err
+		}
 		j.Engine = "cpu"
 		if note := autoNote(machine.Accelerators("/dev")); e == "auto" && note != "" {
 			j.report.Infof("%s", note)
@@ -290,7 +296,7 @@ func (j *Job) loadVelocity() error {
 		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), j.Survey.Dim))
 	}
 	j.ModelGrid, j.Velocity = g, v
-	return j.remember("velocity", j.Config.Velocity.File)
+	return nil
 }
 
 // placeImage takes the image's grid from the configuration, or else from the
@@ -351,9 +357,6 @@ func (j *Job) useTables() error {
 	if t.NumSources() != j.Survey.NumSources() || t.NumReceivers() != j.Survey.NumReceivers() {
 		return status.Input(fmt.Errorf("%s: tables for %d sources and %d receivers, the survey has %d and %d",
 			file, t.NumSources(), t.NumReceivers(), j.Survey.NumSources(), j.Survey.NumReceivers()))
-	}
-	if err := j.remember("traveltime", j.Config.Traveltime.File); err != nil {
-		return err
 	}
 	var err error
 	j.Times, err = traveltime.NewTable(timeRows{t}, t.Grid(), j.Image)

@@ -2,16 +2,15 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -227,43 +226,22 @@ func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs()
 func (j *Job) provenance(src Source, reason string) provenance.Record {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
-	r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
+	if _, set, _ := provenance.Epoch(); !set {
+		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
+	}
 	r.Ranks, r.Communicator = j.world.Size(), j.carrier()
+	if b, ok := comm.Lookup(j.world.Name()); ok {
+		r.MPI, _, _ = strings.Cut(b.About(), ",")
+	}
 	r.Threads = j.Host.Threads()
-	r.Engine = j.Engine
+	r.Engine, r.ISA = j.Engine, j.isa
 	if j.card != nil {
 		r.Device = j.card.Card().Name
 	}
 	r.Inputs = j.inputs
 	r.Reason = reason
+	r.Timeless(j.exact())
 	return r
-}
-
-// remember hashes an input file as it was read, for the output's provenance and
-// the checkpoint's plan. One rank reads it for all.
-func (j *Job) remember(role string, path config.Path) error {
-	defer j.report.Time("hash inputs")()
-	var in provenance.Input
-	var text []byte
-	err := j.atRoot(func() (err error) {
-		if in, err = provenance.Hash(role, path.File); err != nil {
-			return status.Input(err)
-		}
-		text, err = json.Marshal(in)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if text, err = j.world.Host().Bcast(text, 0); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return err
-	}
-	in.Path = path.Text
-	j.inputs = append(j.inputs, in)
-	return nil
 }
 
 // WriteText publishes a small text file whole or not at all.

@@ -170,17 +170,20 @@ func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
 	return j.imageVector(op, j.start)
 }
 
-// ReadImage reads an image that must lie on the job's grid. Its role names it in
-// the provenance of what is made from it.
+// ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
+// names it in the provenance of what is made from it.
 func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
+	if err := j.remember(role, path); err != nil {
+		return nil, err
+	}
 	image, err := h5.ReadImage(path.File)
-	if err != nil {
-		return nil, FileError(err)
+	if err == nil && !image.Grid.Equal(j.Image) {
+		err = status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
 	}
-	if !image.Grid.Equal(j.Image) {
-		return nil, status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
+	if err := comm.Together(j.world, FileError(err)); err != nil {
+		return nil, err
 	}
-	return image.Data, j.remember(role, path)
+	return image.Data, nil
 }
 
 // observe reports each iterate on the live line, but for the one that the run

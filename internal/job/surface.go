@@ -62,7 +62,7 @@ func (j *Job) readSurface() error {
 	}
 	j.surface = make([]float64, h.Len())
 	g.Interpolate(j.surface, z, h)
-	return j.remember("surface", path)
+	return nil
 }
 
 // cell is the image's spacing along z.

@@ -17,7 +17,7 @@ type File struct {
 // Open opens a file for reading. What is not an HDF5 file at all is refused
 // with what it looks like.
 func Open(path string) (*File, error) {
-	if err := sniff(path); err != nil {
+	if err := Sniff(path); err != nil {
 		return nil, err
 	}
 	f := &File{path: path, open: map[string]*Dataset{}}

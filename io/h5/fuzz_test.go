@@ -77,7 +77,7 @@ func FuzzSniff(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := sniff(path)
+		err := Sniff(path)
 		if has := strings.Contains(string(b), string(signature)); err == nil && !has {
 			t.Errorf("taken for HDF5 without a signature: %q", b)
 		}

@@ -12,9 +12,9 @@ import (
 
 var signature = []byte("\x89HDF\r\n\x1a\n")
 
-// sniff looks at a path without the library and says in plain words why it
-// cannot be an HDF5 file.
-func sniff(path string) error {
+// Sniff looks at a path without the library and says in plain words why it cannot be
+// an HDF5 file; nil where it may be one.
+func Sniff(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
