@@ -19,6 +19,8 @@ type Classes struct {
 	name  string
 	typ   device.Type
 	close func()
+
+	intact func() error // of tables that the classes share and keep; nil: there are none
 }
 
 // Name is the engine's name in the configuration.
@@ -75,6 +77,8 @@ func NewClasses(ctx context.Context, p *Problem, class []Class) (*Classes, error
 	if err = all.allocate(p); err == nil {
 		err = all.tables(ctx, p)
 	}
+	all.seal()
+	c.intact = all.Intact
 	var whole *CPU // the engine of a class of all traces
 	for _, k := range class {
 		if err != nil {

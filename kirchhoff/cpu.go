@@ -26,6 +26,8 @@ type CPU struct {
 	*workspace
 	shared bool // the workspace is another's
 	lent   bool // the tables are another's
+	sealed bool // sum is that of the tables as they were made
+	sum    uint64
 
 	op   simd.Operator // tables, and the adjoint's blocks
 	nadj int           // blocks of the adjoint
@@ -58,6 +60,7 @@ func NewCPU(ctx context.Context, p *Problem) (*CPU, error) {
 		return nil, err
 	}
 	c.shared = false
+	c.seal()
 	return c, nil
 }
 

@@ -79,7 +79,11 @@ func (s *Stream) prepare(ctx context.Context, remake bool) error {
 			return err
 		}
 		s.bytes = s.tables.TableBytes()
-		return s.tables.tables(ctx, &s.problem)
+		if err := s.tables.tables(ctx, &s.problem); err != nil {
+			return err
+		}
+		s.tables.seal()
+		return nil
 	}
 	s.bytes = GroupPlaces(s.problem.Positions, s.cuts) * s.problem.PlaceBytes()
 	g, err := s.Open(ctx, 0)

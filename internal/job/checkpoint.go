@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
@@ -85,6 +86,9 @@ func escapeGlob(s string) string {
 // it alone: what else there is belongs to a run that this one replaces.
 func (j *Job) save(m solver.Method) (string, error) {
 	defer j.report.Time("checkpoint")()
+	if err := j.intact(); err != nil {
+		return "", err
+	}
 	folder := j.Config.Checkpoint.Folder.File
 	path := j.checkpointPath(m.State().Iteration)
 	made := false
@@ -123,6 +127,16 @@ func (j *Job) sweep() {
 	for _, path := range left {
 		os.Remove(path) // one that stays does no harm
 	}
+}
+
+// intact makes sure, on all ranks, that the tables in memory are those that were
+// computed, before what was made with them is written.
+func (j *Job) intact() error {
+	var err error
+	if j.kept != nil {
+		err = status.Hint(status.Numerical(j.kept.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	}
+	return comm.Together(j.world, err)
 }
 
 // owns counts a checkpoint among this run's own.

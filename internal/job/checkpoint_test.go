@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -199,5 +200,30 @@ func stopped(t *testing.T, err error) {
 	t.Helper()
 	if status.Code(err) != status.Checkpointed {
 		t.Fatalf("status %d, want %d: %v", status.Code(err), status.Checkpointed, err)
+	}
+}
+
+// changed are tables of which a bit has changed.
+type changed struct{}
+
+func (changed) Intact() error { return errors.New("tables have changed") }
+
+// Tables that have changed in memory end a run before a checkpoint or an image is made
+// with them.
+func TestTablesThatChange(t *testing.T) {
+	for name, set := range map[string][]string{"before a checkpoint": {"checkpoint.iterations=2"}, "before the image": nil} {
+		p := line(t)
+		j, op := p.ready(t, "cpu", set...)
+		if j.kept == nil {
+			t.Fatal("the tables are not watched")
+		}
+		must(t, j.intact())
+		j.kept = changed{}
+		if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical || !strings.Contains(err.Error(), "tables have changed") {
+			t.Errorf("%s: status %d: %v", name, status.Code(err), err)
+		}
+		if _, err := os.Stat(p.path("checkpoints")); err == nil {
+			t.Errorf("%s: there are checkpoints", name)
+		}
 	}
 }

@@ -79,7 +79,8 @@ type Job struct {
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
 	inputs []provenance.Input
-	saved  []string // this run's own checkpoints, oldest first
+	kept   kirchhoff.Keeper // tables kept in memory; nil: none
+	saved  []string         // this run's own checkpoints, oldest first
 	report *progress.Reporter
 }
 

@@ -101,6 +101,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	if err := j.together(err); err != nil {
 		return nil, err
 	}
+	j.kept, _ = op.Engine.(kirchhoff.Keeper)
 	if j.stream {
 		return op, comm.Together(j.world, j.liftStream(op))
 	}

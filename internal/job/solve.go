@@ -98,6 +98,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			"the same command with --resume goes on")
 		return nil, comm.Together(j.world, err) // all stop for the same reason
 	}
+	if err := j.intact(); err != nil {
+		return nil, err
+	}
 	x, err := f.image(whole, m.X())
 	if err != nil {
 		return nil, err

@@ -292,7 +292,7 @@ func int32s(list []int) []int32 {
 	return out
 }
 
-// adjointStage is the size of a stage of the adjoint, see forward.cu.
+// adjointStage is the size of a stage of the adjoint, see adjoint.cu.
 func adjointStage(m simd.Mode) int {
 	const points = 512
 	window := 192

@@ -53,4 +53,12 @@ func (m *Memory[T]) Free() {
 	m.raw, m.S = nil, nil
 }
 
+// Bytes are the elements as they lie in memory, not a copy. A nil m has none.
+func (m *Memory[T]) Bytes() []byte {
+	if m == nil || len(m.S) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(m.raw), len(m.S)*int(unsafe.Sizeof(m.S[0])))
+}
+
 func (m *Memory[T]) pointer() unsafe.Pointer { return m.raw }
