@@ -111,7 +111,7 @@ func (f *reportFlags) readImageGathers(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s has gathers of other classes than the image. They are not shown.", file.path))
 			return nil
 		}
-		r.Classes = classesOf(g.Gathers)
+		r.Classes, r.ClassLimits = classesOf(g.Gathers), g.Limits
 		if *file.to, err = readGathers(g, f.gathers); err != nil {
 			return err
 		}

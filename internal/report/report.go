@@ -25,6 +25,7 @@ type Run struct {
 	// A few gathers of the images by class, if there are any, and those of the adjoint.
 	ImageGathers, AdjointGathers []picture.ImageGather
 	Classes                      picture.Classes
+	ClassLimits                  []float64 // where the first class begins, …, and the last ends; nil: not known
 
 	Gathers []Gather // a few shots
 	DotTest *DotTest
