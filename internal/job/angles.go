@@ -75,30 +75,14 @@ func (j *Job) beyondClasses() string {
 		beyond, 100*j.shareBeyond(first, last))
 }
 
-// shareBeyond is the share of all pairs of a trace and an image point whose opening
-// angle lies outside [first, last] degrees. Rays are taken as straight, and pairs from
-// a sequence that fills all of them evenly (Roberts 2018, R_d): the answer depends on
-// the problem alone.
+// shareBeyond is the share of pairs of a trace and an image point whose straight rays
+// meet at an angle outside [first, last] degrees.
 func (j *Job) shareBeyond(first, last float64) float64 {
-	const pairs = 1 << 16
-	g, s := j.Image, j.Survey
-	dim := g.Dim()
-	// The root of x^(d+1) = x + 1, d the numbers drawn for a pair: dim and a trace.
-	root := 2.0
-	for range 60 {
-		root = math.Pow(1+root, 1/float64(dim+2))
-	}
-	draw := func(i, number, n int) int {
-		_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number+1)))
-		return min(n-1, int(f*float64(n)))
-	}
 	n, beyond := 0, 0
-	for i := range pairs {
-		source, receiver := s.Pair(draw(i, dim, s.NumTraces()))
+	for p := range j.samplePairs() {
 		var sr, ss, rr float64
-		for a := range dim {
-			x := g.Coord(a, draw(i, a, g.Shape[a]))
-			u, v := x-s.Source(source)[a], x-s.Receiver(receiver)[a]
+		for a, x := range p.x {
+			u, v := x-p.source[a], x-p.receiver[a]
 			sr, ss, rr = sr+u*v, ss+u*u, rr+v*v
 		}
 		if ss == 0 || rr == 0 {
