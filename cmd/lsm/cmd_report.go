@@ -45,7 +45,8 @@ that lsm run has written.
 
 The image file holds most of it. The adjoint and the survey are looked for where
 the configuration names them, and taken if they are those of the run. What is not
-there is left out, and the page says what would bring it.`,
+there is left out, and the page says what would bring it. A page that report made of
+RUN is made anew; any other file at its place stays, unless --force is given.`,
 		Example: `  lsm report image.h5
   lsm report image.h5 --compute -o report.html
   lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
@@ -75,21 +76,26 @@ func (a *app) makeReport(ctx context.Context, f reportFlags) error {
 	if ext := strings.ToLower(filepath.Ext(f.output)); ext != ".html" && ext != ".htm" {
 		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", f.output))
 	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
+	source := sourceOf(f.output, f.image)
+	remakes := func() bool { return a.force || report.Source(f.output) == source }
+	if err := h5.CheckOutput(f.output, remakes()); err != nil {
 		return err
 	}
 	r, err := a.reportOn(ctx, &f)
 	if err != nil {
 		return err
 	}
-	if len(f.at) != 0 && len(f.at) != r.Image.Grid.Dim() {
+	if dim := r.Image.Grid.Dim(); len(f.at) != 0 && dim != 3 {
+		return status.Usage(errors.New("report: --at: has no say here, the image is no 3-D array whose slices are drawn"))
+	} else if len(f.at) != 0 && len(f.at) != dim {
 		return status.Usage(fmt.Errorf("report: --at has %d values, the image has %d axes", len(f.at), r.Image.Grid.Dim()))
 	}
+	r.Source = source
 	var page bytes.Buffer
 	if err := report.Write(&page, r); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
+	if err := h5.CheckOutput(f.output, remakes()); err != nil {
 		return err // it came to be meanwhile
 	}
 	if err := job.WriteText(f.output, page.String()); err != nil {

@@ -104,6 +104,9 @@ func (f *reportFlags) readImageGathers(r *report.Run) error {
 			return err
 		}
 		if g == nil {
+			if i == 0 && len(f.gathers) > 0 {
+				return noGathers(file.path)
+			}
 			return nil
 		}
 		defer g.Close()

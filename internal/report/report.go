@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -16,6 +17,7 @@ import (
 // missing.
 type Run struct {
 	File   string         // name of the image file, as the reader knows it
+	Source string         // name of the image file as the page keeps it, see Source; "": File
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
@@ -72,6 +74,8 @@ func Write(w io.Writer, r *Run) error {
 // page is what the template shows.
 type page struct {
 	Title, Subtitle string
+	Generator       string
+	Source          string
 	Style           template.CSS
 	Facts           []fact
 	Notes           []string
@@ -107,7 +111,7 @@ func (r *Run) page() (*page, error) {
 	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
 		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
 	}
-	p := &page{Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
+	p := &page{Generator: generator, Source: clean(cmp.Or(r.Source, r.File)), Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
 	for _, n := range r.Notes {
 		p.Notes = append(p.Notes, clean(n))
 	}
