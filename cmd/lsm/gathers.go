@@ -46,7 +46,7 @@ func readGathers(r *h5.GatherReader, at []float64) (out []picture.ImageGather, e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, picture.ImageGather{Name: name, X: at[0], Values: v})
+		out = append(out, picture.ImageGather{Name: name, Values: v})
 	}
 	return out, nil
 }

@@ -375,7 +375,7 @@ func TestImageGathersOnThePage(t *testing.T) {
 		t.Error("a section of image gathers without any")
 	}
 	r.Classes = picture.Classes{Name: "angle", Unit: "degrees", Centers: []float64{10, 30}}
-	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", X: 40, Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
+	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
 	r.AdjointGathers = r.ImageGathers
 	p, _ := write(t, r)
 	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 4 {
