@@ -21,6 +21,8 @@ type Run struct {
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
+	Velocity *Model // that the run read; nil: constant, or not known
+
 	Adjoint     *h5.Image // on the grid of Image
 	AdjointFrom string    // the file, or how it was made
 
@@ -81,6 +83,7 @@ type page struct {
 	Notes           []string
 	Verdict         verdict
 	Images          images
+	Velocity        velocityPart
 	ImageGathers    []shot
 	ImageGathersSay string
 	Spectra         []panel
@@ -119,6 +122,9 @@ func (r *Run) page() (*page, error) {
 	r.title(p)
 	var err error
 	if p.Images, err = r.images(); err != nil {
+		return nil, err
+	}
+	if p.Velocity, err = r.velocity(); err != nil {
 		return nil, err
 	}
 	if err := r.imageGathers(p); err != nil {
