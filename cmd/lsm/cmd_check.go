@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -16,7 +18,8 @@ func newCheck(a *app) *cobra.Command {
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
-is written. With --dot-test it also builds the operator and measures whether its
+is written. Where lsm run would refuse to start, check ends with the status that run
+would end with, after it has said everything else. With --dot-test it also builds the operator and measures whether its
 two directions are adjoint. With --ranks, or where comm.grid names their number, it
 says what each of so many ranks would hold and do.`,
 		`  lsm check config.toml --dot-test
@@ -30,7 +33,16 @@ says what each of so many ranks would hold and do.`,
 			if a.world.Size() == 1 { // whatever the grid of the run to come
 				here.Comm.Grid = []int{0, 1}
 			}
-			j, err := a.open(&here, job.Traces, cfg.Output.File, cfg.Output.Adjoint, cfg.Output.Residual)
+			warnings := 0
+			show := func(f job.Finding) {
+				if f.Level == "warning" {
+					warnings++
+				}
+				a.report.Printf("%-8s %-16s %s\n", f.Level, f.Topic, f.Text)
+				a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
+			}
+			refused := a.tryOutputs(cfg, show)
+			j, err := a.open(&here, job.Traces)
 			if err != nil {
 				return err
 			}
@@ -42,37 +54,43 @@ says what each of so many ranks would hold and do.`,
 			if err := j.LoadStart(); err != nil {
 				return err
 			}
-			warnings := 0
-			show := func(f job.Finding) {
-				if f.Level == "warning" {
-					warnings++
-				}
-				a.report.Printf("%-8s %-16s %s\n", f.Level, f.Topic, f.Text)
-				a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
-			}
 			for _, f := range j.Check(plan) {
 				show(f)
 			}
-			if err := plan.Memory.Check(); err != nil {
-				return err
-			}
+			memory := plan.Memory.Check()
 			d, err := j.EstimateDuration(cmd.Context(), plan)
 			if err != nil {
 				return err
 			}
 			show(job.Finding{Topic: "time", Level: "ok", Text: d.String()})
-			if dotTest {
+			if dotTest && memory == nil {
 				if err := a.dotTest(cmd, j, show); err != nil {
 					return err
 				}
 			}
 			a.report.Printf("%s\n", english.Plural(warnings, "warning", ""))
 			a.finish("warnings", warnings)
-			return nil
+			return cmp.Or(memory, refused)
 		})
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "plan for so many `RANKS`")
 	cmd.Flags().BoolVar(&dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
+}
+
+// tryOutputs shows which outputs of a run cannot be written, and returns the first
+// one's error.
+func (a *app) tryOutputs(cfg *config.Config, show func(job.Finding)) (refused error) {
+	o := cfg.Output
+	for _, out := range []config.Path{o.File, o.Adjoint, o.PSF, o.Residual} {
+		if !out.IsSet() {
+			continue
+		}
+		if err := a.once(func() error { return job.CheckOutput(out.File, a.force) }); err != nil {
+			show(job.Finding{Topic: "output", Level: "warning", Text: err.Error()})
+			refused = cmp.Or(refused, err)
+		}
+	}
+	return refused
 }
 
 // plannedRanks is how many ranks the run to come has: as asked, as its grid says,

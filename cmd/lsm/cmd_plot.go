@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -19,6 +21,7 @@ type plotFlags struct {
 	at, gathers           []float64
 	shot, row             int
 	convergence, velocity bool
+	used                  []string // names of flags that have had a say
 }
 
 func newPlot(a *app) *cobra.Command {
@@ -29,7 +32,8 @@ func newPlot(a *app) *cobra.Command {
 		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), one
 shot of a survey, a traveltime table, or with --convergence the course of a run.
 Two files are drawn side by side, two histories in one diagram. Below an image with
-gathers some of these are drawn.`,
+gathers some of these are drawn. A picture that plot drew of the same files is drawn
+anew; any other file at its place stays, unless --force is given.`,
 		Example: `  lsm plot image.h5
   lsm plot adjoint.h5 image.h5 -o both.png
   lsm plot image.h5 --convergence -o convergence.png
@@ -37,7 +41,7 @@ gathers some of these are drawn.`,
 		GroupID:     groupFiles,
 		Args:        arguments("FILE", "[FILE]"),
 		Annotations: exits("3", "4"),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			out := f.output
 			if out == "" {
 				out = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
@@ -48,14 +52,23 @@ gathers some of these are drawn.`,
 			if err := distinct(alike("the input", files...), alike("--output", out)); err != nil {
 				return err
 			}
-			if err := h5.CheckOutput(out, a.force); err != nil {
+			source := sourceOf(out, files...)
+			redraws := func() bool {
+				made, from := picture.Origin(out)
+				return a.force || made == plotSoftware && from == source
+			}
+			if err := h5.CheckOutput(out, redraws()); err != nil {
 				return err
 			}
 			figure, err := f.draw(files)
 			if err != nil {
 				return err
 			}
-			if err := picture.WriteFile(out, figure, a.force); err != nil {
+			if err := f.idle(cmd.Flags()); err != nil {
+				return err
+			}
+			figure.Software, figure.Source = plotSoftware, source
+			if err := picture.WriteFile(out, figure, redraws()); err != nil {
 				return err
 			}
 			a.report.Printf("picture: %s\n", out)
@@ -75,6 +88,56 @@ gathers some of these are drawn.`,
 	flags.BoolVar(&f.convergence, "convergence", false, "draw the residual and gradient of each iteration")
 	flags.BoolVar(&f.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd
+}
+
+// plotSoftware is what pictures of lsm plot say that they were drawn by.
+const plotSoftware = "lsm plot"
+
+// sourceOf names the files that an output is made from as seen from its folder, so that
+// they may be moved together.
+func sourceOf(output string, files ...string) string {
+	var names []string
+	folder, err := filepath.Abs(filepath.Dir(output))
+	for _, file := range files {
+		if at, fault := filepath.Abs(file); err == nil && fault == nil {
+			if rel, fault := filepath.Rel(folder, at); fault == nil {
+				file = filepath.ToSlash(rel)
+			}
+		}
+		names = append(names, file)
+	}
+	return strings.Join(names, "\n")
+}
+
+// idle complains about a flag that was given and has no say in what is drawn.
+func (f *plotFlags) idle(flags *pflag.FlagSet) error {
+	for _, c := range [][2]string{
+		{"at", "no slices of a 3-D array are drawn"},
+		{"gather", "no image is drawn"},
+		{"shot", "no traces are drawn"},
+		{"row", "no traveltime table is drawn"},
+		{"velocity", "no velocity model is drawn"},
+		{"clip", "no amplitudes are drawn"},
+		{"colors", "nothing is drawn in colours of a map"},
+	} {
+		if flags.Changed(c[0]) && !slices.Contains(f.used, c[0]) {
+			return status.Usage(fmt.Errorf("plot: --%s: has no say here, %s", c[0], c[1]))
+		}
+	}
+	return nil
+}
+
+// array readies for the picture of an array of so many axes.
+func (f *plotFlags) array(dim int) error {
+	f.used = append(f.used, "clip", "colors")
+	if dim != 3 {
+		return nil
+	}
+	f.used = append(f.used, "at")
+	if n := len(f.at); n != 0 && n != dim {
+		return status.Usage(fmt.Errorf("plot: --at has %d values, the array has %d axes", n, dim))
+	}
+	return nil
 }
 
 // options are what all kinds of pictures share.
@@ -116,7 +179,7 @@ func (f *plotFlags) one(file string) (*picture.Figure, error) {
 		return nil, withFormatHint(file, err)
 	}
 	if f.velocity {
-		kind = "model"
+		kind, f.used = "model", append(f.used, "velocity")
 	}
 	switch kind {
 	case "image":

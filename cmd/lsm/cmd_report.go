@@ -28,7 +28,7 @@ type reportFlags struct {
 	shots                  []int
 	compute                bool
 	image                  string            // the argument
-	survey                 string            // the file that the run read, "" where it is not to be found
+	survey, velocity       string            // the files that the run read, "" where they are not to be found
 	inputs                 map[string]string // digests by role
 	adjointNamed, computed bool
 }
@@ -39,13 +39,14 @@ func newReport(a *app) *cobra.Command {
 		Use:   "report RUN",
 		Short: "One web page of a run: images, convergence, gathers, times, settings",
 		Long: `Report makes one HTML page of a run, in one file that needs no other and no
-network: image and adjoint, spectra, convergence, gathers, times, configuration,
+network: image and adjoint, velocity, spectra, convergence, gathers, times, configuration,
 where everything came from, and a verdict in plain words. RUN is the image file
 that lsm run has written.
 
 The image file holds most of it. The adjoint and the survey are looked for where
 the configuration names them, and taken if they are those of the run. What is not
-there is left out, and the page says what would bring it.`,
+there is left out, and the page says what would bring it. A page that report made of
+RUN is made anew; any other file at its place stays, unless --force is given.`,
 		Example: `  lsm report image.h5
   lsm report image.h5 --compute -o report.html
   lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
@@ -79,21 +80,26 @@ func (a *app) makeReport(ctx context.Context, f reportFlags) error {
 	if err := distinct(read, alike("--output", f.output)); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
+	source := sourceOf(f.output, f.image)
+	remakes := func() bool { return a.force || report.Source(f.output) == source }
+	if err := h5.CheckOutput(f.output, remakes()); err != nil {
 		return err
 	}
 	r, err := a.reportOn(ctx, &f)
 	if err != nil {
 		return err
 	}
-	if len(f.at) != 0 && len(f.at) != r.Image.Grid.Dim() {
+	if dim := r.Image.Grid.Dim(); len(f.at) != 0 && dim != 3 {
+		return status.Usage(errors.New("report: --at: has no say here, the image is no 3-D array whose slices are drawn"))
+	} else if len(f.at) != 0 && len(f.at) != dim {
 		return status.Usage(fmt.Errorf("report: --at has %d values, the image has %d axes", len(f.at), r.Image.Grid.Dim()))
 	}
+	r.Source = source
 	var page bytes.Buffer
 	if err := report.Write(&page, r); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
+	if err := h5.CheckOutput(f.output, remakes()); err != nil {
 		return err // it came to be meanwhile
 	}
 	if err := job.WriteText(f.output, page.String()); err != nil {
@@ -129,6 +135,9 @@ func (a *app) reportOn(ctx context.Context, f *reportFlags) (*report.Run, error)
 		return nil, err
 	}
 	if err := a.readAdjoint(ctx, f, r); err != nil {
+		return nil, err
+	}
+	if err := a.readVelocity(ctx, f, r); err != nil {
 		return nil, err
 	}
 	if err := f.readImageGathers(r); err != nil {
@@ -193,18 +202,29 @@ func (f *reportFlags) find(r *report.Run) error {
 	if err := f.findResidual(r); err != nil {
 		return err
 	}
-	if path := r.Config.Survey.File; exists(path.File) {
-		in, err := provenance.Hash("survey", path.File)
-		switch {
-		case err != nil:
-			return status.Input(err)
-		case in.SHA256 == f.inputs["survey"]:
-			f.survey = path.File
-		default:
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is not the survey that the run read: its SHA-256 is another. Its traces are not shown.", path.File))
-		}
+	f.survey, err = f.readByRun(r, "survey", r.Config.Survey.File, "Its traces are not shown.")
+	if err != nil {
+		return err
 	}
-	return nil
+	f.velocity, err = f.readByRun(r, "velocity", r.Config.Velocity.File, "It is not shown.")
+	return err
+}
+
+// readByRun is the file of an input if it is there and the one that the run read, else
+// "".
+func (f *reportFlags) readByRun(r *report.Run, role string, path config.Path, consequence string) (string, error) {
+	if !path.IsSet() || !exists(path.File) {
+		return "", nil
+	}
+	in, err := provenance.Hash(role, path.File)
+	if err != nil {
+		return "", status.Input(err)
+	}
+	if in.SHA256 != f.inputs[role] {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s is not the %s that the run read: its SHA-256 is another. %s", path.File, role, consequence))
+		return "", nil
+	}
+	return path.File, nil
 }
 
 // findResidual takes output.residual if it is of the run that wrote the image.

@@ -30,7 +30,7 @@ func (f *plotFlags) image(file string) (*picture.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkAt(im.Grid.Dim()); err != nil {
+	if err := f.array(im.Grid.Dim()); err != nil {
 		return nil, err
 	}
 	whole, err := drawable(picture.Image(im.Grid, im.Data, opt))
@@ -53,7 +53,7 @@ func (f *plotFlags) model(file string) (*picture.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkAt(g.Dim()); err != nil {
+	if err := f.array(g.Dim()); err != nil {
 		return nil, err
 	}
 	return drawable(picture.Model(g, v, opt))
@@ -65,6 +65,7 @@ func (f *plotFlags) table(file string) (*picture.Figure, error) {
 		return nil, err
 	}
 	defer t.Close()
+	f.used = append(f.used, "row")
 	if f.row < 0 || f.row >= t.NumSources() {
 		return nil, status.Usage(fmt.Errorf("plot: row %d: %s has source tables 0 to %d", f.row, file, t.NumSources()-1))
 	}
@@ -76,7 +77,7 @@ func (f *plotFlags) table(file string) (*picture.Figure, error) {
 		opt.Colors = picture.Sequential
 	}
 	opt.Bar = "time (s)"
-	if err := f.checkAt(t.Grid().Dim()); err != nil {
+	if err := f.array(t.Grid().Dim()); err != nil {
 		return nil, err
 	}
 	times := make([]float64, t.RowLen(h5.Time))
@@ -84,13 +85,6 @@ func (f *plotFlags) table(file string) (*picture.Figure, error) {
 		return nil, err
 	}
 	return drawable(picture.Model(t.Grid(), times, opt))
-}
-
-func (f *plotFlags) checkAt(dim int) error {
-	if len(f.at) == 0 || len(f.at) == dim {
-		return nil
-	}
-	return status.Usage(fmt.Errorf("plot: --at has %d values, the array has %d axes", len(f.at), dim))
 }
 
 // gather draws the traces of one shot; in 2-D by offset, else in their order.
@@ -115,6 +109,7 @@ func (f *plotFlags) gather(file string) (*picture.Figure, error) {
 	if err := r.ReadTraceList(data, traces); err != nil {
 		return nil, err
 	}
+	f.used = append(f.used, "shot", "clip", "colors")
 	opt, err := f.options(fmt.Sprintf("%s: shot %d", filepath.Base(file), f.shot))
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func readGathers(r *h5.GatherReader, at []float64) (out []picture.ImageGather, e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, picture.ImageGather{Name: name, X: at[0], Values: v})
+		out = append(out, picture.ImageGather{Name: name, Values: v})
 	}
 	return out, nil
 }
@@ -56,15 +56,20 @@ func classesOf(g h5.Gathers) picture.Classes {
 	return picture.Classes{Name: g.Kind, Unit: h5.GatherUnits(g.Kind), Centers: g.Centers}
 }
 
+func noGathers(file string) error {
+	return status.Hint(status.Input(fmt.Errorf("%s: has no /gathers", file)), "image.gathers makes lsm run and lsm migrate write them")
+}
+
 // imageGathers draws the gathers of an image file, nil where there are none.
 func (f *plotFlags) imageGathers(file string, opt picture.Options) (*picture.Figure, error) {
+	f.used = append(f.used, "gather")
 	r, err := h5.OpenGathers(file)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil {
 		if len(f.gathers) > 0 {
-			return nil, status.Hint(status.Input(fmt.Errorf("%s: has no /gathers", file)), "image.gathers makes lsm run and lsm migrate write them")
+			return nil, noGathers(file)
 		}
 		return nil, nil
 	}

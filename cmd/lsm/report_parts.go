@@ -85,6 +85,22 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	return j.WriteResidualOf(ctx, f.residual, op, d, r.Image.Data, src)
 }
 
+// readVelocity reads the velocity model.
+func (a *app) readVelocity(ctx context.Context, f *reportFlags, r *report.Run) error {
+	if f.velocity == "" {
+		return nil
+	}
+	if err := a.tryFile(ctx, f.velocity); err != nil {
+		return err
+	}
+	g, v, err := h5.ReadModel(f.velocity)
+	if err != nil {
+		return err
+	}
+	r.Velocity = &report.Model{File: f.velocity, Grid: g, Values: v}
+	return nil
+}
+
 // readImageGathers reads a few image gathers of the image, and those of the adjoint
 // that lie beside them.
 func (f *reportFlags) readImageGathers(r *report.Run) error {
@@ -104,6 +120,9 @@ func (f *reportFlags) readImageGathers(r *report.Run) error {
 			return err
 		}
 		if g == nil {
+			if i == 0 && len(f.gathers) > 0 {
+				return noGathers(file.path)
+			}
 			return nil
 		}
 		defer g.Close()
@@ -111,7 +130,7 @@ func (f *reportFlags) readImageGathers(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s has gathers of other classes than the image. They are not shown.", file.path))
 			return nil
 		}
-		r.Classes = classesOf(g.Gathers)
+		r.Classes, r.ClassLimits = classesOf(g.Gathers), g.Limits
 		if *file.to, err = readGathers(g, f.gathers); err != nil {
 			return err
 		}

@@ -124,11 +124,14 @@ type keyInUse struct {
 
 // gathers checks the classes of image.gathers.
 func (r *reader) gathers() {
-	const kind, bins, engine, opening = "image.gathers", "image.gather_bins", "kirchhoff.engine", "kirchhoff.opening_limit"
+	const kind, bins, ends, engine, opening = "image.gathers", "image.gather_bins", "image.gather_ends", "kirchhoff.engine", "kirchhoff.opening_limit"
 	if !r.good(kind, bins) {
 		return
 	}
 	im := r.cfg.Image
+	if im.Gathers != "angle" && r.good(ends) && im.GatherEnds != "closed" {
+		r.note(fmt.Sprintf("not used by image.gathers = %s, only by angle", quote(im.Gathers)), ends)
+	}
 	const least = 2
 	if im.Gathers == "none" {
 		if len(im.GatherBins) > 0 {
@@ -149,7 +152,7 @@ func (r *reader) gathers() {
 		r.clash(fmt.Sprintf("%g degrees, opening angles reach 180", im.GatherBins[n-1]), bins)
 	}
 	if r.good(opening) && im.Gathers == "angle" && len(r.cfg.Kirchhoff.OpeningLimit) > 0 {
-		r.clash("given beside image.gathers = \"angle\", whose classes hold every opening angle", opening, kind)
+		r.clash("given beside image.gathers = \"angle\", whose classes limit the opening angle", opening, kind)
 	}
 	for _, k := range []keyInUse{
 		{"solver.method", r.cfg.Solver.Method == "matching"},

@@ -129,14 +129,12 @@ func nearest(xyz []float64, dim, k int) []float64 {
 	return best
 }
 
-// aliasing is what straight rays tell of a sample of traces and image points: the largest
-// change of their time, in s, over half the spacing at source and receiver together, and
-// the share of pairs that alias at a frequency, in Hz.
+// aliasing is what straight rays tell of some pairs of a trace and an image point: the
+// largest change of their time, in s, over half the spacing at source and receiver
+// together, and the share of pairs that alias at a frequency, in Hz.
 func (j *Job) aliasing(spacing []float64, f float64) (largest, share float64) {
-	const traces, points = 100, 400
-	s, v := j.Survey, j.velocityOnImage()
-	x := make([]float64, s.Dim)
-	slope := func(at []float64, v float64) float64 {
+	v := j.velocityOnImage()
+	slope := func(x, at []float64, v float64) float64 {
 		distance, most := 0.0, 0.0
 		for a := range x {
 			distance += (x[a] - at[a]) * (x[a] - at[a])
@@ -150,16 +148,12 @@ func (j *Job) aliasing(spacing []float64, f float64) (largest, share float64) {
 		return most / (2 * v * math.Sqrt(distance))
 	}
 	n, steep := 0, 0
-	for t := 0; t < s.NumTraces(); t += max(1, s.NumTraces()/traces) {
-		src, rec := s.Pair(t)
-		for i := 0; i < len(v); i += max(1, len(v)/points) {
-			j.Image.Point(x, i)
-			change := slope(s.Source(src), v[i]) + slope(s.Receiver(rec), v[i])
-			largest = max(largest, change)
-			n++
-			if 2*change*f > 1 {
-				steep++
-			}
+	for p := range j.samplePairs() {
+		change := slope(p.x, p.source, v[p.point]) + slope(p.x, p.receiver, v[p.point])
+		largest = max(largest, change)
+		n++
+		if 2*change*f > 1 {
+			steep++
 		}
 	}
 	return largest, float64(steep) / float64(n)

@@ -41,6 +41,9 @@ func (j *Job) Check(plan *Plan) []Finding {
 	if text := j.classText(); text != "" {
 		say("ok", "gathers", "%s", text)
 	}
+	if text := j.beyondClasses(); text != "" {
+		say("note", "gathers", "%s", text)
+	}
 
 	nyquist := 0.5 / s.DT
 	if b.High > 0.8*nyquist {

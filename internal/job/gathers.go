@@ -32,30 +32,10 @@ func (j *Job) classify(need Need) error {
 	case kind == "offset":
 		return j.classifyOffsets()
 	case kind == "angle":
-		j.windows = angleWindows(j.Config.Image.GatherBins)
+		im := j.Config.Image
+		j.windows = angleWindows(im.GatherBins, angleLimits(im))
 	}
 	return nil
-}
-
-// angleWindows are the windows of classes with the given centres, degrees, which add up
-// to 1 at every angle.
-func angleWindows(centers []float64) (out []kirchhoff.Window) {
-	last := len(centers) - 1
-	for i, c := range centers {
-		w := kirchhoff.Window{Rise1: c, Fall0: c, Fall1: 180}
-		if i == 0 {
-			w.Rise1 = 0
-		} else {
-			w.Rise0 = centers[i-1]
-		}
-		if i == last {
-			w.Fall0 = 180
-		} else {
-			w.Fall1 = centers[i+1]
-		}
-		out = append(out, w)
-	}
-	return out
 }
 
 // classifyOffsets finds each trace's class; those of none are not among the traces.
@@ -142,7 +122,7 @@ func (j *Job) gathers() *h5.Gathers {
 		return nil
 	}
 	if j.windows != nil {
-		return &h5.Gathers{Kind: im.Gathers, Centers: im.GatherBins}
+		return &h5.Gathers{Kind: im.Gathers, Centers: im.GatherBins, Limits: angleLimits(im)}
 	}
 	g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
 	for i := range n {
@@ -159,7 +139,8 @@ func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dis
 		if r, err = h5.OpenGathers(path); err != nil {
 			return err
 		}
-		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, j.gathers().Centers) {
+		want := j.gathers()
+		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits) {
 			return status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return nil

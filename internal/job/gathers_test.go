@@ -19,10 +19,13 @@ import (
 )
 
 // byOffset cuts the offsets of wide, up to 810 m, into three classes, byAngle its
-// opening angles.
+// opening angles, and openAngle all of them. The classes of byAngle add up to
+// withinAngle.
 var (
-	byOffset = []string{"image.gathers=offset", "image.gather_bins=0,150,400,2000"}
-	byAngle  = []string{"image.gathers=angle", "image.gather_bins=20,70,120"}
+	byOffset    = []string{"image.gathers=offset", "image.gather_bins=0,150,400,2000"}
+	byAngle     = []string{"image.gathers=angle", "image.gather_bins=20,70,120"}
+	openAngle   = append(slices.Clone(byAngle), "image.gather_ends=open")
+	withinAngle = "kirchhoff.opening_limit=120,170"
 )
 
 // readGathers reads the gathers of an image file, [classes, points].
@@ -54,7 +57,8 @@ func (p *problem) migrateTo(t *testing.T, path string, ranks int, engine string,
 	return im.Data
 }
 
-// The images by class add up to the plain image of the same traces, with every engine.
+// The images by class add up to the plain image of the same traces and angles, with
+// every engine.
 func TestGathersAddUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		engine  string
@@ -70,16 +74,26 @@ func TestGathersAddUp(t *testing.T) {
 		"angle, dynamic":    {"cpu", byAngle, []string{"kirchhoff.dynamic=true"}, 1e-5},
 		"angle, recompute":  {"cpu", byAngle, []string{"kirchhoff.tables=recompute"}, 1e-5},
 		"angle, reference":  {"reference", byAngle, nil, 1e-6},
+		"open":              {"cpu", openAngle, nil, 1e-5},
+		"open, recompute":   {"cpu", openAngle, []string{"kirchhoff.tables=recompute"}, 1e-5},
+		"open, reference":   {"reference", openAngle, nil, 1e-6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := shuffled(t)
-			want := p.migrateTo(t, p.path("plain.h5"), 1, c.engine, c.set...)
+			plain := c.set
+			if len(c.classes) == len(byAngle) && c.classes[0] == byAngle[0] {
+				plain = append(slices.Clone(plain), withinAngle)
+			}
+			want := p.migrateTo(t, p.path("plain.h5"), 1, c.engine, plain...)
 			image := p.migrateTo(t, p.path("image.h5"), 1, c.engine, slices.Concat(c.set, c.classes)...)
 			near(t, "sum of the classes", image, want, c.limit)
 			info, gathers := readGathers(t, p.path("image.h5"))
 			wantInfo := &h5.Gathers{Kind: "offset", Centers: []float64{75, 275, 1200}, Limits: []float64{0, 150, 400, 2000}}
 			if c.classes[0] == byAngle[0] {
-				wantInfo = &h5.Gathers{Kind: "angle", Centers: []float64{20, 70, 120}}
+				wantInfo = &h5.Gathers{Kind: "angle", Centers: []float64{20, 70, 120}, Limits: []float64{0, 45, 95, 145}}
+				if len(c.classes) == len(openAngle) {
+					wantInfo.Limits[3] = 180
+				}
 			}
 			if !reflect.DeepEqual(info, wantInfo) {
 				t.Errorf("%+v, want %+v", info, wantInfo)
@@ -155,8 +169,8 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 // The operator of the classes is adjoint, and a start model is one of every class:
 // nothing is left of the data that it predicts.
 func TestGathersOperator(t *testing.T) {
-	for _, classes := range [][]string{byOffset, byAngle} {
-		t.Run(classes[0], func(t *testing.T) { gathersOperator(t, classes) })
+	for _, classes := range [][]string{byOffset, byAngle, openAngle} {
+		t.Run(strings.Join(classes, " "), func(t *testing.T) { gathersOperator(t, classes) })
 	}
 }
 

@@ -97,6 +97,9 @@ func (j *Job) elementType() device.Type {
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func (j *Job) Build(ctx context.Context) (*Operator, error) {
+	if text := j.beyondClasses(); text != "" {
+		j.report.Infof("image.gathers: %s", text)
+	}
 	op, err := j.build(ctx)
 	if err := j.together(err); err != nil {
 		return nil, err

@@ -148,11 +148,21 @@ func whole(t testing.TB, shape ...int) *Run {
 	}
 	return &Run{
 		File: "line/image.h5", Image: im, Config: cfg,
-		Adjoint: layers(7e5, 12, shape...), AdjointFrom: "line/adjoint.h5",
+		Velocity: &Model{File: "line/model.h5", Grid: im.Grid, Values: speeds(im.Grid.Len())},
+		Adjoint:  layers(7e5, 12, shape...), AdjointFrom: "line/adjoint.h5",
 		Gathers: []Gather{{Name: "Shot 3, x 500 m, z 0 m", NT: 100, DT: 0.004, Data: data.Data, Residual: residual.Data}},
 		DotTest: &DotTest{Error: 2.5e-8, Limit: 1e-6},
 		Log:     log, Times: log.Times,
 	}
+}
+
+// speeds rise from 1500 to 4300 m/s.
+func speeds(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = 1500 + 2800*float64(i)/float64(n-1)
+	}
+	return v
 }
 
 const runLog = `srun: job 7 queued
@@ -173,7 +183,8 @@ func TestWholePage(t *testing.T) {
 	p, page := write(t, r)
 	for _, want := range []string{
 		"Least-squares migration", "line/image.h5, started 2 January 2026, 03:04:05 UTC on node7",
-		"iterations 3", "residual left 10 %", "40×60 points", "4 × 8", "memory 200 MiB",
+		"iterations 3", "residual left 10 %", "40×60 points", "4 × 8", "memory 200 MiB", "velocity 1500 to 4300 m/s",
+		"Velocity line/model.h5 The model that the run read: 1500 to 4300 m/s, on 40×60 points",
 		"Stopped at its limit after 3 iterations", "solver.iterations (3)",
 		"fell from 8000 to 800, to 10 % of its start, which leaves 1 % of the energy",
 		"last iteration still lowered it by 60 %", "gradient ended at 1 % of its start",
@@ -196,8 +207,8 @@ func TestWholePage(t *testing.T) {
 	if slices.Contains(p.attrs["class"], "missing") {
 		t.Error("something is missing on the page of a whole run")
 	}
-	if n := len(p.attrs["src"]); n != 5 {
-		t.Errorf("%d pictures, want adjoint, image, data, prediction and residual", n)
+	if n := len(p.attrs["src"]); n != 6 {
+		t.Errorf("%d pictures, want adjoint, image, velocity, data, prediction and residual", n)
 	}
 	for _, src := range p.attrs["src"] {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(src, "data:image/png;base64,"))
@@ -225,6 +236,7 @@ func TestMissingParts(t *testing.T) {
 		want []string
 	}{
 		{"adjoint", func(r *Run) { r.Adjoint = nil }, []string{"No adjoint image", "output.adjoint", "--adjoint FILE", "--compute"}},
+		{"velocity", func(r *Run) { r.Velocity = nil }, []string{"No velocity model: the one that the run read is not where", "--folder DIR"}},
 		{"history", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = nil, nil }, []string{"no solver ran", "No history: lsm run writes one"}},
 		{"gradient", func(r *Run) { r.Image.GradientNorm = nil }, nil},
 		{"iterations", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = []float64{5}, []float64{2} }, nil},
@@ -367,6 +379,83 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// Where much stays unexplained and iterations do not help, the page names suspects and
+// compares with the adjoint; where the fit is good, or still falls fast, it does not.
+func TestSuspects(t *testing.T) {
+	const head = "with 73 % of the data's energy unexplained"
+	high := []float64{1, 0.87, math.Sqrt(0.7301), math.Sqrt(0.73)}
+	for _, c := range []struct {
+		name, reason string
+		residual     []float64
+		set          []string
+		mood         string
+		want, not    []string
+	}{
+		{"high and flat", "stopped_iterations", high, nil, "fair",
+			[]string{head, "scaled to fit, leaves 75.7 % unexplained, and the 2 iterations after it brought that to 73 %. The least-squares image explains little more",
+				"Suspect the wavelet", "Suspect the amplitudes", "kirchhoff.dynamic = false", "data.weights = \"rms\"", "Suspect the velocity", "It is 1500 to 4300 m/s",
+				"image.gathers = \"offset\" shows it", "Suspect what is no reflection", "No mute is set"}, nil},
+		{"converged", "converged_gradient", high, nil, "fair", []string{head}, nil},
+		{"other settings", "stopped_iterations", high,
+			[]string{"kirchhoff.dynamic=true", "data.weights=rms", "data.mute_offsets=[0]", "data.mute_times=[0.1]"}, "fair",
+			[]string{"gain and trace balancing must be undone", "whether the mute takes them all"}, []string{"data.weights", "No mute is set"}},
+		{"preconditioned", "stopped_iterations", high, []string{"solver.preconditioner=diagonal"}, "fair", []string{head}, []string{"Compare it with the adjoint"}},
+		{"gathers", "stopped_iterations", high, []string{"image.gathers=offset", "image.gather_bins=[0,1]"}, "fair", []string{head}, []string{"Compare it with the adjoint", "shows it"}},
+		{"much gained", "stopped_iterations", []float64{1, 0.99, math.Sqrt(0.3002), math.Sqrt(0.3)}, nil, "fair", []string{"with 30 %", "leaves 98 % unexplained"}, []string{"little more"}},
+		{"matched", "matched", []float64{1, 0.9}, nil, "fair", []string{"with 81 %", "Suspect the wavelet"}, []string{"Compare"}},
+		{"still falling", "stopped_iterations", []float64{1, 0.9, 0.7}, nil, "fair", []string{"would fit the data closer"}, []string{"Suspect", "unexplained, and"}},
+		{"well fitted", "stopped_iterations", []float64{1, 0.3, 0.2999}, nil, "fair", []string{"gain little"}, []string{"Suspect"}},
+		{"no better at all", "stopped_iterations", []float64{1, 1}, nil, "fair", []string{"did not fall", "Suspect"}, []string{"with 100 %"}},
+	} {
+		r := whole(t, 4, 4)
+		r.Image.ResidualNorm, r.Image.GradientNorm = c.residual, nil
+		for i := range r.Image.Attrs {
+			if r.Image.Attrs[i].Name == "reason" {
+				r.Image.Attrs[i].Value = c.reason
+			}
+		}
+		var err error
+		if r.Config, err = config.Parse("config.toml", []byte(r.Image.Config), c.set, nil); err != nil {
+			t.Fatal(err)
+		}
+		v := r.verdict()
+		all := v.Headline + " " + strings.Join(v.Points, " ")
+		if v.Mood != c.mood {
+			t.Errorf("%s: mood %s, want %s", c.name, v.Mood, c.mood)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s: does not say %q: %s", c.name, want, all)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(all, not) {
+				t.Errorf("%s: says %q: %s", c.name, not, all)
+			}
+		}
+	}
+}
+
+// Without a model the page says what the velocity was.
+func TestVelocityOnThePage(t *testing.T) {
+	for want, set := range map[string][]string{
+		"The velocity is constant: 2000 m/s everywhere.":    {"velocity.file=", "velocity.constant=2000", "image.origin=0,0", "image.spacing=1,1", "image.shape=4,4"},
+		"did not come from it, but from the tables of t.h5": {"traveltime.method=table", "traveltime.file=t.h5"},
+		"velocity model: the one that the run read is not":  nil,
+	} {
+		r := whole(t, 4, 4)
+		r.Gathers, r.Velocity = nil, nil
+		var err error
+		if r.Config, err = config.Parse("config.toml", []byte(r.Image.Config), set, nil); err != nil {
+			t.Error(err)
+			continue
+		}
+		if p, _ := write(t, r); !strings.Contains(p.text, want) {
+			t.Errorf("the page does not say %q: %s", want, p.text)
+		}
+	}
+}
+
 // Image gathers have a section where there are some.
 func TestImageGathersOnThePage(t *testing.T) {
 	r := whole(t, 8, 12)
@@ -375,10 +464,10 @@ func TestImageGathersOnThePage(t *testing.T) {
 		t.Error("a section of image gathers without any")
 	}
 	r.Classes = picture.Classes{Name: "angle", Unit: "degrees", Centers: []float64{10, 30}}
-	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", X: 40, Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
+	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
 	r.AdjointGathers = r.ImageGathers
 	p, _ := write(t, r)
-	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 4 {
-		t.Errorf("%d pictures, want image and gathers of both images: %s", len(p.attrs["src"]), p.text)
+	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 5 {
+		t.Errorf("%d pictures, want image and gathers of both images, and the velocity: %s", len(p.attrs["src"]), p.text)
 	}
 }

@@ -103,6 +103,9 @@ func (r *Run) imageGathers(p *page) error {
 	}
 	p.ImageGathersSay = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
 		r.Classes.Name, r.Classes.Name)
+	if l := r.ClassLimits; len(l) > 0 {
+		p.ImageGathersSay += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -16,8 +17,11 @@ import (
 // missing.
 type Run struct {
 	File   string         // name of the image file, as the reader knows it
+	Source string         // name of the image file as the page keeps it, see Source; "": File
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
+
+	Velocity *Model // that the run read; nil: constant, or not known
 
 	Adjoint     *h5.Image // on the grid of Image
 	AdjointFrom string    // the file, or how it was made
@@ -25,6 +29,7 @@ type Run struct {
 	// A few gathers of the images by class, if there are any, and those of the adjoint.
 	ImageGathers, AdjointGathers []picture.ImageGather
 	Classes                      picture.Classes
+	ClassLimits                  []float64 // where the first class begins, …, and the last ends; nil: not known
 
 	Gathers []Gather // a few shots
 	DotTest *DotTest
@@ -71,11 +76,14 @@ func Write(w io.Writer, r *Run) error {
 // page is what the template shows.
 type page struct {
 	Title, Subtitle string
+	Generator       string
+	Source          string
 	Style           template.CSS
 	Facts           []fact
 	Notes           []string
 	Verdict         verdict
 	Images          images
+	Velocity        velocityPart
 	ImageGathers    []shot
 	ImageGathersSay string
 	Spectra         []panel
@@ -106,7 +114,7 @@ func (r *Run) page() (*page, error) {
 	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
 		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
 	}
-	p := &page{Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
+	p := &page{Generator: generator, Source: clean(cmp.Or(r.Source, r.File)), Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
 	for _, n := range r.Notes {
 		p.Notes = append(p.Notes, clean(n))
 	}
@@ -114,6 +122,9 @@ func (r *Run) page() (*page, error) {
 	r.title(p)
 	var err error
 	if p.Images, err = r.images(); err != nil {
+		return nil, err
+	}
+	if p.Velocity, err = r.velocity(); err != nil {
 		return nil, err
 	}
 	if err := r.imageGathers(p); err != nil {

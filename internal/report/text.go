@@ -96,6 +96,9 @@ func (r *Run) title(p *page) {
 		}
 	}
 	add("image", shapeText(r.Image.Grid))
+	if text := r.velocityText(); text != "" {
+		add("velocity", text)
+	}
 	if rec.Ranks > 0 && rec.Threads > 0 {
 		add("ranks × threads", fmt.Sprintf("%d × %d", rec.Ranks, rec.Threads))
 	}

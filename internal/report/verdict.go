@@ -31,6 +31,7 @@ func (r *Run) verdict() verdict {
 		v.Mood = "bad"
 	}
 	v.Points = append(v.Points, r.fitPoints()...)
+	r.suspectPoints(&v)
 	v.Points = append(v.Points, r.imagePoint()...)
 	r.adjointPoints(&v)
 	return v
@@ -50,7 +51,7 @@ func (r *Run) outcome() verdict {
 			"The gradient cannot be told from rounding: no further step can improve the image."}}
 	case solver.StoppedIterations:
 		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after, Points: []string{
-			"The run ended well, at solver.iterations" + r.setting(" (", "solver.iterations", ")") + ", not because it had converged."}}
+			"The run ended as it was asked to, at solver.iterations" + r.setting(" (", "solver.iterations", ")") + ", not because it had converged."}}
 	case solver.StoppedSignal, solver.StoppedTime:
 		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
 			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}

@@ -11,7 +11,7 @@ import (
 type Gathers struct {
 	Kind    string    // "offset" or "angle"
 	Centers []float64 // one a class, ascending: m, or degrees
-	Limits  []float64 // where the intervals begin and the last one ends, m; offset only
+	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
 }
 
 // GatherUnits is the unit of a kind of classes, "" for one that is not known.

@@ -11,8 +11,9 @@ import (
 type axis struct {
 	from, to float64
 	label    string
-	log      bool // base 10
-	whole    bool // ticks at whole numbers only
+	log      bool   // base 10
+	whole    bool   // ticks at whole numbers only
+	given    []tick // instead of those chosen, where not nil
 }
 
 // frac is the position of a value as a fraction of the axis.
@@ -33,6 +34,9 @@ type tick struct {
 // ticks chooses marks for an axis of the given length in inches, about one
 // every `every` inches.
 func (a axis) ticks(length, every float64) []tick {
+	if a.given != nil {
+		return a.given
+	}
 	if a.log {
 		return a.logTicks()
 	}

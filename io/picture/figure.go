@@ -8,6 +8,8 @@ import (
 // whose frames line up. It holds the arrays it was made from and must not
 // outlive changes to them.
 type Figure struct {
+	Software, Source string // what draws it, and from what; the file tells, see Origin
+
 	rows [][]*panel // a nil panel leaves its place empty
 }
 

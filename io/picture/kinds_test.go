@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image/color"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,34 +46,76 @@ func TestGather(t *testing.T) {
 func TestImageGathers(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 100}, Spacing: []float64{10, 5}, Shape: []int{4, 20}}
 	c := Classes{Name: "offset", Unit: "m", Centers: []float64{50, 150, 250}}
-	gather := func(x float64) ImageGather { return ImageGather{Name: "there", X: x, Values: make([]float32, 3*20)} }
-	two := []ImageGather{gather(10), gather(30)}
-	two[1].Values[2*20+7] = 1 // x = 30 m, offset 250 m, depth 135 m
+	gather := func(name string) ImageGather { return ImageGather{Name: name, Values: make([]float32, 3*20)} }
+	two := []ImageGather{gather("x = 10 m"), gather("x = 3000 m")}
+	two[1].Values[2*20+7] = -1 // offset 250 m, depth 135 m
 	f, err := ImageGathers(g, two, c, Options{Clip: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	img, rects := decoded(t, f)
 	r, p := rects[0][0], f.rows[0][0]
-	x, y := extreme(img, r, true)
-	// Each gather is as wide as the step from x to x; its last class ends at 40 m.
-	wantX := float64(r.Min.X) + p.x.frac(40-20.0/6)*float64(r.Dx())
+	x, y := extreme(img, r, false)
+	wantX := float64(r.Min.X) + (3+2.5)/6*float64(r.Dx()) // the last of three classes of the second gather
 	wantY := float64(r.Min.Y) + p.y.frac(135)*float64(r.Dy())
-	if math.Abs(x-wantX) > 2 || math.Abs(y-wantY) > 2 || p.x.label != "x (m)" {
+	if math.Abs(x-wantX) > 2 || math.Abs(y-wantY) > 2 || p.x.label != "offset (m)" {
 		t.Errorf("the value is at pixel (%.1f, %.1f) of an axis %q, want (%.1f, %.1f)", x, y, p.x.label, wantX, wantY)
 	}
-	for want, list := range map[string][]ImageGather{
-		"offset (m)": two[:1],
-		"gather":     {gather(10), gather(30), gather(35)},
-	} {
-		if f, err := ImageGathers(g, list, c, Options{}); err != nil || f.rows[0][0].x.label != want {
-			t.Errorf("%d gathers: %v, want an axis %q", len(list), err, want)
-		}
+	if len(p.heads) != 2 || p.heads[1].lines[0] != "x = 3000 m" || p.heads[1].at != 0.75 {
+		t.Errorf("heads %v, want each gather's place above its middle", p.heads)
+	}
+	if f, err = ImageGathers(g, []ImageGather{gather("x = 1 m, y = 2 m")}, c, Options{}); err != nil || f.rows[0][0].headLines() != 2 {
+		t.Errorf("a place of two parts has no two lines above its gather: %v", err)
 	}
 	two[0].Values = two[0].Values[1:]
 	for _, list := range [][]ImageGather{nil, two} {
 		if _, err := ImageGathers(g, list, c, Options{}); err == nil {
 			t.Errorf("%d gathers, none or cut short, are drawn", len(list))
+		}
+	}
+}
+
+// A tick of a gather stands at the class, or between the classes, whose value it names;
+// texts do not touch, nor those of the gather beside.
+func TestTicksOfClasses(t *testing.T) {
+	uneven := []float64{125, 375, 625, 875, 1250}
+	for _, k := range []struct {
+		centers []float64
+		width   float64
+		texts   string
+	}{
+		{[]float64{0, 10, 20, 30, 40}, 1.24, "0 20 40"},
+		{[]float64{50, 150, 250}, 1.5, "100 200"},
+		{[]float64{50, 150, 250}, 0.75, "200"},
+		{uneven, 1.2, "375 875"},
+		{uneven, 6, "125 375 625 875 1250"},
+		{uneven, 0.75, "875"},
+		{[]float64{300}, 0.75, "300"},
+	} {
+		texts, last := []string{}, 0.0
+		for _, tk := range (Classes{Centers: k.centers}).ticks(k.width) {
+			if tk.text == "" {
+				continue
+			}
+			v, err := strconv.ParseFloat(tk.text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := tk.at*float64(len(k.centers)) - 0.5 // counts the classes
+			i := max(0, min(len(k.centers)-2, int(at)))
+			if len(k.centers) == 1 {
+				i = 0
+			} else if want := k.centers[i] + (at-float64(i))*(k.centers[i+1]-k.centers[i]); math.Abs(v-want) > 1e-6 {
+				t.Errorf("%v: tick %s stands at %g", k.centers, tk.text, want)
+			}
+			half := textWidth(tk.text) / 2
+			if tk.at*k.width < last+half-1e-9 && len(texts) > 0 || tk.at*k.width < half-1e-9 || tk.at*k.width > k.width-half+1e-9 {
+				t.Errorf("%v of %g inches: tick %s at %g touches another or reaches beyond", k.centers, k.width, tk.text, tk.at)
+			}
+			texts, last = append(texts, tk.text), tk.at*k.width+half
+		}
+		if got := strings.Join(texts, " "); got != k.texts {
+			t.Errorf("%v of %g inches: ticks %q, want %q", k.centers, k.width, got, k.texts)
 		}
 	}
 }

@@ -12,6 +12,7 @@ type panel struct {
 	w, h   float64  // of the framed area, inches
 	titles []string // bold, above
 	notes  []string // small, below the titles
+	heads  []head   // small, right above the frame
 	x, y   axis
 
 	raster *raster
@@ -28,10 +29,17 @@ type raster struct {
 	colors *lut
 }
 
-// guide is a thin line across a panel at a value of x or y.
+// head is a text above a part of the frame, centred at a fraction of its width.
+type head struct {
+	at    float64
+	lines []string
+}
+
+// guide is a thin line across a panel at a value of x or y: dashed and red, or solid.
 type guide struct {
 	alongY bool
 	at     float64
+	solid  bool
 }
 
 // Widths in points.
@@ -87,7 +95,14 @@ func (p *panel) overhang(f *fonts) int {
 	return w - px(p.w)
 }
 
-func (p *panel) noteLines() int { return len(p.notes) + len(p.marks) }
+func (p *panel) noteLines() int { return len(p.notes) + len(p.marks) + p.headLines() }
+
+func (p *panel) headLines() (most int) {
+	for _, h := range p.heads {
+		most = max(most, len(h.lines))
+	}
+	return most
+}
 
 func widest(f *fonts, ticks []tick) int {
 	w := 0
@@ -139,6 +154,11 @@ func (p *panel) drawHead(pen *pen, r image.Rectangle) {
 	for _, m := range p.marks {
 		m.drawKey(pen, p, x, float64(y+lineHeight(noteSize)/2))
 		y += lineHeight(noteSize)
+	}
+	for _, h := range p.heads {
+		for i, s := range h.lines {
+			pen.write(x+h.at*float64(r.Dx()), float64(y+i*lineHeight(noteSize)+lineHeight(noteSize)/2), noteSize, false, text.XCenter, s)
+		}
 	}
 }
 
@@ -212,6 +232,10 @@ func (p *panel) drawGuide(pen *pen, r image.Rectangle, g guide) {
 	w, d := pts(lineWidth), pts(dash)
 	if g.alongY {
 		x := r.Min.X + int(p.x.frac(g.at)*float64(r.Dx()))
+		if g.solid {
+			pen.fill(image.Rect(x-w/2, r.Min.Y, x-w/2+w, r.Max.Y), ink)
+			return
+		}
 		for y := r.Min.Y; y < r.Max.Y; y += 2 * d {
 			pen.fill(image.Rect(x-w/2, y, x-w/2+w, y+d).Intersect(r), red)
 		}

@@ -57,16 +57,16 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	top.addHead(opt.Title)
 	top.addHead("", look.win.note, note)
 	top.notes = append(top.notes, fmt.Sprintf("depth slice at z = %s m", coordinate(point[2])))
-	top.guides = []guide{{true, point[0]}, {false, point[1]}}
+	top.guides = []guide{{alongY: true, at: point[0]}, {at: point[1]}}
 	top.addMarks(opt, 3, 0, 1)
 
 	front := &panel{w: size(lx), h: size(lz), x: x, y: z, raster: cut(0, 2, 1)}
 	front.notes = []string{fmt.Sprintf("section at y = %s m", coordinate(point[1]))}
-	front.guides = []guide{{true, point[0]}, {false, point[2]}}
+	front.guides = []guide{{alongY: true, at: point[0]}, {at: point[2]}}
 
 	side := &panel{w: size(ly), h: size(lz), x: y, y: z, raster: cut(1, 2, 0), bar: opt.Bar}
 	side.notes = []string{fmt.Sprintf("section at x = %s m", coordinate(point[0]))}
-	side.guides = []guide{{true, point[1]}, {false, point[2]}}
+	side.guides = []guide{{alongY: true, at: point[1]}, {at: point[2]}}
 
 	return &Figure{rows: [][]*panel{{top, nil}, {front, side}}}, nil
 }

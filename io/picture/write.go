@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"image/png"
@@ -15,7 +16,11 @@ import (
 
 // Encode writes the figure as a PNG. The same figure gives the same bytes.
 func (f *Figure) Encode(w io.Writer) error {
-	if err := png.Encode(w, f.Draw()); err != nil {
+	var b bytes.Buffer
+	if err := png.Encode(&b, f.Draw()); err != nil {
+		return fmt.Errorf("picture: %w", err)
+	}
+	if _, err := w.Write(f.mark(b.Bytes())); err != nil {
 		return fmt.Errorf("picture: %w", err)
 	}
 	return nil
