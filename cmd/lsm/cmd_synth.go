@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,7 +43,8 @@ NAME is one of
 
 ` + names.String() + `
 or left out with --model FILE, which lays a survey over a velocity model of your
-own. What the flags leave open follows from the model.`,
+own. What the flags leave open follows from the model. What --set and the
+environment change is in the configuration too, but for [comm] and [machine].`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
@@ -84,6 +86,9 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.amend(c, f.folder); err != nil {
+		return err
+	}
 	undo, err := a.claim(f.folder, synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme)
 	if err != nil {
 		return err
@@ -101,6 +106,30 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 }
 
 const readme = "README.md"
+
+// amend writes what --set and the environment change into the case's configuration, so
+// that it images with the operator that modelled. What says where a command runs, and
+// not what it makes, stays out; what the case itself consists of cannot be changed so.
+func (a *app) amend(c *synth.Case, folder string) error {
+	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), a.set, os.Environ())
+	if err != nil {
+		return err
+	}
+	var settings []config.Setting
+	for _, key := range cfg.Overridden() {
+		section, _, _ := strings.Cut(key, ".")
+		switch {
+		case section == "machine" || section == "comm":
+		case section == "survey" || section == "velocity" || slices.Contains([]string{"image.origin", "image.spacing", "image.shape"}, key):
+			return status.Hint(status.Usage(fmt.Errorf("synth: %s is given by %s, but it is what synth makes", key, cfg.Origin(key))),
+				"the flags of lsm synth -h change the case; the key may be given when it is imaged")
+		default:
+			settings = append(settings, config.Setting{Key: key, Value: cfg.Value(key)})
+		}
+	}
+	c.Config = config.Amend(c.Config, settings)
+	return nil
+}
 
 // claim makes the folder and sees to it that none of the files in it gets
 // overwritten without --force. The function that it returns leaves the folder

@@ -71,6 +71,8 @@ type Job struct {
 	surface []float64    // z of the topography at the image's columns; nil: none
 	s       *dist.Vector // of the image, the diagonal of S, once it is made
 
+	made []config.Setting // that the survey's traces were made with, as far as its file tells
+
 	stream    bool             // traces are read as they are needed, never held
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
@@ -247,6 +249,10 @@ func (j *Job) loadTraces(need Need) error {
 		r.Close()
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
+	}
+	if j.made, err = madeWith(r); err != nil {
+		r.Close()
+		return err
 	}
 	if j.stream {
 		j.traceFile = r

@@ -83,6 +83,9 @@ func (r *SurveyReader) Survey() *survey.Survey {
 	return &s
 }
 
+// Attrs are the attributes of the file's root.
+func (r *SurveyReader) Attrs() Attrs { return r.f.Attrs() }
+
 // HasData reports whether the file holds traces.
 func (r *SurveyReader) HasData() bool { return r.data != nil }
 
