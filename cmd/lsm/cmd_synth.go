@@ -21,6 +21,7 @@ import (
 // synthFlags are the command's own flags.
 type synthFlags struct {
 	folder, model string
+	units         string
 	geometry      string
 	snr           float64
 	seed          uint64
@@ -56,6 +57,7 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
 	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
+	fl.StringVar(&f.units, "units", "auto", "of the velocities in --model's file: auto, m/s, km/s or ft/s")
 	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
 	fl.Uint64Var(&f.seed, "seed", 1, "of the noise")
@@ -197,9 +199,12 @@ func buildCase(args []string, f synthFlags) (*synth.Case, error) {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
-		g, v, err := h5.ReadModel(f.model)
+		if err := checkUnits("synth", f.units); err != nil {
+			return nil, err
+		}
+		g, v, err := job.ReadVelocity(f.model, f.units)
 		if err != nil {
-			return nil, job.FileError(err)
+			return nil, withUnitsFlag(err)
 		}
 		c, err := synth.FromModel(g, v, f.opt)
 		return c, status.Usage(err)

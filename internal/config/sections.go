@@ -22,7 +22,8 @@ type Config struct {
 
 // Survey is the section [survey].
 type Survey struct {
-	File Path `toml:"file" json:"file" required:"yes" example:"survey.h5" also:"data,path,survey" help:"Survey file (HDF5, format lsm-survey): source and receiver positions, traces, wavelet."`
+	File  Path   `toml:"file" json:"file" required:"yes" example:"survey.h5" also:"data,path,survey" help:"Survey file (HDF5, format lsm-survey): source and receiver positions, traces, wavelet."`
+	Units string `toml:"units" json:"units" default:"auto" choices:"auto,si" help:"auto: a survey that does not look as if it were in m and s is refused: a sampling interval above 0.1 s looks like ms, positions that all lie within half of the shortest wavelength look like km. si: it is taken as it stands, in m and s."`
 }
 
 // Data is the section [data].
@@ -40,8 +41,9 @@ type Data struct {
 
 // Velocity is the section [velocity].
 type Velocity struct {
-	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], m/s, and its attributes origin and spacing, m. It may be the survey file. Empty: velocity.constant is used."`
-	Constant float64 `toml:"constant" json:"constant" default:"0.0" example:"2000.0" unit:"m/s" range:"[0,)" also:"velocity,value,v" help:"One velocity everywhere. 0: velocity.file is used."`
+	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], in velocity.units, and its attributes origin and spacing, m. It may be the survey file. Empty: velocity.constant is used."`
+	Constant float64 `toml:"constant" json:"constant" default:"0.0" example:"2000.0" unit:"m/s" range:"[0,)" also:"velocity,value,v" help:"One velocity everywhere, in velocity.units. 0: velocity.file is used."`
+	Units    string  `toml:"units" json:"units" default:"auto" choices:"auto,m/s,km/s,ft/s" also:"unit" help:"Units of the velocities, which are converted to m/s. auto: what the attribute units of /velocity says, else m/s; velocities that do not look like it, such as all below 20, are refused. With m/s they are taken as they stand. An attribute that says otherwise is an error."`
 }
 
 // Image is the section [image]. All lists are empty, or all have 2 or 3 values.

@@ -117,6 +117,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.placeImage,
 		j.checkMatching,
 		j.chooseTimes,
+		j.checkUnits,
 		j.checkPlaces,
 		j.loadSurface,
 		func() error { return j.whitenWavelet(need) },
@@ -287,8 +288,8 @@ func (j *Job) loadVelocity() error {
 	if !j.Config.Velocity.File.IsSet() {
 		return nil
 	}
-	file := j.Config.Velocity.File.File
-	g, v, err := h5.ReadModel(file)
+	file, unit := j.Config.Velocity.File.File, j.Config.Velocity.Units
+	g, v, err := ReadVelocity(file, unit)
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,9 @@ func (f *File) positions(name string, dim int) ([]float64, int, error) {
 	if len(d.shape) != 2 || d.shape[0] < 1 || d.shape[1] != dim && (dim != 0 || d.shape[1] != 2 && d.shape[1] != 3) {
 		return nil, 0, inputError(f.path, name, "has shape %s, want %s", shapeText(d.shape), text)
 	}
+	if err := wantUnits(d, metres); err != nil {
+		return nil, 0, err
+	}
 	v, err := Read[float64](d)
 	return v, d.shape[1], err
 }
