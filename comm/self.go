@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 
 // Self is the communicator of a run with one rank. Reductions over one rank
@@ -57,7 +58,7 @@ func (self) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 func (self) Host() Host { return selfHost{} }
 func (self) Abort(code int, why error) {
 	if why != nil {
-		fmt.Fprintf(os.Stderr, "lsm: %v\n", why)
+		fmt.Fprintf(printable.Writer(os.Stderr), "lsm: %v\n", why)
 	}
 	os.Exit(code)
 }

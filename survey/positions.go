@@ -1,5 +1,7 @@
 package survey
 
+import "math"
+
 // Positions lists the distinct places of a survey's sources and receivers, so
 // that one traveltime table per place serves every trace that uses it: a
 // streamer with 1000 shots and 240 channels, 12.5 m apart, has about 1240
@@ -43,6 +45,19 @@ func (p *Positions) Len() int { return len(p.Role) }
 
 // At returns the coordinates of place i; the slice aliases p.
 func (p *Positions) At(i int) []float64 { return p.XYZ[i*p.Dim : (i+1)*p.Dim] }
+
+// Extent is the side, m, of the smallest cube that holds all places.
+func (p *Positions) Extent() float64 {
+	side := 0.0
+	for a := range p.Dim {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for i := a; i < len(p.XYZ); i += p.Dim {
+			lo, hi = min(lo, p.XYZ[i]), max(hi, p.XYZ[i])
+		}
+		side = max(side, hi-lo)
+	}
+	return side
+}
 
 // NumberOf is the number of place i in the whole survey.
 func (p *Positions) NumberOf(i int32) int32 {

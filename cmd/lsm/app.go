@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -66,6 +67,7 @@ func run(args []string, out, errs io.Writer) int {
 // runWith lets the caller change things before the command line is read.
 func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra.Command)) (code int) {
 	launcher := machine.ReadLauncher(os.Environ())
+	errs = printable.Writer(errs)
 	a := &app{out: out, errs: errs, launcher: launcher, world: comm.Self()}
 	a.speak(wantsJSON(args))
 	if launcher.Rank > 0 { // rank 0 speaks for all
@@ -94,7 +96,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	root := newRoot(a)
 	change(a, root)
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(printable.Writer(out))
 	root.SetErr(errs)
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.command == "" && cmd != nil {

@@ -22,6 +22,7 @@ image goes to output.file.`,
 				return err
 			}
 			defer j.Close()
+			j.WarnOfDoubts()
 			op, err := j.Build(cmd.Context())
 			if err != nil {
 				return err

@@ -33,6 +33,7 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 				return err
 			}
 			defer j.Close()
+			j.WarnOfDoubts()
 			if err := j.LoadStart(); err != nil {
 				return err
 			}

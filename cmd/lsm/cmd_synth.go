@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 // synthFlags are the command's own flags.
 type synthFlags struct {
 	folder, model string
+	units         string
 	geometry      string
 	snr           float64
 	seed          uint64
@@ -42,7 +44,8 @@ NAME is one of
 
 ` + names.String() + `
 or left out with --model FILE, which lays a survey over a velocity model of your
-own. What the flags leave open follows from the model.`,
+own. What the flags leave open follows from the model. What --set and the
+environment change is in the configuration too, but for [comm] and [machine].`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
@@ -54,6 +57,7 @@ own. What the flags leave open follows from the model.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
 	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
+	fl.StringVar(&f.units, "units", "auto", "of the velocities in --model's file: auto, m/s, km/s or ft/s")
 	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
 	fl.Uint64Var(&f.seed, "seed", 1, "of the noise")
@@ -82,6 +86,9 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	}
 	c, err := buildCase(args, f)
 	if err != nil {
+		return err
+	}
+	if err := a.amend(c, f.folder); err != nil {
 		return err
 	}
 	if err := a.keepModel(f); err != nil {
@@ -115,6 +122,30 @@ func (a *app) keepModel(f synthFlags) error {
 		out = append(out, fileUse{"synth", filepath.Join(f.folder, name)})
 	}
 	return distinct(alike("--model", f.model), out)
+}
+
+// amend writes what --set and the environment change into the case's configuration, so
+// that it images with the operator that modelled. What says where a command runs, and
+// not what it makes, stays out; what the case itself consists of cannot be changed so.
+func (a *app) amend(c *synth.Case, folder string) error {
+	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), a.set, os.Environ())
+	if err != nil {
+		return err
+	}
+	var settings []config.Setting
+	for _, key := range cfg.Overridden() {
+		section, _, _ := strings.Cut(key, ".")
+		switch {
+		case section == "machine" || section == "comm":
+		case section == "survey" || section == "velocity" || slices.Contains([]string{"image.origin", "image.spacing", "image.shape"}, key):
+			return status.Hint(status.Usage(fmt.Errorf("synth: %s is given by %s, but it is what synth makes", key, cfg.Origin(key))),
+				"the flags of lsm synth -h change the case; the key may be given when it is imaged")
+		default:
+			settings = append(settings, config.Setting{Key: key, Value: cfg.Value(key)})
+		}
+	}
+	c.Config = config.Amend(c.Config, settings)
+	return nil
 }
 
 // claim makes the folder and sees to it that none of the files in it gets
@@ -183,9 +214,12 @@ func buildCase(args []string, f synthFlags) (*synth.Case, error) {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
-		g, v, err := h5.ReadModel(f.model)
+		if err := checkUnits("synth", f.units); err != nil {
+			return nil, err
+		}
+		g, v, err := job.ReadVelocity(f.model, f.units)
 		if err != nil {
-			return nil, job.FileError(err)
+			return nil, withUnitsFlag(err)
 		}
 		c, err := synth.FromModel(g, v, f.opt)
 		return c, status.Usage(err)

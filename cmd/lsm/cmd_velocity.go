@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -15,7 +16,7 @@ import (
 
 // velocityFlags are the choices of lsm velocity.
 type velocityFlags struct {
-	output                 string
+	output, units          string
 	at, rms                []string
 	spacing, margin, depth float64
 }
@@ -43,6 +44,7 @@ layers of interval velocity (Dix 1955).`,
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
 	fl.StringSliceVar(&f.at, "at", nil, "`DEPTH:VELOCITY` pairs, m and m/s")
 	fl.StringSliceVar(&f.rms, "rms", nil, "`TIME:VELOCITY` pairs, two-way s and rms m/s")
+	fl.StringVar(&f.units, "units", "auto", "of the velocities given: auto (m/s that look like it), m/s, km/s or ft/s")
 	fl.Float64Var(&f.spacing, "spacing", 0, "`M`etres between points")
 	fl.Float64Var(&f.depth, "depth", 0, "of the model's bottom, `M`etres")
 	fl.Float64Var(&f.margin, "margin", 0, "`M`etres of model beyond the outermost positions")
@@ -55,9 +57,12 @@ layers of interval velocity (Dix 1955).`,
 }
 
 func (a *app) velocity(path string, f *velocityFlags) error {
+	if err := checkUnits("velocity", f.units); err != nil {
+		return err
+	}
 	profile, err := f.profile()
 	if err != nil {
-		return status.Usage(fmt.Errorf("velocity: %w", err))
+		return withUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
 	if err := distinct(alike("the survey", path), alike("--output", f.output)); err != nil {
 		return err
@@ -87,20 +92,21 @@ func (f *velocityFlags) profile() (velocity.Profile, error) {
 		return nil, fmt.Errorf("give --at or --rms")
 	}
 	if f.rms != nil {
-		picks, err := parsePicks(f.rms)
+		picks, err := f.parsePicks(f.rms)
 		if err != nil {
 			return nil, fmt.Errorf("--rms: %w", err)
 		}
 		return velocity.Dix(picks)
 	}
-	picks, err := parsePicks(f.at)
+	picks, err := f.parsePicks(f.at)
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
 	return velocity.NewProfile(picks)
 }
 
-func parsePicks(list []string) ([]velocity.Pick, error) {
+// parsePicks reads pairs and gives their velocities in m/s.
+func (f *velocityFlags) parsePicks(list []string) ([]velocity.Pick, error) {
 	picks := make([]velocity.Pick, len(list))
 	for i, s := range list {
 		at, v, ok := strings.Cut(s, ":")
@@ -110,6 +116,36 @@ func parsePicks(list []string) ([]velocity.Pick, error) {
 		if !ok || err[0] != nil || err[1] != nil {
 			return nil, fmt.Errorf("%q is not a pair of numbers with a colon between", s)
 		}
+		picks[i].Velocity *= velocity.Factor(f.units)
+	}
+	if f.units != "auto" || len(picks) == 0 {
+		return picks, nil
+	}
+	lo, hi := picks[0].Velocity, picks[0].Velocity
+	for _, p := range picks {
+		lo, hi = min(lo, p.Velocity), max(hi, p.Velocity)
+	}
+	if !(lo > 0) { // for the profile to refuse
+		return picks, nil
+	}
+	if err := velocity.Plausible(lo, hi); err != nil {
+		return nil, status.Hint(err, config.UnitsHint)
 	}
 	return picks, nil
+}
+
+// checkUnits refuses what --units cannot be.
+func checkUnits(command, unit string) error {
+	if unit == "auto" || velocity.Unit(unit) == unit {
+		return nil
+	}
+	return status.Usage(fmt.Errorf("%s: units %q are none of auto, m/s, km/s and ft/s", command, unit))
+}
+
+// withUnitsFlag names the flag where the hint would name the configuration's key.
+func withUnitsFlag(err error) error {
+	if status.HintOf(err) == config.UnitsHint {
+		return status.Hint(err, `--units km/s or ft/s converts, --units m/s takes them as they stand`)
+	}
+	return err
 }

@@ -119,8 +119,8 @@ func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// makeH5 is the program "makeh5 KIND FILE": it makes a file that lsm cannot use,
-// of the kind other, broken or nan. It is a program, not a command of the script,
+// makeH5 is the program "makeh5 KIND FILE": it makes a file of a kind that lsm does not
+// make. It is a program, not a command of the script,
 // because an open HDF5 file is inherited, with its lock, by whatever other
 // scripts start meanwhile.
 func makeH5() {
@@ -146,6 +146,18 @@ func makeH5() {
 		}
 		must(h5.Write(w, "/surface", []int{301}, z,
 			h5.Attr{Name: "origin", Value: []float64{0}}, h5.Attr{Name: "spacing", Value: []float64{10}}))
+	case "velocity": // makeh5 velocity FILE NUMBER [UNITS]: one velocity under the cases of lsm synth
+		number, err := strconv.ParseFloat(os.Args[3], 64)
+		must(err)
+		v := make([]float64, 301*151)
+		for i := range v {
+			v[i] = number
+		}
+		attrs := []h5.Attr{{Name: "origin", Value: []float64{0, 0}}, {Name: "spacing", Value: []float64{10, 10}}}
+		if len(os.Args) > 4 {
+			attrs = append(attrs, h5.Attr{Name: "units", Value: os.Args[4]})
+		}
+		must(h5.Write(w, "/velocity", []int{301, 151}, v, attrs...))
 	default:
 		must(fmt.Errorf("no kind %q", kind))
 	}

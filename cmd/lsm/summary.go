@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -103,6 +104,9 @@ func (a *app) modelSummary(path string) error {
 	}
 	lo, hi := bounds(v)
 	a.report.Printf("  %s; %s\n  velocity from %.6g to %.6g m/s\n", g, gridExtent(g), lo, hi)
+	if err := velocity.Plausible(lo, hi); err != nil {
+		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", path, err))
+	}
 	a.report.Event("model", append(gridFields(g), "velocity_min", lo, "velocity_max", hi)...)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -135,7 +136,7 @@ const (
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
 		if why != nil { // else somebody has told
-			fmt.Fprintf(os.Stderr, "lsm: rank %d: %v\n", w.rank, why)
+			fmt.Fprintf(printable.Writer(os.Stderr), "lsm: rank %d: %v\n", w.rank, why)
 		}
 		time.Sleep(lastWords)
 		time.AfterFunc(patience, func() { os.Exit(code) })

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 
 // Verdict is why the run is over. All ranks get the same one.
@@ -26,7 +28,7 @@ func say(v *Verdict) {
 	if v.Detail != "" {
 		text += "\n" + v.Detail
 	}
-	os.Stderr.WriteString(text) // in one piece: other ranks write there too
+	os.Stderr.WriteString(printable.Text(text)) // in one piece: other ranks write there too
 }
 
 const (

@@ -20,6 +20,9 @@
 //	scalar   "yes": a lone number stands for a list of one
 //	required "yes": there is no default
 //	live     "yes": uncommented in the template, as required keys are
+//	traces   "same": shapes modelled traces, so survey files remember it; "once":
+//	         changes recorded traces, so a residual remembers it
+//	with     "key=value" without which the key does not act
 //	also     names that other programs use, for suggestions only
 //	help     what the key does
 //

@@ -169,6 +169,8 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.dynamic":            "false",
 		"kirchhoff.wavelet_filter":     "false",
 		"kirchhoff.tables":             `"auto"`,
+		"survey.units":                 `"auto"`,
+		"velocity.units":               `"auto"`,
 		"kirchhoff.angle_limit":        "[72.0, 90.0]",
 		"comm.backend":                 `"auto"`,
 		"comm.grid":                    "[0, 1]",

@@ -24,8 +24,10 @@ type Field struct {
 	example string // raw, as in the tag
 	deflt   string // raw, as in the tag
 	also    []string
-	live    bool // stands uncommented in the template
-	scalar  bool // a lone number stands for a list of one
+	live    bool   // stands uncommented in the template
+	scalar  bool   // a lone number stands for a list of one
+	traces  string // tracesSame, tracesOnce or ""
+	with    string // "key=value" of the key without which it does not act
 	limits  interval
 	index   [2]int // of the section in Config, of the key in the section
 }
@@ -85,6 +87,8 @@ func newField(section string, sf reflect.StructField) *Field {
 		deflt:    tag("default"),
 		live:     tag("live") == "yes" || tag("required") == "yes",
 		scalar:   tag("scalar") == "yes",
+		traces:   tag("traces"),
+		with:     tag("with"),
 		limits:   parseInterval(tag("range")),
 	}
 	f.Range = f.limits.String()

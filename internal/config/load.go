@@ -135,6 +135,10 @@ func (r *reader) file(source []byte) bool {
 	if line, column := invalidUTF8(source); line > 0 {
 		return syntax(line, column, "the file is not UTF-8 text here; save it as UTF-8")
 	}
+	if at := tooDeep(string(source)); at >= 0 {
+		line, column := place(string(source), at)
+		return syntax(line, column, fmt.Sprintf("nested deeper than %d levels, want sections of keys", deepest))
+	}
 	doc := map[string]any{}
 	if _, err := toml.Decode(string(source), &doc); err != nil {
 		var pe toml.ParseError

@@ -144,6 +144,9 @@ func (f *Field) parse(text string) (typed any, found string) {
 
 // decodeValue reads one TOML value.
 func decodeValue(text string) (any, bool) {
+	if tooDeep(text) >= 0 {
+		return nil, false
+	}
 	doc := map[string]any{}
 	if _, err := toml.Decode("v = "+text, &doc); err != nil || len(doc) != 1 {
 		return nil, false

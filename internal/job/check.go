@@ -60,6 +60,9 @@ func (j *Job) Check(plan *Plan) []Finding {
 		j.checkRecord(say, vmax)
 	}
 	j.checkSurface(say)
+	for _, d := range j.Doubts() {
+		say("warning", d.Topic, "%s", d.Text)
+	}
 	if out := j.outsideImage(); out > 0 {
 		say("note", "geometry", "%d of %d positions lie outside the image grid (allowed)", out, j.Places.Len())
 	}

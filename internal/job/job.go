@@ -72,6 +72,8 @@ type Job struct {
 	surface []float64    // z of the topography at the image's columns; nil: none
 	s       *dist.Vector // of the image, the diagonal of S, once it is made
 
+	made []config.Setting // that the survey's traces were made with, as far as its file tells
+
 	stream    bool             // traces are read as they are needed, never held
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
@@ -118,6 +120,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.placeImage,
 		j.checkMatching,
 		j.chooseTimes,
+		j.checkUnits,
 		j.checkPlaces,
 		j.loadSurface,
 		func() error { return j.whitenWavelet(need) },
@@ -255,6 +258,10 @@ func (j *Job) loadTraces(need Need) error {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
 	}
+	if j.made, err = madeWith(r); err != nil {
+		r.Close()
+		return err
+	}
 	if j.stream {
 		j.traceFile = r
 		return j.surveyTraces()
@@ -288,8 +295,8 @@ func (j *Job) loadVelocity() error {
 	if !j.Config.Velocity.File.IsSet() {
 		return nil
 	}
-	file := j.Config.Velocity.File.File
-	g, v, err := h5.ReadModel(file)
+	file, unit := j.Config.Velocity.File.File, j.Config.Velocity.Units
+	g, v, err := ReadVelocity(file, unit)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 // others.
 func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err error) {
 	err = j.atRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src)})
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), j.operatorAttrs()...)})
 		return err
 	})
 	return w, err

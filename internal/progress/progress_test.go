@@ -236,3 +236,30 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
+
+// What names and texts of files bring along does not command the terminal; the live line
+// still does.
+func TestControlCharactersAreWrittenOut(t *testing.T) {
+	const evil, shown = "a\x1b[2Jb\r", `a\u001b[2Jb\u000d`
+	r, out, errs, _ := reporter(Options{Terminal: true})
+	r.Printf("file %s\n", evil)
+	r.Infof("info %s", evil)
+	r.Warn(evil)
+	r.Stage(evil).End()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String()+errs.String(), "\x1b\r") {
+		t.Errorf("printed %q and %q", out, errs)
+	}
+	if n := strings.Count(out.String()+errs.String(), shown); n != 4 {
+		t.Errorf("%d of 4 texts are shown as %s: %q and %q", n, shown, out, errs)
+	}
+	s := r.Solver("solver", 1)
+	s.Iteration(Iteration{N: 1, Limit: 2, Residual: 0.5, Took: seconds(1)})
+	s.Iteration(Iteration{N: 2, Limit: 2, Residual: 0.4, Took: seconds(1)})
+	s.End()
+	if !strings.Contains(out.String(), "\r\x1b[K") {
+		t.Errorf("the live line is not wiped: %q", out)
+	}
+}

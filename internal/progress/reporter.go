@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 
 // Options say who reads.
@@ -109,7 +111,7 @@ func (r *Reporter) Warn(text string) {
 	r.warned[text] = true
 	if !seen && !r.opt.JSON {
 		r.clear()
-		fmt.Fprintf(r.opt.Err, "lsm: warning: %s\n", text)
+		fmt.Fprint(r.opt.Err, printable.Text("lsm: warning: "+text+"\n"))
 	}
 	r.mu.Unlock()
 	if !seen {
@@ -147,6 +149,7 @@ func (r *Reporter) liveLine(text string) {
 	if r.opt.Quiet || r.opt.JSON {
 		return
 	}
+	text = printable.Text(text)
 	if n := []rune(text); len(n) > r.opt.Width-1 {
 		text = string(n[:r.opt.Width-1])
 	}
@@ -158,7 +161,7 @@ func (r *Reporter) liveLine(text string) {
 // clear wipes the live line, so that a line can take its place.
 func (r *Reporter) clear() {
 	if r.live {
-		r.write("\r\x1b[K")
+		r.raw("\r\x1b[K")
 		r.live = false
 	}
 }
@@ -171,7 +174,11 @@ func (r *Reporter) keep() {
 	}
 }
 
-func (r *Reporter) write(s string) {
+// write prints text of any origin.
+func (r *Reporter) write(s string) { r.raw(printable.Text(s)) }
+
+// raw prints what may command the terminal.
+func (r *Reporter) raw(s string) {
 	if _, err := io.Copy(r.opt.Out, strings.NewReader(s)); err != nil && r.fault == nil {
 		r.fault = fmt.Errorf("output: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 
 // quietSpell is how long a stage in a log says nothing of how far it is.
@@ -53,7 +55,7 @@ func (s *Stage) Total(n int, unit string) {
 	}
 	s.bar = progressbar.NewOptions(n,
 		progressbar.OptionSetWriter(barWriter{s.r}),
-		progressbar.OptionSetDescription(s.name),
+		progressbar.OptionSetDescription(printable.Text(s.name)),
 		progressbar.OptionSetWidth(min(40, max(10, s.r.opt.Width-50))),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionShowCount(),

@@ -32,6 +32,9 @@ func check(picks []Pick, what, unit string) error {
 		if !(p.Velocity > 0) || math.IsInf(p.Velocity, 0) {
 			return fmt.Errorf("velocity at %s %g %s is %g m/s, must be positive", what, p.At, unit, p.Velocity)
 		}
+		if err := Possible(p.Velocity, p.Velocity); err != nil {
+			return fmt.Errorf("at %s %g %s: %w", what, p.At, unit, err)
+		}
 		if math.IsNaN(p.At) || math.IsInf(p.At, 0) {
 			return fmt.Errorf("%s is %g %s, must be finite", what, p.At, unit)
 		}

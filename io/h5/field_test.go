@@ -195,3 +195,47 @@ func TestBrokenTables(t *testing.T) {
 	wantInput(t, "row beyond", tab.ReadRow(make([]float64, 2), survey.AtReceiver, Time, 1), "/receiver_time: has 1 rows, asked for row 1")
 	wantInput(t, "absent", tab.ReadRow(make([]float64, 2), survey.AtReceiver, Amplitude, 0), "/receiver_amplitude: is missing")
 }
+
+// Units that an attribute states are those that count; others than the reader's are an
+// error where there is no converting.
+func TestUnits(t *testing.T) {
+	model := func(units string) string {
+		attrs := []h5test.Attr{list("origin", 0, 0), list("spacing", 1, 1)}
+		if units != "" {
+			attrs = append(attrs, text("units", units))
+		}
+		d := with(f8("velocity", []int{1, 2}, 2, 3), attrs...)
+		path := filepath.Join(t.TempDir(), "m.h5")
+		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{d}})
+		return path
+	}
+	for _, c := range []struct {
+		has, want string
+		first     float64
+		fault     string
+	}{
+		{"", "", 2, ""}, {"", "km/s", 2000, ""}, {"km/s", "", 2000, ""}, {"km/s", "km/s", 2000, ""},
+		{"m/s", "m/s", 2, ""}, {"rods", "m/s", 2, ""}, {"", "ft/s", 0.6096, ""},
+		{"km/s", "m/s", 0, `/velocity@units: is "km/s", but m/s is asked for`},
+		{"rods", "", 0, `/velocity@units: is "rods", want m/s, km/s or ft/s`},
+	} {
+		_, v, err := ReadModelIn(model(c.has), c.want)
+		if c.fault != "" {
+			wantInput(t, c.has, err, c.fault)
+		} else if err != nil || math.Abs(v[0]-c.first) > 1e-12 {
+			t.Errorf("%q read as %q: %v, %v, want %g first", c.has, c.want, v, err, c.first)
+		}
+	}
+	for _, name := range []string{"sources", "receivers"} {
+		f := rawSurvey()
+		for i, d := range f.Datasets {
+			if d.Name == name {
+				f.Datasets[i] = with(d, text("units", "km"))
+			}
+		}
+		path := filepath.Join(t.TempDir(), "s.h5")
+		h5test.Write(t, path, f)
+		_, err := ReadSurvey(path)
+		wantInput(t, name, err, "/"+name+`@units: is "km", want "m"`)
+	}
+}

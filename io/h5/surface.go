@@ -30,6 +30,9 @@ func (f *File) surface(dim int) (grid.Grid, []float64, error) {
 	if text := map[int]string{2: "[nx]", 3: "[nx, ny]"}[dim]; len(d.shape) != dim-1 || d.len == 0 {
 		return grid.Grid{}, nil, inputError(f.path, d.name, "has shape %s, want %s for an image of %d axes", shapeText(d.shape), text, dim)
 	}
+	if err := wantUnits(d, metres); err != nil {
+		return grid.Grid{}, nil, err
+	}
 	g := grid.Grid{Shape: d.shape}
 	if g.Origin, err = d.Attrs().Floats("origin", dim-1); err != nil {
 		return grid.Grid{}, nil, err

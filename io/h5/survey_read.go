@@ -83,6 +83,9 @@ func (r *SurveyReader) Survey() *survey.Survey {
 	return &s
 }
 
+// Attrs are the attributes of the file's root.
+func (r *SurveyReader) Attrs() Attrs { return r.f.Attrs() }
+
 // HasData reports whether the file holds traces.
 func (r *SurveyReader) HasData() bool { return r.data != nil }
 
@@ -169,6 +172,9 @@ func (f *File) positions(name string, dim int) ([]float64, int, error) {
 	}
 	if len(d.shape) != 2 || d.shape[0] < 1 || d.shape[1] != dim && (dim != 0 || d.shape[1] != 2 && d.shape[1] != 3) {
 		return nil, 0, inputError(f.path, name, "has shape %s, want %s", shapeText(d.shape), text)
+	}
+	if err := wantUnits(d, metres); err != nil {
+		return nil, 0, err
 	}
 	v, err := Read[float64](d)
 	return v, d.shape[1], err

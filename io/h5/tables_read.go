@@ -73,6 +73,11 @@ func (t *Tables) read() error {
 			if err != nil {
 				return err
 			}
+			if q == Time {
+				if err := wantUnits(d, seconds); err != nil {
+					return err
+				}
+			}
 			if err := t.place(d, role, q); err != nil {
 				return err
 			}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Values of the tag "traces", which says what a key has to do with the traces of a
+// survey that this program writes.
+const (
+	tracesSame = "same" // an image needs the value that the traces were made with
+	tracesOnce = "once" // it changes recorded traces, which a second time would spoil
+)
+
+// Setting is a key with its value as TOML.
+type Setting struct {
+	Key   string // such as "kirchhoff.dynamic"
+	Value string // such as "true"
+}
+
+// Modelled are the settings that shape modelled traces, for the survey file to remember:
+// those that the table marks, of which each acts beside the others. With filtered also
+// those that have changed recorded traces.
+func (c *Config) Modelled(filtered bool) []Setting {
+	var list []Setting
+	t := newTable()
+	for _, f := range t.fields() {
+		if f.traces == tracesSame && t.acts(f, c) || f.traces == tracesOnce && filtered {
+			list = append(list, Setting{f.Name(), f.effective(c)})
+		}
+	}
+	return list
+}
+
+// Difference is a setting that does not fit the traces of a survey.
+type Difference struct {
+	Key, Survey, Now string // values as TOML
+	once             bool
+}
+
+// String names the key and both values.
+func (d Difference) String() string {
+	if d.once {
+		return fmt.Sprintf("%s: %s has already changed the survey's traces and not its wavelet, no value fits them now (this run has %s)", d.Key, d.Survey, d.Now)
+	}
+	return fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", d.Key, d.Survey, d.Now)
+}
+
+// Differences compares the settings that a survey remembers, in the form of Modelled,
+// with this configuration. A key that it does not mention, or that does not act now,
+// differs from nothing: the key that it depends on does.
+func (c *Config) Differences(survey []Setting) []Difference {
+	var list []Difference
+	t := newTable()
+	for _, s := range survey {
+		f := t.field(s.Key)
+		if f == nil {
+			continue // of another version
+		}
+		was, now := s.Value, f.effective(c)
+		if v, fault := f.parse(was); fault == "" {
+			was = encode(v) // one spelling
+		}
+		switch {
+		case f.traces == tracesSame && t.acts(f, c) && was != now,
+			f.traces == tracesOnce && was != f.Default:
+			list = append(list, Difference{s.Key, was, now, f.traces == tracesOnce})
+		}
+	}
+	return list
+}
+
+// ModelledKeys are all keys that Modelled may name.
+func ModelledKeys() []string {
+	var keys []string
+	for _, f := range newTable().fields() {
+		if f.traces != "" {
+			keys = append(keys, f.Name())
+		}
+	}
+	return keys
+}
+
+// acts reports whether a key has an effect beside the one that its tag "with" names.
+func (t *table) acts(f *Field, c *Config) bool {
+	key, value, ok := strings.Cut(f.with, "=")
+	return !ok || strings.Trim(t.field(key).effective(c), `"`) == value
+}
+
+// effective is the value of the field in c as TOML, as it acts: in a constant velocity
+// times are analytic.
+func (f *Field) effective(c *Config) string {
+	if f.Name() == "traveltime.method" && c.Traveltime.Method == "eikonal" && c.Velocity.Constant > 0 {
+		return quote("analytic")
+	}
+	return encode(f.value(c).Interface())
+}
+
+// Overridden are the keys whose value comes from the environment or from --set, in the
+// order of the table.
+func (c *Config) Overridden() []string {
+	var keys []string
+	for _, f := range newTable().fields() {
+		if o, ok := c.origins[f.Name()]; ok && o.source != c.path {
+			keys = append(keys, f.Name())
+		}
+	}
+	return keys
+}
+
+// Amend is a TOML document in which each of the settings has its line: the one that gives
+// the key a value now, or one more in its section, or a section more at the end. The
+// document's values must stand on one line each.
+func Amend(source string, settings []Setting) string {
+	for _, s := range settings {
+		section, key, _ := strings.Cut(s.Key, ".")
+		line := key + " = " + s.Value
+		lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
+		pos := scan(source)
+		if at := pos.line(section, key); at > 0 {
+			lines[at-1] = line
+		} else if at := pos.line(section, ""); at > 0 {
+			end := at // after the last line of the section that says anything
+			for i := at; i < len(lines) && !strings.HasPrefix(lines[i], "["); i++ {
+				if strings.TrimSpace(lines[i]) != "" {
+					end = i + 1
+				}
+			}
+			lines = slices.Insert(lines, end, line)
+		} else {
+			lines = append(lines, "", "["+section+"]", line)
+		}
+		source = strings.Join(lines, "\n") + "\n"
+	}
+	return source
+}

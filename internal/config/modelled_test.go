@@ -1,0 +1,106 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func parsed(t *testing.T, source string, set ...string) *Config {
+	t.Helper()
+	c, err := Parse("config.toml", []byte(source), set, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const plain = "[survey]\nfile = \"survey.h5\"\n[velocity]\nfile = \"model.h5\"\n"
+
+// A survey differs from a run in what shapes amplitudes, and only where it acts.
+func TestDifferences(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		made, now []string
+		filtered  bool
+		keys      string
+	}{
+		{name: "nothing"},
+		{name: "rounding and place", now: []string{"kirchhoff.tables=uint16", "kirchhoff.engine=reference", "machine.threads=1", "solver.method=lsqr"}},
+		{name: "dynamic", made: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.dynamic"},
+		{name: "dynamic now", now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.dynamic"},
+		{name: "limit that does not act", made: []string{"kirchhoff.angle_limit=60"}},
+		{name: "limit that acts", made: []string{"kirchhoff.dynamic=true", "kirchhoff.angle_limit=60"}, now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.angle_limit"},
+		{name: "filter and dip", made: []string{"kirchhoff.wavelet_filter=true"}, now: []string{"kirchhoff.dip_limit=40"}, keys: "kirchhoff.wavelet_filter kirchhoff.dip_limit"},
+		{name: "whitening of recorded traces is the run's own", now: []string{"data.whiten=0.1"}},
+		{name: "whitened before", made: []string{"data.whiten=0.1"}, filtered: true, keys: "data.whiten"},
+		{name: "whitened twice", made: []string{"data.whiten=0.1"}, now: []string{"data.whiten=0.1"}, filtered: true, keys: "data.whiten"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			made, now := parsed(t, plain, c.made...), parsed(t, plain, c.now...)
+			var keys []string
+			for _, d := range now.Differences(made.Modelled(c.filtered)) {
+				keys = append(keys, d.Key)
+				if text := d.String(); !strings.HasPrefix(text, d.Key+": ") || !strings.Contains(text, d.Survey) || !strings.Contains(text, d.Now) {
+					t.Errorf("%q does not name %s, %s and %s", text, d.Key, d.Survey, d.Now)
+				}
+			}
+			if got := strings.Join(keys, " "); got != c.keys {
+				t.Errorf("differs in %q, want %q", got, c.keys)
+			}
+		})
+	}
+}
+
+// Values are compared, not their spelling; a constant velocity makes analytic times
+// whatever the method is called; a key of another version is passed over.
+func TestDifferencesOfSpelling(t *testing.T) {
+	now := parsed(t, plain, "kirchhoff.dynamic=true")
+	if d := now.Differences([]Setting{{"kirchhoff.angle_limit", "[72,90]"}, {"kirchhoff.dynamic", " true"}, {"kirchhoff.other", "1"}}); d != nil {
+		t.Errorf("differs: %v", d)
+	}
+	constant := "[survey]\nfile = \"s.h5\"\n[velocity]\nconstant = 2000.0\n[image]\norigin = [0.0, 0.0]\nspacing = [1.0, 1.0]\nshape = [2, 2]\n"
+	if d := parsed(t, constant).Differences(parsed(t, constant, "traveltime.method=analytic").Modelled(false)); d != nil {
+		t.Errorf("differs: %v", d)
+	}
+}
+
+// Tags that name a key which there is not, or a value it cannot have, never act.
+func TestDependenciesExist(t *testing.T) {
+	table := newTable()
+	for _, f := range table.fields() {
+		if f.traces != "" && f.traces != tracesSame && f.traces != tracesOnce {
+			t.Errorf("%s: tag traces is %q", f.Name(), f.traces)
+		}
+		if f.with == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(f.with, "=")
+		on := table.field(key)
+		if on == nil {
+			t.Errorf("%s acts with %s, which is no key", f.Name(), key)
+		} else if _, fault := on.parse(value); fault != "" {
+			t.Errorf("%s acts with %s, which is no value: %s", f.Name(), f.with, fault)
+		}
+	}
+}
+
+func TestAmend(t *testing.T) {
+	source := "# about\n\n" + plain + "\n[kirchhoff]\ndynamic   = false  # why\n\n[solver]\nmethod = \"cgls\"\n"
+	set := []string{"kirchhoff.dynamic=true", "kirchhoff.dip_limit=40", "data.mute_offsets=[0,100]", "data.mute_times=[0.1,0.2]", "output.file=/tmp/x.h5"}
+	c := parsed(t, source, set...)
+	var settings []Setting
+	for _, key := range c.Overridden() {
+		settings = append(settings, Setting{key, c.Value(key)})
+	}
+	if len(settings) != len(set) {
+		t.Fatalf("%d keys are overridden, want %d: %v", len(settings), len(set), settings)
+	}
+	text := Amend(source, settings)
+	if got, want := parsed(t, text).TOML(), c.TOML(); got != want {
+		t.Errorf("amended:\n%s\nresolves to\n%s\nwant\n%s", text, got, want)
+	}
+	if !strings.HasPrefix(text, "# about\n") || strings.Count(text, "[kirchhoff]") != 1 || slices.Contains(strings.Split(text, "\n"), "dynamic   = false  # why") {
+		t.Errorf("amended:\n%s", text)
+	}
+}
