@@ -84,8 +84,8 @@ func summaryLines(im *fielddata.Import) []string {
 		{q.Repeated, "repeat a source and receiver with other samples"},
 		{q.Copies, "have the samples of another one at another place"},
 		{q.Clipped, "look clipped: at least three equal samples in a row at the peak"},
-		{q.Moved, fmt.Sprintf("are moved by static corrections of %.10g to %.10g ms", q.Static[0], q.Static[1])},
-		{q.Unmoved, fmt.Sprintf("have static corrections of %.10g to %.10g ms, which are not applied", q.Static[0], q.Static[1])},
+		{q.Moved, "are moved by static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms")},
+		{q.Unmoved, "have static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms") + ", which are not applied"},
 		{q.Cut, "are cut to the survey's window of time"}, {q.Padded, "are filled up with zeros to it"},
 	} {
 		if c.n > 0 {
@@ -142,6 +142,9 @@ func ranges(xyz []float64, dim int) string {
 
 // importReport writes the folder of a report.
 func (a *app) importReport(im *fielddata.Import, folder string) error {
+	if err := im.ShotRoom(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return status.Resource(fmt.Errorf("import: %w", err))
 	}

@@ -120,7 +120,7 @@ func (im *Import) judgeLayout(f *segy.File, s *seen, l *layout) error {
 		return fault(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
 	case all(l.together) && l.apart > l.traces/2 && math.Max(-l.offset[0], l.offset[1]) > 2:
 		return fault(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
-			l.traces, between(l.offset[0], l.offset[1], "m"))
+			l.traces, Between(l.offset[0], l.offset[1], "m"))
 	case all(l.together) && stack:
 		return fault(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[f.Sorting == 4])
 	case all(l.together) && l.traces > 1:
@@ -184,7 +184,7 @@ func (im *Import) zeroOffset(f *segy.File, s *seen, l *layout) string {
 	}
 	gathers := ""
 	if l.offset[0] != l.offset[1] {
-		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: of gathers, every trace's header needs the positions of its source and receiver", between(l.offset[0], l.offset[1], "m"))
+		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: of gathers, every trace's header needs the positions of its source and receiver", Between(l.offset[0], l.offset[1], "m"))
 	}
 	lone := ""
 	for role, name := range []string{"source", "receiver"} {
@@ -197,17 +197,17 @@ func (im *Import) zeroOffset(f *segy.File, s *seen, l *layout) string {
 	switch {
 	case fields[cdpX].n+fields[cdpY].n > 0 && (fields[cdpX].varies || fields[cdpY].varies || l.traces == 1):
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
-			between(fields[cdpX].lo, fields[cdpX].hi, "m"), between(fields[cdpY].lo, fields[cdpY].hi, "m"), s.scalar, threeD, lone, gathers)
+			Between(fields[cdpX].lo, fields[cdpX].hi, "m"), Between(fields[cdpY].lo, fields[cdpY].hi, "m"), s.scalar, threeD, lone, gathers)
 	case l.zero[source] < l.traces && l.positions:
 		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
 	case l.zero[receiver] < l.traces && l.positions:
 		return flags("81:4", "85:4") + " takes them as zero-offset traces where the receivers are" + threeD + lone + gathers
 	case fields[inline].varies || fields[crossline].varies:
 		return fmt.Sprintf("%s takes them as zero-offset traces at their crossline (%s) and inline (%s) numbers, 25 m apart: put the right distances%s%s",
-			flags("193:4:25", "189:4:25"), between(fields[crossline].lo, fields[crossline].hi, ""), between(fields[inline].lo, fields[inline].hi, ""), threeD, gathers)
+			flags("193:4:25", "189:4:25"), Between(fields[crossline].lo, fields[crossline].hi, ""), Between(fields[inline].lo, fields[inline].hi, ""), threeD, gathers)
 	case fields[ensemble].varies:
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDP numbers (%s), 25 m apart: put the right distance%s",
-			flags("21:4:25", "none"), between(fields[ensemble].lo, fields[ensemble].hi, ""), gathers)
+			flags("21:4:25", "none"), Between(fields[ensemble].lo, fields[ensemble].hi, ""), gathers)
 	}
 	return "--header source_x=BYTE:LENGTH and the like say where else they lie; bytes 181 to 196 (CDP, inline, crossline) and 21 (CDP number) do not vary" + gathers
 }

@@ -280,7 +280,7 @@ func (im *Import) judgeGeometry() {
 		im.warn("the sampling interval is %g ms: check bytes 3217 and 117, which hold µs; --dt overrules them", 1e3*im.DT)
 	}
 	if q.Unmoved > 0 {
-		im.warn("%d traces have static corrections of %s (bytes 99 to 104) that are not applied: --apply-statics moves the traces by them", q.Unmoved, between(q.Static[0], q.Static[1], "ms"))
+		im.warn("%d traces have static corrections of %s (bytes 99 to 104) that are not applied: --apply-statics moves the traces by them", q.Unmoved, Between(q.Static[0], q.Static[1], "ms"))
 	}
 	extent := 0.0
 	lo, hi := im.midpoints()

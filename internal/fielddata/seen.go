@@ -106,8 +106,8 @@ func (h *headers) look(t *segy.Trace, s sampled) {
 	all.traces++
 }
 
-// between is a range as text.
-func between(lo, hi float64, unit string) string {
+// Between is a range as text: "3 ms", "3 to 7 ms".
+func Between(lo, hi float64, unit string) string {
 	if unit != "" {
 		unit = " " + unit
 	}
@@ -122,7 +122,7 @@ func (h *headers) notes() {
 	for _, f := range h.seen.fields {
 		if f.what != "" && f.n > 0 {
 			unit := map[scale]string{lateral: "m", vertical: "m", temporal: "ms"}[f.scale]
-			h.once(fmt.Sprintf("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what))
+			h.once(fmt.Sprintf("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what))
 		}
 	}
 	h.lengths()

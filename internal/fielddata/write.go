@@ -190,14 +190,20 @@ const (
 	shotSamples = 64 << 20
 )
 
+// shotTraces is how many traces FirstShot takes at most.
+func (im *Import) shotTraces() int { return max(1, min(shotTraces, shotSamples/im.NT)) }
+
+// ShotRoom reports whether the memory holds what FirstShot returns, and a picture of
+// it.
+func (im *Import) ShotRoom() error {
+	return enough(12*int64(im.NT)*int64(im.shotTraces()), fmt.Sprintf("a picture of traces of %d samples", im.NT))
+}
+
 // FirstShot is the traces of the survey's first source, at most 1000, or fewer
 // long ones, sorted by
 // their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
-	most := max(1, min(shotTraces, shotSamples/im.NT))
-	if err := enough(12*int64(im.NT), fmt.Sprintf("a picture of traces of %d samples", im.NT)); err != nil {
-		return nil, nil, err
-	}
+	most := im.shotTraces()
 	var m mover
 	var list []*record
 	for i := range im.traces {
