@@ -13,14 +13,11 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	signal.Ignore(syscall.SIGXFSZ) // a limit of file sizes is an error of the write, not the end
 	os.Exit(runWith(os.Args[1:], os.Stdout, os.Stderr, func(a *app, _ *cobra.Command) {
 		if program, err := os.Executable(); err == nil { // else it goes without
 			a.program = program

@@ -13,10 +13,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
+// little is what every process has room for, bytes: the libraries reserve address space
+// that they do not use, so that what is left of a limit is not known to the last byte.
+const little = 64 << 20
+
 // enough refuses an allocation that the memory does not hold, before the attempt takes
 // the process down.
 func enough(bytes int64, what string) error {
-	if room := machine.Room(); room > 0 && bytes > room {
+	if room := machine.Room(); bytes > little && room > 0 && bytes > room {
 		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
 	}
 	return nil
@@ -37,22 +41,23 @@ func longestTrace() int {
 	return int(min(math.MaxInt32, max(shortTrace, room/32)))
 }
 
-// grow makes room for another record. Records take a few hundred bytes a trace, and
-// twice that while they move.
+// grow makes room for another record. Records take a few hundred bytes a trace, twice
+// that while they move, and as much for what is said of traces that are left out.
 func (im *Import) grow(f *segy.File) error {
 	if len(im.traces) < cap(im.traces) {
 		return nil
 	}
 	n := max(1024, cap(im.traces)+cap(im.traces)/2)
-	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
+	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
 		return err
 	}
 	im.traces = append(make([]record, 0, n), im.traces...)
 	return nil
 }
 
-// room compares the survey with the memory and the disk that there are.
-func (im *Import) room(path string) error {
+// Room compares the survey that would be written to path with the memory and the disk
+// that there are.
+func (im *Import) Room(path string) error {
 	nt, kept := int64(im.NT), int64(im.QC.Kept)
 	// The time axis in float64; a piece of traces; a trace that is moved; indices.
 	most := max(1, pieceSamples/nt)

@@ -69,7 +69,7 @@ const pieceSamples = 4 << 20
 // Write reads the files for the second time and writes the survey.
 func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt h5.WriteOptions, report *progress.Reporter) error {
 	opt.Attrs = append(im.Attrs(), opt.Attrs...)
-	if err := im.room(path); err != nil {
+	if err := im.Room(path); err != nil {
 		return err
 	}
 	out, err := h5.CreateSurvey(path, im.Survey(w), opt)
