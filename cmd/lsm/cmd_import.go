@@ -105,6 +105,8 @@ func (f *importFlags) define(cmd *cobra.Command) {
 	fl.IntSliceVar(&o.IDs, "trace-id", o.IDs, "trace identification `codes` that count as data")
 	fl.BoolVar(&o.KeepDead, "keep-dead", false, "keep traces whose samples are all zero")
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
+	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
+	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
 	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
 	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: found out)")
 	fl.IntVar(&f.sampleFormat, "sample-format", 0, "format `code` of the samples, against byte 3225: 1 IBM, 5 IEEE, ...")
@@ -160,6 +162,15 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 	}
 	defer im.Close()
 	a.importSummary(im)
+	var w survey.Wavelet
+	if f.output != "" { // all that can be refused is, before anything is written
+		if w, err = f.sourceWavelet(im.DT); err != nil {
+			return err
+		}
+		if err := im.Room(f.output); err != nil {
+			return err
+		}
+	}
 	if f.folder != "" {
 		if err := a.importReport(im, f.folder); err != nil {
 			return err
@@ -170,10 +181,6 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 			a.report.Printf("--report DIR lists the %d traces that would be left out\n", n)
 		}
 		return nil
-	}
-	w, err := f.sourceWavelet(im.DT)
-	if err != nil {
-		return err
 	}
 	attrs, err := a.importAttrs(files)
 	if err != nil {

@@ -41,6 +41,7 @@ func (a *app) importSummary(im *fielddata.Import) {
 	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
+		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delay_ms", q.Delay[:],
 		"offset_mismatch", q.OffsetOff, "peak", q.Peak[:], "rms", q.RMS[:], "notes", im.Notes)
 	a.report.Event("geometry", "dim", im.Dim, "sources", len(im.Places[0])/im.Dim, "receivers", len(im.Places[1])/im.Dim,
 		"nt", im.NT, "dt", im.DT, "t0", im.T0, "offset", q.Offset[:], "source_spacing", q.Spacing[0], "receiver_spacing", q.Spacing[1],
@@ -83,6 +84,8 @@ func summaryLines(im *fielddata.Import) []string {
 		{q.Repeated, "repeat a source and receiver with other samples"},
 		{q.Copies, "have the samples of another one at another place"},
 		{q.Clipped, "look clipped: at least three equal samples in a row at the peak"},
+		{q.Moved, "are moved by static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms")},
+		{q.Unmoved, "have static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms") + ", which are not applied"},
 		{q.Cut, "are cut to the survey's window of time"}, {q.Padded, "are filled up with zeros to it"},
 	} {
 		if c.n > 0 {
@@ -92,7 +95,10 @@ func summaryLines(im *fielddata.Import) []string {
 	if q.Rounded > 0 {
 		add("  %d samples are rounded to float32", q.Rounded)
 	}
-	add("%d samples at %g ms from %g ms on, Nyquist %g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
+	if q.Delay[0] != q.Delay[1] {
+		add("  first samples are at %.10g to %.10g ms (byte 109): traces are moved to where the survey's begin", q.Delay[0], q.Delay[1])
+	}
+	add("%d samples at %.10g ms from %.10g ms on, Nyquist %.6g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
 	names := []string{"sources", "receivers"}
 	for role, name := range names {
 		add("%d %s  %s  median step %.6g m", len(im.Places[role])/im.Dim, name, ranges(im.Places[role], im.Dim), q.Spacing[role])
@@ -124,7 +130,7 @@ func ranges(xyz []float64, dim int) string {
 		for i := a; i < len(xyz); i += dim {
 			lo, hi = math.Min(lo, xyz[i]), math.Max(hi, xyz[i])
 		}
-		lo, hi = math.Round(1000*lo)/1000, math.Round(1000*hi)/1000
+		lo, hi = math.Round(1000*lo)/1000+0, math.Round(1000*hi)/1000+0 // no -0
 		if lo == hi {
 			parts = append(parts, fmt.Sprintf("%s %.10g m", name, lo))
 		} else {
@@ -136,6 +142,9 @@ func ranges(xyz []float64, dim int) string {
 
 // importReport writes the folder of a report.
 func (a *app) importReport(im *fielddata.Import, folder string) error {
+	if err := im.ShotRoom(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return status.Resource(fmt.Errorf("import: %w", err))
 	}

@@ -33,9 +33,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  cmdExits,
-			"events": cmdEvents,
-			"cut":    cmdCut,
+			"exits":   cmdExits,
+			"events":  cmdEvents,
+			"cut":     cmdCut,
+			"statics": cmdStatics,
 		},
 		Condition: func(name string) (bool, error) {
 			_, built := comm.Lookup(name)
@@ -179,4 +180,18 @@ func cmdCut(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[1])[:n]), 0o644))
+}
+
+// cmdStatics is "statics FILE": the first four traces of a SEG-Y file in big-endian
+// floats get a source static of 6 ms.
+func cmdStatics(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: statics FILE")
+	}
+	b := []byte(ts.ReadFile(args[0]))
+	samples := int(b[3220])<<8 | int(b[3221])
+	for i := range 4 {
+		b[3600+i*(240+4*samples)+99] = 6 // byte 100, the lower one of 99 and 100
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 }

@@ -40,7 +40,7 @@ func exported(dir, path, name string, opt ExportOptions, imports Options) (*surv
 	if err != nil {
 		return nil, nil, err
 	}
-	imports.KeepDead, imports.KeepDuplicates, imports.Tolerance = true, true, 0
+	imports.KeepDead, imports.KeepDuplicates, imports.KeepPositive, imports.Tolerance = true, true, true, 0
 	im, err := Read(context.Background(), []string{out}, imports, progress.Discard())
 	if err != nil {
 		return nil, done, err

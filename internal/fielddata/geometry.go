@@ -2,11 +2,8 @@ package fielddata
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // places collects distinct positions: one that lies within the tolerance of an
@@ -73,9 +70,6 @@ func distance(p, q [3]float64) float64 {
 
 // geometry groups the positions into places and lays the survey out.
 func (im *Import) geometry() error {
-	if err := im.notAllZero(); err != nil {
-		return err
-	}
 	all := [2]*places{newPlaces(im.opt.Tolerance), newPlaces(im.opt.Tolerance)}
 	for i := range im.traces {
 		if t := &im.traces[i]; !t.out {
@@ -98,35 +92,6 @@ func (im *Import) geometry() error {
 			im.Line.add(off)
 			im.Places[role] = append(im.Places[role], along, q[2])
 		}
-	}
-	return nil
-}
-
-// notAllZero refuses a file whose headers hold no geometry.
-func (im *Import) notAllZero() error {
-	zero, first := 0, (*record)(nil)
-	n := 0
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out {
-			continue
-		}
-		n++
-		if t.place[source][0] == 0 && t.place[source][1] == 0 && t.place[receiver][0] == 0 && t.place[receiver][1] == 0 {
-			zero++
-			if first == nil {
-				first = t
-			}
-		}
-	}
-	switch {
-	case n == 0:
-		return im.nothingLeft()
-	case zero == n:
-		return status.Hint(status.Input(fmt.Errorf("%s: byte %d: coordinates of source and receiver are 0 in all %d traces",
-			im.Files[first.file].Path, first.at+73, n)), "--header source_x=BYTE:LENGTH and the like say where else they lie")
-	case zero > 1:
-		im.warn("%d traces have all coordinates 0 (the first: trace %d of %s)", zero, first.number+1, im.Files[first.file].Path)
 	}
 	return nil
 }
@@ -162,7 +127,7 @@ func (im *Import) samePair(traces []int32) {
 		t := &im.traces[i]
 		before := first[t.hash]
 		switch {
-		case before != nil && before.ns == t.ns && before.delay == t.delay && t.peak > 0:
+		case before != nil && before.ns == t.ns && before.delay == t.delay && before.static == t.static && t.peak > 0:
 			im.QC.Duplicates++
 			if !im.opt.KeepDuplicates {
 				im.leave(t, "same source, receiver and samples as trace %d of %s", before.number+1, im.Files[before.file].Path)

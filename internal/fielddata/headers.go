@@ -16,11 +16,15 @@ type headers struct {
 	f     *segy.File
 	order binary.ByteOrder
 	unit  float64 // m
-	warn  map[string]bool
+
+	horizontal, vertical, time int // scalars of the trace that was read last
+
+	warn map[string]bool
+	seen *seen
 }
 
 func (im *Import) headers(f *segy.File) (*headers, error) {
-	h := &headers{im: im, f: f, order: f.ByteOrder(), warn: map[string]bool{}}
+	h := &headers{im: im, f: f, order: f.ByteOrder(), warn: map[string]bool{}, seen: newSeen(f)}
 	longest := 240 * (1 + f.Extra())
 	for _, name := range MappingNames() {
 		if p, ok := im.opt.Mapping[name]; ok && p.End() > longest {
@@ -63,20 +67,15 @@ func (h *headers) get(t *segy.Trace, name string) (v float64, p Position, err er
 	return v, p, nil
 }
 
-// length is a quantity in metres: multiplied by the scalar where that is
-// positive, divided by its amount where it is negative (section 7.1, bytes 69 to
-// 72), unless the mapping has a scale of its own.
+// length is a quantity in metres, with the scalar unless the mapping has a scale of
+// its own.
 func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error) {
 	if v := h.extended(t, name); v != 0 {
 		return v * h.unit, nil
 	}
 	v, p, err := h.get(t, name)
-	switch {
-	case p.Scale != 0:
-	case scalar > 0:
-		v *= float64(scalar)
-	case scalar < 0:
-		v /= -float64(scalar)
+	if p.Scale == 0 {
+		v = scaled(v, scalar)
 	}
 	return v * h.unit, err
 }
@@ -155,32 +154,30 @@ func (h *headers) read(rec *record, t *segy.Trace) error {
 		}
 	}
 	rec.own = h.f.TraceInterval(t)
+	h.horizontal, h.vertical = horizontal, vertical
 	return h.rest(rec, t)
 }
 
 // rest reads what has to do with neither place nor sampling interval.
 func (h *headers) rest(rec *record, t *segy.Trace) error {
-	delay, p, err := h.get(t, Delay)
+	scalar, err := h.scalar(t, TimeScalar)
 	if err != nil {
 		return err
 	}
-	scalar, err := h.scalar(t, TimeScalar)
 	if h.f.Kind == segy.SU {
 		scalar = 0 // unassigned there
 	}
-	switch {
-	case err != nil:
+	h.time = scalar
+	if rec.delay, err = h.duration(t, Delay); err != nil {
 		return err
-	case p.Scale != 0 || scalar == 0: // 0 is 1
-	case scalar > 0:
-		delay *= float64(scalar)
-	default:
-		delay /= -float64(scalar)
 	}
-	rec.delay = delay / 1000
-	if !(math.Abs(rec.delay) < 1e6) {
-		return h.fault(t, p, Delay, "is %g ms, want less than 1e9", delay)
+	var static [3]float64
+	for i, name := range statics {
+		if static[i], err = h.duration(t, name); err != nil {
+			return err
+		}
 	}
+	rec.static = remaining(static)
 	for i, name := range []string{FieldRecord, Channel, CDP} {
 		v, _, err := h.get(t, name)
 		if err != nil {
@@ -197,6 +194,30 @@ func (h *headers) rest(rec *record, t *segy.Trace) error {
 		h.im.leave(rec, "trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), h.im.opt.IDs)
 	}
 	return nil
+}
+
+// duration is a quantity in s, which the header has in ms with the scalar of times.
+func (h *headers) duration(t *segy.Trace, name string) (float64, error) {
+	v, p, err := h.get(t, name)
+	if p.Scale == 0 {
+		v = scaled(v, h.time)
+	}
+	if err == nil && !(math.Abs(v) < 1e9) {
+		return 0, h.fault(t, p, name, "is %g ms, want less than 1e9", v)
+	}
+	return v / 1000, err
+}
+
+// scaled is v multiplied by a scalar that is positive, divided by the amount of one
+// that is negative; 0 stands for 1 (section 7.1, bytes 69 to 72 and 215).
+func scaled(v float64, scalar int) float64 {
+	switch {
+	case scalar > 0:
+		return v * float64(scalar)
+	case scalar < 0:
+		return v / -float64(scalar)
+	}
+	return v
 }
 
 // meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).

@@ -25,6 +25,7 @@ type shot struct {
 	id, units, delay    int64
 	offset              int64
 	samples             []float32
+	more                map[segy.Field]int64 // other fields
 }
 
 func wave(seed, n int) []float32 {
@@ -51,6 +52,9 @@ func write(t testing.TB, name string, spec segy.Spec, shots ...shot) string {
 			segy.CoordinateScalar: s.scale, segy.ElevationScalar: s.zscale, segy.TraceID: s.id,
 			segy.CoordinateUnits: s.units, segy.Delay: s.delay, segy.Offset: s.offset,
 		} {
+			h.Set(f, v)
+		}
+		for f, v := range s.more {
 			h.Set(f, v)
 		}
 		v := s.samples

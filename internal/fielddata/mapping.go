@@ -40,6 +40,9 @@ const (
 	TraceID           = "trace_id"
 	Delay             = "delay"
 	TimeScalar        = "time_scalar"
+	SourceStatic      = "source_static"
+	ReceiverStatic    = "receiver_static"
+	TotalStatic       = "total_static"
 	FieldRecord       = "field_record"
 	Channel           = "channel"
 	CDP               = "cdp"
@@ -54,6 +57,7 @@ func DefaultMapping() Mapping {
 		SourceElevation: segy.SourceElevation, ReceiverElevation: segy.ReceiverElevation, SourceDepth: segy.SourceDepth,
 		CoordinateScalar: segy.CoordinateScalar, ElevationScalar: segy.ElevationScalar, CoordinateUnits: segy.CoordinateUnits,
 		OffsetField: segy.Offset, TraceID: segy.TraceID, Delay: segy.Delay, TimeScalar: segy.TimeScalar,
+		SourceStatic: segy.SourceStatic, ReceiverStatic: segy.ReceiverStatic, TotalStatic: segy.TotalStatic,
 		FieldRecord: segy.FieldRecord, Channel: segy.Channel, CDP: segy.CDP,
 	} {
 		m[name] = Position{Field: f}
@@ -126,6 +130,9 @@ func parsePosition(text string) (p Position, err error) {
 // ReadMapping takes the entries of a TOML file: a table [header] of texts like
 // those of Set, such as source_x = "73:4".
 func (m Mapping) ReadMapping(path string) error {
+	if err := segy.Regular(path); err != nil {
+		return status.Usage(err)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return status.Usage(err)

@@ -30,6 +30,9 @@ type Options struct {
 	IDs            []int // trace identification codes that count as data
 	KeepDead       bool  // traces whose samples are all zero
 	KeepDuplicates bool  // traces that were there before, to the bit
+	KeepPositive   bool  // files without a negative sample, which look like velocities
+
+	ApplyStatics bool // move each trace by the static correction that its header has
 }
 
 // DefaultOptions are those of lsm import.

@@ -55,7 +55,7 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 
 // WayBack are the flags with which an import finds the same x and z again.
 func (o *ExportOptions) WayBack(dim int) string {
-	flags := " --keep-dead --keep-duplicates"
+	flags := " --keep-dead --keep-duplicates --keep-positive"
 	switch {
 	case dim == 3:
 		flags += " --3d"

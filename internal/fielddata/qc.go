@@ -19,7 +19,12 @@ type QC struct {
 	Copies        int // same samples as a trace at another place
 	Clipped       int // at least three equal samples in a row at the greatest amplitude
 	Cut, Padded   int // to the survey's window of time
+	Moved         int // by their static corrections
+	Unmoved       int // in spite of static corrections in their headers
 	Rounded       int // samples that float32 does not hold exactly
+
+	Static [2]float64 // ms, least and greatest static correction that remained to be applied
+	Delay  [2]float64 // ms, least and greatest time of a first sample
 
 	Offset      [2]float64 // m, least and greatest; signed in 2-D
 	OffsetOff   int        // traces whose header gives another offset than their coordinates
@@ -109,7 +114,7 @@ func (im *Import) finish() error {
 	q := &im.QC
 	var offsets, rms []float64
 	hashes := map[uint64]bool{}
-	q.Peak = [2]float64{math.Inf(1), math.Inf(-1)}
+	q.Peak, q.Delay = [2]float64{math.Inf(1), math.Inf(-1)}, [2]float64{math.Inf(1), math.Inf(-1)}
 	for i := range im.traces {
 		t := &im.traces[i]
 		if t.out {
@@ -119,6 +124,8 @@ func (im *Import) finish() error {
 		o := im.offset(t)
 		offsets, rms = append(offsets, o), append(rms, float64(t.rms))
 		q.Peak[0], q.Peak[1] = math.Min(q.Peak[0], float64(t.peak)), math.Max(q.Peak[1], float64(t.peak))
+		q.Delay[0], q.Delay[1] = math.Min(q.Delay[0], 1e3*t.delay), math.Max(q.Delay[1], 1e3*t.delay)
+		im.countStatic(t)
 		if t.peak > 0 && hashes[t.hash] {
 			q.Copies++
 		}
@@ -138,6 +145,24 @@ func (im *Import) finish() error {
 	im.histograms(offsets)
 	im.judgeGeometry()
 	return nil
+}
+
+// countStatic counts the traces that have a static correction.
+func (im *Import) countStatic(t *record) {
+	q := &im.QC
+	if t.static == 0 {
+		return
+	}
+	ms := 1e3 * t.static
+	if q.Moved+q.Unmoved == 0 {
+		q.Static = [2]float64{ms, ms}
+	}
+	q.Static = [2]float64{math.Min(q.Static[0], ms), math.Max(q.Static[1], ms)}
+	if im.opt.ApplyStatics {
+		q.Moved++
+	} else {
+		q.Unmoved++
+	}
 }
 
 // checkOffset compares the header's offset with that between the coordinates;
@@ -251,8 +276,11 @@ func (im *Import) midpoints() (lo, hi [2]float64) {
 // judgeGeometry warns of what is unlikely to be meant.
 func (im *Import) judgeGeometry() {
 	q := &im.QC
-	if im.DT < 1e-5 || im.DT > 0.1 {
+	if im.DT < 1e-5 || im.DT > 0.032 { // above 32767 µs the number may have been meant as a negative one
 		im.warn("the sampling interval is %g ms: check bytes 3217 and 117, which hold µs; --dt overrules them", 1e3*im.DT)
+	}
+	if q.Unmoved > 0 {
+		im.warn("%d traces have static corrections of %s (bytes 99 to 104) that are not applied: --apply-statics moves the traces by them", q.Unmoved, Between(q.Static[0], q.Static[1], "ms"))
 	}
 	extent := 0.0
 	lo, hi := im.midpoints()
@@ -260,7 +288,7 @@ func (im *Import) judgeGeometry() {
 		extent = math.Max(extent, hi[a]-lo[a])
 	}
 	if far := math.Max(math.Abs(q.Offset[0]), math.Abs(q.Offset[1])); far > 5e4 {
-		im.warn("the greatest offset is %g m: check the coordinate scalar (byte 71), the units, and --header", far)
+		im.warn("the greatest offset is %.6g m: check the coordinate scalar (byte 71), the units, and --header", far)
 	}
 	if q.OffsetOff > 0 {
 		im.warn("the offset in the header (byte %d) differs from the distance between source and receiver in %d traces, by %.4g m at most",

@@ -24,11 +24,13 @@ type record struct {
 	own          float64  // s, sampling interval of its header, 0 for none
 	delay        float64  // s
 	offset       float64  // m, of its header
+	static       float64  // s, static correction that is still to be applied
 	hash         uint64   // of the samples
 	peak, rms    float32
 	ns           int32
 	label        [3]int32 // field record, channel, CDP
 	shift        int32    // samples by which the survey's window begins later
+	fraction     float64  // of a sample by which the trace is moved later besides
 	out          bool
 }
 
@@ -53,6 +55,7 @@ type Import struct {
 	opt    Options
 	Files  []*segy.File // in the order given
 	traces []record
+	seen   []*seen // of each file, what its traces have in common
 
 	Left     []Left
 	Warnings []string
@@ -94,6 +97,7 @@ func (im *Import) open(paths []string) error {
 			return err
 		}
 		im.Files = append(im.Files, f)
+		f.MaxSamples = longestTrace()
 		for _, n := range f.Notes {
 			im.Notes = append(im.Notes, path+": "+n)
 		}
@@ -131,6 +135,13 @@ func inputError(err error) error {
 	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
 		return err
 	}
+	if errors.Is(err, segy.ErrTooLong) {
+		return status.Resource(err)
+	}
+	var other *segy.Foreign
+	if errors.As(err, &other) {
+		return status.Hint(status.Input(err), foreignHint(err, other.Format))
+	}
 	var no syscall.Errno
 	if errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist) {
 		return status.Resource(err)
@@ -147,7 +158,7 @@ func (im *Import) Close() {
 
 // settle derives the survey from the records.
 func (im *Import) settle() error {
-	for _, step := range []func() error{im.sampling, im.window, im.geometry, im.duplicates, im.finish} {
+	for _, step := range []func() error{im.sampling, im.window, im.layouts, im.geometry, im.duplicates, im.finish} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -176,6 +187,7 @@ func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(
 	if err != nil {
 		return err
 	}
+	im.seen = append(im.seen, h.seen)
 	r := f.Reader()
 	for {
 		if err := ctx.Err(); err != nil {
@@ -183,6 +195,7 @@ func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(
 		}
 		t, err := r.Next(true)
 		if errors.Is(err, io.EOF) {
+			h.notes()
 			return nil
 		}
 		if err != nil {
@@ -192,27 +205,33 @@ func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(
 			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", f.Path, math.MaxInt32))
 		}
 		read(int64(len(t.Header)) + int64(t.NS)*int64(f.Format.Bytes()))
+		if err := im.grow(f); err != nil {
+			return err
+		}
 		im.traces = append(im.traces, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
 		rec := &im.traces[len(im.traces)-1]
 		if err := h.read(rec, t); err != nil {
 			return err
 		}
-		im.judge(rec, t)
+		s := im.judge(rec, t)
+		if !rec.out {
+			h.look(t, s)
+		}
 	}
 }
 
 // judge looks at the samples of a trace.
-func (im *Import) judge(rec *record, t *segy.Trace) {
+func (im *Import) judge(rec *record, t *segy.Trace) (s sampled) {
 	q := &im.QC
 	q.Traces++
 	q.Rounded += t.Rounded
 	for i, p := range rec.place {
 		if slices.ContainsFunc(p[:], func(v float64) bool { return !(math.Abs(v) <= farthest) }) {
 			im.leave(rec, "the position of its %s is (%g, %g, %g), must be within %g m", [2]string{"source", "receiver"}[i], p[0], p[1], p[2], farthest)
-			return
+			return s
 		}
 	}
-	s := measure(t.Samples)
+	s = measure(t.Samples)
 	rec.hash, rec.peak, rec.rms = s.hash, s.peak, s.rms
 	switch {
 	case s.bad >= 0:
@@ -226,6 +245,7 @@ func (im *Import) judge(rec *record, t *segy.Trace) {
 	case s.flat >= clippedRun:
 		q.Clipped++
 	}
+	return s
 }
 
 // farthest bounds coordinates, m: no map has greater ones.
@@ -240,16 +260,22 @@ type sampled struct {
 	bad       int // first sample that is not finite, or -1
 	peak, rms float32
 	flat      int // longest run of equal samples at the peak
+	least     float32
+	zeros     int // samples that are 0
 	hash      uint64
 }
 
 func measure(v []float32) sampled {
-	s := sampled{bad: -1, hash: 14695981039346656037} // FNV-1a, a word at a time
+	s := sampled{bad: -1, hash: 14695981039346656037, least: math.MaxFloat32} // FNV-1a, a word at a time
 	sum, run := 0.0, 0
 	for i, x := range v {
 		a := x
 		if a < 0 {
 			a = -a
+		}
+		s.least = min(s.least, x)
+		if x == 0 {
+			s.zeros++
 		}
 		if !(a <= math.MaxFloat32) && s.bad < 0 {
 			s.bad = i

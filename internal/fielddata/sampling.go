@@ -48,9 +48,16 @@ func (im *Import) sampling() error {
 
 // fileSampling finds the interval of each trace of a file.
 func (im *Import) fileSampling(number int32, f *segy.File, dt []float64) error {
+	kept := 0
 	own, ok := mode(count(im.traces, func(_ int, t *record) (int64, bool) {
+		if t.file == number && !t.out {
+			kept++
+		}
 		return int64(math.Round(t.own * 1e9)), t.file == number && !t.out && t.own > 0
 	}))
+	if kept == 0 {
+		return nil // what has no trace in the survey needs no interval
+	}
 	said := float64(own) * 1e-9
 	at := &segy.Error{Path: f.Path, Byte: 3217, Field: "sample interval"}
 	if f.Kind == segy.SU {
@@ -105,14 +112,19 @@ func (im *Import) window() error {
 		}
 		shift := (im.T0 - t.delay) / im.DT
 		whole := math.Round(shift)
+		moved := 0.0
+		if im.opt.ApplyStatics {
+			moved, t.fraction = split(t.static / im.DT)
+		}
 		switch {
 		case math.Abs(shift-whole) > 1e-3:
 			im.leave(t, "its first sample is at %g ms, %g samples from the survey's at %g ms: must be a whole number", 1e3*t.delay, -shift, 1e3*im.T0)
 			im.QC.OtherSampling++
-		case whole >= float64(t.ns) || whole <= -float64(im.NT):
+		case whole-moved >= float64(t.ns) || whole-moved <= -float64(im.NT):
 			im.leave(t, "lies outside the survey's window of time: %d samples from %g ms on", t.ns, 1e3*t.delay)
 			im.QC.OtherSampling++
 		default:
+			whole -= moved
 			t.shift = int32(whole)
 			if whole > 0 || int(t.ns)-int(whole) > im.NT {
 				im.QC.Cut++
@@ -132,7 +144,14 @@ func (im *Import) nothingLeft() error {
 		l := im.Left[0]
 		err = fmt.Errorf("%w; the first, trace %d at byte %d: %s", err, l.Trace, l.Byte, l.Reason)
 	}
-	return status.Input(err)
+	hint := ""
+	switch im.QC.Traces {
+	case im.QC.Dead:
+		hint = "--keep-dead keeps dead traces"
+	case im.QC.NoData:
+		hint = "--trace-id CODE,... says which codes count as data"
+	}
+	return status.Hint(status.Input(err), hint)
 }
 
 // count counts the values that of gives.

@@ -55,7 +55,13 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 		return w, inputError(err)
 	}
 	defer f.Close()
-	t, err := f.Reader().Next(true)
+	t, err := f.Reader().Next(false)
+	if err == nil && t.NS > longestWavelet {
+		return w, status.Input(fmt.Errorf("%s: trace 1 has %d samples, the limit is %d: this is no wavelet", path, t.NS, longestWavelet))
+	}
+	if err == nil {
+		t, err = f.Reader().Next(true)
+	}
 	if err != nil {
 		return w, inputError(err)
 	}
@@ -66,7 +72,11 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 		w.Samples = append(w.Samples, float64(v))
 	}
 	if w.DT > 0 {
-		w.Zero = -int(math.Round(segy.Delay.Value(t.Header, f.ByteOrder()) / 1000 / w.DT))
+		scalar := int(segy.TimeScalar.Int(t.Header, f.ByteOrder()))
+		if f.Kind == segy.SU {
+			scalar = 0 // unassigned there
+		}
+		w.Zero = -int(math.Round(scaled(segy.Delay.Value(t.Header, f.ByteOrder()), scalar) / 1000 / w.DT))
 	}
 	return w, nil
 }
@@ -75,6 +85,9 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 const longestWavelet = 1 << 20
 
 func textWavelet(path string, dt float64) (w survey.Wavelet, err error) {
+	if err := segy.Regular(path); err != nil {
+		return w, status.Usage(err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return w, status.Usage(err)
@@ -109,6 +122,7 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 		return 0
 	}
 	defer f.Close()
+	f.MaxSamples = longestWavelet
 	var power []float64
 	dt, n := f.Interval, 0
 	r := f.Reader()

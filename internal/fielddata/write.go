@@ -22,6 +22,7 @@ const (
 	AttrAzimuth = "line_azimuth" // degrees from north towards east
 	AttrOrigin  = "line_origin"  // east and north of x = 0, m
 	AttrDatum   = "datum"        // elevation of z = 0, m
+	AttrStatics = "statics"      // "applied" or "not applied", where the headers have static corrections
 )
 
 // Survey is the survey without its traces.
@@ -48,6 +49,13 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 // Attrs are the root attributes that the geometry adds.
 func (im *Import) Attrs() []h5.Attr {
 	attrs := []h5.Attr{{Name: AttrDatum, Value: im.opt.Datum}}
+	if im.QC.Unmoved+im.QC.Moved > 0 {
+		text := "not applied"
+		if im.opt.ApplyStatics {
+			text = "applied"
+		}
+		attrs = append(attrs, h5.Attr{Name: AttrStatics, Value: text})
+	}
 	if im.Dim == 2 {
 		attrs = append(attrs, h5.Attr{Name: AttrAzimuth, Value: im.Line.Azimuth},
 			h5.Attr{Name: AttrOrigin, Value: []float64{im.Line.Origin[0], im.Line.Origin[1]}})
@@ -61,6 +69,9 @@ const pieceSamples = 4 << 20
 // Write reads the files for the second time and writes the survey.
 func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt h5.WriteOptions, report *progress.Reporter) error {
 	opt.Attrs = append(im.Attrs(), opt.Attrs...)
+	if err := im.Room(path); err != nil {
+		return err
+	}
 	out, err := h5.CreateSurvey(path, im.Survey(w), opt)
 	if err != nil {
 		return err
@@ -124,6 +135,7 @@ func (p *pieces) flush() error {
 // record.
 func (im *Import) copyTraces(ctx context.Context, file int32, f *segy.File, next int, p *pieces) (int, error) {
 	r := f.Reader()
+	var m mover
 	for ; next < len(im.traces) && im.traces[next].file == file; next++ {
 		if err := ctx.Err(); err != nil {
 			return next, err
@@ -143,7 +155,7 @@ func (im *Import) copyTraces(ctx context.Context, file int32, f *segy.File, next
 		if err != nil {
 			return next, err
 		}
-		place(dst, t.Samples, int(rec.shift))
+		place(dst, m.move(t.Samples, rec.fraction), int(rec.shift))
 	}
 	return next, nil
 }
@@ -172,15 +184,30 @@ func (im *Import) WriteLeft(w io.Writer) error {
 	return out.Error()
 }
 
-// shotTraces bounds the traces of FirstShot.
-const shotTraces = 1000
+// shotTraces bounds the traces of FirstShot, shotSamples their samples.
+const (
+	shotTraces  = 1000
+	shotSamples = 64 << 20
+)
 
-// FirstShot is the traces of the survey's first source, at most 1000, sorted by
+// shotTraces is how many traces FirstShot takes at most.
+func (im *Import) shotTraces() int { return max(1, min(shotTraces, shotSamples/im.NT)) }
+
+// ShotRoom reports whether the memory holds what FirstShot returns, and a picture of
+// it.
+func (im *Import) ShotRoom() error {
+	return enough(12*int64(im.NT)*int64(im.shotTraces()), fmt.Sprintf("a picture of traces of %d samples", im.NT))
+}
+
+// FirstShot is the traces of the survey's first source, at most 1000, or fewer
+// long ones, sorted by
 // their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
+	most := im.shotTraces()
+	var m mover
 	var list []*record
 	for i := range im.traces {
-		if t := &im.traces[i]; !t.out && t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < shotTraces {
+		if t := &im.traces[i]; !t.out && t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < most {
 			list = append(list, t)
 		}
 	}
@@ -195,7 +222,7 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 			}
 			if int32(t.Number) == want {
 				v := make([]float32, im.NT)
-				place(v, t.Samples, int(list[k].shift))
+				place(v, m.move(t.Samples, list[k].fraction), int(list[k].shift))
 				found[want] = v
 				k++
 			}

@@ -51,6 +51,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	os.Remove(w.temp) // left by a killed process of this number
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
+			discard(w.temp) // it may be there, without its first block
 			return resourceError(path, "", wrapf(libraryError(), "cannot be created"))
 		}
 		return nil

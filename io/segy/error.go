@@ -9,6 +9,9 @@ import (
 // other options.
 var ErrDamaged = errors.New("damaged or unsupported SEG-Y")
 
+// ErrTooLong is wrapped where a trace is longer than File.MaxSamples.
+var ErrTooLong = errors.New("more than the memory holds")
+
 // Error is a fault of one file.
 type Error struct {
 	Path  string

@@ -38,6 +38,9 @@ var (
 	Delay             = Field{Byte: 109, Length: 2}
 	TraceSamples      = Field{Byte: 115, Length: 2, Unsigned: true}
 	TraceInterval     = Field{Byte: 117, Length: 2, Unsigned: true}
+	SourceStatic      = Field{Byte: 99, Length: 2}
+	ReceiverStatic    = Field{Byte: 101, Length: 2}
+	TotalStatic       = Field{Byte: 103, Length: 2}
 	CDPX              = Field{Byte: 181, Length: 4}
 	CDPY              = Field{Byte: 185, Length: 4}
 	Inline            = Field{Byte: 189, Length: 4}

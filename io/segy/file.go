@@ -57,10 +57,15 @@ type File struct {
 	Interval float64 // s, of the binary header; 0 where it gives none
 	Samples  int     // a trace, of the binary header; 0 where it gives none
 	Units    int     // measurement system: 1 metres, 2 feet, 0 not given
+	Sorting  int     // trace sorting code, 4 for a stack; 0 where it is not given
 
 	// Fixed is the number of samples of every trace, 0 where each trace's own
 	// header tells.
 	Fixed int
+
+	// MaxSamples is the longest trace that may be read, 0 for any: the caller's limit,
+	// for the memory that it has. A longer one is an error that wraps ErrTooLong.
+	MaxSamples int
 
 	Size       int64 // of the file, bytes
 	first, end int64 // of the traces, bytes from the start of the file
@@ -73,22 +78,17 @@ type File struct {
 
 // Open opens a file and judges its headers.
 func Open(path string, opt Options) (*File, error) {
+	if err := Regular(path); err != nil {
+		return nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, &Error{Path: path, Err: cause(err)}
 	}
 	info, err := file.Stat()
-	switch {
-	case err != nil:
-		err = &Error{Path: path, Err: cause(err)}
-	case info.IsDir():
-		err = &Error{Path: path, Err: errors.New("is a folder")}
-	case !info.Mode().IsRegular():
-		err = &Error{Path: path, Err: fmt.Errorf("is not a regular file (%s): it is read twice", info.Mode())}
-	}
 	if err != nil {
 		file.Close()
-		return nil, err
+		return nil, &Error{Path: path, Err: cause(err)}
 	}
 	f, err := NewFile(path, file, info.Size(), opt)
 	if err != nil {
@@ -121,7 +121,13 @@ func NewFile(path string, r io.ReaderAt, size int64, opt Options) (*File, error)
 	if size == 0 {
 		return nil, &Error{Path: path, Err: errors.New("is empty")}
 	}
-	var err error
+	head, err := f.readAt(0, int(min(size, reelBytes)))
+	if err != nil {
+		return nil, err
+	}
+	if other := foreign(head); other != nil {
+		return nil, &Error{Path: path, Err: other}
+	}
 	if f.Kind == SU {
 		err = f.openSU()
 	} else {

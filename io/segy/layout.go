@@ -89,14 +89,14 @@ func (f *File) judgeFormat(reel []byte, given Format) error {
 
 // judgeRevision reads the revision: two bytes of their own since revision 2, a
 // fixed-point number in revision 1 (0100 hexadecimal), which many programs write
-// as a plain 1, and anything in revision 0.
+// as a plain 1 (or 2), and anything in revision 0.
 func (f *File) judgeRevision(reel []byte) error {
 	major, minor := int(reel[fileMajor.Byte-1]), int(reel[fileMinor.Byte-1])
 	switch {
 	case major <= 2 && (major > 0 || minor == 0):
 		f.Major, f.Minor = major, minor
-	case major == 0 && minor == 1:
-		f.Major = 1
+	case major == 0 && (minor == 1 || minor == 2):
+		f.Major = minor
 	default:
 		f.note("byte %d: revision %d.%d is unknown; taken as revision 0", fileMajor.Byte, major, minor)
 	}
@@ -108,7 +108,7 @@ func (f *File) judgeSampling(reel []byte) error {
 	o := f.ByteOrder()
 	f.Samples = int(fileSamples.Int(reel, o))
 	f.Interval = float64(fileInterval.Int(reel, o)) / 1e6
-	f.Units = int(fileUnits.Int(reel, o))
+	f.Units, f.Sorting = int(fileUnits.Int(reel, o)), int(fileSorting.Int(reel, o))
 	if f.Units < 0 || f.Units > 2 {
 		f.note("byte %d: measurement system is %d, want 1 (metres) or 2 (feet); taken as not given", fileUnits.Byte, f.Units)
 		f.Units = 0
@@ -133,12 +133,11 @@ func (f *File) judgeSampling(reel []byte) error {
 
 // judgeExtent finds where the traces begin and end (sections 3.2, 5, 6 and 8).
 func (f *File) judgeExtent(reel []byte) error {
-	o := f.ByteOrder()
 	f.first = reelBytes
-	if f.Major == 0 {
-		return nil
+	texts, err := f.statedTexts(reel)
+	if err != nil {
+		return err
 	}
-	texts := fileTexts.Int(reel, o)
 	switch {
 	case texts >= 0:
 		if room := (f.Size - reelBytes) / textBytes; texts > room {
@@ -151,6 +150,7 @@ func (f *File) judgeExtent(reel []byte) error {
 			return err
 		}
 		f.first += n * textBytes
+	case f.Major == 0:
 	default:
 		return f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is %d, must be -1 or more", texts)
 	}
@@ -160,18 +160,78 @@ func (f *File) judgeExtent(reel []byte) error {
 	return f.judgeExtent2(reel)
 }
 
+// statedTexts is the number of extended textual headers, -1 for one to be found out.
+// In revision 0 byte 3505 is nobody's: there it counts only where the first of them
+// is a text indeed. A stanza that no number announces counts in every revision.
+func (f *File) statedTexts(reel []byte) (int64, error) {
+	n := fileTexts.Int(reel, f.ByteOrder())
+	if f.Major > 0 && n != 0 || f.Size < reelBytes+textBytes {
+		if f.Major == 0 {
+			n = 0
+		}
+		return n, nil
+	}
+	first, err := f.readAt(reelBytes, textBytes)
+	if err != nil {
+		return 0, err
+	}
+	stanza := strings.HasPrefix(decodeText(first), "((")
+	switch {
+	case !textual(first) || n == 0 && !stanza || n < 0 && !stanza || n > (f.Size-reelBytes)/textBytes:
+		return 0, nil
+	case n < 0:
+		if n, err = f.endText(); err != nil {
+			return 0, nil // no number, and no end: the byte means something else
+		}
+	case n == 0:
+		for n = 1; reelBytes+(n+1)*textBytes <= f.Size; n++ {
+			next, err := f.readAt(reelBytes+n*textBytes, textBytes)
+			if err != nil {
+				return 0, err
+			}
+			if !textual(next) {
+				break
+			}
+		}
+	}
+	f.note("%d extended textual headers, which byte %d of revision %d does not announce, are there and passed over", n, fileTexts.Byte, f.Major)
+	return n, nil
+}
+
+// maxExtra is the greatest number of header extensions (section 7.1, byte 157 of the
+// first one has two bytes).
+const maxExtra = 65535
+
+// statedExtra is the number of header extensions: four bytes in revision 2.0, two from
+// 2.1 on. Programs that write two call their files 2.0 all the same.
+func (f *File) statedExtra(reel []byte) (int64, error) {
+	o, long, short := f.ByteOrder(), fileExtra, fileExtra
+	short.Length, short.Unsigned = 2, true
+	most := min(maxExtra, f.Size/headerBytes)
+	n, two := long.Int(reel, o), short.Int(reel, o)
+	switch {
+	case f.Minor > 0:
+		n = two
+	case n >= 0 && n <= most:
+		return n, nil
+	case two <= most:
+		f.note("byte %d: %d additional trace headers do not fit into the file; taken as %d, the number of two bytes that revision 2.1 has there", long.Byte, n, two)
+		n = two
+	}
+	if n < 0 || n > most {
+		return 0, f.fault(int64(long.Byte), "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, most, f.Size)
+	}
+	return n, nil
+}
+
 // judgeExtent2 is what revision 2 adds.
 func (f *File) judgeExtent2(reel []byte) error {
 	o := f.ByteOrder()
-	extra := fileExtra
-	if f.Minor > 0 {
-		extra.Length = 2
+	n, err := f.statedExtra(reel)
+	if err != nil {
+		return err
 	}
-	if n := extra.Int(reel, o); n < 0 || n*headerBytes > f.Size {
-		return f.fault(int64(extra.Byte), "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, f.Size/headerBytes, f.Size)
-	} else {
-		f.extra = int(n)
-	}
+	f.extra = int(n)
 	if first := fileFirst.Int(reel, o); first != 0 {
 		if first < f.first || first > f.Size {
 			return f.fault(int64(fileFirst.Byte), "byte offset of the first trace", "is %d, must be in [%d, %d]", first, f.first, f.Size)
@@ -181,7 +241,7 @@ func (f *File) judgeExtent2(reel []byte) error {
 	if f.claimed = fileTraces.Int(reel, o); f.claimed < 0 || f.claimed > f.Size/headerBytes {
 		return f.fault(int64(fileTraces.Byte), "number of traces", "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
 	}
-	n := fileTrailers.Int(reel, o)
+	n = fileTrailers.Int(reel, o)
 	if room := (f.Size - f.first) / textBytes; n < 0 || n > room {
 		if n == -1 {
 			return f.fault(int64(fileTrailers.Byte), "number of data trailers", "is -1, a number to be found out, which is not supported")

@@ -161,6 +161,9 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 			Field: fmt.Sprintf("%s, header byte %d", name, field.Byte),
 			Err:   fmt.Errorf("%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)}
 	}
+	if most := int64(r.f.MaxSamples); most > 0 && n > most {
+		return r.fault(field, name, "is %d, the limit %d: %w", n, most, ErrTooLong)
+	}
 	t.NS = int(n)
 	return nil
 }

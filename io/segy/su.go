@@ -16,6 +16,9 @@ func (f *File) openSU() error {
 	if err != nil {
 		return err
 	}
+	if cardImage(header) {
+		return &Error{Path: f.Path, Err: &Foreign{Format: FormatSEGY}}
+	}
 	own := func(o binary.ByteOrder) int { return int(TraceSamples.Int(header, o)) }
 	big, little := own(binary.BigEndian), own(binary.LittleEndian)
 	fits := func(n int) bool { return n > 0 && f.Size%f.traceBytes(n) == 0 }

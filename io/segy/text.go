@@ -49,6 +49,17 @@ func decodeText(raw []byte) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
+// textual reports whether a record of a file is a text rather than a trace header
+// and samples: its first line is printable, in ASCII or in EBCDIC.
+func textual(raw []byte) bool {
+	ascii, other := true, true
+	for _, b := range raw[:textColumns] {
+		ascii = ascii && (b == ' ' || fromASCII(b) != ' ' || b == '\n' || b == '\r' || b == '\t')
+		other = other && (b == 0x40 || fromEBCDIC(b) != ' ' || b == 0x15 || b == 0x25 || b == 0x0D) // blank and ends of lines
+	}
+	return ascii || other
+}
+
 func fromEBCDIC(b byte) byte { return ebcdic[b] }
 
 func fromASCII(b byte) byte {

@@ -1,0 +1,213 @@
+package fielddata
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// layout is how sources and receivers of a file lie to each other.
+type layout struct {
+	traces             int
+	first              *record
+	zero               [2]int // traces whose source, receiver is at (0, 0)
+	both               int    // traces whose source and receiver are
+	together           int    // traces whose source is at its receiver
+	agree              int    // traces whose header has the offset that the positions have
+	apart              int    // traces whose header has another one
+	offset             [2]float64
+	nearest            float64 // m, least distance of source and receiver
+	records, positions bool    // field record numbers differ; any place differs from the first
+}
+
+// layouts refuses files whose headers do not have a source and a receiver for every
+// trace: stacks, velocities, and what has its positions elsewhere. Each file counts for
+// itself.
+func (im *Import) layouts() error {
+	for i, f := range im.Files {
+		l := im.layout(int32(i))
+		if l.traces == 0 {
+			continue
+		}
+		if err := im.judgeLayout(f, im.seen[i], l); err != nil {
+			return err
+		}
+	}
+	if im.kept() == 0 {
+		return im.nothingLeft()
+	}
+	return nil
+}
+
+func (im *Import) kept() (n int) {
+	for i := range im.traces {
+		if !im.traces[i].out {
+			n++
+		}
+	}
+	return n
+}
+
+func (im *Import) layout(file int32) *layout {
+	l := &layout{nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
+	for i := range im.traces {
+		t := &im.traces[i]
+		if t.out || t.file != file {
+			continue
+		}
+		if l.first == nil {
+			l.first = t
+		}
+		l.traces++
+		zero := [2]bool{}
+		for role, p := range t.place {
+			if zero[role] = p[0] == 0 && p[1] == 0; zero[role] {
+				l.zero[role]++
+			}
+			l.positions = l.positions || p != l.first.place[role]
+		}
+		if zero[source] && zero[receiver] {
+			l.both++
+		}
+		s, r := t.place[source], t.place[receiver]
+		d := math.Hypot(r[0]-s[0], r[1]-s[1])
+		if d == 0 {
+			l.together++
+		}
+		l.nearest = math.Min(l.nearest, d)
+		l.offset[0], l.offset[1] = math.Min(l.offset[0], t.offset), math.Max(l.offset[1], t.offset)
+		l.records = l.records || t.label[0] != l.first.label[0]
+		switch {
+		case math.Abs(math.Abs(t.offset)-d) <= math.Max(2, 0.02*d):
+			l.agree++
+		case t.offset != 0:
+			l.apart++
+		}
+	}
+	return l
+}
+
+// farOffset is more than any spread reaches, m.
+const farOffset = 5e4
+
+// judgeLayout refuses what is no survey of sources and receivers.
+func (im *Import) judgeLayout(f *segy.File, s *seen, l *layout) error {
+	if err := im.positive(f, s, true); err != nil {
+		return err
+	}
+	fault := func(at int64, format string, args ...any) error {
+		err := fmt.Errorf("%s: byte %d: %s", f.Path, l.first.at+at, fmt.Sprintf(format, args...))
+		return status.Hint(status.Input(err), im.zeroOffset(f, s, l))
+	}
+	all := func(n int) bool { return n == l.traces }
+	stack := f.Sorting == 4 || s.fields[stacked].hi > 1
+	same := im.opt.Mapping.zeroOffset()
+	switch {
+	case all(l.both):
+		question := ""
+		if stack || s.fields[cdpX].n > 0 {
+			question = ": stacked?"
+		}
+		return fault(73, "coordinates of source and receiver are 0 in all %d traces%s", l.traces, question)
+	case same:
+	case all(l.zero[receiver]) && l.agree <= l.traces/2 && im.opt.Mapping.has(ReceiverX, ReceiverY):
+		return fault(81, "all receivers lie at 0, the sources of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
+	case all(l.zero[source]) && l.agree <= l.traces/2 && im.opt.Mapping.has(SourceX, SourceY) &&
+		(stack || l.nearest > farOffset || l.records || s.fields[sourcePoint].varies):
+		return fault(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
+	case all(l.together) && l.apart > l.traces/2 && math.Max(-l.offset[0], l.offset[1]) > 2:
+		return fault(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
+			l.traces, Between(l.offset[0], l.offset[1], "m"))
+	case all(l.together) && stack:
+		return fault(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[f.Sorting == 4])
+	case all(l.together) && l.traces > 1:
+		im.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", f.Path, l.traces)
+	case l.both > 1:
+		im.warn("%s: %d traces have all coordinates 0", f.Path, l.both)
+	}
+	return im.positive(f, s, false)
+}
+
+// fewSamples is how many a trace needs before its sign tells anything.
+const fewSamples = 16
+
+// positive refuses files whose samples are never negative: traces oscillate about 0.
+// With velocities alone it looks for numbers that are velocities by their size.
+func (im *Import) positive(f *segy.File, s *seen, velocities bool) error {
+	if im.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
+		return nil
+	}
+	looks := ""
+	for _, unit := range []struct {
+		name   string
+		lo, hi float32
+	}{{"km/s", 0.2, 12}, {"m/s", 200, 12000}, {"ft/s", 600, 40000}} {
+		if looks == "" && s.zeros == 0 && s.least >= unit.lo && s.most <= unit.hi {
+			looks = fmt.Sprintf("looks like velocities in %s, not traces", unit.name)
+		}
+	}
+	if looks == "" {
+		if velocities {
+			return nil
+		}
+		looks = "looks like no traces, which oscillate about 0"
+	}
+	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", f.Path, looks, s.traces, s.least, s.most)
+	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
+}
+
+// zeroOffset reports whether the mapping puts source and receiver at one place.
+func (m Mapping) zeroOffset() bool { return m[SourceX] == m[ReceiverX] && m[SourceY] == m[ReceiverY] }
+
+// has reports whether any of the quantities is read at all.
+func (m Mapping) has(names ...string) bool {
+	for _, name := range names {
+		if _, ok := m[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// zeroOffset is the hint that makes zero-offset traces of a stack: where positions are,
+// in which unit, and the flags.
+func (im *Import) zeroOffset(f *segy.File, s *seen, l *layout) string {
+	flags := func(x, y string) string {
+		var list []string
+		for _, role := range []string{"source", "receiver"} {
+			list = append(list, fmt.Sprintf("--header %s_x=%s --header %s_y=%s", role, x, role, y))
+		}
+		return strings.Join(list, " ")
+	}
+	gathers := ""
+	if l.offset[0] != l.offset[1] {
+		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: of gathers, every trace's header needs the positions of its source and receiver", Between(l.offset[0], l.offset[1], "m"))
+	}
+	lone := ""
+	for role, name := range []string{"source", "receiver"} {
+		if l.zero[role] == l.traces && l.both < l.traces {
+			lone = fmt.Sprintf("; --header %s_x=none --header %s_y=none says that the %ss lie at 0 indeed", name, name, name)
+		}
+	}
+	const threeD = "; --3d keeps both coordinates"
+	fields := s.fields
+	switch {
+	case fields[cdpX].n+fields[cdpY].n > 0 && (fields[cdpX].varies || fields[cdpY].varies || l.traces == 1):
+		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
+			Between(fields[cdpX].lo, fields[cdpX].hi, "m"), Between(fields[cdpY].lo, fields[cdpY].hi, "m"), s.scalar, threeD, lone, gathers)
+	case l.zero[source] < l.traces && l.positions:
+		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
+	case l.zero[receiver] < l.traces && l.positions:
+		return flags("81:4", "85:4") + " takes them as zero-offset traces where the receivers are" + threeD + lone + gathers
+	case fields[inline].varies || fields[crossline].varies:
+		return fmt.Sprintf("%s takes them as zero-offset traces at their crossline (%s) and inline (%s) numbers, 25 m apart: put the right distances%s%s",
+			flags("193:4:25", "189:4:25"), Between(fields[crossline].lo, fields[crossline].hi, ""), Between(fields[inline].lo, fields[inline].hi, ""), threeD, gathers)
+	case fields[ensemble].varies:
+		return fmt.Sprintf("%s takes them as zero-offset traces at their CDP numbers (%s), 25 m apart: put the right distance%s",
+			flags("21:4:25", "none"), Between(fields[ensemble].lo, fields[ensemble].hi, ""), gathers)
+	}
+	return "--header source_x=BYTE:LENGTH and the like say where else they lie; bytes 181 to 196 (CDP, inline, crossline) and 21 (CDP number) do not vary" + gathers
+}

@@ -1,0 +1,85 @@
+package fielddata
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"unsafe"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// little is what every process has room for, bytes: the libraries reserve address space
+// that they do not use, so that what is left of a limit is not known to the last byte.
+const little = 64 << 20
+
+// enough refuses an allocation that the memory does not hold, before the attempt takes
+// the process down.
+func enough(bytes int64, what string) error {
+	if room := machine.Room(); bytes > little && room > 0 && bytes > room {
+		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
+	}
+	return nil
+}
+
+func size(bytes int64) string { return humanize.IBytes(uint64(max(0, bytes))) }
+
+// shortTrace is a length that every machine holds.
+const shortTrace = 1 << 20
+
+// longestTrace is the longest trace that the memory holds: about 32 bytes a sample are
+// needed to read one, move it and write it.
+func longestTrace() int {
+	room := machine.Room()
+	if room == 0 {
+		return 0
+	}
+	return int(min(math.MaxInt32, max(shortTrace, room/32)))
+}
+
+// grow makes room for another record. Records take a few hundred bytes a trace, twice
+// that while they move, and as much for what is said of traces that are left out.
+func (im *Import) grow(f *segy.File) error {
+	if len(im.traces) < cap(im.traces) {
+		return nil
+	}
+	n := max(1024, cap(im.traces)+cap(im.traces)/2)
+	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
+		return err
+	}
+	im.traces = append(make([]record, 0, n), im.traces...)
+	return nil
+}
+
+// Room compares the survey that would be written to path with the memory and the disk
+// that there are.
+func (im *Import) Room(path string) error {
+	nt, kept := int64(im.NT), int64(im.QC.Kept)
+	// The time axis in float64; a piece of traces; a trace that is moved; indices.
+	most := max(1, pieceSamples/nt)
+	need := 16*nt + 4*nt*min(most, kept) + 32*kept
+	hint := ""
+	if im.opt.NT > 0 {
+		hint = fmt.Sprintf("--samples %d asks for it", im.opt.NT)
+	}
+	if err := enough(need, fmt.Sprintf("%s: a survey of %d samples a trace", path, nt)); err != nil {
+		return status.Hint(err, hint)
+	}
+	return status.Hint(enoughDisk(path, float64(nt)*float64(kept)*4), hint)
+}
+
+// enoughDisk refuses an output that its file system has no place for.
+func enoughDisk(path string, bytes float64) error {
+	folder := filepath.Dir(path)
+	if target, err := filepath.EvalSymlinks(path); err == nil { // an earlier output, perhaps on another disk
+		folder = filepath.Dir(target)
+	}
+	if free := machine.FreeDisk(folder); free > 0 && bytes > float64(free) || bytes > math.MaxInt64/8 {
+		return status.Resource(fmt.Errorf("%s: takes %s, its folder has %s left", path, size(int64(min(bytes, math.MaxInt64/2))), size(free)))
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package fielddata
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/kirchhoff-lsm/lsm/io/segy"
+)
+
+// scale says which scalar and unit a number of a header has.
+type scale int
+
+const (
+	unscaled scale = iota // none
+	lateral               // coordinate scalar, m
+	vertical              // elevation scalar, m
+	temporal              // time scalar, ms
+)
+
+// tally is what all traces of a file have in one field of their headers.
+type tally struct {
+	name   string
+	field  segy.Field
+	scale  scale
+	what   string // becomes of it; "" where it is looked at for a hint alone
+	n      int    // traces where it is not 0
+	lo, hi float64
+	first  float64
+	varies bool
+}
+
+// seen is what the traces of a file, those that are left out apart, have in common.
+type seen struct {
+	traces      int
+	scalar      int     // of the coordinates of the first trace
+	least, most float32 // sample
+	zeros, all  int64   // samples
+	fields      []tally
+}
+
+// Fields that a hint may name instead of those of source and receiver.
+const (
+	cdpX = iota
+	cdpY
+	inline
+	crossline
+	ensemble
+	sourcePoint
+	stacked
+)
+
+// newSeen lists what is looked at besides the geometry: first where else positions may
+// be, in the order of the constants above; then what changes the meaning of a trace
+// and is not used (section 7.1, table 3).
+func newSeen(f *segy.File) *seen {
+	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
+	return &seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
+		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
+		{field: segy.CDP}, {field: segy.SourcePoint}, {field: short(33)},
+		{name: "datum elevation at the receivers", field: segy.Field{Byte: 53, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
+		{name: "datum elevation at the sources", field: segy.Field{Byte: 57, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
+		{name: "lag time A", field: short(105), scale: temporal, what: "not used: times count from the delay of byte 109"},
+		{name: "lag time B", field: short(107), scale: temporal, what: "not used: times count from the delay of byte 109"},
+		{name: "start of the mute", field: short(111), scale: temporal, what: "not used: data.mute_offsets and data.mute_times mute"},
+		{name: "end of the mute", field: short(113), scale: temporal, what: "not used: data.mute_offsets and data.mute_times mute"},
+		{name: "trace weighting factor, a power of two", field: short(169), what: "not applied to the samples"},
+	}}
+}
+
+// look takes a trace that counts into account.
+func (h *headers) look(t *segy.Trace, s sampled) {
+	all := h.seen
+	if s.peak > 0 {
+		all.least = min(all.least, s.least)
+		all.most = max(all.most, s.peak) // of traces without a negative sample, which alone matter
+		all.zeros += int64(s.zeros)
+		all.all += int64(t.NS)
+	}
+	if all.traces == 0 {
+		all.scalar = h.horizontal
+	}
+	for i := range all.fields {
+		f := &all.fields[i]
+		if h.f.Kind == segy.SU && f.field.Byte > 180 {
+			continue // SU has other things there
+		}
+		v := f.field.Value(t.Header, h.order)
+		switch f.scale {
+		case lateral:
+			v = scaled(v, h.horizontal) * h.unit
+		case vertical:
+			v = scaled(v, h.vertical) * h.unit
+		case temporal:
+			v = scaled(v, h.time)
+		}
+		if all.traces == 0 {
+			f.lo, f.hi, f.first = v, v, v
+		}
+		f.lo, f.hi = math.Min(f.lo, v), math.Max(f.hi, v)
+		f.varies = f.varies || v != f.first
+		if v != 0 {
+			f.n++
+		}
+	}
+	all.traces++
+}
+
+// Between is a range as text: "3 ms", "3 to 7 ms".
+func Between(lo, hi float64, unit string) string {
+	if unit != "" {
+		unit = " " + unit
+	}
+	if lo == hi {
+		return fmt.Sprintf("%.10g%s", lo, unit)
+	}
+	return fmt.Sprintf("%.10g to %.10g%s", lo, hi, unit)
+}
+
+// notes tells what of a file's headers is not used, and what was assumed.
+func (h *headers) notes() {
+	for _, f := range h.seen.fields {
+		if f.what != "" && f.n > 0 {
+			unit := map[scale]string{lateral: "m", vertical: "m", temporal: "ms"}[f.scale]
+			h.once(fmt.Sprintf("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what))
+		}
+	}
+	h.lengths()
+	h.binary()
+}
+
+// feet is how a textual header speaks of them.
+var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
+
+// lengths says which unit lengths were taken in, where it is not metres by byte 3255.
+func (h *headers) lengths() {
+	switch {
+	case h.im.opt.Units != "":
+		h.once(fmt.Sprintf("lengths are in %s, as --units says: 1 is %.10g m", h.im.opt.Units, h.unit))
+	case h.f.Units == 2:
+		h.once("lengths are in feet, as byte 3255 says: 1 is 0.3048 m; --units us-ft takes US survey feet")
+	case feet.MatchString(h.f.Text) && h.f.Units == 0:
+		h.im.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
+			h.f.Path, feet.FindString(h.f.Text))
+	case h.f.Units == 0:
+		h.once("lengths are taken in metres: the headers give no unit; --units ft says otherwise")
+	case feet.MatchString(h.f.Text):
+		h.once(fmt.Sprintf("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", feet.FindString(h.f.Text)))
+	}
+}
+
+// binary tells what the binary header says of the samples that an import does not
+// undo (section 5, bytes 3249 to 3258).
+func (h *headers) binary() {
+	if h.f.Binary == nil {
+		return
+	}
+	number := func(at int) int64 { return segy.Field{Byte: at - 3200, Length: 2}.Int(h.f.Binary, h.order) }
+	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
+		h.im.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", h.f.Path)
+	}
+	if number(3251) == 2 {
+		h.once("byte 3251 says that binary gain is not recovered; samples are taken as they are")
+	}
+	if p := number(3257); p == 2 {
+		h.once("byte 3257 says that an increase in pressure, or upward motion, is a positive number (2); samples are taken as they are")
+	}
+}
