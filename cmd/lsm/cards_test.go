@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -212,6 +213,37 @@ func TestBenchSolveOnCards(t *testing.T) {
 		grids := map[int]int{1: 1, 2: 3, 4: 6}[ranks]
 		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids}); !maps.Equal(rows, want) {
 			t.Errorf("%d ranks: rows %v, want %v, in\n%s%s", ranks, rows, want, text.String(), errs.String())
+		}
+	}
+}
+
+// A rank that is not the first compiles its kernels too: the child that does it is no
+// rank.
+func TestChildrenOfARank(t *testing.T) {
+	emulatedCards(t, 1)
+	folder := t.TempDir()
+	if code := run([]string{"synth", "points", "-o", folder, "--shots", "2", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("synth: status %d", code)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	migrate := func(rank int) (string, error) {
+		image := filepath.Join(folder, fmt.Sprintf("image%d.h5", rank))
+		cmd := exec.Command(program, "migrate", filepath.Join(folder, "config.toml"), "--set", "comm.backend=self",
+			"--set", "kirchhoff.engine=hip", "--set", "image.shape=20,20", "--set", "output.file="+image)
+		cmd.Env = append(os.Environ(), asRank+"=1", "SLURM_STEP_NUM_TASKS=2", fmt.Sprintf("SLURM_PROCID=%d", rank),
+			"XDG_CACHE_HOME="+t.TempDir()) // no kernel is compiled yet
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			_, err = os.Stat(image)
+		}
+		return string(out), err
+	}
+	for rank := range 2 {
+		if out, err := migrate(rank); err != nil {
+			t.Errorf("rank %d: %v\n%s", rank, err, out)
 		}
 	}
 }

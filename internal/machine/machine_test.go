@@ -116,6 +116,8 @@ func TestLauncher(t *testing.T) {
 		{"mpirun inside Slurm", []string{"SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1",
 			"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"}, "Open MPI", 1, 2, 4},
 		{"mpich", []string{"PMI_RANK=1", "PMI_SIZE=2", "NCCL_DEBUG=INFO"}, "MPICH, Intel MPI or other PMI", 1, 2, 3},
+		{"a rank that its size does not allow", []string{"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=1"}, "", 0, 1, 2},
+		{"the next launcher fits", []string{"PMI_RANK=2", "PMI_SIZE=2", "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2"}, "Slurm", 1, 2, 4},
 		{"nonsense", []string{"PMI_RANK=x", "PMI_SIZE=-1"}, "", 0, 1, 2},
 	} {
 		l := ReadLauncher(c.env)
