@@ -56,7 +56,7 @@ func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
 			last = last[:i]
 		}
 		return Binary{}, fmt.Errorf("%s ended the process: it may not know this target (%w)\n%s",
-			compilerLibraries[k.Engine].what, err, last)
+			compilerLibraries[k.Engine].What, err, last)
 	}
 	var a answer
 	if err := gob.NewDecoder(&out).Decode(&a); err != nil {

@@ -70,18 +70,16 @@ func TestPeakMemory(t *testing.T) {
 	runtime.KeepAlive(block)
 }
 
-func TestLibraries(t *testing.T) {
+func TestMPIs(t *testing.T) {
 	root := tree(t, map[string]string{
 		"etc/ld.so.conf":              "include /etc/ld.so.conf.d/*.conf # all\n/opt/direct\n",
 		"etc/ld.so.conf.d/cuda.conf":  "# a comment\n/usr/local/cuda/lib64\n",
 		"etc/ld.so.conf.d/loop.conf":  "include loop.conf\n",
 		"usr/local/cuda/lib64/x":      "",
-		"opt/direct/libnvrtc.so.12":   "",
-		"opt/direct/libnvrtc.so.11":   "",
-		"usr/lib/libcuda.so.1":        "",
-		"own/libcuda.so.1":            "",
+		"opt/direct/libmpi.so.40":     "",
+		"opt/direct/libmpi.so.12":     "",
+		"usr/lib/libmpi.so.1":         "",
 		"usr/lib/libmpich.so":         "",
-		"usr/lib/libnccl.so.2.21.5":   "",
 		"usr/local/cuda/lib64/README": "",
 	})
 	own := filepath.Join(root, "own")
@@ -91,13 +89,12 @@ func TestLibraries(t *testing.T) {
 		t.Errorf("loader path %v, want it to begin with %v", folders, want)
 	}
 	paths := map[string]string{}
-	for _, l := range Libraries(folders) {
+	for _, l := range MPIs(folders) {
 		if l.Path != "" {
 			paths[l.Name] = l.Path
 		}
 	}
-	if len(paths) != 2 || paths["CUDA driver"] != filepath.Join(own, "libcuda.so.1") ||
-		paths["CUDA compiler (NVRTC)"] != filepath.Join(root, "opt/direct/libnvrtc.so.11") {
+	if len(paths) != 1 || paths["MPI (Open MPI)"] != filepath.Join(root, "opt/direct/libmpi.so.12") {
 		t.Errorf("found %v", paths)
 	}
 }
