@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
@@ -262,7 +263,7 @@ func TestResumeOnCard(t *testing.T) {
 // What does not fit on the GPU is refused before anything is computed.
 func TestCardTooSmall(t *testing.T) {
 	gpuemu.NeedEmulator(t)
-	t.Setenv("GPUEMU_MEMORY", "100000")
+	t.Setenv("GPUEMU_MEMORY", "20000")
 	p := line(t)
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
 	must(t, err)
@@ -274,4 +275,50 @@ func TestCardTooSmall(t *testing.T) {
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "GPU") {
 		t.Errorf("status %d: %v", status.Code(err), err)
 	}
+}
+
+// What tables auto chooses on a GPU depends on what is free there, and on how many ranks
+// take their part of that.
+func TestCardTables(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	p := line(t)
+	memory := func(ranks int) (m Memory) {
+		t.Helper()
+		must(t, p.onCards(ranks, nil, func(j *Job) error {
+			if j.root() {
+				m = j.Memory()
+			}
+			return j.world.Host().Barrier()
+		}))
+		return m
+	}
+	full := memory(1)
+	if full.Compact || full.Card == 0 {
+		t.Fatalf("with all of the GPU free: %v", full)
+	}
+	const spare = 1 << 20 // what opening a card takes
+	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(full.Card+spare))
+	if m := memory(1); m.Compact || m.CardLimit > full.Card+spare {
+		t.Errorf("just enough: %v", m)
+	}
+	two := memory(2)
+	if two.CardLimit > (full.Card+spare)/2 {
+		t.Errorf("two ranks may take %d bytes each of %d", two.CardLimit, full.Card+spare)
+	}
+
+	// Somebody else takes what full tables need more than those of 16 bits.
+	other, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	must(t, err)
+	defer other.Close()
+	_, err = other.Alloc(2*spare, device.C64)
+	if err == nil {
+		t.Fatal("the GPU is larger than thought")
+	}
+	taken, err := other.Alloc(spare/4+1000, device.F32)
+	must(t, err)
+	m := memory(1)
+	if !m.Compact || m.Card >= full.Card {
+		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
+	}
+	other.Free(taken)
 }

@@ -48,7 +48,9 @@ type Job struct {
 
 	began time.Time
 
-	card *gpu.Device // nil: none
+	card     *gpu.Device // nil: none
+	sharers  []int       // ranks that use this card, this one among them
+	cardFree int64       // bytes of it that this rank may take
 	nccl *nccl.Group // between the cards of all ranks; nil: none
 
 	unwatch func() // takes back that the watch may end what nccl is in
@@ -108,6 +110,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.chooseEngine,
 		j.shareCards,
 		j.joinCards,
+		j.measureCard,
 		j.loadSurvey,
 		func() error { return j.classify(need) },
 		func() error { return j.remember("survey", cfg.Survey.File) },
