@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -29,6 +30,7 @@ func (j *Job) openCard(engine driver.Engine) error {
 	if warning != "" {
 		j.report.Warn(warning)
 	}
+	card.OnMark = func(name string, begin time.Time, took time.Duration) { j.report.Beside("GPU", name, begin, took) }
 	j.card, j.Device, j.Engine = card, card, engine.String()
 	j.report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil

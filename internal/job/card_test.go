@@ -322,3 +322,53 @@ func TestCardTables(t *testing.T) {
 	}
 	other.Free(taken)
 }
+
+// What the GPU took for kernels and sums is in the account, by its own clock, and takes
+// no more events the longer the run.
+func TestCardTimes(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	p := line(t)
+	const iterations = 200
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig),
+		[]string{"kirchhoff.engine=cuda"}, nil)
+	must(t, err)
+	report := progress.Discard()
+	report.KeepTrace(1)
+	j, err := Open(comm.Self(), cfg, Traces, report)
+	must(t, err)
+	defer j.Close()
+	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
+	op, err := j.Build(context.Background())
+	must(t, err)
+	defer op.Engine.Close()
+	data, err := j.Data(op)
+	must(t, err)
+	image, err := dist.NewVector(j.Device, op.Domain())
+	must(t, err)
+	for range iterations {
+		must(t, op.ApplyAdjoint(context.Background(), image, data))
+		must(t, op.Apply(context.Background(), data, image))
+		norm, err := dist.Norm(data)
+		must(t, err)
+		must(t, j.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+	}
+	must(t, j.card.Sync())
+	calls := map[string]int{}
+	account := report.Account()
+	for _, lane := range account.Beside.Inner {
+		for _, n := range lane.Inner {
+			calls[lane.Name+" "+n.Name] = n.Calls
+			if n.Own <= 0 {
+				t.Errorf("%s took %v", n.Name, n.Own)
+			}
+		}
+	}
+	for _, what := range []string{"GPU forward", "GPU adjoint", "GPU dots"} {
+		if calls[what] < iterations {
+			t.Errorf("%s: %d times, want at least %d of %v", what, calls[what], iterations, calls)
+		}
+	}
+	if len(account.Trace.Spans) < 3*iterations {
+		t.Errorf("the trace has %d spans", len(account.Trace.Spans))
+	}
+}

@@ -51,7 +51,7 @@ type Job struct {
 	card     *gpu.Device // nil: none
 	sharers  []int       // ranks that use this card, this one among them
 	cardFree int64       // bytes of it that this rank may take
-	nccl *nccl.Group // between the cards of all ranks; nil: none
+	nccl     *nccl.Group // between the cards of all ranks; nil: none
 
 	unwatch func() // takes back that the watch may end what nccl is in
 
