@@ -117,6 +117,14 @@ func (d *Device) Name() string {
 // Engine says whose card it is.
 func (d *Device) Engine() driver.Engine { return d.engine }
 
+// Space says whose addresses the card's are.
+func (d *Device) Space() device.Space {
+	if d.engine == driver.HIP {
+		return device.ROCm
+	}
+	return device.CUDA
+}
+
 // Card describes the card.
 func (d *Device) Card() driver.Card { return d.context.Card }
 
