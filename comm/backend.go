@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // Backend makes the communicator over all ranks of a run. Packages that need a
@@ -16,8 +18,8 @@ type Backend struct {
 	Close func()
 	// About names the library, such as "Open MPI 4.1.4".
 	About func() string
-	// Aware tells, once it is open, whether the library takes memory of GPUs.
-	Aware func() bool
+	// Aware tells, once it is open, whether the library takes memory of such GPUs.
+	Aware func(device.Space) bool
 }
 
 var backends []Backend

@@ -145,8 +145,5 @@ func (l *Plan) packer(p *Problem) *placePacker {
 // TableMode says what the rows of a problem's tables hold.
 func TableMode(p *Problem) simd.Mode { return p.mode() }
 
-// TileCount is the number of tiles of a problem's image.
-func TileCount(p *Problem) int64 {
-	tiles, _ := p.tileCount()
-	return tiles
-}
+// TileCount is the number of tiles of a problem's image, and of boxes of them.
+func TileCount(p *Problem) (tiles, boxes int64) { return p.tileCount() }

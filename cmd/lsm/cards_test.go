@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -213,5 +215,106 @@ func TestBenchSolveOnCards(t *testing.T) {
 		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids}); !maps.Equal(rows, want) {
 			t.Errorf("%d ranks: rows %v, want %v, in\n%s%s", ranks, rows, want, text.String(), errs.String())
 		}
+	}
+}
+
+// A rank that is not the first compiles its kernels too: the child that does it is no
+// rank.
+func TestChildrenOfARank(t *testing.T) {
+	emulatedCards(t, 1)
+	folder := t.TempDir()
+	if code := run([]string{"synth", "points", "-o", folder, "--shots", "2", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("synth: status %d", code)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	migrate := func(rank int) (string, error) {
+		image := filepath.Join(folder, fmt.Sprintf("image%d.h5", rank))
+		cmd := exec.Command(program, "migrate", filepath.Join(folder, "config.toml"), "--set", "comm.backend=self",
+			"--set", "kirchhoff.engine=hip", "--set", "image.shape=20,20", "--set", "output.file="+image)
+		cmd.Env = append(os.Environ(), asRank+"=1", "SLURM_STEP_NUM_TASKS=2", fmt.Sprintf("SLURM_PROCID=%d", rank),
+			"XDG_CACHE_HOME="+t.TempDir()) // no kernel is compiled yet
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			_, err = os.Stat(image)
+		}
+		return string(out), err
+	}
+	for rank := range 2 {
+		if out, err := migrate(rank); err != nil {
+			t.Errorf("rank %d: %v\n%s", rank, err, out)
+		}
+	}
+}
+
+// Doctor says which libraries it would load for cards: those that the environment names.
+func TestDoctorOnCards(t *testing.T) {
+	emulatedCards(t, 1)
+	folder := os.Getenv("GPUEMU_FOLDER")
+	doctor := func() (text string, build map[string]any) {
+		var out, js bytes.Buffer
+		if code := run([]string{"doctor"}, &out, os.Stderr); code != status.Done {
+			t.Fatalf("status %d", code)
+		}
+		if code := run([]string{"doctor", "--json"}, &js, os.Stderr); code != status.Done {
+			t.Fatalf("status %d", code)
+		}
+		for line := range strings.Lines(js.String()) {
+			var e map[string]any
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if e["event"] == "build" {
+				build = e
+			}
+		}
+		return out.String(), build
+	}
+	text, build := doctor()
+	for _, want := range []string{
+		"  NCCL                     " + filepath.Join(folder, gpuemu.NCCL) + "\n",
+		"  RCCL                     " + filepath.Join(folder, gpuemu.RCCL) + "\n",
+		"  communicator nccl: NCCL 2.30.3 (libnccl.so.2)\n",
+		"  communicator rccl: RCCL of NCCL 2.22.3 (librccl.so.1)\n",
+		"  engine cuda: programs compiled by ", "  engine hip: programs compiled by ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not said: %q in\n%s", want, text)
+		}
+	}
+	for _, what := range []string{"cuda", "nccl", "hip", "rccl"} {
+		if build[what] != true {
+			t.Errorf("%s is %v", what, build[what])
+		}
+	}
+	for _, variable := range []string{"LSM_NVRTC_LIB", "LSM_NCCL_LIB", "LSM_HIPRTC_LIB", "LSM_RCCL_LIB"} {
+		t.Setenv(variable, "/nowhere/lib.so")
+	}
+	text, build = doctor()
+	for _, want := range []string{
+		"  NCCL                     not found (/nowhere/lib.so)\n", "  not communicator nccl: NCCL cannot be loaded: there is no /nowhere/lib.so\n",
+		"  RCCL                     not found (/nowhere/lib.so)\n", "  not communicator rccl: RCCL cannot be loaded: there is no /nowhere/lib.so\n",
+		"  engine cuda: programs carried as PTX for compute_80: NVIDIA's run-time compiler (NVRTC) cannot be loaded",
+		"  not engine hip: AMD's run-time compiler (hiprtc) cannot be loaded",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not said: %q in\n%s", want, text)
+		}
+	}
+	if build["cuda"] != true || build["nccl"] != false || build["hip"] != false || build["rccl"] != false {
+		t.Errorf("build %v", build)
+	}
+}
+
+// A build without MPI names the one that could be built in.
+func TestWithoutMPI(t *testing.T) {
+	if got := withoutMPI([]machine.Library{{Name: "MPI (Open MPI)"}}); got != "It is built without MPI." {
+		t.Error(got)
+	}
+	got := withoutMPI([]machine.Library{{Name: "MPI (Open MPI)", Path: "/lib/libmpi.so.40"}, {Name: "MPI (MPICH)"}})
+	if !strings.HasPrefix(got, `It is built without MPI, but MPI (Open MPI) is here (/lib/libmpi.so.40): "make build" again builds it in`) {
+		t.Error(got)
 	}
 }

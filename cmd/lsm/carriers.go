@@ -13,9 +13,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// checkBackends refuses backends that do not go together, and settles the engine whose
-// memory they carry where it is left open.
-func checkBackends(backends []string, engine *string) error {
+// besideEachOther refuses backends that cannot be measured one after the other over the
+// same ranks.
+func besideEachOther(backends []string) error {
 	for i, b := range backends {
 		if len(backends) > 1 && !slices.Contains([]string{"mpi", "mpi-staged", "nccl", "rccl"}, b) {
 			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want mpi, mpi-staged, nccl or rccl", b))
@@ -23,6 +23,15 @@ func checkBackends(backends []string, engine *string) error {
 		if slices.Contains(backends[:i], b) {
 			return status.Usage(fmt.Errorf("bench: --backend has %q twice", b))
 		}
+	}
+	return nil
+}
+
+// checkBackends refuses backends that do not go together, and settles the engine whose
+// memory they carry where it is left open.
+func checkBackends(backends []string, engine *string) error {
+	if err := besideEachOther(backends); err != nil {
+		return err
 	}
 	need := map[string]string{"nccl": "cuda", "rccl": "hip"}
 	for _, b := range backends {

@@ -88,7 +88,7 @@ such. Operations, of which those that a backend has are measured by default:
 				}
 			}
 			b, built := comm.Lookup(a.world.Name())
-			comms, done, err := a.carriers(a.world, backends, s.Card, built && b.Aware())
+			comms, done, err := a.carriers(a.world, backends, s.Card, built && s.Card != nil && b.Aware(s.Card.Space()))
 			if err != nil {
 				return err
 			}

@@ -37,10 +37,8 @@ docs/performance.md derives the columns.`,
 			if iterations < 1 {
 				return status.Usage(fmt.Errorf("bench: --iterations is %d, must be at least 1", iterations))
 			}
-			for i, b := range backends {
-				if slices.Contains(backends[:i], b) {
-					return status.Usage(fmt.Errorf("bench: --backend has %q twice", b))
-				}
+			if err := besideEachOther(backends); err != nil {
+				return err
 			}
 			if len(backends) > 0 { // the ranks that all of them stand on
 				a.set = append(a.set, "comm.backend="+controlOf(backends))
@@ -54,6 +52,10 @@ docs/performance.md derives the columns.`,
 			}
 			if len(backends) == 0 {
 				backends = []string{cfg.Comm.Backend}
+			} else {
+				own := *cfg
+				own.Comm.Fallback = "none" // a row is of the backend that was asked for
+				cfg = &own
 			}
 			return a.benchSolve(cmd.Context(), cfg, backends, iterations, weak)
 		},

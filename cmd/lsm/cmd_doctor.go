@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -81,7 +83,7 @@ func (a *app) doctorMachine() {
 
 func (a *app) doctorLibraries() {
 	a.row("HDF5", "%s (linked)", h5.LibraryVersion())
-	found := machine.Libraries(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))
+	found := librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))
 	for _, l := range found {
 		path := l.Path
 		if path == "" {
@@ -90,6 +92,24 @@ func (a *app) doctorLibraries() {
 		a.report.Printf("  %-24s %s\n", l.Name, path)
 	}
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
+}
+
+// librariesOf looks for the libraries that lsm loads where it would load them from, and
+// for those of MPI, which a build may link to.
+func librariesOf(loader []string) []machine.Library {
+	cuda, nvrtc := driver.Libraries(driver.CUDA)
+	hip, hiprtc := driver.Libraries(driver.HIP)
+	var found []machine.Library
+	for _, l := range []struct {
+		name string
+		of   driver.Library
+	}{
+		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
+		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
+	} {
+		found = append(found, machine.Library{Name: l.name, File: l.of.Candidates()[0], Path: l.of.Find(loader)})
+	}
+	return append(found, machine.MPIs(loader)...)
 }
 
 func (a *app) doctorLauncher(mpi bool) {
@@ -179,29 +199,76 @@ func (a *app) doctorVerdict() {
 	a.report.Printf("  engine reference, cpu (%s kernels)\n", isa)
 	cuda, hip := a.doctorCards(driver.CUDA), a.doctorCards(driver.HIP)
 	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
+	ncclThere, rcclThere := a.doctorCarrier(driver.CUDA), a.doctorCarrier(driver.HIP)
 	if !mpi {
-		a.report.Printf("It is built without MPI.\n")
+		a.report.Printf("%s\n", withoutMPI(machine.MPIs(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
 	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
-		"mpi", mpi, "cuda", cuda, "nccl", false, "hip", hip, "rccl", false)
+		"mpi", mpi, "cuda", cuda, "nccl", ncclThere, "hip", hip, "rccl", rcclThere)
 }
 
-// doctorCards lists the GPUs of an engine, or says why there are none, and whether
-// there are any.
+// withoutMPI is what to say of a build without MPI, given the libraries that were found.
+func withoutMPI(mpis []machine.Library) string {
+	var here []string
+	for _, l := range mpis {
+		if l.Path != "" {
+			here = append(here, fmt.Sprintf("%s is here (%s)", l.Name, l.Path))
+		}
+	}
+	if len(here) == 0 {
+		return "It is built without MPI."
+	}
+	return fmt.Sprintf(`It is built without MPI, but %s: "make build" again builds it in, where its development files are installed as well (Debian: libopenmpi-dev or libmpich-dev).`,
+		strings.Join(here, ", "))
+}
+
+// doctorCarrier loads the library that carries sums between the GPUs of an engine, and
+// says which it is or why there is none.
+func (a *app) doctorCarrier(engine driver.Engine) bool {
+	lib, err := nccl.Open(engine)
+	if err != nil {
+		a.report.Printf("  not communicator %s: %v\n", nccl.Backend(engine), err)
+		return false
+	}
+	a.report.Printf("  communicator %s: %v\n", nccl.Backend(engine), lib)
+	return true
+}
+
+// doctorCards lists the GPUs of an engine and says what compiles its programs, or why
+// the engine cannot be had, and whether it can.
 func (a *app) doctorCards(engine driver.Engine) bool {
 	var cards []driver.Card
 	lib, err := driver.Open(engine)
 	if err == nil {
 		cards, err = lib.Cards()
 	}
+	programs := ""
+	if err == nil {
+		programs, err = programsOf(engine)
+	}
 	if err != nil {
 		a.report.Printf("  not engine %v: %v\n", engine, err)
+		return false
 	}
 	for _, c := range cards {
 		a.report.Printf("  engine %v: GPU %d, %s, %s\n", engine, c.Index, c.Name, humanize.IBytes(uint64(c.Memory)))
 		a.report.Event("gpu", "engine", engine.String(), "index", c.Index, "name", c.Name, "memory_bytes", c.Memory, "arch", c.Arch)
 	}
-	return len(cards) > 0
+	a.report.Printf("  engine %v: %s\n", engine, programs)
+	return true
+}
+
+// programsOf says where an engine's programs come from; without a source of them its
+// error says why.
+func programsOf(engine driver.Engine) (string, error) {
+	k, err := driver.OpenCompiler(engine)
+	switch {
+	case err == nil:
+		return fmt.Sprintf("programs compiled by %s %s", k.Library, k.Version), nil
+	case engine == driver.CUDA:
+		return fmt.Sprintf("programs carried as PTX for %s: %v", ahead.Arch, err), nil
+	}
+	return "", err
 }
 
 func orNone(list []string) string {

@@ -17,6 +17,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
+// asRank makes this test's executable the program lsm.
+const asRank = "LSM_TEST_AS_PROGRAM"
+
+func init() {
+	if os.Getenv(asRank) != "" {
+		main()
+	}
+}
+
 func TestMain(m *testing.M) {
 	// As on a machine without a GPU, wherever tests run.
 	for _, library := range noGPU {

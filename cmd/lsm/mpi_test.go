@@ -24,15 +24,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// asRank makes this test's executable the program lsm.
-const asRank = "LSM_TEST_AS_PROGRAM"
-
-func init() {
-	if os.Getenv(asRank) != "" {
-		main()
-	}
-}
-
 // launched is a run of lsm as several ranks.
 type launched struct {
 	*exec.Cmd
@@ -430,5 +421,17 @@ func TestBenchCommBackends(t *testing.T) {
 	// NCCL has no one-sided sums; MPI is measured where it is CUDA-aware.
 	if rows["nccl"] != 3 || rows["mpi-staged"] != 6 || rows["mpi"] != 0 && rows["mpi"] != 6 {
 		t.Errorf("rows %v in\n%s", rows, l.out.String())
+	}
+}
+
+// Ranks with AMD's cards compile their kernels, each in a child that is no rank.
+func TestRanksCompileInChildren(t *testing.T) {
+	emulatedCards(t, 2)
+	folder := smallCase(t)
+	l := onRanks(t, folder, 2, "migrate", filepath.Join(folder, "config.toml"), "--set", "kirchhoff.engine=hip",
+		"--set", "image.origin=0,0", "--set", "image.spacing=50,50", "--set", "image.shape=40,20", "--set", "output.file="+filepath.Join(folder, "image.h5"))
+	l.Env = append(l.Env, "XDG_CACHE_HOME="+t.TempDir()) // no kernel is compiled yet
+	if code := l.code(t); code != status.Done {
+		t.Errorf("status %d\n%s%s", code, &l.out, &l.errs)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -100,11 +101,20 @@ func (a *app) mark(c *cobra.Command) {
 		a.report.SetQuiet(a.quiet)
 		if !slices.Contains(together, a.command) {
 			if a.launcher.Rank > 0 {
-				return nil // rank 0 does it
+				a.leaveToFirst()
+				return nil
 			}
 			a.launcher = machine.Launcher{Ranks: 1}
 		}
 		return work(cmd, args)
+	}
+}
+
+// leaveToFirst says why this rank does nothing: else a process that a launcher's rank
+// started would end without a word.
+func (a *app) leaveToFirst() {
+	if !a.quiet {
+		fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", a.launcher.Rank, a.launcher.Ranks, a.launcher.Name, a.command)
 	}
 }
 

@@ -4,6 +4,10 @@ package mpi
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -11,10 +15,11 @@ import (
 )
 
 // gpu is a device that counts the buffers that cross to the host. Its memory is
-// the host's, so that a library that is not CUDA-aware can be given it.
+// the host's, so that a library that is not aware of GPUs can be given it.
 type gpu struct {
 	device.Device
 	crossed *int
+	space   device.Space
 }
 
 type gpuBuf struct {
@@ -24,6 +29,7 @@ type gpuBuf struct {
 
 func (g gpu) Name() string             { return "pretended gpu" }
 func (b gpuBuf) Device() device.Device { return b.dev }
+func (b gpuBuf) Space() device.Space   { return b.dev.space }
 func (b gpuBuf) Pointer() uintptr      { return uintptr(address(b.Buf)) }
 func (b gpuBuf) Slice(off, n int) device.Buf {
 	return gpuBuf{b.Buf.Slice(off, n), b.dev}
@@ -50,7 +56,7 @@ func TestDeviceBuffers(t *testing.T) {
 	if !asRanks(t, 2) {
 		return
 	}
-	g := gpu{device.NewHost(1), new(int)}
+	g := gpu{device.NewHost(1), new(int), device.CUDA}
 	on := func(x ...float32) device.Buf { return gpuBuf{floats(x...), g} }
 	r, other := whole.Rank(), 1-whole.Rank()
 	me := float32(r)
@@ -87,7 +93,7 @@ func TestDeviceBuffers(t *testing.T) {
 			call: func(x device.Buf) error { return whole.(comm.OneSided).Accumulate(x) }},
 	} {
 		for _, aware := range []bool{true, false} {
-			opened.cudaAware = aware
+			opened.aware[device.CUDA] = aware
 			x := gpuBuf{floats(append([]float32{}, device.Slice[float32](c.x.(gpuBuf).Buf)...)...), g}
 			*g.crossed = 0
 			if err := c.call(x); err != nil {
@@ -99,8 +105,57 @@ func TestDeviceBuffers(t *testing.T) {
 			}
 			got := device.Slice[float32](x.Buf)
 			if fmt.Sprint(got) != fmt.Sprint(c.want) || *g.crossed != want {
-				t.Errorf("%s, CUDA-aware %v: %v with %d crossings, want %v with %d", c.what, aware, got, *g.crossed, c.want, want)
+				t.Errorf("%s, aware %v: %v with %d crossings, want %v with %d", c.what, aware, got, *g.crossed, c.want, want)
 			}
+		}
+	}
+}
+
+// fakes says in place of the library whose memory that takes: as Open MPI and MPICH do
+// for AMD's cards, each by a query of its own, and as both do for NVIDIA's.
+var fakes = []struct {
+	query string
+	of    device.Space
+}{
+	{"MPIX_Query_cuda_support", device.CUDA}, {"MPIX_Query_hip_support", device.ROCm}, {"MPIX_Query_rocm_support", device.ROCm},
+}
+
+// The address of a card's memory goes to a library that takes memory of that kind, and
+// to no other.
+func TestKindsOfCards(t *testing.T) {
+	if whole == nil {
+		for _, f := range fakes {
+			library := filepath.Join(t.TempDir(), f.query+".so")
+			text := ""
+			for _, other := range fakes {
+				yes := 0
+				if other.query == f.query {
+					yes = 1
+				}
+				text += fmt.Sprintf("int %s(void) { return %d; }\n", other.query, yes)
+			}
+			if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, library+".c").CombinedOutput(); err != nil {
+				t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
+			}
+			asRanks(t, 2, "LD_PRELOAD="+library, "LSM_TEST_MPI_AWARE="+f.of.String())
+		}
+		return
+	}
+	for _, s := range device.Spaces() {
+		want := s.String() == os.Getenv("LSM_TEST_MPI_AWARE")
+		if Aware(s) != want || strings.Contains(About(), s.String()+"-aware") != want {
+			t.Errorf("aware of %v: %v, %s", s, Aware(s), About())
+		}
+		g := gpu{device.NewHost(1), new(int), s}
+		x := gpuBuf{floats(1, float32(whole.Rank())), g}
+		if err := whole.AllReduce(x, comm.Sum); err != nil {
+			t.Fatal(err)
+		}
+		if got := device.Slice[float32](x.Buf); got[0] != 2 || got[1] != 1 || (*g.crossed == 0) != want {
+			t.Errorf("memory of %v: sums %v with %d crossings, the library takes it: %v", s, got, *g.crossed, want)
 		}
 	}
 }

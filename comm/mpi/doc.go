@@ -16,8 +16,8 @@
 // one for host values. Complex numbers travel as twice as many reals. Calls of
 // more than 2^30 numbers are cut, since MPI counts with C's int.
 //
-// Buffers of a GPU go straight to the library where it says that it is
-// CUDA-aware, and else through host memory. Where even such libraries offer
+// Buffers of a GPU go straight to the library where it says that it takes memory
+// of that kind of GPUs, CUDA's or ROCm's, and else through host memory. Where even such libraries offer
 // nothing (non-blocking and one-sided calls) or where our own code works on the
 // numbers (maximum, minimum, Reduce) they always go through host memory.
 //

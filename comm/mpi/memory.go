@@ -104,12 +104,12 @@ func address(b device.Buf) unsafe.Pointer {
 }
 
 // stage brings b where MPI reaches it. With direct set, the address of a GPU's
-// memory will do where the library takes one.
+// memory will do where the library takes one of that kind.
 func (w *world) stage(b device.Buf, direct bool) (comm.Copied, error) {
 	if onHost(b) {
 		return comm.Copied{Buf: b}, nil
 	}
-	if _, ok := b.(device.Addressed); ok && direct && w.cudaAware {
+	if a, ok := b.(device.Addressed); ok && direct && w.aware[a.Space()] {
 		// What the device was asked to do to b must be done before MPI reads it.
 		return comm.Copied{Buf: b}, b.Device().Sync()
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -28,10 +29,10 @@ var limit = 1 << 30
 // world is what all communicators of the process share.
 type world struct {
 	*owner
-	rank      int // among all
-	cudaAware bool
-	abort     sync.Once
-	windows   []*window // in the order they were made, which is the same on all ranks
+	rank    int                   // among all
+	aware   map[device.Space]bool // whose memory the library takes
+	abort   sync.Once
+	windows []*window // in the order they were made, which is the same on all ranks
 }
 
 var (
@@ -48,11 +49,13 @@ func Open() (comm.Comm, error) {
 	if opened != nil || closed {
 		return nil, errors.New("mpi: opened twice")
 	}
-	w := &world{owner: newOwner()}
-	var funneled, cuda C.int
+	w := &world{owner: newOwner(), aware: map[device.Space]bool{}}
+	var funneled C.int
 	if f := w.do(func() C.int {
 		err := C.lsm_init(&funneled)
-		cuda = C.lsm_cuda_aware()
+		for _, s := range device.Spaces() {
+			w.aware[s] = C.lsm_aware(C.int(s)) == 1
+		}
 		return err
 	}); f.code != 0 {
 		return nil, status.Resource(fmt.Errorf("mpi: cannot be initialised: %s", f.text))
@@ -60,7 +63,6 @@ func Open() (comm.Comm, error) {
 	if funneled == 0 {
 		return nil, status.Resource(errors.New("mpi: the library allows no threads, not even where one alone calls it (MPI_THREAD_FUNNELED)"))
 	}
-	w.cudaAware = cuda == 1
 	g, err := w.newGroup(func(out *C.uintptr_t) C.int { return C.lsm_world(out) })
 	if err != nil {
 		return nil, err
@@ -92,21 +94,27 @@ func About() string {
 	about := library()
 	opening.Lock()
 	defer opening.Unlock()
-	switch {
-	case opened == nil:
-	case opened.cudaAware:
-		about += ", MPI_THREAD_FUNNELED, CUDA-aware"
-	default:
-		about += ", MPI_THREAD_FUNNELED, not CUDA-aware"
+	if opened == nil {
+		return about
+	}
+	about += ", MPI_THREAD_FUNNELED"
+	known := false
+	for _, s := range device.Spaces() {
+		if opened.aware[s] {
+			about, known = fmt.Sprintf("%s, %v-aware", about, s), true
+		}
+	}
+	if !known {
+		about += ", not aware of GPUs"
 	}
 	return about
 }
 
-// Aware tells, once it is open, whether the library takes memory of CUDA's cards.
-func Aware() bool {
+// Aware tells, once it is open, whether the library takes memory of such GPUs.
+func Aware(s device.Space) bool {
 	opening.Lock()
 	defer opening.Unlock()
-	return opened != nil && opened.cudaAware
+	return opened != nil && opened.aware[s]
 }
 
 func library() string {

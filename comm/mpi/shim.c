@@ -123,10 +123,16 @@ void lsm_library(char *text, int size) {
 	text[n] = 0;
 }
 
-// The query is an extension that not every library has.
-int lsm_cuda_aware(void) {
-	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+// says asks by an extension that not every library has.
+static int says(const char *name) {
+	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
 	return query && query() == 1;
+}
+
+int lsm_aware(int space) {
+	if (space == 0)
+		return says("MPIX_Query_cuda_support");
+	return says("MPIX_Query_hip_support") || says("MPIX_Query_rocm_support"); // MPICH, Open MPI
 }
 
 int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }

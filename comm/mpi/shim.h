@@ -20,7 +20,9 @@ int lsm_finalize(void);
 void lsm_abort(int code);
 void lsm_error_text(int code, char *text, int size);
 void lsm_library(char *text, int size);
-int lsm_cuda_aware(void);
+// lsm_aware tells whether the library says that it takes memory of CUDA's cards (0) or
+// of ROCm's (1).
+int lsm_aware(int space);
 
 int lsm_world(uintptr_t *comm);
 int lsm_dup(uintptr_t comm, uintptr_t *out);

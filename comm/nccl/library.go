@@ -35,25 +35,30 @@ func Backend(e driver.Engine) string {
 	return "nccl"
 }
 
+// Sought says where the library that goes with an engine is looked for.
+func Sought(e driver.Engine) driver.Library {
+	if e == driver.HIP {
+		return driver.Library{What: "RCCL", Variable: "LSM_RCCL_LIB",
+			Names: []string{"librccl.so.1", "librccl.so"}, Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
+			Hint: "librccl.so.1 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"}
+	}
+	return driver.Library{What: "NCCL", Variable: "LSM_NCCL_LIB",
+		Names: []string{"libnccl.so.2"}, Folders: []string{"$NCCL_HOME/lib", "$CUDA_HOME/lib64", "/usr/local/cuda/lib64"},
+		Hint: "libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"}
+}
+
 // Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB
 // name another file. Its error is a missing resource that names the library or
 // the function that is not there.
 func Open(e driver.Engine) (*Library, error) {
-	what, variable, hint := "NCCL", "LSM_NCCL_LIB",
-		"libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"
-	names, folders := []string{"libnccl.so.2"}, []string{"$NCCL_HOME/lib", "$CUDA_HOME/lib64", "/usr/local/cuda/lib64"}
-	if e == driver.HIP {
-		what, variable, hint = "RCCL", "LSM_RCCL_LIB",
-			"librccl.so.1 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"
-		names, folders = []string{"librccl.so.1", "librccl.so"}, []string{"$ROCM_PATH/lib", "/opt/rocm/lib"}
-	}
-	handle, path, err := driver.Load(what, variable, names, folders, hint)
+	sought := Sought(e)
+	handle, path, err := sought.Open()
 	if err != nil {
 		return nil, err
 	}
 	l := &Library{Engine: e, Path: path, calls: (*C.nccl_calls)(C.calloc(1, C.sizeof_nccl_calls))}
 	if symbol := C.nccl_load(l.calls, handle); symbol != nil {
-		return nil, status.Resource(fmt.Errorf("%s: %s has no function %s", what, path, C.GoString(symbol)))
+		return nil, status.Resource(fmt.Errorf("%s: %s has no function %s", sought.What, path, C.GoString(symbol)))
 	}
 	var v C.int
 	if err := l.check(C.nccl_GetVersion(l.calls, &v), "GetVersion"); err != nil {

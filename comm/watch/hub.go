@@ -14,14 +14,15 @@ import (
 
 // hub is rank 0's end of the side channel.
 type hub struct {
-	w        *Watch
-	listener net.Listener
-	card     card
-	poke     chan struct{} // look at once
-	joined   chan struct{} // closed when all ranks have connected
-	over     chan struct{} // closed when all ranks have said goodbye
-	overOnce sync.Once
-	readers  sync.WaitGroup
+	w         *Watch
+	listeners []net.Listener
+	strangers strangers
+	card      card
+	poke      chan struct{} // look at once
+	joined    chan struct{} // closed when all ranks have connected
+	over      chan struct{} // closed when all ranks have said goodbye
+	overOnce  sync.Once
+	readers   sync.WaitGroup
 
 	mu    sync.Mutex
 	judge *judge
@@ -38,21 +39,16 @@ type line struct {
 	out  chan toPeer // pings leave room for a verdict
 }
 
-// newHub listens on all addresses of the machine.
-func newHub(w *Watch) (*hub, error) {
-	l, err := net.Listen("tcp", ":0")
+// newHub listens where the ranks at the given places, by rank, reach this one.
+func newHub(w *Watch, all []place) (*hub, error) {
+	listeners, addresses, err := listen(all[0], all[1:])
 	if err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		l.Close()
 		return nil, err
 	}
 	h := &hub{
-		w: w, listener: l,
+		w: w, listeners: listeners, strangers: strangers{most: mostStrangers(w.size)},
 		card: card{
-			Port: port, Hosts: ownAddresses(), Machine: machine(), Host: hostName(), PID: os.Getpid(),
+			Addresses: addresses, Machine: all[0].Machine, Host: hostName(), PID: os.Getpid(),
 			Token: secret(), Answer: secret(),
 		},
 		poke: make(chan struct{}, 1), joined: make(chan struct{}), over: make(chan struct{}),
@@ -61,19 +57,11 @@ func newHub(w *Watch) (*hub, error) {
 	}
 	h.judge.ranks[0].host, h.judge.ranks[0].pid = h.card.Host, h.card.PID
 	w.hub = h
-	go h.accept()
+	for _, l := range listeners {
+		go h.accept(l)
+	}
 	go h.run()
 	return h, nil
-}
-
-func (h *hub) accept() {
-	for {
-		conn, err := h.listener.Accept()
-		if err != nil {
-			return // closed: all are here, or the watch has ended
-		}
-		go h.welcome(conn)
-	}
 }
 
 // welcome lets a connection in that shows the token, and reads from it. Until
@@ -81,9 +69,11 @@ func (h *hub) accept() {
 func (h *hub) welcome(conn net.Conn) {
 	limited := &io.LimitedReader{R: conn, N: 4096}
 	in := json.NewDecoder(limited)
-	conn.SetDeadline(time.Now().Add(h.w.o.Join))
+	conn.SetDeadline(time.Now().Add(min(helloTime, h.w.o.Join)))
 	var m hello
-	if in.Decode(&m) != nil || subtle.ConstantTimeCompare([]byte(m.Token), []byte(h.card.Token)) != 1 {
+	err := in.Decode(&m)
+	h.strangers.remove(conn)
+	if err != nil || subtle.ConstantTimeCompare([]byte(m.Token), []byte(h.card.Token)) != 1 {
 		conn.Close()
 		return
 	}
@@ -121,7 +111,7 @@ func (h *hub) admit(l *line, m hello) bool {
 	l.out <- toPeer{Answer: h.card.Answer}
 	if h.count++; h.count == len(h.lines)-1 {
 		close(h.joined)
-		h.listener.Close()
+		h.shut()
 	}
 	return true
 }
@@ -327,9 +317,17 @@ func (h *hub) close(why string) {
 	}
 }
 
+// shut closes the doors, and turns away who stands there.
+func (h *hub) shut() {
+	for _, l := range h.listeners {
+		l.Close()
+	}
+	h.strangers.close()
+}
+
 // hangUp closes everything.
 func (h *hub) hangUp() {
-	h.listener.Close()
+	h.shut()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, l := range h.lines {
@@ -354,5 +352,5 @@ func (h *hub) await() error {
 			absent = append(absent, r)
 		}
 	}
-	return fmt.Errorf("no connection from ranks %s within %v to port %s of %v", list(absent), h.w.o.Join, h.card.Port, h.card.Hosts)
+	return fmt.Errorf("no connection from ranks %s within %v to any of %v", list(absent), h.w.o.Join, h.card.Addresses)
 }

@@ -1,10 +1,12 @@
 package watch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -15,6 +17,11 @@ import (
 
 // join connects this rank: rank 0 opens its doors and tells the others where.
 func (w *Watch) join(c comm.Comm) error {
+	text, _ := json.Marshal(here()) // strings
+	texts, err := c.Host().AllGather(text)
+	if err != nil {
+		return err
+	}
 	if w.me != 0 {
 		text, err := c.Host().Bcast(nil, 0)
 		if err != nil {
@@ -22,14 +29,23 @@ func (w *Watch) join(c comm.Comm) error {
 		}
 		return w.connect(text)
 	}
-	h, err := newHub(w)
+	all := make([]place, len(texts))
+	for r, text := range texts {
+		if err == nil {
+			err = json.Unmarshal(text, &all[r])
+		}
+	}
+	var h *hub
+	if err == nil {
+		h, err = newHub(w, all)
+	}
 	mine := card{}
 	if err != nil {
 		mine.Fault = err.Error()
 	} else {
 		mine = h.card
 	}
-	text, _ := json.Marshal(mine) // strings and a number
+	text, _ = json.Marshal(mine) // strings and a number
 	if _, castErr := c.Host().Bcast(text, 0); castErr != nil {
 		return castErr
 	}
@@ -79,14 +95,25 @@ func (w *Watch) connect(text []byte) error {
 
 // dial tries the addresses of rank 0: on its own machine the loopback first.
 func dial(c card, me int, limit time.Duration) (*peer, error) {
-	tries := [][]string{c.Hosts}
-	if c.Machine == machine() {
-		tries = [][]string{loopback, c.Hosts}
+	var near, far []string
+	for _, address := range c.Addresses {
+		if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().IsLoopback() {
+			near = append(near, address)
+		} else {
+			far = append(far, address)
+		}
 	}
-	var err error
-	for _, hosts := range tries {
+	tries := [][]string{far}
+	if c.Machine == machine() {
+		tries = [][]string{near, far}
+	}
+	err := fmt.Errorf("rank 0 listens for rank %d at none of %v", me, c.Addresses)
+	for _, addresses := range tries {
+		if len(addresses) == 0 {
+			continue
+		}
 		var p *peer
-		if p, err = dialAny(c, hosts, me, limit/2); err == nil {
+		if p, err = dialAny(c, addresses, me, limit/2); err == nil {
 			return p, nil
 		}
 	}
@@ -94,50 +121,76 @@ func dial(c card, me int, limit time.Duration) (*peer, error) {
 }
 
 // dialAny tries several addresses at once and keeps the one that answers first.
-func dialAny(c card, hosts []string, me int, limit time.Duration) (*peer, error) {
+func dialAny(c card, addresses []string, me int, limit time.Duration) (*peer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
 	type result struct {
 		p   *peer
 		err error
 	}
-	results := make(chan result, len(hosts))
-	for _, host := range hosts {
+	results := make(chan result, len(addresses))
+	for _, address := range addresses {
 		go func() {
-			p, err := dialOne(c, net.JoinHostPort(host, c.Port), me, limit)
+			p, err := dialOne(ctx, c, address, me)
 			results <- result{p, err}
 		}()
 	}
 	var fault error
-	for range hosts {
+	for range addresses {
 		r := <-results
 		if r.err == nil {
 			return r.p, nil // rank 0 lets no other of them in
 		}
 		fault = errors.Join(fault, r.err)
 	}
-	return nil, fmt.Errorf("rank %d reaches rank 0 at none of its addresses %v: %w", me, hosts, fault)
+	return nil, fmt.Errorf("rank %d reaches rank 0 at none of its addresses %v: %w", me, addresses, fault)
 }
 
-func dialOne(c card, address string, me int, limit time.Duration) (*peer, error) {
-	conn, err := net.DialTimeout("tcp", address, limit)
-	if err != nil {
-		return nil, err
+var errStranger = errors.New("a stranger answers")
+
+// callAgain is how long a rank waits that was turned away, as happens where many
+// strangers crowd at the door.
+const callAgain = 50 * time.Millisecond
+
+// dialOne calls until it is answered, until nobody is there, or until ctx ends.
+func dialOne(ctx context.Context, c card, address string, me int) (*peer, error) {
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		p, err := introduce(ctx, conn, c, me)
+		if err == nil {
+			return p, nil
+		}
+		conn.Close()
+		err = fmt.Errorf("%s: %w", address, err)
+		if errors.Is(err, errStranger) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(callAgain):
+		}
 	}
+}
+
+// introduce shows the token and waits for the answer.
+func introduce(ctx context.Context, conn net.Conn, c card, me int) (*peer, error) {
 	p := &peer{conn: conn, in: json.NewDecoder(conn), out: json.NewEncoder(conn)}
-	conn.SetDeadline(time.Now().Add(limit))
-	err = p.out.Encode(hello{c.Token, me, hostName(), os.Getpid()})
+	limit, _ := ctx.Deadline()
+	conn.SetDeadline(limit)
+	err := p.out.Encode(hello{c.Token, me, hostName(), os.Getpid()})
 	var m toPeer
 	if err == nil {
 		err = p.in.Decode(&m)
 	}
 	if err == nil && m.Answer != c.Answer {
-		err = errors.New("a stranger answers")
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("%s: %w", address, err)
+		err = errStranger
 	}
 	conn.SetDeadline(time.Time{})
-	return p, nil
+	return p, err
 }
 
 // send writes a message. An error is the reader's to find.

@@ -3,23 +3,20 @@ package watch
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"net"
 	"os"
-	"strings"
 )
 
 // Messages are JSON values, one after the other.
 
 // card is how rank 0 is reached. It goes to the other ranks by broadcast.
 type card struct {
-	Port    string   `json:"port"`
-	Hosts   []string `json:"hosts"` // addresses of its machine, in text
-	Machine string   `json:"machine"`
-	Host    string   `json:"host"`
-	PID     int      `json:"pid"`
-	Token   string   `json:"token"`  // what ranks show to rank 0
-	Answer  string   `json:"answer"` // what rank 0 shows to them
-	Fault   string   `json:"fault,omitempty"`
+	Addresses []string `json:"addresses"` // where it listens: "10.0.0.7:34567"
+	Machine   string   `json:"machine"`
+	Host      string   `json:"host"`
+	PID       int      `json:"pid"`
+	Token     string   `json:"token"`  // what ranks show to rank 0
+	Answer    string   `json:"answer"` // what rank 0 shows to them
+	Fault     string   `json:"fault,omitempty"`
 }
 
 // hello is a rank's first message.
@@ -58,13 +55,6 @@ func secret() string {
 	return hex.EncodeToString(b[:])
 }
 
-// machine names the machine this process runs on, so that ranks on one can talk
-// over the loopback.
-func machine() string {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // else the name has to do
-	return hostName() + " " + strings.TrimSpace(string(boot))
-}
-
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -72,17 +62,3 @@ func hostName() string {
 	}
 	return name
 }
-
-// ownAddresses lists the addresses of this machine that others may reach.
-func ownAddresses() []string {
-	all, _ := net.InterfaceAddrs() // without any, the loopback is left
-	var out []string
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.IsGlobalUnicast() {
-			out = append(out, n.IP.String())
-		}
-	}
-	return out
-}
-
-var loopback = []string{"127.0.0.1", "::1"}

@@ -9,13 +9,7 @@ import (
 
 // Rank 0 lets every rank in once, and no stranger.
 func TestHubRefusesStrangers(t *testing.T) {
-	w := &Watch{o: Options{}.filled(), size: 3, decided: make(chan struct{}), quit: make(chan struct{})}
-	w.book = &book{w: w}
-	h, err := newHub(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.end()
+	h := hubFor(t, 3)
 	for _, c := range []struct {
 		what string
 		say  any
@@ -29,7 +23,7 @@ func TestHubRefusesStrangers(t *testing.T) {
 		{"rank 1", hello{Token: h.card.Token, Rank: 1}, h.card.Answer},
 		{"rank 1 again", hello{Token: h.card.Token, Rank: 1}, ""},
 	} {
-		conn, err := net.Dial("tcp", net.JoinHostPort(loopback[0], h.card.Port))
+		conn, err := net.Dial("tcp", h.card.Addresses[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -151,7 +151,7 @@ type keyInUse struct {
 
 // gathers checks the classes of image.gathers.
 func (r *reader) gathers() {
-	const kind, bins, ends, engine, opening = "image.gathers", "image.gather_bins", "image.gather_ends", "kirchhoff.engine", "kirchhoff.opening_limit"
+	const kind, bins, ends, opening = "image.gathers", "image.gather_bins", "image.gather_ends", "kirchhoff.opening_limit"
 	if !r.good(kind, bins) {
 		return
 	}
@@ -190,9 +190,6 @@ func (r *reader) gathers() {
 			r.clash(fmt.Sprintf("%s is for one image, found image.gathers = %s", r.cfg.Value(k.key), quote(im.Gathers)), k.key, kind)
 		}
 	}
-	if e := r.cfg.Kirchhoff.Engine; r.good(engine) && (e == "cuda" || e == "hip") {
-		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, only by cpu and reference", quote(im.Gathers), quote(e)), kind, engine)
-	}
 }
 
 func (r *reader) traveltime() {
@@ -228,6 +225,7 @@ const (
 	dipLimit     = "kirchhoff.dip_limit"
 	openingLimit = "kirchhoff.opening_limit"
 	antialias    = "kirchhoff.antialias"
+	tables       = "kirchhoff.tables"
 )
 
 func (r *reader) taper(key string, limit *[]float64) {
@@ -258,20 +256,6 @@ func (r *reader) antialias() {
 	if r.good(antialias, preconditioner) && k.Antialias != "off" && r.cfg.Solver.Preconditioner == "diagonal" {
 		r.clash(fmt.Sprintf("%s needs the diagonal of the operator, which is not known with kirchhoff.antialias = %s, want \"none\" or \"two-level\" beside it",
 			quote("diagonal"), quote(k.Antialias)), preconditioner, antialias)
-	}
-}
-
-// engine refuses what only the host's engines can do.
-func (r *reader) engine() {
-	const engine = "kirchhoff.engine"
-	k := r.cfg.Kirchhoff
-	if !r.good(engine) || k.Engine != "cuda" && k.Engine != "hip" {
-		return
-	}
-	for _, u := range []keyInUse{{dipLimit, len(k.DipLimit) > 0}, {openingLimit, len(k.OpeningLimit) > 0}, {antialias, k.Antialias != "off"}} {
-		if u.used && r.good(u.key) {
-			r.clash(fmt.Sprintf("kirchhoff.engine = %s does not have it, cpu and reference do", quote(k.Engine)), u.key, engine)
-		}
 	}
 }
 
@@ -309,10 +293,6 @@ func (r *reader) solver() {
 	if s.Preconditioner == "diagonal" && thresholds {
 		r.clash(fmt.Sprintf("%s changes the variables, in which solver.method = %s would have another minimum: want \"cg\", \"cgls\" or \"lsqr\"",
 			quote(s.Preconditioner), quote(s.Method)), "solver.preconditioner", "solver.method")
-	}
-	if e := r.cfg.Kirchhoff.Engine; s.Preconditioner == "diagonal" && r.good("kirchhoff.engine") && (e == "cuda" || e == "hip") {
-		r.clash(fmt.Sprintf("%s is not offered by kirchhoff.engine = %s, cpu and reference have it", quote(s.Preconditioner), quote(e)),
-			"solver.preconditioner", "kirchhoff.engine")
 	}
 	if s.Backtracking && !thresholds {
 		r.note(fmt.Sprintf("not used by solver.method = %s, only by ista and fista", quote(s.Method)), "solver.backtracking")

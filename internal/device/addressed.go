@@ -7,6 +7,29 @@ package device
 type Addressed interface {
 	Buf
 	Pointer() uintptr
+	Space() Space
+}
+
+// Space says whose addresses a device's are: a library that takes those of one kind of
+// GPUs need not take those of another.
+type Space int
+
+// The kinds of GPUs.
+const (
+	CUDA Space = iota // NVIDIA's
+	ROCm              // AMD's
+	spaces
+)
+
+func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
+
+// Spaces are all kinds.
+func Spaces() []Space {
+	all := make([]Space, spaces)
+	for i := range all {
+		all[i] = Space(i)
+	}
+	return all
 }
 
 // Stager is a device with memory of the host that it copies to and from by itself.

@@ -49,7 +49,7 @@ var attributes = [...]struct{ threads, shared, warp, clock, processors, memoryCl
 // the library or the function that is not there, or says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
-	handle, name, err := l.open()
+	handle, name, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Open(e Engine) (*Driver, error) {
 		return nil, l.incomplete(name, symbol)
 	}
 	if err := d.check(C.driver_init(&d.calls, 0), "init"); err != nil {
-		return nil, resource(fmt.Errorf("%s: %w", l.what, err))
+		return nil, resource(fmt.Errorf("%s: %w", l.What, err))
 	}
 	return d, nil
 }
@@ -71,7 +71,7 @@ func (d *Driver) Cards() ([]Card, error) {
 		return nil, resource(err)
 	}
 	if n == 0 {
-		return nil, status.Resource(status.Hint(fmt.Errorf("%s finds no card", driverLibraries[d.Engine].what),
+		return nil, status.Resource(status.Hint(fmt.Errorf("%s finds no card", driverLibraries[d.Engine].What),
 			"CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide them"))
 	}
 	cards := make([]Card, n)

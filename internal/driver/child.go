@@ -2,12 +2,14 @@ package driver
 
 import (
 	"bytes"
+	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
 // job is what a compiling child is asked, and answer what it says.
@@ -46,7 +48,7 @@ func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
 	if err := gob.NewEncoder(&in).Encode(job{k.Engine, src, arch}); err != nil {
 		return Binary{}, err
 	}
-	cmd := exec.Command(k.Child[0], k.Child[1:]...)
+	cmd := child.Command(context.Background(), k.Child[0], k.Child[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &stderr
 	if err := cmd.Run(); err != nil {
 		last := strings.TrimSpace(stderr.String())
@@ -54,7 +56,7 @@ func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
 			last = last[:i]
 		}
 		return Binary{}, fmt.Errorf("%s ended the process: it may not know this target (%w)\n%s",
-			compilerLibraries[k.Engine].what, err, last)
+			compilerLibraries[k.Engine].What, err, last)
 	}
 	var a answer
 	if err := gob.NewDecoder(&out).Decode(&a); err != nil {

@@ -60,7 +60,7 @@ type Binary struct {
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
 	l := compilerLibraries[e]
-	handle, name, err := l.open()
+	handle, name, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("%s made an empty binary", compilerLibraries[k.Engine].what)
+		return nil, fmt.Errorf("%s made an empty binary", compilerLibraries[k.Engine].What)
 	}
 	image := make([]byte, n)
 	to := (*C.char)(unsafe.Pointer(&image[0]))

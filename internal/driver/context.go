@@ -27,7 +27,11 @@ type Context struct {
 	ended    chan struct{}
 	failure  atomic.Pointer[error] // of the first posted command that failed
 
-	events [2][]*Event // unused: untimed and timed; touched by the thread alone
+	// Touched by the thread alone.
+	events   [2][]*Event // unused: untimed and timed
+	spans    []*Span     // ended, not told of yet
+	anchor   *Event      // that the places of spans are measured from, nil before the first
+	anchored time.Time   // when it was recorded
 }
 
 // command is one thing for the context's thread to do.
@@ -237,6 +241,11 @@ func (c *Context) poll(waits []waiting) []waiting {
 			kept = append(kept, w)
 			continue
 		}
+		if code == 0 {
+			if err := c.told(len(c.spans)); err != nil {
+				c.fail(err)
+			}
+		}
 		if err := c.driver.check(code, "event_query"); err != nil {
 			c.fail(err) // of a kernel, found out now
 		}
@@ -269,6 +278,9 @@ func (c *Context) open() error {
 // about an error here.
 func (c *Context) close() {
 	d := c.driver
+	if c.anchor != nil {
+		c.events[timed] = append(c.events[timed], c.anchor)
+	}
 	for _, events := range c.events {
 		for _, e := range events {
 			C.driver_event_destroy(&d.calls, e.handle)

@@ -9,14 +9,6 @@ import "unsafe"
 
 // What libraries need that work on a card beside this package, such as NCCL.
 
-// Load opens the first of some libraries that can be loaded: the file that the
-// environment variable names, or else the names by the loader's own rules and in
-// folders, which may begin with $VARIABLE. Its error is a missing resource that
-// says what was looked for and carries the hint.
-func Load(what, variable string, names, folders []string, hint string) (handle unsafe.Pointer, name string, err error) {
-	return library{what, variable, names, folders, hint}.open()
-}
-
 // Handle is the driver's own handle of a stream.
 func (s *Stream) Handle() unsafe.Pointer { return s.handle }
 

@@ -26,7 +26,8 @@ type Function struct {
 	Local     int // bytes a thread outside registers; more than 0 may mean spills
 	Shared    int // bytes a block, without what a launch adds
 	handle    unsafe.Pointer
-	allowed   int // bytes of shared memory that a launch may add
+	allowed   int  // bytes of shared memory that a launch may add
+	carved    bool // the driver knows that shared memory is preferred
 }
 
 // Load puts a binary of the compiler on the card.
@@ -57,15 +58,21 @@ const (
 	functionLocal      = 3
 	functionRegisters  = 4
 	functionMaxDynamic = 8
+	functionCarveout   = 9
 )
 
-// freeShared is what a launch may add without asking first.
+// freeShared is what a block may have in all, its kernel's own included, without asking
+// first.
 const freeShared = 48 << 10
+
+// carveoutMost asks for as much of a processor's memory as can be to be shared memory,
+// the rest being cache: in percent.
+const carveoutMost = 100
 
 // Function finds a kernel by its name (extern "C").
 func (m *Module) Function(name string) (*Function, error) {
 	c := m.context
-	f := &Function{Name: name, allowed: freeShared}
+	f := &Function{Name: name}
 	err := c.do(func() error {
 		s := C.CString(name)
 		defer C.free(unsafe.Pointer(s))
@@ -79,6 +86,7 @@ func (m *Module) Function(name string) (*Function, error) {
 			}
 			*to = int(v)
 		}
+		f.allowed = max(0, freeShared-f.Shared)
 		return nil
 	})
 	if err != nil {
@@ -160,12 +168,29 @@ func (c *Context) Launch(f *Function, s Shape, args ...Arg) {
 	})
 }
 
-// allow raises a kernel's limit of shared memory where the driver wants that.
+// allow prepares a kernel for launches that add shared memory: where the driver wants
+// that, it raises the kernel's limit, and has the processors keep as much shared memory
+// as they can, so that several blocks fit.
 func (c *Context) allow(f *Function, shared int) error {
-	if shared <= f.allowed || c.driver.Engine == HIP {
+	if most := c.Card.Shared; most > 0 && f.Shared+shared > most {
+		return fmt.Errorf("kernel %s needs %d bytes of shared memory a block, of which %d are its own; the card has %d", f.Name, f.Shared+shared, f.Shared, most)
+	}
+	if shared == 0 || c.driver.Engine == HIP {
 		return nil
 	}
-	err := c.driver.check(C.driver_function_set(&c.driver.calls, f.handle, functionMaxDynamic, C.int(shared)), "function_set")
+	set := func(which, value C.int) error {
+		return c.driver.check(C.driver_function_set(&c.driver.calls, f.handle, which, value), "function_set")
+	}
+	if !f.carved {
+		if err := set(functionCarveout, carveoutMost); err != nil {
+			return err
+		}
+		f.carved = true
+	}
+	if shared <= f.allowed {
+		return nil
+	}
+	err := set(functionMaxDynamic, C.int(shared))
 	if err == nil {
 		f.allowed = shared
 	}

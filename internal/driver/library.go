@@ -17,53 +17,56 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// library says under which names a shared library is looked for.
-type library struct {
-	what     string   // for messages
-	variable string   // environment variable that names a file instead
-	names    []string // tried in order by the loader's own rules
-	folders  []string // environment variables of, and fixed, folders where the first name's stem may be
-	hint     string
+// Library says under which names a shared library is looked for.
+type Library struct {
+	What     string   // for messages
+	Variable string   // environment variable that names a file instead
+	Names    []string // tried in order by the loader's own rules
+	Folders  []string // tried after that; they may begin with an environment variable: $CUDA_HOME/lib64
+	Hint     string   // what to do where there is none
 }
 
-var driverLibraries = [...]library{
+// Libraries are the driver and the run-time compiler of an engine.
+func Libraries(e Engine) (driver, compiler Library) { return driverLibraries[e], compilerLibraries[e] }
+
+var driverLibraries = [...]Library{
 	CUDA: {
-		what: "the CUDA driver", variable: "LSM_CUDA_LIB",
-		names: []string{"libcuda.so.1"},
-		hint:  "libcuda.so.1 comes with NVIDIA's driver: this machine has no NVIDIA GPU, or its driver is not installed",
+		What: "the CUDA driver", Variable: "LSM_CUDA_LIB",
+		Names: []string{"libcuda.so.1"},
+		Hint:  "libcuda.so.1 comes with NVIDIA's driver: this machine has no NVIDIA GPU, or its driver is not installed",
 	},
 	HIP: {
-		what: "the HIP runtime", variable: "LSM_HIP_LIB",
-		names:   []string{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
-		folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
-		hint:    "libamdhip64 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH",
+		What: "the HIP runtime", Variable: "LSM_HIP_LIB",
+		Names:   []string{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
+		Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
+		Hint:    "libamdhip64 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH",
 	},
 }
 
-var compilerLibraries = [...]library{
+var compilerLibraries = [...]Library{
 	CUDA: {
-		what: "NVIDIA's run-time compiler (NVRTC)", variable: "LSM_NVRTC_LIB",
-		names:   []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
-		folders: []string{"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64"},
-		hint:    "libnvrtc comes with the CUDA toolkit: load its module, or add its folder to LD_LIBRARY_PATH",
+		What: "NVIDIA's run-time compiler (NVRTC)", Variable: "LSM_NVRTC_LIB",
+		Names:   []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+		Folders: []string{"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64"},
+		Hint:    "libnvrtc comes with the CUDA toolkit: load its module, or add its folder to LD_LIBRARY_PATH",
 	},
 	HIP: {
-		what: "AMD's run-time compiler (hiprtc)", variable: "LSM_HIPRTC_LIB",
+		What: "AMD's run-time compiler (hiprtc)", Variable: "LSM_HIPRTC_LIB",
 		// Up to ROCm 5 the compiler's functions are in the runtime itself.
-		names: []string{"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so",
+		Names: []string{"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so",
 			"libamdhip64.so.5", "libamdhip64.so"},
-		folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
-		hint:    "libhiprtc comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH",
+		Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
+		Hint:    "libhiprtc comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH",
 	},
 }
 
-// candidates are the names to try, in order.
-func (l library) candidates() []string {
-	if file := os.Getenv(l.variable); file != "" {
+// Candidates are the names to try, in order.
+func (l Library) Candidates() []string {
+	if file := os.Getenv(l.Variable); file != "" {
 		return []string{file}
 	}
-	all := append([]string(nil), l.names...)
-	for _, folder := range l.folders {
+	all := append([]string(nil), l.Names...)
+	for _, folder := range l.Folders {
 		if name, rest, ok := strings.Cut(strings.TrimPrefix(folder, "$"), "/"); ok && folder[0] == '$' {
 			base := os.Getenv(name)
 			if base == "" {
@@ -71,16 +74,37 @@ func (l library) candidates() []string {
 			}
 			folder = filepath.Join(base, rest)
 		}
-		for _, name := range l.names {
+		for _, name := range l.Names {
 			all = append(all, filepath.Join(folder, name))
 		}
 	}
 	return all
 }
 
-// open loads the first of the candidates that can be loaded.
-func (l library) open() (handle unsafe.Pointer, name string, err error) {
-	names := l.candidates()
+// Find is the file of the first candidate that is there, "" for none; loader are the
+// folders that the system's loader looks into. It loads nothing.
+func (l Library) Find(loader []string) string {
+	for _, name := range l.Candidates() {
+		places := []string{name}
+		if !strings.Contains(name, "/") { // as the loader sees it
+			places = nil
+			for _, folder := range loader {
+				places = append(places, filepath.Join(folder, name))
+			}
+		}
+		for _, place := range places {
+			if _, err := os.Stat(place); err == nil {
+				return place
+			}
+		}
+	}
+	return ""
+}
+
+// Open loads the first of the candidates that can be loaded. Its error is a missing
+// resource that says what was looked for and carries the hint.
+func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
+	names := l.Candidates()
 	why := "there is no " + strings.Join(names, ", ")
 	for _, name := range names {
 		file := C.CString(name)
@@ -95,12 +119,12 @@ func (l library) open() (handle unsafe.Pointer, name string, err error) {
 			why = s
 		}
 	}
-	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.what, why), l.hint))
+	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
 }
 
 // incomplete is the error of a library without a symbol.
-func (l library) incomplete(name string, symbol *C.char) error {
+func (l Library) incomplete(name string, symbol *C.char) error {
 	return status.Resource(status.Hint(
-		fmt.Errorf("%s: %s has no function %s", l.what, name, C.GoString(symbol)),
+		fmt.Errorf("%s: %s has no function %s", l.What, name, C.GoString(symbol)),
 		"it is older than this program needs; CUDA 11.4 and ROCm 5.2 or newer will do"))
 }

@@ -84,37 +84,72 @@ type Span struct {
 	context    *Context
 	stream     *Stream
 	start, end *Event
+	tell       func(begin time.Time, took time.Duration)
 }
 
-// Time begins a span here.
-func (c *Context) Time(s *Stream) *Span {
-	p := &Span{context: c, stream: s}
-	c.post(func() (err error) { p.start, err = c.record(s, timed); return err })
+// Time begins a span here. Once the card has passed its end, tell is called, from the
+// context's thread, which it must not wait for: with the time of the beginning, on this
+// machine's clock as far as the card's keeps step with it, and with how long the card
+// took. Whoever has waited for the stream since End finds tell called.
+func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
+	p := &Span{context: c, stream: s, tell: tell}
+	c.post(func() (err error) {
+		if err := c.told(mostTold); err != nil {
+			return err
+		}
+		if c.anchor == nil {
+			c.anchored = time.Now()
+			if c.anchor, err = c.record(s, timed); err != nil {
+				return err
+			}
+		}
+		p.start, err = c.record(s, timed)
+		return err
+	})
 	return p
 }
 
 // End ends the span here.
 func (p *Span) End() {
 	c := p.context
-	c.post(func() (err error) { p.end, err = c.record(p.stream, timed); return err })
+	c.post(func() (err error) {
+		if p.end, err = c.record(p.stream, timed); err == nil {
+			c.spans = append(c.spans, p)
+		}
+		return err
+	})
 }
 
-// Elapsed is how long the card took for an ended span; ok is false where it is
-// not there yet. A span can be asked until it has answered.
-func (p *Span) Elapsed() (t time.Duration, ok bool, err error) {
-	c := p.context
-	err = c.do(func() error {
-		var ms C.float
-		code := C.driver_event_query(&c.driver.calls, p.end.handle)
-		if code == notReady {
+// mostTold is how many spans that have ended are looked for before the next one begins.
+const mostTold = 4
+
+// told tells of ended spans that the card has passed, the first ones first and no more
+// than so many. Their events can be used again.
+func (c *Context) told(most int) error {
+	d := c.driver
+	for n := 0; n < most && len(c.spans) > 0; n++ {
+		p := c.spans[0]
+		switch code := C.driver_event_query(&d.calls, p.end.handle); code {
+		case 0:
+		case notReady:
 			return nil
+		default:
+			return d.check(code, "event_query")
 		}
-		if code == 0 {
-			code = C.driver_event_elapsed(&c.driver.calls, &ms, p.start.handle, p.end.handle)
+		c.spans = c.spans[1:]
+		var since, took C.float // ms
+		if err := d.check(C.driver_event_elapsed(&d.calls, &since, c.anchor.handle, p.start.handle), "event_elapsed"); err != nil {
+			return err
+		}
+		if err := d.check(C.driver_event_elapsed(&d.calls, &took, p.start.handle, p.end.handle), "event_elapsed"); err != nil {
+			return err
 		}
 		c.events[timed] = append(c.events[timed], p.start, p.end)
-		t, ok = time.Duration(float64(ms)*float64(time.Millisecond)), code == 0
-		return c.driver.check(code, "event_elapsed")
-	})
-	return t, ok, resource(err)
+		p.tell(c.anchored.Add(milliseconds(since)), milliseconds(took))
+	}
+	return nil
+}
+
+func milliseconds(t C.float) time.Duration {
+	return time.Duration(float64(t) * float64(time.Millisecond))
 }

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -28,6 +30,7 @@ func (j *Job) openCard(engine driver.Engine) error {
 	if warning != "" {
 		j.report.Warn(warning)
 	}
+	card.OnMark = func(name string, begin time.Time, took time.Duration) { j.report.Beside("GPU", name, begin, took) }
 	j.card, j.Device, j.Engine = card, card, engine.String()
 	j.report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil
@@ -94,10 +97,10 @@ func (j *Job) sameHardware() error {
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
-// shareCards warns where ranks have one GPU between them, which no rank can tell
-// alone.
+// shareCards finds out which ranks have one GPU between them, which no rank can tell
+// alone, and warns of it.
 func (j *Job) shareCards() error {
-	if j.card == nil || j.world.Size() == 1 {
+	if j.card == nil {
 		return nil
 	}
 	all, err := j.world.Host().AllGather([]byte(gpu.Place(j.card.Card())))
@@ -107,6 +110,9 @@ func (j *Job) shareCards() error {
 	places := make([]string, len(all))
 	for i, p := range all {
 		places[i] = string(p)
+		if places[i] == string(all[j.world.Rank()]) {
+			j.sharers = append(j.sharers, i)
+		}
 	}
 	if w := gpu.SharedCards(places); w != "" {
 		j.report.Warn(w)
@@ -114,12 +120,34 @@ func (j *Job) shareCards() error {
 	return nil
 }
 
+// measureCard finds out what this rank may take of its GPU: of what is free there once
+// all ranks have opened theirs, and before any takes more, an equal part for each rank
+// that shares it.
+func (j *Job) measureCard() error {
+	if j.card == nil {
+		return nil
+	}
+	free, _, err := j.card.Context().MemoryInfo()
+	if err := comm.Together(j.world, err); err != nil {
+		return err
+	}
+	all, err := j.world.Host().AllGather(binary.LittleEndian.AppendUint64(nil, uint64(free)))
+	if err != nil {
+		return err
+	}
+	for _, rank := range j.sharers {
+		free = min(free, int64(binary.LittleEndian.Uint64(all[rank])))
+	}
+	j.cardFree = free / int64(len(j.sharers))
+	return nil
+}
+
 // onCard moves to the GPU what a run on one holds there, and decides how its
 // tables' times are held.
 func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64) Memory {
 	vectors := m.Vectors + 4*samples // and the data
-	whole := func() int64 { return kernels.Need(p, j.exact()) + vectors }
-	m.CardLimit = j.card.Card().Memory
+	whole := func() int64 { return kernels.Need(p, j.card.Card().Multiprocessors, j.exact()) + vectors }
+	m.CardLimit = j.cardFree
 	m.Card = whole()
 	if want := j.Config.Kirchhoff.Tables; want == "uint16" || want == "auto" && m.Card > m.CardLimit {
 		m.Compact, p.Compact = true, true
@@ -131,5 +159,5 @@ func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64) Memory {
 }
 
 func (m Memory) card() string {
-	return fmt.Sprintf("%s of %s on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
+	return fmt.Sprintf("%s of %s free on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
@@ -262,7 +263,7 @@ func TestResumeOnCard(t *testing.T) {
 // What does not fit on the GPU is refused before anything is computed.
 func TestCardTooSmall(t *testing.T) {
 	gpuemu.NeedEmulator(t)
-	t.Setenv("GPUEMU_MEMORY", "100000")
+	t.Setenv("GPUEMU_MEMORY", "20000")
 	p := line(t)
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
 	must(t, err)
@@ -273,5 +274,101 @@ func TestCardTooSmall(t *testing.T) {
 	}
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "GPU") {
 		t.Errorf("status %d: %v", status.Code(err), err)
+	}
+}
+
+// What tables auto chooses on a GPU depends on what is free there, and on how many ranks
+// take their part of that.
+func TestCardTables(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	p := line(t)
+	memory := func(ranks int) (m Memory) {
+		t.Helper()
+		must(t, p.onCards(ranks, nil, func(j *Job) error {
+			if j.root() {
+				m = j.Memory()
+			}
+			return j.world.Host().Barrier()
+		}))
+		return m
+	}
+	full := memory(1)
+	if full.Compact || full.Card == 0 {
+		t.Fatalf("with all of the GPU free: %v", full)
+	}
+	const spare = 1 << 20 // what opening a card takes
+	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(full.Card+spare))
+	if m := memory(1); m.Compact || m.CardLimit > full.Card+spare {
+		t.Errorf("just enough: %v", m)
+	}
+	two := memory(2)
+	if two.CardLimit > (full.Card+spare)/2 {
+		t.Errorf("two ranks may take %d bytes each of %d", two.CardLimit, full.Card+spare)
+	}
+
+	// Somebody else takes what full tables need more than those of 16 bits.
+	other, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	must(t, err)
+	defer other.Close()
+	_, err = other.Alloc(2*spare, device.C64)
+	if err == nil {
+		t.Fatal("the GPU is larger than thought")
+	}
+	taken, err := other.Alloc(spare/4+1000, device.F32)
+	must(t, err)
+	m := memory(1)
+	if !m.Compact || m.Card >= full.Card {
+		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
+	}
+	other.Free(taken)
+}
+
+// What the GPU took for kernels and sums is in the account, by its own clock, and takes
+// no more events the longer the run.
+func TestCardTimes(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	p := line(t)
+	const iterations = 200
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig),
+		[]string{"kirchhoff.engine=cuda"}, nil)
+	must(t, err)
+	report := progress.Discard()
+	report.KeepTrace(1)
+	j, err := Open(comm.Self(), cfg, Traces, report)
+	must(t, err)
+	defer j.Close()
+	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
+	op, err := j.Build(context.Background())
+	must(t, err)
+	defer op.Engine.Close()
+	data, err := j.Data(op)
+	must(t, err)
+	image, err := dist.NewVector(j.Device, op.Domain())
+	must(t, err)
+	for range iterations {
+		must(t, op.ApplyAdjoint(context.Background(), image, data))
+		must(t, op.Apply(context.Background(), data, image))
+		norm, err := dist.Norm(data)
+		must(t, err)
+		must(t, j.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+	}
+	must(t, j.card.Sync())
+	calls := map[string]int{}
+	account := report.Account()
+	for _, lane := range account.Beside.Inner {
+		for _, n := range lane.Inner {
+			calls[lane.Name+" "+n.Name] = n.Calls
+			if n.Own <= 0 {
+				t.Errorf("%s took %v", n.Name, n.Own)
+			}
+		}
+	}
+	for _, what := range []string{"GPU forward", "GPU adjoint", "GPU dots"} {
+		if calls[what] < iterations {
+			t.Errorf("%s: %d times, want at least %d of %v", what, calls[what], iterations, calls)
+		}
+	}
+	if len(account.Trace.Spans) < 3*iterations {
+		t.Errorf("the trace has %d spans", len(account.Trace.Spans))
 	}
 }

@@ -49,8 +49,10 @@ type Job struct {
 	began time.Time
 	isa   string // instruction set of the cpu's kernels; "" for another engine
 
-	card *gpu.Device // nil: none
-	nccl *nccl.Group // between the cards of all ranks; nil: none
+	card     *gpu.Device // nil: none
+	sharers  []int       // ranks that use this card, this one among them
+	cardFree int64       // bytes of it that this rank may take
+	nccl     *nccl.Group // between the cards of all ranks; nil: none
 
 	unwatch func() // takes back that the watch may end what nccl is in
 
@@ -114,6 +116,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.shareCards,
 		j.joinCards,
 		j.rememberInputs,
+		j.measureCard,
 		j.loadSurvey,
 		func() error { return j.classify(need) },
 		j.loadVelocity,

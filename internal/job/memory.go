@@ -28,7 +28,8 @@ type Memory struct {
 	Program   int64 // the program itself and its libraries
 	Limit     int64
 
-	// On the GPU, where there is one: tables, vectors, scratch; and what it has.
+	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
+	// for this rank.
 	Card, CardLimit int64
 
 	Compact   bool  // their times are held in 16 bits
@@ -134,7 +135,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	if j.card != nil {
 		m = j.onCard(m, p, samples)
 		if c := j.coarseProblem(s, own); c != nil {
-			m.Card += kernels.Need(c, j.exact()) - kernels.PartBytes // which is counted already
+			m.Card += kernels.Need(c, j.card.Card().Multiprocessors, j.exact())
 		}
 		m.Scratch += p.FieldBytes() + j.windowBytes(n)
 		return m

@@ -61,9 +61,12 @@ func ReadLauncher(environ []string) Launcher {
 		if err != nil || size < 1 {
 			continue
 		}
-		l.Name, l.Ranks = k.name, size
 		// A size without a rank is as good as rank 0.
-		l.Rank, _ = strconv.Atoi(values[k.rank])
+		rank, _ := strconv.Atoi(values[k.rank])
+		if rank < 0 || rank >= size {
+			continue // left over from another launcher
+		}
+		l.Name, l.Rank, l.Ranks = k.name, rank, size
 		break
 	}
 	return l

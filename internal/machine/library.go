@@ -10,20 +10,8 @@ import (
 // Library is a shared library that a build of lsm might use.
 type Library struct {
 	Name string `json:"name"` // such as "CUDA driver"
-	File string `json:"file"` // such as "libcuda.so.1"; a * stands for any version
+	File string `json:"file"` // what was looked for, such as "libcuda.so.1"; a * stands for any version
 	Path string `json:"path"` // where it was found, "" for nowhere
-}
-
-// libraries are looked for in this order.
-var libraries = []Library{
-	{Name: "CUDA driver", File: "libcuda.so.1"},
-	{Name: "CUDA compiler (NVRTC)", File: "libnvrtc.so.*"},
-	{Name: "NCCL", File: "libnccl.so.2"},
-	{Name: "HIP runtime", File: "libamdhip64.so.*"},
-	{Name: "HIP compiler (hipRTC)", File: "libhiprtc.so.*"},
-	{Name: "RCCL", File: "librccl.so.1"},
-	{Name: "MPI (Open MPI)", File: "libmpi.so.*"},
-	{Name: "MPI (MPICH)", File: "libmpich.so.*"},
 }
 
 // LoaderPath lists the folders in which the dynamic loader of this system looks
@@ -73,10 +61,9 @@ func configured(root, name string, depth int) (folders []string) {
 	return folders
 }
 
-// Libraries looks for the libraries by name in the folders.
-func Libraries(folders []string) []Library {
-	found := make([]Library, len(libraries))
-	copy(found, libraries)
+// MPIs looks for the libraries of MPI in the folders.
+func MPIs(folders []string) []Library {
+	found := []Library{{Name: "MPI (Open MPI)", File: "libmpi.so.*"}, {Name: "MPI (MPICH)", File: "libmpich.so.*"}}
 	for i, l := range found {
 		for _, folder := range folders {
 			files, _ := filepath.Glob(filepath.Join(folder, l.File)) // the patterns are right

@@ -70,18 +70,16 @@ func TestPeakMemory(t *testing.T) {
 	runtime.KeepAlive(block)
 }
 
-func TestLibraries(t *testing.T) {
+func TestMPIs(t *testing.T) {
 	root := tree(t, map[string]string{
 		"etc/ld.so.conf":              "include /etc/ld.so.conf.d/*.conf # all\n/opt/direct\n",
 		"etc/ld.so.conf.d/cuda.conf":  "# a comment\n/usr/local/cuda/lib64\n",
 		"etc/ld.so.conf.d/loop.conf":  "include loop.conf\n",
 		"usr/local/cuda/lib64/x":      "",
-		"opt/direct/libnvrtc.so.12":   "",
-		"opt/direct/libnvrtc.so.11":   "",
-		"usr/lib/libcuda.so.1":        "",
-		"own/libcuda.so.1":            "",
+		"opt/direct/libmpi.so.40":     "",
+		"opt/direct/libmpi.so.12":     "",
+		"usr/lib/libmpi.so.1":         "",
 		"usr/lib/libmpich.so":         "",
-		"usr/lib/libnccl.so.2.21.5":   "",
 		"usr/local/cuda/lib64/README": "",
 	})
 	own := filepath.Join(root, "own")
@@ -91,13 +89,12 @@ func TestLibraries(t *testing.T) {
 		t.Errorf("loader path %v, want it to begin with %v", folders, want)
 	}
 	paths := map[string]string{}
-	for _, l := range Libraries(folders) {
+	for _, l := range MPIs(folders) {
 		if l.Path != "" {
 			paths[l.Name] = l.Path
 		}
 	}
-	if len(paths) != 2 || paths["CUDA driver"] != filepath.Join(own, "libcuda.so.1") ||
-		paths["CUDA compiler (NVRTC)"] != filepath.Join(root, "opt/direct/libnvrtc.so.11") {
+	if len(paths) != 1 || paths["MPI (Open MPI)"] != filepath.Join(root, "opt/direct/libmpi.so.12") {
 		t.Errorf("found %v", paths)
 	}
 }
@@ -116,6 +113,8 @@ func TestLauncher(t *testing.T) {
 		{"mpirun inside Slurm", []string{"SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=1",
 			"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"}, "Open MPI", 1, 2, 4},
 		{"mpich", []string{"PMI_RANK=1", "PMI_SIZE=2", "NCCL_DEBUG=INFO"}, "MPICH, Intel MPI or other PMI", 1, 2, 3},
+		{"a rank that its size does not allow", []string{"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=1"}, "", 0, 1, 2},
+		{"the next launcher fits", []string{"PMI_RANK=2", "PMI_SIZE=2", "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2"}, "Slurm", 1, 2, 4},
 		{"nonsense", []string{"PMI_RANK=x", "PMI_SIZE=-1"}, "", 0, 1, 2},
 	} {
 		l := ReadLauncher(c.env)

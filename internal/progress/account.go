@@ -14,6 +14,7 @@ type Account struct {
 	Host     string        `json:"host"`
 	Took     time.Duration `json:"took"` // since New
 	Sections Node          `json:"sections"`
+	Beside   Node          `json:"beside"`          // lanes, and the work on each
 	Trace    *Trace        `json:"trace,omitempty"` // nil without KeepTrace
 
 	// For the caller to fill in, in bytes; 0 is not known.
@@ -31,7 +32,7 @@ func (r *Reporter) Account() Account {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	took := r.opt.Now().Sub(r.clock.begin)
-	return Account{Host: host, Took: took, Sections: r.clock.root.clone(), Trace: r.clock.trace.snapshot(took)}
+	return Account{Host: host, Took: took, Sections: r.clock.root.clone(), Beside: r.clock.beside.clone(), Trace: r.clock.trace.snapshot(took)}
 }
 
 func (n *Node) clone() Node {
@@ -70,12 +71,13 @@ func (r *Reporter) Closing(all []Account) {
 	if r == nil || len(all) == 0 {
 		return
 	}
-	roots := make([]*Node, len(all))
+	roots, beside := make([]*Node, len(all)), make([]*Node, len(all))
 	total := make([]float64, len(all))
 	for rank := range all {
-		roots[rank], total[rank] = &all[rank].Sections, all[rank].Took.Seconds()
+		roots[rank], beside[rank], total[rank] = &all[rank].Sections, &all[rank].Beside, all[rank].Took.Seconds()
 	}
 	r.Table(merge(nil, roots), total)
+	r.besideTable(merge(nil, beside), total)
 	r.memory(all)
 	r.warnDropped(all)
 }

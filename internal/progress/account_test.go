@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -244,9 +245,8 @@ func TestSectionsOfManyGoroutines(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 50 {
-				end := r.Beside("reductions", "all-reduce")
 				r.Time("a")()
-				end()
+				r.Beside("reductions", "all-reduce", time.Now(), 1)
 			}
 		}()
 	}
@@ -256,7 +256,35 @@ func TestSectionsOfManyGoroutines(t *testing.T) {
 	for _, s := range sections {
 		calls += s.Calls[0]
 	}
-	if a := r.Account(); calls != 400 || len(a.Trace.Spans) != 800 {
+	a := r.Account()
+	if n := a.Beside.child("reductions").child("all-reduce").Calls; n != 400 {
+		t.Errorf("%d times beside the sections, want 400", n)
+	}
+	if calls != 400 || len(a.Trace.Spans) != 800 {
 		t.Errorf("%d calls, %d spans; want 400, 800", calls, len(a.Trace.Spans))
+	}
+}
+
+// Work beside the sections has a table of its own, and counts towards none of them.
+func TestBesideTable(t *testing.T) {
+	r, out, _, h := reporter(Options{})
+	spend(r, h, "solver", 2)
+	r.Beside("GPU", "forward", h.now(), seconds(1))
+	r.Beside("GPU", "dots", h.now(), seconds(0.25))
+	r.Beside("GPU", "forward", h.now(), seconds(0.5))
+	a := r.Account()
+	other := a
+	other.Beside = Node{}
+	r.Closing([]Account{a, other})
+	text := out.String()
+	for _, want := range []string{
+		`(?m)^solver +\| +2 \| +2 \| +2 \| rank 0 +\| +1 \| 100\.0$`,
+		`(?m)^beside +\|`, `(?m)^GPU +\| +0 \| +0 \| +0 \| .*\| +0\.0 \(43\.8 with those inside\)$`,
+		`(?m)^  forward +\| +0 \| +0\.75 \| +1\.5 \| rank 0 +\| +2 \| +37\.5$`,
+		`(?m)^  dots +\| +0 \| +0\.125 \| +0\.25 \| rank 0 +\| +1 \| +6\.2$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no line %s in\n%s", want, text)
+		}
 	}
 }

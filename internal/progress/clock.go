@@ -8,11 +8,12 @@ import (
 // clock adds up the time of each section of a run, and knows which sections are
 // under way.
 type clock struct {
-	begin time.Time
-	root  Node          // around all sections
-	open  []*visit      // the innermost last
-	whole time.Duration // all that was booked
-	trace *recorder     // nil where nobody asked for it
+	begin  time.Time
+	root   Node          // around all sections
+	beside Node          // around all lanes of work beside them
+	open   []*visit      // the innermost last
+	whole  time.Duration // all that was booked
+	trace  *recorder     // nil where nobody asked for it
 }
 
 // Node is a section inside the sections around it, as one rank went through it.
@@ -88,7 +89,7 @@ func (s Section) Name() string { return s.Path[len(s.Path)-1] }
 // Time begins to count time towards the named section of the closing table and
 // prints nothing; the function it returns ends that. The section lies inside the
 // innermost one that is under way, and its time is not counted there. Sections
-// follow one thread of work; for what goes on beside it there is Beside.
+// follow one thread of work; for what went on beside it there is Beside.
 func (r *Reporter) Time(section string) (end func()) {
 	if r == nil {
 		return func() {}

@@ -16,14 +16,26 @@ func (r *Reporter) Table(sections []Section, total []float64) {
 	if r == nil || len(total) == 0 {
 		return
 	}
-	rows := tableRows(sections, total)
-	width := len("section")
+	r.table("section", "timing", tableRows(sections, total), len(total), true)
+}
+
+// besideTable prints what went on beside the sections, lane by lane, if anything did.
+// Its times overlap with theirs, and with each other where one lies inside another.
+func (r *Reporter) besideTable(work []Section, total []float64) {
+	if len(work) > 0 {
+		r.table("beside", "beside", shares(work, total), len(total), false)
+	}
+}
+
+// table prints rows under a title, and an event of the given name for each; the last
+// row may be their sum.
+func (r *Reporter) table(title, event string, rows []row, ranks int, sum bool) {
+	width := len(title)
 	for _, row := range rows {
 		width = max(width, len(row.label()))
 	}
-	ranks := len(total)
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-*s |  min s    |  avg s    |  max s    |", width, "section")
+	fmt.Fprintf(&b, "\n%-*s |  min s    |  avg s    |  max s    |", width, title)
 	rule := strings.Repeat("-", width+1) + "+" + strings.Repeat(strings.Repeat("-", 11)+"+", 3)
 	plural := ""
 	if ranks > 1 {
@@ -35,11 +47,11 @@ func (r *Reporter) Table(sections []Section, total []float64) {
 	rule += strings.Repeat("-", 8) + "+" + strings.Repeat("-", 11) + "\n"
 	b.WriteString(rule)
 	for i, row := range rows {
-		if i == len(rows)-1 {
+		if sum && i == len(rows)-1 {
 			b.WriteString(rule)
 		}
 		b.WriteString(row.text(width))
-		r.Event("timing", row.fields()...)
+		r.Event(event, row.fields()...)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,6 +81,11 @@ func tableRows(sections []Section, total []float64) []row {
 	}
 	sections = append(slices.Clone(sections),
 		Section{Path: []string{"other"}, Seconds: other}, Section{Path: []string{"total"}, Seconds: total})
+	return shares(sections, total)
+}
+
+// shares makes rows of sections.
+func shares(sections []Section, total []float64) []row {
 	whole := mean(total)
 	rows := make([]row, len(sections))
 	for i, s := range sections {

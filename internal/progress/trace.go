@@ -48,21 +48,29 @@ func (r *Reporter) KeepTrace(ranks int) {
 	}
 }
 
-// Beside puts work that goes on beside the sections, such as a reduction in
-// flight, on a lane of its own in the trace until end is called. It counts
-// towards no section; without KeepTrace it does nothing.
-func (r *Reporter) Beside(lane, name string) (end func()) {
-	if r == nil || r.clock.trace == nil {
-		return func() {}
+// Beside books work that went on beside the sections, as that of a GPU does, which has
+// a clock of its own: on a lane of the trace, and in a table behind the closing one. It
+// counts towards no section.
+func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration) {
+	if r == nil {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := r.clock.trace.start(lane, name, r.opt.Now().Sub(r.clock.begin))
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.clock.trace.stop(i, r.opt.Now().Sub(r.clock.begin))
+	around := r.clock.beside.child(lane)
+	if around == nil {
+		around = &Node{Name: lane}
+		r.clock.beside.Inner = append(r.clock.beside.Inner, around)
 	}
+	node := around.child(name)
+	if node == nil {
+		node = &Node{Name: name}
+		around.Inner = append(around.Inner, node)
+	}
+	node.Calls++
+	node.Own += took
+	at := max(0, begin.Sub(r.clock.begin))
+	r.clock.trace.stop(r.clock.trace.start(lane, name, at), at+took)
 }
 
 // start begins a span, at the time after New, and returns its number. Spans are

@@ -61,13 +61,10 @@ func TestTraceFile(t *testing.T) {
 	first := traced(1000.25, func(r *Reporter, h *hand) {
 		s := r.Solver("solver", 1)
 		spend(r, h, "adjoint", 1)
-		end := r.Beside("reductions", "piece 0")
-		h.move(seconds(0.5))
-		other := r.Beside("reductions", "piece 1")
-		h.move(seconds(0.5))
-		end()
-		h.move(seconds(0.5))
-		other()
+		begin := h.now()
+		h.move(seconds(1.5))
+		r.Beside("reductions", "piece 0", begin, seconds(1))
+		r.Beside("reductions", "piece 1", begin.Add(seconds(0.5)), seconds(1))
 		s.End()
 		r.Time("left open")
 		h.move(seconds(2))
@@ -179,11 +176,11 @@ func TestTraceIsBounded(t *testing.T) {
 func TestNoTraceUnlessAsked(t *testing.T) {
 	r, _, _, h := reporter(Options{})
 	spend(r, h, "a", 1)
-	r.Beside("b", "c")()
+	r.Beside("b", "c", h.now(), seconds(1))
 	if a := r.Account(); a.Trace != nil {
 		t.Errorf("trace %+v", a.Trace)
 	}
-	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c")() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c", h.now(), seconds(1)) }); n != 0 {
 		t.Errorf("%g allocations for nothing", n)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"regexp"
 	"syscall"
+
+	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
 // crashText is how the Go runtime begins its report of a fault in C code.
@@ -23,7 +25,7 @@ var crashText = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 // report it again, with its class.
 func CheckInChild(ctx context.Context, path, program string, args ...string) error {
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := child.Command(ctx, program, args...)
 	cmd.Stderr = &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError

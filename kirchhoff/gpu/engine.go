@@ -123,7 +123,7 @@ func (e *Engine) make(ctx context.Context) error {
 	list, firsts := groups(e.plan)
 	e.ngroups, e.groupOf = len(list)/groupTiles, firsts
 	if err := e.allocate(list); err != nil {
-		need := Need(&e.plan.Problem, false)
+		need := Need(&e.plan.Problem, e.dev.Card().Multiprocessors, false)
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(e.tableBytes())), e.plan.Problem.Positions.Len(), err)
 	}
@@ -261,19 +261,10 @@ func (e *Engine) filter(f kirchhoff.Filter) (taps, error) {
 // pair is two ints of a structure.
 func pair(a, b int) uint64 { return uint64(uint32(a)) | uint64(uint32(b))<<32 }
 
-// parts is how many parts work on the same sums, so that the card is busy: blocks is
-// what one part launches, most the pieces that the work can be cut into, sums the
-// number of float64 that each part needs.
+// parts is partsOf for this card.
 func (e *Engine) parts(blocks, most, sums int) int {
-	if blocks == 0 {
-		return 1
-	}
-	busy := 8 * e.dev.Card().Multiprocessors
-	return max(1, min(most, busy/blocks, PartBytes/(8*sums)))
+	return int(partsOf(e.dev.Card().Multiprocessors, int64(blocks), int64(most), int64(sums)))
 }
-
-// PartBytes bounds the memory for sums of more than one part, which Need counts in full.
-const PartBytes = 1 << 29
 
 // cut cuts [0, n) into parts of nearly the same size: where they begin, and n.
 func cut(n, parts int) []int32 {

@@ -286,7 +286,7 @@ func TestNeed(t *testing.T) {
 				tables += n
 			}
 		}
-		if need := Need(p, true); took > need || took < need-PartBytes {
+		if need := Need(p, d.Card().Multiprocessors, true); took > need || took < need/2 {
 			t.Errorf("an engine takes %d bytes, foretold %d", took, need)
 		}
 		if tables != e.TableBytes() {

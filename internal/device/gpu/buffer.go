@@ -43,6 +43,9 @@ func (b *Buf) Memory() driver.Memory { return b.at }
 // Pointer is the buffer's address for libraries outside Go.
 func (b *Buf) Pointer() uintptr { return uintptr(b.at) }
 
+// Space says whose address that is.
+func (b *Buf) Space() device.Space { return b.dev.Space() }
+
 func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
 
 // Whole is the address and the length in bytes of the memory that Alloc got for

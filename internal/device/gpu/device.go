@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
@@ -27,7 +28,11 @@ type Device struct {
 	stages  stages
 	pinned  pinned
 	dots    dots
-	marks   marks
+
+	// OnMark hears of what Mark timed, when the card has done it and at the latest
+	// before the next Sync returns; nil: nothing is timed. It is set before the device
+	// is used, must not use it, and may be called from any goroutine.
+	OnMark func(name string, begin time.Time, took time.Duration)
 
 	toDevice, toHost atomic.Int64 // bytes
 }
@@ -112,6 +117,14 @@ func (d *Device) Name() string {
 // Engine says whose card it is.
 func (d *Device) Engine() driver.Engine { return d.engine }
 
+// Space says whose addresses the card's are.
+func (d *Device) Space() device.Space {
+	if d.engine == driver.HIP {
+		return device.ROCm
+	}
+	return device.CUDA
+}
+
 // Card describes the card.
 func (d *Device) Card() driver.Card { return d.context.Card }
 
@@ -191,63 +204,12 @@ func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
 // the results of Dots among them.
 func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
 
-// marks keeps the spans that Mark began.
-type marks struct {
-	sync.Mutex
-	running []mark
-	done    []Timing
-}
-
-type mark struct {
-	name string
-	span *driver.Span
-}
-
-// Timing is how long the card took over everything between a Mark and its end.
-type Timing struct {
-	Name    string
-	Count   int
-	Seconds float64
-}
-
-// Mark times what is asked of the card until end is called, on the card's own
-// clock and without waiting for it.
+// Mark times what is asked of the card until end is called, on the card's own clock and
+// without waiting for it, for OnMark.
 func (d *Device) Mark(name string) (end func()) {
-	span := d.context.Time(d.context.Main())
-	return func() {
-		span.End()
-		d.marks.Lock()
-		defer d.marks.Unlock()
-		d.marks.running = append(d.marks.running, mark{name, span})
+	tell := d.OnMark
+	if tell == nil {
+		return func() {}
 	}
-}
-
-// Timings sums what was marked, by name in the order of first use. It waits for
-// the card.
-func (d *Device) Timings() ([]Timing, error) {
-	if err := d.Sync(); err != nil {
-		return nil, err
-	}
-	d.marks.Lock()
-	defer d.marks.Unlock()
-	for _, m := range d.marks.running {
-		t, _, err := m.span.Elapsed()
-		if err != nil {
-			return nil, err
-		}
-		d.marks.add(m.name, t.Seconds())
-	}
-	d.marks.running = nil
-	return append([]Timing(nil), d.marks.done...), nil
-}
-
-func (m *marks) add(name string, seconds float64) {
-	for i := range m.done {
-		if m.done[i].Name == name {
-			m.done[i].Count++
-			m.done[i].Seconds += seconds
-			return
-		}
-	}
-	m.done = append(m.done, Timing{name, 1, seconds})
+	return d.context.Time(d.context.Main(), func(begin time.Time, took time.Duration) { tell(name, begin, took) }).End
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/device/devicetest"
@@ -205,8 +206,23 @@ func TestMisuseOfFree(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	d := open(t, Options{})
+	d.Mark("unheard")()
+	type timing struct {
+		count   int
+		begin   time.Time // of the first
+		seconds float64
+	}
+	times := map[string]timing{}
+	d.OnMark = func(name string, begin time.Time, took time.Duration) {
+		m := times[name]
+		if m.count == 0 {
+			m.begin = begin
+		}
+		times[name] = timing{m.count + 1, m.begin, m.seconds + took.Seconds()}
+	}
 	b, err := d.Alloc(1<<16, device.F32)
 	must(t, err)
+	began := time.Now()
 	outer := d.Mark("outer")
 	for range 3 {
 		end := d.Mark("inner")
@@ -214,11 +230,41 @@ func TestMarks(t *testing.T) {
 		end()
 	}
 	outer()
-	times, err := d.Timings()
-	must(t, err)
-	if len(times) != 2 || times[0].Name != "inner" || times[0].Count != 3 || times[1].Count != 1 ||
-		times[0].Seconds <= 0 || times[1].Seconds < times[0].Seconds {
+	must(t, d.Sync())
+	ended := time.Now()
+	in, out := times["inner"], times["outer"]
+	if len(times) != 2 || in.count != 3 || out.count != 1 || in.seconds <= 0 || out.seconds < in.seconds || in.begin.Before(out.begin) {
 		t.Errorf("times are %+v", times)
+	}
+	const apart = time.Second // what the two clocks may differ by
+	if out.begin.Before(began.Add(-apart)) || out.begin.After(ended.Add(apart)) {
+		t.Errorf("it began at %v, which was between %v and %v", out.begin, began, ended)
+	}
+}
+
+// However much is timed, a card has no more events than what is under way needs.
+func TestMarksReuseEvents(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	d := open(t, Options{})
+	times := 0
+	d.OnMark = func(string, time.Time, time.Duration) { times++ }
+	b, err := d.Alloc(1000, device.F32)
+	must(t, err)
+	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
+	const iterations = 500
+	for range iterations {
+		for range 4 {
+			end := d.Mark("axpby")
+			must(t, d.Axpby(1, b, 1, b))
+			end()
+		}
+		if _, err := d.Dots([2]device.Buf{b, b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, d.Sync())
+	if times != 4*iterations {
+		t.Errorf("%d spans were told of, want %d", times, 4*iterations)
 	}
 }
 

@@ -380,6 +380,7 @@ EXPORT int cuModuleGetFunction(Kernel **k, Module *m, const char *name)
 		kernel->run = reinterpret_cast<Runner>(dlsym(m->library, "gpuemu_run"));
 		kernel->sizes.resize(size_t(sizes(nullptr)));
 		sizes(kernel->sizes.data());
+		kernel->dynamic = free_shared_bytes - static_shared();
 	}
 	*k = kernel.get();
 	return Success;
@@ -389,6 +390,8 @@ EXPORT int cuFuncGetAttribute(int *v, int which, Kernel *k)
 {
 	switch (which) {
 	case 1: // static shared memory
+		*v = static_shared();
+		return Success;
 	case 3: // memory a thread beside registers
 		*v = 0;
 		return Success;
@@ -398,15 +401,23 @@ EXPORT int cuFuncGetAttribute(int *v, int which, Kernel *k)
 	case 8:
 		*v = k->dynamic;
 		return Success;
+	case 9:
+		*v = k->carveout;
+		return Success;
 	}
 	return InvalidValue;
 }
 
 EXPORT int cuFuncSetAttribute(Kernel *k, int which, int v)
 {
-	if (which != 8 || v < 0 || v > shared_bytes)
+	if (int e = fault("cuFuncSetAttribute"))
+		return e;
+	if (which == 8 && v >= 0 && v + static_shared() <= shared_bytes)
+		k->dynamic = v;
+	else if (which == 9 && v >= -1 && v <= 100)
+		k->carveout = v;
+	else
 		return InvalidValue;
-	k->dynamic = v;
 	return Success;
 }
 

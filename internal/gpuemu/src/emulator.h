@@ -45,6 +45,7 @@ constexpr int free_shared_bytes = 48 << 10; // more must be asked for
 int cards();          // GPUEMU_CARDS (1), before CUDA_VISIBLE_DEVICES
 size_t card_memory(); // GPUEMU_MEMORY, bytes (1 GiB)
 int workers();        // GPUEMU_WORKERS (processors), at the first launch
+int static_shared();  // GPUEMU_STATIC_SHARED, bytes of every kernel loaded since (0)
 bool sanitize();      // GPUEMU_SANITIZE=address: kernels under AddressSanitizer
 
 // contents of a file; "" if it cannot be read.
@@ -68,6 +69,7 @@ struct Kernel {
 	Entry entry = nullptr;
 	Runner run = nullptr;
 	std::atomic<int> dynamic{free_shared_bytes}; // bytes that a launch may add
+	std::atomic<int> carveout{-1};               // percent of shared memory that is preferred
 };
 
 // Stacks for the threads of kernels, nullptr where there is no memory.
