@@ -20,7 +20,7 @@ const little = 64 << 20
 // enough refuses an allocation that the memory does not hold, before the attempt takes
 // the process down.
 func enough(bytes int64, what string) error {
-	if room := machine.Room(); bytes > little && room > 0 && bytes > room {
+	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
 		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
 	}
 	return nil
