@@ -48,6 +48,9 @@ func (im *Import) grow(f *segy.File) error {
 		return nil
 	}
 	n := max(1024, cap(im.traces)+cap(im.traces)/2)
+	if known := f.Traces(); known >= 0 {
+		n = len(im.traces) + int(known)
+	}
 	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
 		return err
 	}
