@@ -56,7 +56,10 @@ NAME=BYTE:LENGTH[:SCALE], or NAME=none, or a TOML file with a table [header] of 
 same (--mapping) say otherwise. A 2-D survey is
 projected onto a straight line, fitted unless --azimuth gives it, and distances
 off it are told. z is the depth below --datum: datum - elevation + depth.
-docs/segy.md has it all.`,
+
+Stacks and velocities are no surveys: they are refused, with the mapping that makes
+zero-offset traces of a stack. Static corrections are told, and applied with
+--apply-statics. docs/segy.md has it all.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4

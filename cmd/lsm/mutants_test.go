@@ -26,7 +26,7 @@ import (
 const mutantMemory = 4 << 20
 
 // hugeMemory is the same for files that ask for more, KiB.
-const hugeMemory = 3 << 19
+const hugeMemory = 2 << 20
 
 // mutantTime is how long a child may take.
 const mutantTime = 60 * time.Second

@@ -172,6 +172,20 @@ func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, er
 	return t, nil
 }
 
+// room compares what is to be written with the memory and the disk that there are:
+// samples held at a time, and traces of the file.
+func (t *target) room(path string, held, traces int64) error {
+	bytes := t.spec.Format.Bytes()
+	if bytes == 0 {
+		bytes = segy.IEEE32.Bytes()
+	}
+	trace := int64(t.spec.Samples) * int64(bytes)
+	if err := enough(4*held+2*trace, fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples)); err != nil {
+		return err
+	}
+	return enoughDisk(path, float64(traces)*float64(trace+240))
+}
+
 // header is a trace header with what all traces share.
 func (t *target) header(w *segy.Writer, number int) *segy.Header {
 	h := w.Header()

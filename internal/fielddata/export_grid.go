@@ -66,6 +66,10 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 		}
 		t.out.lose(gathers.Kind+"s", worst, h5.GatherUnits(gathers.Kind))
 	}
+	traces := int64(nx) * int64(ny) * int64(classes)
+	if err := t.room(path, int64(classes)*int64(g.Shape[last]), traces); err != nil {
+		return nil, err
+	}
 	stage := report.Stage("export")
 	defer stage.End()
 	stage.Total(nx*ny*classes, "traces")

@@ -46,6 +46,10 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 	}
 	t.spec.Sorting = 5 // common source point
 	t.spec.Text = append(opt.Text, surveyText(s, opt)...)
+	traces := int64(s.NumTraces())
+	if err := t.room(path, int64(s.NT)*min(traces, max(1, pieceSamples/int64(s.NT))), traces); err != nil {
+		return nil, err
+	}
 	order := shotOrder(s)
 	stage := report.Stage("export")
 	defer stage.End()

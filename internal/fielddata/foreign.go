@@ -27,6 +27,10 @@ func foreignHint(err error, format string) string {
 		return fmt.Sprintf("unzip %s makes the files that are inside", path)
 	case segy.FormatTIFF, segy.FormatPNG, segy.FormatJPEG:
 		return "a picture holds no traces; ask for the SEG-Y file that it was drawn from"
+	case segy.FormatSU:
+		return fmt.Sprintf("--format su reads it whatever its name: lsm import %s --format su", path)
+	case segy.FormatSEGD:
+		return "convert it to SEG-Y first, with the geometry in its trace headers"
 	case segy.FormatSEGY:
 		return fmt.Sprintf("--format segy reads it whatever its name: lsm import %s --format segy", path)
 	}

@@ -82,22 +82,36 @@ func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error
 
 // extended is the number that the first trace header extension of revision 2 has
 // for a quantity, which counts where it is not zero (section 7.1, table 4); 0 where
-// there is none, or the mapping points elsewhere than the standard.
+// there is none, or the mapping has a scale of its own or points to no field that the
+// extension repeats.
 func (h *headers) extended(t *segy.Trace, name string) float64 {
-	at, ok := extension[name]
-	if !ok || !segy.Extended(t.Header) || h.im.opt.Mapping[name] != standard[name] {
+	p, mapped := h.im.opt.Mapping[name]
+	switch {
+	case p.Scale != 0:
+		return 0
+	case !mapped && name == ReceiverDepth:
+		return h.double(t, extendedReceiverDepth)
+	}
+	return h.double(t, extension[p.Field])
+}
+
+// double is an IEEE double of the extension, 0 where the trace has none or at is 0.
+func (h *headers) double(t *segy.Trace, at int) float64 {
+	if at == 0 || !segy.Extended(t.Header) {
 		return 0
 	}
 	return segy.Field{Byte: at, Length: 8, Float: true}.Value(t.Header, h.order)
 }
 
-var standard = DefaultMapping()
-
-// extension is where the first extension has its IEEE doubles.
-var extension = map[string]int{
-	ReceiverElevation: 240 + 33, ReceiverDepth: 240 + 41, SourceElevation: 240 + 49, SourceDepth: 240 + 57,
-	SourceX: 240 + 97, SourceY: 240 + 105, ReceiverX: 240 + 113, ReceiverY: 240 + 121, OffsetField: 240 + 129,
+// extension is where the first extension repeats fields of the header as IEEE doubles.
+var extension = map[segy.Field]int{
+	segy.ReceiverElevation: 240 + 33, segy.SourceElevation: 240 + 49, segy.SourceDepth: 240 + 57,
+	segy.SourceX: 240 + 97, segy.SourceY: 240 + 105, segy.ReceiverX: 240 + 113, segy.ReceiverY: 240 + 121, segy.Offset: 240 + 129,
+	segy.CDPX: 240 + 161, segy.CDPY: 240 + 169,
 }
+
+// extendedReceiverDepth is where it has what the header does not.
+const extendedReceiverDepth = 240 + 41
 
 // scalar reads a scalar; the standard has 1, 10, 100, 1000 and 10000 with either
 // sign, and 0 for 1.

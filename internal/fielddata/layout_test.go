@@ -2,7 +2,9 @@ package fielddata
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -188,4 +190,29 @@ func TestVelocitiesAreNoTraces(t *testing.T) {
 	spike := make([]float32, 50)
 	spike[20] = 3
 	read(t, DefaultOptions(), write(t, "c.sgy", plain, shot{id: 1, sx: 1, rx: 2, samples: spike}))
+}
+
+// The extension of revision 2 has the CDP as doubles, which count where they are not
+// zero: in the hint, and where the mapping points to the bytes that they repeat.
+func TestExtendedCDP(t *testing.T) {
+	path := write(t, "a.sgy", segy.Spec{Major: 2, Samples: 50, Interval: 4000, Sorting: 4}, stackOf(1, segy.CDPX, segy.CDPY)...)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ext := make([]byte, 240)
+	binary.BigEndian.PutUint64(ext[160:], math.Float64bits(1234.56))
+	copy(ext[232:], "SEG00001")
+	b = slices.Concat(b[:3840], ext, b[3840:])
+	b[3509] = 1 // one additional header
+	writeText(t, path, string(b))
+	hint := status.HintOf(failure(t, DefaultOptions(), path))
+	if !strings.Contains(hint, "x 1234.56 m, y 6100000 m") {
+		t.Errorf("hint %q", hint)
+	}
+	opt := DefaultOptions()
+	follow(t, &opt, hint)
+	if im := read(t, opt, path); im.Map[source][0] != 1234.56 || im.Map[source][1] != 6100000 {
+		t.Errorf("%v", im.Map[source])
+	}
 }

@@ -20,7 +20,7 @@ const little = 64 << 20
 // enough refuses an allocation that the memory does not hold, before the attempt takes
 // the process down.
 func enough(bytes int64, what string) error {
-	if room := machine.Room(); bytes > little && room > 0 && bytes > room {
+	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
 		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
 	}
 	return nil
@@ -48,6 +48,9 @@ func (im *Import) grow(f *segy.File) error {
 		return nil
 	}
 	n := max(1024, cap(im.traces)+cap(im.traces)/2)
+	if known := f.Traces(); known >= 0 {
+		n = len(im.traces) + int(known)
+	}
 	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
 		return err
 	}

@@ -277,7 +277,7 @@ func (im *Import) midpoints() (lo, hi [2]float64) {
 func (im *Import) judgeGeometry() {
 	q := &im.QC
 	if im.DT < 1e-5 || im.DT > 0.032 { // above 32767 µs the number may have been meant as a negative one
-		im.warn("the sampling interval is %g ms: check bytes 3217 and 117, which hold µs; --dt overrules them", 1e3*im.DT)
+		im.warn("the sampling interval is %.10g ms: check bytes 3217 and 117, which hold µs; --dt overrules them", 1e3*im.DT)
 	}
 	if q.Unmoved > 0 {
 		im.warn("%d traces have static corrections of %s (bytes 99 to 104) that are not applied: --apply-statics moves the traces by them", q.Unmoved, Between(q.Static[0], q.Static[1], "ms"))

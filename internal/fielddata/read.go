@@ -273,7 +273,9 @@ func measure(v []float32) sampled {
 		if a < 0 {
 			a = -a
 		}
-		s.least = min(s.least, x)
+		if x < s.least {
+			s.least = x
+		}
 		if x == 0 {
 			s.zeros++
 		}

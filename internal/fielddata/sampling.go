@@ -39,7 +39,7 @@ func (im *Import) sampling() error {
 	}
 	for i := range im.traces {
 		if t := &im.traces[i]; !t.out && math.Abs(dt[i]-im.DT) > agree {
-			im.leave(t, "sampling interval is %g ms, the survey's %g ms", 1e3*dt[i], 1e3*im.DT)
+			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*dt[i], 1e3*im.DT)
 			im.QC.OtherSampling++
 		}
 	}
@@ -68,7 +68,7 @@ func (im *Import) fileSampling(number int32, f *segy.File, dt []float64) error {
 		at.Err = fmt.Errorf("is 0 here and in every trace header (byte 117), must be positive")
 		return status.Hint(status.Input(at), "--dt S gives it in seconds")
 	case ok && f.Interval > 0 && math.Abs(said-f.Interval) > agree:
-		at.Err = fmt.Errorf("is %g ms, but the trace headers (byte 117) say %g ms", 1e3*f.Interval, 1e3*said)
+		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*f.Interval, 1e3*said)
 		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", f.Interval, said))
 	}
 	for i := range im.traces {

@@ -88,7 +88,10 @@ func (h *headers) look(t *segy.Trace, s sampled) {
 		v := f.field.Value(t.Header, h.order)
 		switch f.scale {
 		case lateral:
-			v = scaled(v, h.horizontal) * h.unit
+			if v = scaled(v, h.horizontal); h.double(t, extension[f.field]) != 0 {
+				v = h.double(t, extension[f.field])
+			}
+			v *= h.unit
 		case vertical:
 			v = scaled(v, h.vertical) * h.unit
 		case temporal:

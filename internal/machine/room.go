@@ -1,66 +1,41 @@
 package machine
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// slack is left to the run-time system and the libraries, bytes.
-const slack = 64 << 20
-
-// Room is the main memory that this process may still take, in bytes: the least of
-// what the machine has available, what the control group allows and what the limits
-// of the process (ulimit -v, ulimit -d) leave. 0 stands for not known; what is known
-// is at least 1.
-func Room() int64 { return room("/proc", "/sys/fs/cgroup", processLimits()) }
-
-// limits are those of the process in bytes, 0 for none.
-type limits struct{ space, data int64 }
-
-func room(proc, cgroup string, l limits) int64 {
-	m := ReadMemory(proc, cgroup)
-	space, data, resident := taken(proc)
-	least := int64(0)
-	take := func(n int64) {
-		if n = max(1, n-slack); least == 0 || n < least {
-			least = n
+// Room is the memory, in bytes, that this process can have now: what the machine has
+// available, what its control group may take, what is left of its address space
+// (ulimit -v). It is 0 where nothing is known.
+func Room() int64 {
+	m := ReadMemory("/proc", "/sys/fs/cgroup")
+	least := int64(math.MaxInt64)
+	for _, n := range []int64{m.Available, m.Limit, m.Address} {
+		if n > 0 {
+			least = min(least, n)
 		}
 	}
-	if m.Available > 0 {
-		take(m.Available)
-	}
-	if m.Limit > 0 {
-		take(m.Limit - resident)
-	}
-	if l.space > 0 && space > 0 {
-		take(l.space - space)
-	}
-	if l.data > 0 && data > 0 {
-		take(l.data - data)
+	if least == math.MaxInt64 {
+		return 0
 	}
 	return least
 }
 
-// taken is what the process has: address space, data and resident memory; 0 where the
-// system does not say.
-func taken(proc string) (space, data, resident int64) {
-	text, _ := os.ReadFile(filepath.Join(proc, "self", "status")) // not there: not known
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			continue
-		}
-		kib, _ := strconv.ParseInt(f[1], 10, 64) // no number: not known
-		switch f[0] {
-		case "VmSize:":
-			space = kib << 10
-		case "VmData:":
-			data = kib << 10
-		case "VmRSS:":
-			resident = kib << 10
-		}
+// addressLeft is what a limit on the address space leaves to this process, as proc
+// tells its size; at least 1, and 0 where there is no limit.
+func addressLeft(proc string, limit uint64) int64 {
+	if limit >= math.MaxInt64 {
+		return 0
 	}
-	return space, data, resident
+	text, _ := os.ReadFile(filepath.Join(proc, "self", "statm")) // not there: nothing taken yet
+	size := int64(0)
+	if f := strings.Fields(string(text)); len(f) > 0 {
+		pages, _ := strconv.ParseInt(f[0], 10, 64) // no number: likewise
+		size = pages * int64(os.Getpagesize())
+	}
+	return max(1, int64(limit)-size)
 }

@@ -2,6 +2,7 @@ package segy
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,8 @@ const (
 	FormatJPEG = "a JPEG picture"
 	FormatZip  = "a zip archive"
 	FormatSEGY = "a SEG-Y file" // where SU was expected
+	FormatSU   = "an SU file"   // where SEG-Y was expected
+	FormatSEGD = "a SEG-D file"
 )
 
 // Error says what the file is.
@@ -34,8 +37,11 @@ func (e *Foreign) Error() string {
 	if e.Begins != "" {
 		what += fmt.Sprintf(" that begins with %q", e.Begins)
 	}
-	if e.Format == FormatSEGY {
+	switch e.Format {
+	case FormatSEGY:
 		return "looks like " + what + ", not SU"
+	case FormatSU, FormatSEGD:
+		return "looks like " + what + ", not SEG-Y"
 	}
 	return "is " + what + ", not SEG-Y or SU"
 }
@@ -77,6 +83,22 @@ func foreign(head []byte) *Foreign {
 		line = strings.ToValidUTF8(line[:40], "") + "..."
 	}
 	return &Foreign{Format: FormatText, Begins: line}
+}
+
+// lookalike is for a file without a sample format: one that is SU throughout, or begins
+// with a format code of SEG-D (bytes 3 and 4 of its first general header).
+func (f *File) lookalike(reel []byte) *Foreign {
+	for _, o := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
+		n, dt := TraceSamples.Int(reel, o), TraceInterval.Int(reel, o)
+		if n > 1 && dt > 0 && f.Size%(headerBytes+4*n) == 0 {
+			return &Foreign{Format: FormatSU}
+		}
+	}
+	switch binary.BigEndian.Uint16(reel[2:]) {
+	case 0x8015, 0x8022, 0x8024, 0x8036, 0x8038, 0x8042, 0x8044, 0x8048, 0x8058:
+		return &Foreign{Format: FormatSEGD}
+	}
+	return nil
 }
 
 // notText tells the characters that no text has; bytes that are no UTF-8 are among

@@ -52,6 +52,19 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
+// What has no sample format may be SU or SEG-D.
+func TestLookalikes(t *testing.T) {
+	su := made(t, Spec{Kind: SU, Samples: 100, Interval: 4000}, 10)
+	mustFail(t, su, Options{}, "looks like an SU file, not SEG-Y")
+	if f, err := open(su, Options{Kind: SU}); err != nil || f.Fixed != 100 {
+		t.Errorf("%v", err)
+	}
+	segd := make([]byte, 10000)
+	copy(segd, "\x00\x01\x80\x58")
+	mustFail(t, segd, Options{}, "looks like a SEG-D file, not SEG-Y")
+	mustFail(t, make([]byte, 10000), Options{}, "byte 3225 (sample format code): is 0")
+}
+
 // Opening a pipe would wait for its writer for ever.
 func TestNotPlainFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {

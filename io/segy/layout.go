@@ -65,6 +65,9 @@ func (f *File) judgeOrder(reel []byte) error {
 		f.Order = Little
 		f.note("headers are little-endian, against revisions 0 and 1 of the standard")
 	default:
+		if other := f.lookalike(reel); other != nil {
+			return &Error{Path: f.Path, Err: other}
+		}
 		return f.fault(at, "sample format code", "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
 	}
 	return nil
