@@ -85,7 +85,7 @@ type Comm struct {
 	Fallback   string  `toml:"fallback" json:"fallback" default:"none" choices:"none,mpi" help:"What to do where backend = \"nccl\" or \"rccl\" cannot be had. none: an error. mpi: a warning, and MPI."`
 	Accumulate string  `toml:"accumulate" json:"accumulate" default:"allreduce" choices:"allreduce,onesided" also:"reduction" help:"How image and data are summed over ranks. allreduce: one all-reduce. onesided: each rank adds into the memory of the others (MPI windows), where the library offers that."`
 	Overlap    string  `toml:"overlap" json:"overlap" default:"auto" choices:"auto,on,off" also:"nonblocking" help:"on: one piece of the image is summed over the ranks while the next is computed. off: the whole after the whole. auto: with reproducible = \"ranks\" the first iterations are measured with and without, and the faster is kept, which changes no bit of the result; else on."`
-	Timeout    float64 `toml:"timeout" json:"timeout" default:"45.0" unit:"s" range:"[5,)" also:"watchdog" help:"How long a rank that the others wait for may show no sign of work before the run is given up (exit status 6). A rank that dies is noticed at once."`
+	Timeout    float64 `toml:"timeout" json:"timeout" default:"45.0" unit:"s" range:"[5,1e9]" also:"watchdog" help:"How long a rank that the others wait for may show no sign of work before the run is given up (exit status 6). A rank that dies is noticed at once."`
 }
 
 // Solver is the section [solver].
@@ -93,17 +93,17 @@ type Solver struct {
 	Method            string  `toml:"method" json:"method" default:"cgls" choices:"cg,cgls,lsqr,ista,fista,matching" also:"type,solver,name" help:"cg: conjugate gradients on the normal equations. cgls, lsqr: the same minimum, kinder to rounding; cgls tests the adjoint at every iteration for the price of one dot product. ista, fista: sparse images, with solver.sparsity. matching: the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the price of about two iterations."`
 	Iterations        int     `toml:"iterations" json:"iterations" default:"20" range:"[0,1e6]" also:"niter,iter,maxiter,max_iterations,n_iterations" help:"Iteration limit. A run that reaches it has ended well (exit status 0)."`
 	Tolerance         float64 `toml:"tolerance" json:"tolerance" default:"0.0" range:"[0,)" also:"tol,rtol,eps_stop" help:"Stop when the norm of the residual has fallen to this fraction of the norm of the data. 0: go on to the iteration limit."`
-	Damping           float64 `toml:"damping" json:"damping" default:"0.0" range:"[0,)" also:"damp,lambda,regularization,epsilon" help:"Weight d of the damping: |A m - data|^2 + d^2 |m|^2 is minimised. 0: none."`
+	Damping           float64 `toml:"damping" json:"damping" default:"0.0" range:"[0,1e15]" also:"damp,lambda,regularization,epsilon" help:"Weight d of the damping: |A m - data|^2 + d^2 |m|^2 is minimised. 0: none."`
 	Reproducible      string  `toml:"reproducible" json:"reproducible" default:"ranks" choices:"off,run,ranks" also:"deterministic,reproducibility" help:"off: sums in any order. run: same ranks, same hardware, same bits. ranks: the same bits for any number of ranks and threads and any process grid."`
 	Start             Path    `toml:"start" json:"start" default:"" example:"start.h5" also:"x0,initial,start_model" help:"Image file used as the start model. Empty: start from zero."`
-	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,)" also:"eps,l1,threshold" help:"Weight e of the l1 norm in ista and fista: |A m - data|^2 / 2 + e |m|_1 is minimised. Unused by the other methods."`
+	Sparsity          float64 `toml:"sparsity" json:"sparsity" default:"0.0" range:"[0,1e15]" also:"eps,l1,threshold" help:"Weight e of the l1 norm in ista and fista: |A m - data|^2 / 2 + e |m|_1 is minimised. Unused by the other methods."`
 	Orthogonalize     int     `toml:"orthogonalize" json:"orthogonalize" default:"20" range:"[0,10000]" also:"reorthogonalize,orthogonalise" help:"Number of past gradients that cgls keeps and makes every later one orthogonal to. In single precision this saves the iterations that rounding would waste; each costs the memory of one image. 0: none."`
 	TrueResidualEvery int     `toml:"true_residual_every" json:"true_residual_every" default:"10" range:"[0,1e6]" also:"residual_every" help:"How often the residual is computed afresh from the data instead of by recurrence, at the price of one forward. 0: never."`
 	Preconditioner    string  `toml:"preconditioner" json:"preconditioner" default:"none" choices:"none,diagonal,two-level" also:"precondition,precon" help:"diagonal: the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others. For cg, cgls and lsqr. two-level: what A'A does to wavenumbers is undone in windows of the image, as one application to noise shows it, and on a coarser grid, on which A'A is inverted approximately in every iteration: fewer but dearer iterations. For cgls."`
 	CoarseFactor      int     `toml:"coarse_factor" json:"coarse_factor" default:"0" range:"[0,100]" also:"coarsening" help:"two-level: points of the image for one of the coarser grid along each axis; 1: no coarser grid. 0: by the velocity and the wavelet, about three points for a wavelength of the image."`
 	CoarseIterations  int     `toml:"coarse_iterations" json:"coarse_iterations" default:"8" range:"[1,1000]" help:"two-level: iterations on the coarser grid in each of the solver's."`
 	Regularization    string  `toml:"regularization" json:"regularization" default:"none" choices:"none,gradient,laplacian,dip" also:"regularisation,smoothing" help:"R of the term r^2 |R m|^2 that is added to what is minimised, with derivatives in grid steps. gradient: first derivatives. laplacian: the sum of the second. dip: first derivatives along the layers, whose dips are measured on the migrated image. Needs regularization_weight."`
-	RegWeight         float64 `toml:"regularization_weight" json:"regularization_weight" default:"0.0" range:"[0,)" also:"regularisation_weight,reg_weight,epsilon_r" help:"Weight r of the regularization, relative to the root of the largest eigenvalue of A'A, which is estimated at the price of up to 10 iterations: 0.5 smooths strongly, 0.02 hardly."`
+	RegWeight         float64 `toml:"regularization_weight" json:"regularization_weight" default:"0.0" range:"[0,1e6]" also:"regularisation_weight,reg_weight,epsilon_r" help:"Weight r of the regularization, relative to the root of the largest eigenvalue of A'A, which is estimated at the price of up to 10 iterations: 0.5 smooths strongly, 0.02 hardly."`
 	Backtracking      bool    `toml:"backtracking" json:"backtracking" default:"false" also:"line_search" help:"ista and fista find their step by halving it until the model of the misfit holds (Beck and Teboulle 2009), instead of from the estimated largest eigenvalue."`
 	Window            []int   `toml:"matching_window" json:"matching_window" default:"[]" example:"[40, 40]" range:"[1,)" len:"0,2,3" also:"window" help:"matching: about how many points along each axis lie between the centres of the filters. []: a twentieth of the image, or two lengths of a filter where that is more."`
 	Filter            []int   `toml:"matching_filter" json:"matching_filter" default:"[]" example:"[5, 11]" range:"[1,)" len:"0,2,3" also:"filter" help:"matching: length of each filter along each axis in points, odd. []: 5 along x and y, 11 along z."`
@@ -111,9 +111,9 @@ type Solver struct {
 
 // Checkpoint is the section [checkpoint].
 type Checkpoint struct {
-	Minutes    float64 `toml:"minutes" json:"minutes" default:"10.0" unit:"minutes" range:"[0,)" also:"interval,every" help:"Time between checkpoints. 0: never by the clock."`
+	Minutes    float64 `toml:"minutes" json:"minutes" default:"10.0" unit:"minutes" range:"[0,1e9]" also:"interval,every" help:"Time between checkpoints. 0: never by the clock."`
 	Iterations int     `toml:"iterations" json:"iterations" default:"0" range:"[0,1e6]" also:"every_iterations" help:"A checkpoint every so many iterations as well. 0: never by the count."`
-	TimeLimit  float64 `toml:"time_limit" json:"time_limit" default:"0.0" unit:"minutes" range:"[0,)" also:"walltime,max_minutes" help:"Time after which the run stops with a checkpoint (exit status 75), such as the batch job's less a margin. 0: none."`
+	TimeLimit  float64 `toml:"time_limit" json:"time_limit" default:"0.0" unit:"minutes" range:"[0,1e9]" also:"walltime,max_minutes" help:"Time after which the run stops with a checkpoint (exit status 75), such as the batch job's less a margin. 0: none."`
 	Folder     Path    `toml:"folder" json:"folder" default:"checkpoints" also:"directory,dir,path,file" help:"Folder of the checkpoint files; made if missing."`
 }
 
@@ -129,5 +129,5 @@ type Output struct {
 // Machine is the section [machine].
 type Machine struct {
 	Threads   int     `toml:"threads" json:"threads" default:"0" range:"[0,65536]" also:"nthreads,cores,cpus,workers" help:"Threads of each rank. 0: all processors that the rank may use."`
-	MemoryGiB float64 `toml:"memory_gib" json:"memory_gib" default:"0.0" unit:"GiB" range:"[0,)" also:"memory,memory_gb,ram" help:"Memory that each rank may fill. 0: what the machine has."`
+	MemoryGiB float64 `toml:"memory_gib" json:"memory_gib" default:"0.0" unit:"GiB" range:"[0,1e9]" also:"memory,memory_gb,ram" help:"Memory that each rank may fill. 0: what the machine has."`
 }

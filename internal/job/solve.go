@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain.
@@ -179,6 +180,9 @@ func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
 	}
 	if !image.Grid.Equal(j.Image) {
 		return nil, status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
+	}
+	if err := checkMagnitude(path.File, "point of the image", float64(survey.Peak(image.Data)), leastSample, greatestSample); err != nil {
+		return nil, err
 	}
 	return image.Data, j.remember(role, path)
 }

@@ -91,6 +91,12 @@ func (o Options) over(d Options) Options {
 	return o
 }
 
+// Options beyond these, in m, s or Hz, are slips.
+const (
+	least = 1e-9
+	most  = 1e9
+)
+
 // check refuses options that no geometry could use, before anything is
 // computed from them; limits that depend on the model come later.
 func (o Options) check() error {
@@ -115,12 +121,15 @@ func (o Options) check() error {
 		{"near offset", "m", o.NearOffset}, {"cable spacing", "m", o.CableSpacing},
 		{"source depth", "m", o.SourceDepth}, {"receiver depth", "m", o.ReceiverDepth},
 		{"peak frequency", "Hz", o.Peak}, {"dt", "s", o.DT}} {
-		if !(f.v >= 0) || math.IsInf(f.v, 0) {
+		if !(f.v >= 0) {
 			return fmt.Errorf("synth: %s is %g %s, must be positive", f.name, f.v, f.unit)
 		}
+		if f.v > 0 && !(f.v >= least && f.v <= most) {
+			return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", f.name, f.v, f.unit, least, most)
+		}
 	}
-	if math.IsNaN(o.FirstShot+o.Smoothing) || math.IsInf(o.FirstShot+o.Smoothing, 0) {
-		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite", o.FirstShot, o.Smoothing)
+	if !(math.Abs(o.FirstShot) <= most && math.Abs(o.Smoothing) <= most) {
+		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite, at most %g m", o.FirstShot, o.Smoothing, most)
 	}
 	return nil
 }
