@@ -317,6 +317,9 @@ func (r *reader) solver() {
 	if !r.good("solver.sparsity") {
 		return
 	}
+	if s.PenaltyScale == "relative" && s.Damping == 0 && s.Sparsity == 0 {
+		r.note("acts only with solver.damping or solver.sparsity", "solver.penalty_scale")
+	}
 	switch {
 	case thresholds && s.Sparsity == 0:
 		r.note(fmt.Sprintf("is 0, so solver.method = %s gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
@@ -404,6 +407,7 @@ func (c *Config) Unstreamed() string {
 		{"solver.method", s.Method != "cg" && s.Method != "cgls"},
 		{"solver.preconditioner", s.Preconditioner != "none"},
 		{"solver.regularization", s.Regularization != "none"},
+		{"solver.penalty_scale", s.PenaltyScale == "relative" && s.Damping > 0},
 		{"image.gathers", c.Image.Gathers != "none"},
 		{"output.psf", c.Output.PSF.IsSet()},
 	} {

@@ -124,7 +124,7 @@ func (j *Job) method(f *formulation) (solver.Method, error) {
 		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
 	}
 	o := j.options()
-	o.Preconditioner = f.m
+	o.Preconditioner, o.Sparsity = f.m, f.sparsity
 	return solver.New(j.Config.Solver.Method, o)
 }
 
