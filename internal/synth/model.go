@@ -115,6 +115,8 @@ func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
 		share = 0.98
 	}
 	d.Channels = max(1, int(share*lx/step))
+	d.ReceiverSpacing = opt.fit(d, g).ReceiverSpacing
+	step = opt.over(d).ReceiverSpacing
 
 	// Shots on the receivers' lattice: neighbours then share receiver places.
 	shots := 40.0

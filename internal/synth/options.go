@@ -93,8 +93,8 @@ func (o Options) over(d Options) Options {
 
 // Options beyond these, in m, s or Hz, are slips.
 const (
-	least = 1e-9
-	most  = 1e9
+	leastOption = 1e-9
+	mostOption  = 1e9
 )
 
 // check refuses options that no geometry could use, before anything is
@@ -124,12 +124,12 @@ func (o Options) check() error {
 		if !(f.v >= 0) {
 			return fmt.Errorf("synth: %s is %g %s, must be positive", f.name, f.v, f.unit)
 		}
-		if f.v > 0 && !(f.v >= least && f.v <= most) {
-			return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", f.name, f.v, f.unit, least, most)
+		if f.v > 0 && !(f.v >= leastOption && f.v <= mostOption) {
+			return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", f.name, f.v, f.unit, leastOption, mostOption)
 		}
 	}
-	if !(math.Abs(o.FirstShot) <= most && math.Abs(o.Smoothing) <= most) {
-		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite, at most %g m", o.FirstShot, o.Smoothing, most)
+	if !(math.Abs(o.FirstShot) <= mostOption && math.Abs(o.Smoothing) <= mostOption) {
+		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite, at most %g m", o.FirstShot, o.Smoothing, mostOption)
 	}
 	return nil
 }
@@ -151,8 +151,7 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 			most /= 2
 		}
 		if g.Shape[a] > 1 && h > most*(1+1e-9) {
-			return fmt.Errorf("synth: grid spacing along %s is %g m, must be at most %.4g m for a peak frequency of %g Hz at %g m/s",
-				grid.AxisNames(g.Dim())[a], h, most, peak, slowest)
+			return &CoarseError{Axis: grid.AxisNames(g.Dim())[a], Spacing: h, Most: most, Needed: slowest / (4 * f), Peak: peak, Slowest: slowest}
 		}
 	}
 	return nil
