@@ -122,6 +122,9 @@ func (s *Survey) Validate() error {
 	if !(math.Abs(s.T0) <= Latest) {
 		return fmt.Errorf("survey: t0 is %g s, must be finite and at most %g s from 0", s.T0, Latest)
 	}
+	if n := math.Abs(s.T0) / s.DT; n > math.MaxInt32 {
+		return fmt.Errorf("survey: t0 is %g s, %.3g samples of %g s from 0, at most %d", s.T0, n, s.DT, math.MaxInt32)
+	}
 	if err := s.validatePairs(); err != nil {
 		return err
 	}
