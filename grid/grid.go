@@ -20,6 +20,13 @@ type Grid struct {
 	Shape   []int     // number of points on each axis
 }
 
+// Limits of what is computed with, m: smaller cells and farther places come from a slip
+// in units or a damaged file.
+const (
+	LeastSpacing = 1e-9
+	Farthest     = 1e9 // of a coordinate from 0
+)
+
 // AxisNames are the names of the coordinate columns of a grid with dim axes.
 func AxisNames(dim int) []string {
 	if dim == 2 {
@@ -126,11 +133,14 @@ func (g Grid) Validate() error {
 			return fmt.Errorf("grid: shape %v has more than %d points", g.Shape, math.MaxInt32)
 		}
 		total *= n
-		if h := g.Spacing[a]; !(h > 0) || math.IsInf(h, 0) {
+		h, o := g.Spacing[a], g.Origin[a]
+		switch {
+		case !(h > 0):
 			return fmt.Errorf("grid: spacing along %s is %g m, must be positive", name, h)
-		}
-		if o := g.Origin[a]; math.IsNaN(o) || math.IsInf(o, 0) {
-			return fmt.Errorf("grid: origin along %s is %g m, must be finite", name, o)
+		case !(h >= LeastSpacing && h <= Farthest):
+			return fmt.Errorf("grid: spacing along %s is %g m, must be from %g to %g m", name, h, LeastSpacing, Farthest)
+		case !(math.Abs(o) <= Farthest):
+			return fmt.Errorf("grid: origin along %s is %g m, must be finite and at most %g m from 0", name, o, Farthest)
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ package survey
 import (
 	"fmt"
 	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
 // Survey is one survey. It owns its slices.
@@ -38,6 +40,15 @@ type Survey struct {
 
 	Wavelet Wavelet
 }
+
+// Limits of what is computed with, s, and of weights.
+const (
+	LeastInterval    = 1e-12
+	GreatestInterval = 1e6
+	Latest           = 1e9 // of the first sample from 0
+
+	GreatestWeight = 1e12
+)
 
 // Wavelet is the source signature.
 type Wavelet struct {
@@ -94,19 +105,25 @@ func (s *Survey) Validate() error {
 		xyz  []float64
 	}{{"source", s.Sources}, {"receiver", s.Receivers}} {
 		for i, v := range p.xyz {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("survey: %s %d has coordinate %g, must be finite", p.name, i/s.Dim, v)
+			if !(math.Abs(v) <= grid.Farthest) {
+				return fmt.Errorf("survey: %s %d has coordinate %g m, must be finite and at most %g m from 0", p.name, i/s.Dim, v, grid.Farthest)
 			}
 		}
 	}
 	if s.NT < 2 {
 		return fmt.Errorf("survey: traces have %d samples, need at least 2", s.NT)
 	}
-	if !(s.DT > 0) || math.IsInf(s.DT, 0) {
+	if !(s.DT > 0) {
 		return fmt.Errorf("survey: dt is %g s, must be positive", s.DT)
 	}
-	if math.IsNaN(s.T0) || math.IsInf(s.T0, 0) {
-		return fmt.Errorf("survey: t0 is %g s, must be finite", s.T0)
+	if !(s.DT >= LeastInterval && s.DT <= GreatestInterval) {
+		return fmt.Errorf("survey: dt is %g s, must be from %g to %g s", s.DT, LeastInterval, GreatestInterval)
+	}
+	if !(math.Abs(s.T0) <= Latest) {
+		return fmt.Errorf("survey: t0 is %g s, must be finite and at most %g s from 0", s.T0, Latest)
+	}
+	if n := math.Abs(s.T0) / s.DT; n > math.MaxInt32 {
+		return fmt.Errorf("survey: t0 is %g s, %.3g samples of %g s from 0, at most %d", s.T0, n, s.DT, math.MaxInt32)
 	}
 	if err := s.validatePairs(); err != nil {
 		return err
@@ -168,8 +185,8 @@ func (s *Survey) validateWeight() error {
 		return fmt.Errorf("survey: %d weights, want one for each of %d traces", len(s.Weight), n)
 	}
 	for i, w := range s.Weight {
-		if !(w >= 0 && w <= math.MaxFloat32) {
-			return fmt.Errorf("survey: weight of trace %d is %g, must be finite and at least 0", i, w)
+		if !(w >= 0 && w <= GreatestWeight) {
+			return fmt.Errorf("survey: weight of trace %d is %g, must be finite and at least 0, at most %g", i, w, GreatestWeight)
 		}
 	}
 	return nil
@@ -207,6 +224,15 @@ func (s *Survey) Dead() int {
 		}
 	}
 	return dead
+}
+
+// Peak is the largest magnitude of the samples.
+func Peak(samples []float32) float32 {
+	peak := float32(0)
+	for _, v := range samples {
+		peak = max(peak, v, -v)
+	}
+	return peak
 }
 
 // Silent reports whether every sample is zero.

@@ -29,6 +29,7 @@ type app struct {
 	report *progress.Reporter
 	set    []string // of --set, for config.Load
 	force  bool     // existing outputs may be overwritten
+	output string   // of -o, for output.file; "" for none
 	trace  string   // file for what every rank did when, "" for none
 
 	reflectivity string // image file to demigrate, "" for none
@@ -44,6 +45,7 @@ type app struct {
 	command string      // name of the command that runs, "" before it is known
 	flags   []comm.Fact // of its own that were given
 	started bool        // the command line was understood
+	unknown error       // help was asked for on a command that there is not
 	result  []any       // keys and values for the event "done"
 }
 
@@ -101,6 +103,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.command == "" && cmd != nil {
 		a.command = fullName(cmd)
+	}
+	if a.unknown != nil {
+		err = a.unknown
 	}
 	if err != nil && !a.started {
 		err = usageError(cmd, err)

@@ -19,9 +19,12 @@ func newCheck(a *app) *cobra.Command {
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
 is written. Where lsm run would refuse to start, check ends with the status that run
-would end with, after it has said everything else. With --dot-test it also builds the operator and measures whether its
-two directions are adjoint. With --ranks, or where comm.grid names their number, it
-says what each of so many ranks would hold and do.`,
+would end with, after it has said everything else.
+
+With --dot-test it also builds the operator and measures whether its two directions
+are adjoint, and what solver.damping and solver.sparsity amount to. With --ranks, or
+where comm.grid names their number, it says what each of so many ranks would hold and
+do.`,
 		`  lsm check config.toml --dot-test
   lsm check config.toml --ranks 64`,
 		func(cmd *cobra.Command, path string) error {
@@ -122,5 +125,9 @@ func (a *app) dotTest(cmd *cobra.Command, j *job.Job, show func(job.Finding)) er
 	}
 	show(job.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
 	a.finish("dot_error", e)
-	return nil
+	texts, err := j.PenaltyTexts(cmd.Context(), op)
+	for _, text := range texts {
+		show(job.Finding{Topic: "penalty", Level: "ok", Text: text})
+	}
+	return err
 }

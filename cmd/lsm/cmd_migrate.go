@@ -7,11 +7,11 @@ import (
 )
 
 func newMigrate(a *app) *cobra.Command {
-	return a.traced(jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
+	return a.traced(a.writes(jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
 		`Migrate applies the adjoint of the modelling operator to the survey's traces:
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
-		`  lsm migrate config.toml --set output.file=adjoint.h5`,
+		`  lsm migrate config.toml -o adjoint.h5`,
 		func(cmd *cobra.Command, path string) error {
 			cfg, err := a.configure(path)
 			if err != nil {
@@ -44,5 +44,5 @@ image goes to output.file.`,
 			a.report.Printf("image: %s\n", out)
 			a.finish("output", out)
 			return a.closing(j.Memory().Total())
-		}))
+		})))
 }

@@ -15,7 +15,7 @@ func newModel(a *app) *cobra.Command {
 		`Model predicts the traces of the survey's geometry for a given image
 (demigration) and writes them as a survey file to output.file. The survey of the
 configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
-		`  lsm model config.toml --reflectivity image.h5 --set output.file=predicted.h5`,
+		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
 		func(cmd *cobra.Command, path string) error {
 			cfg, err := a.configure(path)
 			if err != nil {
@@ -51,5 +51,5 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 	if err := cmd.MarkFlagRequired("reflectivity"); err != nil {
 		panic(err)
 	}
-	return cmd
+	return a.writes(cmd)
 }

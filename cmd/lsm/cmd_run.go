@@ -22,7 +22,7 @@ Interrupted, told to by SIGTERM or SIGUSR1, or at checkpoint.time_limit, it
 finishes its iteration and leaves a checkpoint; the same command with --resume goes
 on, to the same bits as if it had never stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
-  lsm run config.toml --set solver.iterations=40 --set output.file=image40.h5`,
+  lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(cmd *cobra.Command, path string) error {
 			cfg, err := a.configure(path)
 			if err != nil {
@@ -110,7 +110,7 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 			return a.closing(j.Memory().Total())
 		})
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
-	a.traced(cmd)
+	a.traced(a.writes(cmd))
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
 	return cmd
 }

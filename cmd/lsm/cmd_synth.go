@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 type synthFlags struct {
 	folder, model string
 	units         string
+	spacing       float64
 	geometry      string
 	snr           float64
 	seed          uint64
@@ -58,6 +60,7 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
 	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
 	fl.StringVar(&f.units, "units", "auto", "of the velocities in --model's file: auto, m/s, km/s or ft/s")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`M`etres between points that --model's file is resampled to, linearly, where it is too coarse")
 	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
 	fl.Uint64Var(&f.seed, "seed", 1, "of the noise")
@@ -84,7 +87,7 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
 	}
-	c, err := buildCase(args, f)
+	c, err := a.buildCase(args, f)
 	if err != nil {
 		return err
 	}
@@ -208,7 +211,7 @@ func (a *app) writeCase(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 	return nil
 }
 
-func buildCase(args []string, f synthFlags) (*synth.Case, error) {
+func (a *app) buildCase(args []string, f synthFlags) (*synth.Case, error) {
 	f.opt.Geometry = synth.Geometry(f.geometry)
 	switch {
 	case f.model != "" && len(args) > 0:
@@ -221,8 +224,21 @@ func buildCase(args []string, f synthFlags) (*synth.Case, error) {
 		if err != nil {
 			return nil, withUnitsFlag(err)
 		}
+		if f.spacing != 0 {
+			coarse := g
+			if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
+				return nil, status.Usage(err)
+			}
+			a.report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
+		}
 		c, err := synth.FromModel(g, v, f.opt)
+		var small *synth.CoarseError
+		if errors.As(err, &small) {
+			err = status.Hint(err, fmt.Sprintf("--spacing %.3g resamples the model, linearly; a lower --frequency needs less", 0.995*small.Needed))
+		}
 		return c, status.Usage(err)
+	case f.spacing != 0:
+		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
 	case len(args) == 0:
 		return nil, status.Hint(status.Usage(fmt.Errorf("synth: NAME is missing")), "one of "+strings.Join(synth.Names(), ", ")+", or --model FILE")
 	}

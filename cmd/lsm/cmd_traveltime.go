@@ -12,7 +12,7 @@ func newTraveltime(a *app) *cobra.Command {
 		`Traveltime computes the one-way times from every source and receiver to every
 image point and writes them as a table file to output.file. Such a file can be
 looked at, changed, and given back by traveltime.method = "table".`,
-		`  lsm traveltime config.toml --set output.file=times.h5`,
+		`  lsm traveltime config.toml -o times.h5`,
 		func(cmd *cobra.Command, path string) error {
 			cfg, err := a.configure(path)
 			if err != nil {
@@ -32,5 +32,5 @@ looked at, changed, and given back by traveltime.method = "table".`,
 			return a.closing(0)
 		})
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "write the gradients of the times, s/m, as well")
-	return cmd
+	return a.writes(cmd)
 }

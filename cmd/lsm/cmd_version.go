@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // Set by the linker, from git; see the Makefile.
@@ -57,12 +59,27 @@ func (a *app) printVersion() error {
 		of = "unknown"
 	}
 	name, features := machine.CPU()
+	isa, err := kirchhoff.ISA()
+	if err != nil {
+		return err
+	}
 	a.report.Printf("lsm %s, commit %s\n", v, of)
-	a.report.Printf("built by %s for %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	a.report.Printf("HDF5 %s\n", h5.LibraryVersion())
-	a.report.Printf("CPU %s: %s\n", name, strings.Join(features, " "))
-	a.report.Event("version", "version", v, "commit", c, "go", runtime.Version(),
-		"platform", fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH), "hdf5", h5.LibraryVersion(),
-		"cpu", name, "cpu_features", features)
+	a.report.Printf("built by %s and %s for %s/%s\n", runtime.Version(), h5.Compiler(), runtime.GOOS, runtime.GOARCH)
+	hdf5 := h5.LibraryVersion()
+	if built := h5.Built(); built != hdf5 {
+		hdf5 += ", built with " + built
+	}
+	a.report.Printf("HDF5 %s\n", hdf5)
+	mpi := ""
+	if b, ok := comm.Lookup("mpi"); ok {
+		mpi = b.About()
+		a.report.Printf("MPI %s\n", mpi)
+	} else {
+		a.report.Printf("MPI none: built without; \"make build\" again builds with the one it finds\n")
+	}
+	a.report.Printf("CPU %s: %s; %s kernels\n", name, strings.Join(features, " "), isa)
+	a.report.Event("version", "version", v, "commit", c, "go", runtime.Version(), "compiler", h5.Compiler(),
+		"platform", fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH), "hdf5", h5.LibraryVersion(), "hdf5_built", h5.Built(),
+		"mpi", mpi, "cpu", name, "cpu_features", features, "isa", isa)
 	return nil
 }

@@ -126,6 +126,10 @@ func helpOf(cmd *cobra.Command) string {
 
 // printHelp is what -h calls.
 func (a *app) printHelp(cmd *cobra.Command, _ []string) {
+	if names := cmd.Flags().Args(); len(names) > 0 && cmd.HasSubCommands() {
+		a.unknown = noCommand(cmd, names) // for it there is no help
+		return
+	}
 	a.started = true
 	a.command = fullName(cmd)
 	a.text("help", helpOf(cmd))

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +22,11 @@ import (
 // configure loads the configuration of a command, shows its notes and joins the
 // other ranks. From here on an error is everyone's, or ends everyone.
 func (a *app) configure(path string) (*config.Config, error) {
-	cfg, err := config.Load(path, a.set, os.Environ())
+	set := a.set
+	if a.output != "" {
+		set = append(slices.Clone(set), "output.file="+config.Quote(a.output))
+	}
+	cfg, err := config.Load(path, set, os.Environ())
 	if err != nil {
 		cfg = nil
 		if status.Code(err) == status.Other {
@@ -163,6 +169,19 @@ func (a *app) account(parts [][]byte) error {
 // traced gives a job command the flag --trace.
 func (a *app) traced(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&a.trace, "trace", "", "write what every rank did when to `FILE`, for chrome://tracing or Perfetto")
+	return cmd
+}
+
+// writes gives a job command the flag -o.
+func (a *app) writes(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVarP(&a.output, "output", "o", "", "`FILE` to write, instead of output.file")
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if a.output == "" && cmd.Flags().Changed("output") {
+			return status.Usage(fmt.Errorf("%s: --output is empty, want the path of a file", fullName(cmd)))
+		}
+		return work(cmd, args)
+	}
 	return cmd
 }
 

@@ -33,12 +33,12 @@ func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	case want == "auto":
 		return "", "", status.Hint(
 			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this lsm is built without MPI: each would do the whole run", l.Name, l.Ranks)),
-			`build lsm where MPI is found ("make build" says which), or start one process; with backend = "self" each rank runs alone`)
+			`"make build" again builds lsm with the MPI that it finds, also one installed since; or start one process; with backend = "self" each rank runs alone`)
 	}
 	if _, ok := comm.Lookup(want); !ok {
 		hint := `backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`
 		if want == "mpi" {
-			hint = `"make build" builds lsm with MPI where it finds one (Debian: libopenmpi-dev or libmpich-dev)`
+			hint = `"make build" again builds lsm with the MPI that it finds, also one installed since (Debian: libopenmpi-dev or libmpich-dev)`
 		}
 		return "", "", status.Hint(status.Resource(comm.Missing(want)), hint)
 	}

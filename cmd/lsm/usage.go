@@ -63,18 +63,20 @@ func usageError(cmd *cobra.Command, err error) error {
 }
 
 // noCommand is the error for a command line that names no known command.
-func noCommand(root *cobra.Command, args []string) error {
+// The parent is the program or a command that has others below it.
+func noCommand(parent *cobra.Command, args []string) error {
+	list := parent.CommandPath() + " -h lists the commands"
 	if len(args) == 0 {
-		return status.Hint(errors.New("no command given"), "lsm -h lists the commands")
+		return status.Hint(errors.New("no command given"), list)
 	}
 	err := fmt.Errorf("unknown command %q", args[0])
-	if near := nearest(args[0], commandNames(root)); near != "" {
-		return status.Hint(err, fmt.Sprintf("did you mean lsm %s?", near))
+	if near := nearest(args[0], commandNames(parent)); near != "" {
+		return status.Hint(err, fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), near))
 	}
 	if strings.HasSuffix(args[0], ".toml") {
 		return status.Hint(err, "a configuration is run by: lsm run "+args[0])
 	}
-	return status.Hint(err, "lsm -h lists the commands")
+	return status.Hint(err, list)
 }
 
 func commandNames(parent *cobra.Command) []string {

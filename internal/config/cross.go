@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 )
 
 // cross checks the keys against each other, as far as that needs no file. Keys
@@ -69,45 +67,6 @@ func (r *reader) required() {
 		}
 	}
 }
-
-func (r *reader) velocity() {
-	if !r.good("velocity.file", "velocity.constant") {
-		return
-	}
-	v := &r.cfg.Velocity
-	switch {
-	case v.File.IsSet() && v.Constant > 0:
-		r.clash("given beside velocity.file, want exactly one of the two", "velocity.constant", "velocity.file")
-	case !v.File.IsSet() && v.Constant == 0:
-		r.clash("missing, want exactly one of velocity.file (a path) and velocity.constant (a number above 0, in m/s)",
-			"velocity.file", "velocity.constant")
-	case v.Constant > 0 && r.good("velocity.units"):
-		r.constant(v)
-	}
-}
-
-// constant turns one velocity into m/s.
-func (r *reader) constant(v *Velocity) {
-	const key = "velocity.constant"
-	si := v.Constant * velocity.Factor(v.Units)
-	if err := velocity.Possible(si, si); err != nil {
-		r.clash(err.Error(), key)
-		return
-	}
-	if v.Units == "auto" {
-		if err := velocity.Plausible(si, si); err != nil {
-			r.clash(err.Error(), key)
-			r.problems[len(r.problems)-1].Hint = UnitsHint
-			return
-		}
-	}
-	if v.Units != "auto" {
-		v.Constant, v.Units = si, "m/s"
-	}
-}
-
-// UnitsHint is what to do about velocities that do not look like m/s.
-const UnitsHint = `velocity.units = "km/s" or "ft/s" converts, "m/s" takes them as they stand`
 
 func (r *reader) image() {
 	if !r.good("image.origin", "image.spacing", "image.shape") {
@@ -300,6 +259,9 @@ func (r *reader) solver() {
 	if !r.good("solver.sparsity") {
 		return
 	}
+	if s.PenaltyScale == "relative" && s.Damping == 0 && s.Sparsity == 0 {
+		r.note("acts only with solver.damping or solver.sparsity", "solver.penalty_scale")
+	}
 	switch {
 	case thresholds && s.Sparsity == 0:
 		r.note(fmt.Sprintf("is 0, so solver.method = %s gives no sparse image", quote(s.Method)), "solver.sparsity", "solver.method")
@@ -387,6 +349,7 @@ func (c *Config) Unstreamed() string {
 		{"solver.method", s.Method != "cg" && s.Method != "cgls"},
 		{"solver.preconditioner", s.Preconditioner != "none"},
 		{"solver.regularization", s.Regularization != "none"},
+		{"solver.penalty_scale", s.PenaltyScale == "relative" && s.Damping > 0},
 		{"image.gathers", c.Image.Gathers != "none"},
 		{"output.psf", c.Output.PSF.IsSet()},
 	} {

@@ -182,6 +182,7 @@ func TestDefaults(t *testing.T) {
 		"solver.iterations":            "20",
 		"solver.tolerance":             "0.0",
 		"solver.damping":               "0.0",
+		"solver.penalty_scale":         `"absolute"`,
 		"solver.reproducible":          `"ranks"`,
 		"solver.start":                 `""`,
 		"solver.sparsity":              "0.0",

@@ -45,6 +45,9 @@ func encodeList[T any](list []T) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
+// Quote writes a text as TOML, for a value of --set that is taken as it stands.
+func Quote(s string) string { return quote(s) }
+
 // quote writes a TOML basic string.
 func quote(s string) string {
 	var b strings.Builder

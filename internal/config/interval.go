@@ -48,7 +48,12 @@ func (v interval) contains(x float64) bool {
 
 // String says the range in words: "from 0 to 180", "0 or more", "above 0".
 func (v interval) String() string {
-	end := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	end := func(x float64) string {
+		if x > 1e6 {
+			return strings.NewReplacer("e+0", "e", "e+", "e").Replace(strconv.FormatFloat(x, 'e', -1, 64))
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
 	switch {
 	case math.IsInf(v.lo, -1) && math.IsInf(v.hi, 1):
 		return ""

@@ -132,6 +132,9 @@ func (f *Field) parse(text string) (typed any, found string) {
 		if !ok && strings.Contains(text, ",") {
 			v, ok = decodeValue("[" + text + "]")
 		}
+		if _, number := f.number(v); ok && number {
+			v = []any{v} // brackets may be left out
+		}
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, "nothing"

@@ -10,13 +10,15 @@ import (
 // formulation is the problem that the solver is given: min ‖A x − b‖². Where traces are
 // streamed it is stream, and a and b are nil.
 type formulation struct {
-	a      dist.Operator
-	b      *dist.Vector
-	stream solver.Streamed
-	start  *dist.Vector  // of x; nil stands for zero
-	rows   float64       // what rows below the data's add to the diagonal of aᵀa
-	m      dist.Operator // close to the inverse of aᵀa; nil: the solver goes without
-	close  func()        // after the solve
+	a        dist.Operator
+	b        *dist.Vector
+	stream   solver.Streamed
+	start    *dist.Vector  // of x; nil stands for zero
+	damping  float64       // weight of the rows of solver.damping
+	sparsity float64       // weight of the l1 norm, for the methods that have one
+	rows     float64       // what rows below the data's add to the diagonal of aᵀa
+	m        dist.Operator // close to the inverse of aᵀa; nil: the solver goes without
+	close    func()        // after the solve
 	// image returns the image of an iterate: x itself unless a step changed variables.
 	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
 }

@@ -132,6 +132,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		j.chooseRead,
 		func() error { return j.loadTraces(need) },
 		func() error { return j.countDead(need) },
+		func() error { return j.checkTraces(need) },
 		func() error { return j.weighTraces(need) },
 		func() error { return j.found.total(j.shots) },
 	} {
@@ -214,6 +215,9 @@ func (j *Job) loadSurvey() error {
 	defer j.report.Time("read survey")()
 	var err error
 	if j.Survey, j.file, j.recorded, err = selected(j.Config); err != nil {
+		return err
+	}
+	if err := j.checkWavelet(); err != nil {
 		return err
 	}
 	if j.Config.Kirchhoff.WaveletFilter {

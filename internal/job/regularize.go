@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -11,15 +10,28 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// addRows adds the rows of solver.damping and solver.regularization.
+// addRows adds the rows of solver.damping and solver.regularization, and finds the weight
+// of the sparsity.
 func (j *Job) addRows(ctx context.Context, f *formulation) error {
+	var s scales
+	defer s.close()
+	if j.relativePenalty() || j.regularizes() {
+		end := j.report.Time("scales")
+		var err error
+		s, err = j.measure(context.WithoutCancel(ctx), f)
+		end()
+		if err != nil {
+			return err
+		}
+	}
 	var rows []dist.Operator
-	if d := j.Config.Solver.Damping; d > 0 {
+	f.damping, f.sparsity = j.penalties(s)
+	if d := f.damping; d > 0 {
 		rows = append(rows, dist.Scale(d, dist.Identity(f.domain())))
 		f.rows += d * d
 	}
 	if j.regularizes() {
-		r, err := j.regularization(context.WithoutCancel(ctx), f)
+		r, err := j.regularization(s, f)
 		if err != nil {
 			return err
 		}
@@ -44,28 +56,16 @@ func (j *Job) regularizes() bool {
 
 // regularization is the row r √λ R of the problem: R with derivatives in grid steps, λ
 // the largest eigenvalue of AᵀA.
-func (j *Job) regularization(ctx context.Context, f *formulation) (dist.Operator, error) {
+func (j *Job) regularization(s scales, f *formulation) (dist.Operator, error) {
 	defer j.report.Time("regularization")()
 	cfg := j.Config.Solver
-	migrated, err := dist.NewVector(j.Device, f.a.Domain())
+	r, err := j.roughness(cfg.Regularization, s.migrated)
 	if err != nil {
 		return nil, err
 	}
-	defer migrated.Free()
-	if err := f.a.ApplyAdjoint(ctx, migrated, f.b); err != nil {
-		return nil, err
-	}
-	lambda, err := solver.LargestEigenvalue(ctx, f.a, migrated)
-	if err != nil {
-		return nil, err
-	}
-	r, err := j.roughness(cfg.Regularization, migrated)
-	if err != nil {
-		return nil, err
-	}
-	weight := cfg.RegWeight * math.Sqrt(lambda)
+	weight := cfg.RegWeight * s.singular
 	j.report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
-		cfg.Regularization, weight, cfg.RegWeight, math.Sqrt(lambda))
+		cfg.Regularization, weight, cfg.RegWeight, s.singular)
 	f.rows += rowsDiagonal(cfg.Regularization, j.Image.Dim(), weight)
 	return dist.Scale(weight, r), nil
 }

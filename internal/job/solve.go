@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain.
@@ -126,7 +127,7 @@ func (j *Job) method(f *formulation) (solver.Method, error) {
 		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
 	}
 	o := j.options()
-	o.Preconditioner = f.m
+	o.Preconditioner, o.Sparsity = f.m, f.sparsity
 	return solver.New(j.Config.Solver.Method, o)
 }
 
@@ -182,6 +183,9 @@ func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
 	image, err := h5.ReadImage(path.File)
 	if err == nil && !image.Grid.Equal(j.Image) {
 		err = status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
+	}
+	if err == nil {
+		err = checkMagnitude(path.File, "point of the image", float64(survey.Peak(image.Data)), leastSample, greatestSample)
 	}
 	if err := comm.Together(j.world, FileError(err)); err != nil {
 		return nil, err

@@ -193,14 +193,11 @@ func TestTolerance(t *testing.T) {
 // Numbers that overflow end a run with their own status.
 func TestOverflowIsNumerical(t *testing.T) {
 	p := line(t)
-	s := *p.survey
-	s.Data = make([]float32, len(p.survey.Data))
-	for i := range s.Data {
-		s.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
-	}
-	p.record(t, &s)
 	for _, method := range solver.Names() {
 		j, op := p.ready(t, "cpu", "solver.method="+method, "solver.sparsity=0")
+		for i := range j.Survey.Data { // a file with such numbers is refused
+			j.Survey.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
+		}
 		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {
 			t.Errorf("%s: status %d: %v", method, status.Code(err), err)

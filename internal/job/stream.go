@@ -217,7 +217,8 @@ func (j *Job) shot(i int) (first, last int) {
 // found is what one reading of the traces tells. Numbers are added up over all ranks
 // without rounding: they are those of any partition.
 type found struct {
-	dead int // traces of this rank
+	dead int     // traces of this rank
+	peak float32 // largest magnitude of this rank's samples
 
 	// Of each of this rank's shots: the square of the norm of W d, and the sums of the
 	// largest samples of the traces of W²d and W d. Weights are those of weigh.
@@ -245,6 +246,7 @@ func (f *found) look(j *Job, first int, data device.Buf) error {
 		if survey.Silent(trace) {
 			f.dead++
 		}
+		f.peak = max(f.peak, survey.Peak(trace))
 		m.fill(w, j.Survey.Offset(int(n)), 1)
 		weight := j.weigh(int(n), trace, w)
 		f.weight = append(f.weight, weight)

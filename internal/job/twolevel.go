@@ -82,7 +82,7 @@ func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *ima
 			return err
 		}
 	}
-	v, d := c.Volume(), j.Config.Solver.Damping
+	v, d := c.Volume(), f.damping
 	n := &normal{a: g.a, scale: float64(j.thinning()) * v * v, shift: v * d * d, iterations: j.Config.Solver.CoarseIterations}
 	if n.windows, err = k.undoing(ctx, n); err != nil {
 		return err

@@ -115,6 +115,8 @@ func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
 		share = 0.98
 	}
 	d.Channels = max(1, int(share*lx/step))
+	d.ReceiverSpacing = opt.fit(d, g).ReceiverSpacing
+	step = opt.over(d).ReceiverSpacing
 
 	// Shots on the receivers' lattice: neighbours then share receiver places.
 	shots := 40.0
@@ -167,7 +169,11 @@ func (c *Case) finish(opt Options, slowest float64) error {
 		return err
 	}
 	if opt.NT == 0 {
-		opt.NT = c.samples(s, opt)
+		n := c.samples(s, opt)
+		if n > mostSamples {
+			return fmt.Errorf("synth: dt of %g s makes %.3g samples a trace, at most %d", opt.DT, n, mostSamples)
+		}
+		opt.NT = int(n)
 	}
 	s.NT, s.DT = opt.NT, opt.DT
 	s.Wavelet = Ricker(opt.Peak, opt.DT)
@@ -182,6 +188,9 @@ func (c *Case) finish(opt Options, slowest float64) error {
 	return nil
 }
 
+// mostSamples of a trace that is not asked for by its length.
+const mostSamples = 1_000_000
+
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -193,7 +202,7 @@ func mean(v []float64) float64 {
 // samples is a record long enough for the slowest column's deepest point at
 // the largest offset, by the hyperbola through its vertical time, and a
 // wavelet's tail; rounded up to a multiple of 25.
-func (c *Case) samples(s *survey.Survey, opt Options) int {
+func (c *Case) samples(s *survey.Survey, opt Options) float64 {
 	g := c.Grid
 	nz := g.Shape[g.Dim()-1]
 	vertical := 0.0
@@ -214,5 +223,5 @@ func (c *Case) samples(s *survey.Survey, opt Options) int {
 		far = math.Max(far, math.Sqrt(d))
 	}
 	record := math.Hypot(vertical, far/mean(c.Smooth)) + 1.5/opt.Peak
-	return 25 * int(math.Ceil(record/opt.DT/25))
+	return 25 * math.Ceil(record/opt.DT/25)
 }

@@ -91,6 +91,12 @@ func (o Options) over(d Options) Options {
 	return o
 }
 
+// Options beyond these, in m, s or Hz, are slips.
+const (
+	leastOption = 1e-9
+	mostOption  = 1e9
+)
+
 // check refuses options that no geometry could use, before anything is
 // computed from them; limits that depend on the model come later.
 func (o Options) check() error {
@@ -115,12 +121,15 @@ func (o Options) check() error {
 		{"near offset", "m", o.NearOffset}, {"cable spacing", "m", o.CableSpacing},
 		{"source depth", "m", o.SourceDepth}, {"receiver depth", "m", o.ReceiverDepth},
 		{"peak frequency", "Hz", o.Peak}, {"dt", "s", o.DT}} {
-		if !(f.v >= 0) || math.IsInf(f.v, 0) {
+		if !(f.v >= 0) {
 			return fmt.Errorf("synth: %s is %g %s, must be positive", f.name, f.v, f.unit)
 		}
+		if f.v > 0 && !(f.v >= leastOption && f.v <= mostOption) {
+			return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", f.name, f.v, f.unit, leastOption, mostOption)
+		}
 	}
-	if math.IsNaN(o.FirstShot+o.Smoothing) || math.IsInf(o.FirstShot+o.Smoothing, 0) {
-		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite", o.FirstShot, o.Smoothing)
+	if !(math.Abs(o.FirstShot) <= mostOption && math.Abs(o.Smoothing) <= mostOption) {
+		return fmt.Errorf("synth: first shot %g m and smoothing %g m must be finite, at most %g m", o.FirstShot, o.Smoothing, mostOption)
 	}
 	return nil
 }
@@ -142,8 +151,7 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 			most /= 2
 		}
 		if g.Shape[a] > 1 && h > most*(1+1e-9) {
-			return fmt.Errorf("synth: grid spacing along %s is %g m, must be at most %.4g m for a peak frequency of %g Hz at %g m/s",
-				grid.AxisNames(g.Dim())[a], h, most, peak, slowest)
+			return &CoarseError{Axis: grid.AxisNames(g.Dim())[a], Spacing: h, Most: most, Needed: slowest / (4 * f), Peak: peak, Slowest: slowest}
 		}
 	}
 	return nil

@@ -110,6 +110,7 @@ func Build(name string, opt Options) (*Case, error) {
 		if s.name != name {
 			continue
 		}
+		asked := opt
 		opt = opt.over(s.defaults)
 		g := grid.Grid{Origin: make([]float64, len(opt.Shape)), Spacing: opt.Spacing, Shape: opt.Shape}
 		if len(opt.Shape) != len(s.defaults.Shape) {
@@ -118,6 +119,7 @@ func Build(name string, opt Options) (*Case, error) {
 		if err := g.Validate(); err != nil {
 			return nil, fmt.Errorf("synth: %w", err)
 		}
+		opt = asked.over(asked.fit(s.defaults, g))
 		c := &Case{Name: name, Title: s.title, Grid: g, Velocity: s.velocity(g)}
 		if s.surface != nil {
 			c.Surface = profile(g, s.surface)

@@ -184,7 +184,7 @@ func TestRefused(t *testing.T) {
 		{"first shot NaN m", Options{FirstShot: math.NaN()}},
 		{`geometry "towed" is unknown`, Options{Geometry: "towed"}},
 		{"has 2 axes, shape [3 3 3] has 3", Options{Shape: []int{3, 3, 3}}},
-		{"receiver 0 at [-80 10] m lies outside", Options{Geometry: Fixed, Channels: 159}},
+		{"receiver 0 at [-80 10] m lies outside", Options{Geometry: Fixed, Channels: 159, ReceiverSpacing: 20}},
 		{"traces have 20 samples, must be at least the wavelet's 39", Options{NT: 20}},
 		{"grid: origin", Options{Spacing: []float64{10}}},
 	} {

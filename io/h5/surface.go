@@ -41,11 +41,14 @@ func (f *File) surface(dim int) (grid.Grid, []float64, error) {
 		return grid.Grid{}, nil, err
 	}
 	for a, h := range g.Spacing {
-		if !(h > 0) || math.IsInf(h, 0) {
+		if !(h > 0) {
 			return grid.Grid{}, nil, inputError(f.path, d.name+"@spacing", "is %g m along %s, must be positive", h, grid.AxisNames(dim)[a])
 		}
-		if o := g.Origin[a]; math.IsNaN(o) || math.IsInf(o, 0) {
-			return grid.Grid{}, nil, inputError(f.path, d.name+"@origin", "is %g m along %s, must be finite", o, grid.AxisNames(dim)[a])
+		if !(h >= grid.LeastSpacing && h <= grid.Farthest) {
+			return grid.Grid{}, nil, inputError(f.path, d.name+"@spacing", "is %g m along %s, must be from %g to %g m", h, grid.AxisNames(dim)[a], grid.LeastSpacing, grid.Farthest)
+		}
+		if o := g.Origin[a]; !(math.Abs(o) <= grid.Farthest) {
+			return grid.Grid{}, nil, inputError(f.path, d.name+"@origin", "is %g m along %s, must be finite and at most %g m from 0", o, grid.AxisNames(dim)[a], grid.Farthest)
 		}
 	}
 	z, err := Read[float64](d)
@@ -53,8 +56,8 @@ func (f *File) surface(dim int) (grid.Grid, []float64, error) {
 		return grid.Grid{}, nil, err
 	}
 	for i, v := range z {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return grid.Grid{}, nil, inputError(f.path, d.name, "is %g m at point %s, must be finite", v, pointText(g, i))
+		if !(math.Abs(v) <= grid.Farthest) {
+			return grid.Grid{}, nil, inputError(f.path, d.name, "is %g m at point %s, must be finite and at most %g m from 0", v, pointText(g, i), grid.Farthest)
 		}
 	}
 	return g, z, nil

@@ -162,9 +162,9 @@ func (t *Tables) ReadRow(dst []float64, role survey.Role, q Quantity, row int) e
 	}
 	want, i := "finite", notFinite(dst)
 	if q == Time {
-		want = "finite and not negative"
+		want = fmt.Sprintf("finite and not negative, at most %g s", float64(survey.Latest))
 		if i < 0 {
-			i = slices.IndexFunc(dst, func(v float64) bool { return v < 0 })
+			i = slices.IndexFunc(dst, func(v float64) bool { return v < 0 || v > survey.Latest })
 		}
 	}
 	if i >= 0 {
