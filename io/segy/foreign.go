@@ -89,8 +89,7 @@ func foreign(head []byte) *Foreign {
 // with a format code of SEG-D (bytes 3 and 4 of its first general header).
 func (f *File) lookalike(reel []byte) *Foreign {
 	for _, o := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
-		n, dt := TraceSamples.Int(reel, o), TraceInterval.Int(reel, o)
-		if n > 1 && dt > 0 && f.Size%(headerBytes+4*n) == 0 {
+		if n := TraceSamples.Int(reel, o); n > 1 && f.Size%(headerBytes+4*n) == 0 {
 			return &Foreign{Format: FormatSU}
 		}
 	}
