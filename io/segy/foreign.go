@@ -3,10 +3,7 @@ package segy
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 )
 
@@ -115,31 +112,4 @@ func cardImage(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// Regular refuses what is no plain file (a folder, a pipe, a device) without opening
-// it: opening a pipe waits for its writer.
-func Regular(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return &Error{Path: path, Err: cause(err)}
-	case info.IsDir():
-		return &Error{Path: path, Err: errors.New("is a folder, want a file")}
-	case info.Mode().IsRegular():
-		return nil
-	}
-	return &Error{Path: path, Err: fmt.Errorf("is %s, want a plain file, which can be read twice", kindOf(info.Mode()))}
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "not a regular file"
 }
