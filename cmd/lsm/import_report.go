@@ -138,8 +138,11 @@ func ranges(xyz []float64, dim int) string {
 	return strings.Join(parts, ", ")
 }
 
-// importReport writes the folder of a report.
+// importReport writes the folder of a report, where one is wanted.
 func (a *app) importReport(im *fielddata.Import, folder string) error {
+	if folder == "" {
+		return nil
+	}
 	if err := im.ShotRoom(); err != nil {
 		return err
 	}
