@@ -165,25 +165,25 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 	}
 	defer im.Close()
 	a.importSummary(im)
-	var w survey.Wavelet
-	if f.output != "" { // all that can be refused is, before anything is written
-		if w, err = f.sourceWavelet(im.DT); err != nil {
-			return err
-		}
-		if err := im.Room(f.output); err != nil {
-			return err
-		}
-	}
-	if f.folder != "" {
+	if f.output == "" {
 		if err := a.importReport(im, f.folder); err != nil {
 			return err
 		}
-	}
-	if f.output == "" {
 		if n := len(im.Left); n > 0 && f.folder == "" {
 			a.report.Printf("--report DIR lists the %d traces that would be left out\n", n)
 		}
 		return nil
+	}
+	w, err := f.sourceWavelet(im.DT)
+	if err != nil {
+		return err
+	}
+	// All that can be refused is, before anything is written.
+	if err := im.Room(f.output); err != nil {
+		return err
+	}
+	if err := a.importReport(im, f.folder); err != nil {
+		return err
 	}
 	attrs, err := a.importAttrs(files)
 	if err != nil {

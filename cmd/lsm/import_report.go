@@ -41,7 +41,7 @@ func (a *app) importSummary(im *fielddata.Import) {
 	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
-		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delay_ms", q.Delay[:],
+		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delayed", q.Delayed, "delay_ms", q.Delay[:],
 		"offset_mismatch", q.OffsetOff, "peak", q.Peak[:], "rms", q.RMS[:], "notes", im.Notes)
 	a.report.Event("geometry", "dim", im.Dim, "sources", len(im.Places[0])/im.Dim, "receivers", len(im.Places[1])/im.Dim,
 		"nt", im.NT, "dt", im.DT, "t0", im.T0, "offset", q.Offset[:], "source_spacing", q.Spacing[0], "receiver_spacing", q.Spacing[1],
@@ -86,6 +86,7 @@ func summaryLines(im *fielddata.Import) []string {
 		{q.Clipped, "look clipped: at least three equal samples in a row at the peak"},
 		{q.Moved, "are moved by static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms")},
 		{q.Unmoved, "have static corrections of " + fielddata.Between(q.Static[0], q.Static[1], "ms") + ", which are not applied"},
+		{q.Delayed, "begin at another time than the survey (byte 109: " + fielddata.Between(q.Delay[0], q.Delay[1], "ms") + ") and are moved there"},
 		{q.Cut, "are cut to the survey's window of time"}, {q.Padded, "are filled up with zeros to it"},
 	} {
 		if c.n > 0 {
@@ -95,10 +96,7 @@ func summaryLines(im *fielddata.Import) []string {
 	if q.Rounded > 0 {
 		add("  %d samples are rounded to float32", q.Rounded)
 	}
-	if q.Delay[0] != q.Delay[1] {
-		add("  first samples are at %.10g to %.10g ms (byte 109): traces are moved to where the survey's begin", q.Delay[0], q.Delay[1])
-	}
-	add("%d samples at %.10g ms from %.10g ms on, Nyquist %.6g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
+	add("%d samples at %g ms from %g ms on, Nyquist %g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
 	names := []string{"sources", "receivers"}
 	for role, name := range names {
 		add("%d %s  %s  median step %.6g m", len(im.Places[role])/im.Dim, name, ranges(im.Places[role], im.Dim), q.Spacing[role])
@@ -140,8 +138,11 @@ func ranges(xyz []float64, dim int) string {
 	return strings.Join(parts, ", ")
 }
 
-// importReport writes the folder of a report.
+// importReport writes the folder of a report, where one is wanted.
 func (a *app) importReport(im *fielddata.Import, folder string) error {
+	if folder == "" {
+		return nil
+	}
 	if err := im.ShotRoom(); err != nil {
 		return err
 	}

@@ -25,9 +25,6 @@ import (
 // files of this size, not for what a damaged header may ask for.
 const mutantMemory = 4 << 20
 
-// hugeMemory is the same for files that ask for more, KiB.
-const hugeMemory = 2 << 20
-
 // mutantTime is how long a child may take.
 const mutantTime = 60 * time.Second
 
@@ -72,11 +69,11 @@ func TestMutants(t *testing.T) {
 			args = append(args, "--report", "qc")
 		}
 		before := snapshot(t, folder)
-		code, said := mutantRun(t, name, folder, mutantMemory, program, args...)
+		code, said := mutantRun(t, name, folder, program, args...)
 		counts[code]++
 		switch code {
 		case status.Done:
-			if code, said := mutantRun(t, name, folder, mutantMemory, program, "info", "out.h5", "--range", "--verify"); code != status.Done {
+			if code, said := mutantRun(t, name, folder, program, "info", "out.h5", "--range", "--verify"); code != status.Done {
 				t.Errorf("%s: info: status %d\n%s", name, code, said)
 			}
 			s, err := h5.ReadSurvey(filepath.Join(folder, "out.h5"))
@@ -135,7 +132,7 @@ func TestHugeFiles(t *testing.T) {
 		if err := os.Truncate(path, c.size); err != nil {
 			t.Skipf("%s: the file system has no files of %d bytes: %v", name, c.size, err)
 		}
-		code, said := mutantRun(t, name, folder, hugeMemory, program, "import", "in.sgy", "-o", "out.h5", "--ricker", "20")
+		code, said := mutantRun(t, name, folder, program, "import", "in.sgy", "-o", "out.h5", "--ricker", "20")
 		if code != c.code || !regexp.MustCompile(c.says).MatchString(said) {
 			t.Errorf("%s: status %d, want %d and %s\n%s", name, code, c.code, c.says, said)
 		}
@@ -147,13 +144,13 @@ func TestHugeFiles(t *testing.T) {
 
 // mutantRun runs the program in a folder with limits on memory and time; a signal, a
 // dump or too long a time is a failure.
-func mutantRun(t *testing.T, name, folder string, memory int, program string, args ...string) (code int, said string) {
+func mutantRun(t *testing.T, name, folder, program string, args ...string) (code int, said string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), mutantTime)
 	defer cancel()
 	limit := ""
 	if runtime.GOOS == "linux" { // elsewhere there is no such limit
-		limit = fmt.Sprintf("ulimit -v %d; ", memory)
+		limit = fmt.Sprintf("ulimit -v %d; ", mutantMemory)
 	}
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limit + `exec "$0" "$@"`, program}, args...)...)
 	var errs bytes.Buffer

@@ -19,6 +19,7 @@ type QC struct {
 	Copies        int // same samples as a trace at another place
 	Clipped       int // at least three equal samples in a row at the greatest amplitude
 	Cut, Padded   int // to the survey's window of time
+	Delayed       int // whose first sample is at another time than the survey's
 	Moved         int // by their static corrections
 	Unmoved       int // in spite of static corrections in their headers
 	Rounded       int // samples that float32 does not hold exactly
@@ -125,6 +126,9 @@ func (im *Import) finish() error {
 		offsets, rms = append(offsets, o), append(rms, float64(t.rms))
 		q.Peak[0], q.Peak[1] = math.Min(q.Peak[0], float64(t.peak)), math.Max(q.Peak[1], float64(t.peak))
 		q.Delay[0], q.Delay[1] = math.Min(q.Delay[0], 1e3*t.delay), math.Max(q.Delay[1], 1e3*t.delay)
+		if t.delay != im.T0 {
+			q.Delayed++
+		}
 		im.countStatic(t)
 		if t.peak > 0 && hashes[t.hash] {
 			q.Copies++

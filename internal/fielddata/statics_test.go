@@ -128,8 +128,8 @@ func TestUnusedHeadersAreTold(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, notes)
 		}
 	}
-	if im.QC.Delay != [2]float64{0, 40} {
-		t.Errorf("delays %v ms", im.QC.Delay)
+	if im.QC.Delay != [2]float64{0, 40} || im.QC.Delayed != 1 {
+		t.Errorf("%d delays, %v ms", im.QC.Delayed, im.QC.Delay)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 // Kind tells SEG-Y from SU.
@@ -78,10 +80,7 @@ type File struct {
 
 // Open opens a file and judges its headers.
 func Open(path string, opt Options) (*File, error) {
-	if err := Regular(path); err != nil {
-		return nil, err
-	}
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path) // it is read twice
 	if err != nil {
 		return nil, &Error{Path: path, Err: cause(err)}
 	}

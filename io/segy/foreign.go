@@ -3,10 +3,7 @@ package segy
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 )
 
@@ -89,8 +86,7 @@ func foreign(head []byte) *Foreign {
 // with a format code of SEG-D (bytes 3 and 4 of its first general header).
 func (f *File) lookalike(reel []byte) *Foreign {
 	for _, o := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
-		n, dt := TraceSamples.Int(reel, o), TraceInterval.Int(reel, o)
-		if n > 1 && dt > 0 && f.Size%(headerBytes+4*n) == 0 {
+		if n := TraceSamples.Int(reel, o); n > 1 && f.Size%(headerBytes+4*n) == 0 {
 			return &Foreign{Format: FormatSU}
 		}
 	}
@@ -116,31 +112,4 @@ func cardImage(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// Regular refuses what is no plain file (a folder, a pipe, a device) without opening
-// it: opening a pipe waits for its writer.
-func Regular(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return &Error{Path: path, Err: cause(err)}
-	case info.IsDir():
-		return &Error{Path: path, Err: errors.New("is a folder, want a file")}
-	case info.Mode().IsRegular():
-		return nil
-	}
-	return &Error{Path: path, Err: fmt.Errorf("is %s, want a plain file, which can be read twice", kindOf(info.Mode()))}
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "not a regular file"
 }

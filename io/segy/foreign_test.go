@@ -78,7 +78,7 @@ func TestNotPlainFiles(t *testing.T) {
 	if err := os.Symlink(pipe, link); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{pipe: "is a pipe, want a plain file", link: "is a pipe, want a plain file", t.TempDir(): "is a folder, want a file", "/dev/null": "is a device, want a plain file"} {
+	for path, want := range map[string]string{pipe: "is not a regular file but a named pipe", link: "is not a regular file but a named pipe", t.TempDir(): "is a folder", "/dev/null": "is not a regular file but a device"} {
 		if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), path+": "+want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
