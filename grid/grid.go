@@ -23,8 +23,9 @@ type Grid struct {
 // Limits of what is computed with, m: smaller cells and farther places come from a slip
 // in units or a damaged file.
 const (
-	LeastSpacing = 1e-9
-	Farthest     = 1e9 // of a coordinate from 0
+	LeastSpacing    = 1e-9
+	GreatestSpacing = 1e9
+	Farthest        = 1e15 // of a coordinate from 0
 )
 
 // AxisNames are the names of the coordinate columns of a grid with dim axes.
@@ -137,8 +138,8 @@ func (g Grid) Validate() error {
 		switch {
 		case !(h > 0):
 			return fmt.Errorf("grid: spacing along %s is %g m, must be positive", name, h)
-		case !(h >= LeastSpacing && h <= Farthest):
-			return fmt.Errorf("grid: spacing along %s is %g m, must be from %g to %g m", name, h, LeastSpacing, Farthest)
+		case !(h >= LeastSpacing && h <= GreatestSpacing):
+			return fmt.Errorf("grid: spacing along %s is %g m, must be from %g to %g m", name, h, LeastSpacing, GreatestSpacing)
 		case !(math.Abs(o) <= Farthest):
 			return fmt.Errorf("grid: origin along %s is %g m, must be finite and at most %g m from 0", name, o, Farthest)
 		}

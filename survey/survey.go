@@ -106,7 +106,7 @@ func (s *Survey) Validate() error {
 	}{{"source", s.Sources}, {"receiver", s.Receivers}} {
 		for i, v := range p.xyz {
 			if !(math.Abs(v) <= grid.Farthest) {
-				return fmt.Errorf("survey: %s %d has coordinate %g m, must be finite and at most %g m from 0", p.name, i/s.Dim, v, grid.Farthest)
+				return fmt.Errorf("survey: %s %d has coordinate %g, must be finite and at most %g m from 0", p.name, i/s.Dim, v, grid.Farthest)
 			}
 		}
 	}

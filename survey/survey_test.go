@@ -78,7 +78,7 @@ func TestValidateNamesTheFault(t *testing.T) {
 		"dt is 1e-300 s":                                    func(s *survey.Survey) { s.DT, s.Wavelet.DT = 1e-300, 1e-300 },
 		"t0 is -1e+308 s":                                   func(s *survey.Survey) { s.T0 = -1e308 },
 		"t0 is 1e+08 s, 2.5e+10 samples of 0.004 s from 0":  func(s *survey.Survey) { s.T0 = 1e8 },
-		"source 0 has coordinate 1e+300 m":                  func(s *survey.Survey) { s.Sources[0] = 1e300 },
+		"source 0 has coordinate 1e+300":                    func(s *survey.Survey) { s.Sources[0] = 1e300 },
 		"fixed spread carries no source_index":              func(s *survey.Survey) { s.Fixed = true },
 		"source_index has 4 entries, receiver_index 5":      func(s *survey.Survey) { s.SourceIndex = s.SourceIndex[:4] },
 		"no traces":                                         func(s *survey.Survey) { s.SourceIndex, s.ReceiverIndex = nil, nil },

@@ -24,7 +24,7 @@ func badConfigurations() []bad {
 		of("set of an unknown key", "solver.iteratons=3", `--set solver\.iteratons=3: unknown key; did you mean "iterations"\?`),
 		of("set of no section", "iterations=3", `--set iterations=3: unknown key outside any section; did you mean "solver\.iterations"`),
 		of("set of another type", "solver.iterations=many", `--set solver\.iterations=many: want a whole number .*, found many`),
-		of("set out of range", "solver.damping=-1", `--set solver\.damping=-1: want a number, 0 or more, found -1`),
+		of("set out of range", "solver.damping=-1", `--set solver\.damping=-1: want a number from 0 to 1e15, found -1`),
 		of("set of another choice", "solver.method=cgsl", `--set solver\.method=cgsl: want one of .* did you mean "cgls"\?`),
 		of("two velocities", "velocity.constant=2000", `--set velocity\.constant=2000: given beside velocity\.file, want exactly one`),
 		of("analytic with a model", "traveltime.method=analytic", `--set traveltime\.method=analytic: "analytic" needs velocity\.constant, found velocity\.file`),
@@ -65,18 +65,24 @@ func badCommandLines() []bad {
 	}
 }
 
-// badNumbers overflow the image or the traces.
+// badNumbers are, or make, numbers that single precision does not hold.
 func badNumbers() []bad {
-	huge := func(n int) []float32 {
+	all := func(n int, size float32) []float32 {
 		v := make([]float32, n)
 		for i := range v {
-			v[i] = math.MaxFloat32 * float32(1-2*(i%2))
+			v[i] = size * float32(1-2*(i%2))
 		}
 		return v
 	}
+	const data, image = ns * nr * nt, nx * nz
 	return []bad{
-		{"image overflows", fixed(set("/data", huge(ns*nr*nt), ns, nr, nt)), "migrate config.toml", numericalFault, `^lsm: kirchhoff: result has [+-]Inf at element \d+, must be finite`},
-		{"traces overflow", with("reflectivity.h5", soundImage, set("/image", huge(nx*nz), nx, nz)),
-			"model config.toml --reflectivity reflectivity.h5", numericalFault, `^lsm: kirchhoff: result has [+-]Inf at element \d+, must be finite`},
+		{"traces too large", fixed(set("/data", all(data, math.MaxFloat32), ns, nr, nt)), "", inputFault, `^lsm: survey\.h5: the largest sample of the traces is 3\.4e\+38: sums in single precision overflow, must be from 1e-20 to 1e\+20\n`},
+		{"traces too small", fixed(set("/data", all(data, 1e-45), ns, nr, nt)), "", inputFault, `^lsm: survey\.h5: the largest sample of the traces is 1\.4e-45: sums in single precision vanish`},
+		{"wavelet too large", fixed(poke("/wavelet", 1, 1e200)), readers, inputFault, `^lsm: survey\.h5: the largest sample of the wavelet is 1e\+200`},
+		{"reflectivity too large", with("reflectivity.h5", soundImage, set("/image", all(image, math.MaxFloat32), nx, nz)),
+			"model config.toml --reflectivity reflectivity.h5", inputFault, `^lsm: reflectivity\.h5: the largest point of the image is 3\.4e\+38: sums in single precision overflow`},
+		{"solve overflows", fixed(set("/data", all(data, 1e19), ns, nr, nt), func(h hdf) {
+			h.sets["/weight"] = dataset{[]int{ns, nr}, []float32{1e12, 1e12, 1e12, 1e12, 1e12, 1e12}, nil}
+		}), "run config.toml --set data.weights=survey --set kirchhoff.engine=cpu", numericalFault, `^lsm: solver: cgls, .* is ([+]Inf|NaN), must be finite`},
 	}
 }

@@ -25,7 +25,7 @@ func TestLimits(t *testing.T) {
 		{"check CFG --set velocity.constant=1e-300", "velocity is 1e-300 m/s"},
 		{"check CFG --set image.spacing=1e-300,10", "spacing along x is 1e-300 m, must be from 1e-09 to 1e+09 m"},
 		{"check CFG --set image.spacing=10,1e300", "spacing along z is 1e+300 m, must be from"},
-		{"check CFG --set image.origin=1e300,0", "origin along x is 1e+300 m, must be finite and at most 1e+09 m from 0"},
+		{"check CFG --set image.origin=1e300,0", "origin along x is 1e+300 m, must be finite and at most 1e+15 m from 0"},
 		{"check CFG --set solver.damping=1e308", "from 0 to 1e15"},
 		{"check CFG --set comm.timeout=1e308", "from 5 to 1e9"},
 		{"check CFG --set machine.memory_gib=1e308", "from 0 to 1e9"},

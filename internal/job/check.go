@@ -69,6 +69,9 @@ func (j *Job) Check(plan *Plan) []Finding {
 	for _, n := range j.Config.Notes() {
 		say("note", "configuration", "%s", n)
 	}
+	if c := j.Config.Solver; c.PenaltyScale == "absolute" && (c.Damping > 0 || j.sparse()) {
+		say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
+	}
 	if o, err := j.matching(); j.matches() && err == nil {
 		say("ok", "matching", "%s", o.About(j.Image.Shape))
 	}

@@ -44,8 +44,8 @@ func (f *File) surface(dim int) (grid.Grid, []float64, error) {
 		if !(h > 0) {
 			return grid.Grid{}, nil, inputError(f.path, d.name+"@spacing", "is %g m along %s, must be positive", h, grid.AxisNames(dim)[a])
 		}
-		if !(h >= grid.LeastSpacing && h <= grid.Farthest) {
-			return grid.Grid{}, nil, inputError(f.path, d.name+"@spacing", "is %g m along %s, must be from %g to %g m", h, grid.AxisNames(dim)[a], grid.LeastSpacing, grid.Farthest)
+		if !(h >= grid.LeastSpacing && h <= grid.GreatestSpacing) {
+			return grid.Grid{}, nil, inputError(f.path, d.name+"@spacing", "is %g m along %s, must be from %g to %g m", h, grid.AxisNames(dim)[a], grid.LeastSpacing, grid.GreatestSpacing)
 		}
 		if o := g.Origin[a]; !(math.Abs(o) <= grid.Farthest) {
 			return grid.Grid{}, nil, inputError(f.path, d.name+"@origin", "is %g m along %s, must be finite and at most %g m from 0", o, grid.AxisNames(dim)[a], grid.Farthest)
