@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"image/png"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -67,7 +68,7 @@ func (r *Run) images() (out images, err error) {
 	}
 	caption := "The file's image"
 	if n := len(r.Image.ResidualNorm); n > 0 {
-		caption = "Least squares after " + plural(n-1, "iteration")
+		caption = "Least squares after " + readable.Count(n-1, "iteration")
 	}
 	if err := add(r.Image, r.imageName(), caption+": "+r.File); err != nil {
 		return out, err

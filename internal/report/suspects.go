@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -39,7 +40,7 @@ func (r *Run) suspectPoints(v *verdict) {
 	if r.startsWithAdjoint() && n > 1 && isNorm(h[1]) {
 		after := h[1] / first * (h[1] / first)
 		point := fmt.Sprintf("Compare it with the adjoint: plain migration, scaled to fit, leaves %s unexplained, and the %s after it brought that to %s.",
-			percent(after), plural(n-1, "iteration"), percent(left))
+			percent(after), readable.Count(n-1, "iteration"), percent(left))
 		if after-left < much*after {
 			point += " The least-squares image explains little more than the adjoint does."
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // threeSlices draws three orthogonal cuts through one point: the depth slice at the
@@ -72,4 +73,4 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 }
 
 // coordinate writes metres without needless decimals.
-func coordinate(v float64) string { return fmt.Sprintf("%g", math.Round(v*100)/100) }
+func coordinate(v float64) string { return readable.Length(math.Round(v*100) / 100) }
