@@ -83,6 +83,12 @@ func (r *Run) images() (out images, err error) {
 	return out, nil
 }
 
+// anglesEnd reports whether the image has classes of opening angles that leave some out.
+func (r *Run) anglesEnd() bool {
+	l := r.ClassLimits
+	return r.Classes.Name == "angle" && len(l) > 0 && (l[0] > 0 || l[len(l)-1] < 180)
+}
+
 // imageGathers draws the images by class at a few places.
 func (r *Run) imageGathers(p *page) error {
 	for _, part := range []struct {
@@ -104,7 +110,7 @@ func (r *Run) imageGathers(p *page) error {
 	}
 	p.ImageGathersSay = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
 		r.Classes.Name, r.Classes.Name)
-	if l := r.ClassLimits; len(l) > 0 {
+	if l := r.ClassLimits; len(l) > 0 && (r.Classes.Name != "angle" || r.anglesEnd()) {
 		p.ImageGathersSay += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
 	}
 	return nil

@@ -23,8 +23,8 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 		}
 		i := math.Round((opt.At[a] - g.Origin[a]) / g.Spacing[a])
 		if !(i >= 0 && i < float64(n)) {
-			return nil, fmt.Errorf("picture: slices through %s = %g m: outside the grid [%g, %g] m",
-				grid.AxisNames(3)[a], opt.At[a], g.Origin[a], g.End(a))
+			return nil, fmt.Errorf("picture: slices through %s = %s m: outside the grid [%s, %s] m",
+				grid.AxisNames(3)[a], readable.Length(opt.At[a]), readable.Length(g.Origin[a]), readable.Length(g.End(a)))
 		}
 		at[a] = int(i)
 	}
