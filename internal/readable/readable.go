@@ -36,6 +36,14 @@ func Frequency(hz float64) string {
 // Speed writes metres a second with up to four digits, and all before the point.
 func Speed(v float64) string { return text(v, reckoned) }
 
+// Percent writes a share of 1 with about two digits: 100 %, 56 %, 3.4 %.
+func Percent(share float64) string {
+	if p := 100 * share; math.Abs(p) >= 10 {
+		return text(math.Round(p), measured) + " %"
+	}
+	return text(100*share, 2) + " %"
+}
+
 // text is v with so many significant digits, but all those before the point.
 func text(v float64, digits int) string {
 	a := math.Abs(v)
