@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -136,7 +137,7 @@ func (p *Problem) Validate() error {
 			p.Times.Name(), g, g.Origin, p.Grid, p.Grid.Origin)
 	}
 	if p.NT < 2 {
-		return fmt.Errorf("kirchhoff: traces have %d samples, need at least 2", p.NT)
+		return fmt.Errorf("kirchhoff: traces have %s, need at least 2", readable.Count(p.NT, "sample"))
 	}
 	if !(p.DT > 0) || math.IsInf(p.DT, 0) {
 		return fmt.Errorf("kirchhoff: dt is %g s, must be positive", p.DT)

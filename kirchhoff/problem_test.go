@@ -26,7 +26,7 @@ func TestValidate(t *testing.T) {
 		{func(p *Problem) { q := *p.Positions; q.Dim = 3; p.Positions = &q }, "positions have 3 columns, the image has 2 axes"},
 		{func(p *Problem) { p.Times = nil }, "no traveltime method"},
 		{func(p *Problem) { p.Grid.Origin = []float64{900, 0} }, "traveltimes (analytic) are on"},
-		{func(p *Problem) { p.NT = 1 }, "traces have 1 samples"},
+		{func(p *Problem) { p.NT = 1 }, "traces have 1 sample"},
 		{func(p *Problem) { p.DT = 0 }, "dt is 0 s"},
 		{func(p *Problem) { p.T0 = math.NaN() }, "t0 is NaN s"},
 		{func(p *Problem) { p.Wavelet.Zero = len(p.Wavelet.Samples) }, "has its zero at sample"},
@@ -197,8 +197,8 @@ func TestAmplitude(t *testing.T) {
 		t.Errorf("error %v, want one with %q", err, "no such row")
 	}
 	given.Amplitude = func(int) ([]float64, error) { return []float64{1}, nil }
-	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "has 1 values") {
-		t.Errorf("error %v, want one with %q", err, "has 1 values")
+	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "has 1 value") {
+		t.Errorf("error %v, want one with %q", err, "has 1 value")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -130,7 +131,7 @@ func (w *weights) spreading(b []float64, place int) error {
 			return fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
 		}
 		if len(given) != len(b) {
-			return fmt.Errorf("kirchhoff: amplitude of place %d has %d values, the image %d points", place, len(given), len(b))
+			return fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), len(b))
 		}
 		copy(b, given)
 		return nil

@@ -12,6 +12,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Survey is one survey. It owns its slices.
@@ -91,11 +92,11 @@ func (s *Survey) Receiver(i int) []float64 { return s.Receivers[i*s.Dim : (i+1)*
 // NaN and infinity; dead (all-zero) traces are legal and counted by Dead.
 func (s *Survey) Validate() error {
 	if s.Dim != 2 && s.Dim != 3 {
-		return fmt.Errorf("survey: positions have %d columns, want 2 (x z) or 3 (x y z)", s.Dim)
+		return fmt.Errorf("survey: positions have %s, want 2 (x z) or 3 (x y z)", readable.Count(s.Dim, "column"))
 	}
 	if len(s.Sources) == 0 || len(s.Receivers) == 0 {
-		return fmt.Errorf("survey: %d sources and %d receivers, need at least one of each",
-			len(s.Sources)/s.Dim, len(s.Receivers)/s.Dim)
+		return fmt.Errorf("survey: %s and %s, need at least one of each",
+			readable.Count(len(s.Sources)/s.Dim, "source"), readable.Count(len(s.Receivers)/s.Dim, "receiver"))
 	}
 	if len(s.Sources)%s.Dim != 0 || len(s.Receivers)%s.Dim != 0 {
 		return fmt.Errorf("survey: positions are not a multiple of %d columns", s.Dim)
@@ -111,7 +112,7 @@ func (s *Survey) Validate() error {
 		}
 	}
 	if s.NT < 2 {
-		return fmt.Errorf("survey: traces have %d samples, need at least 2", s.NT)
+		return fmt.Errorf("survey: traces have %s, need at least 2", readable.Count(s.NT, "sample"))
 	}
 	if !(s.DT > 0) {
 		return fmt.Errorf("survey: dt is %g s, must be positive", s.DT)
@@ -182,7 +183,7 @@ func (s *Survey) validateWeight() error {
 		return nil
 	}
 	if n := s.NumTraces(); len(s.Weight) != n {
-		return fmt.Errorf("survey: %d weights, want one for each of %d traces", len(s.Weight), n)
+		return fmt.Errorf("survey: %d weights, want one for each of %s", len(s.Weight), readable.Count(n, "trace"))
 	}
 	for i, w := range s.Weight {
 		if !(w >= 0 && w <= GreatestWeight) {

@@ -59,7 +59,7 @@ func TestValidSurveys(t *testing.T) {
 func TestValidateNamesTheFault(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, spoil := range map[string]func(s *survey.Survey){
-		"positions have 1 columns, want 2":                  func(s *survey.Survey) { s.Dim = 1 },
+		"positions have 1 column, want 2":                   func(s *survey.Survey) { s.Dim = 1 },
 		"positions have 4 columns":                          func(s *survey.Survey) { s.Dim = 4 },
 		"0 sources and 3 receivers":                         func(s *survey.Survey) { s.Sources = nil },
 		"2 sources and 0 receivers":                         func(s *survey.Survey) { s.Receivers = nil },
@@ -67,7 +67,7 @@ func TestValidateNamesTheFault(t *testing.T) {
 		"positions are not a multiple":                      func(s *survey.Survey) { s.Receivers = s.Receivers[:5] },
 		"source 1 has coordinate NaN":                       func(s *survey.Survey) { s.Sources[2] = nan },
 		"receiver 2 has coordinate +Inf":                    func(s *survey.Survey) { s.Receivers[5] = inf },
-		"traces have 1 samples, need at least 2":            func(s *survey.Survey) { s.NT = 1 },
+		"traces have 1 sample, need at least 2":             func(s *survey.Survey) { s.NT = 1 },
 		"dt is 0 s, must be positive":                       func(s *survey.Survey) { s.DT = 0 },
 		"dt is NaN s":                                       func(s *survey.Survey) { s.DT = nan },
 		"dt is +Inf s":                                      func(s *survey.Survey) { s.DT = inf },

@@ -48,7 +48,7 @@ func badTraces() []bad {
 		{"dt text", fixed(attr("/data", "dt", "4 ms")), "", inputFault, `survey\.h5: /data@dt: attribute is text, want one number`},
 		{"dt of two values", fixed(attr("/data", "dt", []float64{0.004, 0.004})), "", inputFault, `survey\.h5: /data@dt: attribute has 2 values, want one number`},
 		{"t0 NaN", fixed(attr("/data", "t0", math.NaN())), "", inputFault, `survey\.h5: survey: t0 is NaN s, must be finite`},
-		{"one sample a trace", fixed(set("/data", ramp(ns*nr), ns, nr, 1)), "", inputFault, `survey\.h5: survey: traces have 1 samples, need at least 2`},
+		{"one sample a trace", fixed(set("/data", ramp(ns*nr), ns, nr, 1)), "", inputFault, `survey\.h5: survey: traces have 1 sample, need at least 2`},
 		{"data of rank 1", fixed(set("/data", ramp(six), six)), "", inputFault, `survey\.h5: /data: has shape \[144\], want \[ns, nr, nt\] or \[ntrace, nt\]`},
 		{"data of rank 4", fixed(set("/data", ramp(six), 1, ns, nr, nt)), "", inputFault, `survey\.h5: /data: has shape \[1, 2, 3, 24\], want`},
 		{"data with axes swapped", fixed(set("/data", ramp(six), nr, ns, nt)), "", inputFault, `survey\.h5: /data: has shape \[3, 2, 24\], want \[ns, nr, nt\] = \[2, 3, 24\]`},
@@ -58,7 +58,7 @@ func badTraces() []bad {
 		{"infinite sample", listed(poke("/data", 3*nt, math.Inf(-1))), "", inputFault, `survey\.h5: .*data: trace 3 has -Inf at sample 0, must be finite`},
 		{"sample beyond float32", fixed(set("/data", filled(six, 1e300), ns, nr, nt)), "", inputFault, `survey\.h5: .*data: trace 0 has \+Inf at sample 0`},
 		{"all traces dead", fixed(set("/data", make([]float32, six), ns, nr, nt)), "", inputFault, `survey\.h5: all 6 traces are dead \(every sample is zero\)`},
-		{"traces to be modelled of 1 sample", with(surveyFile, geometryOnly, attr("/", "nt", 1)), "traveltime config.toml", inputFault, `survey\.h5: survey: traces have 1 samples`},
+		{"traces to be modelled of 1 sample", with(surveyFile, geometryOnly, attr("/", "nt", 1)), "traveltime config.toml", inputFault, `survey\.h5: survey: traces have 1 sample`},
 		{"traces to be modelled of half a sample", with(surveyFile, geometryOnly, attr("/", "nt", 2.5)), "traveltime config.toml", inputFault, `survey\.h5: @nt: attribute is 2\.5, want a whole number`},
 		{"traces to be modelled without dt", with(surveyFile, geometryOnly, attr("/", "dt", nil)), "model config.toml --reflectivity reflectivity.h5", inputFault, `survey\.h5: @dt: attribute is missing`},
 	}

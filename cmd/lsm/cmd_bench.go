@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -75,7 +76,7 @@ func newBenchKernel(a *app) *cobra.Command {
 				r.StoreShare = l.StoreNS / (r.Forward * float64(size.Threads))
 				r.GatherShare = l.GatherNS / (r.Adjoint * float64(size.Threads))
 			}
-			a.report.Printf("%s, %s, %d threads, dynamic %v: %.3g triples\n", r.Engine, size, r.Threads, r.Dynamic, float64(r.Triples))
+			a.report.Printf("%s, %s, %s, dynamic %v: %.3g triples\n", r.Engine, size, readable.Count(r.Threads, "thread"), r.Dynamic, float64(r.Triples))
 			a.report.Printf("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
 				r.Forward, r.Adjoint, r.ForwardGFlops, r.AdjointGFlops, r.BytesPer)
 			if size.Exact {
@@ -150,7 +151,7 @@ func newBenchTraveltime(a *app) *cobra.Command {
 			if err != nil {
 				return status.Usage(err)
 			}
-			a.report.Printf("eikonal, %d points, %d sources, %d threads: %.3f ms a source and core\n", r.Points, r.Sources, r.Threads, r.PerSource)
+			a.report.Printf("eikonal, %d points, %s, %s: %.3f ms a source and core\n", r.Points, readable.Count(r.Sources, "source"), readable.Count(r.Threads, "thread"), r.PerSource)
 			a.report.Printf("relative error: rms %.1e, worst %.1e  %s\n", r.RMS, r.Worst, r.Verdict)
 			a.report.Event("traveltime", "ms_per_source", r.PerSource, "rms_relative", r.RMS, "max_relative", r.Worst,
 				"sources", r.Sources, "threads", r.Threads, "points", r.Points, "verdict", r.Verdict)

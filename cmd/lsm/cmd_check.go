@@ -18,8 +18,8 @@ func newCheck(a *app) *cobra.Command {
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
-is written. Where lsm run would refuse to start, check ends with the status that run
-would end with, after it has said everything else.
+is written. Where lsm run would refuse to start, check ends with the status of that
+refusal, after it has said everything else.
 
 With --dot-test it also builds the operator and measures whether its two directions
 are adjoint, and what solver.damping and solver.sparsity amount to. With --ranks, or

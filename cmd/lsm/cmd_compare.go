@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -238,7 +239,7 @@ func (d *difference) surveys(ctx context.Context, a, b string) (err error) {
 func sameTraces(s, t *survey.Survey) error {
 	switch {
 	case s.NumTraces() != t.NumTraces():
-		return fmt.Errorf("%d traces and %d", s.NumTraces(), t.NumTraces())
+		return fmt.Errorf("%s and %d", readable.Count(s.NumTraces(), "trace"), t.NumTraces())
 	case s.NT != t.NT:
 		return fmt.Errorf("traces of %d samples and of %d", s.NT, t.NT)
 	case math.Abs(s.DT-t.DT) > 1e-6*t.DT:

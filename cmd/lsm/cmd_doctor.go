@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -65,7 +66,7 @@ func (a *app) doctorMachine() {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	gpus := machine.Accelerators("/dev")
 	a.row("host", "%s, %s/%s", host, runtime.GOOS, runtime.GOARCH)
-	a.row("processor", "%s; %d cores for this process, %d threads by default", name, runtime.NumCPU(), runtime.GOMAXPROCS(0))
+	a.row("processor", "%s; %s for this process, %s by default", name, readable.Count(runtime.NumCPU(), "core"), readable.Count(runtime.GOMAXPROCS(0), "thread"))
 	a.row("instructions", "%s", strings.Join(features, " "))
 	memory := "unknown"
 	if m.Total > 0 {

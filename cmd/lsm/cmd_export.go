@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -144,7 +145,7 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 	if f.opt.Kind == segy.SU {
 		what = "SU"
 	}
-	a.report.Printf("%s: %s, %d traces\n", f.output, what, done.Traces)
+	a.report.Printf("%s: %s, %s\n", f.output, what, readable.Count(done.Traces, "trace"))
 	if survey {
 		a.report.Printf("the way back: lsm import %s -o again.h5 --wavelet %s%s\n", f.output, path, f.opt.WayBack(done.Dim))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -288,6 +289,6 @@ func (a *app) writeLeft(im *fielddata.Import, path string) error {
 	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		return status.Resource(fmt.Errorf("import: %w", err))
 	}
-	a.report.Printf("left out: %d traces, listed in %s\n", len(im.Left), path)
+	a.report.Printf("left out: %s, listed in %s\n", readable.Count(len(im.Left), "trace"), path)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -135,7 +136,7 @@ func (f *plotFlags) array(dim int) error {
 	}
 	f.used = append(f.used, "at")
 	if n := len(f.at); n != 0 && n != dim {
-		return status.Usage(fmt.Errorf("plot: --at has %d values, the array has %d axes", n, dim))
+		return status.Usage(fmt.Errorf("plot: --at has %s, the array has %d axes", readable.Count(n, "value"), dim))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -92,7 +93,7 @@ func (a *app) makeReport(ctx context.Context, f reportFlags) error {
 	if dim := r.Image.Grid.Dim(); len(f.at) != 0 && dim != 3 {
 		return status.Usage(errors.New("report: --at: has no say here, the image is no 3-D array whose slices are drawn"))
 	} else if len(f.at) != 0 && len(f.at) != dim {
-		return status.Usage(fmt.Errorf("report: --at has %d values, the image has %d axes", len(f.at), r.Image.Grid.Dim()))
+		return status.Usage(fmt.Errorf("report: --at has %s, the image has %d axes", readable.Count(len(f.at), "value"), r.Image.Grid.Dim()))
 	}
 	r.Source = source
 	var page bytes.Buffer

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -99,7 +100,7 @@ on, to the same bits as if it had never stopped. A second signal ends it at once
 			if h[0] > 0 {
 				relative = h[iterations] / h[0]
 			}
-			ended := fmt.Sprintf("%s after %d iterations", result.Reason, iterations)
+			ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
 			if result.Reason == solver.Matched {
 				ended = string(result.Reason)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -105,8 +106,8 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 		undo()
 		return err
 	}
-	a.report.Printf("%s: %d shots, %d traces of %d samples at %g ms, %v\n", c.Title,
-		c.Survey.NumSources(), c.Survey.NumTraces(), c.Survey.NT, 1e3*c.Survey.DT, c.Grid)
+	a.report.Printf("%s: %s, %s of %d samples at %s ms, %v\n", c.Title,
+		readable.Count(c.Survey.NumSources(), "shot"), readable.Count(c.Survey.NumTraces(), "trace"), c.Survey.NT, readable.Time(1e3*c.Survey.DT), c.Grid)
 	cfg := filepath.Join(f.folder, synth.ConfigFile)
 	a.report.Printf("next: lsm run %s\n", cfg)
 	a.finish("output", f.folder, "config", cfg)

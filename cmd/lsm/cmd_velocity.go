@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -82,7 +83,7 @@ func (a *app) velocity(path string, f *velocityFlags) error {
 	if err := h5.WriteModel(f.output, g, v, h5.WriteOptions{Force: a.force}); err != nil {
 		return job.FileError(err)
 	}
-	a.report.Printf("model: %s, %s, %g to %g m/s\n", f.output, g, v[0], v[len(v)-1])
+	a.report.Printf("model: %s, %s, %s to %s m/s\n", f.output, g, readable.Speed(float64(v[0])), readable.Speed(float64(v[len(v)-1])))
 	a.finish("output", f.output, "shape", g.Shape)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -22,7 +23,7 @@ func (f *plotFlags) image(file string) (*picture.Figure, error) {
 	}
 	title := filepath.Base(file)
 	if n := len(im.ResidualNorm); n > 0 {
-		title += fmt.Sprintf(": least squares, %d iterations", n-1)
+		title += ": least squares, " + readable.Count(n-1, "iteration")
 	} else if slices.ContainsFunc(im.Attrs, func(at h5.Attr) bool { return at.Name == "command" && at.Value == "migrate" }) {
 		title += ": Kirchhoff migration"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -18,7 +19,7 @@ func readGathers(r *h5.GatherReader, at []float64) (out []picture.ImageGather, e
 	g := r.Grid()
 	axes := g.Dim() - 1
 	if len(at)%axes != 0 {
-		return nil, status.Usage(fmt.Errorf("--gather: %d values, want x, y of each gather of a 3-D image", len(at)))
+		return nil, status.Usage(fmt.Errorf("--gather: %s, want x, y of each gather of a 3-D image", readable.Count(len(at), "value")))
 	}
 	if len(at) == 0 {
 		for k := range shownGathers {
@@ -34,13 +35,13 @@ func readGathers(r *h5.GatherReader, at []float64) (out []picture.ImageGather, e
 			i := math.Round((at[a] - g.Origin[a]) / g.Spacing[a])
 			axis := [2]string{"x", "y"}[a]
 			if !(i >= 0 && i < float64(g.Shape[a])) {
-				return nil, status.Usage(fmt.Errorf("--gather: %s = %g m lies outside the image, [%g, %g] m", axis, at[a], g.Origin[a], g.End(a)))
+				return nil, status.Usage(fmt.Errorf("--gather: %s = %s m lies outside the image, [%s, %s] m", axis, readable.Length(at[a]), readable.Length(g.Origin[a]), readable.Length(g.End(a))))
 			}
 			column = column*g.Shape[a] + int(i)
 			if a > 0 {
 				name += ", "
 			}
-			name += fmt.Sprintf("%s = %.6g m", axis, g.Coord(a, int(i)))
+			name += fmt.Sprintf("%s = %s m", axis, readable.Length(g.Coord(a, int(i))))
 		}
 		v, err := r.Panel(column)
 		if err != nil {

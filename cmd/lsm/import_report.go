@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -73,7 +74,7 @@ func summaryLines(im *fielddata.Import) []string {
 		add("note: %s", n)
 	}
 	q := im.QC
-	add("%d traces read, %d in the survey", q.Traces, q.Kept)
+	add("%s read, %d in the survey", readable.Count(q.Traces, "trace"), q.Kept)
 	for _, c := range []struct {
 		n    int
 		text string
@@ -96,17 +97,16 @@ func summaryLines(im *fielddata.Import) []string {
 	if q.Rounded > 0 {
 		add("  %d samples are rounded to float32", q.Rounded)
 	}
-	add("%d samples at %g ms from %g ms on, Nyquist %g Hz", im.NT, 1e3*im.DT, 1e3*im.T0, 0.5/im.DT)
-	names := []string{"sources", "receivers"}
-	for role, name := range names {
-		add("%d %s  %s  median step %.6g m", len(im.Places[role])/im.Dim, name, ranges(im.Places[role], im.Dim), q.Spacing[role])
+	add("%d samples at %s ms from %s ms on, Nyquist %s Hz", im.NT, readable.Time(1e3*im.DT), readable.Time(1e3*im.T0), readable.Frequency(0.5/im.DT))
+	for role, name := range []string{"source", "receiver"} {
+		add("%s  %s  median step %s m", readable.Count(len(im.Places[role])/im.Dim, name), ranges(im.Places[role], im.Dim), readable.Length(q.Spacing[role]))
 	}
 	if im.Dim == 2 {
 		l := im.Line
 		add("line: azimuth %.4f°, x = 0 at (%.2f, %.2f), %s; places lie %.3g m (rms) and at most %.3g m off it",
 			l.Azimuth, l.Origin[0], l.Origin[1], l.How, l.Off(), l.Most)
 	}
-	add("offsets %.6g to %.6g m", q.Offset[0], q.Offset[1])
+	add("offsets %s to %s m", readable.Length(q.Offset[0]), readable.Length(q.Offset[1]))
 	_, most := q.Fold.Range()
 	if im.Dim == 2 {
 		add("fold: median %d, at most %d in bins of %.4g m", q.Fold.Median(), most, q.Fold.Step)

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -55,11 +56,11 @@ func (a *app) surveySummary(path string) error {
 	}
 	nearest, farthest := offsets(s)
 	w := s.Wavelet
-	a.report.Printf("  %d sources  %s\n", s.NumSources(), extent(s.Sources, s.Dim))
-	a.report.Printf("  %d receivers  %s\n", s.NumReceivers(), extent(s.Receivers, s.Dim))
-	a.report.Printf("  %d traces: %s; offsets %.6g to %.6g m\n", s.NumTraces(), layout, nearest, farthest)
-	a.report.Printf("  %d samples of %g s from %g s to %g s\n", s.NT, s.DT, s.T0, s.T0+float64(s.NT-1)*s.DT)
-	a.report.Printf("  wavelet of %d samples, time zero at sample %d\n", len(w.Samples), w.Zero)
+	a.report.Printf("  %s  %s\n", readable.Count(s.NumSources(), "source"), extent(s.Sources, s.Dim))
+	a.report.Printf("  %s  %s\n", readable.Count(s.NumReceivers(), "receiver"), extent(s.Receivers, s.Dim))
+	a.report.Printf("  %s: %s; offsets %s to %s m\n", readable.Count(s.NumTraces(), "trace"), layout, readable.Length(nearest), readable.Length(farthest))
+	a.report.Printf("  %d samples of %s s from %s s to %s s\n", s.NT, readable.Time(s.DT), readable.Time(s.T0), readable.Time(s.T0+float64(s.NT-1)*s.DT))
+	a.report.Printf("  wavelet of %s, time zero at sample %d\n", readable.Count(len(w.Samples), "sample"), w.Zero)
 	if s.Weight != nil {
 		a.report.Printf("  weights of the traces from %.6g to %.6g\n", slices.Min(s.Weight), slices.Max(s.Weight))
 	}
@@ -78,9 +79,9 @@ func extent(positions []float64, dim int) string {
 			lo, hi = min(lo, positions[i]), max(hi, positions[i])
 		}
 		if lo == hi {
-			parts = append(parts, fmt.Sprintf("%s %.6g m", name, lo))
+			parts = append(parts, fmt.Sprintf("%s %s m", name, readable.Length(lo)))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s %.6g to %.6g m", name, lo, hi))
+			parts = append(parts, fmt.Sprintf("%s %s to %s m", name, readable.Length(lo), readable.Length(hi)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -103,7 +104,7 @@ func (a *app) modelSummary(path string) error {
 		return err
 	}
 	lo, hi := bounds(v)
-	a.report.Printf("  %s; %s\n  velocity from %.6g to %.6g m/s\n", g, gridExtent(g), lo, hi)
+	a.report.Printf("  %s; %s\n  velocity from %s to %s m/s\n", g, gridExtent(g), readable.Speed(lo), readable.Speed(hi))
 	if err := velocity.Plausible(lo, hi); err != nil {
 		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", path, err))
 	}
@@ -123,7 +124,7 @@ func (a *app) surfaceSummary(d *h5.Description) error {
 		return err
 	}
 	lo, hi := bounds(z)
-	a.report.Printf("  %s; %s\n  surface from z = %.6g to %.6g m\n", g, gridExtent(g), lo, hi)
+	a.report.Printf("  %s; %s\n  surface from z = %s to %s m\n", g, gridExtent(g), readable.Length(lo), readable.Length(hi))
 	a.report.Event("surface", append(gridFields(g), "z_min", lo, "z_max", hi)...)
 	return nil
 }
@@ -138,7 +139,7 @@ func (a *app) imageSummary(d *h5.Description) error {
 	fields := append(gridFields(im.Grid), "min", lo, "max", hi)
 	if n := len(im.ResidualNorm); n > 0 {
 		first, last := im.ResidualNorm[0], im.ResidualNorm[n-1]
-		a.report.Printf("  least squares, %d iterations: residual from %.4g to %.4g", n-1, first, last)
+		a.report.Printf("  least squares, %s: residual from %.4g to %.4g", readable.Count(n-1, "iteration"), first, last)
 		if first > 0 {
 			a.report.Printf(" (%.3g%%)", 100*last/first)
 		}
@@ -169,8 +170,8 @@ func (a *app) tablesSummary(path string) error {
 	if t.Has(survey.AtSource, h5.Gradient) {
 		holds = append(holds, "gradients")
 	}
-	a.report.Printf("  %s; %s\n  %s of %d sources and %d receivers\n",
-		g, gridExtent(g), strings.Join(holds, ", "), t.NumSources(), t.NumReceivers())
+	a.report.Printf("  %s; %s\n  %s of %s and %s\n",
+		g, gridExtent(g), strings.Join(holds, ", "), readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"))
 	a.report.Event("tables", append(gridFields(g), "sources", t.NumSources(), "receivers", t.NumReceivers(), "holds", holds)...)
 	return nil
 }
@@ -178,7 +179,7 @@ func (a *app) tablesSummary(path string) error {
 func gridExtent(g grid.Grid) string {
 	var parts []string
 	for axis, name := range grid.AxisNames(max(2, g.Dim()))[:g.Dim()] {
-		parts = append(parts, fmt.Sprintf("%s %.6g to %.6g m", name, g.Origin[axis], g.End(axis)))
+		parts = append(parts, fmt.Sprintf("%s %s to %s m", name, readable.Length(g.Origin[axis]), readable.Length(g.End(axis))))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // cross checks the keys against each other, as far as that needs no file. Keys
@@ -93,8 +95,8 @@ func (r *reader) image() {
 		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
 			strings.Join(full, " and ")), append(empty, full...)...)
 	case n["image.origin"] != n["image.shape"] || n["image.spacing"] != n["image.shape"]:
-		r.clash(fmt.Sprintf("%d values beside %d in image.origin and %d in image.spacing, want as many in each: 2 (x, z) or 3 (x, y, z)",
-			n["image.shape"], n["image.origin"], n["image.spacing"]), "image.shape")
+		r.clash(fmt.Sprintf("%s beside %d in image.origin and %d in image.spacing, want as many in each: 2 (x, z) or 3 (x, y, z)",
+			readable.Count(n["image.shape"], "value"), n["image.origin"], n["image.spacing"]), "image.shape")
 	default:
 		if err := im.Grid().Validate(); err != nil {
 			r.clash(strings.TrimPrefix(err.Error(), "grid: "), "image.shape")
@@ -126,7 +128,7 @@ func (r *reader) gathers() {
 		return
 	}
 	if len(im.GatherBins) < least {
-		r.clash(fmt.Sprintf("%d values, image.gathers = %s needs at least %d", len(im.GatherBins), quote(im.Gathers), least), bins, kind)
+		r.clash(fmt.Sprintf("%s, image.gathers = %s needs at least %d", readable.Count(len(im.GatherBins), "value"), quote(im.Gathers), least), bins, kind)
 	}
 	for i := 1; i < len(im.GatherBins); i++ {
 		if im.GatherBins[i] <= im.GatherBins[i-1] {

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // data checks what selects and weighs traces.
@@ -16,7 +18,7 @@ func (r *reader) data() {
 	}
 	switch n := len(d.MuteOffsets); {
 	case n != len(d.MuteTimes):
-		r.clash(fmt.Sprintf("%d values beside %d in data.mute_times, want a time for each offset", n, len(d.MuteTimes)), offsets, times)
+		r.clash(fmt.Sprintf("%s beside %d in data.mute_times, want a time for each offset", readable.Count(n, "value"), len(d.MuteTimes)), offsets, times)
 	case n == 0 && r.good(taper) && encode(d.MuteTaper) != r.field(taper).Default:
 		r.note("acts only with data.mute_offsets and data.mute_times", taper)
 	default:

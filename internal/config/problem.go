@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Problem is one thing that is wrong with a configuration, or one remark on it.
@@ -84,7 +86,7 @@ const mostProblems = 200
 // first keeps the first mostProblems of a list and says how many more there were.
 func first(list []Problem, file string) []Problem {
 	if more := len(list) - mostProblems; more > 0 {
-		return append(list[:mostProblems], Problem{Source: file, Message: fmt.Sprintf("and %d problems more", more)})
+		return append(list[:mostProblems], Problem{Source: file, Message: fmt.Sprintf("and %s more", readable.Count(more, "problem"))})
 	}
 	return list
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // check holds a decoded TOML value against the field and returns it in the
@@ -227,7 +229,7 @@ func describe(v any) string {
 		if len(v) == 1 {
 			return "the list " + clip(encode(v)) + " of 1 value"
 		}
-		return fmt.Sprintf("the list %s of %d values", clip(encode(v)), len(v))
+		return fmt.Sprintf("the list %s of %s", clip(encode(v)), readable.Count(len(v), "value"))
 	case time.Time:
 		return "a date or time"
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -174,11 +175,11 @@ func (j *Job) checkAliasing(say func(level, topic, format string, args ...any), 
 	case sin >= 1:
 		say("ok", topic, "%s: no arrival aliases at %.3g Hz", what, b.High)
 	case j.antialias() != nil:
-		say("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %.2g %% of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
-			what, 180/math.Pi*math.Asin(sin), b.High, 100*share, 1/(2*largest), j.problem().Bands())
+		say("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
+			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), j.problem().Bands())
 	default:
-		say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %.2g %% of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
-			what, 180/math.Pi*math.Asin(sin), b.High, 100*share, 1/(2*largest))
+		say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
+			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))
 	}
 }
 

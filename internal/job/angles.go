@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -71,8 +72,8 @@ func (j *Job) beyondClasses() string {
 	case first > 0:
 		beyond = fmt.Sprintf("below %.6g and above %.6g degrees", first, last)
 	}
-	return fmt.Sprintf("opening angles %s, %.2g %% of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
-		beyond, 100*j.shareBeyond(first, last))
+	return fmt.Sprintf("opening angles %s, %s of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
+		beyond, readable.Percent(j.shareBeyond(first, last)))
 }
 
 // shareBeyond is the share of pairs of a trace and an image point whose straight rays

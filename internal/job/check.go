@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Finding is one line of `lsm check`.
@@ -25,18 +26,19 @@ func (j *Job) Check(plan *Plan) []Finding {
 		f = append(f, Finding{topic, level, fmt.Sprintf(format, args...)})
 	}
 	s, b := j.Survey, band(j.Wavelet)
-	say("ok", "survey", "%s traces of %d samples at %g ms (%.3g to %.3g s), %d sources, %d receivers",
-		humanize.Comma(int64(s.NumTraces())), s.NT, 1e3*s.DT, s.T0, j.recordEnd(), s.NumSources(), s.NumReceivers())
+	say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
+		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(j.recordEnd()),
+		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
 	if j.file != nil {
-		say("ok", "selection", "%s of %s traces are left by %s", humanize.Comma(int64(s.NumTraces())), humanize.Comma(int64(j.recorded)), limits(j.Config))
+		say("ok", "selection", "%s", j.selectionText())
 	}
 	near, far := j.offsets()
-	say("ok", "offsets", "%.6g to %.6g m", near, far)
+	say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	if j.Dead > 0 {
 		say("warning", "traces", "%s", j.deadText())
 	}
 	j.checkWeighting(say)
-	say("ok", "places", "%d distinct positions share %d traveltime tables", j.Places.Len(), j.Places.Len())
+	say("ok", "places", "%s, each with one traveltime table", readable.Count(j.Places.Len(), "distinct position"))
 	say("ok", "image", "%s", extent(j.Image))
 	if text := j.classText(); text != "" {
 		say("ok", "gathers", "%s", text)
@@ -47,10 +49,10 @@ func (j *Job) Check(plan *Plan) []Finding {
 
 	nyquist := 0.5 / s.DT
 	if b.High > 0.8*nyquist {
-		say("warning", "time sampling", "the wavelet reaches %.3g Hz, Nyquist is %.3g Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
-			b.High, nyquist, 1e3*0.4/b.High)
+		say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
+			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
 	} else {
-		say("ok", "time sampling", "wavelet peak %.3g Hz, 99 %% of its energy below %.3g Hz, Nyquist %.3g Hz", b.Peak, b.High, nyquist)
+		say("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
 	}
 
 	vmin, vmax := j.velocityRange()
@@ -64,7 +66,7 @@ func (j *Job) Check(plan *Plan) []Finding {
 		say("warning", d.Topic, "%s", d.Text)
 	}
 	if out := j.outsideImage(); out > 0 {
-		say("note", "geometry", "%d of %d positions lie outside the image grid (allowed)", out, j.Places.Len())
+		say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(j.Places.Len(), "position"))
 	}
 	for _, n := range j.Config.Notes() {
 		say("note", "configuration", "%s", n)
@@ -87,8 +89,8 @@ func (j *Job) Check(plan *Plan) []Finding {
 		level = "note"
 	}
 	if m.Stream {
-		say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %d times in %d iterations",
-			humanize.IBytes(uint64(m.AllData)), j.readings(), j.Config.Solver.Iterations)
+		say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
+			humanize.IBytes(uint64(m.AllData)), readable.Count(j.readings(), "time"), readable.Count(j.Config.Solver.Iterations, "iteration"))
 	}
 	of := humanize.IBytes(uint64(m.Limit))
 	if plan.Ranks() > 1 {
@@ -102,8 +104,8 @@ func (j *Job) Check(plan *Plan) []Finding {
 func (j *Job) checkWeighting(say func(level, topic, format string, args ...any)) {
 	d, s := j.Config.Data, j.Survey
 	if j.white != nil {
-		say("ok", "whitening", "the wavelet of %d samples becomes one of %d, cut to them with an error of at most %.0e",
-			len(s.Wavelet.Samples), len(j.Wavelet.Samples), whitenLoss)
+		say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
+			readable.Count(len(s.Wavelet.Samples), "sample"), len(j.Wavelet.Samples), whitenLoss)
 	}
 	if m := newMute(d, s); m.on() {
 		silent := 0.0
@@ -120,7 +122,7 @@ func (j *Job) checkWeighting(say func(level, topic, format string, args ...any))
 		n -= j.Dead
 	}
 	if n > 0 {
-		say("note", "weights", "%s of %s traces have weight 0 without being dead", humanize.Comma(int64(n)), humanize.Comma(int64(j.total())))
+		say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(j.total(), "trace"))
 	}
 }
 
@@ -132,10 +134,10 @@ func (j *Job) checkSurface(say func(level, topic, format string, args ...any)) {
 		}
 		return
 	}
-	say("ok", "surface", "z = %.6g to %.6g m", slices.Min(j.surface), slices.Max(j.surface))
+	say("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(j.surface)), readable.Length(slices.Max(j.surface)))
 	if n, i, h := j.aboveSurface(); n > 0 {
-		say("warning", "surface", "%d of %d positions lie more than %.4g m above it, %s %d at %s m by %.4g m",
-			n, j.Places.Len(), j.cell(), j.Places.Role[i], j.Places.Row[i], point(j.Places.At(i)), h)
+		say("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
+			n, readable.Count(j.Places.Len(), "position"), readable.Length(j.cell()), j.Places.Role[i], j.Places.Row[i], point(j.Places.At(i)), h)
 	}
 }
 
@@ -154,12 +156,12 @@ func (j *Job) checkDepthSampling(say func(level, topic, format string, args ...a
 	limit := vmin / (4 * b.High)
 	for a, h := range j.Image.Spacing {
 		if j.Image.Shape[a] > 1 && h > limit*1.001 {
-			say("warning", "image sampling", "spacing along %s is %g m; %.4g m/s at %.3g Hz needs at most %.3g m",
-				grid.AxisNames(j.Image.Dim())[a], h, vmin, b.High, limit)
+			say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
+				grid.AxisNames(j.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
-	say("ok", "image sampling", "at most %.3g m needed for %.4g m/s at %.3g Hz", limit, vmin, b.High)
+	say("ok", "image sampling", "at most %.3g m needed for %s m/s at %s Hz", limit, readable.Speed(vmin), readable.Frequency(b.High))
 }
 
 func (j *Job) checkRecord(say func(level, topic, format string, args ...any), vmax float64) {
@@ -170,8 +172,8 @@ func (j *Job) checkRecord(say func(level, topic, format string, args ...any), vm
 	}
 	reach := top + 0.5*vmax*j.recordEnd()
 	if deep := j.Image.End(z); reach < deep {
-		say("warning", "record length", "records end at %.3g s: nothing below z = %.4g m can be seen, even at %.4g m/s; the image ends at %.4g m",
-			j.recordEnd(), reach, vmax, deep)
+		say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
+			readable.Time(j.recordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}
 }
 

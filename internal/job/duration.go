@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -24,6 +25,8 @@ func (d Duration) String() string {
 	}
 	r := func(t time.Duration) time.Duration {
 		switch {
+		case t < 100*time.Millisecond:
+			return t.Round(100 * time.Microsecond)
 		case t < 10*time.Second:
 			return t.Round(10 * time.Millisecond)
 		case t < 10*time.Minute:
@@ -33,7 +36,7 @@ func (d Duration) String() string {
 	}
 	s := fmt.Sprintf("about %v: traveltimes %v, %v an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
 	if d.Readings > 0 {
-		s += fmt.Sprintf("; traces are read %d times, each in an iteration more and in no less than %v", d.Readings, r(d.Reading))
+		s += fmt.Sprintf("; traces are read %s, each in an iteration more and in no less than %v", readable.Count(d.Readings, "time"), r(d.Reading))
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -45,7 +46,7 @@ func (j *Job) classifyOffsets() error {
 		j.class[i] = interval(j.Config.Image.GatherBins, j.Survey.Offset(i))
 	}
 	if j.file != nil {
-		j.report.Infof("%d of %d traces are left by %s", len(j.class), j.recorded, limits(j.Config))
+		j.report.Infof("%s", j.selectionText())
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (j *Job) setClasses(op *Operator, info string) func(*kirchhoff.Classes, err
 		for _, e := range c.Class {
 			op.kernels = append(op.kernels, e)
 		}
-		op.Info = fmt.Sprintf("engine %s; %d images by %s", info, j.classes(), j.Config.Image.Gathers)
+		op.Info = fmt.Sprintf("engine %s; %s by %s", info, readable.Count(j.classes(), "image"), j.Config.Image.Gathers)
 		return nil
 	}
 }
@@ -112,7 +113,11 @@ func (j *Job) classText() string {
 	for _, k := range j.class {
 		count[k]++
 	}
-	return fmt.Sprintf("%d images by offset of %d to %d traces each", n, slices.Min(count), slices.Max(count))
+	each := readable.Count(slices.Max(count), "trace")
+	if least := slices.Min(count); least < slices.Max(count) {
+		each = fmt.Sprintf("%d to %s", least, each)
+	}
+	return fmt.Sprintf("%s by offset of %s each", readable.Count(n, "image"), each)
 }
 
 // gathers describes the images by class for a file, nil where there are none.

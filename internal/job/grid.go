@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -56,7 +57,7 @@ func gridFor(want []int, n int) ([2]int, error) {
 		}
 	}
 	if g[0]*g[1] != n {
-		return g, status.Hint(status.Usage(fmt.Errorf("comm.grid: [%d, %d] does not lay out the %d ranks of this run", want[0], want[1], n)),
+		return g, status.Hint(status.Usage(fmt.Errorf("comm.grid: [%d, %d] does not lay out the %s of this run", want[0], want[1], readable.Count(n, "rank"))),
 			fmt.Sprintf("the product of the two must be %d; 0 stands for as many as there are", n))
 	}
 	return g, nil
@@ -150,11 +151,11 @@ func (j *Job) traces(s share) []int32 {
 func (j *Job) shares(grid [2]int) ([]share, error) {
 	shots := len(j.starts) - 1
 	if grid[0] > shots {
-		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %d ranks over shots, the survey has %d shots", grid[0], shots)),
+		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot"))),
 			"start fewer ranks, or lay them out over image blocks as well, as in comm.grid = [0, 2]")
 	}
 	if slabs, width := j.slabs(); grid[1] > slabs {
-		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %d ranks over image blocks, the image has %d blocks of %d points along x", grid[1], slabs, width)),
+		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
 	return j.cut(grid), nil

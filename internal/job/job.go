@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -223,7 +224,7 @@ func (j *Job) loadSurvey() error {
 	if j.Config.Kirchhoff.WaveletFilter {
 		// The filter has no constant part, and in 3-D no part at Nyquist either.
 		if n, least := len(j.Survey.Wavelet.Samples), j.Survey.Dim; n < least {
-			return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %d samples, needs at least %d", file, n, least))
+			return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
 		}
 	}
 	// Rows of given tables keep their own times even at equal positions.
@@ -293,7 +294,11 @@ func (j *Job) countDead(need Need) error {
 		return err
 	}
 	if j.Dead = int(dead[0]); j.Dead == j.total() {
-		return status.Input(fmt.Errorf("%s: all %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead))
+		what := fmt.Sprintf("all %d traces are", j.Dead)
+		if j.Dead == 1 {
+			what = "its only trace is"
+		}
+		return status.Input(fmt.Errorf("%s: %s dead (every sample is zero)", j.Config.Survey.File.File, what))
 	}
 	return nil
 }
@@ -370,8 +375,8 @@ func (j *Job) useTables() error {
 		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, extent(t.Grid()), extent(j.Image)))
 	}
 	if t.NumSources() != j.Survey.NumSources() || t.NumReceivers() != j.Survey.NumReceivers() {
-		return status.Input(fmt.Errorf("%s: tables for %d sources and %d receivers, the survey has %d and %d",
-			file, t.NumSources(), t.NumReceivers(), j.Survey.NumSources(), j.Survey.NumReceivers()))
+		return status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
+			file, readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"), j.Survey.NumSources(), j.Survey.NumReceivers()))
 	}
 	var err error
 	j.Times, err = traveltime.NewTable(timeRows{t}, t.Grid(), j.Image)
@@ -423,7 +428,7 @@ func point(p []float64) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += fmt.Sprintf("%.6g", v)
+		s += readable.Length(v)
 	}
 	return s + ")"
 }
@@ -434,7 +439,7 @@ func extent(g grid.Grid) string {
 		if a > 0 {
 			s += " × "
 		}
-		s += fmt.Sprintf("%s [%.6g, %.6g]", name, g.Origin[a], g.End(a))
+		s += fmt.Sprintf("%s [%s, %s]", name, readable.Length(g.Origin[a]), readable.Length(g.End(a)))
 	}
 	return s + fmt.Sprintf(" m (%s)", g)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -27,7 +28,7 @@ func (j *Job) matching() (imaging.MatchOptions, error) {
 		list []int
 	}{{"matching_window", j.Config.Solver.Window}, {"matching_filter", j.Config.Solver.Filter}} {
 		if n := len(k.list); n > 0 && n != dim {
-			return o, status.Usage(fmt.Errorf("solver.%s: %d values, the image has %d axes", k.key, n, dim))
+			return o, status.Usage(fmt.Errorf("solver.%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
 		}
 	}
 	for a, n := range j.Image.Shape {
@@ -38,7 +39,7 @@ func (j *Job) matching() (imaging.MatchOptions, error) {
 		taps = min(taps, n-1+n%2)
 		if given := j.Config.Solver.Filter; len(given) > 0 {
 			if taps = given[a]; taps > n {
-				return o, status.Usage(fmt.Errorf("solver.matching_filter: %d points along %s, the image has %d", taps, grid.AxisNames(dim)[a], n))
+				return o, status.Usage(fmt.Errorf("solver.matching_filter: %s along %s, the image has %d", readable.Count(taps, "point"), grid.AxisNames(dim)[a], n))
 			}
 		}
 		window := max(2*taps, n/20)

@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -70,7 +71,7 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %d groups of up to %d traces", h(m.AllData), len(m.groups)-1, longest(m.groups))
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.groups)-1, "group"), readable.Count(longest(m.groups), "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))

@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -246,7 +247,7 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 			return nil, inputUnlessMarked(err)
 		}
 		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %d stretches", k.ISA(), how, k.Stretches())
+		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %s", k.ISA(), how, readable.Count(k.Stretches(), "stretch"))
 	} else if j.Engine == "reference" {
 		if j.classes() > 0 {
 			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.ownClasses()))
@@ -331,7 +332,11 @@ func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 }
 
 func (j *Job) deadText() string {
-	text := fmt.Sprintf("%s: %d of %d traces are dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, j.Survey.NumTraces())
+	verb := "are"
+	if j.Dead == 1 {
+		verb = "is"
+	}
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, readable.Count(j.Survey.NumTraces(), "trace"), verb)
 	if j.Config.Data.Dead == "mask" {
 		text += ", their weight is 0"
 	}
@@ -380,8 +385,8 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 // warnUnseen says that the data and the image have nothing to do with each
 // other, most often because of a unit.
 func (j *Job) warnUnseen() {
-	j.report.Warn(fmt.Sprintf("the records, %.4g to %.4g s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
-		j.Survey.T0, j.recordEnd(), extent(j.Image)))
+	j.report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(j.Survey.T0), readable.Time(j.recordEnd()), extent(j.Image)))
 }
 
 func zero(v []float32) bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -37,7 +38,7 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	}
 	switch len(keep) {
 	case 0:
-		return nil, status.Input(fmt.Errorf("none of %d traces is left by %s; offsets are %.6g to %.6g m", s.NumTraces(), limits(cfg), near, far))
+		return nil, status.Input(fmt.Errorf("none of %s is left by %s; offsets are %s to %s m", readable.Count(s.NumTraces(), "trace"), limits(cfg), readable.Length(near), readable.Length(far)))
 	case s.NumTraces():
 		return nil, nil
 	}
@@ -61,18 +62,27 @@ func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 	return s, keep, of, nil
 }
 
+// selectionText says how many of the recorded traces are left, and by what.
+func (j *Job) selectionText() string {
+	verb := "are"
+	if len(j.file) == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s left by %s", len(j.file), readable.Count(j.recorded, "trace"), verb, limits(j.Config))
+}
+
 // limits names what selects traces.
 func limits(cfg *config.Config) string {
 	var list []string
 	d := cfg.Data
 	if len(d.Offset) > 0 {
-		list = append(list, fmt.Sprintf("data.offset = [%g, %g] m", d.Offset[0], d.Offset[1]))
+		list = append(list, fmt.Sprintf("data.offset = [%s, %s] m", readable.Length(d.Offset[0]), readable.Length(d.Offset[1])))
 	}
 	if len(d.Azimuth) > 0 {
 		list = append(list, fmt.Sprintf("data.azimuth = [%g, %g] degrees", d.Azimuth[0], d.Azimuth[1]))
 	}
 	if bins := offsetBins(cfg); bins != nil {
-		list = append(list, fmt.Sprintf("image.gather_bins from %g to %g m", bins[0], bins[len(bins)-1]))
+		list = append(list, fmt.Sprintf("image.gather_bins from %s to %s m", readable.Length(bins[0]), readable.Length(bins[len(bins)-1])))
 	}
 	return strings.Join(list, " and ")
 }

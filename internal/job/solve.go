@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -64,7 +65,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			return nil, failure(err)
 		}
 	} else {
-		j.report.Infof("resumed from %s after %d iterations", from, m.State().Iteration)
+		j.report.Infof("resumed from %s after %s", from, readable.Count(m.State().Iteration, "iteration"))
 	}
 	state := m.State()
 	live := j.report.Solver("solver vectors", relative(state.History.Residual))

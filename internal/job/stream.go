@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -326,7 +327,7 @@ func (j *Job) buildStream(ctx context.Context, p *kirchhoff.Problem, m Memory) (
 	case p.Compact:
 		op.Info += ", times in 16 bits"
 	}
-	op.Info += fmt.Sprintf("; traces streamed in %d groups of up to %d", k.Groups(), longest(m.groups))
+	op.Info += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(k.Groups(), "group"), longest(m.groups))
 	return op, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -38,7 +39,7 @@ func (j *Job) loadSurface() error {
 	z := j.Image.Dim() - 1
 	top, bottom := j.Image.Origin[z], j.Image.End(z)
 	if high := slices.Min(j.surface); high > bottom {
-		return status.Input(fmt.Errorf("image.surface: its highest point, z = %.6g m, lies below the image, which ends at %.6g m: nothing would be left", high, bottom))
+		return status.Input(fmt.Errorf("image.surface: its highest point, z = %s m, lies below the image, which ends at %s m: nothing would be left", readable.Length(high), readable.Length(bottom)))
 	}
 	if slices.Max(j.surface)+c.SurfaceTaper <= top {
 		j.surface = nil // all above the image
@@ -56,8 +57,8 @@ func (j *Job) readSurface() error {
 	for a, name := range grid.AxisNames(j.Image.Dim())[:h.Dim()] {
 		slack := 1e-6 * g.Spacing[a]
 		if h.Origin[a] < g.Origin[a]-slack || h.End(a) > g.End(a)+slack {
-			return status.Input(fmt.Errorf("%s: /surface covers %s %.6g to %.6g m, the image needs %.6g to %.6g m",
-				path.File, name, g.Origin[a], g.End(a), h.Origin[a], h.End(a)))
+			return status.Input(fmt.Errorf("%s: /surface covers %s %s to %s m, the image needs %s to %s m",
+				path.File, name, readable.Length(g.Origin[a]), readable.Length(g.End(a)), readable.Length(h.Origin[a]), readable.Length(h.End(a))))
 		}
 	}
 	j.surface = make([]float64, h.Len())

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -59,7 +60,7 @@ func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
 		if err := j.addCoarse(ctx, f, t, c); err != nil {
 			return err
 		}
-		text += fmt.Sprintf("; %d iterations on a grid of %v points, 1 for %.3g of the image's", t.coarse.iterations, c.Shape, c.Volume())
+		text += fmt.Sprintf("; %s on a grid of %v points, 1 for %.3g of the image's", readable.Count(t.coarse.iterations, "iteration"), c.Shape, c.Volume())
 	}
 	j.report.Infof("%s", text)
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -56,7 +57,7 @@ func (j *Job) weighTraces(need Need) error {
 		return err
 	}
 	if live == 0 {
-		return status.Input(fmt.Errorf("%s: no sample counts: each of %d traces is dead, muted or has weight 0", j.Config.Survey.File.File, j.total()))
+		return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", j.Config.Survey.File.File, readable.Count(j.total(), "trace")))
 	}
 	if j.live = live; j.Config.Data.Weights == "rms" {
 		j.found.scale = float64(live) / sum

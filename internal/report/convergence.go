@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // convergence is the section on the course of the solver.
@@ -52,7 +54,7 @@ func (r *Run) convergence() (c convergence) {
 		c.Rows = append(c.Rows, row)
 	}
 	if len(c.Rows) < len(h) {
-		c.Note = fmt.Sprintf("The table shows %d of %s.", len(c.Rows)-1, plural(len(h)-1, "iteration"))
+		c.Note = fmt.Sprintf("The table shows %d of %s.", len(c.Rows)-1, readable.Count(len(h)-1, "iteration"))
 	}
 	return c
 }

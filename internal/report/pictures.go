@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"image/png"
 
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -67,7 +68,7 @@ func (r *Run) images() (out images, err error) {
 	}
 	caption := "The file's image"
 	if n := len(r.Image.ResidualNorm); n > 0 {
-		caption = "Least squares after " + plural(n-1, "iteration")
+		caption = "Least squares after " + readable.Count(n-1, "iteration")
 	}
 	if err := add(r.Image, r.imageName(), caption+": "+r.File); err != nil {
 		return out, err
@@ -80,6 +81,12 @@ func (r *Run) images() (out images, err error) {
 		out.Note += " A depth slice and two vertical sections cross where the lines show; --at x,y,z moves them."
 	}
 	return out, nil
+}
+
+// anglesEnd reports whether the image has classes of opening angles that leave some out.
+func (r *Run) anglesEnd() bool {
+	l := r.ClassLimits
+	return r.Classes.Name == "angle" && len(l) > 0 && (l[0] > 0 || l[len(l)-1] < 180)
 }
 
 // imageGathers draws the images by class at a few places.
@@ -103,7 +110,7 @@ func (r *Run) imageGathers(p *page) error {
 	}
 	p.ImageGathersSay = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
 		r.Classes.Name, r.Classes.Name)
-	if l := r.ClassLimits; len(l) > 0 {
+	if l := r.ClassLimits; len(l) > 0 && (r.Classes.Name != "angle" || r.anglesEnd()) {
 		p.ImageGathersSay += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
 	}
 	return nil

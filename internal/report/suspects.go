@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -35,11 +36,11 @@ func (r *Run) suspectPoints(v *verdict) {
 	if left < 1 {
 		v.Headline += ", with " + percent(left) + " of the data's energy unexplained"
 	}
-	v.Points = append(v.Points, "Iterations are not what is missing: operator and data do not fit each other. Find the cause before you trust the image.")
+	v.Points = append(v.Points, "More iterations alone will not change that: operator and data do not fit each other. Find the cause before you trust the image.")
 	if r.startsWithAdjoint() && n > 1 && isNorm(h[1]) {
 		after := h[1] / first * (h[1] / first)
 		point := fmt.Sprintf("Compare it with the adjoint: plain migration, scaled to fit, leaves %s unexplained, and the %s after it brought that to %s.",
-			percent(after), plural(n-1, "iteration"), percent(left))
+			percent(after), readable.Count(n-1, "iteration"), percent(left))
 		if after-left < much*after {
 			point += " The least-squares image explains little more than the adjoint does."
 		}
@@ -86,6 +87,10 @@ func (r *Run) suspects() []string {
 		} else {
 			other += " Look in the gathers below whether the mute takes them all."
 		}
+	}
+	if r.anglesEnd() {
+		l := r.ClassLimits
+		extent += fmt.Sprintf(" Opening angles below %.6g and above %.6g degrees are in no class (image.gather_ends).", l[0], l[len(l)-1])
 	}
 	return []string{wavelet, amplitudes, velocity, extent, other}
 }

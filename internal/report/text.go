@@ -65,13 +65,6 @@ func words(s string) (all []word) {
 	return append(all, word{s[done:], false})
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // title says what was run and when, and the few numbers that matter.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -41,7 +42,7 @@ func (r *Run) verdict() verdict {
 func (r *Run) outcome() verdict {
 	iterations := len(r.Image.ResidualNorm) - 1
 	text := provenance.FromAttrs(r.Image.Attrs).Reason
-	after := "after " + plural(iterations, "iteration")
+	after := "after " + readable.Count(iterations, "iteration")
 	switch reason := solver.Reason(text); reason {
 	case solver.ConvergedResidual:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{

@@ -3,6 +3,8 @@ package synth
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // describe writes the configuration and the README.
@@ -12,7 +14,7 @@ func (c *Case) describe() {
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 
 	p("# %s: %s.", c.Name, c.Title)
-	p("# %d shots, %d traces of %d samples at %g ms; %v.", s.NumSources(), s.NumTraces(), s.NT, 1e3*s.DT, c.Grid)
+	p("# %s, %s of %d samples at %s ms; %v.", readable.Count(s.NumSources(), "shot"), readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), c.Grid)
 	p("# Image it with `lsm run %s`; the answer is in %s.", ConfigFile, ReflectivityFile)
 	p("")
 	p("[survey]")
@@ -60,7 +62,7 @@ func (c *Case) describe() {
 
 	b.Reset()
 	p("# %s", c.Name)
-	p("A synthetic survey: %s. %d shots, %d traces, %v.", c.Title, s.NumSources(), s.NumTraces(), c.Grid)
+	p("A synthetic survey: %s. %s, %s, %v.", c.Title, readable.Count(s.NumSources(), "shot"), readable.Count(s.NumTraces(), "trace"), c.Grid)
 	p("`%s` holds the data, `%s` the smooth velocity to migrate with, `%s` the true velocity and `%s` the reflectivity that the data were made from.",
 		SurveyFile, ModelFile, TrueModelFile, ReflectivityFile)
 	p("")

@@ -127,6 +127,8 @@ func TestAxesAreLabelled(t *testing.T) {
 		"/data@DIMENSION_LABELS":    []string{"source", "receiver", "t"},
 		"/data@DIMENSION_LIST":      "<sequence of any length>",
 		"/sources@DIMENSION_LABELS": []string{"source", "coordinate"},
+		"/coordinate@CLASS":         "DIMENSION_SCALE",
+		"/coordinate@NAME":          "coordinate",
 		"/t@CLASS":                  "DIMENSION_SCALE",
 		"/t@NAME":                   "t",
 		"/t@units":                  "s",

@@ -21,14 +21,14 @@ func digest(b []byte) string {
 }
 
 // Digest is the SHA-256, in hexadecimal, of a dataset's numbers in their stored
-// type, little-endian and in C order, or of the bytes of a scalar text. It does
-// not depend on byte order, chunks or filters, and is what files written here
+// type, little-endian and in C order, or of the bytes of a text, or of several with a
+// zero byte between them. It does not depend on byte order, chunks or filters, and is what files written here
 // carry as the attribute sha256.
 func (f *File) Digest(name string) (string, error) {
 	var sum string
 	err := locked(func() error {
-		if text, err := f.text(name); err == nil {
-			sum = digest([]byte(text))
+		if list, err := f.texts(name, mostTexts, "texts"); err == nil {
+			sum = digestTexts(list)
 			return nil
 		}
 		d, err := f.dataset(name)
@@ -73,31 +73,44 @@ func (f *File) Text(name string) (string, error) {
 }
 
 func (f *File) text(name string) (string, error) {
+	v, err := f.texts(name, 1, "one text")
+	if err != nil {
+		return "", err
+	}
+	return v[0], nil
+}
+
+// texts reads a dataset of at least one and at most so many texts.
+func (f *File) texts(name string, most int64, want string) ([]string, error) {
 	if !f.has(name) {
-		return "", inputError(f.path, name, "is missing (the file holds %s)", f.contents())
+		return nil, inputError(f.path, name, "is missing (the file holds %s)", f.contents())
 	}
 	set, err := f.file.OpenDataset(name)
 	if err != nil {
-		return "", readError(f.path, name, wrapf(libraryError(), "cannot be opened as a dataset"))
+		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be opened as a dataset"))
 	}
 	defer set.Close()
 	id := C.hid_t(set.ID())
 	t, err := typeOf(id, false)
 	if err != nil {
-		return "", readError(f.path, name, err)
+		return nil, readError(f.path, name, err)
 	}
 	var rank C.int
-	if n := C.lsm_h5_points(id, 0, &rank); !t.isString() || n != 1 || t.size > maxText {
-		return "", inputError(f.path, name, "holds %d elements of type %s, want one text", int64(n), t)
+	n := int64(C.lsm_h5_points(id, 0, &rank))
+	if !t.isString() || n < 1 || n > most || int64(t.size) > maxText/n {
+		return nil, inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
 	}
 	v, ok := texts(id, false)
-	if !ok || len(v) != 1 {
-		return "", readError(f.path, name, wrapf(libraryError(), "cannot be read"))
+	if !ok || int64(len(v)) != n {
+		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be read"))
 	}
-	return v[0], nil
+	return v, nil
 }
 
-// maxText bounds a text of fixed length, in bytes.
+// mostTexts bounds how many texts a dataset holds whose digest is computed.
+const mostTexts = 1 << 16
+
+// maxText bounds texts of fixed length, in bytes.
 const maxText = 64 << 20
 
 // attrsOf reads a text attribute of any dataset.

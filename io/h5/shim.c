@@ -170,11 +170,11 @@ static hid_t utf8(void) {
 	return t;
 }
 
-hid_t lsm_h5_create_text(hid_t loc, const char *name, const char *value) {
-	hid_t t = utf8(), s = H5Screate(H5S_SCALAR), p = H5Pcreate(H5P_DATASET_CREATE), d = -1;
+static hid_t create_texts(hid_t loc, const char *name, hid_t s, const void *texts) {
+	hid_t t = utf8(), p = H5Pcreate(H5P_DATASET_CREATE), d = -1;
 	if (t >= 0 && s >= 0 && p >= 0 && H5Pset_obj_track_times(p, 0) >= 0)
 		d = H5Dcreate2(loc, name, t, s, H5P_DEFAULT, p, H5P_DEFAULT);
-	if (d >= 0 && H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
+	if (d >= 0 && H5Dwrite(d, t, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
 		done(H5Dclose, d);
 		d = -1;
 	}
@@ -182,6 +182,15 @@ hid_t lsm_h5_create_text(hid_t loc, const char *name, const char *value) {
 	done(H5Sclose, s);
 	done(H5Tclose, t);
 	return d;
+}
+
+hid_t lsm_h5_create_text(hid_t loc, const char *name, const char *value) {
+	return create_texts(loc, name, H5Screate(H5S_SCALAR), &value);
+}
+
+hid_t lsm_h5_create_texts(hid_t loc, const char *name, long long n, char **texts) {
+	hsize_t dim = n;
+	return create_texts(loc, name, H5Screate_simple(1, &dim, NULL), texts);
 }
 
 // Left alone, the library clips what does not fit an integer without a word. A

@@ -46,6 +46,7 @@ int lsm_h5_filter(hid_t dset, int i, int *id, char *name, size_t size);
 
 hid_t lsm_h5_create(hid_t loc, const char *name, int kind, hid_t space, hid_t dcpl);
 hid_t lsm_h5_create_text(hid_t loc, const char *name, const char *text);
+hid_t lsm_h5_create_texts(hid_t loc, const char *name, long long n, char **texts);
 int lsm_h5_no_times(hid_t plist);
 int lsm_h5_read(hid_t dset, int kind, hid_t mem, hid_t file, void *buf, int *exception);
 int lsm_h5_read_little(hid_t dset, hid_t mem, hid_t file, void *buf);

@@ -87,7 +87,7 @@ func startSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter
 
 func (sw *SurveyWriter) geometry(s *survey.Survey) error {
 	w := sw.w
-	if err := w.index("/coordinate", s.Dim); err != nil {
+	if err := w.columns(s.Dim); err != nil {
 		return err
 	}
 	for _, p := range []struct {
@@ -107,7 +107,7 @@ func (sw *SurveyWriter) geometry(s *survey.Survey) error {
 		if err := w.Attach(p.name, 0, "/"+p.scale, p.scale); err != nil {
 			return err
 		}
-		if err := w.Attach(p.name, 1, "/coordinate", "coordinate"); err != nil {
+		if err := w.attachColumns(p.name, 1); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (t *TablesWriter) start(attrs []Attr) error {
 		return err
 	}
 	if l.Gradient {
-		if err := t.w.index("/coordinate", l.Grid.Dim()); err != nil {
+		if err := t.w.columns(l.Grid.Dim()); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (t *TablesWriter) section(role survey.Role, q Quantity, n int, attrs []Attr
 		return err
 	}
 	if q == Gradient {
-		if err := t.w.Attach(name, 1, "/coordinate", "coordinate"); err != nil {
+		if err := t.w.attachColumns(name, 1); err != nil {
 			return err
 		}
 	}

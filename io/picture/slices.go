@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // threeSlices draws three orthogonal cuts through one point: the depth slice at the
@@ -22,8 +23,8 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 		}
 		i := math.Round((opt.At[a] - g.Origin[a]) / g.Spacing[a])
 		if !(i >= 0 && i < float64(n)) {
-			return nil, fmt.Errorf("picture: slices through %s = %g m: outside the grid [%g, %g] m",
-				grid.AxisNames(3)[a], opt.At[a], g.Origin[a], g.End(a))
+			return nil, fmt.Errorf("picture: slices through %s = %s m: outside the grid [%s, %s] m",
+				grid.AxisNames(3)[a], readable.Length(opt.At[a]), readable.Length(g.Origin[a]), readable.Length(g.End(a)))
 		}
 		at[a] = int(i)
 	}
@@ -72,4 +73,4 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 }
 
 // coordinate writes metres without needless decimals.
-func coordinate(v float64) string { return fmt.Sprintf("%g", math.Round(v*100)/100) }
+func coordinate(v float64) string { return readable.Length(math.Round(v*100) / 100) }

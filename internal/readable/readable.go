@@ -1,0 +1,70 @@
+// Package readable writes numbers for people: no exponent where plain digits will do, no
+// more digits than mean something, no −0, and nouns in the number of their count.
+package readable
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize/english"
+)
+
+// Digits that mean something, of values that are measured and of those that are
+// reckoned.
+const (
+	measured = 6
+	reckoned = 4
+)
+
+// Length writes metres to a hundredth of a millimetre, with all digits before the point
+// and up to six in all: 6493376, 12.5, 0. A unit does not follow.
+func Length(m float64) string { return text(math.Round(m*1e5)/1e5, measured) }
+
+// Time writes seconds or milliseconds with up to six digits: 0.004, 1.296.
+func Time(t float64) string { return text(t, measured) }
+
+// Frequency writes hertz to a tenth, or below 10 Hz with up to three digits: 666.7, 4.25.
+func Frequency(hz float64) string {
+	if math.Abs(hz) < 10 {
+		return text(hz, 3)
+	}
+	return text(math.Round(10*hz)/10, measured)
+}
+
+// Speed writes metres a second with up to four digits, and all before the point.
+func Speed(v float64) string { return text(v, reckoned) }
+
+// Percent writes a share of 1 with about two digits: 100 %, 56 %, 3.4 %.
+func Percent(share float64) string {
+	if p := 100 * share; math.Abs(p) >= 10 {
+		return text(math.Round(p), measured) + " %"
+	}
+	return text(100*share, 2) + " %"
+}
+
+// text is v with so many significant digits, but all those before the point.
+func text(v float64, digits int) string {
+	a := math.Abs(v)
+	if a == 0 {
+		return "0"
+	}
+	if !(a >= 1e-4 && a < 1e15) {
+		return strconv.FormatFloat(v, 'g', digits, 64)
+	}
+	after := max(0, digits-1-int(math.Floor(math.Log10(a))))
+	s := strconv.FormatFloat(v, 'f', after, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// irregular are plurals that no rule makes.
+var irregular = map[string]string{"axis": "axes"}
+
+// Count is a number of things, such as "1 trace", "2565 traces" or "3 entries".
+func Count(n int, thing string) string {
+	return fmt.Sprintf("%d %s", n, english.PluralWord(n, thing, irregular[thing]))
+}
