@@ -13,10 +13,17 @@
 // and return before they are done, like everything that a [gpu.Device] does; an
 // error of the card or the library shows at the next call that waits for it. A
 // StartAllReduce runs on a second stream, behind what the main stream was asked
-// before; Wait makes the main stream, not the host, wait for it. All collectives
-// of a rank reach the library in the order of the calls, so that no two ranks
-// issue them in different orders; started ones do so from a thread and through a
-// communicator of their own, since messages may overtake them.
+// before; Wait makes the main stream, not the host, wait for it. It has a
+// communicator of its own.
+//
+// Two communicators of one card must be used in one order by all ranks: the library
+// does not allow another. Started all-reduces come from a thread of their own, all else
+// from the card's, so each waits for the other: a collective for all all-reduces that
+// were started before it to be given to the library, and they for what the card's
+// thread was asked before them. That is the order of the calls, and with it the same on
+// all ranks. A message waits likewise where both its ranks have started as many
+// all-reduces, as ranks have that go through the same program. Else it overtakes those
+// that one of them has not started: what a rank waits for before it starts may come.
 //
 // # Agreement
 //

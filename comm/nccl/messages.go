@@ -20,7 +20,8 @@ const refused = -1
 // SendRecv sends one buffer and receives another. Sender and receiver exchange
 // type and length, and the receiver's consent, through the control: two small
 // messages for each of ours. Where they do not fit nothing is sent; the receiver
-// has the error, and the sender too.
+// has the error, and the sender too. Where both have started as many all-reduces, all
+// these reach the library first.
 func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
@@ -47,15 +48,16 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 			in, want = numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}
 		}
 	}
-	offered, err := g.exchange(offer[:], to, from)
+	started := g.world.lane.started
+	offered, err := g.exchange(append(offer[:], started), to, from)
 	if err != nil {
 		return errors.Join(wrong, err)
 	}
 	fits := int64(0)
-	if recv != nil && [2]int64(offered) == want {
+	if recv != nil && [2]int64(offered[:2]) == want {
 		fits = 1
 	}
-	accepted, err := g.exchange([]int64{fits}, from, to)
+	accepted, err := g.exchange([]int64{fits, started}, from, to)
 	if err != nil {
 		return errors.Join(wrong, err)
 	}
@@ -69,6 +71,9 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	deliver, receive = deliver && out.n > 0, receive && in.n > 0
 	if !deliver && !receive {
 		return wrong
+	}
+	if (recv == nil || offered[2] == started) && (send == nil || accepted[1] == started) {
+		g.world.drain() // the cards of these ranks have one order then
 	}
 	return errors.Join(wrong, g.post("Send", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		code := C.nccl_GroupStart(t)

@@ -21,9 +21,10 @@ import (
 // to the library in the order of the calls, each once all ranks have agreed on
 // it. The thread is started by the first.
 type lane struct {
-	stream *driver.Stream
-	mu     sync.Mutex
-	jobs   chan *request // nil before the first
+	stream  *driver.Stream
+	started int64 // by all groups, in the order of calls
+	mu      sync.Mutex
+	jobs    chan *request // nil before the first
 }
 
 // backlog is how many started all-reduces may wait for agreement before callers do.
@@ -99,6 +100,7 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 		r.ballot = append(r.ballot, id...)
 	}
 	g.started++
+	w.lane.started++
 	if g.size > 1 {
 		var lost error
 		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot), comm.Max); lost != nil {

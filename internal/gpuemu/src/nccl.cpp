@@ -67,6 +67,20 @@ static void work(void *data)
 	delete w;
 }
 
+// note appends a call to the file GPUEMU_NCCL_LOG, in the order of the calls.
+static void note(const Work &w)
+{
+	static const char *const kinds[] = {"all-reduce", "reduce", "broadcast", "all-gather", "reduce-scatter", "split", "window", "message", "message"};
+	const char *path = getenv("GPUEMU_NCCL_LOG");
+	if (!path || !*path)
+		return;
+	std::string line = "rank " + std::to_string(w.comm->rank) + " " + kinds[w.ops[0].call.kind] + "\n";
+	if (FILE *f = fopen(path, "a")) {
+		fputs(line.c_str(), f);
+		fclose(f);
+	}
+}
+
 static int flush()
 {
 	while (!group.empty()) {
@@ -80,6 +94,7 @@ static int flush()
 				rest.push_back(a);
 		group = std::move(rest);
 		w->ticket = w->comm->ticket();
+		note(*w);
 		if (cuLaunchHostFunc(stream, work, w) != 0) {
 			delete w;
 			group.clear();
