@@ -32,15 +32,15 @@ func TestMemory(t *testing.T) {
 		want  Memory
 	}{
 		{"nothing known", nil, Memory{}},
-		{"no group", map[string]string{"proc/meminfo": meminfo}, Memory{1024000, 614400, 0}},
+		{"no group", map[string]string{"proc/meminfo": meminfo}, Memory{1024000, 614400, 0, 0}},
 		{"version 2, nested", map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n",
-			"cgroup/a/b/memory.max": "max\n", "cgroup/a/memory.max": "512000\n"}, Memory{1024000, 614400, 512000}},
+			"cgroup/a/b/memory.max": "max\n", "cgroup/a/memory.max": "512000\n"}, Memory{1024000, 614400, 512000, 0}},
 		{"version 2, the least counts", map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n",
-			"cgroup/a/b/memory.max": "300000\n", "cgroup/a/memory.max": "512000\n"}, Memory{1024000, 614400, 300000}},
+			"cgroup/a/b/memory.max": "300000\n", "cgroup/a/memory.max": "512000\n"}, Memory{1024000, 614400, 300000, 0}},
 		{"version 1", map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "3:cpu:/x\n2:memory:/j\n",
-			"cgroup/memory/j/memory.limit_in_bytes": "400000\n"}, Memory{1024000, 614400, 400000}},
+			"cgroup/memory/j/memory.limit_in_bytes": "400000\n"}, Memory{1024000, 614400, 400000, 0}},
 		{"a limit above the machine is none", map[string]string{"proc/meminfo": meminfo, "proc/self/cgroup": "2:memory:/\n",
-			"cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, Memory{1024000, 614400, 0}},
+			"cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, Memory{1024000, 614400, 0, 0}},
 	} {
 		root := tree(t, c.files)
 		if got := ReadMemory(filepath.Join(root, "proc"), filepath.Join(root, "cgroup")); got != c.want {

@@ -12,6 +12,7 @@ type Memory struct {
 	Total     int64 // of the machine
 	Available int64 // could be had now without swapping
 	Limit     int64 // of this process's control group (container, batch job); 0: none
+	Address   int64 // left of this process's address space, where that is limited (ulimit -v); 0: it is not
 }
 
 // ReadMemory reads the memory from the folder proc, usually "/proc", and the
@@ -36,6 +37,7 @@ func ReadMemory(proc, cgroup string) Memory {
 		}
 	}
 	m.Limit = groupLimit(proc, cgroup)
+	m.Address = addressLeft(proc, addressLimit())
 	if m.Total > 0 && m.Limit >= m.Total {
 		m.Limit = 0 // no limit in effect
 	}

@@ -1,0 +1,12 @@
+package machine
+
+import "golang.org/x/sys/unix"
+
+// addressLimit is the limit on the address space of this process in bytes.
+func addressLimit() uint64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &r) != nil {
+		return unix.RLIM_INFINITY
+	}
+	return r.Cur
+}

@@ -1,0 +1,41 @@
+package machine
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Room is the memory, in bytes, that this process can have now: what the machine has
+// available, what its control group may take, what is left of its address space
+// (ulimit -v). It is 0 where nothing is known.
+func Room() int64 {
+	m := ReadMemory("/proc", "/sys/fs/cgroup")
+	least := int64(math.MaxInt64)
+	for _, n := range []int64{m.Available, m.Limit, m.Address} {
+		if n > 0 {
+			least = min(least, n)
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// addressLeft is what a limit on the address space leaves to this process, as proc
+// tells its size; at least 1, and 0 where there is no limit.
+func addressLeft(proc string, limit uint64) int64 {
+	if limit >= math.MaxInt64 {
+		return 0
+	}
+	text, _ := os.ReadFile(filepath.Join(proc, "self", "statm")) // not there: nothing taken yet
+	size := int64(0)
+	if f := strings.Fields(string(text)); len(f) > 0 {
+		pages, _ := strconv.ParseInt(f[0], 10, 64) // no number: likewise
+		size = pages * int64(os.Getpagesize())
+	}
+	return max(1, int64(limit)-size)
+}
