@@ -37,7 +37,7 @@ gathers some of these are drawn.`,
 		GroupID:     groupFiles,
 		Args:        arguments("FILE", "[FILE]"),
 		Annotations: exits("3", "4"),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			out := f.output
 			if out == "" {
 				out = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
@@ -47,6 +47,11 @@ gathers some of these are drawn.`,
 			}
 			if err := h5.CheckOutput(out, a.force); err != nil {
 				return err
+			}
+			for _, file := range files {
+				if err := a.tryFile(cmd.Context(), file); err != nil {
+					return err
+				}
 			}
 			figure, err := f.draw(files)
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // configure loads the configuration of a command, shows its notes and joins the
@@ -48,7 +46,11 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if err := a.once(func() error { return a.tryFiles(cfg, outputs) }); err != nil {
 		return nil, err
 	}
-	return job.Open(a.world, cfg, need, a.report)
+	j, err := job.Open(a.world, cfg, need, a.report)
+	if err == nil {
+		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
+	}
+	return j, err
 }
 
 // once lets rank 0 do what one rank does for all.
@@ -78,13 +80,8 @@ func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
 	return a.tryInputs(cfg)
 }
 
-// tryInputs reads what each input file holds in a child process first: a damaged
-// file can crash the HDF5 library, or keep it busy for ever, and that must be an
-// error like any other.
+// tryInputs reads what each input file holds in a child process first.
 func (a *app) tryInputs(cfg *config.Config) error {
-	if a.program == "" {
-		return nil
-	}
 	defer a.report.Time("try inputs")()
 	inputs := []config.Path{cfg.Survey.File, cfg.Velocity.File, cfg.Solver.Start}
 	if cfg.Traveltime.Method == "table" {
@@ -97,10 +94,7 @@ func (a *app) tryInputs(cfg *config.Config) error {
 		if !in.IsSet() || slices.Contains(inputs[:i], in) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		err := h5.CheckInChild(ctx, in.File, a.program, infoChild(in.File)...)
-		cancel()
-		if err != nil {
+		if err := a.tryFile(context.Background(), in.File); err != nil {
 			return err
 		}
 	}

@@ -192,6 +192,22 @@ func (d *Dataset) filters() (names []string, missing int, err error) {
 	return names, missing, nil
 }
 
+// believing reports whether a filter is of those, such as n-bit and scale-offset, that
+// take lengths and layouts from the file without a check.
+func (d *Dataset) believing() bool {
+	for i := range int(d.store.nfilters) {
+		var id C.int
+		var name [1]C.char
+		C.lsm_h5_filter(d.id(), C.int(i), &id, &name[0], C.size_t(len(name)))
+		switch id {
+		case C.H5Z_FILTER_DEFLATE, C.H5Z_FILTER_SHUFFLE, C.H5Z_FILTER_FLETCHER32:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // Name is the absolute name of the dataset.
 func (d *Dataset) Name() string { return d.name }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"slices"
 	"strings"
 	"unsafe"
@@ -120,17 +121,20 @@ func (d *Dataset) digest() (string, error) {
 // of the stored bytes alone.
 func (d *Dataset) bareDigest() (string, error) {
 	h := sha256.New()
-	err := d.pass(h, func(first, n int, raw []byte) error {
-		if err := readLittle(d.set, d.shape, first, n, d.typ.size, raw); err != nil {
-			return readError(d.path, d.name, wrapf(err, "cannot be read"))
-		}
-		return nil
-	})
+	err := d.pass(h, d.readRaw)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pass hashes all elements in order, as read puts them into raw.
-func (d *Dataset) pass(h hash.Hash, read func(first, n int, raw []byte) error) error {
+// readRaw reads stored elements as they are, but for their byte order.
+func (d *Dataset) readRaw(first, n int, raw []byte) error {
+	if err := readLittle(d.set, d.shape, first, n, d.typ.size, raw); err != nil {
+		return readError(d.path, d.name, wrapf(err, "cannot be read"))
+	}
+	return nil
+}
+
+// pass writes all elements to w in order, as read puts them into raw.
+func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) error {
 	step := d.step()
 	raw := make([]byte, min(step, d.len)*d.typ.size)
 	for first := 0; first < d.len; first += step {
@@ -138,7 +142,9 @@ func (d *Dataset) pass(h hash.Hash, read func(first, n int, raw []byte) error) e
 		if err := read(first, n, raw[:n*d.typ.size]); err != nil {
 			return err
 		}
-		h.Write(raw[:n*d.typ.size])
+		if _, err := w.Write(raw[:n*d.typ.size]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
