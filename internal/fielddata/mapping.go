@@ -2,14 +2,15 @@ package fielddata
 
 import (
 	"fmt"
+	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -126,7 +127,12 @@ func parsePosition(text string) (p Position, err error) {
 // ReadMapping takes the entries of a TOML file: a table [header] of texts like
 // those of Set, such as source_x = "73:4".
 func (m Mapping) ReadMapping(path string) error {
-	text, err := os.ReadFile(path)
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return status.Usage(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
 	if err != nil {
 		return status.Usage(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -75,7 +75,7 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 const longestWavelet = 1 << 20
 
 func textWavelet(path string, dt float64) (w survey.Wavelet, err error) {
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return w, status.Usage(err)
 	}
