@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -35,6 +38,7 @@ type app struct {
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
 	watch     *watch.Watch
 	leave     func() // leaves them; nil where there was nothing to join
+	locks     []*lockfile.Lock
 
 	quiet   bool
 	command string // name of the command that runs, "" before it is known
@@ -69,6 +73,11 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	}
 	begin := time.Now()
 	defer func() {
+		for _, l := range a.locks {
+			l.Release()
+		}
+	}()
+	defer func() {
 		if fault := recover(); fault != nil {
 			a.endAll(fault)
 			err := status.Hint(fmt.Errorf("internal error: %v", fault),
@@ -82,6 +91,8 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	if launcher.Rank > 0 {
 		notice = io.Discard
 	}
+	// Without this the system ends a process that writes more than it may.
+	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := untilInterrupted(context.Background(), notice)
 	defer stop()
 	root := newRoot(a)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -46,6 +49,9 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if err := a.once(func() error { return a.tryFiles(cfg, outputs) }); err != nil {
 		return nil, err
 	}
+	if err := a.once(func() error { return a.lockOutputs(cfg, outputs) }); err != nil {
+		return nil, err
+	}
 	j, err := job.Open(a.world, cfg, need, a.report)
 	if err == nil {
 		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
@@ -78,6 +84,49 @@ func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
 		}
 	}
 	return a.tryInputs(cfg)
+}
+
+// lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
+// until it ends.
+func (a *app) lockOutputs(cfg *config.Config, outputs []config.Path) error {
+	if a.command == "check" {
+		return nil // writes nothing
+	}
+	if a.command == "run" {
+		outputs = append(slices.Clone(outputs), cfg.Output.Adjoint, cfg.Output.PSF)
+	}
+	for _, out := range outputs {
+		if !out.IsSet() {
+			continue
+		}
+		if err := a.lock(out.File); err != nil {
+			return err
+		}
+	}
+	if a.command != "run" {
+		return nil
+	}
+	if err := a.lock(job.CheckpointLock(cfg)); err != nil {
+		return fmt.Errorf("checkpoint.folder: %w", err)
+	}
+	return nil
+}
+
+// lock takes one lock, to be given back when the program ends.
+func (a *app) lock(path string) error {
+	l, err := lockfile.Take(path)
+	var held *lockfile.Held
+	switch {
+	case errors.As(err, &held):
+		return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
+	case errors.Is(err, lockfile.ErrNoLocks):
+		a.report.Warn(fmt.Sprintf("%v: another run that writes the same outputs would not be noticed", err))
+		return nil
+	case err != nil:
+		return status.Resource(err)
+	}
+	a.locks = append(a.locks, l)
+	return nil
 }
 
 // tryInputs reads what each input file holds in a child process first.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"sync"
@@ -49,7 +48,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	}
 	target := resolve(path)
 	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}}
-	os.Remove(w.temp) // left by a killed process of this number
+	Sweep(escapeGlob(target) + temporaryMark + "*") // what killed processes have left
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
 			return resourceError(path, "", wrapf(libraryError(), "cannot be created"))
@@ -57,6 +56,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 		return nil
 	})
 	if err != nil {
+		discard(w.temp)
 		return nil, err
 	}
 	// The digest comes first, so that damage to the list of attributes that loses the
