@@ -91,6 +91,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	if launcher.Rank > 0 {
 		notice = io.Discard
 	}
+	if left := machine.ReadMemory("/proc", "/sys/fs/cgroup").Address; left > 0 {
+		debug.SetMemoryLimit(machine.Usable(left)) // Go collects its garbage in time
+	}
 	// Without this the system ends a process that writes more than it may.
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := untilInterrupted(context.Background(), notice)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -108,6 +110,35 @@ func TestFullDisk(t *testing.T) {
 				soundMessage(t, errs.String())
 				same(t, before, snapshot(t, "."))
 			})
+		}
+	}
+}
+
+// TestAddressSpace starts the program with less address space than Go needs to begin.
+func TestAddressSpace(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skipf("not run: limits on address space are looked at on Linux, this is %s", runtime.GOOS)
+	}
+	t.Chdir(soundFiles(t).copy(t))
+	for _, mib := range []int{100, 300, 500, 800, 1000} {
+		for _, args := range []string{"run config.toml", "version --json"} {
+			var out, errs bytes.Buffer
+			cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -v %d && exec lsm %s", mib<<10, args))
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			err := cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); code != resourceFault {
+				t.Errorf("%d MiB: lsm %s: %v, want status %d\n%s", mib, args, err, resourceFault, &errs)
+				continue
+			}
+			says := fmt.Sprintf("memory: the limit on address space (ulimit -v) is %d MiB, this program needs ", mib)
+			if strings.Contains(args, "--json") {
+				soundEvent(t, out.Bytes(), resourceFault, out.String())
+			} else {
+				soundMessage(t, errs.String())
+			}
+			if !strings.Contains(out.String()+errs.String(), says) {
+				t.Errorf("%d MiB: lsm %s: says %s%s", mib, args, &out, &errs)
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package machine
 
+import "C" // for address_linux.c, which looks at the limit before Go starts
+
 import "golang.org/x/sys/unix"
 
 // addressLimit is the limit on the address space of this process in bytes.

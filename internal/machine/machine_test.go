@@ -149,3 +149,18 @@ func TestCPU(t *testing.T) {
 		t.Error("no name")
 	}
 }
+
+func TestAddressLeft(t *testing.T) {
+	root := tree(t, map[string]string{"self/statm": "3 2 1 1 0 1 0\n"})
+	taken := 3 * int64(os.Getpagesize())
+	for limit, want := range map[uint64]int64{
+		1<<64 - 1: 0, 1 << 30: 1<<30 - taken, 1: 1,
+	} {
+		if got := addressLeft(root, limit); got != want {
+			t.Errorf("limit %d leaves %d, want %d", limit, got, want)
+		}
+	}
+	if runtime.GOOS == "linux" && Room() <= 0 {
+		t.Error("no room is known")
+	}
+}

@@ -14,7 +14,7 @@ import (
 func Room() int64 {
 	m := ReadMemory("/proc", "/sys/fs/cgroup")
 	least := int64(math.MaxInt64)
-	for _, n := range []int64{m.Available, m.Limit, m.Address} {
+	for _, n := range []int64{m.Available, m.Limit, Usable(m.Address)} {
 		if n > 0 {
 			least = min(least, n)
 		}
@@ -24,6 +24,10 @@ func Room() int64 {
 	}
 	return least
 }
+
+// Usable is how much of an address space that is left may be planned with: garbage, and
+// pieces too small for what is asked for, take the rest.
+func Usable(address int64) int64 { return address / 4 * 3 }
 
 // addressLeft is what a limit on the address space leaves to this process, as proc
 // tells its size; at least 1, and 0 where there is no limit.
