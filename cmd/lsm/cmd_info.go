@@ -51,7 +51,7 @@ with it, and the exit status is 3.`,
 				case o.Fault != "":
 					fault = status.Input(fmt.Errorf("%s: %s: %s", path, o.Name, o.Fault))
 				case o.Digest == h5.DigestDiffers:
-					fault = status.Input(fmt.Errorf("%s: %s: the numbers differ from the digest that was written with them", path, o.Name))
+					fault = status.Input(fmt.Errorf("%s: %s: differs from its sha256 attribute: changed or damaged since it was written", path, o.Name))
 				}
 			}
 			a.finish("kind", d.Kind)
