@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -37,8 +37,8 @@ type app struct {
 	launcher  machine.Launcher
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
 	watch     *watch.Watch
-	leave     func() // leaves them; nil where there was nothing to join
-	locks     []*lockfile.Lock
+	leave     func()   // leaves them; nil where there was nothing to join
+	last      []func() // done when the program ends
 
 	quiet   bool
 	command string // name of the command that runs, "" before it is known
@@ -73,8 +73,8 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	}
 	begin := time.Now()
 	defer func() {
-		for _, l := range a.locks {
-			l.Release()
+		for _, do := range slices.Backward(a.last) {
+			do()
 		}
 	}()
 	defer func() {

@@ -38,7 +38,7 @@ func badOutputs() []bad {
 		{"synth into a file", text("d", "precious"), "synth points -o d", resourceFault, `^lsm: synth: mkdir d: not a directory`},
 		{"another run writes the output", taken("out.h5"), everyWriter + "; run config.toml --force; migrate config.toml --force", usageFault, `^lsm: out\.h5: another run is writing it: process \d+ on .*, since 2.*\nhint: wait`},
 		{"another run writes the adjoint", taken("adjoint.h5"), "run config.toml --set output.adjoint=adjoint.h5", usageFault, `^lsm: adjoint\.h5: another run is writing it`},
-		{"another run keeps such checkpoints", taken("kept-out"), "run config.toml --set checkpoint.folder=kept", usageFault, `^lsm: checkpoint\.folder: kept-out: another run is writing it`},
+		{"another run keeps such checkpoints", both(folder("kept"), taken("kept/out")), "run config.toml --set checkpoint.folder=kept", usageFault, `^lsm: checkpoint\.folder: kept/out: another run is writing it`},
 		{"checkpoints in a file", text("checkpoints", "precious"), "run config.toml --set checkpoint.iterations=1", resourceFault, `^lsm: checkpoint: .*checkpoints: not a directory`},
 	}
 }

@@ -103,11 +103,33 @@ func (a *app) lockOutputs(cfg *config.Config, outputs []config.Path) error {
 			return err
 		}
 	}
-	if a.command != "run" {
+	if a.command == "run" {
+		return a.lockCheckpoints(cfg)
+	}
+	return nil
+}
+
+// lockCheckpoints keeps other runs from checkpoints of the same names. The lock lies in
+// their folder, which goes when the run ends and nothing is in it, but for one that was
+// there empty. Where no folder can be made or nothing be written there goes no lock
+// either: saving a checkpoint will say why.
+func (a *app) lockCheckpoints(cfg *config.Config) error {
+	folder := cfg.Checkpoint.Folder.File
+	inside, err := os.ReadDir(folder)
+	empty := err == nil && len(inside) == 0
+	if os.MkdirAll(folder, 0o755) != nil {
 		return nil
 	}
-	if err := a.lock(job.CheckpointLock(cfg)); err != nil {
-		return fmt.Errorf("checkpoint.folder: %w", err)
+	if !empty {
+		a.atEnd(func() { os.Remove(folder) })
+	}
+	l, err := lockfile.Take(job.CheckpointLock(cfg))
+	var held *lockfile.Held
+	if errors.As(err, &held) {
+		return fmt.Errorf("checkpoint.folder: %w", lockError(err))
+	}
+	if err == nil {
+		a.atEnd(l.Release)
 	}
 	return nil
 }
@@ -118,16 +140,24 @@ func (a *app) lock(path string) error {
 	var held *lockfile.Held
 	switch {
 	case errors.As(err, &held):
-		return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
+		return lockError(err)
 	case errors.Is(err, lockfile.ErrNoLocks):
 		a.report.Warn(fmt.Sprintf("%v: another run that writes the same outputs would not be noticed", err))
 		return nil
 	case err != nil:
 		return status.Resource(err)
 	}
-	a.locks = append(a.locks, l)
+	a.atEnd(l.Release)
 	return nil
 }
+
+// lockError says what to do about another run.
+func lockError(err error) error {
+	return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
+}
+
+// atEnd does something when the program ends; what was put in last comes first.
+func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
 
 // tryInputs reads what each input file holds in a child process first.
 func (a *app) tryInputs(cfg *config.Config) error {

@@ -126,10 +126,9 @@ func (j *Job) sweep() {
 }
 
 // CheckpointLock is what a run locks so that no other writes or removes checkpoints of
-// the same names: a name beside the folder, which need not be there yet.
+// the same names: a name in their folder.
 func CheckpointLock(cfg *config.Config) string {
-	folder := filepath.Clean(cfg.Checkpoint.Folder.File)
-	return filepath.Join(filepath.Dir(folder), filepath.Base(folder)+"-"+strings.TrimSuffix(checkpointBase(cfg), "-"))
+	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(checkpointBase(cfg), "-"))
 }
 
 // owns counts a checkpoint among this run's own.
