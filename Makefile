@@ -7,6 +7,8 @@ DESTDIR ?=
 TIMEOUT ?= 10m
 # Ranks that test-crash kills.
 KILLS   ?= 100
+# Bytes that test-damage flips in a file of each kind.
+FLIPS   ?= 1000
 # Time for each fuzz target.
 FUZZTIME ?= 10s
 
@@ -35,7 +37,7 @@ WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
 MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
 
-.PHONY: all build test test-crash test-gpu demo bench bench-peers fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu demo bench bench-peers fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -61,6 +63,9 @@ test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
+
+test-damage: bootstrap ## FLIPS (1000) bytes flipped in a file of each kind, each run
+	LSM_TEST_FLIPS=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run TestFlippedBytes ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
 	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./internal/driver/... ./internal/device/gpu ./kirchhoff/gpu ./comm/nccl ./internal/job

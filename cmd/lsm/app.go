@@ -7,8 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +42,8 @@ type app struct {
 	launcher  machine.Launcher
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
 	watch     *watch.Watch
-	leave     func() // leaves them; nil where there was nothing to join
+	leave     func()   // leaves them; nil where there was nothing to join
+	last      []func() // done when the program ends
 
 	quiet   bool
 	command string      // name of the command that runs, "" before it is known
@@ -77,6 +81,11 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	}
 	begin := time.Now()
 	defer func() {
+		for _, do := range slices.Backward(a.last) {
+			do()
+		}
+	}()
+	defer func() {
 		if fault := recover(); fault != nil {
 			a.endAll(fault)
 			err := status.Hint(fmt.Errorf("internal error: %v", fault),
@@ -93,6 +102,11 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	if _, _, err := provenance.Epoch(); err != nil {
 		return a.fail(errs, status.Usage(err))
 	}
+	if left := machine.ReadMemory("/proc", "/sys/fs/cgroup").Address; left > 0 {
+		debug.SetMemoryLimit(machine.Usable(left)) // Go collects its garbage in time
+	}
+	// Without this the system ends a process that writes more than it may.
+	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := untilInterrupted(context.Background(), notice)
 	defer stop()
 	root := newRoot(a)

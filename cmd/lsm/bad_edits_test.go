@@ -95,7 +95,7 @@ func cut(path string, n int64) func(t *testing.T) {
 	}
 }
 
-// flip changes one bit of a float64 dataset, as a bad disk does.
+// flip changes one bit of a dataset of floats, as a bad disk does.
 func flip(path, name string) func(t *testing.T) {
 	return func(t *testing.T) {
 		f, err := h5.Open(path)
@@ -113,7 +113,11 @@ func flip(path, name string) func(t *testing.T) {
 		}
 		var raw []byte
 		for _, x := range v {
-			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
+			if d.Type() == "float32" {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
+			} else {
+				raw = append(raw, float64Bytes(x)...)
+			}
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 )
 
 // everyWriter are the commands that write output.file.
@@ -32,7 +36,21 @@ func badOutputs() []bad {
 		{"synth over a configuration", both(folder("d"), text("d/config.toml", "precious")), "synth points -o d", usageFault, `^lsm: d/config\.toml: already exists`},
 		{"synth over a README", both(folder("d"), text("d/README.md", "precious")), "synth points -o d", usageFault, `^lsm: d/README\.md: already exists`},
 		{"synth into a file", text("d", "precious"), "synth points -o d", resourceFault, `^lsm: synth: mkdir d: not a directory`},
+		{"another run writes the output", taken("out.h5"), everyWriter + "; run config.toml --force; migrate config.toml --force", usageFault, `^lsm: out\.h5: another run is writing it: process \d+ on .*, since 2.*\nhint: wait`},
+		{"another run writes the adjoint", taken("adjoint.h5"), "run config.toml --set output.adjoint=adjoint.h5", usageFault, `^lsm: adjoint\.h5: another run is writing it`},
+		{"another run keeps such checkpoints", both(folder("kept"), taken("kept/out")), "run config.toml --set checkpoint.folder=kept", usageFault, `^lsm: checkpoint\.folder: kept/out: another run is writing it`},
 		{"checkpoints in a file", text("checkpoints", "precious"), "run config.toml --set checkpoint.iterations=1", resourceFault, `^lsm: checkpoint: .*checkpoints: not a directory`},
+	}
+}
+
+// taken locks an output as another run does.
+func taken(path string) func(t *testing.T) {
+	return func(t *testing.T) {
+		l, err := lockfile.Take(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Release)
 	}
 }
 
@@ -47,12 +65,8 @@ func badResources() []bad {
 	}
 }
 
-// The program as a child of the test, with this many blocks of 512 or 1024
-// bytes for each file that it writes.
-const (
-	asProgram   = "LSM_TEST_ARGS"
-	blocksLimit = "4"
-)
+// The program as a child of the test.
+const asProgram = "LSM_TEST_ARGS"
 
 // TestAsProgram is no test but the program, where another test starts it so.
 func TestAsProgram(t *testing.T) {
@@ -75,25 +89,57 @@ func TestFullDisk(t *testing.T) {
 		"model config.toml --reflectivity reflectivity.h5",
 		"synth points -o d --shots 2 --channels 2",
 		"migrate config.toml --force --set output.file=reflectivity.h5",
+		"velocity survey.h5 -o new.h5 --at 0:1500 --depth 500 --spacing 5",
 	} {
-		t.Run(args, func(t *testing.T) {
-			t.Chdir(sound.copy(t))
-			before := snapshot(t, ".")
+		for _, blocks := range []string{"0", "4"} { // of 512 or 1024 bytes, for each file
+			t.Run(args+" "+blocks, func(t *testing.T) {
+				t.Chdir(sound.copy(t))
+				before := snapshot(t, ".")
+				var out, errs bytes.Buffer
+				cmd := exec.Command("sh", "-c", `ulimit -f `+blocks+` && exec "$0" -test.run='^TestAsProgram$'`, os.Args[0])
+				cmd.Env = append(os.Environ(), asProgram+"="+args)
+				cmd.Stdout, cmd.Stderr = &out, &errs
+				err := cmd.Run()
+				t.Logf("%v\n%s", err, &errs)
+				if cmd.ProcessState.ExitCode() != resourceFault {
+					t.Errorf("status %d, want %d", cmd.ProcessState.ExitCode(), resourceFault)
+				}
+				if !strings.Contains(errs.String(), "file too large") {
+					t.Error("the message does not say why")
+				}
+				soundMessage(t, errs.String())
+				same(t, before, snapshot(t, "."))
+			})
+		}
+	}
+}
+
+// TestAddressSpace starts the program with less address space than Go needs to begin.
+func TestAddressSpace(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skipf("not run: limits on address space are looked at on Linux, this is %s", runtime.GOOS)
+	}
+	t.Chdir(soundFiles(t).copy(t))
+	for _, mib := range []int{100, 300, 500, 800, 1000} {
+		for _, args := range []string{"run config.toml", "version --json"} {
 			var out, errs bytes.Buffer
-			cmd := exec.Command("sh", "-c", `ulimit -f `+blocksLimit+` && exec "$0" -test.run='^TestAsProgram$'`, os.Args[0])
-			cmd.Env = append(os.Environ(), asProgram+"="+args)
+			cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -v %d && exec lsm %s", mib<<10, args))
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			err := cmd.Run()
-			t.Logf("%v\n%s", err, &errs)
-			if cmd.ProcessState.ExitCode() != resourceFault {
-				t.Errorf("status %d, want %d", cmd.ProcessState.ExitCode(), resourceFault)
+			if code := cmd.ProcessState.ExitCode(); code != resourceFault {
+				t.Errorf("%d MiB: lsm %s: %v, want status %d\n%s", mib, args, err, resourceFault, &errs)
+				continue
 			}
-			if !strings.Contains(errs.String(), "file too large") {
-				t.Error("the message does not say why")
+			says := fmt.Sprintf("memory: the limit on address space (ulimit -v) is %d MiB, this program needs ", mib)
+			if strings.Contains(args, "--json") {
+				soundEvent(t, out.Bytes(), resourceFault, out.String())
+			} else {
+				soundMessage(t, errs.String())
 			}
-			soundMessage(t, errs.String())
-			same(t, before, snapshot(t, "."))
-		})
+			if !strings.Contains(out.String()+errs.String(), says) {
+				t.Errorf("%d MiB: lsm %s: says %s%s", mib, args, &out, &errs)
+			}
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func TestBadInputs(t *testing.T) {
 	count := 0
 	for _, group := range [][]bad{
 		badSurveys(), badTraces(), badWavelets(), badGeometries(), badModels(), badTables(), badImages(),
-		badConfigurations(), badCommandLines(), badOutputs(), badResources(), badNumbers(), badCheckpoints(),
+		badConfigurations(), badCommandLines(), badOutputs(), badResources(), badNumbers(), badCheckpoints(), badDigests(),
 	} {
 		for _, c := range group {
 			count++

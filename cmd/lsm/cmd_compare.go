@@ -39,6 +39,11 @@ to B, ⟨A, B⟩ / ‖A‖²: what is then left is a difference of shape.`,
 			if !(tolerance >= 0) {
 				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
 			}
+			for _, file := range args {
+				if err := a.tryFile(cmd.Context(), file); err != nil {
+					return err
+				}
+			}
 			d, err := compareFiles(cmd.Context(), args[0], args[1], scale)
 			if err != nil {
 				return err

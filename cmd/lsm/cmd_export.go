@@ -99,6 +99,11 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 	if err := h5.CheckOutput(f.output, a.force); err != nil {
 		return err
 	}
+	for _, file := range []string{path, f.line} {
+		if err := a.tryFile(cmd.Context(), file); err != nil {
+			return err
+		}
+	}
 	kind, err := h5.Kind(path)
 	if err != nil {
 		return withFormatHint(path, err)

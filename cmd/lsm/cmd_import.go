@@ -175,6 +175,12 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 		}
 		return nil
 	}
+	switch strings.ToLower(filepath.Ext(f.wavelet)) {
+	case ".h5", ".hdf5":
+		if err := a.tryFile(cmd.Context(), f.wavelet); err != nil {
+			return err
+		}
+	}
 	w, err := f.sourceWavelet(im.DT)
 	if err != nil {
 		return err

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -32,12 +32,12 @@ with it, and the exit status is 3.`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
-			if !unguarded && a.program != "" {
-				// A damaged file can crash the HDF5 library: better in a child.
-				child := infoChild(path, "--range="+strconv.FormatBool(options.Range), "--verify="+strconv.FormatBool(options.Digest))
-				if err := h5.CheckInChild(cmd.Context(), path, a.program, child...); err != nil {
-					return err
-				}
+			if unguarded {
+				_, err := h5.Describe(path, h5.DescribeOptions{Try: true})
+				return err
+			}
+			if err := a.tryFile(cmd.Context(), path); err != nil {
+				return err
 			}
 			d, err := h5.Describe(path, options)
 			if err != nil {
@@ -51,7 +51,7 @@ with it, and the exit status is 3.`,
 				case o.Fault != "":
 					fault = status.Input(fmt.Errorf("%s: %s: %s", path, o.Name, o.Fault))
 				case o.Digest == h5.DigestDiffers:
-					fault = status.Input(fmt.Errorf("%s: %s: the numbers differ from the digest that was written with them", path, o.Name))
+					fault = status.Input(fmt.Errorf("%s: %s: differs from its sha256 attribute: changed or damaged since it was written", path, o.Name))
 				}
 			}
 			a.finish("kind", d.Kind)
@@ -60,14 +60,19 @@ with it, and the exit status is 3.`,
 	}
 	cmd.Flags().BoolVar(&options.Range, "range", false, "least and greatest value of each dataset (reads everything)")
 	cmd.Flags().BoolVar(&options.Digest, "verify", false, "compare each dataset with its digest (reads everything)")
-	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "read the file in this process at once, without trying a child first")
+	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "only read what damage can crash the HDF5 library with: what a child does")
 	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist
 	return cmd
 }
 
-// infoChild are the arguments with which this program looks at a file as a child.
-func infoChild(path string, flags ...string) []string {
-	return append(append([]string{"info", "--unguarded"}, flags...), "--", path)
+// tryFile reads what an HDF5 file holds in a child process first: a damaged file can
+// crash the HDF5 library, or keep it busy for ever, and that must be an error like any
+// other.
+func (a *app) tryFile(ctx context.Context, path string) error {
+	if a.program == "" || path == "" {
+		return nil
+	}
+	return h5.CheckInChild(ctx, path, a.program, "info", "--unguarded", "--", path)
 }
 
 // withFormatHint says what to do with a file that is not HDF5.
@@ -104,6 +109,9 @@ func (a *app) describe(d *h5.Description) {
 		width = max(width, len(at.Name))
 	}
 	for _, at := range d.Attrs {
+		if at.Name == "sha256_attributes" {
+			continue
+		}
 		a.report.Printf("  %-*s  %s\n", width, at.Name, valueText(at.Value))
 	}
 	for i := range d.Objects {
@@ -133,7 +141,7 @@ func describeObject(o h5.Object) string {
 	}
 	for _, at := range o.Attrs {
 		switch at.Name {
-		case "sha256", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
+		case "sha256", "sha256_attributes", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
 			// Of interest to programs alone.
 		default:
 			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))

@@ -61,6 +61,11 @@ anew; any other file at its place stays, unless --force is given.`,
 			if err := h5.CheckOutput(out, redraws()); err != nil {
 				return err
 			}
+			for _, file := range files {
+				if err := a.tryFile(cmd.Context(), file); err != nil {
+					return err
+				}
+			}
 			figure, err := f.draw(files)
 			if err != nil {
 				return err

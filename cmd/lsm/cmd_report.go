@@ -119,7 +119,7 @@ func (a *app) reportOn(ctx context.Context, f *reportFlags) (*report.Run, error)
 		return nil, err
 	}
 	r := &report.Run{File: f.image, Image: im, At: f.at}
-	if err := f.find(r); err != nil {
+	if err := a.find(ctx, f, r); err != nil {
 		return nil, err
 	}
 	if f.compute {
@@ -165,17 +165,9 @@ func (a *app) readImage(ctx context.Context, path string) (*h5.Image, error) {
 	return h5.ReadImage(path)
 }
 
-// tryFile lets a child process read a file that may be damaged.
-func (a *app) tryFile(ctx context.Context, path string) error {
-	if a.program == "" {
-		return nil
-	}
-	return h5.CheckInChild(ctx, path, a.program, infoChild(path)...)
-}
-
 // find reads the configuration and looks for the run's files where it names
 // them.
-func (f *reportFlags) find(r *report.Run) error {
+func (a *app) find(ctx context.Context, f *reportFlags, r *report.Run) error {
 	f.adjointNamed = f.adjoint != ""
 	f.inputs = map[string]string{}
 	for _, in := range provenance.FromAttrs(r.Image.Attrs).Inputs {
@@ -200,7 +192,7 @@ func (f *reportFlags) find(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.adjoint names, is not there.", path.File))
 		}
 	}
-	if err := f.findResidual(r); err != nil {
+	if err := a.findResidual(ctx, f, r); err != nil {
 		return err
 	}
 	f.survey, err = f.readByRun(r, "survey", r.Config.Survey.File, "Its traces are not shown.")
@@ -229,7 +221,7 @@ func (f *reportFlags) readByRun(r *report.Run, role string, path config.Path, co
 }
 
 // findResidual takes output.residual if it is of the run that wrote the image.
-func (f *reportFlags) findResidual(r *report.Run) error {
+func (a *app) findResidual(ctx context.Context, f *reportFlags, r *report.Run) error {
 	path := r.Config.Output.Residual
 	if f.residual != "" || !path.IsSet() {
 		return nil
@@ -239,6 +231,9 @@ func (f *reportFlags) findResidual(r *report.Run) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.residual names, is not there.", path.File))
 		}
 		return nil
+	}
+	if err := a.tryFile(ctx, path.File); err != nil {
+		return err
 	}
 	attrs, err := h5.ReadAttrs(path.File)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -88,7 +89,7 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
 	}
-	c, err := a.buildCase(args, f)
+	c, err := a.buildCase(cmd.Context(), args, f)
 	if err != nil {
 		return err
 	}
@@ -212,13 +213,16 @@ func (a *app) writeCase(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 	return nil
 }
 
-func (a *app) buildCase(args []string, f synthFlags) (*synth.Case, error) {
+func (a *app) buildCase(ctx context.Context, args []string, f synthFlags) (*synth.Case, error) {
 	f.opt.Geometry = synth.Geometry(f.geometry)
 	switch {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
 		if err := checkUnits("synth", f.units); err != nil {
+			return nil, err
+		}
+		if err := a.tryFile(ctx, f.model); err != nil {
 			return nil, err
 		}
 		g, v, err := job.ReadVelocity(f.model, f.units)

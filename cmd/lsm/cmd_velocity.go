@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,7 +40,7 @@ layers of interval velocity (Dix 1955).`,
 		GroupID:     groupFiles,
 		Args:        arguments("SURVEY"),
 		Annotations: exits("3", "4"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.velocity(args[0], &f) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.velocity(cmd.Context(), args[0], &f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
@@ -57,7 +58,7 @@ layers of interval velocity (Dix 1955).`,
 	return cmd
 }
 
-func (a *app) velocity(path string, f *velocityFlags) error {
+func (a *app) velocity(ctx context.Context, path string, f *velocityFlags) error {
 	if err := checkUnits("velocity", f.units); err != nil {
 		return err
 	}
@@ -69,6 +70,9 @@ func (a *app) velocity(path string, f *velocityFlags) error {
 		return err
 	}
 	if err := h5.CheckOutput(f.output, a.force); err != nil {
+		return err
+	}
+	if err := a.tryFile(ctx, path); err != nil {
 		return err
 	}
 	s, _, err := h5.ReadSurveyHeader(path)

@@ -2,21 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // configure loads the configuration of a command, shows its notes and joins the
@@ -68,7 +68,14 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if err := a.once(func() error { return a.tryFiles(cfg, outputs) }); err != nil {
 		return nil, err
 	}
-	return job.Open(a.world, cfg, need, a.report)
+	if err := a.once(func() error { return a.lockOutputs(cfg, outputs) }); err != nil {
+		return nil, err
+	}
+	j, err := job.Open(a.world, cfg, need, a.report)
+	if err == nil {
+		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
+	}
+	return j, err
 }
 
 // once lets rank 0 do what one rank does for all.
@@ -102,13 +109,81 @@ func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
 	return a.tryInputs(cfg)
 }
 
-// tryInputs reads what each input file holds in a child process first: a damaged
-// file can crash the HDF5 library, or keep it busy for ever, and that must be an
-// error like any other.
-func (a *app) tryInputs(cfg *config.Config) error {
-	if a.program == "" {
+// lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
+// until it ends.
+func (a *app) lockOutputs(cfg *config.Config, outputs []config.Path) error {
+	if a.command == "check" {
+		return nil // writes nothing
+	}
+	if a.command == "run" {
+		outputs = append(slices.Clone(outputs), cfg.Output.Adjoint, cfg.Output.PSF)
+	}
+	for _, out := range outputs {
+		if !out.IsSet() {
+			continue
+		}
+		if err := a.lock(out.File); err != nil {
+			return err
+		}
+	}
+	if a.command == "run" {
+		return a.lockCheckpoints(cfg)
+	}
+	return nil
+}
+
+// lockCheckpoints keeps other runs from checkpoints of the same names. The lock lies in
+// their folder, which goes when the run ends and nothing is in it, but for one that was
+// there empty. Where no folder can be made or nothing be written there goes no lock
+// either: saving a checkpoint will say why.
+func (a *app) lockCheckpoints(cfg *config.Config) error {
+	folder := cfg.Checkpoint.Folder.File
+	inside, err := os.ReadDir(folder)
+	empty := err == nil && len(inside) == 0
+	if os.MkdirAll(folder, 0o755) != nil {
 		return nil
 	}
+	if !empty {
+		a.atEnd(func() { os.Remove(folder) })
+	}
+	l, err := lockfile.Take(job.CheckpointLock(cfg))
+	var held *lockfile.Held
+	if errors.As(err, &held) {
+		return fmt.Errorf("checkpoint.folder: %w", lockError(err))
+	}
+	if err == nil {
+		a.atEnd(l.Release)
+	}
+	return nil
+}
+
+// lock takes one lock, to be given back when the program ends.
+func (a *app) lock(path string) error {
+	l, err := lockfile.Take(path)
+	var held *lockfile.Held
+	switch {
+	case errors.As(err, &held):
+		return lockError(err)
+	case errors.Is(err, lockfile.ErrNoLocks):
+		a.report.Warn(fmt.Sprintf("%v: another run that writes the same outputs would not be noticed", err))
+		return nil
+	case err != nil:
+		return status.Resource(err)
+	}
+	a.atEnd(l.Release)
+	return nil
+}
+
+// lockError says what to do about another run.
+func lockError(err error) error {
+	return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
+}
+
+// atEnd does something when the program ends; what was put in last comes first.
+func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
+
+// tryInputs reads what each input file holds in a child process first.
+func (a *app) tryInputs(cfg *config.Config) error {
 	defer a.report.Time("try inputs")()
 	tried := map[string]bool{}
 	for _, in := range cfg.Reads() {
@@ -117,10 +192,7 @@ func (a *app) tryInputs(cfg *config.Config) error {
 			continue
 		}
 		tried[file] = true
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		err := h5.CheckInChild(ctx, file, a.program, infoChild(file)...)
-		cancel()
-		if err != nil {
+		if err := a.tryFile(context.Background(), file); err != nil {
 			return err
 		}
 	}

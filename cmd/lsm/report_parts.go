@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -144,7 +144,7 @@ func (f *reportFlags) readTold(r *report.Run) error {
 		if path == "" {
 			return nil
 		}
-		file, err := os.Open(path)
+		file, err := plainfile.Open(path)
 		if err != nil {
 			return status.Input(err)
 		}

@@ -53,8 +53,11 @@ func (j *Job) plan() map[string]string {
 	return p
 }
 
-func (j *Job) checkpointBase() string {
-	out := filepath.Base(j.Config.Output.File.File)
+func (j *Job) checkpointBase() string { return checkpointBase(j.Config) }
+
+// checkpointBase is how the names of a run's checkpoints begin.
+func checkpointBase(cfg *config.Config) string {
+	out := filepath.Base(cfg.Output.File.File)
 	return strings.TrimSuffix(out, filepath.Ext(out)) + "-"
 }
 
@@ -123,10 +126,13 @@ func (j *Job) save(m solver.Method) (string, error) {
 
 // sweep removes what runs that were killed while they wrote a checkpoint left of it.
 func (j *Job) sweep() {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix+".tmp-*"))
-	for _, path := range left {
-		os.Remove(path) // one that stays does no harm
-	}
+	h5.Sweep(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix+".tmp-*"))
+}
+
+// CheckpointLock is what a run locks so that no other writes or removes checkpoints of
+// the same names: a name in their folder.
+func CheckpointLock(cfg *config.Config) string {
+	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(checkpointBase(cfg), "-"))
 }
 
 // intact makes sure, on all ranks, that the tables in memory are those that were

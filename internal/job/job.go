@@ -81,6 +81,10 @@ type Job struct {
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
 
+	// Try, if not nil, finds out whether an HDF5 file can be read without harm to this
+	// process. What Open reads has been tried before.
+	Try func(path string) error
+
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
 	inputs []provenance.Input
@@ -255,12 +259,16 @@ func (j *Job) loadTraces(need Need) error {
 	if need != Traces {
 		return nil
 	}
-	defer j.report.Time("read survey")()
 	file := j.Config.Survey.File.File
+	if err := j.verifyOnce(func() (verifier, error) { return h5.OpenSurvey(file) }); err != nil {
+		return err
+	}
+	defer j.report.Time("read survey")()
 	r, err := h5.OpenSurvey(file)
 	if err != nil {
 		return err
 	}
+	r.Trust()
 	if !r.HasData() {
 		r.Close()
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
@@ -282,6 +290,27 @@ func (j *Job) loadTraces(need Need) error {
 	j.whitenTraces(j.Survey.Data)
 	j.found.dead = j.Survey.Dead()
 	return nil
+}
+
+// verifier is an open file that can compare with digests what is read from it in
+// pieces.
+type verifier interface {
+	Verify() error
+	Close() error
+}
+
+// verifyOnce lets rank 0 compare a file with its digests for all ranks, in one pass. It
+// is collective.
+func (j *Job) verifyOnce(open func() (verifier, error)) error {
+	defer j.report.Time("hash inputs")()
+	return j.atRoot(func() error {
+		f, err := open()
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return f.Verify()
+	})
 }
 
 // countDead counts the dead traces of all ranks.
@@ -347,9 +376,14 @@ func (j *Job) chooseTimes() error {
 	var err error
 	switch m := j.Config.Traveltime.Method; {
 	case m == "table":
-		if j.tables, err = h5.OpenTables(j.Config.Traveltime.File.File); err != nil {
+		file := j.Config.Traveltime.File.File
+		if err := j.verifyOnce(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
 			return err
 		}
+		if j.tables, err = h5.OpenTables(file); err != nil {
+			return err
+		}
+		j.tables.Trust()
 		return j.useTables()
 	case m == "analytic":
 		if j.Velocity != nil {

@@ -259,11 +259,14 @@ func (j *Job) memoryLimit() int64 {
 		return int64(g * (1 << 30))
 	}
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
-	switch {
-	case m.Available == 0:
-		return 1 << 62 // not known on this system: the allocation itself will tell
-	case m.Limit > 0:
-		return min(m.Available, m.Limit) / int64(j.node)
+	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
+	for _, shared := range []int64{m.Available, m.Limit} {
+		if shared > 0 {
+			limit = min(limit, shared/int64(j.node))
+		}
 	}
-	return m.Available / int64(j.node)
+	if m.Address > 0 { // each process has its own
+		limit = min(limit, program()+machine.Usable(m.Address))
+	}
+	return limit
 }

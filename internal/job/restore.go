@@ -81,6 +81,9 @@ func (j *Job) newest(take func(path string) error) (string, error) {
 // openCheckpoint opens a checkpoint, makes sure that its bytes are those that
 // were written, and that it belongs to this plan.
 func (j *Job) openCheckpoint(path string) (*h5.File, error) {
+	if err := j.tryFile(path); err != nil {
+		return nil, err
+	}
 	f, err := h5.Open(path)
 	if err != nil {
 		return nil, FileError(err)
@@ -90,6 +93,14 @@ func (j *Job) openCheckpoint(path string) (*h5.File, error) {
 		return nil, FileError(err)
 	}
 	return f, nil
+}
+
+// tryFile is Try, where there is one.
+func (j *Job) tryFile(path string) error {
+	if j.Try == nil {
+		return nil
+	}
+	return FileError(j.Try(path))
 }
 
 func (j *Job) judge(f *h5.File) error {

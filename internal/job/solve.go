@@ -178,6 +178,9 @@ func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
 // names it in the provenance of what is made from it.
 func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
+	if err := j.atRoot(func() error { return j.tryFile(path.File) }); err != nil {
+		return nil, err
+	}
 	if err := j.remember(role, path); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 // Input is a file that a run read.
@@ -17,7 +18,7 @@ type Input struct {
 
 // Hash reads a file once, in small pieces, and returns its digest.
 func Hash(role, path string) (Input, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return Input{}, fmt.Errorf("provenance: %w", err)
 	}

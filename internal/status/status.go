@@ -119,7 +119,7 @@ func Code(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return Stopped
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG):
 		return NoResource
 	}
 	return Other

@@ -33,12 +33,18 @@ func (a Attrs) key(name string) string { return a.object + "@" + name }
 func (a Attrs) Has(name string) bool {
 	has := false
 	locked(func() error {
-		c := C.CString(name)
-		defer C.free(unsafe.Pointer(c))
-		has = C.H5Aexists(C.hid_t(a.id), c) > 0
+		has = a.has(name)
 		return nil
 	})
 	return has
+}
+
+// has is Has for callers inside the library's lock. What cannot be told counts as
+// there, so that reading it says why.
+func (a Attrs) has(name string) bool {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	return C.H5Aexists(C.hid_t(a.id), c) != 0
 }
 
 // value reads one attribute of whatever type: an Attr's value, or the
@@ -55,11 +61,11 @@ func (a Attrs) value(name string) (any, error) {
 type otherType string
 
 func (a Attrs) read(name string) (any, error) {
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	if C.H5Aexists(C.hid_t(a.id), c) <= 0 {
+	if !a.has(name) {
 		return nil, inputError(a.path, a.key(name), "attribute is missing")
 	}
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
 	fail := func() error {
 		return readError(a.path, a.key(name), wrapf(libraryError(), "attribute cannot be read"))
 	}

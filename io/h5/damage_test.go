@@ -142,13 +142,11 @@ func TestInflatedExtent(t *testing.T) {
 
 // readInChild reads a file in another process, and reports how that ended.
 func readInChild(t testing.TB, path string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return CheckInChild(ctx, path, "/usr/bin/env", quickExit, readEnv+"="+path, exe)
+	return CheckInChild(t.Context(), path, "/usr/bin/env", quickExit, readEnv+"="+path, exe)
 }
 
 // Flipped bytes end in an answer, an error, or a fault inside libhdf5 that only
@@ -258,9 +256,21 @@ func TestCheckInChild(t *testing.T) {
 	if err := CheckInChild(ctx, path, filepath.Join(t.TempDir(), "no-program")); !errors.Is(err, ErrResource) {
 		t.Errorf("a missing program: error %v, want class ErrResource", err)
 	}
-	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-	defer cancel()
-	if err := CheckInChild(short, path, "/bin/sleep", "60"); !errors.Is(err, ErrInput) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a child without end: error %v", err)
+	if err := checkInChild(ctx, path, 1, time.Minute, "/bin/sh", "-c", "while :; do :; done"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "did not end in") {
+		t.Errorf("a child that goes in circles: error %v", err)
+	}
+	if err := checkInChild(ctx, path, 1, 100*time.Millisecond, "/bin/sleep", "600"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "did not end in 100ms") {
+		t.Errorf("a child that waits for ever: error %v", err)
+	}
+	if err := CheckInChild(ctx, path, "/bin/sh", "-c", "kill -KILL $$"); !errors.Is(err, ErrResource) {
+		t.Errorf("a child that was killed: error %v, want class ErrResource", err)
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	if err := CheckInChild(stopped, path, "/bin/sleep", "60"); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: error %v", err)
+	}
+	if err := CheckInChild(ctx, os.DevNull, "/bin/sh", "-c", "kill -SEGV $$"); err != nil {
+		t.Errorf("a device: error %v, want nil: what opens it says more", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/hdf5"
 )
@@ -20,6 +21,10 @@ type Dataset struct {
 	len   int
 	typ   typeInfo
 	store C.lsm_h5_storage
+
+	file  *File
+	once  sync.Once // compares the numbers with their digest
+	fault error     // of that
 }
 
 // Dataset opens a dataset of floats or integers by its absolute name. It
@@ -38,19 +43,20 @@ func (f *File) dataset(name string) (*Dataset, error) {
 	if d := f.open[name]; d != nil {
 		return d, nil
 	}
-	if !f.has(name) {
-		return nil, inputError(f.path, name, "is missing (the file holds %s)", f.contents())
-	}
-	set, err := f.file.OpenDataset(name)
+	set, err := f.openSet(name)
 	if err != nil {
-		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be opened as a dataset"))
+		return nil, err
 	}
-	d := &Dataset{path: f.path, name: name, set: set}
+	d := &Dataset{path: f.path, name: name, set: set, file: f}
 	if err := d.inspect(); err != nil {
 		set.Close()
 		return nil, err
 	}
 	if err := d.admit(); err != nil {
+		set.Close()
+		return nil, err
+	}
+	if err := f.verifySeal(d.Attrs()); err != nil {
 		set.Close()
 		return nil, err
 	}
@@ -138,6 +144,11 @@ func (d *Dataset) admit() error {
 		return inputError(d.path, d.name, "claims shape %s, %d bytes, but holds %d: most of it was never written",
 			shapeText(d.shape), claimed, stored)
 	}
+	if _, chunk := d.chunkRow(); chunk > 0 {
+		if err := checkMemory(d.path, d.name, chunk/d.typ.size, d.typ.size); err != nil {
+			return err
+		}
+	}
 	return d.admitFilters()
 }
 
@@ -181,45 +192,20 @@ func (d *Dataset) filters() (names []string, missing int, err error) {
 	return names, missing, nil
 }
 
-// widenCache reopens a chunked dataset whose row of chunks, the chunks that one
-// step along the first axis touches, exceeds the library's cache of 1 MiB:
-// reading it piece by piece would decompress every chunk once a piece.
-func (d *Dataset) widenCache(file *hdf5.File) error {
-	const preset, most = 1 << 20, 64 << 20
-	if d.store.layout != C.H5D_CHUNKED || len(d.shape) == 0 {
-		return nil
-	}
-	row := d.typ.size
-	for a := range min(len(d.shape), int(d.store.chunk_rank)) {
-		c := int(d.store.chunk[a])
-		cover := c
-		if a > 0 && c > 0 {
-			cover = (d.shape[a] + c - 1) / c * c
+// believing reports whether a filter is of those, such as n-bit and scale-offset, that
+// take lengths and layouts from the file without a check.
+func (d *Dataset) believing() bool {
+	for i := range int(d.store.nfilters) {
+		var id C.int
+		var name [1]C.char
+		C.lsm_h5_filter(d.id(), C.int(i), &id, &name[0], C.size_t(len(name)))
+		switch id {
+		case C.H5Z_FILTER_DEFLATE, C.H5Z_FILTER_SHUFFLE, C.H5Z_FILTER_FLETCHER32:
+		default:
+			return true
 		}
-		if cover <= 0 || row > most/cover {
-			row = most
-			break
-		}
-		row *= cover
 	}
-	if row <= preset {
-		return nil
-	}
-	list, err := hdf5.NewPropList(hdf5.P_DATASET_ACCESS)
-	if err != nil {
-		return resourceError(d.path, d.name, libraryError())
-	}
-	defer list.Close()
-	if err := list.SetChunkCache(12421, row, 0.75); err != nil { // a prime number of slots, as the library asks
-		return resourceError(d.path, d.name, libraryError())
-	}
-	set, err := file.OpenDatasetWith(d.name, list)
-	if err != nil {
-		return readError(d.path, d.name, libraryError())
-	}
-	d.set.Close()
-	d.set = set
-	return nil
+	return false
 }
 
 // Name is the absolute name of the dataset.

@@ -6,49 +6,148 @@ import "C"
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"gonum.org/v1/hdf5"
 )
 
-// digestBlock is how many bytes are hashed at a time.
-const digestBlock = 8 << 20
+// Every dataset that is written here carries two digests, as docs/format.md says
+// for those who want to compare them without this program:
+//
+//	sha256             of its numbers, with its name, type and shape
+//	sha256_attributes  of its attributes; at the root also of the datasets' names
+//
+// What is hashed is a line "NAME TYPE SHAPE" for each array, followed by its
+// bytes: little-endian, in C order.
+const (
+	sumAttr  = "sha256"
+	sealAttr = "sha256_attributes"
+)
 
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+// kindNames are the element types as NumPy calls them, in the order of the shim's
+// numbers.
+var kindNames = [...]string{"float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+
+// kind is the shim's number of a stored type, false where memory has none like it.
+func (t typeInfo) kind() (C.int, bool) {
+	name := fmt.Sprintf("int%d", 8*t.size)
+	switch {
+	case t.isFloat():
+		name = fmt.Sprintf("float%d", 8*t.size)
+	case t.isInteger() && !t.signed:
+		name = "u" + name
+	case !t.isInteger():
+		return 0, false
+	}
+	k := slices.Index(kindNames[:], name)
+	return C.int(k), k >= 0
 }
 
-// Digest is the SHA-256, in hexadecimal, of a dataset's numbers in their stored
-// type, little-endian and in C order, or of the bytes of a text, or of several with a
-// zero byte between them. It does not depend on byte order, chunks or filters, and is what files written here
-// carry as the attribute sha256.
+// kindAndShape says what an array is, such as "float32 20,101,1000".
+func kindAndShape(kind C.int, shape []int) string {
+	return kindNames[kind] + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "[]")
+}
+
+// hashText adds a text to what is hashed and says what it is.
+func hashText(h hash.Hash, name, text string) string {
+	what := fmt.Sprintf("text %d", len(text))
+	fmt.Fprintf(h, "%s %s\n%s", name, what, text)
+	return what
+}
+
+// stored is a text as it reads back: a zero byte ends it, and what is not UTF-8 is
+// marked.
+func stored(text string) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// sum is the attribute sha256 of a dataset of the given kind.
+func sum(h hash.Hash, what string) string { return hex.EncodeToString(h.Sum(nil)) + " " + what }
+
+func textSum(name, text string) string {
+	h := sha256.New()
+	return sum(h, hashText(h, name, text))
+}
+
+// Digest is what the attribute sha256 of a dataset has to be: the digest of its
+// numbers, or of a text, of several with a zero byte between them, followed by type and
+// shape. It does not depend on byte
+// order, chunks or filters.
 func (f *File) Digest(name string) (string, error) {
-	var sum string
-	err := locked(func() error {
-		if list, err := f.texts(name, mostTexts, "texts"); err == nil {
-			sum = digestTexts(list)
+	var out string
+	err := locked(func() (err error) {
+		if list, err := f.readTexts(name, mostTexts, "texts"); err == nil {
+			out = textSum(name, strings.Join(list, "\x00"))
 			return nil
 		}
 		d, err := f.dataset(name)
-		if err != nil {
+		if err == nil {
+			out, err = d.digest()
+		}
+		return err
+	})
+	return out, err
+}
+
+// digest needs the library's lock.
+func (d *Dataset) digest() (string, error) {
+	kind, ok := d.typ.kind()
+	if !ok {
+		return "", inputError(d.path, d.name, "holds elements of type %s, of which there are no digests", d.typ)
+	}
+	h := sha256.New()
+	what := kindAndShape(kind, d.shape)
+	fmt.Fprintf(h, "%s %s\n", d.name, what)
+	err := d.pass(h, func(first, n int, raw []byte) error {
+		err := d.transfer(first, n, func(mem, file C.hid_t, done int) error {
+			var exception C.int
+			if C.lsm_h5_read(d.id(), kind, mem, file, unsafe.Pointer(&raw[done*d.typ.size]), &exception) < 0 {
+				return readError(d.path, d.name, wrapf(libraryError(), "cannot be read"))
+			}
+			return nil
+		})
+		littleBytes(raw, d.typ.size)
+		return err
+	})
+	return sum(h, what), err
+}
+
+// bareDigest is the attribute sha256 as the first version of the program wrote it:
+// of the stored bytes alone.
+func (d *Dataset) bareDigest() (string, error) {
+	h := sha256.New()
+	err := d.pass(h, d.readRaw)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// readRaw reads stored elements as they are, but for their byte order.
+func (d *Dataset) readRaw(first, n int, raw []byte) error {
+	if err := readLittle(d.set, d.shape, first, n, d.typ.size, raw); err != nil {
+		return readError(d.path, d.name, wrapf(err, "cannot be read"))
+	}
+	return nil
+}
+
+// pass writes all elements to w in order, as read puts them into raw.
+func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) error {
+	step := d.step()
+	raw := make([]byte, min(step, d.len)*d.typ.size)
+	for first := 0; first < d.len; first += step {
+		n := min(step, d.len-first)
+		if err := read(first, n, raw[:n*d.typ.size]); err != nil {
 			return err
 		}
-		h := sha256.New()
-		step := max(1, digestBlock/d.typ.size)
-		raw := make([]byte, min(step, d.len)*d.typ.size)
-		for first := 0; first < d.len; first += step {
-			n := min(step, d.len-first)
-			if err := readLittle(d.set, d.shape, first, n, d.typ.size, raw); err != nil {
-				return readError(f.path, name, wrapf(err, "cannot be read"))
-			}
-			h.Write(raw[:n*d.typ.size])
+		if _, err := w.Write(raw[:n*d.typ.size]); err != nil {
+			return err
 		}
-		sum = hex.EncodeToString(h.Sum(nil))
-		return nil
-	})
-	return sum, err
+	}
+	return nil
 }
 
 // readLittle reads a flat range of stored numbers of size bytes, little-endian.
@@ -61,93 +160,3 @@ func readLittle(set *hdf5.Dataset, shape []int, first, n, size int, raw []byte) 
 			return nil
 		})
 }
-
-// Text reads a dataset that holds one string.
-func (f *File) Text(name string) (string, error) {
-	var text string
-	err := locked(func() (err error) {
-		text, err = f.text(name)
-		return err
-	})
-	return text, err
-}
-
-func (f *File) text(name string) (string, error) {
-	v, err := f.texts(name, 1, "one text")
-	if err != nil {
-		return "", err
-	}
-	return v[0], nil
-}
-
-// texts reads a dataset of at least one and at most so many texts.
-func (f *File) texts(name string, most int64, want string) ([]string, error) {
-	if !f.has(name) {
-		return nil, inputError(f.path, name, "is missing (the file holds %s)", f.contents())
-	}
-	set, err := f.file.OpenDataset(name)
-	if err != nil {
-		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be opened as a dataset"))
-	}
-	defer set.Close()
-	id := C.hid_t(set.ID())
-	t, err := typeOf(id, false)
-	if err != nil {
-		return nil, readError(f.path, name, err)
-	}
-	var rank C.int
-	n := int64(C.lsm_h5_points(id, 0, &rank))
-	if !t.isString() || n < 1 || n > most || int64(t.size) > maxText/n {
-		return nil, inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
-	}
-	v, ok := texts(id, false)
-	if !ok || int64(len(v)) != n {
-		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be read"))
-	}
-	return v, nil
-}
-
-// mostTexts bounds how many texts a dataset holds whose digest is computed.
-const mostTexts = 1 << 16
-
-// maxText bounds texts of fixed length, in bytes.
-const maxText = 64 << 20
-
-// attrsOf reads a text attribute of any dataset.
-func (f *File) attrsOf(object, name string) (string, error) {
-	var text string
-	err := locked(func() error {
-		set, err := f.file.OpenDataset(object)
-		if err != nil {
-			return readError(f.path, object, libraryError())
-		}
-		defer set.Close()
-		v, err := Attrs{path: f.path, object: object, id: set.ID()}.read(name)
-		if err != nil {
-			return err
-		}
-		var ok bool
-		if text, ok = v.(string); !ok {
-			return inputError(f.path, object+"@"+name, "attribute is not one text")
-		}
-		return nil
-	})
-	return text, err
-}
-
-// Verify recomputes the digest of every dataset that carries one and returns an
-// error that names the first to differ.
-func (f *File) Verify() error {
-	info, err := f.Describe(DescribeOptions{Digest: true})
-	if err != nil {
-		return err
-	}
-	for _, o := range info.Objects {
-		if o.Digest == DigestDiffers {
-			return inputError(f.path, o.Name, "differs from its sha256 attribute: changed or damaged since it was written%w", hidden{errDigest})
-		}
-	}
-	return nil
-}
-
-var errDigest = errors.New("digest differs")

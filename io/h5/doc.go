@@ -11,7 +11,8 @@
 // of a survey and reading one row of a table are the same call. Extents are
 // compared with the file's size, with what is stored and with the machine's
 // memory before anything is allocated. Strings, compounds, enums, references,
-// external and virtual datasets are refused.
+// external and virtual datasets are refused, and what lies behind external links.
+// Where a file carries digests, what is read is compared with them.
 //
 // [ReadSurvey], [OpenSurvey], [ReadModel], [ReadImage] and [OpenTables] add
 // what each kind of file must hold. Every error names the file, and the dataset
@@ -23,8 +24,8 @@
 // reopens it, compares every dataset with the SHA-256 of what was handed over,
 // syncs it, renames it and syncs the folder; after any failure the temporary
 // file is gone and an output that was there before is untouched. Datasets are
-// little-endian, contiguous, carry their digest as attribute sha256 and no time
-// stamps: equal contents give equal bytes.
+// little-endian, contiguous, carry digests of their numbers and attributes and no
+// time stamps: equal contents give equal bytes.
 //
 // # Errors
 //

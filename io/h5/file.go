@@ -1,7 +1,11 @@
 package h5
 
+// #include "shim.h"
+import "C"
+
 import (
 	"strings"
+	"unsafe"
 
 	"gonum.org/v1/hdf5"
 )
@@ -12,22 +16,29 @@ type File struct {
 	path string
 	file *hdf5.File
 	open map[string]*Dataset
+
+	trusted bool // the numbers have been compared with their digests elsewhere
 }
 
 // Open opens a file for reading. What is not an HDF5 file at all is refused
-// with what it looks like.
+// with what it looks like; so is one whose own attributes differ from the digest
+// that was written with them.
 func Open(path string) (*File, error) {
 	if err := Sniff(path); err != nil {
 		return nil, err
 	}
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
+		if C.lsm_h5_no_external() < 0 {
+			return resourceError(path, "", wrapf(libraryError(), "external links cannot be switched off"))
+		}
 		if f.file, err = hdf5.OpenFile(path, hdf5.F_ACC_RDONLY); err != nil {
 			return openError(path, libraryError())
 		}
-		return nil
+		return f.verifySeal(f.Attrs())
 	})
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
 	return f, nil
@@ -68,7 +79,8 @@ func (f *File) Close() error {
 func (f *File) Path() string { return f.path }
 
 // Has reports whether something is linked under the absolute name, such as
-// "/data" or "/history/residual_norm".
+// "/data" or "/history/residual_norm". What cannot be told counts as there, so that
+// opening it says why.
 func (f *File) Has(name string) bool {
 	has := false
 	locked(func() error {
@@ -79,12 +91,36 @@ func (f *File) Has(name string) bool {
 }
 
 func (f *File) has(name string) bool {
+	there := f.link(name, func(_ string, link C.int) bool { return link != 1 })
+	return there != 0
+}
+
+// external is the first part of a name that is an external link, "" for none.
+func (f *File) external(name string) (part string) {
+	f.link(name, func(at string, link C.int) bool {
+		if link == 2 {
+			part = at
+		}
+		return link != 1
+	})
+	return part
+}
+
+// link looks at each part of a name, "/history" and then "/history/residual_norm",
+// until stop says so, and returns what the last one is (lsm_h5_link).
+func (f *File) link(name string, stop func(part string, link C.int) bool) (link C.int) {
 	for i := 1; i <= len(name); i++ {
-		if (i == len(name) || name[i] == '/') && !f.file.LinkExists(name[:i]) {
-			return false
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		c := C.CString(name[:i])
+		link = C.lsm_h5_link(C.hid_t(f.file.ID()), c)
+		C.free(unsafe.Pointer(c))
+		if stop(name[:i], link) {
+			break
 		}
 	}
-	return true
+	return link
 }
 
 // contents lists the names at the top of the file, for error messages.

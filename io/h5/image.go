@@ -71,7 +71,9 @@ func ReadAttrs(path string) ([]Attr, error) {
 func (f *File) rootAttrs() (out []Attr, err error) {
 	all, err := f.Attrs().All()
 	for _, a := range all {
-		if a.Name != "format" && a.Name != "format_version" {
+		switch a.Name {
+		case "format", "format_version", sealAttr:
+		default:
 			out = append(out, a)
 		}
 	}

@@ -14,6 +14,8 @@ const (
 	readEnv = "LSM_H5_TEST_READ"
 	fullEnv = "LSM_H5_TEST_FULL"
 
+	linksEnv = "LSM_H5_TEST_LINKS" // a folder to make files in
+
 	// Under the race detector every process sleeps for a second as it ends.
 	quickExit = "GORACE=atexit_sleep_ms=0"
 )

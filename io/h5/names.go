@@ -32,9 +32,9 @@ func (w *Writer) columns(dim int) error {
 		if C.lsm_h5_scale(id, label) < 0 {
 			return w.resource(coordinateScale, wrapf(libraryError(), "cannot be made a dimension scale"))
 		}
-		sum := digestTexts(names)
+		sum := textSum(coordinateScale, strings.Join(names, "\x00"))
 		w.digests[coordinateScale] = sum
-		return w.setAttr(id, coordinateScale, Attr{"sha256", sum})
+		return w.setAttr(id, coordinateScale, Attr{sumAttr, sum})
 	})
 }
 
@@ -63,6 +63,3 @@ func (w *Writer) attachColumns(dataset string, axis int) error {
 }
 
 const coordinateScale = "/coordinate"
-
-// digestTexts is the digest of texts with a zero byte between them.
-func digestTexts(list []string) string { return digest([]byte(strings.Join(list, "\x00"))) }

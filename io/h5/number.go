@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -90,9 +91,18 @@ func littleEndian[T Number](v []T) []byte {
 	if size == 1 || binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return raw
 	}
-	out := make([]byte, len(raw))
-	for i := range out {
-		out[i] = raw[i-i%size+size-1-i%size]
-	}
+	out := slices.Clone(raw)
+	littleBytes(out, size)
 	return out
+}
+
+// littleBytes puts numbers of size bytes, in the machine's order, into little-endian
+// order.
+func littleBytes(raw []byte, size int) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return
+	}
+	for i := 0; i+size <= len(raw); i += size {
+		slices.Reverse(raw[i : i+size])
+	}
 }

@@ -196,7 +196,7 @@ func TestEveryLayout(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			readsAs[float32](t, set, v)
-			if sum, err := f.Digest("/v"); err != nil || sum != digest(bytesOf(le, narrow[int32](v))) {
+			if sum, err := f.Digest("/v"); err != nil || sum != digestOf("/v int32 7,5,6\n", bytesOf(le, narrow[int32](v)))+" int32 7,5,6" {
 				t.Errorf("%s: digest %s, %v", name, sum, err)
 			}
 			f.Close()
@@ -259,5 +259,39 @@ func TestEmptyAndScalarDatasets(t *testing.T) {
 			t.Fatal(err)
 		}
 		readsAs[float64](t, d, want)
+	}
+}
+
+// A pass over a chunked dataset reads whole rows of chunks, however large, and so
+// decompresses each chunk once.
+func TestStepsEndWithChunks(t *testing.T) {
+	shape := []int{150, 100, 200}
+	for name, c := range map[string]struct {
+		chunk     []int
+		row, step int // elements of a row of chunks, and of a step
+	}{
+		"one chunk":       {shape, 150 * 100 * 200, 150 * 100 * 200},
+		"along the first": {[]int{1, 100, 200}, 100 * 200, 104 * 100 * 200}, // as many as 8 MiB hold
+		"across":          {[]int{150, 10, 30}, 150 * 100 * 210, 150 * 100 * 200},
+	} {
+		path := filepath.Join(t.TempDir(), "a.h5")
+		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{
+			{Name: "v", Type: "<f4", Shape: shape, Data: make([]byte, 4*150*100*200), Chunk: c.chunk, Filters: []string{"deflate"}},
+		}})
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := f.Dataset("/v")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row, _ := d.chunkRow(); row != 4*c.row {
+			t.Errorf("%s: a row of chunks has %d bytes, want %d", name, row, 4*c.row)
+		}
+		if got := d.step(); got != c.step {
+			t.Errorf("%s: steps of %d elements, want %d", name, got, c.step)
+		}
+		f.Close()
 	}
 }

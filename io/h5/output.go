@@ -4,8 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 // CheckOutput reports whether a file can be published at path: its folder
@@ -66,7 +72,63 @@ func resolve(path string) string {
 	return path
 }
 
-func temporary(target string) string { return fmt.Sprintf("%s.tmp-%d", target, os.Getpid()) }
+// temporary is a name, beside the target, that no other process has: of those on this
+// machine the number tells, of those elsewhere the machine's name, and where both are
+// the same, as in containers, chance.
+func temporary(target string) string {
+	return fmt.Sprintf("%s%s%s-%d-%08x", target, temporaryMark, hostName(), os.Getpid(), rand.Uint32())
+}
+
+const temporaryMark = ".tmp-"
+
+// hostName is fit for the name of a file.
+func hostName() string {
+	host, _ := os.Hostname() // "" will do
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, host)
+}
+
+// Sweep removes the unfinished files that match a pattern, such as "image.h5.tmp-*",
+// and that no living process is writing. One that stays does no harm.
+func Sweep(pattern string) {
+	left, _ := filepath.Glob(pattern)
+	for _, path := range left {
+		if abandoned(path) {
+			os.Remove(path)
+		}
+	}
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// abandoned reports whether nobody is writing an unfinished file any more. The library
+// locks what it writes; where the file system has no locks, only processes of this
+// machine can be told to be gone.
+func abandoned(temp string) bool {
+	f, err := plainfile.Open(temp)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false
+	}
+	locks := err == nil
+	_, mark, _ := strings.Cut(filepath.Base(temp), temporaryMark)
+	parts := strings.Split(mark, "-")
+	if len(parts) != 3 || parts[0] != hostName() {
+		return locks
+	}
+	pid, err := strconv.Atoi(parts[1])
+	return err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
 
 // publish makes the finished temporary file the output: synced, renamed, and
 // its folder synced.

@@ -4,6 +4,7 @@ package h5
 import "C"
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"unsafe"
 
@@ -11,23 +12,51 @@ import (
 )
 
 // Read returns all elements in C order, converted to T. Numbers that do not fit
-// an integer T, and fractions read into one, are errors; floats beyond a
-// float32 become infinities.
+// an integer T, and fractions read into one, are errors, and so are numbers that
+// differ from the digest stored with them; floats beyond a float32 become
+// infinities.
 func Read[T Number](d *Dataset) ([]T, error) {
 	if err := checkMemory(d.path, d.name, d.len, sizeOf[T]()); err != nil {
 		return nil, err
 	}
 	v := make([]T, d.len)
-	return v, ReadAt(d, v, 0)
+	if err := readAt(d, v, 0); err != nil || d.file.trusted {
+		return v, err
+	}
+	return v, d.verify(func() string {
+		kind, ok := d.typ.kind()
+		if !ok || kind != kindOf[T]() {
+			return ""
+		}
+		h := sha256.New()
+		what := kindAndShape(kind, d.shape)
+		fmt.Fprintf(h, "%s %s\n", d.name, what)
+		h.Write(littleEndian(v))
+		return sum(h, what)
+	})
 }
 
 // ReadAt fills dst with the elements from number first on, counted in C order
-// over the whole dataset, converted as by [Read]. A range that the dataset does
+// over the whole dataset, converted as by [Read]. The first call compares the whole
+// dataset with its digest, unless the file is trusted. A range that the dataset does
 // not have is the programmer's fault and panics.
 func ReadAt[T Number](d *Dataset, dst []T, first int) error {
 	if first < 0 || len(dst) > d.len || first > d.len-len(dst) {
 		panic(fmt.Sprintf("h5: %s: %s: elements [%d, %d) of %d", d.path, d.name, first, first+len(dst), d.len))
 	}
+	if len(dst) == 0 {
+		return nil
+	}
+	if !d.file.trusted {
+		if err := d.Verify(); err != nil {
+			return err
+		}
+	}
+	return readAt(d, dst, first)
+}
+
+// readAt is ReadAt without the comparison, of a range that there is.
+func readAt[T Number](d *Dataset, dst []T, first int) error {
 	if len(dst) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
 	"unsafe"
 
@@ -64,6 +65,11 @@ func NewSection[T Number](w *Writer, name string, shape []int, attrs ...Attr) (*
 			return w.resource(name, wrapf(libraryError(), "cannot create the dataset"))
 		}
 		defer C.H5Dclose(id)
+		if len(attrs) > 0 {
+			if err := w.setAttr(id, name, Attr{sealAttr, seal(name, normal(attrs))}); err != nil {
+				return err
+			}
+		}
 		for _, a := range attrs {
 			if err := w.setAttr(id, name, a); err != nil {
 				return err
@@ -106,7 +112,7 @@ func WriteAt[T Number](s *Section, src []T, first int) error {
 	if len(src) == 0 {
 		return nil
 	}
-	p := piece{first, len(src), sha256.Sum256(littleEndian(src))}
+	p := piece{first, len(src), s.sum(littleEndian(src))}
 	return s.w.in(func() error {
 		err := transfer(s.set, s.shape, first, len(src), func(err error) error {
 			return s.w.resource(s.name, err)
@@ -122,6 +128,25 @@ func WriteAt[T Number](s *Section, src []T, first int) error {
 		}
 		return err
 	})
+}
+
+// sum is the digest of a piece: of its bytes, or, where it is all there is, of the
+// dataset.
+func (s *Section) sum(raw []byte) (out [sha256.Size]byte) {
+	h := sha256.New()
+	if len(raw) == s.len*s.size {
+		s.head(h)
+	}
+	h.Write(raw)
+	h.Sum(out[:0])
+	return out
+}
+
+// head begins the digest of the whole and says what it is of.
+func (s *Section) head(h hash.Hash) string {
+	what := kindAndShape(s.kind, s.shape)
+	fmt.Fprintf(h, "%s %s\n", s.name, what)
+	return what
 }
 
 // seal checks that the pieces tile the dataset, and stores the digest of the
@@ -142,9 +167,10 @@ func (s *Section) seal() error {
 	if next != s.len {
 		return s.w.resource(s.name, fmt.Errorf("element %d of %d was not written before the file was completed", next, s.len))
 	}
-	sum := hex.EncodeToString(s.pieces[0].sum[:])
+	whole := sha256.New()
+	what := s.head(whole)
+	text := hex.EncodeToString(s.pieces[0].sum[:]) + " " + what
 	if len(s.pieces) > 1 {
-		whole := sha256.New()
 		for _, p := range s.pieces {
 			raw := make([]byte, p.n*s.size)
 			if err := locked(func() error {
@@ -157,8 +183,8 @@ func (s *Section) seal() error {
 			}
 			whole.Write(raw)
 		}
-		sum = hex.EncodeToString(whole.Sum(nil))
+		text = sum(whole, what)
 	}
-	s.w.digests[s.name] = sum
-	return s.w.SetAttrs(s.name, Attr{"sha256", sum})
+	s.w.digests[s.name] = text
+	return s.w.SetAttrs(s.name, Attr{sumAttr, text})
 }

@@ -268,19 +268,36 @@ static size_t trimmed(const char *s, size_t n, H5T_str_t pad) {
 	return used;
 }
 
+// The type of strings in memory, made afresh: one taken from a damaged file may
+// let the library pass its own references on as if they were pointers.
+static hid_t text_type(hid_t stored, int variable) {
+	hid_t t = H5Tcopy(H5T_C_S1);
+	H5T_cset_t set = H5Tget_cset(stored);
+	if (t < 0)
+		return -1;
+	if (set < 0 || H5Tset_size(t, variable ? H5T_VARIABLE : H5Tget_size(stored)) < 0 || H5Tset_cset(t, set) < 0 ||
+	    (!variable && H5Tset_strpad(t, H5Tget_strpad(stored)) < 0)) {
+		done(H5Tclose, t);
+		return -1;
+	}
+	return t;
+}
+
 // All strings of an attribute or dataset, each ended by a zero byte, in memory
 // that the caller frees; NULL for an error.
 char *lsm_h5_strings(hid_t obj, int attribute, size_t *size) {
-	hid_t t = get_type(obj, attribute), s = get_space(obj, attribute);
+	hid_t stored = get_type(obj, attribute), s = get_space(obj, attribute), t = -1;
 	long long i, n = s < 0 ? -1 : H5Sget_simple_extent_npoints(s);
 	char *out = NULL, *raw = NULL;
 	size_t used = 0, width;
 	int variable;
 	*size = 0;
-	if (t < 0 || n < 0)
+	if (stored < 0 || n < 0 || H5Tget_class(stored) != H5T_STRING)
 		goto end;
-	variable = H5Tis_variable_str(t) > 0;
-	width = variable ? sizeof(char *) : H5Tget_size(t);
+	variable = H5Tis_variable_str(stored) > 0;
+	width = variable ? sizeof(char *) : H5Tget_size(stored);
+	if ((t = text_type(stored, variable)) < 0)
+		goto end;
 	if (!(raw = calloc(n ? n : 1, width)) || read_any(obj, attribute, t, raw) < 0)
 		goto end;
 	if (variable) {
@@ -310,6 +327,7 @@ end:
 	free(raw);
 	done(H5Sclose, s);
 	done(H5Tclose, t);
+	done(H5Tclose, stored);
 	return out;
 }
 
@@ -329,9 +347,17 @@ int lsm_h5_attr_numbers(hid_t loc, const char *name, int kind, long long n, cons
 	return rc;
 }
 
+// A text that is there already is written over.
 int lsm_h5_attr_text(hid_t loc, const char *name, const char *value) {
-	hid_t t = utf8(), s = H5Screate(H5S_SCALAR);
-	int rc = t < 0 || s < 0 ? -1 : write_attr(loc, name, t, t, s, &value);
+	hid_t t = utf8(), s = H5Screate(H5S_SCALAR), a = -1;
+	int rc = -1;
+	if (H5Aexists(loc, name) > 0) {
+		a = H5Aopen(loc, name, H5P_DEFAULT);
+		rc = a < 0 || t < 0 ? -1 : H5Awrite(a, t, &value);
+		done(H5Aclose, a);
+	} else if (t >= 0 && s >= 0) {
+		rc = write_attr(loc, name, t, t, s, &value);
+	}
 	done(H5Sclose, s);
 	done(H5Tclose, t);
 	return rc;
@@ -344,6 +370,27 @@ unsigned long long lsm_h5_address(hid_t obj) {
 	if (H5Oget_info2(obj, &info, H5O_INFO_BASIC) < 0)
 		return ~0ULL;
 	return info.addr;
+}
+
+// External links lead to other files, which nobody has looked at: the library
+// forgets how to follow them.
+int lsm_h5_no_external(void) {
+	static int gone;
+	if (!gone && H5Lunregister(H5L_TYPE_EXTERNAL) >= 0)
+		gone = 1;
+	return gone ? 0 : -1;
+}
+
+// What the name stands for: 0 nothing, 1 an object or a soft link, 2 an external
+// link, -1 cannot be told.
+int lsm_h5_link(hid_t loc, const char *name) {
+	H5L_info_t info;
+	htri_t has = H5Lexists(loc, name, H5P_DEFAULT);
+	if (has <= 0)
+		return has;
+	if (H5Lget_info(loc, name, &info, H5P_DEFAULT) < 0)
+		return -1;
+	return info.type == H5L_TYPE_EXTERNAL ? 2 : 1;
 }
 
 int lsm_h5_scale(hid_t dset, const char *name) { return H5DSset_scale(dset, name); }

@@ -60,6 +60,8 @@ char *lsm_h5_strings(hid_t obj, int attribute, size_t *size);
 int lsm_h5_attr_numbers(hid_t loc, const char *name, int kind, long long n, const void *buf);
 int lsm_h5_attr_text(hid_t loc, const char *name, const char *text);
 
+int lsm_h5_no_external(void);
+int lsm_h5_link(hid_t loc, const char *name);
 unsigned long long lsm_h5_address(hid_t obj);
 int lsm_h5_scale(hid_t dset, const char *name);
 int lsm_h5_attach(hid_t dset, hid_t scale, unsigned axis, const char *label);

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"unicode/utf8"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 var signature = []byte("\x89HDF\r\n\x1a\n")
@@ -21,14 +23,12 @@ func Sniff(path string) error {
 		return inputError(path, "", "no such file%w", hidden{err})
 	case err != nil:
 		return resourceError(path, "", cause(err))
-	case info.IsDir():
-		return inputError(path, "", "is a folder, want an HDF5 file")
-	case !info.Mode().IsRegular():
-		return inputError(path, "", "is not a regular file (%s)", info.Mode())
+	case plainfile.Check(info) != nil:
+		return inputError(path, "", "%w, want an HDF5 file", plainfile.Check(info))
 	case info.Size() == 0:
 		return inputError(path, "", "is empty")
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return resourceError(path, "", cause(err))
 	}

@@ -25,7 +25,7 @@ func WriteSurvey(path string, s *survey.Survey, opt WriteOptions) error {
 	}
 	defer w.Abort()
 	if s.Data == nil {
-		if err := w.w.SetAttrs("/", Attr{"nt", s.NT}, Attr{"dt", s.DT}, Attr{"t0", s.T0}); err != nil {
+		if err := w.w.SetAttrs("/", Attr{"t0", s.T0}, Attr{"nt", s.NT}, Attr{"dt", s.DT}); err != nil {
 			return err
 		}
 	} else {
@@ -185,7 +185,7 @@ func (sw *SurveyWriter) startData(s *survey.Survey) (err error) {
 	if s.Fixed {
 		shape, labels = []int{s.NumSources(), s.NumReceivers(), s.NT}, []string{"source", "receiver", "t"}
 	}
-	sw.data, err = NewSection[float32](sw.w, "/data", shape, Attr{"dt", s.DT}, Attr{"t0", s.T0})
+	sw.data, err = NewSection[float32](sw.w, "/data", shape, Attr{"t0", s.T0}, Attr{"dt", s.DT})
 	if err != nil {
 		return err
 	}

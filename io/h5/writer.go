@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"sync"
@@ -35,6 +34,7 @@ type Writer struct {
 	file     *hdf5.File
 	sections []*Section
 	digests  map[string]string // by dataset, what was handed over
+	root     []Attr            // attributes of the root
 
 	mu  sync.Mutex // guards err
 	err error
@@ -48,7 +48,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	}
 	target := resolve(path)
 	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}}
-	os.Remove(w.temp) // left by a killed process of this number
+	Sweep(escapeGlob(target) + temporaryMark + "*") // what killed processes have left
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
 			discard(w.temp) // it may be there, without its first block
@@ -59,10 +59,13 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	attrs := opt.Attrs
+	// The digest comes first, so that damage to the list of attributes that loses the
+	// last of them does not lose it with those that it covers.
+	attrs := []Attr{{sealAttr, ""}}
 	if format != "" {
-		attrs = append([]Attr{{"format", format}, {"format_version", FormatVersion}}, attrs...)
+		attrs = append(attrs, Attr{"format", format}, Attr{"format_version", FormatVersion})
 	}
+	attrs = append(attrs, opt.Attrs...)
 	if err := w.SetAttrs("/", attrs...); err != nil {
 		w.Abort()
 		return nil, err
@@ -123,13 +126,14 @@ func (w *Writer) Text(name, text string) error {
 			return w.resource(name, wrapf(libraryError(), "cannot be written"))
 		}
 		defer C.H5Dclose(id)
-		sum := digest([]byte(C.GoString(v))) // a zero byte would end the text in the file too
+		sum := textSum(name, stored(text))
 		w.digests[name] = sum
-		return w.setAttr(id, name, Attr{"sha256", sum})
+		return w.setAttr(id, name, Attr{sumAttr, sum})
 	})
 }
 
-// SetAttrs gives attributes to the root ("/"), a group or a dataset.
+// SetAttrs gives attributes to the root ("/"), a group or a dataset. Those of the
+// root, and those that a dataset was created with, are covered by digests.
 func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 	return w.in(func() error {
 		c := C.CString(object)
@@ -139,6 +143,9 @@ func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 			return w.resource(object, wrapf(libraryError(), "cannot be opened"))
 		}
 		defer C.H5Oclose(id)
+		if object == "/" {
+			w.root = append(w.root, normal(attrs)...)
+		}
 		for _, a := range attrs {
 			if err := w.setAttr(id, object, a); err != nil {
 				return err
@@ -178,6 +185,22 @@ func (w *Writer) setAttr(id C.hid_t, object string, a Attr) error {
 		return w.resource(path.Join(object)+"@"+a.Name, wrapf(libraryError(), "attribute cannot be written"))
 	}
 	return nil
+}
+
+// normal gives the values of attributes the types that they read back as.
+func normal(attrs []Attr) []Attr {
+	out := slices.Clone(attrs)
+	for i, a := range out {
+		switch v := a.Value.(type) {
+		case int:
+			out[i].Value = int64(v)
+		case int32:
+			out[i].Value = int64(v)
+		case float32:
+			out[i].Value = float64(v)
+		}
+	}
+	return out
 }
 
 func scalarAttr[T Number](id C.hid_t, name *C.char, v T) C.int {
@@ -225,6 +248,9 @@ func (w *Writer) finish() error {
 			err = s.seal()
 		}
 	}
+	if err == nil {
+		err = w.SetAttrs("/", Attr{sealAttr, seal("/", w.root, slices.Sorted(maps.Keys(w.digests))...)})
+	}
 	return errors.Join(err, w.close(err == nil))
 }
 
@@ -260,7 +286,11 @@ func (w *Writer) verify() error {
 		if err != nil {
 			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
 		}
-		stored, err := f.attrsOf(name, "sha256")
+		stored := ""
+		err = locked(func() (err error) {
+			stored, err = f.attrSum(name)
+			return err
+		})
 		if got != want || stored != want || err != nil {
 			return resourceError(w.path, name, fmt.Errorf("reads back other than it was written (SHA-256 %s, attribute %s, want %s): the disk or its file system is at fault", got, stored, want))
 		}

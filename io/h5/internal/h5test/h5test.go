@@ -79,6 +79,12 @@ package h5test
 // }
 // static herr_t make_external(hid_t p, const char *path, hsize_t bytes) { return H5Pset_external(p, path, 0, bytes); }
 // static herr_t link_self(hid_t f, const char *name) { return H5Lcreate_hard(f, "/", f, name, H5P_DEFAULT, H5P_DEFAULT); }
+// static herr_t link_soft(hid_t f, const char *path, const char *name) {
+//   return H5Lcreate_soft(path, f, name, H5P_DEFAULT, H5P_DEFAULT);
+// }
+// static herr_t link_external(hid_t f, const char *file, const char *path, const char *name) {
+//   return H5Lcreate_external(file, path, f, name, H5P_DEFAULT, H5P_DEFAULT);
+// }
 // static herr_t unknown_filter(hid_t p) { return H5Pset_filter(p, 32001, H5Z_FLAG_OPTIONAL, 0, NULL); }
 import "C"
 
@@ -117,6 +123,9 @@ type File struct {
 	Attrs     []Attr   // of the root
 	Datasets  []Dataset
 	Loop      string // name of a hard link to the root
+
+	External map[string][2]string // external links: file and path by name
+	Soft     map[string]string    // soft links: path by name
 }
 
 // Write makes the file or fails the test.
@@ -149,11 +158,30 @@ func Write(t testing.TB, path string, f File) {
 	for _, d := range f.Datasets {
 		dataset(must, file, d)
 	}
+	for name, to := range f.External {
+		link(must, file, name, to[0], to[1])
+	}
+	for name, to := range f.Soft {
+		link(must, file, name, "", to)
+	}
 	if f.Loop != "" {
 		n := C.CString(f.Loop)
 		defer C.free(unsafe.Pointer(n))
 		must(C.hid_t(C.link_self(file, n)), "hard link")
 	}
+}
+
+// link makes a soft link, or an external one where a file is named.
+func link(must check, file C.hid_t, name, other, path string) {
+	n, o, p := C.CString(name), C.CString(other), C.CString(path)
+	defer C.free(unsafe.Pointer(n))
+	defer C.free(unsafe.Pointer(o))
+	defer C.free(unsafe.Pointer(p))
+	if other == "" {
+		must(C.hid_t(C.link_soft(file, p, n)), "soft link")
+		return
+	}
+	must(C.hid_t(C.link_external(file, o, p, n)), "external link")
 }
 
 type check func(id C.hid_t, what string) C.hid_t
