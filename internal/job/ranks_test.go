@@ -116,6 +116,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, shuffled":  {shuffled, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}},
 		"3-D":            {long, []string{"solver.iterations=3", "solver.method=cg"}},
 		"2-D, one-sided": {wide, []string{"solver.iterations=1", "comm.accumulate=onesided"}},
+		"2-D, damped":    {wide, []string{"solver.iterations=2", "solver.damping=0.1", "solver.penalty_scale=relative"}},
+		"2-D, sparse":    {wide, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=0.1", "solver.penalty_scale=relative"}},
 		"2-D, two-level": {wide, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2", "data.weights=rms", "solver.damping=0.3"}},
 		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "kirchhoff.dynamic=true"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
