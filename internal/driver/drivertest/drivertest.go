@@ -103,13 +103,21 @@ func Compile(t *testing.T, src driver.Source) {
 // leastSpill is what may be spilled of programs that are carried, in bytes.
 const leastSpill = 8
 
-// finish has ptxas make code of the PTX that is carried of a program. LSM_TEST_PTXAS
-// names the ptxas, else it is the one on the PATH.
-func finish(t *testing.T, src driver.Source, arch string) {
-	ptxas := os.Getenv("LSM_TEST_PTXAS")
-	if ptxas == "" {
-		ptxas = "ptxas"
+// findPtxas is NVIDIA's assembler: the one that LSM_TEST_PTXAS names, else that on the
+// PATH, else the one that scripts/bootstrap.sh fetched.
+func findPtxas() string {
+	if named := os.Getenv("LSM_TEST_PTXAS"); named != "" {
+		return named
 	}
+	if found, err := exec.LookPath("ptxas"); err == nil {
+		return found
+	}
+	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", "ptxas")
+}
+
+// finish has ptxas make code of the PTX that is carried of a program.
+func finish(t *testing.T, src driver.Source, arch string) {
+	ptxas := findPtxas()
 	said, err := exec.Command(ptxas, "--version").CombinedOutput()
 	if err != nil {
 		t.Skipf("no ptxas to finish what is carried as PTX for %s: %v", arch, err)
