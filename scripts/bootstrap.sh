@@ -7,8 +7,8 @@
 #
 # bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
 # unless MPI=none, and compilers for GPU kernels. It goes on where they cannot be
-# had: those tests are skipped. NVRTC=none leaves NVIDIA's compiler out, which is not
-# free software.
+# had: those tests are skipped. NVRTC=none leaves NVIDIA's compiler and assembler out,
+# which are not free software.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -192,6 +192,24 @@ from_nonfree() {
 		install -y --no-install-recommends "$package" </dev/null >&2
 }
 
+# ptxas_at is where tests look for NVIDIA's assembler beside the PATH.
+ptxas_at=${HOME:-/root}/.cache/lsm/ptxas
+
+# add_ptxas puts there the ptxas of the Python package index: Debian's is too old for
+# the newest cards.
+add_ptxas() {
+	if [ "${NVRTC:-}" = none ] || [ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || [ -x "$ptxas_at/ptxas" ]; then return 0; fi
+	say "lsm: installing ptxas in $ptxas_at"
+	apart=$(mktemp -d)
+	if python3 -m pip download -q --no-deps --disable-pip-version-check -d "$apart" 'nvidia-cuda-nvcc-cu12>=12.9' >&2 &&
+		(cd "$apart" && python3 -m zipfile -e ./*.whl .) && mkdir -p "$ptxas_at" &&
+		cp "$apart/nvidia/cuda_nvcc/bin/ptxas" "$ptxas_at/ptxas.new" && chmod 755 "$ptxas_at/ptxas.new" &&
+		mv "$ptxas_at/ptxas.new" "$ptxas_at/ptxas"; then :; else
+		say "lsm: pip could not fetch ptxas: tests that need it are skipped"
+	fi
+	rm -rf "$apart"
+}
+
 name_elsewhere() {
 	if [ "$(uname)" = Darwin ]; then
 		say "hint: Homebrew: xcode-select --install; brew install hdf5"
@@ -221,4 +239,4 @@ add_needed() {
 
 check_go
 add_needed
-case ${1:-} in test) add_for_tests && add_nvrtc ;; esac
+case ${1:-} in test) add_for_tests && add_nvrtc && add_ptxas ;; esac

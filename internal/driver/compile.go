@@ -25,6 +25,18 @@ type Source struct {
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
 	Fused   bool     // a·b + c may become one operation with one rounding
+
+	// Native is the newest card of NVIDIA's, such as 90 for sm_90, that NVRTC makes the
+	// better code for; on newer ones that is what the driver makes of the program
+	// carried as PTX. 0: NVRTC on all.
+	Native int
+}
+
+// Carried tells whether a card's architecture, as [Card] names it, is beyond Native.
+func (s Source) Carried(arch string) bool {
+	number, nvidia := strings.CutPrefix(arch, "sm_")
+	n, err := strconv.Atoi(number)
+	return nvidia && err == nil && s.Native > 0 && n > s.Native
 }
 
 // Hash is a SHA-256, in hexadecimal, of all that what is compiled of it depends on,

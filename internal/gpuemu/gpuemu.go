@@ -17,6 +17,7 @@
 //	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
 //	GPUEMU_MEMORY    bytes of a card (1 GiB)
 //	GPUEMU_WORKERS   threads that run blocks (all processors)
+//	GPUEMU_CAPABILITY  what a card claims to be for CUDA: 120 for sm_120 (90)
 //	GPUEMU_STATIC_SHARED  bytes of shared memory that a kernel claims to have of its own (0)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2

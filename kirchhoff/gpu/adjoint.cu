@@ -55,7 +55,7 @@ struct Stretch {
 struct Run {
 	Stretch of[RECEIVERS];
 	Origin origin[GROUP]; // of the source's times
-	int source;
+	int source, cell;
 	__align__(4) unsigned char state[RECEIVERS];
 };
 
@@ -72,7 +72,7 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces
 		if (tile >= 0)
 			to->origin[me - RECEIVERS] = origin(o, (i64)r.x * o.tiles + tile, from.x);
 		if (me == RECEIVERS)
-			to->source = r.x;
+			to->source = r.x, to->cell = r.y;
 		return;
 	}
 	to->state[me] = SKIP;
@@ -204,9 +204,8 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 		fetch(&stages[run0 & 1], o, runs[run0 % 3], rows, tile, slot);
 	int cell = -1;
 	for (int run = run0; run < run1; run++) {
-		const int now = t.runs[run].y, then = run + 1 < run1 ? t.runs[run + 1].y : -1;
-		if (now != cell) {
-			cell = now;
+		if (runs[run % 3].cell != cell) {
+			cell = runs[run % 3].cell;
 #pragma unroll
 			for (int j = 0; j < RECEIVERS; j++) {
 				const int place = t.receivers[(i64)cell * RECEIVERS + j];
@@ -247,7 +246,7 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 			near_traces<false>(sum, source, receiver, stage.window, r);
 		if (any & 0x02020202)
 			far_traces(sum, source, o, r, rows, group, tile, slot);
-		if (magic != 0 || then != cell)
+		if (magic != 0 || run + 1 == run1 || runs[(run + 1) % 3].cell != cell)
 #pragma unroll
 			for (int p = 0; p < POINTS; p++) {
 				total[p] += magic != 0 ? rounded(sum[p], magic) : sum[p];

@@ -33,8 +33,12 @@ func source(m simd.Mode) driver.Source {
 	if m&simd.Compact != 0 {
 		compact = 1
 	}
-	return driver.Source{Name: "kirchhoff.cu", Text: text,
+	src := driver.Source{Name: "kirchhoff.cu", Text: text,
 		Defines: []string{fmt.Sprintf("WEIGHTS=%d", m.Weights()), fmt.Sprintf("COMPACT=%d", compact)}}
+	if m.Weights() == simd.Static {
+		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
+	}
+	return src
 }
 
 // endsSource is the program for all kinds.

@@ -168,6 +168,13 @@ func (d *Device) build(src driver.Source) (*driver.Module, error) {
 		return d.carried(src)
 	}
 	arch := d.context.Card.Arch
+	if src.Carried(arch) {
+		if b, err := ahead.PTX(src); err == nil {
+			if m, err := d.context.Load(src.Name, b.Image); err == nil {
+				return m, nil
+			}
+		} // else what NVRTC makes has to do
+	}
 	b, cached, err := d.cache.Compile(d.compiler, src, arch)
 	if err != nil {
 		return nil, err

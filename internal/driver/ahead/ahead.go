@@ -1,6 +1,6 @@
 // Package ahead carries the project's programs for NVIDIA's cards as PTX, made when
-// they were last changed, for machines without NVRTC: the driver finishes them for
-// the card it has. Files lie under a hash of what they were made of, so that one of
+// they were last changed, for machines without NVRTC and for cards that NVRTC makes the
+// worse code for (driver.Source.Native): the driver finishes them for the card it has. Files lie under a hash of what they were made of, so that one of
 // another program's is never taken.
 package ahead
 

@@ -7,12 +7,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 )
 
 // ServeCompile, first thing in a TestMain, makes the test program the compiling
@@ -38,8 +40,10 @@ func Child(t testing.TB, k *driver.Compiler) {
 	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
 }
 
-// Compile compiles a program by NVRTC for sm_80 and sm_90 and by hiprtc for
-// gfx90a, and fails where a kernel's registers spill. A compiler that
+// Compile compiles a program by NVRTC for sm_80, sm_90, sm_100 and sm_120 and by hiprtc for
+// gfx90a, and fails where a kernel's registers spill. For cards on which the program
+// carried as PTX is used instead it has ptxas finish that, and allows what ptxas cannot
+// avoid, one register in two places. A compiler that
 // this machine lacks, or one too old for the card, is a skipped test that says so.
 // LSM_TEST_NVRTC_LIB and LSM_TEST_HIPRTC_LIB name them where the loader does not find
 // them. What has passed is remembered in the user's cache folder.
@@ -50,13 +54,17 @@ func Compile(t *testing.T, src driver.Source) {
 		archs    []string
 		spills   func(driver.Binary) (string, error)
 	}{
-		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90"}, spillsOfCUDA},
+		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90", "sm_100", "sm_120"}, spillsOfCUDA},
 		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
 	} {
 		// Not the emulator's, which the other tests of the package use.
 		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
 		for _, arch := range c.archs {
 			t.Run(arch, func(t *testing.T) {
+				if c.engine == driver.CUDA && src.Carried(arch) {
+					finish(t, src, arch)
+					return
+				}
 				k, err := driver.OpenCompiler(c.engine)
 				if err != nil {
 					t.Skip(err)
@@ -91,6 +99,56 @@ func Compile(t *testing.T, src driver.Source) {
 		}
 	}
 }
+
+// leastSpill is what may be spilled of programs that are carried, in bytes.
+const leastSpill = 8
+
+// findPtxas is NVIDIA's assembler: the one that LSM_TEST_PTXAS names, else that on the
+// PATH, else the one that scripts/bootstrap.sh fetched.
+func findPtxas() string {
+	if named := os.Getenv("LSM_TEST_PTXAS"); named != "" {
+		return named
+	}
+	if found, err := exec.LookPath("ptxas"); err == nil {
+		return found
+	}
+	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", "ptxas")
+}
+
+// finish has ptxas make code of the PTX that is carried of a program.
+func finish(t *testing.T, src driver.Source, arch string) {
+	ptxas := findPtxas()
+	said, err := exec.Command(ptxas, "--version").CombinedOutput()
+	if err != nil {
+		t.Skipf("no ptxas to finish what is carried as PTX for %s: %v", arch, err)
+	}
+	b, err := ahead.PTX(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "program.ptx")
+	if err := os.WriteFile(file, b.Image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(ptxas, "-v", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
+	if bytes.Contains(out, []byte("is not defined for option 'gpu-name'")) {
+		t.Skipf("ptxas is too old for %s: %s", arch, said)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found := finishedLine.FindAllStringSubmatch(string(out), -1)
+	if len(found) == 0 {
+		t.Fatalf("ptxas says nothing of spills:\n%s", out)
+	}
+	for _, f := range found {
+		if stores, _ := strconv.Atoi(f[1]); stores > leastSpill {
+			t.Errorf("%s: registers spill: stores %s and loads %s bytes, at most %d are allowed", arch, f[1], f[2], leastSpill)
+		}
+	}
+}
+
+var finishedLine = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
 
 // passed is the file that is there once a program was compiled without spills, "" for
 // no place to keep it.

@@ -114,6 +114,8 @@ EXPORT int cuDeviceGetAttribute(int *v, int which, int card)
 	if (it == values.end() || !card_exists(card))
 		return InvalidValue;
 	*v = it->second;
+	if (which == 75 || which == 76)
+		*v = which == 75 ? capability() / 10 : capability() % 10;
 	return Success;
 }
 

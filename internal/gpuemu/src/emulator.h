@@ -45,6 +45,7 @@ constexpr int free_shared_bytes = 48 << 10; // more must be asked for
 int cards();          // GPUEMU_CARDS (1), before CUDA_VISIBLE_DEVICES
 size_t card_memory(); // GPUEMU_MEMORY, bytes (1 GiB)
 int workers();        // GPUEMU_WORKERS (processors), at the first launch
+int capability();     // GPUEMU_CAPABILITY, of a card for CUDA: 120 for sm_120 (90)
 int static_shared();  // GPUEMU_STATIC_SHARED, bytes of every kernel loaded since (0)
 bool sanitize();      // GPUEMU_SANITIZE=address: kernels under AddressSanitizer
 

@@ -26,6 +26,8 @@ int workers()
 	return int(number("GPUEMU_WORKERS", long(std::thread::hardware_concurrency())));
 }
 
+int capability() { return int(number("GPUEMU_CAPABILITY", 90)); }
+
 int static_shared() { return int(number("GPUEMU_STATIC_SHARED", 0)); }
 
 bool sanitize()

@@ -1,0 +1,64 @@
+package gpu
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	carried "github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// On cards for which NVRTC makes the worse code of a program, the one carried as PTX is
+// used, unless the driver refuses it.
+func TestCarriedWhereBetter(t *testing.T) {
+	gpuemu.NeedEmulator(t)
+	k, err := driver.OpenCompiler(driver.CUDA)
+	must(t, err)
+	programs := []driver.Source{source(simd.Static), source(simd.Plane)}
+	for _, src := range programs {
+		ptx, err := carried.PTX(src)
+		must(t, err)
+		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
+		must(t, err)
+		gpuemu.Finish(t, ptx.Image, b.Image)
+	}
+	compiled := func() map[string]bool {
+		folder := t.TempDir()
+		d, err := card.Open(card.Options{Cache: driver.Cache{Dir: folder}})
+		must(t, err)
+		defer d.Close()
+		made := map[string]bool{}
+		before, err := filepath.Glob(filepath.Join(folder, "*"))
+		must(t, err)
+		for _, src := range programs {
+			_, err := d.Build(src)
+			must(t, err)
+			after, err := filepath.Glob(filepath.Join(folder, "*"))
+			must(t, err)
+			made[fmt.Sprint(src.Name, src.Defines)] = len(after) > len(before)
+			before = after
+		}
+		return made
+	}
+	for _, c := range []struct {
+		capability string
+		refused    bool
+		carried    bool
+	}{{"90", false, false}, {"120", false, true}, {"120", true, false}} {
+		t.Setenv("GPUEMU_CAPABILITY", c.capability)
+		if c.refused {
+			t.Setenv("GPUEMU_PTX", t.TempDir())
+		}
+		made := compiled()
+		for _, src := range programs {
+			static := src.Native != 0
+			if got, want := made[fmt.Sprint(src.Name, src.Defines)], !(static && c.carried); got != want {
+				t.Errorf("sm_%s, PTX refused %v: %s %v is compiled: %v, want %v", c.capability, c.refused, src.Name, src.Defines, got, want)
+			}
+		}
+	}
+}
