@@ -17,9 +17,9 @@ func (p *Problem) PlaceBytes() int64 {
 
 // ScratchBytes is the memory that the cpu engine takes besides the tables: the
 // image in tiles, in both precisions, the correlated traces, with anti-aliasing in as
-// many bands as they may have, the lists of traces,
-// each thread's windows and, for the tables' making, its weights. See FieldBytes for
-// the traveltimes and PieceBytes for applications in pieces.
+// many bands as they may have, the lists of traces and each thread's windows. See
+// MakingBytes for the tables' making, HeapBytes for what is on Go's heap and PieceBytes
+// for applications in pieces.
 func (p *Problem) ScratchBytes() int64 { return p.scratchBytes(int64(p.NumTraces())) }
 
 // StreamBytes is what Stream takes besides the tables where no group has more than the
@@ -32,29 +32,56 @@ func (p *Problem) StreamBytes(traces int64, exact bool) int64 {
 	return p.scratchBytes(traces) + size*traces*int64(p.NT)
 }
 
+// RecomputeBytes is ScratchBytes of Recompute where the tables of so many bytes are held
+// at a time: it lists and correlates the traces of one stretch.
+func (p *Problem) RecomputeBytes(tables int64) int64 {
+	most := p.Positions.Len()
+	if per := p.PlaceBytes(); per > 0 {
+		most = int(min(tables/per, int64(most)))
+	}
+	longest := 0
+	eachStretch(p.Positions, most, func(traces []int32, _ int) { longest = max(longest, len(traces)) })
+	return p.scratchBytes(int64(longest))
+}
+
 func (p *Problem) scratchBytes(traces int64) int64 {
 	tiles, _ := p.tileCount()
-	threads := int64(p.threads())
 	bands := p.Bands()
 	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
-	bytes := tiles*simd.TileSize*(4+8+4) +
-		(4*pitch+2*(12+4))*traces +
-		4*int64(windowLen(bands, p.NT))*threads
-	if bands > 1 {
-		bytes += 8 * (int64(p.NT)*int64(forwardCells.limit) + int64(p.Grid.Dim()*p.Grid.Len())) * threads
-	}
-	if p.Directed() {
-		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient
-		bytes += 8 * fields * int64(p.Grid.Len()) * threads
-	}
+	return tiles*simd.TileSize*(4+8) + (4*pitch+2*(12+4))*traces + 4*int64(windowLen(bands, p.NT))*int64(p.threads())
+}
+
+// HeapBytes is what the cpu engine has on Go's heap: the points of the tiles, with
+// Dynamic the image's share of the weights, with anti-aliasing each thread's sums.
+func (p *Problem) HeapBytes() int64 {
+	tiles, _ := p.tileCount()
+	bytes := 4 * tiles * simd.TileSize
 	if p.Dynamic {
 		bytes += 4 * int64(p.ImageLen())
+	}
+	if p.Bands() > 1 {
+		bytes += 8 * int64(p.NT) * int64(forwardCells.limit) * int64(p.threads())
 	}
 	return bytes
 }
 
-// FieldBytes is the memory that computing the traveltimes takes while the tables are
-// made: what the method says, or a field for each thread.
+// MakingBytes is the memory that the cpu engine takes while tables are made: each
+// thread's traveltimes, for which the method says what it needs, and what weights and
+// anti-aliasing derive from them.
+func (p *Problem) MakingBytes() int64 {
+	n := int64(p.Grid.Len())
+	bytes := p.FieldBytes()
+	if p.Bands() > 1 {
+		bytes += 8 * int64(p.Grid.Dim()) * n * int64(p.threads())
+	}
+	if p.Directed() {
+		bytes += 8 * 4 * n * int64(p.threads()) // amplitude, gradient and, in 2-D, angle
+	}
+	return bytes
+}
+
+// FieldBytes is the part of MakingBytes that traveltimes take: what the method says, or
+// a field for each thread.
 func (p *Problem) FieldBytes() int64 {
 	each := 8 * int64(p.Grid.Len())
 	if m, ok := p.Times.(interface{ ScratchBytes(gradient bool) int64 }); ok {

@@ -48,7 +48,11 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if err := a.once(func() error { return a.tryFiles(cfg, outputs) }); err != nil {
 		return nil, err
 	}
-	return job.Open(a.world, cfg, need, a.report)
+	j, err := job.Open(a.world, cfg, need, a.report)
+	if err == nil {
+		j.Alone = true
+	}
+	return j, err
 }
 
 // once lets rank 0 do what one rank does for all.

@@ -48,6 +48,10 @@ type Job struct {
 
 	began time.Time
 
+	// Alone says that this process runs this job and nothing else: the job may then
+	// bound the heap of the process. It is set before Build.
+	Alone bool
+
 	card *gpu.Device // nil: none
 	nccl *nccl.Group // between the cards of all ranks; nil: none
 

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/dustin/go-humanize"
@@ -25,8 +26,12 @@ type Memory struct {
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
 	Gather    int64 // the whole image, on the rank that writes it
-	Program   int64 // the program itself and its libraries
+	Lists     int64 // of the survey: which trace has which places
+	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
+
+	outside int64 // what of it is not on Go's heap, but for Program
+	late    int64 // what of the heap is there only once the tables are made
 
 	// On the GPU, where there is one: tables, vectors, scratch; and what it has.
 	Card, CardLimit int64
@@ -42,21 +47,56 @@ type Memory struct {
 // coarseFactor is the distance, in points, between those that coarse tables keep.
 const coarseFactor = 2
 
-// program is what the process took before its first job: code, libraries, run
-// time.
-var program = sync.OnceValue(machine.PeakMemory)
+// program is what the process took before its first job, code, libraries and run time,
+// and the part of it that is Go's heap.
+var program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
+
+// garbage is what the collector may let stand on the heap besides what is counted.
+const garbage = 4 << 20
 
 // Total is the sum.
-func (m Memory) Total() int64 { return m.Tables + m.rest() }
+func (m Memory) Total() int64 { return m.Tables + m.besides() }
 
-func (m Memory) rest() int64 {
-	return m.Data + m.Vectors + m.Scratch + m.Coarse + m.Model + m.Gather + m.Program
+// besides is all but the tables, rest what messages call so.
+func (m Memory) besides() int64 {
+	return m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
 }
+
+func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
+
+// making counts what is needed while tables are made, outside the heap. Where they are
+// made anew in every application the solver's vectors are there as well; else they come
+// later.
+func (m *Memory) making(bytes int64) {
+	if !m.Recompute {
+		bytes = max(0, bytes-m.late)
+	}
+	m.Scratch += bytes
+	m.outside += bytes
+}
+
+// boundHeap has the collector keep Go's heap to what the plan counts of it, where this
+// process runs nothing else: garbage would otherwise stand until the heap has doubled.
+// What is there late only is not counted before.
+func (j *Job) boundHeap(m Memory, late bool) {
+	if !j.Alone {
+		return
+	}
+	_, heap := program()
+	bound := heap + garbage + m.Total() - m.Program - m.outside
+	if !late {
+		bound -= m.late
+	}
+	debug.SetMemoryLimit(min(bound, userLimit()))
+}
+
+// userLimit is what the environment variable GOMEMLIMIT asks for.
+var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	if m.Card > 0 {
-		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.Model+m.Gather+m.Program), m.card())
+		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.rest()), m.card())
 	}
 	tables := "tables " + h(m.Tables)
 	switch {
@@ -72,7 +112,7 @@ func (m Memory) String() string {
 		data += fmt.Sprintf(" of %s at a time, streamed in %d groups of up to %d traces", h(m.AllData), len(m.groups)-1, longest(m.groups))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
-		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))
+		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
 }
 
 // Memory predicts what this rank holds in a run of the configured solver, and
@@ -117,11 +157,12 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 		Data:    samples * 4,
 		AllData: samples * 4,
 		Vectors: word*(int64(images)*classes*n+int64(vectors)*samples) + j.twoLevelVectors(int64(s.last-s.first), n),
-		Model:   8 * int64(len(j.Velocity)),
-		Program: program(),
-		Scratch: word * samples,
+		Model:   (8 + 4) * int64(len(j.Velocity)), // and what the eikonal solver makes of it
+		Lists:   j.listBytes(s),
 		Limit:   j.memoryLimit(),
 	}
+	resident, _ := program()
+	m.Program = resident + garbage
 	if rank == 0 {
 		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes() + j.matchBytes()
 	}
@@ -142,40 +183,83 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	if stream {
 		return j.streamMemory(m, p, s)
 	}
-	place := p.PlaceBytes()
+	m.late = m.Vectors + m.Gather
 	if j.Engine == "reference" {
-		place = word * n
-		if p.Directed() {
-			place *= 2*int64(j.Image.Dim()) - 1
-		}
-		m.Scratch += word * samples * int64(p.Bands()-1)
-	} else {
-		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
+		return j.referenceMemory(m, p, n, samples)
 	}
-	m.Scratch += p.FieldBytes() + j.windowBytes(n) + j.coarseBytes(s, own)
-	m.AllTables = place * int64(places)
-	m.Tables = m.AllTables
+	coarse := j.coarseBytes(s, own)
+	m.Scratch = p.HeapBytes() + j.windowBytes(n)
+	scratch := m
+	scratch.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
+	m.AllTables = p.PlaceBytes() * int64(places)
 	want := j.Config.Kirchhoff.Tables
-	if j.Engine == "reference" || want == "full" || want == "auto" && m.Total() <= m.Limit {
-		return m
-	}
-	if want == "uint16" || want == "auto" {
-		compact := m
-		compact.Compact = true
-		p.Compact = true
-		compact.Tables = p.PlaceBytes() * int64(places)
-		compact.AllTables = compact.Tables
-		if want == "uint16" || compact.Total() <= m.Limit {
-			return compact
+	for _, tables := range []string{"full", "uint16"} {
+		if want != tables && want != "auto" {
+			continue
+		}
+		whole := scratch
+		p.Compact = tables == "uint16"
+		whole.Compact = p.Compact
+		whole.AllTables = p.PlaceBytes() * int64(places)
+		whole.Tables = whole.AllTables
+		whole.outside += whole.Tables
+		whole.making(p.MakingBytes())
+		if want == tables || whole.Total() <= m.Limit {
+			return whole
 		}
 	}
+	p.Compact = false
 	m.Recompute = true
+	making := p.MakingBytes()
 	if want == "coarse" {
 		m.Coarse = int64(places) * traveltime.CoarseBytes(j.Image, coarseFactor)
+		making = max(making, making-p.FieldBytes()+traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads))
 	}
-	// Whole places, and those that belong together at least.
-	m.Tables = min(m.AllTables, max(int64(p.LeastPlaces(j.exact())), (m.Limit-m.rest())/place)*place)
+	if p.Velocity != nil {
+		m.Model += 8 * int64(j.Image.Len()) // on the image, for weights
+	}
+	// Whole places, and those that belong together at least; with all traces at once at
+	// most.
+	place := p.PlaceBytes()
+	most := m
+	most.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
+	most.making(making)
+	m.Tables = min(m.AllTables, max(int64(p.LeastPlaces(j.exact())), (m.Limit-most.Total())/place)*place)
+	m.outside += m.Tables
+	m.add(p.RecomputeBytes(m.Tables) + p.PieceBytes(j.exact()) + coarse)
+	m.making(making)
 	return m
+}
+
+// add counts scratch outside the heap.
+func (m *Memory) add(bytes int64) {
+	m.Scratch += bytes
+	m.outside += bytes
+}
+
+// referenceMemory completes the memory of the reference engine, whose tables are on the
+// heap.
+func (j *Job) referenceMemory(m Memory, p *kirchhoff.Problem, n, samples int64) Memory {
+	place := 8 * n
+	if p.Directed() {
+		place *= 2*int64(j.Image.Dim()) - 1
+	}
+	m.Scratch = 8*samples*int64(p.Bands()) + j.windowBytes(n) + j.coarseBytes(j.mine, p.Positions)
+	m.AllTables = place * int64(p.Positions.Len())
+	m.Tables = m.AllTables
+	m.making(p.FieldBytes())
+	return m
+}
+
+// listBytes is what is known of each trace of the survey, and of each of a share.
+func (j *Job) listBytes(s share) int64 {
+	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
+	for _, list := range [][]int32{j.order, j.file, j.class} {
+		if list != nil {
+			each += 4
+		}
+	}
+	return each*int64(j.Survey.NumTraces()) + 2*4*int64(s.last-s.first)
 }
 
 // streamMemory completes the memory of a run whose traces are streamed: groups as large
@@ -221,10 +305,12 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 		m.groups = cutShots(s, most)
 		traces := int64(longest(m.groups))
 		m.Data = groupBuffers * 4 * traces * int64(j.Survey.NT)
-		m.Scratch = p.StreamBytes(traces, j.exact()) + p.FieldBytes()
 		if m.Tables = m.AllTables; m.Recompute {
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
 		}
+		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		m.add(p.StreamBytes(traces, j.exact()))
+		m.making(p.MakingBytes())
 		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
 			return m
 		}

@@ -152,7 +152,7 @@ func (j *Job) coarser(c *imaging.Coarsened) (*Job, error) {
 	k, cfg := *j, *j.Config
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
-	k.Config, k.report = &cfg, progress.Discard()
+	k.Config, k.report, k.Alone = &cfg, progress.Discard(), false
 	k.Image, k.s, k.w = j.onCoarse(c), nil, nil
 	k.Survey, k.Wavelet = thin(j.Survey, j.Wavelet, j.thinning())
 	k.mine = k.cut(k.grid)[k.world.Rank()]
