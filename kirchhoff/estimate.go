@@ -15,40 +15,48 @@ func (p *Problem) PlaceBytes() int64 {
 	return tiles*size + 8*boxes // and its reach
 }
 
-// ScratchBytes is the memory that the cpu engine takes besides the tables: the
-// image in tiles, in both precisions, the correlated traces, with anti-aliasing in as
-// many bands as they may have, the lists of traces and each thread's windows. See
-// MakingBytes for the tables' making, HeapBytes for what is on Go's heap and PieceBytes
-// for applications in pieces.
-func (p *Problem) ScratchBytes() int64 { return p.scratchBytes(int64(p.NumTraces())) }
-
-// StreamBytes is what Stream takes besides the tables where no group has more than the
-// given number of traces.
-func (p *Problem) StreamBytes(traces int64, exact bool) int64 {
-	size := int64(4)
-	if exact {
-		size = 8
+// StreamTraces are the traces of the largest of the groups that begin at the given ones,
+// and the memory that its applications in pieces take.
+func (p *Problem) StreamTraces(cuts []int, exact bool) (traces int, pieces int64) {
+	q, of := *p, *p.Positions
+	q.Positions = &of
+	for i := range len(cuts) - 1 {
+		traces = max(traces, cuts[i+1]-cuts[i])
+		of.Source, of.Receiver = p.Positions.Source[cuts[i]:cuts[i+1]], p.Positions.Receiver[cuts[i]:cuts[i+1]]
+		pieces = max(pieces, q.PieceBytes(exact))
 	}
-	return p.scratchBytes(traces) + size*traces*int64(p.NT)
+	return traces, pieces
 }
 
-// RecomputeBytes is ScratchBytes of Recompute where the tables of so many bytes are held
-// at a time: it lists and correlates the traces of one stretch.
-func (p *Problem) RecomputeBytes(tables int64) int64 {
+// RecomputeTraces are the traces of Recompute's largest stretch, where the tables of so
+// many bytes are held at a time.
+func (p *Problem) RecomputeTraces(tables int64) (traces int) {
 	most := p.Positions.Len()
 	if per := p.PlaceBytes(); per > 0 {
 		most = int(min(tables/per, int64(most)))
 	}
-	longest := 0
-	eachStretch(p.Positions, most, func(traces []int32, _ int) { longest = max(longest, len(traces)) })
-	return p.scratchBytes(int64(longest))
+	if most == p.Positions.Len() {
+		return p.NumTraces()
+	}
+	eachStretch(p.Positions, most, func(list []int32, _ int) { traces = max(traces, len(list)) })
+	return traces
 }
 
-func (p *Problem) scratchBytes(traces int64) int64 {
+// TraceBytes is the memory that the cpu engine takes for traces besides the tables, once
+// these are made: the correlated traces, with anti-aliasing in as many bands as they may
+// have, and the lists of them.
+func (p *Problem) TraceBytes(traces int) int64 {
+	pitch := int64(simd.Pitch(p.Bands(), strideOf(p.NT)))
+	return (4*pitch + 2*(12+4)) * int64(traces)
+}
+
+// ScratchBytes is the memory that the cpu engine takes besides the tables, from before
+// they are made: the image in tiles, in both precisions, and each thread's windows. See
+// MakingBytes for the tables' making, HeapBytes for what is on Go's heap and PieceBytes
+// for applications in pieces.
+func (p *Problem) ScratchBytes() int64 {
 	tiles, _ := p.tileCount()
-	bands := p.Bands()
-	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
-	return tiles*simd.TileSize*(4+8) + (4*pitch+2*(12+4))*traces + 4*int64(windowLen(bands, p.NT))*int64(p.threads())
+	return tiles*simd.TileSize*(4+8) + 4*int64(windowLen(p.Bands(), p.NT))*int64(p.threads())
 }
 
 // HeapBytes is what the cpu engine has on Go's heap: the points of the tiles, with

@@ -57,7 +57,7 @@ func TestEstimates(t *testing.T) {
 		for _, w := range e.windows {
 			held += bytesOf(w.Memory)
 		}
-		if got := p.ScratchBytes(); math.Abs(float64(got)/float64(held)-1) > 0.05 {
+		if got := p.ScratchBytes() + p.TraceBytes(p.NumTraces()); math.Abs(float64(got)/float64(held)-1) > 0.05 {
 			t.Errorf("%+v: %d bytes besides tables, estimated %d", c, held, got)
 		}
 		held = 4 * int64(len(e.scale)+len(e.tiles.point))

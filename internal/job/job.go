@@ -78,6 +78,7 @@ type Job struct {
 	stream    bool             // traces are read as they are needed, never held
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
+	rooms     []device.Buf     // that groups of traces were read into last, of no reader now
 
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it

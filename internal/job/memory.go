@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -51,8 +52,12 @@ const coarseFactor = 2
 // and the part of it that is Go's heap.
 var program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
-// garbage is what the collector may let stand on the heap besides what is counted.
-const garbage = 4 << 20
+// garbage is what the collector may let stand on the heap besides what is counted,
+// touched what becomes resident of code, libraries and run time in the course of a run.
+const (
+	garbage = 4 << 20
+	touched = 2 << 20
+)
 
 // Total is the sum.
 func (m Memory) Total() int64 { return m.Tables + m.besides() }
@@ -64,15 +69,15 @@ func (m Memory) besides() int64 {
 
 func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
-// making counts what is needed while tables are made, outside the heap. Where they are
-// made anew in every application the solver's vectors are there as well; else they come
-// later.
-func (m *Memory) making(bytes int64) {
+// making counts what is needed while tables are made, and what of traces once they are,
+// both outside the heap. Where tables are made anew in every application the solver's
+// vectors are there as well; else they come later.
+func (m *Memory) making(tables, traces int64) {
+	m.add(traces)
 	if !m.Recompute {
-		bytes = max(0, bytes-m.late)
+		traces += m.late
 	}
-	m.Scratch += bytes
-	m.outside += bytes
+	m.add(max(0, tables-traces))
 }
 
 // boundHeap has the collector keep Go's heap to what the plan counts of it, where this
@@ -87,7 +92,16 @@ func (j *Job) boundHeap(m Memory, late bool) {
 	if !late {
 		bound -= m.late
 	}
+	bound += bound / 32 // of a limit the collector aims 3 per cent lower
 	debug.SetMemoryLimit(min(bound, userLimit()))
+}
+
+// collect gives the collector its turn now, where much has become garbage at once and
+// as much is asked for next: it works beside the program and might come too late.
+func (j *Job) collect() {
+	if j.Alone {
+		runtime.GC()
+	}
 }
 
 // userLimit is what the environment variable GOMEMLIMIT asks for.
@@ -162,7 +176,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 		Limit:   j.memoryLimit(),
 	}
 	resident, _ := program()
-	m.Program = resident + garbage
+	m.Program = resident + garbage + touched
 	if rank == 0 {
 		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes() + j.matchBytes()
 	}
@@ -185,9 +199,9 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	}
 	m.late = m.Vectors + m.Gather
 	if j.Engine == "reference" {
-		return j.referenceMemory(m, p, n, samples)
+		return j.referenceMemory(m, p, s)
 	}
-	coarse := j.coarseBytes(s, own)
+	coarse := j.coarseBytes(s, own, m.Vectors)
 	m.Scratch = p.HeapBytes() + j.windowBytes(n)
 	scratch := m
 	scratch.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
@@ -203,7 +217,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 		whole.AllTables = p.PlaceBytes() * int64(places)
 		whole.Tables = whole.AllTables
 		whole.outside += whole.Tables
-		whole.making(p.MakingBytes())
+		whole.making(p.MakingBytes(), p.TraceBytes(p.NumTraces()))
 		if want == tables || whole.Total() <= m.Limit {
 			return whole
 		}
@@ -212,24 +226,43 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	m.Recompute = true
 	making := p.MakingBytes()
 	if want == "coarse" {
+		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = int64(places) * traveltime.CoarseBytes(j.Image, coarseFactor)
-		making = max(making, making-p.FieldBytes()+traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads))
+		making += traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads) - p.FieldBytes()
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(j.Image.Len()) // on the image, for weights
 	}
-	// Whole places, and those that belong together at least; with all traces at once at
-	// most.
+	with := func(tables int64) Memory {
+		k := m
+		k.Tables = tables
+		k.outside += tables
+		k.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
+		k.making(making, p.TraceBytes(p.RecomputeTraces(tables)))
+		return k
+	}
+	// Whole places, and those that belong together at least. Fewer of them leave fewer
+	// traces to be listed at a time, which leaves room for more.
 	place := p.PlaceBytes()
-	most := m
-	most.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
-	most.making(making)
-	m.Tables = min(m.AllTables, max(int64(p.LeastPlaces(j.exact())), (m.Limit-most.Total())/place)*place)
-	m.outside += m.Tables
-	m.add(p.RecomputeBytes(m.Tables) + p.PieceBytes(j.exact()) + coarse)
-	m.making(making)
-	return m
+	fits := func(count int64) bool { return with(count*place).Total() <= m.Limit }
+	hi := int64(places)
+	if hi == 0 || fits(hi) {
+		return with(hi * place)
+	}
+	lo := min(hi, int64(p.LeastPlaces(j.exact())))
+	for range searches {
+		if mid := (lo + hi) / 2; fits(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return with(lo * place)
 }
+
+// searches is how often the number of places whose tables are held is halved in search of
+// the most that fit: to a 64th of all places.
+const searches = 6
 
 // add counts scratch outside the heap.
 func (m *Memory) add(bytes int64) {
@@ -239,15 +272,16 @@ func (m *Memory) add(bytes int64) {
 
 // referenceMemory completes the memory of the reference engine, whose tables are on the
 // heap.
-func (j *Job) referenceMemory(m Memory, p *kirchhoff.Problem, n, samples int64) Memory {
+func (j *Job) referenceMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
+	n, samples := int64(j.slabLen(s)), int64(s.last-s.first)*int64(j.Survey.NT)
 	place := 8 * n
 	if p.Directed() {
 		place *= 2*int64(j.Image.Dim()) - 1
 	}
-	m.Scratch = 8*samples*int64(p.Bands()) + j.windowBytes(n) + j.coarseBytes(j.mine, p.Positions)
+	m.Scratch = 8*samples*int64(p.Bands()) + j.windowBytes(n) + j.coarseBytes(s, p.Positions, m.Vectors)
 	m.AllTables = place * int64(p.Positions.Len())
 	m.Tables = m.AllTables
-	m.making(p.FieldBytes())
+	m.making(p.FieldBytes(), 0)
 	return m
 }
 
@@ -304,13 +338,14 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 	for ; ; most /= 2 {
 		m.groups = cutShots(s, most)
 		traces := int64(longest(m.groups))
-		m.Data = groupBuffers * 4 * traces * int64(j.Survey.NT)
+		m.Data = 4 * int64(j.Survey.NT) * (2*traces + secondLongest(m.groups))
 		if m.Tables = m.AllTables; m.Recompute {
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
 		}
 		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
-		m.add(p.StreamBytes(traces, j.exact()))
-		m.making(p.MakingBytes())
+		most, pieces := p.StreamTraces(m.groups, j.exact())
+		m.add(p.ScratchBytes() + pieces)
+		m.making(p.MakingBytes(), p.TraceBytes(most))
 		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
 			return m
 		}

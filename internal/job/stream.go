@@ -84,6 +84,18 @@ func longest(cuts []int) (most int) {
 	return most
 }
 
+// secondLongest is the number of traces in the largest group but one, 0 where there is one
+// group: of two buffers that groups are read into in turn, one holds no more.
+func secondLongest(cuts []int) (second int64) {
+	most := int64(0)
+	for i := range len(cuts) - 1 {
+		n := int64(cuts[i+1] - cuts[i])
+		second = max(second, min(n, most))
+		most = max(most, n)
+	}
+	return second
+}
+
 // Of a group: bytes that its traces take in all buffers, at most where a shot has less.
 const (
 	groupBytes   = 64 << 20
@@ -92,13 +104,13 @@ const (
 
 // reader reads groups of this rank's traces ahead of whoever takes them.
 type reader struct {
-	device device.Device
-	full   chan filled
-	free   chan device.Buf
-	last   device.Buf
-	bufs   []device.Buf
-	stop   context.CancelFunc
-	done   chan struct{}
+	job  *Job
+	full chan filled
+	free chan device.Buf
+	last device.Buf
+	bufs []device.Buf
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // filled is a group as it was read.
@@ -110,14 +122,20 @@ type filled struct {
 // read begins to read this rank's traces in the given groups.
 func (j *Job) read(ctx context.Context, cuts []int) (dist.Reader, error) {
 	ctx, stop := context.WithCancel(ctx)
-	r := &reader{device: j.Device, full: make(chan filled), free: make(chan device.Buf, 2), stop: stop, done: make(chan struct{})}
-	for range 2 {
-		room, err := j.Device.Alloc(longest(cuts)*j.Survey.NT, device.F32)
-		if err != nil {
-			stop()
-			return nil, err
+	r := &reader{job: j, full: make(chan filled), free: make(chan device.Buf, 2), stop: stop, done: make(chan struct{})}
+	r.bufs, j.rooms = j.rooms, nil
+	if n := longest(cuts) * j.Survey.NT; len(r.bufs) == 0 || r.bufs[0].Len() < n {
+		r.bufs = nil
+		for range 2 {
+			room, err := j.Device.Alloc(n, device.F32)
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			r.bufs = append(r.bufs, room)
 		}
-		r.bufs = append(r.bufs, room)
+	}
+	for _, room := range r.bufs {
 		r.free <- room
 	}
 	go func() {
@@ -170,13 +188,12 @@ func (r *reader) Next() (device.Buf, error) {
 	return f.data, f.err
 }
 
-// Close implements dist.Reader. It waits for what is being read.
+// Close implements dist.Reader. It waits for what is being read. Its buffers are the next
+// reader's.
 func (r *reader) Close() {
 	r.stop()
 	<-r.done
-	for _, b := range r.bufs {
-		r.device.Free(b)
-	}
+	r.job.rooms = r.bufs
 }
 
 // surveyTraces reads all of this rank's traces once: counts the dead ones, and finds

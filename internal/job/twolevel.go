@@ -369,8 +369,9 @@ func (j *Job) twoLevelVectors(traces, part int64) int64 {
 	return int64(j.elementType().Size()) * n
 }
 
-// coarseBytes is what the host's engine takes on the coarser grid.
-func (j *Job) coarseBytes(s share, own *survey.Positions) int64 {
+// coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
+// before the solver has its vectors.
+func (j *Job) coarseBytes(s share, own *survey.Positions, vectors int64) int64 {
 	p := j.coarseProblem(s, own)
 	if p == nil {
 		return 0
@@ -378,5 +379,7 @@ func (j *Job) coarseBytes(s share, own *survey.Positions) int64 {
 	if j.Engine == "reference" {
 		return 8 * int64(p.Grid.Len()) * int64(own.Len())
 	}
-	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.PieceBytes(j.exact())
+	traces := p.TraceBytes(p.NumTraces())
+	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(j.exact()) +
+		traces + max(0, p.MakingBytes()-traces-vectors)
 }
