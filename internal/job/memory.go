@@ -203,6 +203,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 	}
 	coarse := j.coarseBytes(s, own, m.Vectors)
 	m.Scratch = p.HeapBytes() + j.windowBytes(n)
+	m.add(j.overlapBytes(p, s))
 	scratch := m
 	scratch.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
 	m.AllTables = p.PlaceBytes() * int64(places)
@@ -263,6 +264,25 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 // searches is how often the number of places whose tables are held is halved in search of
 // the most that fit: to a 64th of all places.
 const searches = 6
+
+// overlapBytes is what a library that sums over ranks beside the computation takes for it:
+// room for what comes from others, of as many pieces as are under way.
+func (j *Job) overlapBytes(p *kirchhoff.Problem, s share) (bytes int64) {
+	if j.Config.Comm.Overlap == "off" {
+		return 0
+	}
+	if j.slabLen(s) < j.Image.Len() { // data are summed over blocks
+		bytes += p.PieceBytes(j.exact())
+	}
+	if s.last-s.first < j.total() { // images are summed over shots
+		word := int64(4)
+		if j.exact() {
+			word = 8
+		}
+		bytes += word * int64(j.slabLen(s))
+	}
+	return bytes
+}
 
 // add counts scratch outside the heap.
 func (m *Memory) add(bytes int64) {
@@ -344,7 +364,7 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 		}
 		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
 		most, pieces := p.StreamTraces(m.groups, j.exact())
-		m.add(p.ScratchBytes() + pieces)
+		m.add(p.ScratchBytes() + pieces + j.overlapBytes(p, s))
 		m.making(p.MakingBytes(), p.TraceBytes(most))
 		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
 			return m

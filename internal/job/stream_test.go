@@ -68,7 +68,7 @@ func (p *problem) tight(t *testing.T, set ...string) string {
 	}
 	j.Config.Data.Read = "memory"
 	all := j.memoryOf(0, j.mine, j.own, false)
-	m.Model, m.Gather, m.Program = all.Model, all.Gather, all.Program
+	m.Model, m.Gather, m.Lists, m.Program = all.Model, all.Gather, all.Lists, all.Program
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -123,7 +123,7 @@ func (c counting) Free(b device.Buf) {
 func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	p := wide(t)
 	limit := p.tight(t)
-	j := p.open(t, Traces, progress.Discard(), "cpu", limit)
+	j := p.open(t, Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
 	if !m.Stream || !j.stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
