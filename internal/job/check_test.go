@@ -168,7 +168,7 @@ func TestBand(t *testing.T) {
 // either it recomputes them. It says so, and finds the same image as with all of them
 // in memory, to what each way promises.
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
-	p := wide(t) // tables are larger than what making them takes
+	p := line(t)
 	plan := func(memory int64, tables string) *Job {
 		return p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
 	}

@@ -78,6 +78,7 @@ type Job struct {
 	stream    bool             // traces are read as they are needed, never held
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
+	available int64            // bytes of memory that there were for this rank when the job was opened
 	rooms     []device.Buf     // that groups of traces were read into last, of no reader now
 
 	tables *h5.Tables // open table file, for traveltime.method = "table"
@@ -149,6 +150,7 @@ func (j *Job) join(world comm.Comm) (err error) {
 		return err
 	}
 	j.node = node
+	j.available = availableMemory(node)
 	if t := j.Config.Machine.Threads; t > 0 {
 		threads = t
 	}

@@ -56,7 +56,7 @@ var program = sync.OnceValues(func() (resident, heap int64) { return machine.Pea
 // touched what becomes resident of code, libraries and run time in the course of a run.
 const (
 	garbage = 4 << 20
-	touched = 2 << 20
+	touched = 4 << 20
 )
 
 // Total is the sum.
@@ -391,18 +391,24 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// memoryLimit is machine.memory_gib, or this rank's part of what the machine can
-// give now.
+// memoryLimit is machine.memory_gib, or this rank's part of what the machine could give
+// when the job was opened: what the job takes itself is in the plan.
 func (j *Job) memoryLimit() int64 {
 	if g := j.Config.Machine.MemoryGiB; g > 0 {
 		return int64(g * (1 << 30))
 	}
+	return j.available
+}
+
+// availableMemory is what each of so many processes may have of what the machine can give
+// now.
+func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	switch {
 	case m.Available == 0:
 		return 1 << 62 // not known on this system: the allocation itself will tell
 	case m.Limit > 0:
-		return min(m.Available, m.Limit) / int64(j.node)
+		return min(m.Available, m.Limit) / int64(processes)
 	}
-	return m.Available / int64(j.node)
+	return m.Available / int64(processes)
 }
