@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -120,31 +121,37 @@ func (b *bands) room(nt int) antialiasRoom {
 }
 
 // gradient is scratch for slopes.
-type gradient [][]float64
+type gradient struct {
+	memory *pages.Arena // to take it from; nil: Go's heap
+	along  [][]float64  // by axis
+}
 
 // slopes returns a place's slope at each tile, from its times at the points of the whole
 // grid: half of the most samples by which they change over the spacing along an axis, at
 // any point of the tile, times quarter. Differences to points that a ray does not reach
 // are left out.
-func (b *bands) slopes(d *gradient, t *tiling, time []float64) []float32 {
-	if *d == nil {
-		for range b.grid.Dim() {
-			*d = append(*d, make([]float64, len(time)))
+func (b *bands) slopes(d *gradient, t *tiling, time []float64) ([]float32, error) {
+	if d.along == nil {
+		d.along = make([][]float64, b.grid.Dim())
+		for a := range d.along {
+			if err := allocate(d.memory, len(time), &d.along[a]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	traveltime.CentralGradient(*d, time, b.grid)
+	traveltime.CentralGradient(d.along, time, b.grid)
 	out := make([]float32, t.tiles)
 	for tile := range out {
 		for _, n := range t.slots(tile) {
 			i := t.first + int(source(n))
 			for a, h := range b.spacing {
-				if s := float32(quarter * h / (2 * b.dt) * math.Abs((*d)[a][i])); s > out[tile] && s <= b.steep {
+				if s := float32(quarter * h / (2 * b.dt) * math.Abs(d.along[a][i])); s > out[tile] && s <= b.steep {
 					out[tile] = s
 				}
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (p *Problem) checkAntialias() error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -233,25 +234,32 @@ func (c *CPU) tables(ctx context.Context, p *Problem) error {
 		w = newWeights(p)
 	}
 	type room struct {
+		pages.Arena
 		slowness
 		gradient
 	}
+	var rooms []*room
 	scratch := make(chan *room, c.threads) // one for each thread
-	sink := func(place int, f traveltime.Field) error {
-		var r *room
-		select {
-		case r = <-scratch:
-		default:
-			r = new(room)
+	for range c.threads {
+		r := new(room)
+		r.slowness.memory, r.gradient.memory = &r.Arena, &r.Arena
+		rooms = append(rooms, r)
+		scratch <- r
+	}
+	defer func() {
+		for _, r := range rooms {
+			r.Free()
 		}
-		defer func() {
-			select {
-			case scratch <- r:
-			default:
-			}
-		}()
+	}()
+	sink := func(place int, f traveltime.Field) error {
+		r := <-scratch
+		defer func() { scratch <- r }()
 		if c.bands != nil {
-			k.setSlopes(place, c.bands.slopes(&r.gradient, c.tiles, f.Time))
+			slopes, err := c.bands.slopes(&r.gradient, c.tiles, f.Time)
+			if err != nil {
+				return err
+			}
+			k.setSlopes(place, slopes)
 		}
 		if w == nil {
 			return k.pack(place, f.Time, nil)

@@ -21,46 +21,81 @@ func (p *Problem) PlaceBytes() int64 {
 	return tiles*size + 8*boxes // and its reach
 }
 
-// ScratchBytes is the memory that the cpu engine takes besides the tables: the
-// image in tiles, in both precisions, the correlated traces, with anti-aliasing in as
-// many bands as they may have, the lists of traces,
-// each thread's windows and, for the tables' making, its weights. See FieldBytes for
-// the traveltimes and PieceBytes for applications in pieces.
-func (p *Problem) ScratchBytes() int64 { return p.scratchBytes(int64(p.NumTraces())) }
-
-// StreamBytes is what Stream takes besides the tables where no group has more than the
-// given number of traces.
-func (p *Problem) StreamBytes(traces int64, exact bool) int64 {
-	size := int64(4)
-	if exact {
-		size = 8
+// StreamTraces are the traces of the largest of the groups that begin at the given ones,
+// and the memory that its applications in pieces take.
+func (p *Problem) StreamTraces(cuts []int, exact bool) (traces int, pieces int64) {
+	q, of := *p, *p.Positions
+	q.Positions = &of
+	for i := range len(cuts) - 1 {
+		traces = max(traces, cuts[i+1]-cuts[i])
+		of.Source, of.Receiver = p.Positions.Source[cuts[i]:cuts[i+1]], p.Positions.Receiver[cuts[i]:cuts[i+1]]
+		pieces = max(pieces, q.PieceBytes(exact))
 	}
-	return p.scratchBytes(traces) + size*traces*int64(p.NT)
+	return traces, pieces
 }
 
-func (p *Problem) scratchBytes(traces int64) int64 {
+// RecomputeTraces are the traces of Recompute's largest stretch, where the tables of so
+// many bytes are held at a time.
+func (p *Problem) RecomputeTraces(tables int64) (traces int) {
+	most := p.Positions.Len()
+	if per := p.PlaceBytes(); per > 0 {
+		most = int(min(tables/per, int64(most)))
+	}
+	if most == p.Positions.Len() {
+		return p.NumTraces()
+	}
+	eachStretch(p.Positions, most, func(list []int32, _ int) { traces = max(traces, len(list)) })
+	return traces
+}
+
+// TraceBytes is the memory that the cpu engine takes for traces besides the tables, once
+// these are made: the correlated traces, with anti-aliasing in as many bands as they may
+// have, and the lists of them.
+func (p *Problem) TraceBytes(traces int) int64 {
+	pitch := int64(simd.Pitch(p.Bands(), strideOf(p.NT)))
+	return (4*pitch + 2*(12+4)) * int64(traces)
+}
+
+// ScratchBytes is the memory that the cpu engine takes besides the tables, from before
+// they are made: the image in tiles, in both precisions, and each thread's windows. See
+// MakingBytes for the tables' making, HeapBytes for what is on Go's heap and PieceBytes
+// for applications in pieces.
+func (p *Problem) ScratchBytes() int64 {
 	tiles, _ := p.tileCount()
-	threads := int64(p.threads())
-	bands := p.Bands()
-	pitch := int64(simd.Pitch(bands, strideOf(p.NT)))
-	bytes := tiles*simd.TileSize*(4+8+4) +
-		(4*pitch+2*(12+4))*traces +
-		4*int64(windowLen(bands, p.NT))*threads
-	if bands > 1 {
-		bytes += 8 * (int64(p.NT)*int64(forwardCells.limit) + int64(p.Grid.Dim()*p.Grid.Len())) * threads
-	}
-	if p.Directed() {
-		fields := int64(4) // amplitude, angle, gradient; or amplitude, gradient
-		bytes += 8 * fields * int64(p.Grid.Len()) * threads
-	}
+	return tiles*simd.TileSize*(4+8) + 4*int64(windowLen(p.Bands(), p.NT))*int64(p.threads())
+}
+
+// HeapBytes is what the cpu engine has on Go's heap: the points of the tiles, with
+// Dynamic the image's share of the weights, with anti-aliasing each thread's sums.
+func (p *Problem) HeapBytes() int64 {
+	tiles, _ := p.tileCount()
+	bytes := 4 * tiles * simd.TileSize
 	if p.Dynamic {
 		bytes += 4 * int64(p.ImageLen())
+	}
+	if p.Bands() > 1 {
+		bytes += 8 * int64(p.NT) * int64(forwardCells.limit) * int64(p.threads())
 	}
 	return bytes
 }
 
-// FieldBytes is the memory that computing the traveltimes takes while the tables are
-// made: what the method says, or a field for each thread.
+// MakingBytes is the memory that the cpu engine takes while tables are made: each
+// thread's traveltimes, for which the method says what it needs, and what weights and
+// anti-aliasing derive from them.
+func (p *Problem) MakingBytes() int64 {
+	n := int64(p.Grid.Len())
+	bytes := p.FieldBytes()
+	if p.Bands() > 1 {
+		bytes += 8 * int64(p.Grid.Dim()) * n * int64(p.threads())
+	}
+	if p.Directed() {
+		bytes += 8 * 4 * n * int64(p.threads()) // amplitude, gradient and, in 2-D, angle
+	}
+	return bytes
+}
+
+// FieldBytes is the part of MakingBytes that traveltimes take: what the method says, or
+// a field for each thread.
 func (p *Problem) FieldBytes() int64 {
 	each := 8 * int64(p.Grid.Len())
 	if m, ok := p.Times.(interface{ ScratchBytes(gradient bool) int64 }); ok {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -52,24 +53,36 @@ func TestEstimates(t *testing.T) {
 		if got, want := e.TableBytes(), int64(p.Positions.Len())*p.PlaceBytes(); got != want {
 			t.Errorf("%+v: tables of %d bytes, estimated %d", c, got, want)
 		}
-		held := bytesOf(e.image32, e.rows) + bytesOf(e.image64) + 4*int64(len(e.scale)+len(e.tiles.point)) +
-			2*12*int64(len(e.op.Pairs.S))
+		held := bytesOf(e.image32, e.rows) + bytesOf(e.image64) + 2*12*int64(len(e.op.Pairs.S))
 		for _, w := range e.windows {
 			held += bytesOf(w.Memory)
 		}
-		for _, r := range e.antialias {
-			held += 8*int64(len(r.sums)) + 8*int64(p.Grid.Dim()*p.Grid.Len()) // and slopes
+		if got := p.ScratchBytes() + p.TraceBytes(p.NumTraces()); math.Abs(float64(got)/float64(held)-1) > 0.05 {
+			t.Errorf("%+v: %d bytes besides tables, estimated %d", c, held, got)
 		}
-		if c.dynamic { // what each thread held while the tables were made
-			s := new(slowness)
-			time := make([]float64, p.Grid.Len())
-			if err := newWeights(p).of(s, 0, traveltime.Field{Time: time}); err != nil {
+		held = 4 * int64(len(e.scale)+len(e.tiles.point))
+		for _, r := range e.antialias {
+			held += 8 * int64(len(r.sums))
+		}
+		if got := p.HeapBytes(); math.Abs(float64(got)/float64(held)-1) > 0.05 {
+			t.Errorf("%+v: %d bytes on Go's heap, estimated %d", c, held, got)
+		}
+		// What each thread held while the tables were made.
+		var making pages.Arena
+		defer making.Free()
+		time := traveltime.Field{Time: make([]float64, p.Grid.Len())}
+		if c.dynamic {
+			if err := newWeights(p).of(&slowness{memory: &making}, 0, time); err != nil {
 				t.Fatal(err)
 			}
-			held += 2 * 8 * int64(len(s.amp)+len(s.angle)+len(s.unit[0])+len(s.unit[1])+len(s.unit[2]))
 		}
-		if got := p.ScratchBytes(); math.Abs(float64(got)/float64(held)-1) > 0.05 {
-			t.Errorf("%+v: %d bytes besides tables, estimated %d", c, held, got)
+		if e.bands != nil {
+			if _, err := e.bands.slopes(&gradient{memory: &making}, e.tiles, time.Time); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := p.MakingBytes()-p.FieldBytes(), 2*int64(making.Bytes()); got != want {
+			t.Errorf("%+v: %d bytes while tables are made, estimated %d", c, want, got)
 		}
 		d, m := make([]float32, p.NumTraces()*p.NT), make([]float32, p.ImageLen())
 		h := device.NewHost(1)

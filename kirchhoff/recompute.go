@@ -94,9 +94,18 @@ func newRecompute(ctx context.Context, p *Problem, w *workspace, budget int64) (
 	return r, nil
 }
 
-// cut makes the stretches: as many runs as have their places among most.
+// cut makes the stretches, with at most so many places where that can be.
 func (r *Recompute) cut(most int, per int64) {
-	p := r.problem.Positions
+	r.short = eachStretch(r.problem.Positions, most, func(traces []int32, places int) {
+		r.bytes = max(r.bytes, int64(places)*per)
+		r.parts = append(r.parts, r.stretch(traces))
+	})
+}
+
+// eachStretch calls f for each stretch of the traces, as many runs as have their places
+// among most, with the number of its places. It returns the number of places of the
+// largest run that has more than most and is cut; 0 for none.
+func eachStretch(p *survey.Positions, most int, f func(traces []int32, places int)) (short int) {
 	order := count(len(p.Source))
 	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / adjointCells.receivers }
 	slices.SortFunc(order, func(a, b int32) int {
@@ -104,8 +113,7 @@ func (r *Recompute) cut(most int, per int64) {
 	})
 	s := &stretch{p: p, seen: make([]int, p.Len()), part: 1}
 	end := func(at int) {
-		r.bytes = max(r.bytes, int64(s.places)*per)
-		r.parts = append(r.parts, r.stretch(order[s.first:at]))
+		f(order[s.first:at], s.places)
 		s.part, s.first, s.places = s.part+1, at, 0
 	}
 	for at := 0; at < len(order); {
@@ -117,7 +125,7 @@ func (r *Recompute) cut(most int, per int64) {
 			end(at)
 		}
 		if n := s.fresh(order[at:next]); n > most { // trace by trace then
-			r.short = max(r.short, n)
+			short = max(short, n)
 			for ; at < next; at++ {
 				if s.places > 0 && s.places+s.fresh(order[at:at+1]) > most {
 					end(at)
@@ -132,6 +140,7 @@ func (r *Recompute) cut(most int, per int64) {
 	if len(order) > 0 {
 		end(len(order))
 	}
+	return short
 }
 
 // stretch is one in the making.

@@ -64,7 +64,10 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 	sink := func(place int, f traveltime.Field) error {
 		r.time[place] = slices.Clone(f.Time)
 		if r.bands != nil {
-			r.slope[place] = r.bands.slopes(new(gradient), tiles, f.Time)
+			var err error
+			if r.slope[place], err = r.bands.slopes(new(gradient), tiles, f.Time); err != nil {
+				return err
+			}
 		}
 		if w == nil {
 			return nil

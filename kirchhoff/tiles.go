@@ -43,6 +43,7 @@ func newTiling(g grid.Grid, slab [2]int) *tiling {
 		count[a] = (shape[a] + tile[a] - 1) / tile[a]
 	}
 	x := 3 - g.Dim() // the first axis
+	t.point = make([]int32, 0, (slab[1]-slab[0]+tile[x]-1)/tile[x]*(count[0]*count[1]*count[2]/count[x])*simd.TileSize)
 	eachBox(count, super, func(lo, hi [3]int) {
 		b := box{tile: t.tiles}
 		for a := range count {

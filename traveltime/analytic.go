@@ -37,8 +37,8 @@ func (m *Analytic) Grid() grid.Grid { return m.g }
 
 // Solve implements Method.
 func (m *Analytic) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, m.g, p, places, opt, func(f Field, place int) error {
-		m.fill(f, p.At(place))
+	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
+		m.fill(r.field, p.At(place))
 		return nil
 	}, sink)
 }

@@ -15,6 +15,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -65,8 +66,8 @@ func findEngine(name string, lanes int) (engine, bool) {
 	return e, e.sweep != nil
 }
 
-// batch is the scratch memory of one batch of sources, all of it C's, so that
-// it may point to itself; made once per worker and engine.
+// batch is the scratch memory of one batch of sources, all of it outside Go's heap, so
+// that it may point to itself; made once per worker and engine.
 type batch struct {
 	c       *C.eik_batch
 	rows    int // n0*n1
@@ -75,19 +76,18 @@ type batch struct {
 	spacing [3]float64 // m
 	unit    float64    // m, the smallest spacing
 	blocks  int
-	memory  []unsafe.Pointer
-	bytes   int // total of memory
+	memory  pages.Arena
 }
 
 func newBatch(e *Eikonal, lanes int) (*batch, error) {
 	b := &batch{}
+	failed := false
 	get := func(bytes int) unsafe.Pointer {
-		p := C.eik_alloc(C.size_t(bytes))
-		b.memory = append(b.memory, p)
-		b.bytes += bytes
-		return p
+		p, err := pages.Make[byte](&b.memory, bytes)
+		failed = failed || err != nil
+		return unsafe.Pointer(unsafe.SliceData(p))
 	}
-	if b.c = (*C.eik_batch)(get(int(unsafe.Sizeof(C.eik_batch{})))); b.c == nil {
+	if b.c = (*C.eik_batch)(get(int(unsafe.Sizeof(C.eik_batch{})))); failed {
 		return nil, fmt.Errorf("traveltime: out of memory")
 	}
 	g, dim := e.model, e.model.Dim()
@@ -113,22 +113,15 @@ func newBatch(e *Eikonal, lanes int) (*batch, error) {
 	c.beyond = (*C.float)(get(4 * b.row))
 	c.dirty = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
 	c.dirs = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
-	for _, p := range b.memory {
-		if p == nil {
-			b.free()
-			return nil, fmt.Errorf("traveltime: out of memory: a batch of %d sources on %v needs %d bytes", lanes, g, batchBytes(g, lanes))
-		}
+	if failed {
+		b.free()
+		return nil, fmt.Errorf("traveltime: out of memory: a batch of %d sources on %v needs %d bytes", lanes, g, batchBytes(g, lanes))
 	}
 	fill(floats(c.beyond, b.row), C.EIK_UNREACHED)
 	return b, nil
 }
 
-func (b *batch) free() {
-	for _, p := range b.memory {
-		C.eik_free(p)
-	}
-	b.memory = nil
-}
+func (b *batch) free() { b.memory.Free() }
 
 // start sets the batch up for its sources: geometry, boxes, unreached times.
 func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {

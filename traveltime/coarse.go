@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -60,9 +61,11 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 	c := &Coarse{g: g, coarse: coarsened(g, factor), name: m.Name(), tau: make(map[row][]float32, p.Len())}
 	c.r = newResample(c.coarse, g)
 	places := make([]int, p.Len())
+	n := c.coarse.Len()
+	tau := make([]float32, p.Len()*n) // at once: nothing is lost between two
 	for i := range places {
 		places[i] = i
-		c.tau[rowOf(p, i)] = make([]float32, c.coarse.Len())
+		c.tau[rowOf(p, i)] = tau[i*n : (i+1)*n]
 	}
 	opt.Gradient = false
 	err := m.Solve(ctx, p, places, opt, func(place int, f Field) error {
@@ -121,25 +124,31 @@ func (c *Coarse) Grid() grid.Grid { return c.g }
 
 // Solve implements Method.
 func (c *Coarse) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, c.g, p, places, opt, func(f Field, place int) error {
+	return eachPlace(ctx, c.g, p, places, opt, func(w *room, place int) error {
 		tau, ok := c.tau[rowOf(p, place)]
 		if !ok {
 			return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
 		}
-		c.field(f, tau, p.At(place))
-		return nil
+		return c.field(w, tau, p.At(place))
 	}, sink)
 }
 
 // field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(f Field, tau []float32, at []float64) {
-	dim := c.g.Dim()
-	parts := 1 + len(f.Gradient)
-	part := make([][]float32, parts)
-	for i := range part {
-		part[i] = make([]float32, c.g.Len())
+func (c *Coarse) field(w *room, tau []float32, at []float64) (err error) {
+	if w.part == nil {
+		w.part = make([][]float32, 1+len(w.field.Gradient))
+		for i := range w.part {
+			if w.part[i], err = pages.Make[float32](&w.Arena, c.g.Len()); err != nil {
+				return fmt.Errorf("traveltime: %w", err)
+			}
+		}
+		w.line = make([]float32, c.coarse.Shape[c.g.Dim()-1])
 	}
-	line := make([]float32, c.coarse.Shape[dim-1])
-	c.r.apply(part, line, tau, c.coarse, c.g)
-	finish(f, part, part[0], c.g, at, 1)
+	c.r.apply(w.part, w.line, tau, c.coarse, c.g)
+	finish(w.field, w.part, w.part[0], c.g, at, 1)
+	return nil
 }
+
+// CoarseScratchBytes is the memory that one worker of Coarse.Solve holds without
+// gradients.
+func CoarseScratchBytes(g grid.Grid) int64 { return (8 + 4) * int64(g.Len()) }

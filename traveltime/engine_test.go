@@ -167,13 +167,7 @@ func TestScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.field(0, p.At(0))
-		bytes := w.batch[e.engines[0].lanes].bytes + 4*len(w.split) + 4*len(w.line) + 8*len(w.out.Time)
-		for _, d := range w.out.Gradient {
-			bytes += 8 * len(d)
-		}
-		for _, d := range w.part {
-			bytes += 4 * len(d)
-		}
+		bytes := w.batch[e.engines[0].lanes].memory.Bytes() + w.memory.Bytes()
 		if got := e.ScratchBytes(true); math.Abs(float64(got)/float64(bytes)-1) > 0.02 {
 			t.Errorf("%v: estimated %d bytes, took %d", g, got, bytes)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 )
 
 // CentralGradient writes the gradient of the field t on the grid g into dst,
@@ -56,6 +57,20 @@ func checkField(g grid.Grid, t []float64, grad [][]float64) {
 			panic(fmt.Sprintf("traveltime: gradient part %d has %d values, the grid %d points", a, len(grad[a]), n))
 		}
 	}
+}
+
+// fieldIn is newField in an arena.
+func fieldIn(a *pages.Arena, g grid.Grid, gradient bool) (f Field, err error) {
+	if f.Time, err = pages.Make[float64](a, g.Len()); err != nil || !gradient {
+		return f, err
+	}
+	f.Gradient = make([][]float64, g.Dim())
+	for i := range f.Gradient {
+		if f.Gradient[i], err = pages.Make[float64](a, g.Len()); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
 }
 
 // newField allocates a field on g, with a gradient if asked for.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"golang.org/x/sync/errgroup"
 )
@@ -65,24 +66,37 @@ func (c *counter) add() {
 	c.progress(c.done, c.total)
 }
 
+// room is one worker's scratch, made at first use: a field, and what a method adds.
+type room struct {
+	pages.Arena
+	field Field
+	part  [][]float32 // of Coarse
+	line  []float32
+}
+
 // eachPlace solves place by place: fill computes the field of one place into
-// f, whose slices it may overwrite but not keep.
+// that of the room, whose slices it may overwrite but not keep.
 func eachPlace(ctx context.Context, g grid.Grid, p *survey.Positions, places []int, opt Options,
-	fill func(f Field, place int) error, sink func(place int, f Field) error) error {
+	fill func(r *room, place int) error, sink func(place int, f Field) error) error {
 	checkPlaces(g, p, places)
 	count := counter{total: len(places), progress: opt.Progress}
 	return pool(ctx, opt.threads(len(places)), len(places), func() (func(int) error, func()) {
-		f := newField(g, opt.Gradient)
-		return func(i int) error {
-			if err := fill(f, places[i]); err != nil {
+		r := &room{}
+		return func(i int) (err error) {
+			if r.field.Time == nil {
+				if r.field, err = fieldIn(&r.Arena, g, opt.Gradient); err != nil {
+					return fmt.Errorf("traveltime: %w", err)
+				}
+			}
+			if err := fill(r, places[i]); err != nil {
 				return err
 			}
-			if err := sink(places[i], f); err != nil {
+			if err := sink(places[i], r.field); err != nil {
 				return err
 			}
 			count.add()
 			return nil
-		}, func() {}
+		}, r.Free
 	})
 }
 

@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 static inline long eik_block(const eik_batch *b, int x, int y, int chunk)
 {
@@ -86,26 +83,6 @@ static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	if (changed)
 		eik_due_around(b, x, y, chunk, direction, next);
 }
-
-void *eik_alloc(size_t n)
-{
-	void *p = NULL;
-	const size_t large = 2u << 20;
-	if (n >= 4 * large) {
-		n = (n + large - 1) / large * large;
-		if (posix_memalign(&p, large, n))
-			return NULL;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-		madvise(p, n, MADV_HUGEPAGE); // a hint: no harm if it is refused
-#endif
-	} else if (posix_memalign(&p, 64, n ? n : 64)) {
-		return NULL;
-	}
-	memset(p, 0, n);
-	return p;
-}
-
-void eik_free(void *p) { free(p); }
 
 long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second)
 {

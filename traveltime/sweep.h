@@ -44,8 +44,4 @@ long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);
 
-// Zeroed memory for n bytes on a 64-byte boundary, large pages where possible.
-void *eik_alloc(size_t n);
-void eik_free(void *p);
-
 #endif

@@ -55,8 +55,8 @@ func (m *Table) Grid() grid.Grid { return m.g }
 
 // Solve implements Method. Every time must be finite and not negative.
 func (m *Table) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, m.g, p, places, opt, func(f Field, place int) error {
-		return m.fill(f, p.Role[place], int(p.Row[place]))
+	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
+		return m.fill(r.field, p.Role[place], int(p.Row[place]))
 	}, sink)
 }
 

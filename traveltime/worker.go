@@ -10,14 +10,17 @@ import "C"
 import (
 	"context"
 
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // worker owns the scratch of one thread. Everything is made at first use and
-// kept for all batches.
+// kept for all batches, outside Go's heap, which would let that of one Solve stand
+// beside that of the next.
 type worker struct {
 	e        *Eikonal
 	gradient bool
+	memory   pages.Arena
 	batch    map[int]*batch // by lanes
 	split    []float32      // [lanes][model points], the batch's results
 	part     [4][]float32   // τ on the image, its derivatives
@@ -35,26 +38,16 @@ func (w *worker) free() {
 	for _, b := range w.batch {
 		b.free()
 	}
+	w.memory.Free()
 }
 
 // solve computes τ for the places of one job.
 func (w *worker) solve(ctx context.Context, p *survey.Positions, j job) error {
 	e, lanes, points := w.e, j.engine.lanes, w.e.model.Len()
-	b := w.batch[lanes]
-	if b == nil {
-		var err error
-		if b, err = newBatch(e, lanes); err != nil {
-			return err
-		}
-		if w.batch == nil {
-			w.batch = map[int]*batch{}
-			w.out = newField(e.image, w.gradient)
-		}
-		w.batch[lanes] = b
-		if len(w.split) < lanes*points {
-			w.split = make([]float32, lanes*points)
-		}
+	if err := w.allocate(lanes); err != nil {
+		return err
 	}
+	b := w.batch[lanes]
 	b.start(e, p, j.places)
 	rounds, tolerance, err := b.settle(ctx, e, j.engine)
 	if err != nil {
@@ -82,7 +75,6 @@ func (w *worker) field(lane int, at []float64) Field {
 		tau = w.part[0]
 	} else if w.gradient {
 		for a, stride := range model.Strides() {
-			w.allocate(1+a, model.Len())
 			C.eik_slope(cfloats(w.part[1+a]), cfloats(tau), C.long(len(tau)),
 				C.int(model.Shape[a]), C.long(stride), C.double(model.Spacing[a]))
 		}
@@ -98,17 +90,50 @@ func (w *worker) interpolate(tau []float32) {
 	if w.gradient {
 		parts = 1 + e.image.Dim()
 	}
-	for k := range parts {
-		w.allocate(k, e.image.Len())
-	}
-	if w.line == nil {
-		w.line = make([]float32, e.model.Shape[e.model.Dim()-1])
-	}
 	e.resample.apply(w.part[:parts], w.line, tau, e.model, e.image)
 }
 
-func (w *worker) allocate(part, n int) {
-	if w.part[part] == nil {
-		w.part[part] = make([]float32, n)
+// allocate makes what a batch of so many lanes needs.
+func (w *worker) allocate(lanes int) (err error) {
+	e := w.e
+	if w.batch[lanes] != nil {
+		return nil
 	}
+	b, err := newBatch(e, lanes)
+	if err != nil {
+		return err
+	}
+	first := w.batch == nil
+	if first {
+		w.batch = map[int]*batch{}
+	}
+	w.batch[lanes] = b
+	if n := lanes * e.model.Len(); len(w.split) < n {
+		if w.split, err = pages.Make[float32](&w.memory, n); err != nil {
+			return err
+		}
+	}
+	if !first {
+		return nil
+	}
+	if w.out, err = fieldIn(&w.memory, e.image, w.gradient); err != nil {
+		return err
+	}
+	if e.resample != nil {
+		if w.line, err = pages.Make[float32](&w.memory, e.model.Shape[e.model.Dim()-1]); err != nil {
+			return err
+		}
+		if w.part[0], err = pages.Make[float32](&w.memory, e.image.Len()); err != nil {
+			return err
+		}
+	}
+	for a := range e.image.Dim() {
+		if !w.gradient {
+			break
+		}
+		if w.part[1+a], err = pages.Make[float32](&w.memory, e.image.Len()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -74,6 +74,7 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	j, err := job.Open(a.world, cfg, need, a.report)
 	if err == nil {
 		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
+		j.Alone = true
 	}
 	return j, err
 }

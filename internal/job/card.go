@@ -144,12 +144,12 @@ func (j *Job) measureCard() error {
 
 // onCard moves to the GPU what a run on one holds there, and decides how its
 // tables' times are held.
-func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64) Memory {
+func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64, r residency) Memory {
 	vectors := m.Vectors + 4*samples // and the data
 	whole := func() int64 { return kernels.Need(p, j.card.Card().Multiprocessors, j.exact()) + vectors }
 	m.CardLimit = j.cardFree
 	m.Card = whole()
-	if want := j.Config.Kirchhoff.Tables; want == "uint16" || want == "auto" && m.Card > m.CardLimit {
+	if r.tables == "uint16" || r.tables == "auto" && m.Card > m.CardLimit {
 		m.Compact, p.Compact = true, true
 		m.Card = whole()
 	}

@@ -169,8 +169,11 @@ func TestBand(t *testing.T) {
 // in memory, to what each way promises.
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	p := line(t)
+	plan := func(memory int64, tables string) *Job {
+		return p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+	}
 	image := func(memory int64, tables string) ([]float32, Memory) {
-		j := p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+		j := plan(memory, tables)
 		op, err := j.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -191,13 +194,19 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	if same, chosen := image(1<<30, "uint16"); !slices.Equal(same, short) || !chosen.Compact {
 		t.Errorf("memory plan of uint16: %v, or its image is another", chosen)
 	}
-	half := all.Total() - all.Tables/2 // compact tables are a little more than half
-	few, some := image(half, "auto")
+	if m := plan(compact.Total()-1, "auto").Memory(); !m.Recompute {
+		t.Errorf("memory plan: %v", m)
+	}
+	least := func(tables string) int64 { // with half the tables at a time
+		m := plan(1<<30, tables).Memory()
+		return m.Total() - m.Tables/2
+	}
+	few, some := image(least("recompute"), "recompute")
 	if all.Recompute || !some.Recompute || some.Total() > some.Limit || some.Tables >= all.Tables || some.AllTables != all.Tables {
 		t.Errorf("memory plans: %v and %v", all, some)
 	}
-	between, coarse := image(half, "coarse")
-	if coarse.Coarse == 0 || coarse.Total() > coarse.Limit || coarse.Tables >= some.Tables {
+	between, coarse := image(least("coarse"), "coarse")
+	if coarse.Coarse == 0 || coarse.Total() > coarse.Limit || coarse.Tables >= all.Tables {
 		t.Errorf("memory plan: %v", coarse)
 	}
 	for name, c := range map[string]struct {

@@ -30,7 +30,7 @@ const (
 // plan is what must be the same for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) plan() map[string]string {
-	p := map[string]string{"engine": j.Engine, "data.read": "memory"}
+	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.precision()}
 	if j.stream {
 		p["data.read"] = "stream"
 	}
@@ -40,7 +40,7 @@ func (j *Job) plan() map[string]string {
 			continue
 		}
 		switch f.Name() {
-		case "kirchhoff.engine", "data.read", // what was chosen stands above
+		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
 			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue

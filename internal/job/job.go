@@ -50,6 +50,10 @@ type Job struct {
 	began time.Time
 	isa   string // instruction set of the cpu's kernels; "" for another engine
 
+	// Alone says that this process runs this job and nothing else: the job may then
+	// bound the heap of the process. It is set before Build.
+	Alone bool
+
 	card     *gpu.Device // nil: none
 	sharers  []int       // ranks that use this card, this one among them
 	cardFree int64       // bytes of it that this rank may take
@@ -77,9 +81,11 @@ type Job struct {
 
 	made []config.Setting // that the survey's traces were made with, as far as its file tells
 
-	stream    bool             // traces are read as they are needed, never held
+	residency
 	traceFile *h5.SurveyReader // open survey file, if so
 	found     found            // what reading all traces told
+	available int64            // bytes of memory that there were for this rank when the job was opened
+	rooms     []device.Buf     // that groups of traces were read into last, of no reader now
 
 	// Try, if not nil, finds out whether an HDF5 file can be read without harm to this
 	// process. What Open reads has been tried before.
@@ -134,7 +140,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 		func() error { return j.whitenWavelet(need) },
 		func() error { return j.checkWeights(need) },
 		func() error { return j.takeShare(shots) },
-		j.chooseRead,
+		j.chooseResidency,
 		func() error { return j.loadTraces(need) },
 		func() error { return j.countDead(need) },
 		func() error { return j.checkTraces(need) },
@@ -159,6 +165,7 @@ func (j *Job) join(world comm.Comm) (err error) {
 		return err
 	}
 	j.node = node
+	j.available = availableMemory(node)
 	if t := j.Config.Machine.Threads; t > 0 {
 		threads = t
 	}

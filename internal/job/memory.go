@@ -2,6 +2,8 @@ package job
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/dustin/go-humanize"
@@ -26,8 +28,12 @@ type Memory struct {
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
 	Gather    int64 // the whole image, on the rank that writes it
-	Program   int64 // the program itself and its libraries
+	Lists     int64 // of the survey: which trace has which places
+	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
+
+	outside int64 // what of it is not on Go's heap, but for Program
+	late    int64 // what of the heap is there only once the tables are made
 
 	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
 	// for this rank.
@@ -44,21 +50,69 @@ type Memory struct {
 // coarseFactor is the distance, in points, between those that coarse tables keep.
 const coarseFactor = 2
 
-// program is what the process took before its first job: code, libraries, run
-// time.
-var program = sync.OnceValue(machine.PeakMemory)
+// program is what the process took before its first job, code, libraries and run time,
+// and the part of it that is Go's heap.
+var program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
+
+// garbage is what the collector may let stand on the heap besides what is counted,
+// touched what becomes resident of code, libraries and run time in the course of a run.
+const (
+	garbage = 4 << 20
+	touched = 4 << 20
+)
 
 // Total is the sum.
-func (m Memory) Total() int64 { return m.Tables + m.rest() }
+func (m Memory) Total() int64 { return m.Tables + m.besides() }
 
-func (m Memory) rest() int64 {
-	return m.Data + m.Vectors + m.Scratch + m.Coarse + m.Model + m.Gather + m.Program
+// besides is all but the tables, rest what messages call so.
+func (m Memory) besides() int64 {
+	return m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
 }
+
+func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
+
+// making counts what is needed while tables are made, and what of traces once they are,
+// both outside the heap. Where tables are made anew in every application the solver's
+// vectors are there as well; else they come later.
+func (m *Memory) making(tables, traces int64) {
+	m.add(traces)
+	if !m.Recompute {
+		traces += m.late
+	}
+	m.add(max(0, tables-traces))
+}
+
+// boundHeap has the collector keep Go's heap to what the plan counts of it, where this
+// process runs nothing else: garbage would otherwise stand until the heap has doubled.
+// What is there late only is not counted before.
+func (j *Job) boundHeap(m Memory, late bool) {
+	if !j.Alone {
+		return
+	}
+	_, heap := program()
+	bound := heap + garbage + m.Total() - m.Program - m.outside
+	if !late {
+		bound -= m.late
+	}
+	bound += bound / 32 // of a limit the collector aims 3 per cent lower
+	debug.SetMemoryLimit(min(bound, userLimit()))
+}
+
+// collect gives the collector its turn now, where much has become garbage at once and
+// as much is asked for next: it works beside the program and might come too late.
+func (j *Job) collect() {
+	if j.Alone {
+		runtime.GC()
+	}
+}
+
+// userLimit is what the environment variable GOMEMLIMIT asks for.
+var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	if m.Card > 0 {
-		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.Model+m.Gather+m.Program), m.card())
+		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.rest()), m.card())
 	}
 	tables := "tables " + h(m.Tables)
 	switch {
@@ -74,15 +128,15 @@ func (m Memory) String() string {
 		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.groups)-1, "group"), readable.Count(longest(m.groups), "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
-		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.Model+m.Gather+m.Program))
+		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
 }
 
 // Memory predicts what this rank holds in a run of the configured solver, and
 // decides where its tables are.
-func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own, j.stream) }
+func (j *Job) Memory() Memory { return j.memoryOf(j.world.Rank(), j.mine, j.own, j.residency) }
 
 // memoryOf is Memory for a rank with a share whose traces have the given places.
-func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Memory {
+func (j *Job) memoryOf(rank int, s share, own *survey.Positions, r residency) Memory {
 	p, places := j.problemOf(s, own), own.Len()
 	word := int64(j.elementType().Size())
 	n, classes := int64(j.slabLen(s)), int64(max(1, j.classes()))
@@ -119,11 +173,12 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 		Data:    samples * 4,
 		AllData: samples * 4,
 		Vectors: word*(int64(images)*classes*n+int64(vectors)*samples) + j.twoLevelVectors(int64(s.last-s.first), n),
-		Model:   8 * int64(len(j.Velocity)),
-		Program: program(),
-		Scratch: word * samples,
+		Model:   (8 + 4) * int64(len(j.Velocity)), // and what the eikonal solver makes of it
+		Lists:   j.listBytes(s),
 		Limit:   j.memoryLimit(),
 	}
+	resident, _ := program()
+	m.Program = resident + garbage + touched
 	if rank == 0 {
 		m.Gather = 4*int64(j.Image.Len()) + j.dipBytes() + j.matchBytes()
 	}
@@ -134,55 +189,137 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, stream bool) Me
 		}
 	}
 	if j.card != nil {
-		m = j.onCard(m, p, samples)
+		m = j.onCard(m, p, samples, r)
 		if c := j.coarseProblem(s, own); c != nil {
 			m.Card += kernels.Need(c, j.card.Card().Multiprocessors, j.exact())
 		}
 		m.Scratch += p.FieldBytes() + j.windowBytes(n)
 		return m
 	}
-	if stream {
-		return j.streamMemory(m, p, s)
+	if r.stream {
+		return j.streamMemory(m, p, s, r)
 	}
-	place := p.PlaceBytes()
+	m.late = m.Vectors + m.Gather
 	if j.Engine == "reference" {
-		place = word * n
-		if p.Directed() {
-			place *= 2*int64(j.Image.Dim()) - 1
+		return j.referenceMemory(m, p, s)
+	}
+	coarse := j.coarseBytes(s, own, m.Vectors)
+	m.Scratch = p.HeapBytes() + j.windowBytes(n)
+	m.add(j.overlapBytes(p, s))
+	scratch := m
+	scratch.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
+	m.AllTables = p.PlaceBytes() * int64(places)
+	for _, tables := range []string{"full", "uint16"} {
+		if !r.tries(tables) {
+			continue
 		}
-		m.Scratch += word * samples * int64(p.Bands()-1)
-	} else {
-		m.Scratch = p.ScratchBytes() + p.PieceBytes(j.exact())
-	}
-	m.Scratch += p.FieldBytes() + j.windowBytes(n) + j.coarseBytes(s, own)
-	m.AllTables = place * int64(places)
-	m.Tables = m.AllTables
-	want := j.Config.Kirchhoff.Tables
-	if j.Engine == "reference" || want == "full" || want == "auto" && m.Total() <= m.Limit {
-		return m
-	}
-	if want == "uint16" || want == "auto" {
-		compact := m
-		compact.Compact = true
-		p.Compact = true
-		compact.Tables = p.PlaceBytes() * int64(places)
-		compact.AllTables = compact.Tables
-		if want == "uint16" || compact.Total() <= m.Limit {
-			return compact
+		whole := scratch
+		p.Compact = tables == "uint16"
+		whole.Compact = p.Compact
+		whole.AllTables = p.PlaceBytes() * int64(places)
+		whole.Tables = whole.AllTables
+		whole.outside += whole.Tables
+		whole.making(p.MakingBytes(), p.TraceBytes(p.NumTraces()))
+		if r.tables == tables || whole.Total() <= m.Limit {
+			return whole
 		}
 	}
+	p.Compact = false
 	m.Recompute = true
-	if want == "coarse" {
+	making := p.MakingBytes()
+	if r.tables == "coarse" {
+		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = int64(places) * traveltime.CoarseBytes(j.Image, coarseFactor)
+		making += traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads) - p.FieldBytes()
 	}
-	// Whole places, and those that belong together at least.
-	m.Tables = min(m.AllTables, max(int64(p.LeastPlaces(j.exact())), (m.Limit-m.rest())/place)*place)
+	if p.Velocity != nil {
+		m.Model += 8 * int64(j.Image.Len()) // on the image, for weights
+	}
+	with := func(tables int64) Memory {
+		k := m
+		k.Tables = tables
+		k.outside += tables
+		k.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
+		k.making(making, p.TraceBytes(p.RecomputeTraces(tables)))
+		return k
+	}
+	// Whole places, and those that belong together at least. Fewer of them leave fewer
+	// traces to be listed at a time, which leaves room for more.
+	place := p.PlaceBytes()
+	fits := func(count int64) bool { return with(count*place).Total() <= m.Limit }
+	hi := int64(places)
+	if hi == 0 || fits(hi) {
+		return with(hi * place)
+	}
+	lo := min(hi, int64(p.LeastPlaces(j.exact())))
+	for range searches {
+		if mid := (lo + hi) / 2; fits(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return with(lo * place)
+}
+
+// searches is how often the number of places whose tables are held is halved in search of
+// the most that fit: to a 64th of all places.
+const searches = 6
+
+// overlapBytes is what a library that sums over ranks beside the computation takes for it:
+// room for what comes from others, of as many pieces as are under way.
+func (j *Job) overlapBytes(p *kirchhoff.Problem, s share) (bytes int64) {
+	if j.Config.Comm.Overlap == "off" {
+		return 0
+	}
+	if j.slabLen(s) < j.Image.Len() { // data are summed over blocks
+		bytes += p.PieceBytes(j.exact())
+	}
+	if s.last-s.first < j.total() { // images are summed over shots
+		word := int64(4)
+		if j.exact() {
+			word = 8
+		}
+		bytes += word * int64(j.slabLen(s))
+	}
+	return bytes
+}
+
+// add counts scratch outside the heap.
+func (m *Memory) add(bytes int64) {
+	m.Scratch += bytes
+	m.outside += bytes
+}
+
+// referenceMemory completes the memory of the reference engine, whose tables are on the
+// heap.
+func (j *Job) referenceMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
+	n, samples := int64(j.slabLen(s)), int64(s.last-s.first)*int64(j.Survey.NT)
+	place := 8 * n
+	if p.Directed() {
+		place *= 2*int64(j.Image.Dim()) - 1
+	}
+	m.Scratch = 8*samples*int64(p.Bands()) + j.windowBytes(n) + j.coarseBytes(s, p.Positions, m.Vectors)
+	m.AllTables = place * int64(p.Positions.Len())
+	m.Tables = m.AllTables
+	m.making(p.FieldBytes(), 0)
 	return m
+}
+
+// listBytes is what is known of each trace of the survey, and of each of a share.
+func (j *Job) listBytes(s share) int64 {
+	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
+	for _, list := range [][]int32{j.order, j.file, j.class} {
+		if list != nil {
+			each += 4
+		}
+	}
+	return each*int64(j.Survey.NumTraces()) + 2*4*int64(s.last-s.first)
 }
 
 // streamMemory completes the memory of a run whose traces are streamed: groups as large
 // as they may be where the tables fit, whole, else in 16 bits, else of one group.
-func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
+func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share, r residency) Memory {
 	m.Stream = true
 	images := solver.StreamFootprint(j.Config.Solver.Method, j.options())
 	if j.Config.Solver.Damping > 0 {
@@ -193,23 +330,20 @@ func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
 	}
 	m.Vectors = 4 * int64(j.slabLen(s)) * int64(images)
 	most := max(1, groupBytes/(4*groupBuffers*j.Survey.NT))
-	want := j.Config.Kirchhoff.Tables
-	if want == "full" || want == "auto" {
-		if m = j.fitGroups(m, p, s, most); want == "full" || m.Total() <= m.Limit {
-			return m
+	for _, tables := range []string{"full", "uint16"} {
+		if !r.tries(tables) {
+			continue
+		}
+		whole := m
+		p.Compact = tables == "uint16"
+		whole.Compact = p.Compact
+		if whole = j.fitGroups(whole, p, s, most); r.tables == tables || whole.Total() <= m.Limit {
+			return whole
 		}
 	}
-	if want == "uint16" || want == "auto" {
-		p.Compact = true
-		compact := m
-		compact.Compact = true
-		if compact = j.fitGroups(compact, p, s, most); want == "uint16" || compact.Total() <= m.Limit {
-			return compact
-		}
-		p.Compact = false
-	}
+	p.Compact = false
 	m.Recompute = true
-	if want == "coarse" {
+	if r.tables == "coarse" {
 		m.Coarse = int64(p.Positions.Len()) * traveltime.CoarseBytes(j.Image, coarseFactor)
 	}
 	return j.fitGroups(m, p, s, most)
@@ -222,11 +356,14 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 	for ; ; most /= 2 {
 		m.groups = cutShots(s, most)
 		traces := int64(longest(m.groups))
-		m.Data = groupBuffers * 4 * traces * int64(j.Survey.NT)
-		m.Scratch = p.StreamBytes(traces, j.exact()) + p.FieldBytes()
+		m.Data = 4 * int64(j.Survey.NT) * (2*traces + secondLongest(m.groups))
 		if m.Tables = m.AllTables; m.Recompute {
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
 		}
+		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		most, pieces := p.StreamTraces(m.groups, j.exact())
+		m.add(p.ScratchBytes() + pieces + j.overlapBytes(p, s))
+		m.making(p.MakingBytes(), p.TraceBytes(most))
 		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
 			return m
 		}
@@ -252,21 +389,28 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// memoryLimit is machine.memory_gib, or this rank's part of what the machine can
-// give now.
+// memoryLimit is machine.memory_gib, or this rank's part of what the machine could give
+// when the job was opened: what the job takes itself is in the plan.
 func (j *Job) memoryLimit() int64 {
 	if g := j.Config.Machine.MemoryGiB; g > 0 {
 		return int64(g * (1 << 30))
 	}
+	return j.available
+}
+
+// availableMemory is what each of so many processes may have of what the machine can give
+// now.
+func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
 	for _, shared := range []int64{m.Available, m.Limit} {
 		if shared > 0 {
-			limit = min(limit, shared/int64(j.node))
+			limit = min(limit, shared/int64(processes))
 		}
 	}
 	if m.Address > 0 { // each process has its own
-		limit = min(limit, program()+machine.Usable(m.Address))
+		resident, _ := program()
+		limit = min(limit, resident+machine.Usable(m.Address))
 	}
 	return limit
 }

@@ -211,6 +211,8 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 	}
 	op := &Operator{}
 	m := j.Memory()
+	j.boundHeap(m, false)
+	defer j.boundHeap(m, true)
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
 		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}

@@ -234,7 +234,7 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 		r.MPI, _, _ = strings.Cut(b.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
-	r.Engine, r.ISA = j.Engine, j.isa
+	r.Engine, r.ISA, r.Tables = j.Engine, j.isa, j.precision()
 	if j.card != nil {
 		r.Device = j.card.Card().Name
 	}

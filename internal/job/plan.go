@@ -33,14 +33,21 @@ func (j *Job) Plan(want []int, ranks int) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Grid: grid}
-	own, flags := make([]*survey.Positions, len(all)), uint64(0)
+	own := make([]*survey.Positions, len(all))
 	for rank, s := range all {
 		own[rank], _ = j.Places.Subset(j.traces(s))
-		flags |= j.readFlags(rank, s, own[rank])
 	}
-	stream := j.streams(flags)
+	r, err := j.agreeOn(func(said func(rank int, s share, own *survey.Positions) uint64) (flags uint64, err error) {
+		for rank, s := range all {
+			flags |= said(rank, s, own[rank])
+		}
+		return flags, nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	for rank, s := range all {
-		m := j.memoryOf(rank, s, own[rank], stream)
+		m := j.memoryOf(rank, s, own[rank], r)
 		if rank == 0 || m.Total() > p.Memory.Total() {
 			p.Rank, p.Memory = rank, m
 		}

@@ -31,6 +31,7 @@ type Result struct {
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
 	cfg := j.Config.Solver
+	defer j.collect() // the solver's vectors
 	if j.matches() {
 		if resume {
 			j.report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")

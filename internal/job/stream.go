@@ -19,48 +19,6 @@ import (
 // With data.read = "stream" a rank never holds all of its traces. They are read group
 // by group, a group being some shots, whenever a gradient is computed.
 
-// chooseRead decides where the traces are, the same on all ranks.
-func (j *Job) chooseRead() error {
-	flags, err := j.world.Host().Agree(j.readFlags(j.world.Rank(), j.mine, j.own))
-	j.stream = j.streams(flags)
-	return err
-}
-
-// What a rank has to say about data.read = "auto".
-const (
-	readTooMuch   = 1 << iota // all traces do not fit
-	readRecompute             // they do, with tables that are recomputed
-	readNoStream              // not even a group fits
-)
-
-func (j *Job) readFlags(rank int, s share, own *survey.Positions) (flags uint64) {
-	if j.Config.Data.Read != "auto" || j.Config.Unstreamed() != "" {
-		return 0
-	}
-	if m := j.memoryOf(rank, s, own, false); m.Total() > m.Limit {
-		flags |= readTooMuch
-	} else if m.Recompute && j.Config.Kirchhoff.Tables == "auto" {
-		flags |= readRecompute
-	}
-	if flags != 0 {
-		if m := j.memoryOf(rank, s, own, true); m.Total() > m.Limit {
-			flags |= readNoStream
-		}
-	}
-	return flags
-}
-
-// streams reports whether traces are streamed, given what the ranks say.
-func (j *Job) streams(flags uint64) bool {
-	switch {
-	case j.Config.Data.Read != "auto":
-		return j.Config.Data.Read == "stream"
-	case flags&readTooMuch != 0:
-		return true
-	}
-	return flags&(readRecompute|readNoStream) == readRecompute
-}
-
 // cutShots are the first traces of groups of shots with at most the given number of
 // traces, or of one shot, and the number of traces.
 func cutShots(s share, most int) (cuts []int) {
@@ -85,6 +43,18 @@ func longest(cuts []int) (most int) {
 	return most
 }
 
+// secondLongest is the number of traces in the largest group but one, 0 where there is one
+// group: of two buffers that groups are read into in turn, one holds no more.
+func secondLongest(cuts []int) (second int64) {
+	most := int64(0)
+	for i := range len(cuts) - 1 {
+		n := int64(cuts[i+1] - cuts[i])
+		second = max(second, min(n, most))
+		most = max(most, n)
+	}
+	return second
+}
+
 // Of a group: bytes that its traces take in all buffers, at most where a shot has less.
 const (
 	groupBytes   = 64 << 20
@@ -93,13 +63,13 @@ const (
 
 // reader reads groups of this rank's traces ahead of whoever takes them.
 type reader struct {
-	device device.Device
-	full   chan filled
-	free   chan device.Buf
-	last   device.Buf
-	bufs   []device.Buf
-	stop   context.CancelFunc
-	done   chan struct{}
+	job  *Job
+	full chan filled
+	free chan device.Buf
+	last device.Buf
+	bufs []device.Buf
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // filled is a group as it was read.
@@ -111,14 +81,20 @@ type filled struct {
 // read begins to read this rank's traces in the given groups.
 func (j *Job) read(ctx context.Context, cuts []int) (dist.Reader, error) {
 	ctx, stop := context.WithCancel(ctx)
-	r := &reader{device: j.Device, full: make(chan filled), free: make(chan device.Buf, 2), stop: stop, done: make(chan struct{})}
-	for range 2 {
-		room, err := j.Device.Alloc(longest(cuts)*j.Survey.NT, device.F32)
-		if err != nil {
-			stop()
-			return nil, err
+	r := &reader{job: j, full: make(chan filled), free: make(chan device.Buf, 2), stop: stop, done: make(chan struct{})}
+	r.bufs, j.rooms = j.rooms, nil
+	if n := longest(cuts) * j.Survey.NT; len(r.bufs) == 0 || r.bufs[0].Len() < n {
+		r.bufs = nil
+		for range 2 {
+			room, err := j.Device.Alloc(n, device.F32)
+			if err != nil {
+				stop()
+				return nil, err
+			}
+			r.bufs = append(r.bufs, room)
 		}
-		r.bufs = append(r.bufs, room)
+	}
+	for _, room := range r.bufs {
 		r.free <- room
 	}
 	go func() {
@@ -171,13 +147,12 @@ func (r *reader) Next() (device.Buf, error) {
 	return f.data, f.err
 }
 
-// Close implements dist.Reader. It waits for what is being read.
+// Close implements dist.Reader. It waits for what is being read. Its buffers are the next
+// reader's.
 func (r *reader) Close() {
 	r.stop()
 	<-r.done
-	for _, b := range r.bufs {
-		r.device.Free(b)
-	}
+	r.job.rooms = r.bufs
 }
 
 // surveyTraces reads all of this rank's traces once: counts the dead ones, and finds

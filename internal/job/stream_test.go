@@ -62,13 +62,13 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 func (p *problem) tight(t *testing.T, set ...string) string {
 	t.Helper()
 	j := p.open(t, Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
-	m := j.streamMemory(Memory{Limit: 1}, j.problem(), j.mine)
+	m := j.streamMemory(Memory{Limit: 1}, j.problem(), j.mine, j.residency)
 	if n := len(m.groups) - 1; n != len(j.mine.shots) {
 		t.Fatalf("%d groups, %d shots", n, len(j.mine.shots))
 	}
 	j.Config.Data.Read = "memory"
-	all := j.memoryOf(0, j.mine, j.own, false)
-	m.Model, m.Gather, m.Program = all.Model, all.Gather, all.Program
+	all := j.memoryOf(0, j.mine, j.own, residency{tables: j.Config.Kirchhoff.Tables})
+	m.Model, m.Gather, m.Lists, m.Program = all.Model, all.Gather, all.Lists, all.Program
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -123,7 +123,7 @@ func (c counting) Free(b device.Buf) {
 func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	p := wide(t)
 	limit := p.tight(t)
-	j := p.open(t, Traces, progress.Discard(), "cpu", limit)
+	j := p.open(t, Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
 	if !m.Stream || !j.stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)

@@ -153,7 +153,7 @@ func (j *Job) coarser(c *imaging.Coarsened) (*Job, error) {
 	k, cfg := *j, *j.Config
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
-	k.Config, k.report = &cfg, progress.Discard()
+	k.Config, k.report, k.Alone = &cfg, progress.Discard(), false
 	k.Image, k.s, k.w = j.onCoarse(c), nil, nil
 	k.Survey, k.Wavelet = thin(j.Survey, j.Wavelet, j.thinning())
 	k.mine = k.cut(k.grid)[k.world.Rank()]
@@ -370,8 +370,9 @@ func (j *Job) twoLevelVectors(traces, part int64) int64 {
 	return int64(j.elementType().Size()) * n
 }
 
-// coarseBytes is what the host's engine takes on the coarser grid.
-func (j *Job) coarseBytes(s share, own *survey.Positions) int64 {
+// coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
+// before the solver has its vectors.
+func (j *Job) coarseBytes(s share, own *survey.Positions, vectors int64) int64 {
 	p := j.coarseProblem(s, own)
 	if p == nil {
 		return 0
@@ -379,5 +380,7 @@ func (j *Job) coarseBytes(s share, own *survey.Positions) int64 {
 	if j.Engine == "reference" {
 		return 8 * int64(p.Grid.Len()) * int64(own.Len())
 	}
-	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.PieceBytes(j.exact())
+	traces := p.TraceBytes(p.NumTraces())
+	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(j.exact()) +
+		traces + max(0, p.MakingBytes()-traces-vectors)
 }

@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 )
@@ -58,6 +59,14 @@ func peakMemory(proc string) int64 {
 		}
 	}
 	return 0
+}
+
+// Heap is the memory, in bytes, that Go's run time holds: its heap, stacks and what it
+// needs itself.
+func Heap() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
 // groupLimit is the least memory limit of this process's control group and the

@@ -9,7 +9,7 @@ import (
 
 // Attrs are the record as root attributes, in a fixed order, empty fields left
 // out: program, command, version, commit, go_version, hdf5_version, host,
-// started, ranks, threads, engine, instruction_set, device, communicator,
+// started, ranks, threads, engine, instruction_set, tables, device, communicator,
 // mpi_library, reason, and for each input input_ROLE (its path) and input_ROLE_sha256.
 func (r Record) Attrs() []h5.Attr {
 	out := []h5.Attr{{Name: "program", Value: "lsm"}}
@@ -53,7 +53,7 @@ func (r *Record) fields() []field {
 		{"command", &r.Command}, {"version", &r.Version}, {"commit", &r.Commit},
 		{"go_version", &r.GoVersion}, {"hdf5_version", &r.HDF5Version}, {"host", &r.Host},
 		{"started", &r.Started}, {"ranks", &r.Ranks}, {"threads", &r.Threads},
-		{"engine", &r.Engine}, {"instruction_set", &r.ISA}, {"device", &r.Device},
+		{"engine", &r.Engine}, {"instruction_set", &r.ISA}, {"tables", &r.Tables}, {"device", &r.Device},
 		{"communicator", &r.Communicator}, {"mpi_library", &r.MPI}, {"reason", &r.Reason},
 	}
 }

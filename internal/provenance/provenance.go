@@ -28,6 +28,7 @@ type Record struct {
 	Threads      int    // per rank
 	Engine       string // "reference", "cpu", "cuda", "hip"
 	ISA          string // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
+	Tables       string // precision of the traveltime tables: "exact", "uint16", "coarse"
 	Device       string // name of the GPU; "" for none
 	Communicator string // "self", "mpi", "nccl", "rccl", with its library's version if known
 	MPI          string // the MPI library, such as "Open MPI 4.1.4"; "" for none

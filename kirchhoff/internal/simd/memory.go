@@ -1,14 +1,11 @@
 package simd
 
-// #include <stdlib.h>
-// #include "memory.h"
-import "C"
-
 import (
 	"fmt"
 	"runtime"
-	"syscall"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/pages"
 )
 
 // Memory is a zeroed array outside Go's heap, aligned to 64 bytes and, where it is
@@ -18,6 +15,7 @@ type Memory[T any] struct {
 	S []T
 
 	raw     unsafe.Pointer
+	bytes   int
 	cleanup runtime.Cleanup
 }
 
@@ -25,12 +23,12 @@ type Memory[T any] struct {
 func Alloc[T any](n int) (*Memory[T], error) {
 	var t T
 	size := n * int(unsafe.Sizeof(t))
-	raw := C.lsm_alloc(C.size_t(size))
-	if raw == nil {
-		return nil, fmt.Errorf("kirchhoff: no memory for %d bytes: %w", size, syscall.ENOMEM)
+	raw, err := pages.Alloc(size)
+	if err != nil {
+		return nil, fmt.Errorf("kirchhoff: %w", err)
 	}
-	m := &Memory[T]{S: unsafe.Slice((*T)(raw), n), raw: raw}
-	m.cleanup = runtime.AddCleanup(m, func(p unsafe.Pointer) { C.free(p) }, raw)
+	m := &Memory[T]{S: unsafe.Slice((*T)(raw), n), raw: raw, bytes: size}
+	m.cleanup = runtime.AddCleanup(m, func(p unsafe.Pointer) { pages.Free(p, size) }, raw)
 	return m, nil
 }
 
@@ -49,7 +47,7 @@ func (m *Memory[T]) Free() {
 		return
 	}
 	m.cleanup.Stop()
-	C.free(m.raw)
+	pages.Free(m.raw, m.bytes)
 	m.raw, m.S = nil, nil
 }
 

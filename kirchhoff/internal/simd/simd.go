@@ -66,7 +66,7 @@ package simd
 #cgo nocallback lsm_collapse
 #include <stdlib.h>
 #include "kernel.h"
-#include "memory.h"
+#include "best.h"
 
 static void lsm_adjoint(int isa, const lsm_operator *op, double *image, const float *rows,
 	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
