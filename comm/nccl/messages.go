@@ -18,10 +18,10 @@ import (
 const refused = -1
 
 // SendRecv sends one buffer and receives another. Sender and receiver exchange
-// type and length, and the receiver's consent, through the control: two small
-// messages for each of ours. Where they do not fit nothing is sent; the receiver
-// has the error, and the sender too. Where both have started as many all-reduces, all
-// these reach the library first.
+// type and length, the receiver's consent, and how many all-reduces each has started,
+// through the control: two small messages for each of ours. Where type or length do not
+// fit nothing is sent; the receiver has the error, and the sender too. Where both have
+// started as many all-reduces, all these reach the library first.
 func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
