@@ -68,7 +68,7 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 	used := exit.UserTime() + exit.SystemTime()
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		switch {
-		case status.Signal() == syscall.SIGKILL && used >= time.Duration(seconds)*time.Second*9/10:
+		case status.Signal() == syscall.SIGKILL && 2*used >= time.Duration(seconds)*time.Second: // the system counts in its own way
 			return inputError(path, "", "reading it did not end in %d s of computing: it is damaged", seconds)
 		case status.Signal() == syscall.SIGKILL:
 			return resourceError(path, "", errors.New("the process that read it to try was killed, perhaps for want of memory"))
