@@ -400,9 +400,9 @@ func TestSweep(t *testing.T) {
 		mine:    true,
 		written: true, // somebody has it locked
 		target + ".tmp-" + hostName() + "-" + strconv.Itoa(dead.Process.Pid) + "-0badcafe": false,
-		target + ".tmp-elsewhere-17-0000cafe":                                             false,
-		target + ".tmp-17":                                                                false,
-		filepath.Join(dir, "b.h5.tmp-17"):                                                 true,
+		target + ".tmp-elsewhere-17-0000cafe":                                              false,
+		target + ".tmp-17":                                                                 false,
+		filepath.Join(dir, "b.h5.tmp-17"):                                                  true,
 	} {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
