@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -74,6 +75,9 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 			return resourceError(path, "", errors.New("the process that read it to try was killed, perhaps for want of memory"))
 		}
 		return inputError(path, "", "reading it crashes the HDF5 library (%s): it is damaged", status.Signal())
+	}
+	if strings.Contains(stderr.String(), errHuge.Error()) {
+		return inputError(path, "", "a text in it %w: it is damaged", errHuge)
 	}
 	if m := noMemory.FindString(stderr.String()); m != "" {
 		return resourceError(path, "", fmt.Errorf("the process that read it to try had no memory left (%s)", m))

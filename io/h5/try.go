@@ -1,5 +1,7 @@
 package h5
 
+import "errors"
+
 // Try reads, in a process of its own, what damage can crash the library with: all
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
@@ -10,11 +12,22 @@ package h5
 // once. Its error is that of the first reader to refuse the file, and most files are
 // refused by some.
 func Try(path string) (err error) {
+	restore := limitData(textMemory)
 	for range 3 {
-		err = try(path)
+		if err = try(path); errors.Is(err, errHuge) {
+			return err
+		}
+	}
+	restore()
+	if f, err := Open(path); err == nil {
+		defer f.Close()
+		f.tryFilters()
 	}
 	return err
 }
+
+// textMemory is what texts and structures may take of memory, in bytes.
+const textMemory = 512 << 20
 
 func try(path string) error {
 	var first error
@@ -26,14 +39,13 @@ func try(path string) error {
 		func(f *File) error { _, _, err := f.imageGrid(); return err },
 		func(f *File) error { return f.readHistory(&Image{}) },
 		func(f *File) error { _, _, err := f.surface(2); return err },
-		func(f *File) error { _, err := f.Describe(DescribeOptions{}); return err },
 		(*File).tryAll,
 	} {
 		f, err := Open(path)
 		if err != nil {
 			return err
 		}
-		if err := read(f); err != nil && first == nil {
+		if err := read(f); err != nil && (first == nil || errors.Is(err, errHuge)) {
 			first = err
 		}
 		f.Close()
@@ -41,24 +53,40 @@ func try(path string) error {
 	return first
 }
 
-// tryAll opens every dataset as reading does, and reads what filters make of it that can
-// crash.
+// tryAll describes the file, and opens every dataset first of all, as reading does.
 func (f *File) tryAll() error {
 	info, err := f.Describe(DescribeOptions{})
 	if err != nil {
 		return err
 	}
 	for _, o := range info.Objects {
+		if errors.Is(o.fault, errHuge) {
+			return o.fault
+		}
 		again, err := Open(f.path)
 		if err != nil {
 			return err
 		}
-		if d, err := again.Dataset(o.Name); err == nil && d.believing() {
-			_ = locked(func() error { return d.pass(discarded{}, d.readRaw) }) // reading it again will say
-		}
+		_, err = again.Dataset(o.Name)
 		again.Close()
+		if errors.Is(err, errHuge) {
+			return err
+		}
 	}
 	return nil
+}
+
+// tryFilters reads numbers whose filters can crash on them.
+func (f *File) tryFilters() {
+	info, err := f.Describe(DescribeOptions{})
+	if err != nil {
+		return // as reading will find
+	}
+	for _, o := range info.Objects {
+		if d, err := f.Dataset(o.Name); err == nil && d.believing() {
+			_ = locked(func() error { return d.pass(discarded{}, d.readRaw) }) // reading it again will say
+		}
+	}
 }
 
 // discarded takes any bytes.

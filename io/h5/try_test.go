@@ -1,7 +1,11 @@
 package h5
 
 import (
+	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,6 +34,37 @@ func TestTry(t *testing.T) {
 	} {
 		if err := Try(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", path, err, want)
+		}
+	}
+}
+
+// The length of a text is damaged: 4 GB, which are neither read nor believed.
+func TestHugeText(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skipf("not run: memory is limited on Linux, this is %s", runtime.GOOS)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damage := range map[string]byte{"sound": 0, "damaged": 0xff} {
+		path := filepath.Join(t.TempDir(), "s.h5")
+		if err := WriteSurvey(path, testSurvey(), WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := bytes.Index(b, []byte("format\x00"))
+		length := bytes.Index(b[name:], []byte{byte(len(FormatSurvey)), 0, 0, 0})
+		b[name+length+3] = damage
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err = CheckInChild(t.Context(), path, "/usr/bin/env", quickExit, tryEnv+"="+path, exe)
+		if damage == 0 && err != nil || damage != 0 && (!errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "a text in it claims more memory than there is")) {
+			t.Errorf("%s: error %v", what, err)
 		}
 	}
 }

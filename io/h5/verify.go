@@ -221,6 +221,9 @@ func (f *File) readText(name string) (string, error) {
 		return "", inputError(f.path, name, "holds %d elements of type %s, want one text", int64(n), t)
 	}
 	v, ok := texts(id, false)
+	if err := libraryError(); !ok && strings.Contains(err.Error(), "memory allocation failed") {
+		return "", inputError(f.path, name, "claims more memory than there is: it is damaged%w", hidden{errHuge})
+	}
 	if !ok || len(v) != 1 {
 		return "", readError(f.path, name, wrapf(libraryError(), "cannot be read"))
 	}
