@@ -33,8 +33,7 @@ with it, and the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
 			if unguarded {
-				_, err := h5.Describe(path, h5.DescribeOptions{Try: true})
-				return err
+				return h5.Try(path)
 			}
 			if err := a.tryFile(cmd.Context(), path); err != nil {
 				return err

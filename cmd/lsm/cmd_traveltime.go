@@ -11,7 +11,8 @@ func newTraveltime(a *app) *cobra.Command {
 	cmd := jobCommand("traveltime CONFIG", "The traveltime tables alone, as a table file",
 		`Traveltime computes the one-way times from every source and receiver to every
 image point and writes them as a table file to output.file. Such a file can be
-looked at, changed, and given back by traveltime.method = "table".`,
+looked at, changed, and given back by traveltime.method = "table". What is changed
+loses its digest: docs/format.md shows how.`,
 		`  lsm traveltime config.toml -o times.h5`,
 		func(cmd *cobra.Command, path string) error {
 			cfg, err := a.configure(path)

@@ -76,13 +76,9 @@ func (j *Job) checkpointPath(iteration int) string {
 // checkpoints lists this output's checkpoint files, newest first. All digits of
 // the number are asked for: "image-2.h5" has checkpoints beside "image.h5" too.
 func (j *Job) checkpoints() []string {
-	found, _ := filepath.Glob(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix))
+	found, _ := filepath.Glob(filepath.Join(h5.EscapeGlob(j.Config.Checkpoint.Folder.File), h5.EscapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix))
 	sort.Sort(sort.Reverse(sort.StringSlice(found)))
 	return found
-}
-
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
 // save writes a checkpoint, on all ranks. Of the others it leaves the one before
@@ -126,7 +122,7 @@ func (j *Job) save(m solver.Method) (string, error) {
 
 // sweep removes what runs that were killed while they wrote a checkpoint left of it.
 func (j *Job) sweep() {
-	h5.Sweep(filepath.Join(escapeGlob(j.Config.Checkpoint.Folder.File), escapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix+".tmp-*"))
+	h5.Sweep(filepath.Join(h5.EscapeGlob(j.Config.Checkpoint.Folder.File), h5.EscapeGlob(j.checkpointBase())+checkpointNumber+checkpointSuffix+".tmp-*"))
 }
 
 // CheckpointLock is what a run locks so that no other writes or removes checkpoints of

@@ -299,27 +299,6 @@ func (j *Job) loadTraces(need Need) error {
 	return nil
 }
 
-// verifier is an open file that can compare with digests what is read from it in
-// pieces.
-type verifier interface {
-	Verify() error
-	Close() error
-}
-
-// verifyOnce lets rank 0 compare a file with its digests for all ranks, in one pass. It
-// is collective.
-func (j *Job) verifyOnce(open func() (verifier, error)) error {
-	defer j.report.Time("hash inputs")()
-	return j.atRoot(func() error {
-		f, err := open()
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return f.Verify()
-	})
-}
-
 // countDead counts the dead traces of all ranks.
 func (j *Job) countDead(need Need) error {
 	if need != Traces {

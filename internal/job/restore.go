@@ -95,14 +95,6 @@ func (j *Job) openCheckpoint(path string) (*h5.File, error) {
 	return f, nil
 }
 
-// tryFile is Try, where there is one.
-func (j *Job) tryFile(path string) error {
-	if j.Try == nil {
-		return nil
-	}
-	return FileError(j.Try(path))
-}
-
 func (j *Job) judge(f *h5.File) error {
 	format, err := f.Attrs().Text("format")
 	if err != nil {

@@ -4,6 +4,7 @@ package h5
 import "C"
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"unsafe"
@@ -22,6 +23,10 @@ type Attr struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
 }
+
+// errHuge is a text whose damaged length there is no memory for. Its true one cannot be
+// known before it is read.
+var errHuge = errors.New("claims more memory than there is")
 
 // maxAttr bounds elements and bytes of one attribute; the format itself keeps
 // most attributes below 64 KiB.
@@ -67,7 +72,11 @@ func (a Attrs) read(name string) (any, error) {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
 	fail := func() error {
-		return readError(a.path, a.key(name), wrapf(libraryError(), "attribute cannot be read"))
+		err := libraryError()
+		if strings.Contains(err.Error(), "memory allocation failed") {
+			return inputError(a.path, a.key(name), "claims more memory than there is: it is damaged%w", hidden{errHuge})
+		}
+		return readError(a.path, a.key(name), wrapf(err, "attribute cannot be read"))
 	}
 	id := C.H5Aopen(C.hid_t(a.id), c, C.H5P_DEFAULT)
 	if id < 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/kirchhoff-lsm/lsm/internal/child"
@@ -70,12 +71,15 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 	used := exit.UserTime() + exit.SystemTime()
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		switch {
-		case status.Signal() == syscall.SIGKILL && used >= time.Duration(seconds)*time.Second*9/10:
+		case status.Signal() == syscall.SIGKILL && 2*used >= time.Duration(seconds)*time.Second: // the system counts in its own way
 			return inputError(path, "", "reading it did not end in %d s of computing: it is damaged", seconds)
 		case status.Signal() == syscall.SIGKILL:
 			return resourceError(path, "", errors.New("the process that read it to try was killed, perhaps for want of memory"))
 		}
 		return inputError(path, "", "reading it crashes the HDF5 library (%s): it is damaged", status.Signal())
+	}
+	if strings.Contains(stderr.String(), errHuge.Error()) {
+		return inputError(path, "", "a text in it %w: it is damaged", errHuge)
 	}
 	if m := noMemory.FindString(stderr.String()); m != "" {
 		return resourceError(path, "", fmt.Errorf("the process that read it to try had no memory left (%s)", m))

@@ -30,8 +30,24 @@ func ReadImage(path string) (*Image, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if err := f.checkFormat(FormatImage); err != nil {
+	im := &Image{}
+	var d *Dataset
+	if im.Grid, d, err = f.imageGrid(); err != nil {
 		return nil, err
+	}
+	if im.Data, err = Read[float32](d); err != nil {
+		return nil, err
+	}
+	if i := notFinite(im.Data); i >= 0 {
+		return nil, inputError(path, d.name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
+	}
+	return im, f.readHistory(im)
+}
+
+// imageGrid opens the image's dataset and reads its grid.
+func (f *File) imageGrid() (grid.Grid, *Dataset, error) {
+	if err := f.checkFormat(FormatImage); err != nil {
+		return grid.Grid{}, nil, err
 	}
 	name := "/image"
 	if !f.Has(name) && f.Has("/reflectivity") {
@@ -39,22 +55,13 @@ func ReadImage(path string) (*Image, error) {
 	}
 	d, err := f.Dataset(name)
 	if err != nil {
-		return nil, err
+		return grid.Grid{}, nil, err
 	}
 	if err := wantGridAxes(d, 0, "[nx, nz] or [nx, ny, nz]"); err != nil {
-		return nil, err
+		return grid.Grid{}, nil, err
 	}
-	im := &Image{}
-	if im.Grid, err = f.gridOf(d, 0); err != nil {
-		return nil, err
-	}
-	if im.Data, err = Read[float32](d); err != nil {
-		return nil, err
-	}
-	if i := notFinite(im.Data); i >= 0 {
-		return nil, inputError(path, name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
-	}
-	return im, f.readHistory(im)
+	g, err := f.gridOf(d, 0)
+	return g, d, err
 }
 
 // ReadAttrs reads the root's attributes of any file, without format and

@@ -103,7 +103,8 @@ func Sweep(pattern string) {
 	}
 }
 
-func escapeGlob(s string) string {
+// EscapeGlob makes a path a pattern that matches nothing else.
+func EscapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 

@@ -234,6 +234,9 @@ func (f *File) readTexts(name string, most int64, want string) ([]string, error)
 		return nil, inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
 	}
 	v, ok := texts(id, false)
+	if err := libraryError(); !ok && strings.Contains(err.Error(), "memory allocation failed") {
+		return nil, inputError(f.path, name, "claims more memory than there is: it is damaged%w", hidden{errHuge})
+	}
 	if !ok || int64(len(v)) != n {
 		return nil, readError(f.path, name, wrapf(libraryError(), "cannot be read"))
 	}

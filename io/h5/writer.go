@@ -48,7 +48,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	}
 	target := resolve(path)
 	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}}
-	Sweep(escapeGlob(target) + temporaryMark + "*") // what killed processes have left
+	Sweep(EscapeGlob(target) + temporaryMark + "*") // what killed processes have left
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
 			discard(w.temp) // it may be there, without its first block

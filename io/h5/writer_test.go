@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -378,4 +381,47 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Unfinished files of living processes stay, those of dead ones go.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "a.h5")
+	dead := exec.Command(os.Args[0], "-test.run", "^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	mine := temporary(target)
+	if other := temporary(target); other == mine || !strings.HasPrefix(mine, target+".tmp-"+hostName()+"-"+strconv.Itoa(os.Getpid())+"-") {
+		t.Errorf("temporary names %s and %s", mine, other)
+	}
+	written := target + ".tmp-elsewhere-17-0badcafe"
+	for path, stays := range map[string]bool{
+		mine:    true,
+		written: true, // somebody has it locked
+		target + ".tmp-" + hostName() + "-" + strconv.Itoa(dead.Process.Pid) + "-0badcafe": false,
+		target + ".tmp-elsewhere-17-0000cafe":                                              false,
+		target + ".tmp-17":                                                                 false,
+		filepath.Join(dir, "b.h5.tmp-17"):                                                  true,
+	} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if path == written {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+				t.Skipf("this file system has no locks: %v", err)
+			}
+		}
+		defer func() {
+			if _, err := os.Stat(path); (err == nil) != stays {
+				t.Errorf("%s: %v, stays %v", path, err, stays)
+			}
+		}()
+	}
+	Sweep(EscapeGlob(target) + ".tmp-*")
 }
