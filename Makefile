@@ -7,7 +7,7 @@ DESTDIR ?=
 TIMEOUT ?= 10m
 # Ranks that test-crash kills.
 KILLS   ?= 100
-# Bytes that test-damage flips in a file of each kind.
+# Bytes that test-damage flips in a HDF5 file of each kind, and SEG-Y files that it changes.
 FLIPS   ?= 1000
 # Time for each fuzz target.
 FUZZTIME ?= 10s
@@ -64,8 +64,8 @@ test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
 
-test-damage: bootstrap ## FLIPS (1000) bytes flipped in a file of each kind, each run
-	LSM_TEST_FLIPS=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run TestFlippedBytes ./cmd/lsm
+test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or imported
+	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_MUTANTS=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
 	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./internal/driver/... ./internal/device/gpu ./kirchhoff/gpu ./comm/nccl ./internal/job
