@@ -169,7 +169,7 @@ func TestPreconditionerRefused(t *testing.T) {
 	p := line(t)
 	for set, want := range map[string]string{
 		"solver.method=fista":    "changes the variables",
-		"kirchhoff.engine=cuda":  "cpu and reference have it",
+		"kirchhoff.engine=cuda":  `"diagonal" is not offered by kirchhoff.engine = "cuda", only by cpu and reference`,
 		"solver.method=matching": "has no use for it",
 	} {
 		err := p.on(1, []string{"solver.preconditioner=diagonal", set}, func(*Job) error { return nil })
