@@ -67,7 +67,10 @@ func (f *File) tryAll() error {
 		if err != nil {
 			return err
 		}
-		_, err = again.Dataset(o.Name)
+		d, err := again.Dataset(o.Name)
+		if err == nil {
+			err = locked(func() error { _, err := d.sum(); return err })
+		}
 		again.Close()
 		if errors.Is(err, errHuge) {
 			return err
