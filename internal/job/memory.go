@@ -82,9 +82,10 @@ func (m *Memory) making(tables, traces int64) {
 
 // boundHeap has the collector keep Go's heap to what the plan counts of it, where this
 // process runs nothing else: garbage would otherwise stand until the heap has doubled.
-// What is there late only is not counted before.
+// What is there late only is not counted before. With a card the plan of the host is a
+// rough one, and there is no bound.
 func (j *Job) boundHeap(m Memory, late bool) {
-	if !j.Alone {
+	if !j.Alone || j.card != nil {
 		return
 	}
 	_, heap := program()
