@@ -364,6 +364,7 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
 		}
 		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		m.outside -= 4 * int64(j.Survey.NT) * (traces - secondLongest(m.groups)) // on the heap, never touched
 		most, pieces := p.StreamTraces(m.groups, j.exact())
 		m.add(p.ScratchBytes() + pieces + j.overlapBytes(p, s))
 		m.making(p.MakingBytes(), p.TraceBytes(most))
