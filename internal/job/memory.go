@@ -84,9 +84,10 @@ func (m *Memory) making(tables, traces int64) {
 
 // boundHeap has the collector keep Go's heap to what the plan counts of it, where this
 // process runs nothing else: garbage would otherwise stand until the heap has doubled.
-// What is there late only is not counted before.
+// What is there late only is not counted before. With a card the plan of the host is a
+// rough one, and there is no bound.
 func (j *Job) boundHeap(m Memory, late bool) {
-	if !j.Alone {
+	if !j.Alone || j.card != nil {
 		return
 	}
 	_, heap := program()
@@ -361,6 +362,7 @@ func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memor
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
 		}
 		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		m.outside -= 4 * int64(j.Survey.NT) * (traces - secondLongest(m.groups)) // on the heap, never touched
 		most, pieces := p.StreamTraces(m.groups, j.exact())
 		m.add(p.ScratchBytes() + pieces + j.overlapBytes(p, s))
 		m.making(p.MakingBytes(), p.TraceBytes(most))
