@@ -58,7 +58,7 @@ var program = sync.OnceValues(func() (resident, heap int64) { return machine.Pea
 // touched what becomes resident of code, libraries and run time in the course of a run.
 const (
 	garbage = 4 << 20
-	touched = 4 << 20
+	touched = 1 << 20
 )
 
 // Total is the sum.

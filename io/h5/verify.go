@@ -123,6 +123,9 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 		}
 	}
 	for _, name := range datasets {
+		if len(strings.Fields(name)) != 1 {
+			continue
+		}
 		names = append(names, name)
 		fmt.Fprintf(h, "%s\n", name)
 	}
