@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // app is what every command gets.
@@ -59,6 +61,17 @@ func (a *app) speak(json bool) {
 	options.JSON = json
 	options.Terminal = options.Terminal && a.launcher.Ranks < 2 // a launcher's pipe may look like one
 	a.report = progress.New(options)
+	h5.OnCrash(a.crashReport)
+}
+
+// crashReport is what is said where libhdf5 crashes on a file.
+func (a *app) crashReport(path string) (fd int, text string) {
+	message := h5.CrashMessage(path)
+	if !a.report.JSON() {
+		return int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", printable.Text(message))
+	}
+	line, _ := json.Marshal(map[string]any{"event": "error", "command": a.command, "status": status.BadInput, "message": message, "hint": ""}) // texts and a number
+	return int(os.Stdout.Fd()), string(line) + "\n"
 }
 
 // finish adds keys and values to the event "done", such as the output's name.

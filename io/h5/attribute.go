@@ -57,6 +57,7 @@ func (a Attrs) has(name string) bool {
 func (a Attrs) value(name string) (any, error) {
 	var v any
 	err := locked(func() (err error) {
+		mind(a.path)
 		v, err = a.read(name)
 		return err
 	})
@@ -237,6 +238,7 @@ func (a Attrs) Text(name string) (string, error) {
 func (a Attrs) All() ([]Attr, error) {
 	var all []Attr
 	err := locked(func() (err error) {
+		mind(a.path)
 		all, err = a.list()
 		return err
 	})

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// crashText is how the Go runtime begins its report of a fault in C code.
-var crashText = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
+// crashText is how the Go runtime begins its report of a fault in C code, or what a
+// program that minds crashes says of one.
+var crashText = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$|` + crashNote)
 
 // noMemory is what that report says where a limit on memory was met.
 var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to reserve [a-z ]*|pthread_create failed: .*`)

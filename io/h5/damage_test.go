@@ -195,7 +195,7 @@ func judgeChild(t testing.TB, path string, limit time.Duration) string {
 		t.Errorf("no end after %v\n%s", limit, text)
 	case strings.Contains(text, "panic:") || strings.Contains(text, "out of memory"):
 		t.Errorf("%v\n%s", err, text)
-	case strings.Contains(text, "signal arrived during cgo execution"):
+	case strings.Contains(text, "signal arrived during cgo execution") || strings.Contains(text, crashNote):
 		return "crash in libhdf5"
 	case crashText.MatchString(text):
 		t.Errorf("%v\n%s", err, text)

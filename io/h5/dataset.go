@@ -33,6 +33,7 @@ type Dataset struct {
 func (f *File) Dataset(name string) (*Dataset, error) {
 	var d *Dataset
 	err := locked(func() (err error) {
+		mind(f.path)
 		d, err = f.dataset(name)
 		return err
 	})

@@ -82,6 +82,7 @@ func textSum(name, text string) string {
 func (f *File) Digest(name string) (string, error) {
 	var out string
 	err := locked(func() (err error) {
+		mind(f.path)
 		if list, err := f.readTexts(name, mostTexts, "texts"); err == nil {
 			out = textSum(name, strings.Join(list, "\x00"))
 			return nil

@@ -29,6 +29,7 @@ func Open(path string) (*File, error) {
 	}
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
+		mind(path)
 		if C.lsm_h5_no_external() < 0 {
 			return resourceError(path, "", wrapf(libraryError(), "external links cannot be switched off"))
 		}

@@ -35,6 +35,8 @@ func locked(fn func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	C.lsm_h5_quiet()
+	C.lsm_h5_enter()
+	defer C.lsm_h5_leave()
 	return fn()
 }
 

@@ -70,6 +70,7 @@ func readAt[T Number](d *Dataset, dst []T, first int) error {
 func readNumbers[T Number](d *Dataset, dst []T, first int) error {
 	size := sizeOf[T]()
 	return locked(func() error {
+		mind(d.path)
 		return d.transfer(first, len(dst), func(mem, file C.hid_t, done int) error {
 			var exception C.int
 			at := unsafe.Add(unsafe.Pointer(&dst[0]), done*size)

@@ -37,6 +37,9 @@ typedef struct {
 	unsigned long long filesize;  // bytes
 } lsm_h5_storage;
 
+void lsm_h5_enter(void);
+void lsm_h5_leave(void);
+void lsm_h5_crash_text(int fd, const char *s, size_t n);
 void lsm_h5_quiet(void);
 size_t lsm_h5_stack(char *buf, size_t size);
 

@@ -181,6 +181,7 @@ const onPurpose = "; after a change on purpose delete the attribute " + sealAttr
 func (f *File) Text(name string) (string, error) {
 	var text string
 	err := locked(func() (err error) {
+		mind(f.path)
 		text, err = f.text(name)
 		return err
 	})

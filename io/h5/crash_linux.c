@@ -1,0 +1,102 @@
+// A damaged file can bring libhdf5 to read where there is no memory. That cannot be
+// undone, but it can be said: the program ends with a message and a status instead of a
+// dump of Go's run-time system.
+
+#define _GNU_SOURCE
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+enum { inputStatus = 3 }; // status.BadInput
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+enum { nsignals = sizeof signals / sizeof *signals };
+
+static struct sigaction before[nsignals];
+static uintptr_t own[2]; // where this program's own code lies
+static _Thread_local int inside;
+
+static char text[1 << 13];
+static size_t length;
+static int channel = 2;
+
+// What is said of a crash, to a file descriptor. It needs the library's lock.
+void lsm_h5_crash_text(int fd, const char *s, size_t n) {
+	length = 0;
+	channel = fd;
+	memcpy(text, s, n < sizeof text ? n : sizeof text);
+	length = n < sizeof text ? n : sizeof text;
+}
+
+static uintptr_t place(void *context) {
+#if defined(__x86_64__)
+	return ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	return ((ucontext_t *)context)->uc_mcontext.pc;
+#else
+	(void)context;
+	return 0;
+#endif
+}
+
+static void crashed(int number, siginfo_t *info, void *context) {
+	uintptr_t at = place(context);
+	int i = 0;
+	if (inside && length > 0 && !(at >= own[0] && at < own[1])) {
+		if (write(channel, text, length) < 0) {
+			// nobody listens
+		}
+		_exit(inputStatus);
+	}
+	while (i < nsignals - 1 && signals[i] != number)
+		i++;
+	if (before[i].sa_flags & SA_SIGINFO)
+		before[i].sa_sigaction(number, info, context);
+	else if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
+		before[i].sa_handler(number);
+	else
+		sigaction(number, &before[i], NULL); // and so once more
+}
+
+// The first object is the program itself.
+static int program(struct dl_phdr_info *o, size_t size, void *p) {
+	int i;
+	(void)size, (void)p;
+	for (i = 0; i < o->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &o->dlpi_phdr[i];
+		uintptr_t lo = o->dlpi_addr + h->p_vaddr;
+		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X))
+			continue;
+		if (own[1] == 0 || lo < own[0])
+			own[0] = lo;
+		if (lo + h->p_memsz > own[1])
+			own[1] = lo + h->p_memsz;
+	}
+	return 1;
+}
+
+static void install(void) {
+	struct sigaction a;
+	int i;
+	dl_iterate_phdr(program, NULL);
+	memset(&a, 0, sizeof a);
+	a.sa_sigaction = crashed;
+	a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART; // as Go asks for
+	sigfillset(&a.sa_mask);
+	for (i = 0; i < nsignals; i++)
+		sigaction(signals[i], &a, &before[i]);
+}
+
+void lsm_h5_enter(void) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, install);
+	inside = 1;
+}
+
+void lsm_h5_leave(void) { inside = 0; }
