@@ -277,7 +277,7 @@ func TestKilledRanks(t *testing.T) {
 		time.Sleep(time.Duration(random.Float64() * float64(usual)))
 		missed := syscall.Kill(pid, syscall.SIGKILL) != nil
 		l.waitOrEnd(t, pid)
-		readable(t, folder)
+		allReadable(t, folder)
 		if !missed {
 			killed++
 			again := onRanks(t, folder, 1+random.IntN(4), args...)
@@ -327,8 +327,8 @@ func (l *launched) waitOrEnd(t *testing.T, killed int) {
 	}
 }
 
-// readable makes sure that every file with a published name can be read.
-func readable(t *testing.T, folder string) {
+// allReadable makes sure that every file with a published name can be read.
+func allReadable(t *testing.T, folder string) {
 	t.Helper()
 	for _, pattern := range []string{"*.h5", "checkpoints/*.h5"} {
 		files, _ := filepath.Glob(filepath.Join(folder, pattern)) // the patterns are right
