@@ -41,7 +41,7 @@ var memoryCases = []memoryCase{
 	{name: "3-D, recomputed", synth: cubeSurvey, set: "solver.iterations=1 kirchhoff.tables=recompute"},
 	{name: "streamed", synth: denseSurvey, set: "solver.iterations=1 data.read=stream"},
 	{name: "by itself in 0.2 GiB", synth: denseSurvey, set: "solver.iterations=1", limit: 0.2},
-	{name: "two-level", synth: saltSurvey, set: "solver.iterations=1 solver.preconditioner=two-level"},
+	{name: "two-level", synth: saltSurvey, set: "solver.iterations=10 solver.preconditioner=two-level"},
 
 	{name: "large, coarse", synth: longSurvey, set: "solver.iterations=5 kirchhoff.tables=coarse", large: true},
 	{name: "large, coarse, 60 gradients kept", synth: longSurvey, set: "solver.iterations=60 solver.orthogonalize=60 kirchhoff.tables=coarse", large: true},
