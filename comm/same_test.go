@@ -3,6 +3,7 @@ package comm_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,13 @@ func TestSame(t *testing.T) {
 	}{
 		{"alike", 3, func(rank int) []comm.Fact {
 			return []comm.Fact{{"damping", "0.0", fmt.Sprintf("file %d", rank)}}
+		}, ""},
+		{"alike in another order", 3, func(rank int) []comm.Fact {
+			facts := []comm.Fact{{"damping", "0.0", ""}, {"--resume", "true", ""}}
+			if rank == 1 {
+				slices.Reverse(facts)
+			}
+			return facts
 		}, ""},
 		{"one rank", 1, func(int) []comm.Fact { return []comm.Fact{{"damping", "0.0", ""}} }, ""},
 		{"one value", 3, func(rank int) []comm.Fact {
