@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Backend makes the communicator over all ranks of a run. Packages that need a

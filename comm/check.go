@@ -3,7 +3,7 @@ package comm
 import (
 	"fmt"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // What implementations share.

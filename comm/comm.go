@@ -7,7 +7,7 @@
 // communicator must make the same calls in the same order.
 package comm
 
-import "github.com/kirchhoff-lsm/lsm/internal/device"
+import "github.com/kirchhoff-lsm/lsm/device"
 
 // Op is the operation of a reduction.
 type Op uint8

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Tally is what went through one kind of collective.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 

@@ -1,6 +1,6 @@
 package comm
 
-import "github.com/kirchhoff-lsm/lsm/internal/device"
+import "github.com/kirchhoff-lsm/lsm/device"
 
 // Copied is a buffer of a device in the host's memory, or one that needed no copy.
 type Copied struct {

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // FirstDerivative is the centred first derivative along an axis,

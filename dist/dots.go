@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,

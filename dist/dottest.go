@@ -6,7 +6,7 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // DotTest measures how far op and its adjoint are from being adjoint to each

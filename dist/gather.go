@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // GatherEach brings a vector to its first rank, which is rank 0 of both Shards and

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Layout says how a vector is spread over the ranks. A layout is either a leaf,

@@ -3,7 +3,7 @@ package dist
 import (
 	"context"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Operator is a linear map between two layouts and its exact adjoint. Apply and

@@ -3,7 +3,7 @@ package dist
 import (
 	"context"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Direction tells an operator from its adjoint.

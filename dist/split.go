@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Split returns the layout of an array that is cut along axis 0: rank r of shards

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Grouped is the kernel of an operator A whose data are too many to hold. It works on

@@ -1,6 +1,6 @@
 package dist
 
-import "github.com/kirchhoff-lsm/lsm/internal/device"
+import "github.com/kirchhoff-lsm/lsm/device"
 
 // Vector is this rank's share of a distributed vector: one buffer for a leaf
 // layout, one part for each row of a stack.

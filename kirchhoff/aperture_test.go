@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // TestWindow: the ends and the middle of each taper, and what adds up to 1.

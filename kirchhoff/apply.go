@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 

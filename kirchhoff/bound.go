@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // slack makes bounds hold for sums in float32 of as many terms as a box has points.

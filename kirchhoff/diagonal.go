@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 

@@ -1,8 +1,8 @@
 package kirchhoff
 
 import (
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // Engine is one implementation of the operator. Forward maps an image to traces

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // Cut into any number of stretches the operator is the same: its traces to the

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // shotCuts are groups of so many shots.

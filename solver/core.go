@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/cmplx"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // core is what all methods share.

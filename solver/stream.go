@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // Streamed is a least-squares problem min ‖A x − d‖² whose data are not there as a

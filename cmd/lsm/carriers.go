@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 

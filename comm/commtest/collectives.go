@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // started begins an all-reduce and ends it at once, for all types and lengths.

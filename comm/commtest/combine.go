@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // keep copies a buffer to the host, where the others read it.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // lengths of buffers: none, one, and odd across the host's chunk of 1<<15.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // extremesCarryNaN puts a NaN on each rank in turn, and the zeros of both signs,

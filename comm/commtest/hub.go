@@ -3,7 +3,7 @@ package commtest
 import (
 	"sync"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // hub is where the ranks of one communicator meet.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // misuse makes calls that are wrong on all ranks. Each must be an error on each

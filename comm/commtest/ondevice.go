@@ -2,7 +2,7 @@ package commtest
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // OnDevice is c for buffers of the host: each is copied to a device, goes through

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Ranks runs body on n ranks at once, each a goroutine of this process with a

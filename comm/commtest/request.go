@@ -2,7 +2,7 @@ package commtest
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // request is an all-reduce under way among goroutines. It ends when all ranks

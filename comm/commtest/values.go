@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 var types = []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // gpu is a device that counts the buffers that cross to the host. Its memory is

@@ -7,7 +7,7 @@ import "C"
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // host exchanges values in host memory, on a communicator of its own.

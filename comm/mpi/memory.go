@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // numbers is memory as MPI sees it: an address, a count and a type. Elements of

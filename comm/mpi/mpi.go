@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )

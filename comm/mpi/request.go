@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // request is an all-reduce under way.

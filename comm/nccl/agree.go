@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // call is a collective as one rank means it. All ranks must mean the same.

@@ -2,8 +2,8 @@ package nccl
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
 // Unagreed is a sum that no rank has agreed on.

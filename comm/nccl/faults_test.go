@@ -12,9 +12,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )

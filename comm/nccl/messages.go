@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // refused is the length that a sender announces which cannot send.

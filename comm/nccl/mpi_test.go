@@ -14,8 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
 // step is one call of a random program, the same on all ranks.

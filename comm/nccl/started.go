@@ -12,9 +12,9 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
 // lane is where started all-reduces run: a stream, and a thread that gives them

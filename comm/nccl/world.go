@@ -16,9 +16,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
 // world is what all groups of a rank have in common: the library, the card, and

@@ -6,7 +6,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 type kind uint8

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // court is a judge with a clock of its own, whose ranks tell what is set for them

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // A communicator among processes for the tests: every collective is one message

@@ -9,8 +9,8 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // collective is one operation that can be timed. Those in place work on out,

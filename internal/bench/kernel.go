@@ -9,10 +9,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"

@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
+	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 )
 
 // The compilers of real cards take the kernels, and no register spills.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
 )
 
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	carried "github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	carried "github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )

@@ -1,5 +1,5 @@
 // Package gpu is the Kirchhoff engine for GPUs: the operator of package kirchhoff on
-// the card that an internal/device/gpu.Device stands for. Image and traces live on the
+// the card that an device/gpu.Device stands for. Image and traces live on the
 // card; an application copies nothing between it and the host.
 //
 // The tables are those of the cpu engine (see kirchhoff.Plan), computed on the host

@@ -9,10 +9,10 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )

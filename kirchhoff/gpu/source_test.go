@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
+	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 

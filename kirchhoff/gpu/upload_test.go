@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	card "github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )

@@ -14,14 +14,14 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
 	kirchhoff "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
-// update makes the files anew: go generate ./internal/driver/ahead. It needs NVRTC and bzip2.
+// update makes the files anew: go generate ./driver/ahead. It needs NVRTC and bzip2.
 var update = flag.Bool("update", false, "rewrite ptx/*.ptx.bz2")
 
 // limit is what all files may take together, in bytes.
@@ -58,7 +58,7 @@ func TestFresh(t *testing.T) {
 		}
 		write(t, k)
 	}
-	const stale = "go generate ./internal/driver/ahead makes them anew (with NVRTC)"
+	const stale = "go generate ./driver/ahead makes them anew (with NVRTC)"
 	var names []string
 	for _, src := range sources() {
 		names = append(names, ahead.Name(src))

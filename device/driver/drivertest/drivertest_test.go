@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
 func TestMain(m *testing.M) {

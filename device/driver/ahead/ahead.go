@@ -16,7 +16,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 

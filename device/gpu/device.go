@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 

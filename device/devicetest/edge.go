@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"pgregory.net/rapid"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 )
 
 // ServeCompile, first thing in a TestMain, makes the test program the compiling

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )

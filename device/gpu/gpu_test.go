@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/device/devicetest"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/driver/drivertest"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/devicetest"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )

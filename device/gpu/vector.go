@@ -3,8 +3,8 @@ package gpu
 import (
 	"fmt"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
 // As in vector.cu: threads of a block, and elements that a block works on.

@@ -3,8 +3,8 @@ package gpu
 import (
 	"fmt"
 
-	"github.com/kirchhoff-lsm/lsm/internal/device"
-	"github.com/kirchhoff-lsm/lsm/internal/driver"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
 // Stencil implements dist.Stenciler: dst is set from src and the rows beside it, nil
