@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Path is the configuration file, as it was named to Load.
@@ -43,7 +44,7 @@ func (c *Config) Reads() []File {
 		{"survey.file", c.Survey.File},
 		{"velocity.file", c.Velocity.File},
 	}
-	if c.Traveltime.Method == "table" { // else it is not read, and "lsm traveltime" may write it
+	if c.Traveltime.Given() { // else it is not read, and "lsm traveltime" may write it
 		files = append(files, File{"traveltime.file", c.Traveltime.File})
 	}
 	if c.Image.Surface == "file" {
@@ -75,6 +76,12 @@ func (c *Config) Value(key string) string {
 		panic("config: no key " + quote(key))
 	}
 	return encode(f.value(c).Interface())
+}
+
+// Given reports whether the times are read from tables instead of computed.
+func (t Traveltime) Given() bool {
+	c, _ := traveltime.Choose(t.Method)
+	return c.NeedsTables
 }
 
 // IsSet reports whether the section gives a grid.
