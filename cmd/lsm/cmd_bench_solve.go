@@ -166,7 +166,7 @@ func (a *app) trySolve(ctx context.Context, cfg *config.Config, backend string, 
 // idle waits for all ranks without keeping a processor busy, as other collectives
 // do, so that ranks without work do not slow the others down.
 func (a *app) idle() error {
-	r, err := a.world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}), comm.Sum)
+	r, err := a.world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}))
 	if err != nil {
 		return err
 	}
