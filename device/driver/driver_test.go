@@ -218,7 +218,6 @@ func TestKernels(t *testing.T) {
 		if counts[0] != 2*int64(total) || counts[1] != int64(most) || counts[2] != 24 {
 			t.Errorf("counted %v, want %d, %d, 24", counts, 2*total, most)
 		}
-		must(t, m.Unload())
 	})
 }
 

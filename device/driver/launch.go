@@ -44,14 +44,6 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// Unload takes the module off the card; its functions are no more.
-func (m *Module) Unload() error {
-	c := m.context
-	return c.do(func() error {
-		return c.driver.check(C.driver_module_unload(&c.driver.calls, m.handle), "module_unload")
-	})
-}
-
 // What a driver can say of a kernel, numbered alike in both.
 const (
 	functionShared     = 1

@@ -68,7 +68,6 @@ struct Block {
 	void **params;
 	unsigned char *shared;
 	Barrier barrier;
-	int votes[2];
 	std::vector<Warp> warps;
 	std::vector<Fibre> fibres;
 	Fibre scheduler;
