@@ -36,39 +36,6 @@ inline void __syncthreads() { gpuemu::wait(gpuemu::block->barrier, gpuemu::block
 
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-template <class T> inline T __shfl_sync(unsigned mask, T v, int lane, int width = 32)
-{
-	unsigned group = gpuemu::lane() & ~unsigned(width - 1);
-	return gpuemu::shuffle(mask, v, group + (unsigned(lane) & unsigned(width - 1)));
-}
-template <class T> inline T __shfl_xor_sync(unsigned mask, T v, int bits, int width = 32)
-{
-	unsigned to = gpuemu::lane() ^ unsigned(bits);
-	return gpuemu::shuffle(mask, v, (to & ~unsigned(width - 1)) > gpuemu::lane() ? gpuemu::lane() : to);
-}
-template <class T> inline T __shfl_down_sync(unsigned mask, T v, unsigned by, int width = 32)
-{
-	unsigned at = gpuemu::lane() & unsigned(width - 1);
-	return gpuemu::shuffle(mask, v, at + by < unsigned(width) ? gpuemu::lane() + by : gpuemu::lane());
-}
-template <class T> inline T __shfl_up_sync(unsigned mask, T v, unsigned by, int width = 32)
-{
-	unsigned at = gpuemu::lane() & unsigned(width - 1);
-	return gpuemu::shuffle(mask, v, at >= by ? gpuemu::lane() - by : gpuemu::lane());
-}
-inline unsigned __ballot_sync(unsigned mask, int vote)
-{
-	auto brought = gpuemu::meet(mask, vote);
-	unsigned all = 0;
-	for (int i = 0; i < gpuemu::warp_threads; i++) {
-		int v;
-		memcpy(&v, brought[i], sizeof v);
-		if (mask >> i & 1 && gpuemu::self->number - gpuemu::lane() + i < gpuemu::block->threads && v)
-			all |= 1u << i;
-	}
-	return all;
-}
-
 // Atomics: f makes the new value of the old one, which is returned.
 template <class T, class F> inline T gpuemu_atomic(T *p, F f)
 {
