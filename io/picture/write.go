@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -30,45 +29,24 @@ func (f *Figure) Encode(w io.Writer) error {
 // under a temporary name, synced, and renamed, so that path holds either the
 // old picture or the whole new one. Without force an existing file is an error
 // that wraps fs.ErrExist.
-func WriteFile(path string, f *Figure, force bool) (err error) {
-	if !force {
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("picture: %s: %w", path, fs.ErrExist)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("picture: %w", err)
-		}
+func WriteFile(path string, f *Figure, force bool) error {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return fmt.Errorf("picture: %s: %w", path, fs.ErrExist)
 	}
-	tmp, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("picture: %w", err)
-	}
-	defer func() {
-		if e := tmp.Cleanup(); err == nil && e != nil {
-			err = fmt.Errorf("picture: %w", e)
-		}
-	}()
-	buf := bufio.NewWriter(tmp)
-	if err := f.Encode(buf); err != nil {
+	var b bytes.Buffer
+	if err := f.Encode(&b); err != nil {
 		return err
 	}
-	if err := buf.Flush(); err != nil {
+	folder := filepath.Dir(path)
+	if err := renameio.WriteFile(path, b.Bytes(), 0o644, renameio.WithTempDir(folder)); err != nil {
 		return fmt.Errorf("picture: %w", err)
 	}
-	if err := tmp.CloseAtomicallyReplace(); err != nil { // syncs, then renames
-		return fmt.Errorf("picture: %w", err)
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the rename itself durable.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.Open(folder)
 	if err != nil {
 		return fmt.Errorf("picture: %w", err)
 	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("picture: sync of %s: %w", dir, err)
+	if err := errors.Join(d.Sync(), d.Close()); err != nil { // makes the rename itself durable
+		return fmt.Errorf("picture: sync of %s: %w", folder, err)
 	}
 	return nil
 }
