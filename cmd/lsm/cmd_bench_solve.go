@@ -167,7 +167,7 @@ func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend 
 	}
 	// Wait without keeping a processor busy, as other collectives do, so that ranks
 	// without work do not slow the others down.
-	r, waitErr := world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}), comm.Sum)
+	r, waitErr := world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}))
 	if waitErr == nil {
 		waitErr = r.Wait()
 	}

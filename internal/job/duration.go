@@ -7,7 +7,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Duration is about what a run takes on this machine.
@@ -75,12 +74,12 @@ func (j *Job) EstimateDuration(ctx context.Context, plan *Plan) (Duration, error
 	if j.matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
-	if m, ok := j.Times.(*traveltime.Eikonal); ok {
+	if g := j.Times.Domain(); g != nil {
 		e, err := bench.Traveltimes(ctx, times, 16*threads, threads, 1)
 		if err != nil {
 			return Duration{}, err
 		}
-		points := float64(m.ModelGrid().Len()) / float64(e.Points)
+		points := float64(g.Len()) / float64(e.Points)
 		d.Traveltimes = time.Duration(e.PerSource * 1e6 * points * float64(j.Places.Len()) / float64(threads))
 	}
 	m := plan.Memory

@@ -239,7 +239,7 @@ func (j *Job) loadSurvey() error {
 		}
 	}
 	// Rows of given tables keep their own times even at equal positions.
-	j.Places = j.Survey.Distinct(j.Config.Traveltime.Method != "table")
+	j.Places = j.Survey.Distinct(!j.Config.Traveltime.Given())
 	j.order, j.starts = shotOrder(j.Places)
 	return nil
 }
@@ -358,39 +358,42 @@ func (j *Job) placeImage() error {
 	return j.checkAliasSpacing()
 }
 
-func (j *Job) chooseTimes() error {
-	var err error
-	switch m := j.Config.Traveltime.Method; {
-	case m == "table":
-		file := j.Config.Traveltime.File.File
-		if err := j.verifyOnce(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
+func (j *Job) chooseTimes() (err error) {
+	if j.Config.Traveltime.Given() {
+		if err := j.openTables(); err != nil {
 			return err
 		}
-		if j.tables, err = h5.OpenTables(file); err != nil {
-			return err
-		}
-		j.tables.Trust()
-		return j.useTables()
-	case m == "analytic":
-		if j.Velocity != nil {
-			return status.Hint(status.Usage(fmt.Errorf("traveltime.method: %q needs velocity.constant, not a velocity file", m)),
-				`method = "eikonal" takes any velocity model`)
-		}
-		j.Times, err = traveltime.NewAnalytic(j.Config.Velocity.Constant, j.Image)
-		return err
-	case j.Velocity == nil:
-		// The exact answer costs less than the solver's.
-		j.report.Infof("the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
-		j.Times, err = traveltime.NewAnalytic(j.Config.Velocity.Constant, j.Image)
-		return err
-	default:
-		j.Times, err = traveltime.NewEikonal(j.Velocity, j.ModelGrid, j.Image)
+	}
+	if j.Times, err = j.timesOn(j.Image); err != nil {
 		return err
 	}
+	if j.Times.Name() != j.Config.Traveltime.Method {
+		// The exact answer costs less than the solver's.
+		j.report.Infof("the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
+	}
+	return nil
 }
 
-func (j *Job) useTables() error {
-	t, file := j.tables, j.Config.Traveltime.File.File
+// timesOn is the configured method for an image on g.
+func (j *Job) timesOn(g grid.Grid) (traveltime.Method, error) {
+	s := traveltime.Spec{Image: g, Velocity: j.Velocity, Model: j.ModelGrid, Constant: j.Config.Velocity.Constant}
+	if j.tables != nil {
+		s.Tables, s.TablesGrid = timeRows{j.tables}, j.tables.Grid()
+	}
+	return traveltime.New(j.Config.Traveltime.Method, s)
+}
+
+// openTables opens the table file and makes sure that it is for this image and survey.
+func (j *Job) openTables() (err error) {
+	file := j.Config.Traveltime.File.File
+	if err := j.verifyOnce(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
+		return err
+	}
+	if j.tables, err = h5.OpenTables(file); err != nil {
+		return err
+	}
+	t := j.tables
+	t.Trust()
 	if !t.Grid().Equal(j.Image) {
 		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, extent(t.Grid()), extent(j.Image)))
 	}
@@ -398,9 +401,7 @@ func (j *Job) useTables() error {
 		return status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
 			file, readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"), j.Survey.NumSources(), j.Survey.NumReceivers()))
 	}
-	var err error
-	j.Times, err = traveltime.NewTable(timeRows{t}, t.Grid(), j.Image)
-	return err
+	return nil
 }
 
 // timeRows shows a table file to package traveltime.
@@ -410,15 +411,16 @@ func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
 	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
-// checkPlaces makes sure that the eikonal solver can start at every place.
+// checkPlaces makes sure that the traveltimes can start at every place.
 func (j *Job) checkPlaces() error {
-	if j.Velocity == nil || j.Config.Traveltime.Method != "eikonal" {
+	g := j.Times.Domain()
+	if g == nil {
 		return nil
 	}
 	for i := range j.Places.Len() {
-		if p := j.Places.At(i); !j.ModelGrid.Contains(p) {
+		if p := j.Places.At(i); !g.Contains(p) {
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				j.Config.Survey.File.File, j.Places.Role[i], j.Places.Row[i], point(p), extent(j.ModelGrid))),
+				j.Config.Survey.File.File, j.Places.Role[i], j.Places.Row[i], point(p), extent(*g))),
 				"extend the velocity model so that it holds every source and receiver")
 		}
 	}

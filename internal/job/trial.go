@@ -127,6 +127,6 @@ func Shots(world comm.Comm, cfg *config.Config) (int, error) {
 	if err := comm.Together(world, FileError(err)); err != nil {
 		return 0, err
 	}
-	_, starts := shotOrder(s.Distinct(cfg.Traveltime.Method != "table"))
+	_, starts := shotOrder(s.Distinct(!cfg.Traveltime.Given()))
 	return len(starts) - 1, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // With solver.preconditioner = "two-level" the solver is given
@@ -158,12 +157,7 @@ func (j *Job) coarser(c *imaging.Coarsened) (*Job, error) {
 	k.Survey, k.Wavelet = thin(j.Survey, j.Wavelet, j.thinning())
 	k.mine = k.cut(k.grid)[k.world.Rank()]
 	var err error
-	if j.Velocity == nil {
-		k.Times, err = traveltime.NewAnalytic(cfg.Velocity.Constant, k.Image)
-	} else {
-		k.Times, err = traveltime.NewEikonal(j.Velocity, j.ModelGrid, k.Image)
-	}
-	if err != nil {
+	if k.Times, err = j.timesOn(k.Image); err != nil {
 		return nil, err
 	}
 	return &k, k.loadSurface()
