@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -81,7 +82,7 @@ func TestNothingCrosses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func TestSumsStayOnCards(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -282,13 +283,13 @@ func TestCardTooSmall(t *testing.T) {
 func TestCardTables(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	p := line(t)
-	memory := func(ranks int) (m Memory) {
+	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
 		must(t, p.onCards(ranks, nil, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				m = j.Memory()
 			}
-			return j.world.Host().Barrier()
+			return j.World.Host().Barrier()
 		}))
 		return m
 	}
