@@ -80,9 +80,7 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	fl.Float64Var(&f.opt.DT, "dt", 0, "sampling interval, `S`econds")
 	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "of the velocity to migrate with, `M`etres (standard deviation); negative for none")
 	fl.IntVar(&f.opt.Iterations, "iterations", 0, "solver.iterations of the configuration")
-	if err := cmd.MarkFlagRequired("output"); err != nil {
-		panic(err)
-	}
+	require(cmd, "output")
 	return cmd
 }
 

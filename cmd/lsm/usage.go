@@ -39,6 +39,15 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// require makes flags of a command obligatory.
+func require(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // usageError marks an error of the command line with its status, says which
 // command it is about, and adds a hint where there is none.
 func usageError(cmd *cobra.Command, err error) error {

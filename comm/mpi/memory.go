@@ -39,10 +39,6 @@ func kindOf(t device.Type) (kind C.int, per int) {
 	panic(fmt.Sprintf("mpi: unknown element type %v", t))
 }
 
-func opOf(op comm.Op) C.int {
-	return [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX, comm.Min: C.LSM_MIN}[op]
-}
-
 // held keeps memory of Go in its place while MPI knows its address, and copies on the
 // host as long as they are needed.
 type held struct {

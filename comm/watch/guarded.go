@@ -92,14 +92,14 @@ func membersOf(c comm.Comm, me int) ([]int, error) {
 	return members, nil
 }
 
-func (g *guarded) AllReduce(x device.Buf, op comm.Op) error {
-	return g.device.call(call{Kind: allReduce, Type: x.Type(), Count: x.Len(), Op: op},
-		func() error { return g.inner.AllReduce(x, op) })
+func (g *guarded) AllReduce(x device.Buf) error {
+	return g.device.call(call{Kind: allReduce, Type: x.Type(), Count: x.Len()},
+		func() error { return g.inner.AllReduce(x) })
 }
 
-func (g *guarded) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	seq := g.device.enter(call{Kind: startAllReduce, Type: x.Type(), Count: x.Len(), Op: op})
-	r, err := g.inner.StartAllReduce(x, op)
+func (g *guarded) StartAllReduce(x device.Buf) (comm.Request, error) {
+	seq := g.device.enter(call{Kind: startAllReduce, Type: x.Type(), Count: x.Len()})
+	r, err := g.inner.StartAllReduce(x)
 	if err = g.device.leave(seq, err); err != nil {
 		return nil, err
 	}
@@ -118,11 +118,6 @@ func (r *request) Wait() error {
 	return r.stream.leave(r.seq, r.inner.Wait())
 }
 
-func (g *guarded) Reduce(x device.Buf, op comm.Op, root int) error {
-	return g.device.call(call{Kind: reduce, Type: x.Type(), Count: x.Len(), Op: op, Root: g.world(root)},
-		func() error { return g.inner.Reduce(x, op, root) })
-}
-
 func (g *guarded) Bcast(x device.Buf, root int) error {
 	return g.device.call(call{Kind: broadcast, Type: x.Type(), Count: x.Len(), Root: g.world(root)},
 		func() error { return g.inner.Bcast(x, root) })
@@ -131,11 +126,6 @@ func (g *guarded) Bcast(x device.Buf, root int) error {
 func (g *guarded) AllGather(dst, src device.Buf, counts []int) error {
 	return g.device.call(call{Kind: allGather, Type: dst.Type(), Count: dst.Len(), Counts: hashOf(counts)},
 		func() error { return g.inner.AllGather(dst, src, counts) })
-}
-
-func (g *guarded) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	return g.device.call(call{Kind: reduceScatter, Type: src.Type(), Count: src.Len(), Op: op, Counts: hashOf(counts)},
-		func() error { return g.inner.ReduceScatter(dst, src, counts, op) })
 }
 
 func (g *guarded) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
@@ -185,8 +175,4 @@ func (h *guardedHost) Agree(flags uint64) (union uint64, err error) {
 		return err
 	})
 	return union, err
-}
-
-func (h *guardedHost) Barrier() error {
-	return h.g.host.call(call{Kind: barrier}, func() error { return h.g.inner.Host().Barrier() })
 }

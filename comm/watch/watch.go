@@ -11,8 +11,7 @@
 //   - ranks disagree: they wait in collectives that are not one and the same, or
 //     in collectives that wait for each other;
 //   - a rank that others wait for shows no sign of work for Options.Timeout: it
-//     enters no collective, calls no Pulse, uses no processor, reads and writes
-//     nothing;
+//     enters no collective, uses no processor, reads and writes nothing;
 //   - all ranks are in a collective that does not end;
 //   - a rank has left, by Close, while others wait for it;
 //   - a rank panicked or called Abort.
@@ -129,11 +128,11 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	// Together is guarded already: a rank that dies meanwhile is noticed.
 	if err = comm.Together(guarded, err); err != nil {
 		w.stop()
-		err = errors.Join(err, c.Host().Barrier()) // no rank takes the hanging up for a loss
+		_, late := c.Host().Agree(0) // no rank takes the hanging up for a loss
+		err = errors.Join(err, late)
 		w.end()
 		return c, &Watch{size: 1}, fmt.Errorf("watch: %w", err)
 	}
-	current.Store(w)
 	return guarded, w, nil
 }
 
@@ -144,7 +143,6 @@ func (w *Watch) Close(why error) {
 	if w.book == nil {
 		return
 	}
-	current.CompareAndSwap(w, nil)
 	text := ""
 	if why != nil {
 		text = why.Error()

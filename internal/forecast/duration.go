@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Duration is about what a run takes on this machine.
@@ -67,8 +66,8 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
-	if m, ok := p.Times.(*traveltime.Eikonal); ok {
-		d.Traveltimes = time.Duration(r.Point * 1e6 * float64(m.ModelGrid().Len()) * float64(p.Places.Len()) / float64(p.Threads))
+	if g := p.Times.Domain(); g != nil {
+		d.Traveltimes = time.Duration(r.Point * 1e6 * float64(g.Len()) * float64(p.Places.Len()) / float64(p.Threads))
 	}
 	m := f.Memory
 	if m.Recompute && m.Coarse == 0 {

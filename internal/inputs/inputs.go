@@ -70,7 +70,7 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) (err error) {
 // Places are the distinct places of a survey. Rows of given tables keep their own times
 // even at equal positions.
 func Places(s *survey.Survey, cfg *config.Config) *survey.Positions {
-	return s.Distinct(cfg.Traveltime.Method != "table")
+	return s.Distinct(!cfg.Traveltime.Given())
 }
 
 func (in *Inputs) readVelocity(_ Ranks, cfg *config.Config) error {
@@ -90,7 +90,7 @@ func (in *Inputs) readVelocity(_ Ranks, cfg *config.Config) error {
 }
 
 func (in *Inputs) openTables(r Ranks, cfg *config.Config) (err error) {
-	if cfg.Traveltime.Method != "table" {
+	if !cfg.Traveltime.Given() {
 		return nil
 	}
 	file := cfg.Traveltime.File.File

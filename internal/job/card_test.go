@@ -12,7 +12,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
-	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
@@ -140,7 +139,7 @@ func TestCarriedPrograms(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource(), nccl.OrderSource()) {
+	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource()) {
 		ptx, err := ahead.PTX(src)
 		must(t, err)
 		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
@@ -289,7 +288,8 @@ func TestCardTables(t *testing.T) {
 			if j.Root() {
 				m = j.Memory()
 			}
-			return j.World.Host().Barrier()
+			_, err := j.World.Host().Agree(0)
+			return err
 		}))
 		return m
 	}

@@ -23,7 +23,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	}
 	defer w.Abort()
 
-	places, rows := everyRow(s, j.Config.Traveltime.Method != "table")
+	places, rows := everyRow(s, !j.Config.Traveltime.Given())
 	all := make([]int, places.Len())
 	for i := range all {
 		all[i] = i

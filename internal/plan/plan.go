@@ -140,7 +140,7 @@ func (p *Plan) Remarks() (list []string) {
 	if p.Classes.ByTrace != nil && p.Numbers != nil {
 		list = append(list, p.SelectionText(p.Config))
 	}
-	if p.Config.Traveltime.Method == "eikonal" && p.Velocity.IsConstant() {
+	if p.Times.Name() != p.Config.Traveltime.Method {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
 	}
 	return list
@@ -232,38 +232,35 @@ func (p *Plan) checkWeights() error {
 }
 
 func (p *Plan) chooseTimes() (err error) {
-	switch m := p.Config.Traveltime.Method; {
-	case m == "table":
-		p.Times, err = p.givenTimes()
-	case m == "analytic" && !p.Velocity.IsConstant():
-		err = status.Hint(status.Usage(fmt.Errorf("traveltime.method: %q needs velocity.constant, not a velocity file", m)),
-			`method = "eikonal" takes any velocity model`)
-	default:
-		p.Times, err = p.timesOn(p.Image)
+	if p.Tables != nil {
+		if err := p.checkTables(); err != nil {
+			return err
+		}
 	}
+	p.Times, err = p.timesOn(p.Image)
 	return err
 }
 
-// timesOn computes traveltimes at the points of a grid: of a constant velocity exactly,
-// which costs less than the eikonal solver.
+// timesOn is the configured method for an image on g.
 func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
-	if p.Velocity.IsConstant() {
-		return traveltime.NewAnalytic(p.Velocity.Constant, g)
+	s := traveltime.Spec{Image: g, Velocity: p.Velocity.Values, Model: p.Velocity.Grid, Constant: p.Velocity.Constant}
+	if p.Tables != nil {
+		s.Tables, s.TablesGrid = timeRows{p.Tables}, p.Tables.Grid()
 	}
-	return traveltime.NewEikonal(p.Velocity.Values, p.Velocity.Grid, g)
+	return traveltime.New(p.Config.Traveltime.Method, s)
 }
 
-// givenTimes are those of a table file.
-func (p *Plan) givenTimes() (traveltime.Method, error) {
+// checkTables makes sure that the table file is for this image and survey.
+func (p *Plan) checkTables() error {
 	t, s, file := p.Tables, p.Survey, p.Config.Traveltime.File.File
 	if !t.Grid().Equal(p.Image) {
-		return nil, status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
+		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
 	}
 	if t.NumSources() != s.NumSources() || t.NumReceivers() != s.NumReceivers() {
-		return nil, status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
+		return status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
 			file, readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"), s.NumSources(), s.NumReceivers()))
 	}
-	return traveltime.NewTable(timeRows{t}, t.Grid(), p.Image)
+	return nil
 }
 
 // timeRows shows a table file to package traveltime.
@@ -273,15 +270,16 @@ func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
 	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
-// checkPlaces makes sure that the eikonal solver can start at every place.
+// checkPlaces makes sure that the traveltimes can start at every place.
 func (p *Plan) checkPlaces() error {
-	if p.Velocity.IsConstant() || p.Config.Traveltime.Method != "eikonal" {
+	g := p.Times.Domain()
+	if g == nil {
 		return nil
 	}
 	for i := range p.Places.Len() {
-		if at := p.Places.At(i); !p.Velocity.Grid.Contains(at) {
+		if at := p.Places.At(i); !g.Contains(at) {
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(p.Velocity.Grid))),
+				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))),
 				"extend the velocity model so that it holds every source and receiver")
 		}
 	}

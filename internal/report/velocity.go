@@ -61,7 +61,7 @@ func (r *Run) velocity() (out velocityPart, err error) {
 	default:
 		out.Missing = "No velocity model: the one that the run read is not where the configuration names it; --folder DIR says which folder its paths start from."
 	}
-	if r.Config != nil && r.Config.Traveltime.Method == "table" {
+	if r.Config != nil && r.Config.Traveltime.Given() {
 		out.Note += " Traveltimes did not come from it, but from the tables of " + clean(r.Config.Traveltime.File.Text) + "."
 	}
 	return out, nil
