@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -223,7 +224,7 @@ func (a *app) buildCase(ctx context.Context, args []string, f synthFlags) (*synt
 		if err := a.tryFile(ctx, f.model); err != nil {
 			return nil, err
 		}
-		g, v, err := job.ReadVelocity(f.model, f.units)
+		g, v, err := inputs.ReadVelocity(f.model, f.units)
 		if err != nil {
 			return nil, withUnitsFlag(err)
 		}

@@ -1,4 +1,4 @@
-package job
+package plan
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ func TestGridFor(t *testing.T) {
 		{[]int{0, 2}, 6, [2]int{3, 2}}, {[]int{3, 2}, 6, [2]int{3, 2}}, {[]int{0, 2}, 7, [2]int{}}, {[]int{2, 2}, 6, [2]int{}},
 		{[]int{4, 1}, 1, [2]int{}},
 	} {
-		got, err := gridFor(c.want, c.n)
+		got, err := GridFor(c.want, c.n)
 		if c.grid == [2]int{} {
 			if status.Code(err) != status.BadUsage {
 				t.Errorf("%v for %d ranks: %v, %v", c.want, c.n, got, err)
@@ -78,7 +78,8 @@ func cheapest(cost []int64, parts int) int64 {
 func TestShotOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := rapid.SliceOfN(rapid.Int32Range(0, 4), 1, 20).Draw(t, "source")
-		order, starts := shotOrder(&survey.Positions{Source: source})
+		shots := newShots(&survey.Positions{Source: source})
+		order, starts := shots.order, shots.starts
 		sorted := slices.Clone(source)
 		if order != nil {
 			for i, n := range order {

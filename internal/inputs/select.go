@@ -1,9 +1,10 @@
-package job
+package inputs
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -29,7 +30,7 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	for i := range s.NumTraces() {
 		offset := s.Offset(i)
 		near, far = min(near, offset), max(far, offset)
-		if bins != nil && interval(bins, offset) < 0 {
+		if bins != nil && Interval(bins, offset) < 0 {
 			continue
 		}
 		if withinOffset(offset, d.Offset) && (len(d.Azimuth) == 0 || withinAzimuth(s.Azimuth(i), d.Azimuth)) {
@@ -45,9 +46,9 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// selected reads everything but the samples of the traces that Select leaves; keep are
+// Selected reads everything but the samples of the traces that Select leaves; keep are
 // their numbers in the file, nil where these are all, and of is how many it has.
-func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
+func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
 	file := cfg.Survey.File.File
 	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
 		return nil, nil, 0, err
@@ -62,13 +63,17 @@ func selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 	return s, keep, of, nil
 }
 
-// selectionText says how many of the recorded traces are left, and by what.
-func (j *Job) selectionText() string {
+// SelectionText says how many of the recorded traces are left, and by what; "" where all
+// are.
+func (in *Inputs) SelectionText(cfg *config.Config) string {
+	if in.Numbers == nil {
+		return ""
+	}
 	verb := "are"
-	if len(j.file) == 1 {
+	if len(in.Numbers) == 1 {
 		verb = "is"
 	}
-	return fmt.Sprintf("%d of %s %s left by %s", len(j.file), readable.Count(j.recorded, "trace"), verb, limits(j.Config))
+	return fmt.Sprintf("%d of %s %s left by %s", len(in.Numbers), readable.Count(in.Recorded, "trace"), verb, limits(cfg))
 }
 
 // limits names what selects traces.
@@ -115,14 +120,19 @@ func withinAzimuth(azimuth float64, limit []float64) bool {
 	return azimuth+180*turn <= limit[1]+azimuthSlack
 }
 
-// inFile is the numbers, in the survey file, of traces of the run.
-func (j *Job) inFile(traces []int32) []int32 {
-	if j.file == nil {
-		return traces
+// Interval is the number of the interval [limit, next limit) that holds v, the last
+// one with its end; −1 for none.
+func Interval(limits []float64, v float64) int32 {
+	last := len(limits) - 1
+	if v == limits[last] {
+		return int32(last - 1)
 	}
-	list := make([]int32, len(traces))
-	for i, n := range traces {
-		list[i] = j.file[n]
+	at, found := slices.BinarySearch(limits, v)
+	if !found {
+		at--
 	}
-	return list
+	if at >= last {
+		return -1
+	}
+	return int32(at)
 }

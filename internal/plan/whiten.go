@@ -1,4 +1,4 @@
-package job
+package plan
 
 import (
 	"math"
@@ -12,9 +12,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// whitener filters with zero phase: spectra are divided by √(|W|² + e² max|W|²), W that
+// Whitener filters with zero phase: spectra are divided by √(|W|² + e² max|W|²), W that
 // of the wavelet which the operator convolves with. Each goroutine needs its own.
-type whitener struct {
+type Whitener struct {
 	fft      *fourier.FFT
 	gain     []float64    // over the length of the transform; shared
 	padded   []float64    // scratch
@@ -23,9 +23,9 @@ type whitener struct {
 
 // newWhitener makes the filter for traces of nt samples. The transform is long enough
 // that no lag within a trace wraps around.
-func newWhitener(w survey.Wavelet, nt int, e float64) *whitener {
+func newWhitener(w survey.Wavelet, nt int, e float64) *Whitener {
 	n := 1 << bits.Len(uint(2*(nt+len(w.Samples))))
-	f := &whitener{fft: fourier.NewFFT(n), padded: make([]float64, n)}
+	f := &Whitener{fft: fourier.NewFFT(n), padded: make([]float64, n)}
 	copy(f.padded, w.Samples)
 	f.spectrum = f.fft.Coefficients(nil, f.padded)
 	f.gain = make([]float64, len(f.spectrum))
@@ -39,13 +39,13 @@ func newWhitener(w survey.Wavelet, nt int, e float64) *whitener {
 	return f
 }
 
-func (f *whitener) clone() *whitener {
+func (f *Whitener) clone() *Whitener {
 	n := len(f.padded)
-	return &whitener{fourier.NewFFT(n), f.gain, make([]float64, n), make([]complex128, len(f.gain))}
+	return &Whitener{fourier.NewFFT(n), f.gain, make([]float64, n), make([]complex128, len(f.gain))}
 }
 
 // apply filters what stands in padded.
-func (f *whitener) apply() {
+func (f *Whitener) apply() {
 	f.fft.Coefficients(f.spectrum, f.padded)
 	for i, g := range f.gain {
 		f.spectrum[i] *= complex(g, 0)
@@ -54,7 +54,7 @@ func (f *whitener) apply() {
 }
 
 // trace filters a trace in place.
-func (f *whitener) trace(x []float32) {
+func (f *Whitener) trace(x []float32) {
 	for i, v := range x {
 		f.padded[i] = float64(v)
 	}
@@ -65,13 +65,13 @@ func (f *whitener) trace(x []float32) {
 	}
 }
 
-// whitenLoss is the norm, relative to the whole, of what the whitened wavelet may
+// WhitenLoss is the norm, relative to the whole, of what the whitened wavelet may
 // lose by being cut to a support.
-const whitenLoss = 1e-4
+const WhitenLoss = 1e-4
 
 // wavelet is the filtered wavelet on the shortest support, of lags within a trace of nt
-// samples, that leaves half of whitenLoss's energy out at either end.
-func (f *whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
+// samples, that leaves half of WhitenLoss's energy out at either end.
+func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 	n := len(f.padded)
 	clear(f.padded)
 	for i, v := range w.Samples {
@@ -83,7 +83,7 @@ func (f *whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 	for _, v := range f.padded {
 		energy += v * v
 	}
-	spare := 0.5 * whitenLoss * whitenLoss * energy
+	spare := 0.5 * WhitenLoss * WhitenLoss * energy
 	first, last := 1-nt, nt-1
 	for lost := lag(first) * lag(first); first < 0 && lost <= spare; lost += lag(first) * lag(first) {
 		first++
@@ -98,46 +98,34 @@ func (f *whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 	return out
 }
 
-// whitenWavelet makes the wavelet of the run with data.whiten: that which the operator
-// would convolve with, kirchhoff.wavelet_filter included, filtered.
-func (j *Job) whitenWavelet(need Need) error {
-	s := j.Survey
-	j.Wavelet = s.Wavelet
-	e := j.Config.Data.Whiten
-	if need != Traces || e == 0 {
-		return nil
-	}
-	p := &kirchhoff.Problem{Grid: j.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: j.Config.Kirchhoff.WaveletFilter}
-	w := survey.Wavelet{Samples: p.Taps(), DT: s.DT, Zero: s.Wavelet.Zero}
-	j.white = newWhitener(w, s.NT, e)
-	j.Wavelet = j.white.wavelet(w, s.NT)
-	return nil
-}
-
-// whitenTraces filters traces [n, NT] in place, if the run does so.
-func (j *Job) whitenTraces(traces []float32) {
-	if j.white == nil {
+// whiten makes the wavelet of the run with data.whiten: that which the operator would
+// convolve with, kirchhoff.wavelet_filter included, filtered.
+func (p *Plan) whiten() {
+	s, e := p.Survey, p.Config.Data.Whiten
+	if p.Need != Traces || e == 0 {
 		return
 	}
-	defer j.report.Time("whiten")()
-	j.whitenAhead(traces)
+	k := &kirchhoff.Problem{Grid: p.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: p.Config.Kirchhoff.WaveletFilter}
+	w := survey.Wavelet{Samples: k.Taps(), DT: s.DT, Zero: s.Wavelet.Zero}
+	p.White = newWhitener(w, s.NT, e)
+	p.Wavelet = p.White.wavelet(w, s.NT)
 }
 
-// whitenAhead is whitenTraces beside other work.
-func (j *Job) whitenAhead(traces []float32) {
-	if j.white == nil {
+// Traces filters traces [n, nt] in place, each thread some of them. A nil Whitener leaves
+// them as they are.
+func (f *Whitener) Traces(traces []float32, nt, threads int) {
+	if f == nil {
 		return
 	}
-	nt, threads := j.Survey.NT, j.Host.Threads()
 	n := len(traces) / nt
 	var all sync.WaitGroup
 	for t := range threads {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			f := j.white.clone()
+			own := f.clone()
 			for i := t; i < n; i += threads {
-				f.trace(traces[i*nt : (i+1)*nt])
+				own.trace(traces[i*nt : (i+1)*nt])
 			}
 		}()
 	}

@@ -1,10 +1,9 @@
-package job
+package inputs
 
 import (
 	"fmt"
 	"math"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -31,9 +30,9 @@ func checkMagnitude(file, what string, peak, least, greatest float64) error {
 		"multiply all by a constant: the image grows with the traces and shrinks with the wavelet")
 }
 
-// checkWavelet looks at the survey's wavelet.
-func (j *Job) checkWavelet() error {
-	return checkMagnitude(j.Config.Survey.File.File, "sample of the wavelet", peakOf(j.Survey.Wavelet), leastWavelet, greatestWavelet)
+// CheckWavelet refuses a wavelet of which no product in single precision can be made.
+func CheckWavelet(file string, w survey.Wavelet) error {
+	return checkMagnitude(file, "sample of the wavelet", peakOf(w), leastWavelet, greatestWavelet)
 }
 
 func peakOf(w survey.Wavelet) (peak float64) {
@@ -43,21 +42,12 @@ func peakOf(w survey.Wavelet) (peak float64) {
 	return peak
 }
 
-// checkTraces looks at the traces of all ranks.
-func (j *Job) checkTraces(need Need) error {
-	if need != Traces {
-		return nil
-	}
-	if !j.stream {
-		j.found.peak = survey.Peak(j.Survey.Data)
-	}
-	peak := []float64{float64(j.found.peak)}
-	if err := j.shots.Host().AllReduce(peak, comm.Max); err != nil {
+// CheckTraces refuses traces with the given largest magnitude, for an operator with a
+// wavelet.
+func CheckTraces(file string, peak float64, wavelet survey.Wavelet) error {
+	w := peakOf(wavelet)
+	if err := checkMagnitude(file, "sample of the traces", peak, leastSample, greatestSample); err != nil {
 		return err
 	}
-	file, w := j.Config.Survey.File.File, peakOf(j.Wavelet)
-	if err := checkMagnitude(file, "sample of the traces", peak[0], leastSample, greatestSample); err != nil {
-		return err
-	}
-	return checkMagnitude(file, fmt.Sprintf("sample of the traces times the square of the wavelet's, %.3g,", w), peak[0]*w*w, leastProduct, greatestProduct)
+	return checkMagnitude(file, fmt.Sprintf("sample of the traces times the square of the wavelet's, %.3g,", w), peak*w*w, leastProduct, greatestProduct)
 }

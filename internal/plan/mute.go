@@ -1,4 +1,4 @@
-package job
+package plan
 
 import (
 	"math"
@@ -8,23 +8,24 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// mute is the mute of [data]: samples before a time that depends on the offset alone
+// Mute is the mute of [data]: samples before a time that depends on the offset alone
 // count for nothing.
-type mute struct {
+type Mute struct {
 	offsets, times []float64 // of its corners, m and s; none: no mute
 	taper          float64   // s
 	t0, dt         float64   // of the traces, s
 }
 
-func newMute(d config.Data, s *survey.Survey) mute {
-	return mute{d.MuteOffsets, d.MuteTimes, d.MuteTaper, s.T0, s.DT}
+func newMute(d config.Data, s *survey.Survey) Mute {
+	return Mute{d.MuteOffsets, d.MuteTimes, d.MuteTaper, s.T0, s.DT}
 }
 
-func (m mute) on() bool { return len(m.offsets) > 0 }
+// On reports whether there is one.
+func (m Mute) On() bool { return len(m.offsets) > 0 }
 
 // time is that before which samples of an offset count for nothing, s: linear between
 // the corners, constant beyond them.
-func (m mute) time(offset float64) float64 {
+func (m Mute) time(offset float64) float64 {
 	k := sort.SearchFloat64s(m.offsets, offset)
 	switch k {
 	case 0:
@@ -36,10 +37,10 @@ func (m mute) time(offset float64) float64 {
 	return (1-f)*m.times[k-1] + f*m.times[k]
 }
 
-// fill sets w to weight times those of a trace's samples: 0 before the mute's time,
+// Fill sets w to weight times those of a trace's samples: 0 before the mute's time,
 // then rising as a cosine over the taper.
-func (m mute) fill(w []float32, offset, weight float64) {
-	if !m.on() {
+func (m Mute) Fill(w []float32, offset, weight float64) {
+	if !m.On() {
 		for n := range w {
 			w[n] = float32(weight)
 		}
@@ -51,9 +52,9 @@ func (m mute) fill(w []float32, offset, weight float64) {
 	}
 }
 
-// silent is how many of nt samples of an offset count for nothing.
-func (m mute) silent(offset float64, nt int) int {
-	if !m.on() {
+// Silent is how many of nt samples of an offset count for nothing.
+func (m Mute) Silent(offset float64, nt int) int {
+	if !m.On() {
 		return 0
 	}
 	start := m.time(offset)

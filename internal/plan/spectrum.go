@@ -1,4 +1,4 @@
-package job
+package plan
 
 import (
 	"math"
@@ -13,8 +13,8 @@ type Band struct {
 	High float64 // 99 % of the energy lies below
 }
 
-// band measures the wavelet's spectrum, zero-padded to at least 1024 samples.
-func band(w survey.Wavelet) Band {
+// BandOf measures the wavelet's spectrum, zero-padded to at least 1024 samples.
+func BandOf(w survey.Wavelet) Band {
 	n := max(1024, 2*len(w.Samples))
 	padded := make([]float64, n)
 	copy(padded, w.Samples)
