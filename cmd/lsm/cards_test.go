@@ -193,7 +193,7 @@ func TestBenchSolveOnCards(t *testing.T) {
 			if c.Rank() == 0 {
 				a.report = progress.New(progress.Options{Out: &text, Err: &errs})
 			}
-			return a.benchSolve(context.Background(), cfg, []string{"nccl", "mpi", "mpi-staged"}, 1, false)
+			return benchSolve(context.Background(), a, cfg, solveOptions{backends: []string{"nccl", "mpi", "mpi-staged"}, iterations: 1})
 		})
 		if err != nil {
 			t.Fatalf("%d ranks: %v\n%s", ranks, err, text.String())

@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -80,7 +81,7 @@ func TestNothingCrosses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func TestSumsStayOnCards(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -281,13 +282,13 @@ func TestCardTooSmall(t *testing.T) {
 func TestCardTables(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	p := line(t)
-	memory := func(ranks int) (m Memory) {
+	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
 		must(t, p.onCards(ranks, nil, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				m = j.Memory()
 			}
-			_, err := j.world.Host().Agree(0)
+			_, err := j.World.Host().Agree(0)
 			return err
 		}))
 		return m
