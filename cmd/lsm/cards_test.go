@@ -63,13 +63,13 @@ func TestBenchCommOnCards(t *testing.T) {
 					return err
 				}
 				defer card.Close()
-				comms, done, err := a.carriers(c, []string{"nccl", "mpi", "mpi-staged"}, card, aware)
+				comms, done, err := carriers(a, c, []string{"nccl", "mpi", "mpi-staged"}, card, aware)
 				if err != nil {
 					return err
 				}
 				defer done()
 				s := bench.CommSpec{First: 24, Last: 1 << 16, Factor: 50, Iterations: 2, Warmup: 1, Type: device.F64, Card: card}
-				return a.benchComm(context.Background(), s, true, "", comms...)
+				return benchComm(context.Background(), a, commOptions{CommSpec: s, limits: true}, comms...)
 			})
 			if err != nil {
 				t.Fatalf("%d ranks: %v", ranks, err)
@@ -92,10 +92,10 @@ func TestBenchCommOnCards(t *testing.T) {
 			}
 			want := map[string]int{}
 			for _, b := range backends {
-				want[b] = 6 * 3 // operations and sizes
+				want[b] = 5 * 3 // operations and sizes
 			}
-			want["nccl"] = 5 * 3 // which has no one-sided sums
-			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 6 ||
+			want["nccl"] = 4 * 3 // which has no one-sided sums
+			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 5 ||
 				!strings.Contains(text.String(), "arrays in cuda 0") {
 				t.Errorf("%d ranks: rows %v, want %v, in\n%s", ranks, rows, want, text.String())
 			}
