@@ -21,8 +21,6 @@ func newBench(a *app) *cobra.Command {
 		Short: "Speed of this machine, with correctness beside",
 		Long: `Bench measures the program on this machine. Every figure is the median of
 several runs and stands beside the error of what was timed.`,
-		GroupID: groupMachine,
-		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
 		},
@@ -47,7 +45,6 @@ func newBenchKernel(a *app) *cobra.Command {
 		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
   lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits
   lsm bench kernel --antialias 25 --dip-limit 50,60`,
-		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -165,7 +162,6 @@ func newBenchTraveltime(a *app) *cobra.Command {
 		Use:         "traveltime",
 		Short:       "Milliseconds a source, and the error, of the eikonal solver",
 		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
-		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {

@@ -46,7 +46,6 @@ By default it measures those of these operations that a backend has:
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
   srun lsm bench comm --type float64 --json
   srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
-		Args:        arguments(),
 		Annotations: exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(a.force); err != nil {
