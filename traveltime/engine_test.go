@@ -68,7 +68,7 @@ func TestEngines(t *testing.T) {
 		want := make([]Field, known)
 		for i := range known {
 			want[i] = newField(g, true)
-			if err := EikonalReference(want[i], v, g, p.At(i)); err != nil {
+			if err := eikonalReference(want[i], v, g, p.At(i)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -80,15 +80,3 @@ func fieldIn(a *pages.Arena, g grid.Grid, gradient bool) (f Field, err error) {
 	}
 	return f, nil
 }
-
-// newField allocates a field on g, with a gradient if asked for.
-func newField(g grid.Grid, gradient bool) Field {
-	f := Field{Time: make([]float64, g.Len())}
-	if gradient {
-		f.Gradient = make([][]float64, g.Dim())
-		for a := range f.Gradient {
-			f.Gradient[a] = make([]float64, g.Len())
-		}
-	}
-	return f
-}
