@@ -144,7 +144,7 @@ func (c *chain) between(rng, dom *Vector) ([]*Vector, error) {
 	v := append(append([]*Vector{rng}, c.tmp...), dom)
 	for i := range c.tmp {
 		if c.tmp[i] == nil {
-			t, err := NewVector(dom.device(), c.ops[i].Domain())
+			t, err := NewVector(dom.Device(), c.ops[i].Domain())
 			if err != nil {
 				return nil, err
 			}

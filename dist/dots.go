@@ -78,7 +78,7 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	if len(leaves) == 0 {
 		return nil, nil
 	}
-	d := pairs[0][0].device()
+	d := pairs[0][0].Device()
 	defer d.Mark("dots")()
 	dots, err := d.Dots(bufs...)
 	if err != nil {

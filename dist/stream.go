@@ -60,6 +60,8 @@ type StreamOptions struct {
 	// Weigh, where given, multiplies elements lo and so on of this rank's data by
 	// their weights.
 	Weigh func(lo int, data device.Buf) error
+	// Norm is ‖W d‖.
+	Norm float64
 	// Largest is the sum over all traces of all ranks of the largest sample of W²d,
 	// LargestOnce that of W d.
 	Largest, LargestOnce float64
@@ -109,6 +111,9 @@ func (s *Stream) Range() *Layout  { return s.of.rng }
 
 // Device is where images are.
 func (s *Stream) Device() device.Device { return s.o.Device }
+
+// DataNorm is ‖W d‖.
+func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
 // Carried are the numbers that an application takes from the one before. Saved and put
 // back they make the next one the same to the last bit.

@@ -146,7 +146,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, r residency) Me
 	if j.twoLevels() {
 		options.Preconditioner = (*twoLevel)(nil)
 	}
-	images, vectors := solver.Footprint(j.Config.Solver.Method, options)
+	images, vectors := footprint(j.Config.Solver.Method, options)
 	if j.matches() {
 		images, vectors = 3, 1
 	}
@@ -322,7 +322,7 @@ func (j *Job) listBytes(s share) int64 {
 // as they may be where the tables fit, whole, else in 16 bits, else of one group.
 func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share, r residency) Memory {
 	m.Stream = true
-	images := solver.StreamFootprint(j.Config.Solver.Method, j.options())
+	images := streamFootprint(j.Config.Solver.Method, j.options())
 	if j.Config.Solver.Damping > 0 {
 		images += 2 // the row's scratch
 	}
@@ -415,4 +415,41 @@ func availableMemory(processes int) int64 {
 		limit = min(limit, resident+machine.Usable(m.Address))
 	}
 	return limit
+}
+
+// footprint is the number of image vectors and of data vectors that a method holds
+// besides the data given to it.
+func footprint(name string, o solver.Options) (images, data int) {
+	switch name {
+	case "cg":
+		return 5, 2
+	case "cgls":
+		if o.Preconditioner != nil {
+			return 3 + 2*max(1, o.Orthogonalize), 2
+		}
+		return 3 + o.Orthogonalize, 2
+	case "lsqr":
+		return 4, 3
+	case "ista":
+		images = 3
+	case "fista":
+		images = 4
+	default:
+		return 0, 0
+	}
+	if o.Backtracking {
+		images++
+		if name == "fista" {
+			images++
+		}
+	}
+	return images, 1
+}
+
+// streamFootprint is the number of image vectors that a method holds for streamed data.
+func streamFootprint(name string, o solver.Options) int {
+	if name != "cgls" {
+		return 4
+	}
+	return 4 + o.Orthogonalize
 }

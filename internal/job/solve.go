@@ -49,7 +49,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	}
 	from := ""
 	if resume {
-		if from, err = j.restore(m, f.a, f.b); err != nil {
+		if from, err = j.restore(m, f.problem); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +60,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			j.report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
 		}
 		end := j.report.Time("solver vectors")
-		err := m.Init(whole, f.a, f.b, f.start)
+		err := m.Init(whole, f.problem, f.start)
 		end()
 		if err != nil {
 			return nil, failure(err)
@@ -74,14 +74,14 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
 		Comm: j.world,
-		Flags: func() (flags uint64) {
-			if ctx.Err() != nil {
-				flags |= solver.FlagSignal
+		Asked: func() solver.Reason {
+			switch {
+			case ctx.Err() != nil:
+				return solver.StoppedSignal
+			case j.timeIsUp():
+				return solver.StoppedTime
 			}
-			if j.timeIsUp() {
-				flags |= solver.FlagTime
-			}
-			return flags
+			return ""
 		},
 	}
 	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
@@ -125,12 +125,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 
 // method is the solver of a formulation.
 func (j *Job) method(f *formulation) (solver.Method, error) {
-	if f.stream != nil {
-		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
-	}
 	o := j.options()
 	o.Preconditioner, o.Sparsity = f.m, f.sparsity
-	return solver.New(j.Config.Solver.Method, o)
+	return solver.For(f.problem, j.Config.Solver.Method, o)
 }
 
 // options are the solver's settings.
