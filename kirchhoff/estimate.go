@@ -94,15 +94,8 @@ func (p *Problem) MakingBytes() int64 {
 	return bytes
 }
 
-// FieldBytes is the part of MakingBytes that traveltimes take: what the method says, or
-// a field for each thread.
-func (p *Problem) FieldBytes() int64 {
-	each := 8 * int64(p.Grid.Len())
-	if m, ok := p.Times.(interface{ ScratchBytes(gradient bool) int64 }); ok {
-		each = m.ScratchBytes(false)
-	}
-	return each * int64(p.threads())
-}
+// FieldBytes is the part of MakingBytes that traveltimes take.
+func (p *Problem) FieldBytes() int64 { return p.Times.ScratchBytes(false) * int64(p.threads()) }
 
 // PieceBytes is the memory that applications in pieces (dist.Pieced) take besides.
 func (p *Problem) PieceBytes(exact bool) int64 {
