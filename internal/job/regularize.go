@@ -77,11 +77,7 @@ func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, er
 	case "gradient":
 		return dist.Gradient(l)
 	case "laplacian":
-		steps := make([]float64, len(l.Shape))
-		for i := range steps {
-			steps[i] = 1
-		}
-		return dist.Laplacian(l, steps...)
+		return dist.Laplacian(l)
 	}
 	directions, err := j.layers(migrated)
 	if err != nil {
