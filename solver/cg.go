@@ -70,24 +70,24 @@ func (c *CG) allocate() {
 
 // normal sets q = B p, and t = A p.
 func (c *CG) normal(q, p *dist.Vector) {
-	c.apply(c.a, c.t, p)
-	c.applyAdjoint(c.a, q, c.t)
+	c.do.Apply(c.a, c.t, p)
+	c.do.ApplyAdjoint(c.a, q, c.t)
 }
 
 // start costs one adjoint, and one forward more and one adjoint more where x0 is given.
 func (c *CG) start(x0 *dist.Vector) {
-	c.applyAdjoint(c.a, c.b, c.d)
-	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.norm(c.b), 0, 0, 0, 0
+	c.do.ApplyAdjoint(c.a, c.b, c.d)
+	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.do.Norm(c.b), 0, 0, 0, 0
 	c.finite("the norm of the migrated data", c.rhs)
 	c.subtract(c.misfit, x0)
 	if x0 == nil {
-		c.copy(c.r, c.b)
+		c.do.Copy(c.r, c.b)
 	} else {
 		c.normal(c.r, x0)
-		c.axpby(1, c.b, -1, c.r)
+		c.do.Axpby(1, c.b, -1, c.r)
 	}
 	c.end(c.measure())
-	c.copy(c.p, c.r)
+	c.do.Copy(c.p, c.r)
 }
 
 // cgNorms are what CG measures after an iteration.
@@ -98,7 +98,7 @@ type cgNorms struct {
 }
 
 func (c *CG) measure() cgNorms {
-	first, total, dots := c.norms(c.misfit, pair{c.r, c.r}, pair{c.r, c.q})
+	first, total, dots := c.norms(c.misfit, dist.Pair{c.r, c.r}, dist.Pair{c.r, c.q})
 	n := cgNorms{first, total, real(dots[0]), dots[1]}
 	c.finite("the gradient norm", math.Sqrt(n.rho))
 	return n
@@ -107,7 +107,7 @@ func (c *CG) measure() cgNorms {
 // end ends an iteration. It is the last where r is down to what rounding
 // leaves of b − B x: past that, CG on a singular operator leaves the answer again.
 func (c *CG) end(n cgNorms) {
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	c.rho = n.rho
@@ -123,23 +123,23 @@ func (c *CG) step() {
 	}
 	c.normal(c.q, c.p)
 	pq := c.curvature()
-	if c.err == nil && pq <= 0 { // by no more than rounding: B does not see p
+	if c.do.Err == nil && pq <= 0 { // by no more than rounding: B does not see p
 		c.st.Stationary = true
 		c.stay()
 		return
 	}
 	alpha := c.rho / pq
 	c.finite("the step length", alpha)
-	c.axpby(-alpha, c.q, 1, c.r)
-	c.axpby(-alpha, c.t, 1, c.misfit)
+	c.do.Axpby(-alpha, c.q, 1, c.r)
+	c.do.Axpby(-alpha, c.t, 1, c.misfit)
 	n := c.measure()
-	c.axpby(alpha, c.p, 1, c.x)
+	c.do.Axpby(alpha, c.p, 1, c.x)
 	known := 1.0
 	if c.due(c.st.Iteration+1) && c.correct(&n) { // and q overwritten
 		known = 0
 	}
 	beta := n.rho / c.rho
-	c.axpby(1, c.r, beta, c.p)
+	c.do.Axpby(1, c.r, beta, c.p)
 	// ⟨p, β B p_old⟩ = β⟨r, q_old⟩ + β²⟨p_old, q_old⟩.
 	c.back, c.backIm = beta*real(n.rq)+beta*beta*pq, beta*imag(n.rq)
 	c.hermitianKnown = known
@@ -148,7 +148,7 @@ func (c *CG) step() {
 
 // curvature returns ⟨p, B p⟩, after the test for being Hermitian.
 func (c *CG) curvature() float64 {
-	dots := c.dots(pair{c.p, c.q}, pair{c.q, c.r}, pair{c.q, c.q}, pair{c.p, c.p}, pair{c.x, c.x})
+	dots := c.do.Dots(dist.Pair{c.p, c.q}, dist.Pair{c.q, c.r}, dist.Pair{c.q, c.q}, dist.Pair{c.p, c.p}, dist.Pair{c.x, c.x})
 	pq, qr, qq, pp := dots[0], dots[1], math.Sqrt(real(dots[2])), real(dots[3])
 	c.finite("the norm of B p", qq)
 	c.seen(qq, math.Sqrt(pp))
@@ -160,8 +160,8 @@ func (c *CG) curvature() float64 {
 		}
 	}
 	c.agree(skew, 0, c.bound*pp)
-	if c.err == nil && real(pq) < -c.eps*c.bound*pp {
-		c.err = &Failure{Reason: FailedIndefinite, Method: c.name, Iteration: c.st.Iteration + 1,
+	if c.do.Err == nil && real(pq) < -c.eps*c.bound*pp {
+		c.do.Err = &Failure{Reason: FailedIndefinite, Method: c.name, Iteration: c.st.Iteration + 1,
 			Quantity: "⟨p, B p⟩", Value: real(pq)}
 	}
 	return real(pq)
@@ -171,12 +171,12 @@ func (c *CG) curvature() float64 {
 // far away.
 func (c *CG) correct(n *cgNorms) (replaced bool) {
 	c.normal(c.q, c.x)
-	c.axpby(1, c.b, -1, c.q)
+	c.do.Axpby(1, c.b, -1, c.q)
 	if !c.drift(c.q, c.r, math.Sqrt(n.rho), c.rhs) {
 		return false
 	}
 	c.st.Replaced++
-	c.axpby(1, c.q, 1, c.r)
+	c.do.Axpby(1, c.q, 1, c.r)
 	*n = c.measure()
 	return true
 }

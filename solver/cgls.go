@@ -72,7 +72,7 @@ type CGLS struct {
 
 	kept []*dist.Vector // gradients, of unit length; that of iterate k is number k
 	v, w []*dist.Vector // with a preconditioner
-	list []pair         // scratch
+	list []dist.Pair    // scratch
 
 	// Without a preconditioner.
 	gamma    float64    // ‖s‖²
@@ -140,12 +140,12 @@ func (c *CGLS) start(x0 *dist.Vector) {
 	c.finite("the gradient norm", math.Sqrt(gamma))
 	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
 	if c.preconditioned() {
-		c.apply(c.opt.Preconditioner, c.p, c.s)
+		c.do.Apply(c.opt.Preconditioner, c.p, c.s)
 		return
 	}
 	c.gamma, c.pp, c.ps, c.psIm = gamma, gamma, gamma, 0
 	c.keep()
-	c.copy(c.p, c.s)
+	c.do.Copy(c.p, c.s)
 }
 
 func (c *CGLS) step() {
@@ -161,7 +161,7 @@ func (c *CGLS) step() {
 	if c.preconditioned() {
 		alpha = real(m.descent) / m.square
 	}
-	if c.err == nil && (m.square == 0 || alpha == 0) { // lost to underflow: A does not see p
+	if c.do.Err == nil && (m.square == 0 || alpha == 0) { // lost to underflow: A does not see p
 		c.st.Stationary = true
 		c.stay()
 		return
@@ -169,17 +169,17 @@ func (c *CGLS) step() {
 	c.finite("the step length", alpha)
 	slot := min(c.st.Iteration, len(c.v)-1)
 	if c.preconditioned() {
-		c.copy(c.w[slot], c.s)
-		c.axpby(1/math.Sqrt(m.square), c.p, 0, c.v[slot])
+		c.do.Copy(c.w[slot], c.s)
+		c.do.Axpby(1/math.Sqrt(m.square), c.p, 0, c.v[slot])
 	}
 	c.res.descend(alpha, c.s)
 	total, gamma := c.gradient()
 	if c.preconditioned() {
 		scale := 1 / (alpha * math.Sqrt(m.square))
-		c.axpby(-scale, c.s, scale, c.w[slot])
+		c.do.Axpby(-scale, c.s, scale, c.w[slot])
 	}
-	c.axpby(alpha, c.p, 1, c.x)
-	if c.err == nil && c.res.correct(c.s, c.x) {
+	c.do.Axpby(alpha, c.p, 1, c.x)
+	if c.do.Err == nil && c.res.correct(c.s, c.x) {
 		total, gamma = c.gradient()
 	}
 	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
@@ -196,18 +196,18 @@ func (c *CGLS) along() (m slope, pp float64) {
 		c.res.along(c.p)
 		return c.res.slope(complex(c.ps, c.psIm)), c.pp
 	}
-	dots := c.res.along(c.p, pair{c.p, c.s}, pair{c.p, c.p})
+	dots := c.res.along(c.p, dist.Pair{c.p, c.s}, dist.Pair{c.p, c.p})
 	return c.res.slope(dots[0]), real(dots[1])
 }
 
 // gradient returns ‖r‖ and ‖s‖², after s has been made orthogonal to the gradients kept.
 func (c *CGLS) gradient() (total, gamma float64) {
-	c.list = append(c.list[:0], pair{c.s, c.s}, pair{c.p, c.s})
+	c.list = append(c.list[:0], dist.Pair{c.s, c.s}, dist.Pair{c.p, c.s})
 	if c.preconditioned() {
 		c.list = c.list[:1]
 	}
 	for _, g := range c.orthogonal() {
-		c.list = append(c.list, pair{g, c.s})
+		c.list = append(c.list, dist.Pair{g, c.s})
 	}
 	total, dots := c.res.norms(c.list...)
 	gamma = real(dots[0])
@@ -218,7 +218,7 @@ func (c *CGLS) gradient() (total, gamma float64) {
 	c.turned = dots[1]
 	for i, g := range c.orthogonal() {
 		v := dots[2+i]
-		c.axpbyComplex(-v, g, 1, c.s)
+		c.do.AxpbyComplex(-v, g, 1, c.s)
 		gamma -= real(v)*real(v) + imag(v)*imag(v)
 	}
 	return total, max(gamma, 0)
@@ -230,7 +230,7 @@ func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.st.Iteration+1
 // keep stores s as the gradient of the iterate.
 func (c *CGLS) keep() {
 	if k := c.st.Iteration; k < len(c.kept) && c.gamma != 0 {
-		c.axpby(1/math.Sqrt(c.gamma), c.s, 0, c.kept[k])
+		c.do.Axpby(1/math.Sqrt(c.gamma), c.s, 0, c.kept[k])
 	}
 }
 
@@ -238,7 +238,7 @@ func (c *CGLS) keep() {
 // ⟨p, s⟩ = γ' + β⟨p_old, s⟩ and ‖p‖² = γ' + 2β Re⟨p_old, s⟩ + β²‖p_old‖².
 func (c *CGLS) turn(gamma float64) {
 	beta := gamma / c.gamma
-	c.axpby(1, c.s, beta, c.p)
+	c.do.Axpby(1, c.s, beta, c.p)
 	c.pp = gamma + 2*beta*real(c.turned) + beta*beta*c.pp
 	c.ps, c.psIm = gamma+beta*real(c.turned), beta*imag(c.turned)
 	c.gamma = gamma
@@ -247,12 +247,12 @@ func (c *CGLS) turn(gamma float64) {
 
 // conjugate sets the next direction, p = M s − Σ ⟨M s, w_i⟩ v_i.
 func (c *CGLS) conjugate() {
-	c.apply(c.opt.Preconditioner, c.p, c.s)
+	c.do.Apply(c.opt.Preconditioner, c.p, c.s)
 	c.list = c.list[:0]
 	for i := range min(c.st.Iteration, len(c.v)) {
-		c.list = append(c.list, pair{c.w[i], c.p})
+		c.list = append(c.list, dist.Pair{c.w[i], c.p})
 	}
-	for i, v := range c.dots(c.list...) {
-		c.axpbyComplex(-v, c.v[i], 1, c.p)
+	for i, v := range c.do.Dots(c.list...) {
+		c.do.AxpbyComplex(-v, c.v[i], 1, c.p)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // core is what all methods share.
 type core struct {
 	recurrence
-	work
+	do      dist.Work // of the call under way
 	name    string
 	opt     Options
 	streams bool // works on a problem whose data are streamed
@@ -27,7 +27,7 @@ type core struct {
 	bound float64 // largest ‖A p‖/‖p‖ met so far: a lower bound of ‖A‖
 }
 
-// recurrence is what core asks of its method. All that goes wrong is left in work.
+// recurrence is what core asks of its method. What goes wrong is left in do.
 type recurrence interface {
 	allocate()             // its vectors, but for x
 	scalars() []scalar     // that it carries between iterations
@@ -60,26 +60,26 @@ func (c *core) State() *State {
 func (c *core) Init(ctx context.Context, p Problem, x0 *dist.Vector) error {
 	c.attach(ctx, p)
 	c.st = State{Method: c.name}
-	if c.err == nil {
-		c.st.DataNorm, c.err = p.DataNorm()
+	if c.do.Err == nil {
+		c.st.DataNorm, c.do.Err = p.DataNorm()
 	}
 	c.finite("the norm of the data", c.st.DataNorm)
 	if x0 != nil {
-		c.finite("the norm of the start model", c.norm(x0))
-		c.copy(c.x, x0)
+		c.finite("the norm of the start model", c.do.Norm(x0))
+		c.do.Copy(c.x, x0)
 		x0 = c.x
 	}
-	if c.err == nil {
+	if c.do.Err == nil {
 		c.start(x0)
 	}
-	return c.err
+	return c.do.Err
 }
 
 // Step implements Method.
 func (c *core) Step(ctx context.Context) error {
-	c.ctx, c.err = ctx, nil
+	c.do.Ctx, c.do.Err = ctx, nil
 	c.step()
-	return c.err
+	return c.do.Err
 }
 
 // Resume implements Method.
@@ -87,8 +87,8 @@ func (c *core) Resume(p Problem, s *State) error {
 	if err := s.validate(c.name); err != nil {
 		return err
 	}
-	if c.attach(context.Background(), p); c.err != nil {
-		return c.err
+	if c.attach(context.Background(), p); c.do.Err != nil {
+		return c.do.Err
 	}
 	for _, v := range c.scalars() {
 		x, ok := s.Scalars[v.name]
@@ -103,13 +103,13 @@ func (c *core) Resume(p Problem, s *State) error {
 
 // attach binds the method to a problem and allocates its vectors.
 func (c *core) attach(ctx context.Context, p Problem) {
-	c.ctx, c.err = ctx, nil
+	c.do.Ctx, c.do.Err = ctx, nil
 	h, ok := p.(*Held)
 	switch {
 	case ok:
 		c.a, c.d = h.A, h.D
 	case !c.streams:
-		c.err = inMemory(c.name)
+		c.do.Err = inMemory(c.name)
 		return
 	}
 	c.problem = p
@@ -122,20 +122,13 @@ func (c *core) attach(ctx context.Context, p Problem) {
 
 // images allocates vectors like x, data those like d.
 func (c *core) images(to ...**dist.Vector) {
-	c.make(func() (*dist.Vector, error) { return dist.NewVector(c.problem.Device(), c.problem.Domain()) }, to...)
+	c.do.New(c.problem.Device(), c.problem.Domain(), to...)
 }
 
-func (c *core) data(to ...**dist.Vector) { c.make(c.d.Clone, to...) }
+func (c *core) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
 
 // subtract sets r = d − A x, x nil for zero.
-func (c *core) subtract(r, x *dist.Vector) {
-	if x == nil {
-		c.copy(r, c.d)
-		return
-	}
-	c.apply(c.a, r, x)
-	c.axpby(1, c.d, -1, r)
-}
+func (c *core) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
 
 // seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
 func (c *core) seen(ap, p float64) {
@@ -147,7 +140,7 @@ func (c *core) seen(ap, p float64) {
 // agree records |left − right|/scale, the error of an identity that holds for
 // adjoint operators, and fails past the limit.
 func (c *core) agree(left, right complex128, scale float64) {
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	diff := cmplx.Abs(left - right)
@@ -157,7 +150,7 @@ func (c *core) agree(left, right complex128, scale float64) {
 	}
 	c.st.AdjointError = e
 	if c.opt.AdjointFail > 0 && e > c.opt.AdjointFail {
-		c.err = &Failure{FailedAdjoint, c.name, c.st.Iteration + 1, "the adjoint error", e, c.opt.AdjointFail}
+		c.do.Err = &Failure{FailedAdjoint, c.name, c.st.Iteration + 1, "the adjoint error", e, c.opt.AdjointFail}
 	}
 }
 
@@ -171,14 +164,14 @@ func (c *core) finite(quantity string, v float64) {
 
 // fail ends the run with FailedNaN, unless it has failed before.
 func (c *core) fail(quantity string, v float64) {
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	it := c.st.Iteration + 1
 	if c.st.History.Total == nil {
 		it = 0
 	}
-	c.err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
+	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
 }
 
 // stationary reports whether a gradient of norm s of a residual of norm r
@@ -189,16 +182,16 @@ func (c *core) stationary(s, r float64) bool {
 
 // norms returns the norm of r's first row and of the whole r, which must be finite,
 // and the inner products of the pairs, with one collective.
-func (c *core) norms(r *dist.Vector, pairs ...pair) (first, total float64, dots []complex128) {
+func (c *core) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
 	rows := r.Parts
 	if rows == nil {
 		rows = []*dist.Vector{r}
 	}
-	all := make([]pair, 0, len(rows)+len(pairs))
+	all := make([]dist.Pair, 0, len(rows)+len(pairs))
 	for _, v := range rows {
-		all = append(all, pair{v, v})
+		all = append(all, dist.Pair{v, v})
 	}
-	dots = c.dots(append(all, pairs...)...)
+	dots = c.do.Dots(append(all, pairs...)...)
 	for _, v := range dots[:len(rows)] {
 		total += real(v)
 	}
@@ -213,9 +206,9 @@ func (c *core) due(k int) bool { return c.opt.TrueResidual > 0 && k%c.opt.TrueRe
 // drift sets e, the true residual, to e − r, records its norm relative to that of d,
 // and says whether it is past √ε‖r‖, so that r should be replaced by r + e.
 func (c *core) drift(e, r *dist.Vector, rnorm, dnorm float64) (far bool) {
-	c.axpby(-1, r, 1, e)
-	n := c.norm(e)
-	if c.finite("the true residual", n); c.err != nil {
+	c.do.Axpby(-1, r, 1, e)
+	n := c.do.Norm(e)
+	if c.finite("the true residual", n); c.do.Err != nil {
 		return false
 	}
 	c.drifted(n, dnorm)
@@ -232,7 +225,7 @@ func (c *core) drifted(n, dnorm float64) {
 
 // record ends an iteration, or the start, with the norms at its x.
 func (c *core) record(first, total, gradient float64) {
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	if c.st.History.Total != nil {

@@ -61,23 +61,23 @@ func (c *LSQR) start(x0 *dist.Vector) {
 	c.subtract(c.r, x0)
 	first, beta, _ := c.norms(c.r)
 	c.normalise(c.u, c.r, beta)
-	c.applyAdjoint(c.a, c.z, c.u)
-	c.alpha = c.norm(c.z)
+	c.do.ApplyAdjoint(c.a, c.z, c.u)
+	c.alpha = c.do.Norm(c.z)
 	c.finite("the gradient norm", c.alpha)
 	c.normalise(c.v, c.z, c.alpha)
 	c.vz, c.vzIm = c.alpha, 0
 	c.phibar, c.rhobar = beta, c.alpha
 	c.record(first, beta, c.alpha*beta)
-	c.copy(c.w, c.v)
+	c.do.Copy(c.w, c.v)
 }
 
 // normalise sets dst = src/norm, or zero where the norm is.
 func (c *LSQR) normalise(dst, src *dist.Vector, norm float64) {
 	switch {
 	case norm != 0:
-		c.axpby(1/norm, src, 0, dst)
-	case c.err == nil:
-		c.err = dst.Zero()
+		c.do.Axpby(1/norm, src, 0, dst)
+	case c.do.Err == nil:
+		c.do.Err = dst.Zero()
 	}
 }
 
@@ -93,15 +93,15 @@ func (c *LSQR) step() {
 	if !finite(rho) || !finite(phi) {
 		c.fail("the norm of A v − α u", beta)
 	}
-	c.axpby(-cs*phibar, c.u, sn*sn, c.r)
-	c.applyAdjoint(c.a, c.z, c.u)
-	c.axpby(1, c.z, -beta, c.v)
-	first, total, dots := c.norms(c.r, pair{c.v, c.v}, pair{c.v, c.z})
+	c.do.Axpby(-cs*phibar, c.u, sn*sn, c.r)
+	c.do.ApplyAdjoint(c.a, c.z, c.u)
+	c.do.Axpby(1, c.z, -beta, c.v)
+	first, total, dots := c.norms(c.r, dist.Pair{c.v, c.v}, dist.Pair{c.v, c.z})
 	alpha := math.Sqrt(real(dots[0]))
 	c.finite("the gradient norm", alpha)
 	c.normalise(c.v, c.v, alpha)
-	c.axpby(phi/rho, c.w, 1, c.x)
-	c.axpby(1, c.v, -sn*alpha/rho, c.w)
+	c.do.Axpby(phi/rho, c.w, 1, c.x)
+	c.do.Axpby(1, c.v, -sn*alpha/rho, c.w)
 	if c.due(c.st.Iteration + 1) {
 		c.subtract(c.q, c.x)
 		c.drift(c.q, c.r, total, c.st.DataNorm)
@@ -117,14 +117,14 @@ func (c *LSQR) step() {
 // forward takes the first half of the bidiagonalisation, after the test of the
 // adjoint: it sets u to the next one, of norm one, and returns β.
 func (c *LSQR) forward() (beta float64) {
-	c.apply(c.a, c.q, c.v)
-	dots := c.dots(pair{c.q, c.q}, pair{c.q, c.u})
+	c.do.Apply(c.a, c.q, c.v)
+	dots := c.do.Dots(dist.Pair{c.q, c.q}, dist.Pair{c.q, c.u})
 	qq := math.Sqrt(real(dots[0]))
 	c.finite("the norm of A v", qq)
 	c.seen(qq, 1)
 	c.agree(dots[1], complex(c.vz, c.vzIm), c.bound)
-	c.axpby(1, c.q, -c.alpha, c.u)
-	beta = c.norm(c.u)
+	c.do.Axpby(1, c.q, -c.alpha, c.u)
+	beta = c.do.Norm(c.u)
 	c.normalise(c.u, c.u, beta)
 	return beta
 }

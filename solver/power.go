@@ -19,25 +19,25 @@ const (
 // that is not orthogonal to its eigenvector, such as Aᴴd. A round costs one forward
 // and one adjoint.
 func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float64, error) {
-	w := &work{ctx: ctx}
-	n := w.norm(from)
-	if w.err != nil || n == 0 || !finite(n) {
-		return n, w.err
+	w := &dist.Work{Ctx: ctx}
+	n := w.Norm(from)
+	if w.Err != nil || n == 0 || !finite(n) {
+		return n, w.Err
 	}
 	var v, q *dist.Vector
-	if w.make(from.Clone, &v, &q); w.err != nil {
-		return 0, w.err
+	if w.New(from.Device(), from.Layout, &v, &q); w.Err != nil {
+		return 0, w.Err
 	}
 	defer v.Free()
 	defer q.Free()
-	w.axpby(1/n, from, 0, v)
-	lambda := w.powerIteration(v, p.epsilon(), 10, 0.05, func() {
-		if w.err == nil {
-			_, w.err = p.Normal(ctx, q, v)
+	w.Axpby(1/n, from, 0, v)
+	lambda := powerIteration(w, v, p.epsilon(), 10, 0.05, func() {
+		if w.Err == nil {
+			_, w.Err = p.Normal(ctx, q, v)
 		}
-		w.copy(v, q)
+		w.Copy(v, q)
 	})
-	return lambda, w.err
+	return lambda, w.Err
 }
 
 // powerIteration estimates the largest eigenvalue of AᴴA, from below, by the power
@@ -49,12 +49,12 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 // to round, in the end geometrically: growth g after growth h leaves g·q/(1 − q)
 // with q = g/h. Where the growth itself grows, another eigenvector is only just
 // coming up.
-func (w *work) powerIteration(v *dist.Vector, eps float64, rounds int, tolerance float64, normal func()) float64 {
+func powerIteration(w *dist.Work, v *dist.Vector, eps float64, rounds int, tolerance float64, normal func()) float64 {
 	lambda, grew := 0.0, 0.0
 	for round := range rounds {
 		normal()
-		n := w.norm(v)
-		if w.err != nil || n == 0 || !finite(n) {
+		n := w.Norm(v)
+		if w.Err != nil || n == 0 || !finite(n) {
 			return n
 		}
 		growth := n - lambda
@@ -65,7 +65,7 @@ func (w *work) powerIteration(v *dist.Vector, eps float64, rounds int, tolerance
 		if round > 0 {
 			grew = growth
 		}
-		w.axpby(1/n, v, 0, v)
+		w.Axpby(1/n, v, 0, v)
 	}
 	return lambda
 }

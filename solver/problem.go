@@ -72,26 +72,36 @@ func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range()
 
 // Normal implements Passes, with a vector of data that it frees again.
 func (h *Held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
-	return h.through(ctx, q, func(w *core, t *dist.Vector) { w.apply(h.A, t, p) })
+	return h.through(ctx, q, func(w *dist.Work, t *dist.Vector) { w.Apply(h.A, t, p) })
 }
 
 // Gradient implements Passes, with a vector of data that it frees again.
 func (h *Held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error) {
-	return h.through(ctx, s, func(w *core, t *dist.Vector) { w.subtract(t, x) })
+	return h.through(ctx, s, func(w *dist.Work, t *dist.Vector) { h.subtract(w, t, x) })
 }
 
 // through sets an image to the adjoint of a vector of data and returns its square.
-func (h *Held) through(ctx context.Context, image *dist.Vector, set func(w *core, t *dist.Vector)) (float64, error) {
+func (h *Held) through(ctx context.Context, image *dist.Vector, set func(w *dist.Work, t *dist.Vector)) (float64, error) {
 	t, err := h.D.Clone()
 	if err != nil {
 		return 0, err
 	}
 	defer t.Free()
-	w := &core{work: work{ctx: ctx}, a: h.A, d: h.D}
+	w := &dist.Work{Ctx: ctx}
 	set(w, t)
-	square := w.square(t)
-	w.applyAdjoint(h.A, image, t)
-	return square, w.err
+	square := w.Square(t)
+	w.ApplyAdjoint(h.A, image, t)
+	return square, w.Err
+}
+
+// subtract sets r = d − A x, x nil for zero.
+func (h *Held) subtract(w *dist.Work, r, x *dist.Vector) {
+	if x == nil {
+		w.Copy(r, h.D)
+		return
+	}
+	w.Apply(h.A, r, x)
+	w.Axpby(1, h.D, -1, r)
 }
 
 // AddRows implements Problem: the stack (A; B…) and (d; 0…), which shares d.
@@ -172,40 +182,33 @@ func (s *streamed) Gradient(ctx context.Context, g, y *dist.Vector) (float64, er
 // pass sets dst = Cᴴ f(C y) + a BᴴB y, y nil for zero, and returns the square that f
 // returns plus ‖B y‖².
 func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x *dist.Vector) (float64, error), dst, y *dist.Vector, a float64) (square float64, err error) {
-	w := &work{ctx: ctx}
+	w := &dist.Work{Ctx: ctx}
 	x, g := y, dst
 	if s.change != nil {
-		s.allocate(w, s.Passes.Domain(), &s.x, &s.g)
+		w.Scratch(s.Device(), s.Passes.Domain(), &s.x, &s.g)
 		if g = s.g; y != nil {
 			x = s.x
-			w.apply(s.change, x, y)
+			w.Apply(s.change, x, y)
 		}
 	}
-	if w.err == nil {
-		square, w.err = f(ctx, g, x)
+	if w.Err == nil {
+		square, w.Err = f(ctx, g, x)
 	}
 	if s.change != nil {
-		w.applyAdjoint(s.change, dst, g)
+		w.ApplyAdjoint(s.change, dst, g)
 	}
 	if s.rows != nil && y != nil {
 		s.below(w, y)
-		s.allocate(w, s.Domain(), &s.bby)
-		square += w.square(s.by)
-		w.applyAdjoint(s.rows, s.bby, s.by)
-		w.axpby(a, s.bby, 1, dst)
+		w.Scratch(s.Device(), s.Domain(), &s.bby)
+		square += w.Square(s.by)
+		w.ApplyAdjoint(s.rows, s.bby, s.by)
+		w.Axpby(a, s.bby, 1, dst)
 	}
-	return square, w.err
+	return square, w.Err
 }
 
 // below sets by = B y.
-func (s *streamed) below(w *work, y *dist.Vector) {
-	s.allocate(w, s.rows.Range(), &s.by)
-	w.apply(s.rows, s.by, y)
-}
-
-// allocate makes scratch at its first use.
-func (s *streamed) allocate(w *work, l *dist.Layout, to ...**dist.Vector) {
-	if *to[0] == nil {
-		w.make(func() (*dist.Vector, error) { return dist.NewVector(s.Device(), l) }, to...)
-	}
+func (s *streamed) below(w *dist.Work, y *dist.Vector) {
+	w.Scratch(s.Device(), s.rows.Range(), &s.by)
+	w.Apply(s.rows, s.by, y)
 }

@@ -113,15 +113,15 @@ func (c *Proximal) allocate() {
 func (c *Proximal) start(x0 *dist.Vector) {
 	c.t = 1
 	c.subtract(c.r, x0)
-	c.applyAdjoint(c.a, c.gz, c.r)
-	first, total, dots := c.norms(c.r, pair{c.gz, c.gz}, pair{c.x, c.x})
+	c.do.ApplyAdjoint(c.a, c.gz, c.r)
+	first, total, dots := c.norms(c.r, dist.Pair{c.gz, c.gz}, dist.Pair{c.x, c.x})
 	gradient, size := math.Sqrt(real(dots[0])), math.Sqrt(real(dots[1]))
 	c.finite("the gradient norm", gradient)
 	c.setStep(gradient, size)
 	c.settle(proximalNorms{first: first, total: total, gradient: gradient, size: size})
 	if c.momentum {
-		c.copy(c.z, c.x)
-		c.copy(c.g, c.gz)
+		c.do.Copy(c.z, c.x)
+		c.do.Copy(c.g, c.gz)
 	}
 }
 
@@ -134,19 +134,19 @@ func (c *Proximal) setStep(gradient, size float64) {
 	if gradient == 0 {
 		from, gradient = c.x, size
 	}
-	if c.err != nil || c.tau != 0 || gradient == 0 {
+	if c.do.Err != nil || c.tau != 0 || gradient == 0 {
 		return
 	}
-	c.axpby(1/gradient, from, 0, c.z)
+	c.do.Axpby(1/gradient, from, 0, c.z)
 	inverse := 0.0
 	if c.opt.Backtracking {
-		c.apply(c.a, c.r, c.z)
-		n := c.norm(c.r)
+		c.do.Apply(c.a, c.r, c.z)
+		n := c.do.Norm(c.r)
 		inverse = n * n
 	} else {
-		inverse = stepMargin * c.powerIteration(c.z, c.eps, stepRounds, stepTolerance, func() {
-			c.apply(c.a, c.r, c.z)
-			c.applyAdjoint(c.a, c.z, c.r)
+		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance, func() {
+			c.do.Apply(c.a, c.r, c.z)
+			c.do.ApplyAdjoint(c.a, c.z, c.r)
 		})
 	}
 	if !finite(inverse) {
@@ -160,7 +160,7 @@ func (c *Proximal) setStep(gradient, size float64) {
 // settle ends an iteration. There is nothing left to gain at a point of zero without
 // gradient, or without a penalty where there is not for any least-squares method.
 func (c *Proximal) settle(n proximalNorms) {
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	if c.tau > 0 {
@@ -185,7 +185,7 @@ func (c *Proximal) step() {
 	} else {
 		n = c.try(point, c.z, c.gz)
 	}
-	if c.err != nil {
+	if c.do.Err != nil {
 		return
 	}
 	h := &c.st.History
@@ -210,9 +210,9 @@ func (c *Proximal) backtrack(point *dist.Vector) (n proximalNorms) {
 		next = &c.trial
 	}
 	for {
-		c.copy(c.gt, c.gz)
+		c.do.Copy(c.gt, c.gz)
 		n = c.try(point, *next, c.gt)
-		if c.modelHolds(point, *next, n) || c.err != nil {
+		if c.modelHolds(point, *next, n) || c.do.Err != nil {
 			break
 		}
 		c.tau /= 2
@@ -228,8 +228,8 @@ func (c *Proximal) backtrack(point *dist.Vector) (n proximalNorms) {
 // that of the gradients, a few ε‖A‖‖r‖ in norm, and that of the inner products.
 func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 	var v [7]float64
-	for i, d := range c.dots(pair{z, z}, pair{z, next},
-		pair{next, c.gz}, pair{next, c.gt}, pair{z, c.gz}, pair{z, c.gt}, pair{c.gz, c.gz}) {
+	for i, d := range c.do.Dots(dist.Pair{z, z}, dist.Pair{z, next},
+		dist.Pair{next, c.gz}, dist.Pair{next, c.gt}, dist.Pair{z, c.gz}, dist.Pair{z, c.gt}, dist.Pair{c.gz, c.gz}) {
 		v[i] = real(d)
 	}
 	sizes, gradients := n.size+math.Sqrt(v[0]), n.gradient+math.Sqrt(v[6])
@@ -243,13 +243,11 @@ func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 // try takes the step from a point: next becomes the new iterate and g, on entry the
 // gradient at the point, the gradient there. r becomes its residual.
 func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
-	c.axpby(1, point, c.tau, g)
-	c.copy(next, g)
+	c.do.Axpby(1, point, c.tau, g)
+	c.do.Copy(next, g)
 	t := c.opt.Sparsity * c.tau
-	if c.err == nil {
-		c.err = dist.SoftThreshold(next, t)
-	}
-	dots := c.dots(pair{next, next}, pair{next, g})
+	c.do.Do(func() error { return dist.SoftThreshold(next, t) })
+	dots := c.do.Dots(dist.Pair{next, next}, dist.Pair{next, g})
 	square := real(dots[0])
 	n.size = math.Sqrt(square)
 	if t > 0 {
@@ -264,9 +262,9 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 func (c *Proximal) measure(x, g *dist.Vector, n *proximalNorms) {
 	c.finite("the norm of the image", n.size)
 	c.subtract(c.r, x)
-	c.applyAdjoint(c.a, g, c.r)
+	c.do.ApplyAdjoint(c.a, g, c.r)
 	var dots []complex128
-	n.first, n.total, dots = c.norms(c.r, pair{g, g}, pair{c.d, c.r}, pair{x, g})
+	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{x, g})
 	n.gradient = math.Sqrt(real(dots[0]))
 	c.finite("the gradient norm", n.gradient)
 	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
@@ -283,8 +281,8 @@ func (c *Proximal) extrapolate() {
 	next := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
 	m := (c.t - 1) / next
 	c.t = next
-	c.axpby(1+m, c.z, -m, c.x)
-	c.axpby(1+m, c.gz, -m, c.g)
+	c.do.Axpby(1+m, c.z, -m, c.x)
+	c.do.Axpby(1+m, c.gz, -m, c.g)
 	c.x, c.z = c.z, c.x
 	c.g, c.gz = c.gz, c.g
 }

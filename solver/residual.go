@@ -9,7 +9,7 @@ import (
 
 // residual carries r = d − A x along the iterates of CGLS. Where the data are held
 // it is a vector; where they are streamed it is what can be known without them, the
-// gradient and ‖r‖. What goes wrong is left in the method's work.
+// gradient and ‖r‖. What goes wrong is left in the method's do.
 type residual interface {
 	allocate()
 	scalars() []scalar
@@ -19,13 +19,13 @@ type residual interface {
 	// all rows, and ‖s‖².
 	start(s, x *dist.Vector) (total, gamma float64)
 	// along looks in the direction p, and returns inner products asked for besides.
-	along(p *dist.Vector, besides ...pair) []complex128
+	along(p *dist.Vector, besides ...dist.Pair) []complex128
 	// slope is what along found, given ⟨p, s⟩.
 	slope(ps complex128) slope
 	// descend goes to x + α p and brings s there.
 	descend(alpha float64, s *dist.Vector)
 	// norms returns ‖r‖, which must be finite, and inner products asked for besides.
-	norms(besides ...pair) (total float64, dots []complex128)
+	norms(besides ...dist.Pair) (total float64, dots []complex128)
 	// misfit is the norm of r's first row, given x.
 	misfit(x *dist.Vector) float64
 	// correct compares the residual with the true one at x. Where that takes its
@@ -61,14 +61,14 @@ func (h *heldResidual) vector() *dist.Vector { return h.r }
 
 func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	h.subtract(h.r, x)
-	h.applyAdjoint(h.a, s, h.r)
-	total, dots := h.norms(pair{s, s})
+	h.do.ApplyAdjoint(h.a, s, h.r)
+	total, dots := h.norms(dist.Pair{s, s})
 	return total, real(dots[0])
 }
 
-func (h *heldResidual) along(p *dist.Vector, besides ...pair) []complex128 {
-	h.apply(h.a, h.q, p)
-	dots := h.dots(append([]pair{{h.q, h.q}, {h.q, h.r}}, besides...)...)
+func (h *heldResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+	h.do.Apply(h.a, h.q, p)
+	dots := h.do.Dots(append([]dist.Pair{{h.q, h.q}, {h.q, h.r}}, besides...)...)
 	h.qq, h.qr = real(dots[0]), dots[1]
 	return dots[2:]
 }
@@ -78,11 +78,11 @@ func (h *heldResidual) slope(ps complex128) slope {
 }
 
 func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
-	h.axpby(-alpha, h.q, 1, h.r)
-	h.applyAdjoint(h.a, s, h.r)
+	h.do.Axpby(-alpha, h.q, 1, h.r)
+	h.do.ApplyAdjoint(h.a, s, h.r)
 }
 
-func (h *heldResidual) norms(besides ...pair) (total float64, dots []complex128) {
+func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
 	h.first, h.total, dots = h.core.norms(h.r, besides...)
 	return h.total, dots
 }
@@ -98,8 +98,8 @@ func (h *heldResidual) correct(s, x *dist.Vector) bool {
 		return false
 	}
 	h.st.Replaced++
-	h.axpby(1, h.q, 1, h.r)
-	h.applyAdjoint(h.a, s, h.r)
+	h.do.Axpby(1, h.q, 1, h.r)
+	h.do.ApplyAdjoint(h.a, s, h.r)
 	return true
 }
 
@@ -127,15 +127,15 @@ func (r *streamedResidual) scalars() []scalar {
 }
 
 func (r *streamedResidual) start(s, x *dist.Vector) (total, gamma float64) {
-	r.norm2, r.err = r.of.Gradient(r.ctx, s, x)
-	g := r.norm(s)
+	r.norm2, r.do.Err = r.of.Gradient(r.do.Ctx, s, x)
+	g := r.do.Norm(s)
 	total, _ = r.norms()
 	return total, g * g
 }
 
-func (r *streamedResidual) along(p *dist.Vector, besides ...pair) []complex128 {
-	r.delta, r.err = r.of.Normal(r.ctx, r.q, p)
-	dots := r.dots(append([]pair{{p, r.q}}, besides...)...)
+func (r *streamedResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+	r.delta, r.do.Err = r.of.Normal(r.do.Ctx, r.q, p)
+	dots := r.do.Dots(append([]dist.Pair{{p, r.q}}, besides...)...)
 	r.pq = dots[0]
 	return dots[1:]
 }
@@ -149,21 +149,21 @@ func (r *streamedResidual) slope(ps complex128) slope {
 // section 10, with ⟨A p, r⟩ = ⟨p, s⟩).
 func (r *streamedResidual) descend(alpha float64, s *dist.Vector) {
 	r.norm2 += alpha * (alpha*r.delta - 2*real(r.ps))
-	r.axpby(-alpha, r.q, 1, s)
+	r.do.Axpby(-alpha, r.q, 1, s)
 }
 
-func (r *streamedResidual) norms(besides ...pair) (total float64, dots []complex128) {
-	dots = r.dots(besides...)
+func (r *streamedResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
+	dots = r.do.Dots(besides...)
 	r.finite("the residual norm", r.norm2)
 	return math.Sqrt(max(r.norm2, 0)), dots
 }
 
 func (r *streamedResidual) misfit(x *dist.Vector) float64 {
-	if r.err != nil || r.of.rows == nil {
+	if r.do.Err != nil || r.of.rows == nil {
 		return math.Sqrt(max(r.norm2, 0))
 	}
-	r.of.below(&r.work, x)
-	return math.Sqrt(max(r.norm2-r.square(r.of.by), 0))
+	r.of.below(&r.do, x)
+	return math.Sqrt(max(r.norm2-r.do.Square(r.of.by), 0))
 }
 
 func (r *streamedResidual) correct(s, x *dist.Vector) bool {
@@ -171,8 +171,8 @@ func (r *streamedResidual) correct(s, x *dist.Vector) bool {
 		return false
 	}
 	before := math.Sqrt(max(r.norm2, 0))
-	r.norm2, r.err = r.of.Gradient(r.ctx, s, x)
-	if r.finite("the true residual", r.norm2); r.err != nil {
+	r.norm2, r.do.Err = r.of.Gradient(r.do.Ctx, s, x)
+	if r.finite("the true residual", r.norm2); r.do.Err != nil {
 		return false
 	}
 	r.drifted(math.Abs(math.Sqrt(r.norm2)-before), r.st.DataNorm)
