@@ -146,15 +146,17 @@ func (j *Job) measureCard() error {
 // tables' times are held.
 func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64, r residency) Memory {
 	vectors := m.Vectors + 4*samples // and the data
-	whole := func() int64 { return kernels.Need(p, j.card.Card().Multiprocessors, j.exact()) + vectors }
-	m.CardLimit = j.cardFree
-	m.Card = whole()
-	if r.tables == "uint16" || r.tables == "auto" && m.Card > m.CardLimit {
-		m.Compact, p.Compact = true, true
-		m.Card = whole()
+	need := func() kirchhoff.Need {
+		return kernels.Needs(p, kirchhoff.Work{Exact: j.exact()}, j.card.Card().Multiprocessors)
 	}
-	m.AllTables = kernels.PlaceBytes(p) * int64(p.Positions.Len())
-	m.Tables, m.Vectors, m.Scratch = 0, 0, 0
+	n := need()
+	m.CardLimit = j.cardFree
+	if r.tables == "uint16" || r.tables == "auto" && n.Tables+n.Scratch+vectors > m.CardLimit {
+		m.Compact, p.Compact = true, true
+		n = need()
+	}
+	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
+	m.Tables, m.Vectors, m.Scratch = 0, 0, n.Making
 	return m
 }
 

@@ -85,21 +85,6 @@ func (j *Job) ownClasses() []kirchhoff.Class {
 	return out
 }
 
-// setClasses makes an operator of what a constructor of classes returns.
-func (j *Job) setClasses(op *Operator, info string) func(*kirchhoff.Classes, error) error {
-	return func(c *kirchhoff.Classes, err error) error {
-		if err != nil {
-			return inputUnlessMarked(err)
-		}
-		op.Engine = c
-		for _, e := range c.Class {
-			op.kernels = append(op.kernels, e)
-		}
-		op.Info = fmt.Sprintf("engine %s; %s by %s", info, readable.Count(j.classes(), "image"), j.Config.Image.Gathers)
-		return nil
-	}
-}
-
 // classText says what the classes hold, "" where there are none.
 func (j *Job) classText() string {
 	n := j.classes()

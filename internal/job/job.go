@@ -94,8 +94,8 @@ type Job struct {
 	tables *h5.Tables // open table file, for traveltime.method = "table"
 	start  []float32  // the start model, once LoadStart has read it
 	inputs []provenance.Input
-	kept   kirchhoff.Keeper // tables kept in memory; nil: none
-	saved  []string         // this run's own checkpoints, oldest first
+	kept   interface{ Intact() error } // tables kept in memory; nil: none
+	saved  []string                    // this run's own checkpoints, oldest first
 	report *progress.Reporter
 }
 

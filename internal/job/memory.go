@@ -192,9 +192,10 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, r residency) Me
 	if j.card != nil {
 		m = j.onCard(m, p, samples, r)
 		if c := j.coarseProblem(s, own); c != nil {
-			m.Card += kernels.Need(c, j.card.Card().Multiprocessors, j.exact())
+			coarse := kernels.Needs(c, kirchhoff.Work{Exact: j.exact()}, j.card.Card().Multiprocessors)
+			m.Card += coarse.Tables + coarse.Scratch
 		}
-		m.Scratch += p.FieldBytes() + j.windowBytes(n)
+		m.Scratch += j.windowBytes(n)
 		return m
 	}
 	if r.stream {
@@ -205,52 +206,52 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, r residency) Me
 		return j.referenceMemory(m, p, s)
 	}
 	coarse := j.coarseBytes(s, own, m.Vectors)
-	m.Scratch = p.HeapBytes() + j.windowBytes(n)
-	m.add(j.overlapBytes(p, s))
-	scratch := m
-	scratch.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
-	m.AllTables = p.PlaceBytes() * int64(places)
+	m.Scratch = j.windowBytes(n)
+	add := func(m Memory, n kirchhoff.Need, making int64) Memory {
+		m.Tables, m.AllTables = n.Tables, n.AllTables
+		m.outside += n.Tables
+		m.Scratch += n.Heap
+		m.add(n.Scratch + j.overlapBytes(n.Pieces, s) + coarse)
+		m.making(n.Making+making, n.Traces)
+		return m
+	}
+	work := kirchhoff.Work{Exact: j.exact()}
 	for _, tables := range []string{"full", "uint16"} {
 		if !r.tries(tables) {
 			continue
 		}
-		whole := scratch
+		whole := m
 		p.Compact = tables == "uint16"
 		whole.Compact = p.Compact
-		whole.AllTables = p.PlaceBytes() * int64(places)
-		whole.Tables = whole.AllTables
-		whole.outside += whole.Tables
-		whole.making(p.MakingBytes(), p.TraceBytes(p.NumTraces()))
-		if r.tables == tables || whole.Total() <= m.Limit {
+		if whole = add(whole, kirchhoff.Needs(p, work), 0); r.tables == tables || whole.Total() <= m.Limit {
 			return whole
 		}
 	}
 	p.Compact = false
-	m.Recompute = true
-	making := p.MakingBytes()
+	m.Recompute, work.Remake = true, true
+	of := kirchhoff.Needs(p, work)
+	making := int64(0)
 	if r.tables == "coarse" {
 		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = int64(places) * traveltime.CoarseBytes(j.Image, coarseFactor)
-		making += traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads) - p.FieldBytes()
+		making = traveltime.CoarseScratchBytes(j.Image)*int64(p.Threads) - of.Fields
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(j.Image.Len()) // on the image, for weights
 	}
-	with := func(tables int64) Memory {
-		k := m
-		k.Tables = tables
-		k.outside += tables
-		k.add(p.ScratchBytes() + p.PieceBytes(j.exact()) + coarse)
-		k.making(making, p.TraceBytes(p.RecomputeTraces(tables)))
+	with := func(places int64) Memory {
+		work.Budget = places * of.Place
+		k := add(m, kirchhoff.Needs(p, work), making)
+		k.outside += work.Budget - k.Tables
+		k.Tables = work.Budget // of which the last stretches may take less
 		return k
 	}
 	// Whole places, and those that belong together at least. Fewer of them leave fewer
 	// traces to be listed at a time, which leaves room for more.
-	place := p.PlaceBytes()
-	fits := func(count int64) bool { return with(count*place).Total() <= m.Limit }
+	fits := func(places int64) bool { return with(places).Total() <= m.Limit }
 	hi := int64(places)
 	if hi == 0 || fits(hi) {
-		return with(hi * place)
+		return with(hi)
 	}
 	lo := min(hi, int64(p.LeastPlaces(j.exact())))
 	for range searches {
@@ -260,7 +261,7 @@ func (j *Job) memoryOf(rank int, s share, own *survey.Positions, r residency) Me
 			hi = mid
 		}
 	}
-	return with(lo * place)
+	return with(lo)
 }
 
 // searches is how often the number of places whose tables are held is halved in search of
@@ -269,12 +270,12 @@ const searches = 6
 
 // overlapBytes is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
-func (j *Job) overlapBytes(p *kirchhoff.Problem, s share) (bytes int64) {
+func (j *Job) overlapBytes(pieces int64, s share) (bytes int64) {
 	if j.Config.Comm.Overlap == "off" {
 		return 0
 	}
 	if j.slabLen(s) < j.Image.Len() { // data are summed over blocks
-		bytes += p.PieceBytes(j.exact())
+		bytes += pieces
 	}
 	if s.last-s.first < j.total() { // images are summed over shots
 		word := int64(4)
@@ -295,15 +296,10 @@ func (m *Memory) add(bytes int64) {
 // referenceMemory completes the memory of the reference engine, whose tables are on the
 // heap.
 func (j *Job) referenceMemory(m Memory, p *kirchhoff.Problem, s share) Memory {
-	n, samples := int64(j.slabLen(s)), int64(s.last-s.first)*int64(j.Survey.NT)
-	place := 8 * n
-	if p.Directed() {
-		place *= 2*int64(j.Image.Dim()) - 1
-	}
-	m.Scratch = 8*samples*int64(p.Bands()) + j.windowBytes(n) + j.coarseBytes(s, p.Positions, m.Vectors)
-	m.AllTables = place * int64(p.Positions.Len())
-	m.Tables = m.AllTables
-	m.making(p.FieldBytes(), 0)
+	n := kirchhoff.ReferenceNeeds(p, kirchhoff.Work{})
+	m.Scratch = n.Heap + j.windowBytes(int64(j.slabLen(s))) + j.coarseBytes(s, p.Positions, m.Vectors)
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.making(n.Making, 0)
 	return m
 }
 
@@ -352,20 +348,16 @@ func (j *Job) streamMemory(m Memory, p *kirchhoff.Problem, s share, r residency)
 
 // fitGroups cuts groups of at most so many traces, or fewer where memory asks for it.
 func (j *Job) fitGroups(m Memory, p *kirchhoff.Problem, s share, most int) Memory {
-	places := int64(p.Positions.Len())
-	m.AllTables = p.PlaceBytes() * places
 	for ; ; most /= 2 {
 		m.groups = cutShots(s, most)
+		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.groups, Remake: m.Recompute, Exact: j.exact()})
 		traces := int64(longest(m.groups))
 		m.Data = 4 * int64(j.Survey.NT) * (2*traces + secondLongest(m.groups))
-		if m.Tables = m.AllTables; m.Recompute {
-			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.groups)
-		}
-		m.Scratch, m.outside, m.late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		m.Tables, m.AllTables = n.Tables, n.AllTables
+		m.Scratch, m.outside, m.late = n.Heap, m.Tables, m.Vectors+m.Gather
 		m.outside -= 4 * int64(j.Survey.NT) * (traces - secondLongest(m.groups)) // on the heap, never touched
-		most, pieces := p.StreamTraces(m.groups, j.exact())
-		m.add(p.ScratchBytes() + pieces + j.overlapBytes(p, s))
-		m.making(p.MakingBytes(), p.TraceBytes(most))
+		m.add(n.Scratch + j.overlapBytes(n.Pieces, s))
+		m.making(n.Making, n.Traces)
 		if m.Total() <= m.Limit || len(m.groups)-1 == len(s.shots) {
 			return m
 		}

@@ -22,18 +22,11 @@ import (
 // to the data [ntrace, nt], in the engine's precision.
 type Operator struct {
 	dist.Operator
-	Engine engine
+	Engine kirchhoff.Engine
 	Info   string // engine, instruction set, memory of the tables
 
 	kernels []dist.Kernel // one for each image
 	stream  *dist.Stream  // where traces are streamed: what applies it then
-}
-
-// engine holds tables.
-type engine interface {
-	Name() string
-	Type() device.Type
-	Close()
 }
 
 // problem describes this rank's operator to the engines.
@@ -105,7 +98,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	if err := j.together(err); err != nil {
 		return nil, err
 	}
-	j.kept, _ = op.Engine.(kirchhoff.Keeper)
+	j.kept = op.Engine
 	if j.stream {
 		return op, comm.Together(j.world, j.liftStream(op))
 	}
@@ -222,57 +215,29 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		}
 		p.Times = coarse
 	}
+	w := kirchhoff.Work{Remake: m.Recompute, Budget: m.Tables, Exact: j.exact()}
 	if m.Stream {
-		return j.buildStream(ctx, p, m)
+		w.Cuts = m.groups
 	}
-	if j.card != nil {
-		k, err := kernels.New(ctx, j.card, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine %s: float32", j.card.Name())
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
-	} else if m.Recompute {
-		how := "recomputed"
-		if m.Coarse > 0 {
-			how = "interpolated"
-		}
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
-				kirchhoff.NewRecomputeClasses(ctx, p, j.ownClasses(), m.Tables))
-		}
-		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %s", k.ISA(), how, readable.Count(k.Stretches(), "stretch"))
-	} else if j.Engine == "reference" {
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.ownClasses()))
-		}
-		k, err := kirchhoff.NewReference(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine reference: float64"
-	} else {
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "cpu: float32")(kirchhoff.NewClasses(ctx, p, j.ownClasses()))
-		}
-		k, err := kirchhoff.NewCPU(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine cpu: float32, " + k.ISA()
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
+	if j.classes() > 0 {
+		w.Classes = j.ownClasses()
+	}
+	var err error
+	switch {
+	case j.card != nil:
+		op.Engine, err = kernels.New(ctx, j.card, p, w)
+	case j.Engine == "reference":
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
+	default:
+		op.Engine, err = kirchhoff.New(ctx, p, w)
+	}
+	if err != nil {
+		return nil, inputUnlessMarked(err)
+	}
+	op.kernels = op.Engine.Kernels()
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	if w.Classes != nil {
+		op.Info += " by " + j.Config.Image.Gathers
 	}
 	return op, nil
 }

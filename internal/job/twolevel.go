@@ -378,9 +378,8 @@ func (j *Job) coarseBytes(s share, own *survey.Positions, vectors int64) int64 {
 		return 0
 	}
 	if j.Engine == "reference" {
-		return 8 * int64(p.Grid.Len()) * int64(own.Len())
+		return kirchhoff.ReferenceNeeds(p, kirchhoff.Work{}).Tables
 	}
-	traces := p.TraceBytes(p.NumTraces())
-	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(j.exact()) +
-		traces + max(0, p.MakingBytes()-traces-vectors)
+	n := kirchhoff.Needs(p, kirchhoff.Work{Exact: j.exact()})
+	return n.Tables + n.Scratch + n.Heap + n.Traces + max(0, n.Making-n.Traces-vectors)
 }
