@@ -15,21 +15,18 @@ type done struct{}
 
 func (done) Wait() error { return nil }
 
-// CheckRoot refuses a root that is no rank of c.
-func CheckRoot(c Comm, what string, root int) error {
+// CheckRoot refuses the root of a broadcast that is no rank of c.
+func CheckRoot(c Comm, root int) error {
 	if root < 0 || root >= c.Size() {
-		return fmt.Errorf("comm: %s at rank %d of %d", what, root, c.Size())
+		return fmt.Errorf("comm: broadcast at rank %d of %d", root, c.Size())
 	}
 	return nil
 }
 
-// CheckOp refuses reductions that have no meaning.
-func CheckOp(t device.Type, op Op) error {
-	if op > Min {
-		return fmt.Errorf("comm: unknown operation %d", op)
-	}
-	if op != Sum && (t == device.C64 || t == device.C128) {
-		return fmt.Errorf("comm: %v of %v, which has no order", op, t)
+// CheckOp refuses unknown operations.
+func CheckOp(op Op) error {
+	if op > Max {
+		return fmt.Errorf("comm: unknown %v", op)
 	}
 	return nil
 }

@@ -7,18 +7,26 @@
 // communicator must make the same calls in the same order.
 package comm
 
-import "github.com/kirchhoff-lsm/lsm/device"
+import (
+	"fmt"
 
-// Op is the operation of a reduction.
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// Op is the operation of a reduction of host values.
 type Op uint8
 
 const (
 	Sum Op = iota
 	Max
-	Min
 )
 
-func (o Op) String() string { return [...]string{"sum", "max", "min"}[o] }
+func (o Op) String() string {
+	if o > Max {
+		return fmt.Sprintf("operation %d", o)
+	}
+	return [...]string{"sum", "max"}[o]
+}
 
 // None stands for no rank, where a collective allows that.
 const None = -1
@@ -26,7 +34,7 @@ const None = -1
 // Comm is a group of ranks that share device buffers.
 // Package commtest holds what every implementation must do. Values can be
 // compared with ==: two that are equal are the same group. Buffers may be of
-// any element type, but Max and Min of complex numbers are errors.
+// any element type.
 type Comm interface {
 	// Name is the backend's name in the configuration: "self", "mpi", …
 	Name() string
@@ -35,24 +43,18 @@ type Comm interface {
 
 	// Split makes one communicator for each color, with ranks ordered by key.
 	Split(color, key int) (Comm, error)
-	// AllReduce combines x over all ranks, in place, ordered on x's stream.
+	// AllReduce sums x over all ranks, in place, ordered on x's stream.
 	// Every rank gets the same bits: solvers decide by them whether to go on.
-	AllReduce(x device.Buf, op Op) error
+	AllReduce(x device.Buf) error
 	// StartAllReduce begins an AllReduce and returns at once. Until Wait has
 	// returned x must not be touched. Several may be under way; all ranks start
 	// and wait for them in the same order.
-	StartAllReduce(x device.Buf, op Op) (Request, error)
-	// Reduce combines x over all ranks into the root's x; what the others' x
-	// holds afterwards is not defined.
-	Reduce(x device.Buf, op Op, root int) error
+	StartAllReduce(x device.Buf) (Request, error)
 	// Bcast copies x from the root to all ranks.
 	Bcast(x device.Buf, root int) error
 	// AllGather lays the ranks' src, counts[rank] elements each, one behind the
 	// other into every rank's dst.
 	AllGather(dst, src device.Buf, counts []int) error
-	// ReduceScatter combines src, the sum of counts elements, over all ranks and
-	// leaves in dst the counts[rank] elements of this rank's stretch of it.
-	ReduceScatter(dst, src device.Buf, counts []int, op Op) error
 	// SendRecv sends one buffer to a rank and receives another from one, both at
 	// once, so that a ring of them does not deadlock. With None the buffer
 	// is nil and nothing is sent, or received.
@@ -73,7 +75,7 @@ type Request interface {
 // OneSided is a Comm that can also sum by writing into the other ranks' memory.
 type OneSided interface {
 	Comm
-	// Accumulate is AllReduce with Sum through one-sided access: each rank adds
+	// Accumulate is AllReduce through one-sided access: each rank adds
 	// its x to stretches that the ranks own, then fetches the sums. The order of
 	// the additions is not fixed, yet all ranks get the same bits.
 	Accumulate(x device.Buf) error
@@ -81,14 +83,14 @@ type OneSided interface {
 
 // Host exchanges small values in host memory.
 type Host interface {
-	// AllReduce combines x over all ranks, in place.
+	// AllReduce combines x over all ranks, in place. A NaN on one rank reaches all.
 	AllReduce(x []float64, op Op) error
 	// Bcast copies x from the root to all ranks.
 	Bcast(x []byte, root int) ([]byte, error)
 	// AllGather returns what every rank brought, by rank.
 	AllGather(x []byte) ([][]byte, error)
-	// Agree returns the union of all ranks' flags. It is how a run decides to
-	// stop: a rank that left a collective loop alone would deadlock the rest.
+	// Agree returns the union of all ranks' flags, once all have come. It is how a
+	// run decides to stop: a rank that left a collective loop alone would deadlock
+	// the rest.
 	Agree(flags uint64) (uint64, error)
-	Barrier() error
 }

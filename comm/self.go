@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -15,27 +14,15 @@ func Self() Comm { return self{} }
 
 type self struct{}
 
-func (self) Name() string                                        { return "self" }
-func (self) Rank() int                                           { return 0 }
-func (self) Size() int                                           { return 1 }
-func (self) Split(color, key int) (Comm, error)                  { return self{}, nil }
-func (self) AllReduce(x device.Buf, op Op) error                 { return CheckOp(x.Type(), op) }
-func (self) Bcast(x device.Buf, root int) error                  { return root0("broadcast", root) }
-func (self) StartAllReduce(x device.Buf, op Op) (Request, error) { return Done, CheckOp(x.Type(), op) }
-func (self) Reduce(x device.Buf, op Op, root int) error {
-	return errors.Join(root0("reduction", root), CheckOp(x.Type(), op))
-}
+func (self) Name() string                               { return "self" }
+func (self) Rank() int                                  { return 0 }
+func (self) Size() int                                  { return 1 }
+func (self) Split(color, key int) (Comm, error)         { return self{}, nil }
+func (self) AllReduce(device.Buf) error                 { return nil }
+func (self) StartAllReduce(device.Buf) (Request, error) { return Done, nil }
+func (self) Bcast(x device.Buf, root int) error         { return CheckRoot(self{}, root) }
 func (self) AllGather(dst, src device.Buf, counts []int) error {
 	if err := CheckCounts(self{}, dst, src, counts); err != nil {
-		return err
-	}
-	return dst.Device().Copy(dst, src)
-}
-func (self) ReduceScatter(dst, src device.Buf, counts []int, op Op) error {
-	if err := CheckCounts(self{}, src, dst, counts); err != nil {
-		return err
-	}
-	if err := CheckOp(src.Type(), op); err != nil {
 		return err
 	}
 	return dst.Device().Copy(dst, src)
@@ -65,10 +52,7 @@ func (self) Abort(code int, why error) {
 
 type selfHost struct{}
 
-func (selfHost) AllReduce(x []float64, op Op) error       { return CheckOp(device.F64, op) }
-func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, root0("broadcast", root) }
+func (selfHost) AllReduce(x []float64, op Op) error       { return CheckOp(op) }
+func (selfHost) Bcast(x []byte, root int) ([]byte, error) { return x, CheckRoot(self{}, root) }
 func (selfHost) AllGather(x []byte) ([][]byte, error)     { return [][]byte{x}, nil }
 func (selfHost) Agree(flags uint64) (uint64, error)       { return flags, nil }
-func (selfHost) Barrier() error                           { return nil }
-
-func root0(what string, root int) error { return CheckRoot(self{}, what, root) }

@@ -97,13 +97,7 @@ func (s staged) both(dst, src device.Buf, f func(dst, src device.Buf) error) err
 	return s.with(dst, func(dst device.Buf) error { return f(dst, from.Buf) })
 }
 
-func (s staged) AllReduce(x device.Buf, op Op) error {
-	return s.with(x, func(x device.Buf) error { return s.Comm.AllReduce(x, op) })
-}
-
-func (s staged) Reduce(x device.Buf, op Op, root int) error {
-	return s.with(x, func(x device.Buf) error { return s.Comm.Reduce(x, op, root) })
-}
+func (s staged) AllReduce(x device.Buf) error { return s.with(x, s.Comm.AllReduce) }
 
 func (s staged) Bcast(x device.Buf, root int) error {
 	return s.with(x, func(x device.Buf) error { return s.Comm.Bcast(x, root) })
@@ -113,21 +107,17 @@ func (s staged) AllGather(dst, src device.Buf, counts []int) error {
 	return s.both(dst, src, func(dst, src device.Buf) error { return s.Comm.AllGather(dst, src, counts) })
 }
 
-func (s staged) ReduceScatter(dst, src device.Buf, counts []int, op Op) error {
-	return s.both(dst, src, func(dst, src device.Buf) error { return s.Comm.ReduceScatter(dst, src, counts, op) })
-}
-
 func (s staged) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	return s.both(recv, send, func(recv, send device.Buf) error { return s.Comm.SendRecv(send, to, recv, from) })
 }
 
 // StartAllReduce brings the result back in Wait.
-func (s staged) StartAllReduce(x device.Buf, op Op) (Request, error) {
+func (s staged) StartAllReduce(x device.Buf) (Request, error) {
 	c, err := ToHost(x)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.Comm.StartAllReduce(c.Buf, op)
+	r, err := s.Comm.StartAllReduce(c.Buf)
 	if err != nil {
 		c.Release()
 		return nil, err
@@ -151,5 +141,5 @@ func (r stagedRequest) Wait() error {
 type stagedOneSided struct{ staged }
 
 func (s stagedOneSided) Accumulate(x device.Buf) error {
-	return s.with(x, func(x device.Buf) error { return s.Comm.(OneSided).Accumulate(x) })
+	return s.with(x, s.Comm.(OneSided).Accumulate)
 }

@@ -316,11 +316,11 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 			return a.copies.(comm.OneSided).Accumulate(buf)
 		}
 		if a.overlap && a.parts {
-			r, err = a.copies.StartAllReduce(buf, comm.Sum)
+			r, err = a.copies.StartAllReduce(buf)
 			return err
 		}
 		r = comm.Done
-		if err := a.copies.AllReduce(buf, comm.Sum); err != nil || !a.alone {
+		if err := a.copies.AllReduce(buf); err != nil || !a.alone {
 			return err
 		}
 		return a.device.Sync()

@@ -22,18 +22,17 @@ type late struct {
 }
 
 type lateRequest struct {
-	c  late
-	x  device.Buf
-	op comm.Op
+	c late
+	x device.Buf
 }
 
-func (c late) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+func (c late) StartAllReduce(x device.Buf) (comm.Request, error) {
 	*c.under++
 	*c.most = max(*c.most, *c.under)
-	return &lateRequest{c, x, op}, nil
+	return &lateRequest{c, x}, nil
 }
 
-func (c late) AllReduce(device.Buf, comm.Op) error {
+func (c late) AllReduce(device.Buf) error {
 	return errors.New("an all-reduce that others wait for")
 }
 
@@ -44,7 +43,7 @@ func (r *lateRequest) Wait() error {
 	x := r.x
 	r.x = nil
 	*r.c.under--
-	return r.c.Comm.AllReduce(x, r.op)
+	return r.c.Comm.AllReduce(x)
 }
 
 // Overlapped sums may take until they are waited for; no more are under way than
@@ -142,8 +141,8 @@ type onesided struct {
 	n *int
 }
 
-func (c onesided) Accumulate(x device.Buf) error { *c.n++; return c.Comm.AllReduce(x, comm.Sum) }
-func (c onesided) AllReduce(device.Buf, comm.Op) error {
+func (c onesided) Accumulate(x device.Buf) error { *c.n++; return c.Comm.AllReduce(x) }
+func (c onesided) AllReduce(device.Buf) error {
 	return errors.New("an all-reduce where sums are one-sided")
 }
 
@@ -274,15 +273,15 @@ type countedHost struct {
 }
 
 func (c counted) Host() comm.Host { return countedHost{c.Comm.Host(), c.n} }
-func (c counted) AllReduce(x device.Buf, op comm.Op) error {
+func (c counted) AllReduce(x device.Buf) error {
 	c.n.device++
 	c.n.bytes += x.Len() * x.Type().Size()
-	return c.Comm.AllReduce(x, op)
+	return c.Comm.AllReduce(x)
 }
-func (c counted) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+func (c counted) StartAllReduce(x device.Buf) (comm.Request, error) {
 	c.n.device++
 	c.n.bytes += x.Len() * x.Type().Size()
-	return c.Comm.StartAllReduce(x, op)
+	return c.Comm.StartAllReduce(x)
 }
 func (h countedHost) AllReduce(x []float64, op comm.Op) error {
 	h.n.host++

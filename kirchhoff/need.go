@@ -34,8 +34,7 @@ func Needs(p *Problem, w Work) (n Need) {
 		}
 	}
 	n.Scratch = e.bytes + n.Pieces
-	n.Fields = p.fieldBytes()
-	n.Making = n.Fields + e.newMaker(p, true).bytes*int64(e.threads)
+	n.Making = (p.Times.ScratchBytes(false) + e.newMaker(p, true).bytes) * int64(e.threads)
 	return n
 }
 
@@ -60,16 +59,6 @@ func (k *kernel) pieceBytes() int64 {
 	return 4 * int64(n)
 }
 
-// fieldBytes is what traveltimes take while they are computed: what the method says, or a
-// field for each thread.
-func (p *Problem) fieldBytes() int64 {
-	each := 8 * int64(p.Grid.Len())
-	if m, ok := p.Times.(interface{ ScratchBytes(gradient bool) int64 }); ok {
-		each = m.ScratchBytes(false)
-	}
-	return each * int64(p.threads())
-}
-
 // LeastPlaces is the number of places whose tables Work.Remake needs at a time: the two
 // of a trace, or with exact sums those of a run.
 func (p *Problem) LeastPlaces(exact bool) int {
@@ -81,10 +70,10 @@ func (p *Problem) LeastPlaces(exact bool) int {
 
 // ReferenceNeeds is the memory that the engine of NewReference takes, all of it on Go's
 // heap but for the traveltimes.
-func ReferenceNeeds(p *Problem, w Work) Need {
-	n := Need{Place: p.referencePlace(), Fields: p.fieldBytes()}
+func ReferenceNeeds(p *Problem) Need {
+	n := Need{Place: p.referencePlace(), Making: p.Times.ScratchBytes(false) * int64(p.threads())}
 	n.Tables = n.Place * int64(p.Positions.Len())
-	n.AllTables, n.Making = n.Tables, n.Fields
+	n.AllTables = n.Tables
 	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces
 	return n
 }

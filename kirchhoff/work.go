@@ -86,7 +86,6 @@ type Need struct {
 	Pieces    int64 // the part of Scratch that applications in pieces take
 	Traces    int64 // outside Go's heap, once the tables are made
 	Making    int64 // outside Go's heap, while tables are made
-	Fields    int64 // the part of Making that traveltimes take
 	Heap      int64 // on Go's heap
 }
 

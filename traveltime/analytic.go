@@ -35,6 +35,12 @@ func (m *Analytic) Name() string { return "analytic" }
 // Grid implements Method.
 func (m *Analytic) Grid() grid.Grid { return m.g }
 
+// Domain implements Method: positions may lie anywhere.
+func (m *Analytic) Domain() *grid.Grid { return nil }
+
+// ScratchBytes implements Method.
+func (m *Analytic) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gradient) }
+
 // Solve implements Method.
 func (m *Analytic) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {

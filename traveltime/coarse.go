@@ -122,6 +122,12 @@ func (c *Coarse) Name() string { return c.name }
 // Grid implements Method.
 func (c *Coarse) Grid() grid.Grid { return c.g }
 
+// Domain implements Method: the places are those of NewCoarse, wherever they lie.
+func (c *Coarse) Domain() *grid.Grid { return nil }
+
+// ScratchBytes implements Method: a field, and τ (with its slopes) on the grid.
+func (c *Coarse) ScratchBytes(gradient bool) int64 { return fieldBytes(c.g, gradient) * (8 + 4) / 8 }
+
 // Solve implements Method.
 func (c *Coarse) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	return eachPlace(ctx, c.g, p, places, opt, func(w *room, place int) error {

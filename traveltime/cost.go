@@ -7,8 +7,7 @@ import "C"
 
 import "github.com/kirchhoff-lsm/lsm/grid"
 
-// ScratchBytes estimates the memory, in bytes, that one worker of Solve holds
-// besides the model: for planning, before any of it is taken.
+// ScratchBytes implements Method: the memory besides the model.
 func (e *Eikonal) ScratchBytes(gradient bool) int64 {
 	points, image := int64(e.model.Len()), int64(e.image.Len())
 	lanes := e.engines[0].lanes

@@ -77,6 +77,9 @@ func (e *Eikonal) Name() string { return "eikonal" }
 // Grid implements Method.
 func (e *Eikonal) Grid() grid.Grid { return e.image }
 
+// Domain implements Method: the model's grid, on which the equation is solved.
+func (e *Eikonal) Domain() *grid.Grid { return &e.model }
+
 // Report sums up all calls of Solve so far.
 func (e *Eikonal) Report() Report {
 	e.mu.Lock()
@@ -144,6 +147,3 @@ func box(g grid.Grid) string {
 	}
 	return s + " m"
 }
-
-// ModelGrid is the grid that the equation is solved on.
-func (e *Eikonal) ModelGrid() grid.Grid { return e.model }

@@ -59,6 +59,14 @@ func checkField(g grid.Grid, t []float64, grad [][]float64) {
 	}
 }
 
+// fieldBytes is the size of a field on g.
+func fieldBytes(g grid.Grid, gradient bool) int64 {
+	if gradient {
+		return 8 * int64(g.Len()) * int64(1+g.Dim())
+	}
+	return 8 * int64(g.Len())
+}
+
 // fieldIn is newField in an arena.
 func fieldIn(a *pages.Arena, g grid.Grid, gradient bool) (f Field, err error) {
 	if f.Time, err = pages.Make[float64](a, g.Len()); err != nil || !gradient {

@@ -53,6 +53,12 @@ func (m *Table) Name() string { return "table" }
 // Grid implements Method.
 func (m *Table) Grid() grid.Grid { return m.g }
 
+// Domain implements Method: positions may lie anywhere, only their rows count.
+func (m *Table) Domain() *grid.Grid { return nil }
+
+// ScratchBytes implements Method.
+func (m *Table) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gradient) }
+
 // Solve implements Method. Every time must be finite and not negative.
 func (m *Table) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {

@@ -31,6 +31,12 @@ type Method interface {
 	// Grid is the grid on which the fields are given.
 	Grid() grid.Grid
 
+	// Domain is the grid that every position must lie inside of; nil: anywhere.
+	Domain() *grid.Grid
+
+	// ScratchBytes estimates the memory, in bytes, that one worker of Solve holds.
+	ScratchBytes(gradient bool) int64
+
 	// Solve computes the fields of the chosen places and hands each to sink
 	// with its number within p. The sink may be called from several goroutines
 	// at once, in any order, each place exactly once; the field is valid only

@@ -2,94 +2,133 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
+// checkOptions are the choices of lsm check.
+type checkOptions struct {
+	dotTest bool
+	ranks   int
+}
+
 func newCheck(a *app) *cobra.Command {
-	var dotTest bool
-	var ranks int
+	var o checkOptions
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
-is written. Where lsm run would refuse to start, check ends with the status of that
-refusal, after it has said everything else.
+is written. Where lsm run would refuse to start, check says everything else first and
+then ends with the exit status of that refusal.
 
-With --dot-test it also builds the operator and measures whether its two directions
-are adjoint, and what solver.damping and solver.sparsity amount to. With --ranks, or
-where comm.grid names their number, it says what each of so many ranks would hold and
+With --dot-test it also builds the operator, measures whether its two directions
+are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
+or where comm.grid gives the number of ranks, it says what each of them would hold and
 do.`,
 		`  lsm check config.toml --dot-test
   lsm check config.toml --ranks 64`,
-		func(cmd *cobra.Command, path string) error {
-			cfg, err := a.configure(path)
-			if err != nil {
-				return err
-			}
-			here := *cfg
-			if a.world.Size() == 1 { // whatever the grid of the run to come
-				here.Comm.Grid = []int{0, 1}
-			}
-			warnings := 0
-			show := func(f job.Finding) {
-				if f.Level == "warning" {
-					warnings++
-				}
-				a.report.Printf("%-8s %-16s %s\n", f.Level, f.Topic, f.Text)
-				a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
-			}
-			refused := a.tryOutputs(cfg, show)
-			j, err := a.open(&here, job.Traces)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			plan, err := j.Plan(cfg.Comm.Grid, plannedRanks(ranks, cfg.Comm.Grid, a.world.Size()))
-			if err != nil {
-				return err
-			}
-			if err := j.LoadStart(); err != nil {
-				return err
-			}
-			for _, f := range j.Check(plan) {
-				show(f)
-			}
-			memory := plan.Memory.Check()
-			d, err := j.EstimateDuration(cmd.Context(), plan)
-			if err != nil {
-				return err
-			}
-			show(job.Finding{Topic: "time", Level: "ok", Text: d.String()})
-			if dotTest && memory == nil {
-				if err := a.dotTest(cmd, j, show); err != nil {
-					return err
-				}
-			}
-			a.report.Printf("%s\n", english.Plural(warnings, "warning", ""))
-			a.finish("warnings", warnings)
-			return cmp.Or(memory, refused)
-		})
-	cmd.Flags().IntVar(&ranks, "ranks", 0, "plan for so many `RANKS`")
-	cmd.Flags().BoolVar(&dotTest, "dot-test", false, "build the operator and run the dot test")
+		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
+	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
+	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
+}
+
+func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
+	cfg, err := a.configure(path)
+	if err != nil {
+		return err
+	}
+	here := *cfg
+	if a.world.Size() == 1 { // whatever the grid of the run to come
+		here.Comm.Grid = []int{0, 1}
+	}
+	warnings := 0
+	show := func(f forecast.Finding) {
+		if f.Level == "warning" {
+			warnings++
+		}
+		a.report.Printf("%-8s %-16s %s\n", f.Level, f.Topic, f.Text)
+		a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
+	}
+	refused := tryOutputs(a, cfg, show)
+	j, err := a.open(&here, job.Traces)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	f, err := forecast.New(j.Plan, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.world.Size()))
+	if err != nil {
+		return err
+	}
+	if err := j.LoadStart(); err != nil {
+		return err
+	}
+	for _, found := range f.Findings() {
+		show(found)
+	}
+	memory := f.Memory.Check()
+	rates, err := measureRates(ctx, j.Plan)
+	if err != nil {
+		return err
+	}
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Reading()).String()})
+	if o.dotTest && memory == nil {
+		if err := dotTest(ctx, a, j, show); err != nil {
+			return err
+		}
+	}
+	a.report.Printf("%s\n", english.Plural(warnings, "warning", ""))
+	a.finish("warnings", warnings)
+	return cmp.Or(memory, refused)
+}
+
+// measureRates measures the engine and the traveltimes on small problems of the same kind,
+// which takes part of a second. The rates of a GPU are not known.
+func measureRates(ctx context.Context, p *plan.Plan) (r forecast.Rates, err error) {
+	if p.Card != nil {
+		return r, nil
+	}
+	shape := []int{96, 96}
+	if p.Image.Dim() == 3 {
+		shape = []int{24, 24, 24}
+	}
+	k, err := bench.Kernel(ctx, bench.KernelSize{
+		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(p.Wavelet.Samples),
+		Dynamic: p.Config.Kirchhoff.Dynamic, Engine: p.Engine, Threads: p.Threads, Runs: 1,
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Pair = k.Forward + k.Adjoint
+	if p.Times.Domain() != nil {
+		e, err := bench.Traveltimes(ctx, shape, 16*p.Threads, p.Threads, 1)
+		if err != nil {
+			return r, err
+		}
+		r.Point = e.PerSource / float64(e.Points)
+	}
+	return r, nil
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
 // one's error.
-func (a *app) tryOutputs(cfg *config.Config, show func(job.Finding)) (refused error) {
+func tryOutputs(a *app, cfg *config.Config, show func(forecast.Finding)) (refused error) {
 	o := cfg.Output
 	for _, out := range []config.Path{o.File, o.Adjoint, o.PSF, o.Residual} {
 		if !out.IsSet() {
 			continue
 		}
 		if err := a.once(func() error { return job.CheckOutput(out.File, a.force) }); err != nil {
-			show(job.Finding{Topic: "output", Level: "warning", Text: err.Error()})
+			show(forecast.Finding{Topic: "output", Level: "warning", Text: err.Error()})
 			refused = cmp.Or(refused, err)
 		}
 	}
@@ -109,13 +148,13 @@ func plannedRanks(asked int, grid []int, here int) int {
 }
 
 // dotTest measures the adjointness of the run's own operator.
-func (a *app) dotTest(cmd *cobra.Command, j *job.Job, show func(job.Finding)) error {
-	op, err := j.Build(cmd.Context())
+func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding)) error {
+	op, err := j.Build(ctx)
 	if err != nil {
 		return err
 	}
 	defer op.Engine.Close()
-	e, err := j.DotTest(cmd.Context(), op)
+	e, err := j.DotTest(ctx, op)
 	if err != nil {
 		return err
 	}
@@ -123,11 +162,11 @@ func (a *app) dotTest(cmd *cobra.Command, j *job.Job, show func(job.Finding)) er
 	if !(e <= limit) {
 		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", op.Info, e, limit))
 	}
-	show(job.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
 	a.finish("dot_error", e)
-	texts, err := j.PenaltyTexts(cmd.Context(), op)
+	texts, err := j.PenaltyTexts(ctx, op)
 	for _, text := range texts {
-		show(job.Finding{Topic: "penalty", Level: "ok", Text: text})
+		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}
 	return err
 }

@@ -61,9 +61,7 @@ the east coordinate.`,
 	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
 	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
 	fl.IntVar(&f.sampleFormat, "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
-	if err := cmd.MarkFlagRequired("output"); err != nil {
-		panic(err)
-	}
+	require(cmd, "output")
 	return cmd
 }
 

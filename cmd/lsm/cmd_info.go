@@ -64,14 +64,19 @@ with it, and the exit status is 3.`,
 	return cmd
 }
 
-// tryFile reads what an HDF5 file holds in a child process first: a damaged file can
-// crash the HDF5 library, or keep it busy for ever, and that must be an error like any
-// other.
-func (a *app) tryFile(ctx context.Context, path string) error {
-	if a.program == "" || path == "" {
-		return nil
+// tryFile reads what HDF5 files hold in a child process first: a damaged file can crash
+// the HDF5 library, or keep it busy for ever, and that must be an error like any other.
+// Files without a name are left out.
+func (a *app) tryFile(ctx context.Context, paths ...string) error {
+	for _, path := range paths {
+		if a.program == "" || path == "" {
+			continue
+		}
+		if err := h5.CheckInChild(ctx, path, a.program, "info", "--unguarded", "--", path); err != nil {
+			return err
+		}
 	}
-	return h5.CheckInChild(ctx, path, a.program, "info", "--unguarded", "--", path)
+	return nil
 }
 
 // withFormatHint says what to do with a file that is not HDF5.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -19,107 +21,124 @@ func newRun(a *app) *cobra.Command {
 traces fit the recorded ones best. It writes the image with its convergence
 history, the resolved configuration and where everything came from.
 
-Interrupted, told to by SIGTERM or SIGUSR1, or at checkpoint.time_limit, it
-finishes its iteration and leaves a checkpoint; the same command with --resume goes
-on, to the same bits as if it had never stopped. A second signal ends it at once.`,
+When it is interrupted, gets SIGTERM or SIGUSR1, or reaches checkpoint.time_limit,
+it finishes its iteration and writes a checkpoint. The same command with --resume
+goes on from there, and the result has the same bits as that of a run that never
+stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 -o image40.h5`,
-		func(cmd *cobra.Command, path string) error {
-			cfg, err := a.configure(path)
-			if err != nil {
-				return err
-			}
-			j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Residual)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			j.WarnOfDoubts()
-			if err := j.LoadStart(); err != nil {
-				return err
-			}
-			resumes := false
-			if resume {
-				if resumes, err = j.CanResume(); err != nil {
-					return err
-				}
-			}
-			adjoint, err := a.besideToWrite(cfg.Output.Adjoint, resumes)
-			if err != nil {
-				return err
-			}
-			psf, err := a.besideToWrite(cfg.Output.PSF, resumes)
-			if err != nil {
-				return err
-			}
-			op, err := j.Build(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer op.Engine.Close()
-			a.report.Infof("%s", op.Info)
-			d, err := j.Data(op)
-			if err != nil {
-				return err
-			}
-			if adjoint != "" {
-				migrated, err := j.Migrate(cmd.Context(), op, d)
-				if err != nil {
-					return err
-				}
-				if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
-					return err
-				}
-			}
-			if psf != "" {
-				image, err := j.PSF(cmd.Context(), op)
-				if err != nil {
-					return err
-				}
-				if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
-					return err
-				}
-				a.report.Printf("point-spread functions: %s\n", psf)
-			}
-			result, err := j.Solve(cmd.Context(), op, d, resume)
-			if err != nil {
-				return err
-			}
-			out := cfg.Output.File.File
-			if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
-				return err
-			}
-			if path := cfg.Output.Residual; path.IsSet() {
-				if err := j.WriteResidual(cmd.Context(), path.File, op, d, result, a.source(j, "run")); err != nil {
-					return err
-				}
-				a.report.Printf("residual: %s\n", path.File)
-			}
-			h := result.History.Residual
-			iterations, relative := len(h)-1, 0.0
-			if h[0] > 0 {
-				relative = h[iterations] / h[0]
-			}
-			ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
-			if result.Reason == solver.Matched {
-				ended = string(result.Reason)
-			}
-			a.report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
-			a.report.Printf("image: %s\n", out)
-			a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
-				"residual", h[iterations], "relative_residual", relative)
-			return a.closing(j.Memory().Total())
-		})
+		func(ctx context.Context, path string) error { return runJob(ctx, a, path, resume) })
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
-	a.traced(a.writes(cmd))
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
-	return cmd
+	return traced(a, writes(a, cmd))
+}
+
+func runJob(ctx context.Context, a *app, path string, resume bool) error {
+	cfg, err := a.configure(path)
+	if err != nil {
+		return err
+	}
+	j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Residual)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	j.WarnOfDoubts()
+	if err := j.LoadStart(); err != nil {
+		return err
+	}
+	resumes := false
+	if resume {
+		if resumes, err = j.CanResume(); err != nil {
+			return err
+		}
+	}
+	adjoint, err := besideToWrite(a, cfg.Output.Adjoint, resumes)
+	if err != nil {
+		return err
+	}
+	psf, err := besideToWrite(a, cfg.Output.PSF, resumes)
+	if err != nil {
+		return err
+	}
+	op, err := j.Build(ctx)
+	if err != nil {
+		return err
+	}
+	defer op.Engine.Close()
+	a.report.Infof("%s", op.Info)
+	d, err := j.Data(op)
+	if err != nil {
+		return err
+	}
+	if err := writeBeside(ctx, a, j, op, d, adjoint, psf); err != nil {
+		return err
+	}
+	result, err := j.Solve(ctx, op, d, resume)
+	if err != nil {
+		return err
+	}
+	out := cfg.Output.File.File
+	if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+		return err
+	}
+	if path := cfg.Output.Residual; path.IsSet() {
+		if err := j.WriteResidual(ctx, path.File, op, d, result, a.source(j, "run")); err != nil {
+			return err
+		}
+		a.report.Printf("residual: %s\n", path.File)
+	}
+	tellResult(a, out, result)
+	return a.closing(j.Memory().Total())
+}
+
+// tellResult says how the solver ended and where the image is.
+func tellResult(a *app, out string, result *job.Result) {
+	h := result.History.Residual
+	iterations, relative := len(h)-1, 0.0
+	if h[0] > 0 {
+		relative = h[iterations] / h[0]
+	}
+	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
+	if result.Reason == solver.Matched {
+		ended = string(result.Reason)
+	}
+	a.report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
+	a.report.Printf("image: %s\n", out)
+	a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
+		"residual", h[iterations], "relative_residual", relative)
+}
+
+// writeBeside writes the images that stand beside the result, "" for none: the adjoint
+// of the data and the point-spread functions.
+func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *dist.Vector, adjoint, psf string) error {
+	if adjoint != "" {
+		migrated, err := j.Migrate(ctx, op, d)
+		if err != nil {
+			return err
+		}
+		if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
+			return err
+		}
+	}
+	if psf == "" {
+		return nil
+	}
+	image, err := j.PSF(ctx, op)
+	if err != nil {
+		return err
+	}
+	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
+		return err
+	}
+	a.report.Printf("point-spread functions: %s\n", psf)
+	return nil
 }
 
 // besideToWrite is the file for an image beside the result, "" where none is to be
 // written: a run that goes on from a checkpoint has written it before. Rank 0
 // looks for all.
-func (a *app) besideToWrite(path config.Path, resumes bool) (string, error) {
+func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil
 	}

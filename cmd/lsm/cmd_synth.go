@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -79,9 +80,7 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	fl.Float64Var(&f.opt.DT, "dt", 0, "sampling interval, `S`econds")
 	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "of the velocity to migrate with, `M`etres (standard deviation); negative for none")
 	fl.IntVar(&f.opt.Iterations, "iterations", 0, "solver.iterations of the configuration")
-	if err := cmd.MarkFlagRequired("output"); err != nil {
-		panic(err)
-	}
+	require(cmd, "output")
 	return cmd
 }
 
@@ -225,7 +224,7 @@ func (a *app) buildCase(ctx context.Context, args []string, f synthFlags) (*synt
 		if err := a.tryFile(ctx, f.model); err != nil {
 			return nil, err
 		}
-		g, v, err := job.ReadVelocity(f.model, f.units)
+		g, v, err := inputs.ReadVelocity(f.model, f.units)
 		if err != nil {
 			return nil, withUnitsFlag(err)
 		}

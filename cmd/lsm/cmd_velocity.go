@@ -50,11 +50,7 @@ layers of interval velocity (Dix 1955).`,
 	fl.Float64Var(&f.spacing, "spacing", 0, "`M`etres between points")
 	fl.Float64Var(&f.depth, "depth", 0, "of the model's bottom, `M`etres")
 	fl.Float64Var(&f.margin, "margin", 0, "`M`etres of model beyond the outermost positions")
-	for _, name := range []string{"output", "spacing", "depth"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err)
-		}
-	}
+	require(cmd, "output", "spacing", "depth")
 	return cmd
 }
 

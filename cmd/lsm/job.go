@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,35 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
+
+// jobCommand makes a command with a CONFIG argument.
+func jobCommand(use, short, long, example string, run func(ctx context.Context, config string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		GroupID:     groupMigrate,
+		Args:        arguments("CONFIG"),
+		Annotations: exits("3", "4", "5", "130"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
+	}
+}
+
+// traced gives a job command the flag --trace.
+func traced(a *app, cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.trace, "trace", "", "write what every rank did when to `FILE`, for chrome://tracing or Perfetto")
+	return cmd
+}
+
+// writes gives a job command the flag -o.
+func writes(a *app, cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVarP(&a.output, "output", "o", "", "`FILE` to write, instead of output.file")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if a.output == "" && cmd.Flags().Changed("output") {
+			return fmt.Errorf("--output is empty, want the path of a file")
+		}
+		return nil
+	}
+	return cmd
+}
 
 // configure loads the configuration of a command, shows its notes and joins the
 // other ranks. From here on an error is everyone's, or ends everyone.
@@ -65,10 +95,10 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if a.trace != "" {
 		a.report.KeepTrace(a.world.Size())
 	}
-	if err := a.once(func() error { return a.tryFiles(cfg, outputs) }); err != nil {
+	if err := a.once(func() error { return checkFiles(a, cfg, outputs) }); err != nil {
 		return nil, err
 	}
-	if err := a.once(func() error { return a.lockOutputs(cfg, outputs) }); err != nil {
+	if err := a.once(func() error { return lockOutputs(a, cfg, outputs) }); err != nil {
 		return nil, err
 	}
 	j, err := job.Open(a.world, cfg, need, a.report)
@@ -77,6 +107,35 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 		j.Alone = true
 	}
 	return j, err
+}
+
+// produce is a job command that writes the one file output.file: it lets work write the
+// file and says so. what names the kind of file, predicted is the memory in bytes that
+// was planned for, 0 for none.
+func (a *app) produce(path string, need job.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
+	cfg, err := a.configure(path)
+	if err != nil {
+		return err
+	}
+	j, err := a.open(cfg, need, cfg.Output.File)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	out := cfg.Output.File.File
+	predicted, err := work(j, out)
+	if err != nil {
+		return err
+	}
+	a.report.Printf("%s: %s\n", what, out)
+	a.finish("output", out)
+	return a.closing(predicted)
+}
+
+// source says which program makes an output, for its provenance.
+func (a *app) source(j *job.Job, command string) job.Source {
+	v, c := build()
+	return job.Source{Command: command, Version: v, Commit: c, Force: a.force}
 }
 
 // once lets rank 0 do what one rank does for all.
@@ -88,13 +147,13 @@ func (a *app) once(do func() error) error {
 	return comm.Together(a.world, err)
 }
 
-// tryFiles looks at outputs and inputs.
-func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
+// checkFiles refuses outputs that cannot be written, and then inputs that cannot be read.
+func checkFiles(a *app, cfg *config.Config, outputs []config.Path) error {
 	read := append([]fileUse{{"the configuration file", cfg.Path()}, {"--reflectivity", a.reflectivity}}, uses(cfg.Reads())...)
 	if err := distinct(read, append(uses(cfg.Writes()), fileUse{"--trace", a.trace})); err != nil {
 		return err
 	}
-	for _, out := range outputs {
+	for _, out := range append(slices.Clone(outputs), config.Path{Text: a.trace, File: a.trace}) {
 		if !out.IsSet() {
 			continue
 		}
@@ -102,17 +161,24 @@ func (a *app) tryFiles(cfg *config.Config, outputs []config.Path) error {
 			return err
 		}
 	}
-	if a.trace != "" {
-		if err := job.CheckOutput(a.trace, a.force); err != nil {
-			return err
+	return tryInputs(a, cfg)
+}
+
+// tryInputs reads what each input file holds in a child process first.
+func tryInputs(a *app, cfg *config.Config) error {
+	defer a.report.Time("try inputs")()
+	var files []string
+	for _, in := range cfg.Reads() {
+		if !slices.Contains(files, in.Path.File) {
+			files = append(files, in.Path.File)
 		}
 	}
-	return a.tryInputs(cfg)
+	return a.tryFile(context.Background(), files...)
 }
 
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
 // until it ends.
-func (a *app) lockOutputs(cfg *config.Config, outputs []config.Path) error {
+func lockOutputs(a *app, cfg *config.Config, outputs []config.Path) error {
 	if a.command == "check" {
 		return nil // writes nothing
 	}
@@ -123,21 +189,24 @@ func (a *app) lockOutputs(cfg *config.Config, outputs []config.Path) error {
 		if !out.IsSet() {
 			continue
 		}
-		if err := a.lock(out.File); err != nil {
+		err := a.lock(out.File)
+		if errors.Is(err, lockfile.ErrNoLocks) {
+			a.report.Warn(fmt.Sprintf("%v: another run that writes the same outputs would not be noticed", err))
+		} else if err != nil {
 			return err
 		}
 	}
 	if a.command == "run" {
-		return a.lockCheckpoints(cfg)
+		return lockCheckpoints(a, cfg)
 	}
 	return nil
 }
 
 // lockCheckpoints keeps other runs from checkpoints of the same names. The lock lies in
-// their folder, which goes when the run ends and nothing is in it, but for one that was
-// there empty. Where no folder can be made or nothing be written there goes no lock
-// either: saving a checkpoint will say why.
-func (a *app) lockCheckpoints(cfg *config.Config) error {
+// the checkpoints' folder. At the end of the run the folder is removed if it is empty,
+// unless it was there, and empty, before. A folder that cannot be made, or not be written
+// to, gets no lock: saving a checkpoint will say why.
+func lockCheckpoints(a *app, cfg *config.Config) error {
 	folder := cfg.Checkpoint.Folder.File
 	inside, err := os.ReadDir(folder)
 	empty := err == nil && len(inside) == 0
@@ -147,13 +216,9 @@ func (a *app) lockCheckpoints(cfg *config.Config) error {
 	if !empty {
 		a.atEnd(func() { os.Remove(folder) })
 	}
-	l, err := lockfile.Take(job.CheckpointLock(cfg))
 	var held *lockfile.Held
-	if errors.As(err, &held) {
-		return fmt.Errorf("checkpoint.folder: %w", lockError(err))
-	}
-	if err == nil {
-		a.atEnd(l.Release)
+	if err := a.lock(job.CheckpointLock(cfg)); errors.As(err, &held) {
+		return fmt.Errorf("checkpoint.folder: %w", err)
 	}
 	return nil
 }
@@ -162,56 +227,25 @@ func (a *app) lockCheckpoints(cfg *config.Config) error {
 func (a *app) lock(path string) error {
 	l, err := lockfile.Take(path)
 	var held *lockfile.Held
-	switch {
-	case errors.As(err, &held):
-		return lockError(err)
-	case errors.Is(err, lockfile.ErrNoLocks):
-		a.report.Warn(fmt.Sprintf("%v: another run that writes the same outputs would not be noticed", err))
-		return nil
-	case err != nil:
+	if errors.As(err, &held) {
+		return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
+	}
+	if err != nil {
 		return status.Resource(err)
 	}
 	a.atEnd(l.Release)
 	return nil
 }
 
-// lockError says what to do about another run.
-func lockError(err error) error {
-	return status.Hint(status.Usage(err), "wait for that run to end, or give this one outputs and a checkpoint folder of its own")
-}
-
 // atEnd does something when the program ends; what was put in last comes first.
 func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
-
-// tryInputs reads what each input file holds in a child process first.
-func (a *app) tryInputs(cfg *config.Config) error {
-	defer a.report.Time("try inputs")()
-	tried := map[string]bool{}
-	for _, in := range cfg.Reads() {
-		file := in.Path.File
-		if tried[file] {
-			continue
-		}
-		tried[file] = true
-		if err := a.tryFile(context.Background(), file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// source says which program makes an output, for its provenance.
-func (a *app) source(j *job.Job, command string) job.Source {
-	v, c := build()
-	return job.Source{Command: command, Version: v, Commit: c, Force: a.force}
-}
 
 // closing prints where the time and the memory went, the latter beside the
 // prediction, in bytes, 0 for none; and writes the trace. It is collective.
 func (a *app) closing(predicted int64) error {
 	mine := a.report.Account()
 	mine.PeakMemory, mine.Predicted = machine.PeakMemory(), predicted
-	text, err := mine.Encode()
+	text, err := json.Marshal(mine)
 	if err := comm.Together(a.world, err); err != nil {
 		return err
 	}
@@ -219,52 +253,20 @@ func (a *app) closing(predicted int64) error {
 	if err != nil {
 		return err
 	}
-	return a.once(func() error { return a.account(parts) })
-}
-
-func (a *app) account(parts [][]byte) error {
-	all, err := progress.DecodeAccounts(parts)
-	if err != nil {
-		return err
-	}
-	a.report.Closing(all)
-	if a.trace == "" {
-		return nil
-	}
-	if err := progress.WriteTrace(a.trace, all, a.force); err != nil {
-		return err
-	}
-	a.report.Printf("trace: %s\n", a.trace)
-	a.finish("trace", a.trace)
-	return nil
-}
-
-// traced gives a job command the flag --trace.
-func (a *app) traced(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.trace, "trace", "", "write what every rank did when to `FILE`, for chrome://tracing or Perfetto")
-	return cmd
-}
-
-// writes gives a job command the flag -o.
-func (a *app) writes(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVarP(&a.output, "output", "o", "", "`FILE` to write, instead of output.file")
-	work := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if a.output == "" && cmd.Flags().Changed("output") {
-			return status.Usage(fmt.Errorf("%s: --output is empty, want the path of a file", fullName(cmd)))
+	return a.once(func() error {
+		all, err := progress.DecodeAccounts(parts)
+		if err != nil {
+			return err
 		}
-		return work(cmd, args)
-	}
-	return cmd
-}
-
-// jobCommand are the parts that all commands with a CONFIG argument share.
-func jobCommand(use, short, long, example string, run func(cmd *cobra.Command, config string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
-		GroupID:     groupMigrate,
-		Args:        arguments("CONFIG"),
-		Annotations: exits("3", "4", "5", "130"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return run(cmd, args[0]) },
-	}
+		a.report.Closing(all)
+		if a.trace == "" {
+			return nil
+		}
+		if err := progress.WriteTrace(a.trace, all, a.force); err != nil {
+			return err
+		}
+		a.report.Printf("trace: %s\n", a.trace)
+		a.finish("trace", a.trace)
+		return nil
+	})
 }

@@ -133,7 +133,7 @@ func (a *app) endAll(fault any) {
 		return
 	}
 	func() {
-		defer watch.Recover()
+		defer a.watch.Recover()
 		panic(fault)
 	}()
 	time.Sleep(farewell)

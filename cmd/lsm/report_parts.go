@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -201,7 +202,7 @@ func (a *app) readGathers(ctx context.Context, f *reportFlags, r *report.Run) er
 	default:
 		s = data.Survey()
 		if r.Config != nil {
-			if data.keep, err = job.Select(s, r.Config); err != nil {
+			if data.keep, err = inputs.Select(s, r.Config); err != nil {
 				return fmt.Errorf("%s: %w", f.survey, err)
 			}
 		}

@@ -28,16 +28,16 @@ func TestRanksReturnsTheFirstError(t *testing.T) {
 	}
 }
 
-func TestRanksBarrierWaitsForAll(t *testing.T) {
+func TestRanksAgreementWaitsForAll(t *testing.T) {
 	var arrived atomic.Int64
 	err := commtest.Ranks(5, func(c comm.Comm) error {
 		for round := int64(1); round <= 20; round++ {
 			arrived.Add(1)
-			if err := c.Host().Barrier(); err != nil {
+			if _, err := c.Host().Agree(0); err != nil {
 				return err
 			}
 			if n := arrived.Load(); n < 5*round {
-				return fmt.Errorf("round %d: past the barrier with %d arrivals", round, n)
+				return fmt.Errorf("round %d: past the agreement with %d arrivals", round, n)
 			}
 		}
 		return nil

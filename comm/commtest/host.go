@@ -3,25 +3,46 @@ package commtest
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 )
 
 func hostAllReduce(c comm.Comm) error {
 	for _, n := range []int{0, 1, 3, 1000} {
-		for _, op := range []comm.Op{comm.Sum, comm.Max, comm.Min} {
-			x := make([]float64, n)
-			for i := range x {
-				x[i] = sample(c.Rank(), i)
-			}
+		for _, op := range []comm.Op{comm.Sum, comm.Max} {
+			x := fill(n, func(i int) float64 { return sample(c.Rank(), i) })
 			if err := c.Host().AllReduce(x, op); err != nil {
 				return err
 			}
 			for i, v := range x {
-				if want := expected(c.Size(), i, op); v != want {
+				want := total(c.Size(), i)
+				if op == comm.Max {
+					want = slices.Max(fill(c.Size(), func(r int) float64 { return sample(r, i) }))
+				}
+				if v != want {
 					return fmt.Errorf("%v of %d values: value %d is %g, want %g", op, n, i, v, want)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// hostMaxCarriesNaN puts a NaN on each rank in turn, and the zeros of both signs,
+// of which +0 counts as the larger.
+func hostMaxCarriesNaN(c comm.Comm) error {
+	for odd := range c.Size() {
+		x := []float64{1, math.Copysign(0, -1), 2}
+		if c.Rank() == odd {
+			x[0], x[1] = math.NaN(), 0
+		}
+		if err := c.Host().AllReduce(x, comm.Max); err != nil {
+			return err
+		}
+		if x[0] == x[0] || x[1] != 0 || math.Signbit(x[1]) || x[2] != 2 {
+			return fmt.Errorf("max with a NaN on rank %d is %v, want [NaN 0 2]", odd, x)
 		}
 	}
 	return nil
@@ -85,15 +106,4 @@ func agree(c comm.Comm) error {
 		return fmt.Errorf("agreed on %#x, %v with no flags set", got, err)
 	}
 	return nil
-}
-
-// barrier can only see that the call comes back, and that what follows is in
-// step: whether it waits shows where ranks share memory.
-func barrier(c comm.Comm) error {
-	for range 3 {
-		if err := c.Host().Barrier(); err != nil {
-			return err
-		}
-	}
-	return hostAllReduce(c)
 }

@@ -68,3 +68,18 @@ func (h *hub) collect(from, to int) device.Buf {
 	h.mail[way] = h.mail[way][1:]
 	return x
 }
+
+// request returns where all ranks meet for their collective of that number.
+func (h *hub) request(number int) *hub {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	meet := h.requests[number]
+	if meet == nil {
+		meet = newHub(len(h.slots))
+		h.requests[number] = meet
+	}
+	if meet.expected++; meet.expected == len(h.slots) {
+		delete(h.requests, number) // all ranks have it
+	}
+	return meet
+}

@@ -3,6 +3,7 @@ package commtest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"sync"
 
@@ -74,33 +75,64 @@ func (r *rank) Split(color, key int) (comm.Comm, error) {
 	panic("unreachable")
 }
 
-func (r *rank) AllReduce(x device.Buf, op comm.Op) error {
-	if err := comm.CheckOp(x.Type(), op); err != nil {
-		return err
-	}
-	mine, err := keep(x)
+// keep copies a buffer to the host, where the others read it.
+func keep(x device.Buf) (device.Buf, error) {
+	mine, err := device.NewHost(1).Alloc(x.Len(), x.Type())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return combine(x, r.hub.gather(r.me, mine), 0, op)
+	return mine, x.Device().Copy(mine, x)
 }
 
-func (r *rank) Reduce(x device.Buf, op comm.Op, root int) error {
-	if err := comm.CheckRoot(r, "reduction", root); err != nil {
+// sum sets x to the sum of what all ranks brought, added in rank order, so that all
+// ranks get the same bits.
+func sum(x device.Buf, all []any) error {
+	whole, err := keep(all[0].(device.Buf))
+	if err != nil {
 		return err
 	}
-	if err := comm.CheckOp(x.Type(), op); err != nil {
-		return err
+	for _, v := range all[1:] {
+		if err := whole.Device().Axpby(1, v.(device.Buf), 1, whole); err != nil {
+			return err
+		}
 	}
+	return x.Device().Copy(x, whole)
+}
+
+func (r *rank) AllReduce(x device.Buf) error {
 	mine, err := keep(x)
 	if err != nil {
 		return err
 	}
-	if all := r.hub.gather(r.me, mine); r.me == root {
-		return combine(x, all, 0, op)
-	}
-	return nil
+	return sum(x, r.hub.gather(r.me, mine))
 }
+
+// request is an all-reduce under way among goroutines. It ends when all ranks
+// have started it, and x gets the result in Wait: code that reads x before sees
+// the old numbers, and what it writes there is lost.
+type request struct {
+	x    device.Buf
+	done <-chan []any
+}
+
+// StartAllReduce takes a copy of x, which a goroutine brings to where the
+// requests of this number meet.
+func (r *rank) StartAllReduce(x device.Buf) (comm.Request, error) {
+	mine, err := keep(x)
+	if err != nil {
+		return nil, err
+	}
+	meet := r.hub.request(r.started)
+	r.started++
+	done := make(chan []any, 1)
+	go func() { done <- meet.gather(r.me, mine) }()
+	return &request{x, done}, nil
+}
+
+func (q *request) Wait() error { return sum(q.x, <-q.done) }
+
+// Accumulate is AllReduce: ranks of one process have all memory in common.
+func (r *rank) Accumulate(x device.Buf) error { return r.AllReduce(x) }
 
 func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
 	if err := comm.CheckCounts(r, dst, src, counts); err != nil {
@@ -118,24 +150,6 @@ func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
 		at += counts[i]
 	}
 	return nil
-}
-
-func (r *rank) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	if err := comm.CheckCounts(r, src, dst, counts); err != nil {
-		return err
-	}
-	if err := comm.CheckOp(src.Type(), op); err != nil {
-		return err
-	}
-	mine, err := keep(src)
-	if err != nil {
-		return err
-	}
-	at := 0
-	for _, n := range counts[:r.me] {
-		at += n
-	}
-	return combine(dst, r.hub.gather(r.me, mine), at, op)
 }
 
 func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
@@ -161,7 +175,7 @@ func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) erro
 }
 
 func (r *rank) Bcast(x device.Buf, root int) error {
-	if err := comm.CheckRoot(r, "broadcast", root); err != nil {
+	if err := comm.CheckRoot(r, root); err != nil {
 		return err
 	}
 	mine, err := keep(x)
@@ -174,11 +188,26 @@ func (r *rank) Bcast(x device.Buf, root int) error {
 type rankHost struct{ r *rank }
 
 func (h rankHost) AllReduce(x []float64, op comm.Op) error {
-	return h.r.AllReduce(device.Wrap(device.NewHost(1), x), op)
+	if err := comm.CheckOp(op); err != nil {
+		return err
+	}
+	for k, v := range h.r.hub.gather(h.r.me, slices.Clone(x)) {
+		for i, y := range v.([]float64) {
+			switch {
+			case k == 0:
+				x[i] = y
+			case op == comm.Max:
+				x[i] = max(x[i], y)
+			default:
+				x[i] += y
+			}
+		}
+	}
+	return nil
 }
 
 func (h rankHost) Bcast(x []byte, root int) ([]byte, error) {
-	if err := comm.CheckRoot(h.r, "broadcast", root); err != nil {
+	if err := comm.CheckRoot(h.r, root); err != nil {
 		return nil, err
 	}
 	b := h.r.hub.gather(h.r.me, append([]byte(nil), x...))[root].([]byte)
@@ -199,9 +228,4 @@ func (h rankHost) Agree(flags uint64) (uint64, error) {
 		union |= v.(uint64)
 	}
 	return union, nil
-}
-
-func (h rankHost) Barrier() error {
-	h.r.hub.gather(h.r.me, nil)
-	return nil
 }

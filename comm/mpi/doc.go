@@ -17,11 +17,11 @@
 // more than 2^30 numbers are cut, since MPI counts with C's int.
 //
 // Buffers of a GPU go straight to the library where it says that it takes memory
-// of that kind of GPUs, CUDA's or ROCm's, and else through host memory. Where even such libraries offer
-// nothing (non-blocking and one-sided calls) or where our own code works on the
-// numbers (maximum, minimum, Reduce) they always go through host memory.
+// of that kind of GPUs, CUDA's or ROCm's, and else through host memory.
+// Non-blocking and one-sided calls, for which even such libraries do not take it,
+// always go through host memory.
 //
 // MPI requires that all ranks receive identical results from MPI_Allreduce (MPI
 // 3.1, section 5.9.6), which is what comm.Comm asks for. It leaves open what
-// becomes of a NaN in MPI_MAX and MPI_MIN, so these are operations of our own.
+// becomes of a NaN in MPI_MAX, so the maximum is an operation of our own.
 package mpi

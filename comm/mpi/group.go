@@ -67,68 +67,35 @@ func (g *group) failed(what string, f fault) error {
 // call has MPI run a collective.
 func (g *group) call(what string, f func() C.int) error { return g.failed(what, g.world.do(f)) }
 
-// direct tells whether a reduction may read a GPU's memory: our own operations,
-// maximum and minimum, run on the processor.
-func direct(op comm.Op) bool { return op == comm.Sum }
-
-func (g *group) AllReduce(x device.Buf, op comm.Op) error {
-	if err := comm.CheckOp(x.Type(), op); err != nil {
-		return err
-	}
-	s, err := g.world.stage(x, direct(op))
-	if err != nil {
-		return err
-	}
-	var h held
-	defer h.release()
-	b := h.in(s)
-	if err := g.call("all-reduce", func() C.int {
-		return C.lsm_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit))
-	}); err != nil {
-		return err
-	}
-	return s.Back()
-}
-
-func (g *group) Reduce(x device.Buf, op comm.Op, root int) error {
-	if err := comm.CheckRoot(g, "reduction", root); err != nil {
-		return err
-	}
-	if err := comm.CheckOp(x.Type(), op); err != nil {
-		return err
-	}
-	s, err := g.world.stage(x, false)
-	if err != nil {
-		return err
-	}
-	var h held
-	defer h.release()
-	b := h.in(s)
-	if err := g.call("reduction", func() C.int {
-		return C.lsm_reduce(g.buffers, b.at, b.at, b.n, b.kind, opOf(op), C.int(root), C.int(limit))
-	}); err != nil || root != g.rank {
-		return err
-	}
-	return s.Back()
-}
-
-func (g *group) Bcast(x device.Buf, root int) error {
-	if err := comm.CheckRoot(g, "broadcast", root); err != nil {
-		return err
-	}
+// on has MPI run a collective in place on x, or on a copy of it on the host where MPI
+// does not reach x.
+func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {
 	s, err := g.world.stage(x, true)
 	if err != nil {
 		return err
 	}
 	var h held
 	defer h.release()
-	b := h.in(s)
-	if err := g.call("broadcast", func() C.int {
-		return C.lsm_bcast(g.buffers, b.at, b.n, b.kind, C.int(root), C.int(limit))
-	}); err != nil {
+	n := h.in(s)
+	if err := g.call(what, func() C.int { return f(n) }); err != nil {
 		return err
 	}
 	return s.Back()
+}
+
+func (g *group) AllReduce(x device.Buf) error {
+	return g.on(x, "all-reduce", func(x numbers) C.int {
+		return C.lsm_allreduce(g.buffers, x.at, x.n, x.kind, C.LSM_SUM, C.int(limit))
+	})
+}
+
+func (g *group) Bcast(x device.Buf, root int) error {
+	if err := comm.CheckRoot(g, root); err != nil {
+		return err
+	}
+	return g.on(x, "broadcast", func(x numbers) C.int {
+		return C.lsm_bcast(g.buffers, x.at, x.n, x.kind, C.int(root), C.int(limit))
+	})
 }
 
 // AllGather copies this rank's part into its place first, and MPI spreads it
@@ -144,50 +111,15 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 	if err := dst.Device().Copy(dst.Slice(at, counts[g.rank]), src); err != nil {
 		return err
 	}
-	s, err := g.world.stage(dst, true)
-	if err != nil {
-		return err
-	}
-	var h held
-	defer h.release()
-	b, n := h.in(s), numbersPer(counts, dst.Type())
-	if err := g.call("all-gather", func() C.int {
-		return C.lsm_allgather(g.buffers, b.at, &n[0], b.kind, C.int(limit))
-	}); err != nil {
-		return err
-	}
-	return s.Back()
+	_, per := kindOf(dst.Type())
+	n := numbersPer(counts, per)
+	return g.on(dst, "all-gather", func(x numbers) C.int {
+		return C.lsm_allgather(g.buffers, x.at, &n[0], x.kind, C.int(limit))
+	})
 }
 
-func (g *group) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	if err := comm.CheckCounts(g, src, dst, counts); err != nil {
-		return err
-	}
-	if err := comm.CheckOp(src.Type(), op); err != nil {
-		return err
-	}
-	from, err := g.world.stage(src, direct(op))
-	if err != nil {
-		return err
-	}
-	to, err := g.world.stage(dst, direct(op))
-	if err != nil {
-		return err
-	}
-	var h held
-	defer h.release()
-	in, out, n := h.in(from), h.in(to), numbersPer(counts, src.Type())
-	if err := g.call("reduce-scatter", func() C.int {
-		return C.lsm_reduce_scatter(g.buffers, in.at, out.at, &n[0], in.kind, opOf(op), C.int(limit))
-	}); err != nil {
-		return err
-	}
-	return to.Back()
-}
-
-// numbersPer turns elements into numbers.
-func numbersPer(counts []int, t device.Type) []C.int64_t {
-	_, per := kindOf(t)
+// numbersPer is the lengths of the ranks' parts in numbers.
+func numbersPer(counts []int, per int) []C.int64_t {
 	out := make([]C.int64_t, len(counts))
 	for i, n := range counts {
 		out[i] = C.int64_t(n * per)

@@ -7,17 +7,16 @@ import "C"
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // host exchanges values in host memory, on a communicator of its own.
 type host struct{ g *group }
 
 func (t host) AllReduce(x []float64, op comm.Op) error {
-	if err := comm.CheckOp(device.F64, op); err != nil {
+	if err := comm.CheckOp(op); err != nil {
 		return err
 	}
-	return reduceHost(t.g, "host all-reduce", x, C.LSM_F64, opOf(op))
+	return reduceHost(t.g, "host all-reduce", x, C.LSM_F64, [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX}[op])
 }
 
 func (t host) Agree(flags uint64) (uint64, error) {
@@ -26,12 +25,8 @@ func (t host) Agree(flags uint64) (uint64, error) {
 	return x[0], err
 }
 
-func (t host) Barrier() error {
-	return t.g.call("barrier", func() C.int { return C.lsm_barrier(t.g.host) })
-}
-
 func (t host) Bcast(x []byte, root int) ([]byte, error) {
-	if err := comm.CheckRoot(t.g, "broadcast", root); err != nil {
+	if err := comm.CheckRoot(t.g, root); err != nil {
 		return nil, err
 	}
 	length := []int64{int64(len(x))}
@@ -45,21 +40,22 @@ func (t host) Bcast(x []byte, root int) ([]byte, error) {
 }
 
 func (t host) AllGather(x []byte) ([][]byte, error) {
-	lengths := make([]int64, t.g.size)
-	lengths[t.g.rank] = int64(len(x))
-	ones := make([]int64, t.g.size)
+	told, ones := make([]int64, t.g.size), make([]int, t.g.size)
+	told[t.g.rank] = int64(len(x))
 	for i := range ones {
 		ones[i] = 1
 	}
-	if err := gatherHost(t.g, lengths, ones, C.LSM_I64); err != nil {
+	if err := gatherHost(t.g, told, ones, C.LSM_I64); err != nil {
 		return nil, err
 	}
-	sum, mine := int64(0), int64(0)
-	for r, n := range lengths {
+	lengths := make([]int, t.g.size)
+	sum, mine := 0, 0
+	for r, n := range told {
 		if r == t.g.rank {
 			mine = sum
 		}
-		sum += n
+		lengths[r] = int(n)
+		sum += lengths[r]
 	}
 	all := make([]byte, sum)
 	copy(all[mine:], x)
@@ -90,14 +86,11 @@ func bcastHost[T byte | int64](g *group, x []T, kind C.int, root int) error {
 }
 
 // gatherHost spreads the stretches of x, counts[rank] numbers each.
-func gatherHost[T byte | int64](g *group, x []T, counts []int64, kind C.int) error {
+func gatherHost[T byte | int64](g *group, x []T, counts []int, kind C.int) error {
 	var h held
 	defer h.release()
 	b := raw(&h, x, kind)
-	n := make([]C.int64_t, len(counts))
-	for i, c := range counts {
-		n[i] = C.int64_t(c)
-	}
+	n := numbersPer(counts, 1)
 	return g.call("host all-gather", func() C.int {
 		return C.lsm_allgather(g.host, b.at, &n[0], b.kind, C.int(limit))
 	})

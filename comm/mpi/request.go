@@ -21,10 +21,7 @@ type request struct {
 	done   chan fault
 }
 
-func (g *group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	if err := comm.CheckOp(x.Type(), op); err != nil {
-		return nil, err
-	}
+func (g *group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	s, err := g.world.stage(x, false)
 	if err != nil {
 		return nil, err
@@ -34,7 +31,7 @@ func (g *group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 	w := g.world
 	// Starting a long one takes a while too, and is the owner's business.
 	w.post(func() C.int {
-		return C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, opOf(op), C.int(limit), &r.batch)
+		return C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, C.int(limit), &r.batch)
 	}, func(f fault) {
 		if f.code != 0 {
 			r.done <- f

@@ -17,23 +17,18 @@
 
 #include "shim_internal.h"
 
-// Operations for floats: a NaN wins, and of two zeros +0 is the larger, so that
-// the result does not depend on the order.
-#define EXTREME(name, T, better, tie)                                          \
-	static void name(void *in, void *inout, int *n, MPI_Datatype *type) {  \
-		const T *a = in;                                               \
-		T *b = inout;                                                  \
-		(void)type;                                                    \
-		for (int i = 0; i < *n; i++)                                   \
-			if (a[i] better b[i] || a[i] != a[i] || (a[i] == b[i] && signbit(tie))) \
-				b[i] = a[i];                                   \
-	}
-EXTREME(max_f32, float, >, b[i])
-EXTREME(min_f32, float, <, a[i])
-EXTREME(max_f64, double, >, b[i])
-EXTREME(min_f64, double, <, a[i])
+// The maximum of float64: a NaN wins, and of two zeros +0 is the larger, so that the
+// result does not depend on the order.
+static void max_f64(void *in, void *inout, int *n, MPI_Datatype *type) {
+	const double *a = in;
+	double *b = inout;
+	(void)type;
+	for (int i = 0; i < *n; i++)
+		if (a[i] > b[i] || a[i] != a[i] || (a[i] == b[i] && signbit(b[i])))
+			b[i] = a[i];
+}
 
-static MPI_Op extremes[2][2]; // by type, then maximum and minimum
+static MPI_Op maximum;
 
 MPI_Datatype lsm_datatype(int type) {
 	switch (type) {
@@ -53,14 +48,12 @@ size_t lsm_width(int type) {
 	return 8;
 }
 
-static MPI_Op operation(int type, int op) {
+static MPI_Op operation(int op) {
 	switch (op) {
 	case LSM_SUM: return MPI_SUM;
 	case LSM_OR: return MPI_BOR;
 	}
-	if (type == LSM_F32 || type == LSM_F64)
-		return extremes[type == LSM_F64][op == LSM_MIN];
-	return op == LSM_MAX ? MPI_MAX : MPI_MIN;
+	return maximum;
 }
 
 // Libraries take signals for themselves in MPI_Init, MPICH SIGUSR1 among them, with
@@ -92,10 +85,7 @@ int lsm_init(int *funneled) {
 	TRY(code);
 	*funneled = provided >= MPI_THREAD_FUNNELED;
 	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-	TRY(MPI_Op_create(max_f32, 1, &extremes[0][0]));
-	TRY(MPI_Op_create(min_f32, 1, &extremes[0][1]));
-	TRY(MPI_Op_create(max_f64, 1, &extremes[1][0]));
-	return MPI_Op_create(min_f64, 1, &extremes[1][1]);
+	return MPI_Op_create(max_f64, 1, &maximum);
 }
 
 int lsm_finalize(void) { return MPI_Finalize(); }
@@ -160,31 +150,8 @@ int lsm_rank(uintptr_t comm, int *rank, int *size) {
 int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
 	for (size_t at = 0; at < n; at += limit)
 		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
-			operation(type, op), COMM(comm)));
+			operation(op), COMM(comm)));
 	return MPI_SUCCESS;
-}
-
-// The root's numbers are copied before: MPICH 4.0.2 crashes where a root other
-// than rank 0 reduces in place. Both are in host memory.
-int lsm_reduce(uintptr_t comm, uintptr_t in, uintptr_t out, size_t n, int type, int op, int root, int limit) {
-	const size_t most = 1 << 20; // numbers to copy at once
-	int rank, err = MPI_SUCCESS;
-	if ((size_t)limit > most)
-		limit = most;
-	TRY(MPI_Comm_rank(COMM(comm), &rank));
-	void *copy = rank == root && in == out ? malloc(BLOCK(n, limit) * lsm_width(type)) : NULL;
-	if (rank == root && in == out && n > 0 && !copy)
-		return MPI_ERR_NO_MEM;
-	for (size_t at = 0; at < n && err == MPI_SUCCESS; at += limit) {
-		int block = BLOCK(n - at, limit);
-		void *from = PLACE(in, at, type);
-		if (copy)
-			from = memcpy(copy, from, block * lsm_width(type));
-		err = MPI_Reduce(from, rank == root ? PLACE(out, at, type) : NULL, block, lsm_datatype(type),
-			operation(type, op), root, COMM(comm));
-	}
-	free(copy);
-	return err;
 }
 
 int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
@@ -193,60 +160,30 @@ int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int lim
 	return MPI_SUCCESS;
 }
 
-int lsm_barrier(uintptr_t comm) { return MPI_Barrier(COMM(comm)); }
-
-// as_ints sets *counts and *places to C's ints, to be freed, or to NULL where the
-// stretches are too long for one call.
-static int as_ints(const int64_t *n, int size, int limit, int **counts, int **places) {
+// Stretches too long for one call are broadcast one by one.
+int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int limit) {
+	int size, err;
 	int64_t sum = 0;
-	*counts = *places = NULL;
+	TRY(MPI_Comm_size(COMM(comm), &size));
 	for (int r = 0; r < size; r++)
 		sum += n[r];
-	if (sum > limit)
+	if (sum > limit) {
+		for (int r = 0; r < size; r++) {
+			TRY(lsm_bcast(comm, x, n[r], type, r, limit));
+			x += n[r] * lsm_width(type);
+		}
 		return MPI_SUCCESS;
-	*counts = malloc(2 * size * sizeof(int));
-	if (!*counts)
+	}
+	int *counts = malloc(2 * size * sizeof(int)), *places = counts + size;
+	if (!counts)
 		return MPI_ERR_NO_MEM;
-	*places = *counts + size;
 	for (int r = 0, at = 0; r < size; at += (int)n[r++]) {
-		(*counts)[r] = (int)n[r];
-		(*places)[r] = at;
+		counts[r] = (int)n[r];
+		places[r] = at;
 	}
-	return MPI_SUCCESS;
-}
-
-int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int limit) {
-	int size, *counts, *places;
-	TRY(MPI_Comm_size(COMM(comm), &size));
-	TRY(as_ints(n, size, limit, &counts, &places));
-	if (counts) {
-		int err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, lsm_datatype(type),
-			COMM(comm));
-		free(counts);
-		return err;
-	}
-	for (int r = 0; r < size; r++) {
-		TRY(lsm_bcast(comm, x, n[r], type, r, limit));
-		x += n[r] * lsm_width(type);
-	}
-	return MPI_SUCCESS;
-}
-
-int lsm_reduce_scatter(uintptr_t comm, uintptr_t in, uintptr_t out, const int64_t *n, int type, int op, int limit) {
-	int size, *counts, *places;
-	TRY(MPI_Comm_size(COMM(comm), &size));
-	TRY(as_ints(n, size, limit, &counts, &places));
-	if (counts) {
-		int err = MPI_Reduce_scatter((void *)in, (void *)out, counts, lsm_datatype(type), operation(type, op),
-			COMM(comm));
-		free(counts);
-		return err;
-	}
-	for (int r = 0; r < size; r++) {
-		TRY(lsm_reduce(comm, in, out, n[r], type, op, r, limit));
-		in += n[r] * lsm_width(type);
-	}
-	return MPI_SUCCESS;
+	err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, lsm_datatype(type), COMM(comm));
+	free(counts);
+	return err;
 }
 
 // A message without numbers is sent as well, so that a wrong length shows.
@@ -275,7 +212,7 @@ struct lsm_batch {
 	MPI_Request requests[];
 };
 
-int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit, lsm_batch **out) {
+int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out) {
 	size_t calls = (n + limit - 1) / limit;
 	lsm_batch *b = malloc(sizeof *b + calls * sizeof(MPI_Request));
 	if (!b)
@@ -284,7 +221,7 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op,
 	*out = b;
 	for (size_t at = 0; at < n; at += limit, b->n++)
 		TRY(MPI_Iallreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
-			operation(type, op), COMM(comm), &b->requests[b->n]));
+			MPI_SUM, COMM(comm), &b->requests[b->n]));
 	return MPI_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum { LSM_F32, LSM_F64, LSM_I64, LSM_U64, LSM_BYTE };
-enum { LSM_SUM, LSM_MAX, LSM_MIN, LSM_OR };
+enum { LSM_SUM, LSM_MAX, LSM_OR }; // LSM_MAX: of LSM_F64 alone
 
 // LSM_NOBODY is the rank that nothing is sent to or received from.
 enum { LSM_NOBODY = -1 };
@@ -31,20 +31,17 @@ int lsm_rank(uintptr_t comm, int *rank, int *size);
 
 // Collectives over n numbers at x, at most limit in one call of MPI.
 int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit);
-int lsm_reduce(uintptr_t comm, uintptr_t in, uintptr_t out, size_t n, int type, int op, int root, int limit);
 int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit);
-int lsm_barrier(uintptr_t comm);
 // lsm_allgather spreads the stretches of x, counts[rank] numbers each, of which
 // every rank has its own in place.
 int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *counts, int type, int limit);
-int lsm_reduce_scatter(uintptr_t comm, uintptr_t in, uintptr_t out, const int64_t *counts, int type, int op, int limit);
 // lsm_sendrecv sets *got to the numbers that came.
 int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
 	int type_in, int limit, size_t *got);
 
 // A batch is what one non-blocking collective started.
 typedef struct lsm_batch lsm_batch;
-int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit, lsm_batch **out);
+int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out);
 // lsm_poll tests the batch until it is done or until *wanted is not 0. It leaves
 // time to others between tests, less of it while *waiting is not 0.
 int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);

@@ -15,7 +15,6 @@ type call struct {
 	kind   string
 	typ    device.Type
 	n      int // elements
-	op     comm.Op
 	root   int
 	counts []int
 	window int // of the buffer, 0 for none: see Register
@@ -30,12 +29,7 @@ func (c call) String() string {
 	case c.typ != 0:
 		s += fmt.Sprintf(" of %d %v", c.n, c.typ)
 	}
-	switch c.kind {
-	case "all-reduce", "started all-reduce", "reduce-scatter":
-		s += fmt.Sprintf(" (%v)", c.op)
-	case "reduction":
-		s += fmt.Sprintf(" (%v) at rank %d", c.op, c.root)
-	case "broadcast":
+	if c.kind == "broadcast" {
 		s += fmt.Sprintf(" from rank %d", c.root)
 	}
 	if c.window != 0 {
@@ -44,25 +38,28 @@ func (c call) String() string {
 	return s
 }
 
-// hash condenses a call to a whole number that float64 holds.
-func (c call) hash() float64 {
+// hash condenses a call to a number.
+func (c call) hash() uint64 {
 	h := fnv.New64a()
-	fmt.Fprint(h, c.kind, c.typ, c.n, c.op, c.root, c.counts, c.window, c.within)
-	return float64(h.Sum64() >> 12)
+	fmt.Fprint(h, c.kind, c.typ, c.n, c.root, c.counts, c.window, c.within)
+	return h.Sum64()
 }
 
-// ballot is what a rank brings to an agreement by maximum: the hash, so that all
-// ranks get its largest and smallest value, and whether it has an error.
-func ballot(c call, err error) []float64 {
+// short is as much of the hash as can be summed over the ranks of any run. Where all
+// are alike the sum is a multiple of each.
+func (c call) short() int64 { return int64(c.hash() >> 24) }
+
+// agreed asks all ranks of the control for the largest and the smallest hash, and
+// whether one has an error. 52 bits of a hash are a whole number in float64.
+func (g *Group) agreed(c call, err error) (bool, error) {
+	h := float64(c.hash() >> 12)
+	v := []float64{h, -h, 0}
 	if err != nil {
-		return []float64{0, 0, 1}
+		v[2] = 1
 	}
-	h := c.hash()
-	return []float64{h, -h, 0}
+	lost := g.control.Host().AllReduce(v, comm.Max)
+	return v[0] == -v[1] && v[2] == 0, lost
 }
-
-// unanimous tells whether all ranks brought the same.
-func unanimous(v []float64) bool { return v[0] == -v[1] && v[2] == 0 }
 
 // agree makes sure that all ranks of the group make the same call, before any
 // makes it. err is what this rank finds wrong with its own.
@@ -73,11 +70,11 @@ func (g *Group) agree(c call, err error) error {
 	if g.size == 1 {
 		return err
 	}
-	v := ballot(c, err)
-	if lost := g.control.Host().AllReduce(v, comm.Max); lost != nil {
+	agreed, lost := g.agreed(c, err)
+	if lost != nil {
 		return errors.Join(err, lost)
 	}
-	if unanimous(v) {
+	if agreed {
 		g.world.drain()
 		return nil
 	}

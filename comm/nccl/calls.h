@@ -23,17 +23,11 @@ typedef uint64_t address; // a pointer to the card's memory, of the same size an
 	X(AllReduce,                                                                                 \
 	  (address in, address out, size_t n, int type, int op, void *comm, void *stream),           \
 	  (in, out, n, type, op, comm, stream))                                                      \
-	X(Reduce,                                                                                    \
-	  (address in, address out, size_t n, int type, int op, int root, void *comm, void *stream), \
-	  (in, out, n, type, op, root, comm, stream))                                                \
 	X(Broadcast,                                                                                 \
 	  (address in, address out, size_t n, int type, int root, void *comm, void *stream),         \
 	  (in, out, n, type, root, comm, stream))                                                    \
 	X(AllGather, (address in, address out, size_t n, int type, void *comm, void *stream),        \
 	  (in, out, n, type, comm, stream))                                                          \
-	X(ReduceScatter,                                                                             \
-	  (address in, address out, size_t n, int type, int op, void *comm, void *stream),           \
-	  (in, out, n, type, op, comm, stream))                                                      \
 	X(Send, (address in, size_t n, int type, int peer, void *comm, void *stream),                \
 	  (in, n, type, peer, comm, stream))                                                         \
 	X(Recv, (address out, size_t n, int type, int peer, void *comm, void *stream),               \

@@ -28,8 +28,8 @@
 // # Agreement
 //
 // Ranks that give NCCL different sizes or types hang. So every call is agreed on
-// before it is made: ranks compare a hash of kind, type, length, operation, root
-// and counts in one host all-reduce of 24 bytes, and a difference, or an error of
+// before it is made: ranks compare a hash of kind, type, length, root and
+// counts in one host all-reduce of 24 bytes, and a difference, or an error of
 // one rank, is an error of all that says who called what. Hosts thereby meet in
 // each collective, cards do not. A StartAllReduce agrees by a non-blocking
 // all-reduce of the control and waits for nothing: its Wait does, on the host,
@@ -40,12 +40,8 @@
 //
 // # Numbers
 //
-// Complex numbers travel as twice as many reals. NCCL does not say what becomes of
-// a NaN in a maximum or minimum, so floating-point numbers are turned into
-// integers of the same order for these, in place on the card, and back (order.cu):
-// a NaN then shows on all ranks, though without its payload. Gathers and
-// reduce-scatters of unequal shares are grouped broadcasts and reductions, which
-// need no padding.
+// Complex numbers travel as twice as many reals. Gathers of unequal shares are
+// grouped broadcasts, which need no padding.
 //
 // # Failure
 //

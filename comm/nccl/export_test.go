@@ -1,13 +1,12 @@
 package nccl
 
 import (
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
 // Unagreed is a sum that no rank has agreed on.
-func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b, comm.Sum) }
+func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b) }
 
 // Offers is whether the library splits, and how it registers.
 func (l *Library) Offers() (splits bool, way string) { return l.splits(), l.way().String() }

@@ -27,8 +27,8 @@ func lost(g *nccl.Group, d *gpu.Device, started bool) error {
 			break
 		}
 		if !started {
-			err = g.AllReduce(x, comm.Sum)
-		} else if r, e := g.StartAllReduce(x, comm.Sum); e != nil {
+			err = g.AllReduce(x)
+		} else if r, e := g.StartAllReduce(x); e != nil {
 			err = e
 		} else {
 			err = r.Wait()
@@ -41,7 +41,7 @@ func lost(g *nccl.Group, d *gpu.Device, started bool) error {
 		return fmt.Errorf("status %d: %v, want %d", status.Code(err), err, status.PeerLost)
 	}
 	// It stays that way.
-	if err := g.AllReduce(x, comm.Sum); status.Code(err) != status.PeerLost {
+	if err := g.AllReduce(x); status.Code(err) != status.PeerLost {
 		return fmt.Errorf("afterwards: %v", err)
 	}
 	return nil
@@ -137,7 +137,7 @@ func sums(g *nccl.Group, d *gpu.Device) error {
 	if err := device.Upload(x, v); err != nil {
 		return err
 	}
-	if err := g.AllReduce(x, comm.Sum); err != nil {
+	if err := g.AllReduce(x); err != nil {
 		return err
 	}
 	if err := g.Bcast(x, 2); err != nil {
@@ -178,7 +178,7 @@ func TestAbort(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := g.AllReduce(x, comm.Sum); err != nil {
+		if err := g.AllReduce(x); err != nil {
 			return err
 		}
 		why := errors.New("no time")
@@ -188,7 +188,7 @@ func TestAbort(t *testing.T) {
 		}
 		// The card is done, or this does not return.
 		if err := d.Sync(); err == nil {
-			err = g.AllReduce(x, comm.Sum)
+			err = g.AllReduce(x)
 			if err == nil {
 				return errors.New("a collective after the end")
 			}
@@ -223,8 +223,8 @@ func TestVerdictEndsSums(t *testing.T) {
 			}
 			for range 2 { // the second stays
 				if !started {
-					err = g.AllReduce(x, comm.Sum)
-				} else if r, e := g.StartAllReduce(x, comm.Sum); e != nil {
+					err = g.AllReduce(x)
+				} else if r, e := g.StartAllReduce(x); e != nil {
 					err = e
 				} else {
 					err = r.Wait()

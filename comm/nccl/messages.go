@@ -76,17 +76,14 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 		g.world.drain() // the cards of these ranks have one order then
 	}
 	return errors.Join(wrong, g.post("Send", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
-		code := C.nccl_GroupStart(t)
-		if code == success && deliver {
-			code = C.nccl_Send(t, out.at, out.n, out.kind, C.int(to), g.link, stream)
+		var calls []func() C.int
+		if deliver {
+			calls = append(calls, func() C.int { return C.nccl_Send(t, out.at, out.n, out.kind, C.int(to), g.link, stream) })
 		}
-		if code == success && receive {
-			code = C.nccl_Recv(t, in.at, in.n, in.kind, C.int(from), g.link, stream)
+		if receive {
+			calls = append(calls, func() C.int { return C.nccl_Recv(t, in.at, in.n, in.kind, C.int(from), g.link, stream) })
 		}
-		if end := C.nccl_GroupEnd(t); code == success {
-			code = end
-		}
-		return code
+		return grouped(t, calls...)
 	}))
 }
 

@@ -48,7 +48,7 @@ func TestConformanceOverMPI(t *testing.T) {
 		control.Abort(1, err)
 	}
 	commtest.Run(t, func(_ int, body func(c comm.Comm) error) error {
-		err := body(commtest.OnDevice(g, d))
+		err := body(onDevice{g, d})
 		if err != nil {
 			g.Abort(1, err) // the others may be waiting
 		}

@@ -23,8 +23,8 @@ type late struct {
 	agree     chan struct{}
 }
 
-func (c *late) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	r, err := c.Comm.StartAllReduce(x, op)
+func (c *late) StartAllReduce(x device.Buf) (comm.Request, error) {
+	r, err := c.Comm.StartAllReduce(x)
 	return lateRequest{r, c.agree}, err
 }
 
@@ -73,7 +73,7 @@ func TestOneOrderOnACard(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		q, err := g.StartAllReduce(x, comm.Sum)
+		q, err := g.StartAllReduce(x)
 		if err != nil {
 			return err
 		}

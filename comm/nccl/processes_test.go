@@ -170,8 +170,3 @@ func newWords(b []byte) func() uint64 {
 func (h remoteHost) Agree(flags uint64) (uint64, error) {
 	return 0, fmt.Errorf("not needed here")
 }
-
-func (h remoteHost) Barrier() error {
-	_, err := h.AllGather(nil)
-	return err
-}

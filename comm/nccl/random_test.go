@@ -16,11 +16,10 @@ import (
 // step is one call of a random program, the same on all ranks.
 type step struct {
 	kind, n, root, shift int
-	op                   comm.Op
 	wide                 bool // float64
 }
 
-var kinds = []string{"all-reduce", "start", "wait", "reduce", "broadcast", "all-gather", "reduce-scatter", "shift", "part"}
+var kinds = []string{"all-reduce", "start", "wait", "broadcast", "all-gather", "shift", "part"}
 
 // play runs a program and returns what every buffer holds in the end. Numbers are
 // small and whole, so that every sum is exact.
@@ -55,10 +54,10 @@ func play(c comm.Comm, program []step) (out []device.Buf, err error) {
 		}
 		switch kinds[s.kind] {
 		case "all-reduce":
-			err = c.AllReduce(buf(s, s.n), s.op)
+			err = c.AllReduce(buf(s, s.n))
 		case "start":
 			var r comm.Request
-			if r, err = c.StartAllReduce(buf(s, s.n), s.op); err == nil {
+			if r, err = c.StartAllReduce(buf(s, s.n)); err == nil {
 				under = append(under, r)
 			}
 		case "wait":
@@ -66,24 +65,17 @@ func play(c comm.Comm, program []step) (out []device.Buf, err error) {
 				err = under[i].Wait()
 				under = append(under[:i:i], under[i+1:]...)
 			}
-		case "reduce":
-			x := buf(s, s.n)
-			if err = c.Reduce(x, s.op, root); c.Rank() != root {
-				out = out[:len(out)-1] // not defined
-			}
 		case "broadcast":
 			err = c.Bcast(buf(s, s.n), root)
 		case "all-gather":
 			err = c.AllGather(buf(s, whole), buf(s, counts[c.Rank()]), counts)
-		case "reduce-scatter":
-			err = c.ReduceScatter(buf(s, counts[c.Rank()]), buf(s, whole), counts, s.op)
 		case "shift":
 			to, from := (c.Rank()+s.shift)%c.Size(), (c.Rank()+(c.Size()-1)*s.shift)%c.Size()
 			err = c.SendRecv(buf(s, s.n), to, buf(s, s.n), from)
 		case "part":
 			var part comm.Comm
 			if part, err = c.Split(c.Rank()%(1+s.root%2), -c.Rank()); err == nil {
-				err = part.AllReduce(buf(s, s.n), s.op)
+				err = part.AllReduce(buf(s, s.n))
 			}
 		}
 		if err != nil {
@@ -106,7 +98,7 @@ func TestRandomPrograms(t *testing.T) {
 		program := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 			return step{kind: rapid.IntRange(0, len(kinds)-1).Draw(t, "kind"), n: rapid.IntRange(0, 300).Draw(t, "n"),
 				root: rapid.IntRange(0, 3).Draw(t, "root"), shift: rapid.IntRange(0, 3).Draw(t, "shift"),
-				op: comm.Op(rapid.IntRange(0, 2).Draw(t, "op")), wide: rapid.Bool().Draw(t, "wide")}
+				wide: rapid.Bool().Draw(t, "wide")}
 		}), 1, 12).Draw(t, "program")
 		err := commtest.Ranks(size, func(control comm.Comm) error {
 			want, err := play(control, program)
@@ -118,7 +110,7 @@ func TestRandomPrograms(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			got, err := play(commtest.OnDevice(g, d), program)
+			got, err := play(onDevice{g, d}, program)
 			if err != nil {
 				return err
 			}

@@ -155,9 +155,9 @@ func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 
 // least is the least of the ranks' ways.
 func (g *Group) least(w way) (way, error) {
-	v := []float64{float64(w)}
-	err := g.control.Host().AllReduce(v, comm.Min)
-	return way(v[0]), err
+	v := []float64{-float64(w)}
+	err := g.control.Host().AllReduce(v, comm.Max)
+	return way(-v[0]), err
 }
 
 // registered is what close takes back.

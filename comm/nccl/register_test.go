@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
@@ -29,10 +28,10 @@ func registered(g *nccl.Group, d *gpu.Device, want string) error {
 	if err := device.Upload(x, ones); err != nil {
 		return err
 	}
-	if err := g.AllReduce(x.Slice(0, n/2), comm.Sum); err != nil {
+	if err := g.AllReduce(x.Slice(0, n/2)); err != nil {
 		return err
 	}
-	r, err := g.StartAllReduce(x.Slice(n/2, n/4), comm.Sum)
+	r, err := g.StartAllReduce(x.Slice(n/2, n/4))
 	if err != nil {
 		return err
 	}
@@ -95,10 +94,10 @@ func TestWindows(t *testing.T) {
 		if _, err := g.Register(x); err == nil {
 			return fmt.Errorf("registered twice without an error")
 		}
-		err = g.AllReduce(x.Slice(g.Rank(), 50), comm.Sum)
+		err = g.AllReduce(x.Slice(g.Rank(), 50))
 		if err == nil || !strings.Contains(err.Error(), "in window 1 at byte 4") {
 			return fmt.Errorf("two places of a window: %v", err)
 		}
-		return g.AllReduce(x, comm.Sum)
+		return g.AllReduce(x)
 	}))
 }

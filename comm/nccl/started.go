@@ -35,7 +35,7 @@ type request struct {
 	group  *Group
 	call   call
 	buf    *gpu.Buf // nil: this rank cannot take part
-	ballot []float64
+	ballot []int64  // the hash of the call and whether there is an error, summed over the ranks; the identifier
 	agreed comm.Request
 	done   chan ending
 }
@@ -79,19 +79,19 @@ func (w *world) drain() {
 }
 
 // StartAllReduce begins an AllReduce on the second stream.
-func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
+func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	w := g.world
 	if failed := w.failure.Load(); failed != nil {
 		return nil, *failed
 	}
 	b, err := g.mine("started all-reduce", x)
-	if err == nil {
-		err = comm.CheckOp(x.Type(), op)
-	}
 	w.openLane()
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
-		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len(), op: op}, b)}
-	r.ballot = ballot(r.call, err)
+		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len()}, b)}
+	r.ballot = []int64{r.call.short(), 0}
+	if err != nil {
+		r.ballot[1] = 1
+	}
 	if g.started == 0 {
 		id, idErr := g.identifier()
 		if idErr != nil {
@@ -103,7 +103,7 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 	w.lane.started++
 	if g.size > 1 {
 		var lost error
-		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot), comm.Max); lost != nil {
+		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot)); lost != nil {
 			return nil, lost
 		}
 	}
@@ -111,7 +111,6 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 		r.buf = nil
 	} else {
 		w.card.Follow(w.lane.stream, w.card.Main())
-		w.order(b, op, w.lane.stream)
 	}
 	w.lane.jobs <- r
 	if err != nil {
@@ -122,7 +121,7 @@ func (g *Group) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
 
 // identifier is that of the group's second communicator, which its first started
 // all-reduce brings to all: 32 bits a number, zeros on all ranks but the first.
-func (g *Group) identifier() ([]float64, error) {
+func (g *Group) identifier() ([]int64, error) {
 	var id C.unique_id
 	if g.rank == 0 {
 		if err := g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId"); err != nil {
@@ -130,9 +129,9 @@ func (g *Group) identifier() ([]float64, error) {
 		}
 	}
 	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
-	v := make([]float64, len(words))
+	v := make([]int64, len(words))
 	for i, u := range words {
-		v[i] = float64(u)
+		v[i] = int64(u)
 	}
 	return v, nil
 }
@@ -174,14 +173,10 @@ func (r *request) run() error {
 	if err := r.agreed.Wait(); err != nil {
 		return err
 	}
-	if id := r.ballot[3:]; len(id) > 0 {
+	if id := r.ballot[2:]; len(id) > 0 {
 		g.id = id
 	}
-	stream := w.lane.stream
-	if r.buf != nil {
-		defer w.number(r.buf, r.call.op, stream)
-	}
-	if !unanimous(r.ballot) {
+	if r.ballot[0] != r.call.short()*int64(g.size) || r.ballot[1] != 0 {
 		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %v, another a different one or one with an error", g.rank, r.call)
 	}
 	if err := g.join2(); err != nil {
@@ -195,10 +190,7 @@ func (r *request) run() error {
 		return err
 	}
 	v := numbersOf(r.buf)
-	if kind, _ := ordered(r.buf.Type(), r.call.op); kind != 0 {
-		v.kind = kind
-	}
-	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, operations[r.call.op], g.second, stream.Handle()), "AllReduce")
+	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.lane.stream.Handle()), "AllReduce")
 }
 
 // join2 makes the group's second communicator, unless it is there.

@@ -6,7 +6,6 @@ package nccl
 import "C"
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"runtime"
@@ -24,12 +23,11 @@ import (
 // world is what all groups of a rank have in common: the library, the card, and
 // the thread and stream of started all-reduces.
 type world struct {
-	lib     *Library
-	dev     *gpu.Device
-	card    *driver.Context
-	host    *device.Host
-	kernels map[string]*driver.Function // of order.cu
-	lane    lane
+	lib  *Library
+	dev  *gpu.Device
+	card *driver.Context
+	host *device.Host
+	lane lane
 
 	registered []registered // buffers, in the order of registration
 
@@ -39,24 +37,9 @@ type world struct {
 	ended   chan struct{}
 }
 
-//go:embed order.cu
-var orderText string
-
-// OrderSource is the program with the kernels of this package.
-func OrderSource() driver.Source { return driver.Source{Name: "order.cu", Text: orderText} }
-
 func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
-	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1),
-		kernels: map[string]*driver.Function{}, ended: make(chan struct{})}
-	m, err := dev.Build(OrderSource())
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"order_f32", "order_f64", "number_f32", "number_f64"} {
-		if w.kernels[name], err = m.Function(name); err != nil {
-			return nil, err
-		}
-	}
+	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), ended: make(chan struct{})}
+	var err error
 	w.lane.stream, err = w.card.NewStream()
 	return w, err
 }

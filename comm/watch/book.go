@@ -3,7 +3,6 @@ package watch
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -210,9 +209,3 @@ func (b *book) where() string {
 	}
 	return at + s.past[s.started%kept].brief(s.started, s.name)
 }
-
-var pulses atomic.Uint64
-
-// Pulse says that this process works: long computations call it now and then,
-// in steps of seconds. It is an atomic increment.
-func Pulse() { pulses.Add(1) }

@@ -16,18 +16,15 @@ const (
 	allReduce
 	startAllReduce
 	accumulate
-	reduce
 	broadcast
 	allGather
-	reduceScatter
 	sendRecv
 	agree
-	barrier
 )
 
 func (k kind) String() string {
-	return [...]string{"no collective", "split", "all-reduce", "started all-reduce", "one-sided sum", "reduce",
-		"broadcast", "all-gather", "reduce-scatter", "send-receive", "agreement", "barrier"}[k]
+	return [...]string{"no collective", "split", "all-reduce", "started all-reduce", "one-sided sum",
+		"broadcast", "all-gather", "send-receive", "agreement"}[k]
 }
 
 // call is a collective as one rank called it. Those with one number must be equal
@@ -47,22 +44,15 @@ type call struct {
 	RecvN    int         `json:"rn,omitempty"`
 }
 
-// meets tells whether rank me, in the send-receive a, and its peer in b have to do
-// with each other.
+// meets tells whether the send-receive a of rank me and the call b of its peer are the
+// two ends of one message.
 func (a call) meets(me int, b call, peer int) bool {
-	return b.Kind == sendRecv && (a.To == peer && b.From == me || a.From == peer && b.To == me)
+	return b.Kind == sendRecv && (a.reaches(me, b, peer) || b.reaches(peer, a, me))
 }
 
-// misses tells whether what rank me sends is not what its peer waits for.
-func (a call) misses(me int, b call, peer int) bool {
-	return a.To == peer && b.From == me && (a.Type != b.RecvType || a.Count != b.RecvN)
-}
-
-func (a call) op() string {
-	if a.Op > comm.Min {
-		return fmt.Sprintf("operation %d", a.Op)
-	}
-	return a.Op.String()
+// reaches tells whether what rank me sends is what its peer waits for.
+func (a call) reaches(me int, b call, peer int) bool {
+	return a.To == peer && b.From == me && a.Type == b.RecvType && a.Count == b.RecvN
 }
 
 func (a call) bytes() int {
@@ -72,42 +62,36 @@ func (a call) bytes() int {
 	return a.Count * a.Type.Size()
 }
 
-// brief is the call for a message: its number within the group's calls, and what
-// it moves.
-func (a call) brief(seq uint64, group string) string {
-	s := fmt.Sprintf("%v %d", a.Kind, seq)
-	if a.Type != 0 {
-		s += fmt.Sprintf(" of %s %v", humanize.Bytes(uint64(a.bytes())), a.Type)
-	}
-	switch a.Kind {
-	case broadcast:
+// named is the call with its number within the group's calls, and what it moves.
+func (a call) named(seq uint64, what, group string) string {
+	s := fmt.Sprintf("%v %d%s", a.Kind, seq, what)
+	if a.Kind == broadcast {
 		s += fmt.Sprintf(" from rank %d", a.Root)
-	case reduce:
-		s += fmt.Sprintf(" to rank %d", a.Root)
 	}
 	return s + " over " + group
 }
 
+// brief is the call for a message.
+func (a call) brief(seq uint64, group string) string {
+	what := ""
+	if a.Type != 0 {
+		what = fmt.Sprintf(" of %s %v", humanize.Bytes(uint64(a.bytes())), a.Type)
+	}
+	return a.named(seq, what, group)
+}
+
 // exact is the call with everything that ranks can disagree about.
 func (a call) exact(seq uint64, group string) string {
-	s := fmt.Sprintf("%v %d", a.Kind, seq)
-	switch a.Kind {
-	case allReduce, startAllReduce, reduce, reduceScatter:
-		s += fmt.Sprintf(" (%s of %d %v)", a.op(), a.Count, a.Type)
-	case sendRecv:
-		s += " (" + a.parcel("to", a.To, a.Type, a.Count) + ", " + a.parcel("from", a.From, a.RecvType, a.RecvN) + ")"
-	default:
-		if a.Type != 0 {
-			s += fmt.Sprintf(" (%d %v)", a.Count, a.Type)
-		}
+	what := ""
+	switch {
+	case a.Kind == allReduce || a.Kind == startAllReduce:
+		what = fmt.Sprintf(" (%v of %d %v)", a.Op, a.Count, a.Type)
+	case a.Kind == sendRecv:
+		what = " (" + a.parcel("to", a.To, a.Type, a.Count) + ", " + a.parcel("from", a.From, a.RecvType, a.RecvN) + ")"
+	case a.Type != 0:
+		what = fmt.Sprintf(" (%d %v)", a.Count, a.Type)
 	}
-	switch a.Kind {
-	case broadcast:
-		s += fmt.Sprintf(" from rank %d", a.Root)
-	case reduce:
-		s += fmt.Sprintf(" to rank %d", a.Root)
-	}
-	return s + " over " + group
+	return a.named(seq, what, group)
 }
 
 func (call) parcel(way string, rank int, t device.Type, n int) string {

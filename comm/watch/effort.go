@@ -10,14 +10,13 @@ import (
 )
 
 // effort looks for signs that a rank works though it enters no collective: it
-// pulses, uses a processor, reads or writes, or the file system keeps it waiting.
+// uses a processor, reads or writes, or the file system keeps it waiting.
 // A rank that does none of these has stopped moving.
 type effort struct {
-	at     time.Time // of the last look
-	last   time.Time // of the last sign seen
-	pulses uint64
-	cpu    time.Duration
-	io     int64
+	at   time.Time // of the last look
+	last time.Time // of the last sign seen
+	cpu  time.Duration
+	io   int64
 }
 
 // Less than this is what the watch itself and the Go runtime use.
@@ -34,14 +33,14 @@ func (e *effort) look() {
 	if span < leastSpan {
 		return
 	}
-	p, cpu, io := pulses.Load(), cpuTime(), ioBytes()
-	if e.at.IsZero() || p != e.pulses ||
+	cpu, io := cpuTime(), ioBytes()
+	if e.at.IsZero() ||
 		(cpu-e.cpu).Seconds() > leastCPU*span.Seconds() ||
 		float64(io-e.io) > leastIO*span.Seconds() ||
 		heldByFiles() {
 		e.last = now
 	}
-	e.at, e.pulses, e.cpu, e.io = now, p, cpu, io
+	e.at, e.cpu, e.io = now, cpu, io
 }
 
 // since is when the last sign of work was seen, collectives included.

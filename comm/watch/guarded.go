@@ -36,12 +36,15 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
-func (g *guarded) watch() *Watch { return g.w }
-
-func (g *guarded) rename(name string) {
-	g.device.rename(name)
-	g.host.rename(name)
-	g.messages.rename(name)
+// guardOf is a guarded communicator, nil for one that is not.
+func guardOf(c comm.Comm) *guarded {
+	switch g := c.(type) {
+	case *guarded:
+		return g
+	case guardedOneSided:
+		return g.guarded
+	}
+	return nil
 }
 
 // world is the number of a rank of this group among all ranks of the run.
@@ -92,14 +95,14 @@ func membersOf(c comm.Comm, me int) ([]int, error) {
 	return members, nil
 }
 
-func (g *guarded) AllReduce(x device.Buf, op comm.Op) error {
-	return g.device.call(call{Kind: allReduce, Type: x.Type(), Count: x.Len(), Op: op},
-		func() error { return g.inner.AllReduce(x, op) })
+func (g *guarded) AllReduce(x device.Buf) error {
+	return g.device.call(call{Kind: allReduce, Type: x.Type(), Count: x.Len()},
+		func() error { return g.inner.AllReduce(x) })
 }
 
-func (g *guarded) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	seq := g.device.enter(call{Kind: startAllReduce, Type: x.Type(), Count: x.Len(), Op: op})
-	r, err := g.inner.StartAllReduce(x, op)
+func (g *guarded) StartAllReduce(x device.Buf) (comm.Request, error) {
+	seq := g.device.enter(call{Kind: startAllReduce, Type: x.Type(), Count: x.Len()})
+	r, err := g.inner.StartAllReduce(x)
 	if err = g.device.leave(seq, err); err != nil {
 		return nil, err
 	}
@@ -118,11 +121,6 @@ func (r *request) Wait() error {
 	return r.stream.leave(r.seq, r.inner.Wait())
 }
 
-func (g *guarded) Reduce(x device.Buf, op comm.Op, root int) error {
-	return g.device.call(call{Kind: reduce, Type: x.Type(), Count: x.Len(), Op: op, Root: g.world(root)},
-		func() error { return g.inner.Reduce(x, op, root) })
-}
-
 func (g *guarded) Bcast(x device.Buf, root int) error {
 	return g.device.call(call{Kind: broadcast, Type: x.Type(), Count: x.Len(), Root: g.world(root)},
 		func() error { return g.inner.Bcast(x, root) })
@@ -131,11 +129,6 @@ func (g *guarded) Bcast(x device.Buf, root int) error {
 func (g *guarded) AllGather(dst, src device.Buf, counts []int) error {
 	return g.device.call(call{Kind: allGather, Type: dst.Type(), Count: dst.Len(), Counts: hashOf(counts)},
 		func() error { return g.inner.AllGather(dst, src, counts) })
-}
-
-func (g *guarded) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	return g.device.call(call{Kind: reduceScatter, Type: src.Type(), Count: src.Len(), Op: op, Counts: hashOf(counts)},
-		func() error { return g.inner.ReduceScatter(dst, src, counts, op) })
 }
 
 func (g *guarded) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
@@ -163,30 +156,24 @@ func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {
 		func() error { return h.g.inner.Host().AllReduce(x, op) })
 }
 
-func (h *guardedHost) Bcast(x []byte, root int) (out []byte, err error) {
-	err = h.g.host.call(call{Kind: broadcast, Root: h.g.world(root)}, func() (err error) {
-		out, err = h.g.inner.Host().Bcast(x, root)
+func (h *guardedHost) Bcast(x []byte, root int) ([]byte, error) {
+	return ask(h.g.host, call{Kind: broadcast, Root: h.g.world(root)},
+		func() ([]byte, error) { return h.g.inner.Host().Bcast(x, root) })
+}
+
+func (h *guardedHost) AllGather(x []byte) ([][]byte, error) {
+	return ask(h.g.host, call{Kind: allGather}, func() ([][]byte, error) { return h.g.inner.Host().AllGather(x) })
+}
+
+func (h *guardedHost) Agree(flags uint64) (uint64, error) {
+	return ask(h.g.host, call{Kind: agree}, func() (uint64, error) { return h.g.inner.Host().Agree(flags) })
+}
+
+// ask does f between enter and leave.
+func ask[T any](s *stream, c call, f func() (T, error)) (out T, err error) {
+	err = s.call(c, func() (err error) {
+		out, err = f()
 		return err
 	})
 	return out, err
-}
-
-func (h *guardedHost) AllGather(x []byte) (out [][]byte, err error) {
-	err = h.g.host.call(call{Kind: allGather}, func() (err error) {
-		out, err = h.g.inner.Host().AllGather(x)
-		return err
-	})
-	return out, err
-}
-
-func (h *guardedHost) Agree(flags uint64) (union uint64, err error) {
-	err = h.g.host.call(call{Kind: agree}, func() (err error) {
-		union, err = h.g.inner.Host().Agree(flags)
-		return err
-	})
-	return union, err
-}
-
-func (h *guardedHost) Barrier() error {
-	return h.g.host.call(call{Kind: barrier}, func() error { return h.g.inner.Host().Barrier() })
 }

@@ -84,12 +84,12 @@ func (c *court) wants(t *testing.T, v *Verdict, parts ...string) {
 }
 
 var (
-	sum1000   = call{Kind: allReduce, Type: device.F32, Count: 1000}
-	sum999    = call{Kind: allReduce, Type: device.F32, Count: 999}
-	max1000   = call{Kind: allReduce, Type: device.F32, Count: 1000, Op: comm.Max}
-	from1     = call{Kind: broadcast, Type: device.F64, Count: 3, Root: 1}
-	from2     = call{Kind: broadcast, Type: device.F64, Count: 3, Root: 2}
-	toBarrier = call{Kind: barrier}
+	sum1000 = call{Kind: allReduce, Type: device.F32, Count: 1000}
+	sum999  = call{Kind: allReduce, Type: device.F32, Count: 999}
+	max1000 = call{Kind: allReduce, Type: device.F32, Count: 1000, Op: comm.Max}
+	from1   = call{Kind: broadcast, Type: device.F64, Count: 3, Root: 1}
+	from2   = call{Kind: broadcast, Type: device.F64, Count: 3, Root: 2}
+	toAgree = call{Kind: agree}
 )
 
 const onDevice, onHost, asMessage = 0, 1, 2
@@ -130,12 +130,12 @@ func TestJudgeCircle(t *testing.T) {
 	c := newCourt()
 	for r := range everyone {
 		if r == 1 {
-			c.does(r, onHost, true, toBarrier)
+			c.does(r, onHost, true, toAgree)
 		} else {
 			c.does(r, onDevice, true, sum1000)
 		}
 	}
-	c.wants(t, c.after(12), "ranks 0 and 1 disagree", "rank 0 and 2 more called all-reduce 1", "rank 1 called barrier 1")
+	c.wants(t, c.after(12), "ranks 0 and 1 disagree", "rank 0 and 2 more called all-reduce 1", "rank 1 called agreement 1")
 }
 
 func TestJudgeMessages(t *testing.T) {
@@ -224,8 +224,8 @@ func TestJudgeLeft(t *testing.T) {
 	if v := c.after(60, 1); v != nil {
 		t.Fatalf("alarm though nobody waits: %v", v)
 	}
-	c.does(3, onHost, true, toBarrier)
-	c.wants(t, c.after(5, 1), "rank 1 (host node, pid 101) has left (disk full); 1 rank was waiting for it in barrier 1 over all ranks")
+	c.does(3, onHost, true, toAgree)
+	c.wants(t, c.after(5, 1), "rank 1 (host node, pid 101) has left (disk full); 1 rank was waiting for it in agreement 1 over all ranks")
 }
 
 // A collective that all ranks are in gets the time that its size takes.

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -89,7 +88,10 @@ func play(act string, rank int, place string) error {
 				var never chan bool
 				<-never
 			case act == "panic":
-				Go(func() { panic("out of range") })
+				go func() {
+					defer w.Recover()
+					panic("out of range")
+				}()
 				var never chan bool
 				<-never
 			case act == "leave":
@@ -98,10 +100,11 @@ func play(act string, rank int, place string) error {
 			case act == "size":
 				n = 999
 			case act == "order":
-				return g.Host().Barrier()
+				_, err := g.Host().Agree(0)
+				return err
 			}
 		}
-		if err := shots.AllReduce(floats(n), comm.Sum); err != nil {
+		if err := shots.AllReduce(floats(n)); err != nil {
 			return err
 		}
 	}
@@ -275,7 +278,7 @@ func TestProcessesDisagree(t *testing.T) {
 	t.Parallel()
 	for act, want := range map[string]string{
 		"size":  "rank 1 called all-reduce 101 (sum of 999 float32) over shots",
-		"order": "rank 1 called barrier 2 over all ranks",
+		"order": "rank 1 called agreement 2 over all ranks",
 	} {
 		t.Run(act, func(t *testing.T) {
 			t.Parallel()

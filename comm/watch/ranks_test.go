@@ -30,27 +30,27 @@ func (s *stalling) hang() error {
 	return status.Peer(errLibrary)
 }
 
-func (s *stalling) AllReduce(x device.Buf, op comm.Op) error {
+func (s *stalling) AllReduce(x device.Buf) error {
 	if s.hangs.Load() {
 		return s.hang()
 	}
-	return s.Comm.AllReduce(x, op)
+	return s.Comm.AllReduce(x)
 }
 
-func (s *stalling) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) { return s, nil }
-func (s *stalling) Wait() error                                                   { return s.hang() }
-func (s *stalling) Host() comm.Host                                               { return stallingHost{s.Comm.Host(), s} }
+func (s *stalling) StartAllReduce(x device.Buf) (comm.Request, error) { return s, nil }
+func (s *stalling) Wait() error                                       { return s.hang() }
+func (s *stalling) Host() comm.Host                                   { return stallingHost{s.Comm.Host(), s} }
 
 type stallingHost struct {
 	comm.Host
 	s *stalling
 }
 
-func (h stallingHost) Barrier() error {
+func (h stallingHost) Agree(flags uint64) (uint64, error) {
 	if h.s.hangs.Load() {
-		return h.s.hang()
+		return 0, h.s.hang()
 	}
-	return h.Host.Barrier()
+	return h.Host.Agree(flags)
 }
 
 // trial is what became of a run.
@@ -87,7 +87,7 @@ func try(t *testing.T, ranks int, body func(c comm.Comm, w *Watch) error) trial 
 			return err
 		}
 		Name(g, "shots")
-		if err := g.AllReduce(floats(100), comm.Sum); err != nil {
+		if err := g.AllReduce(floats(100)); err != nil {
 			return err
 		}
 		s.hangs.Store(true)
@@ -134,7 +134,7 @@ func TestRanksDisagreeOnTheSize(t *testing.T) {
 		if c.Rank() == 1 {
 			n = 1001
 		}
-		return c.AllReduce(floats(n), comm.Sum)
+		return c.AllReduce(floats(n))
 	})
 	r.wants(t, 0, "ranks 0 and 1 disagree", "all-reduce 2 (sum of 1000 float32) over shots", "all-reduce 2 (sum of 1001 float32) over shots")
 	for rank, err := range r.errs {
@@ -147,20 +147,21 @@ func TestRanksDisagreeOnTheSize(t *testing.T) {
 func TestRanksDisagreeOnTheCollective(t *testing.T) {
 	try(t, 3, func(c comm.Comm, w *Watch) error {
 		if c.Rank() == 2 {
-			return c.Host().Barrier()
+			_, err := c.Host().Agree(0)
+			return err
 		}
-		return c.AllReduce(floats(10), comm.Sum)
-	}).wants(t, 0, "ranks 0 and 2 disagree", "rank 2 called barrier 2 over shots")
+		return c.AllReduce(floats(10))
+	}).wants(t, 0, "ranks 0 and 2 disagree", "rank 2 called agreement 2 over shots")
 }
 
 func TestRanksDisagreeWhileOneIsUnderWay(t *testing.T) {
 	try(t, 2, func(c comm.Comm, w *Watch) error {
-		r, err := c.StartAllReduce(floats(10+c.Rank()), comm.Max)
+		r, err := c.StartAllReduce(floats(10 + c.Rank()))
 		if err != nil {
 			return err
 		}
 		return r.Wait()
-	}).wants(t, 0, "ranks 0 and 1 disagree", "started all-reduce 2 (max of 10 float32)", "started all-reduce 2 (max of 11 float32)")
+	}).wants(t, 0, "ranks 0 and 1 disagree", "started all-reduce 2 (sum of 10 float32)", "started all-reduce 2 (sum of 11 float32)")
 }
 
 func TestRankLeaves(t *testing.T) {
@@ -169,7 +170,7 @@ func TestRankLeaves(t *testing.T) {
 			w.Close(errors.New("disk full"))
 			return nil
 		}
-		return c.AllReduce(floats(10), comm.Sum)
+		return c.AllReduce(floats(10))
 	}).wants(t, 0, "rank 1 (host", "has left (disk full); 2 ranks were waiting for it in all-reduce 2 of 40 B float32 over shots")
 }
 
@@ -179,7 +180,7 @@ func TestRankZeroLeaves(t *testing.T) {
 			w.Close(errors.New("disk full"))
 			return nil
 		}
-		return c.AllReduce(floats(10), comm.Sum)
+		return c.AllReduce(floats(10))
 	}).wants(t, 0, "rank 0 (host", "has left (disk full)")
 }
 
@@ -189,7 +190,7 @@ func TestRankIsLost(t *testing.T) {
 			w.decide(Verdict{Speaker: 0}) // this process is dead
 			return nil
 		}
-		return c.AllReduce(floats(10), comm.Sum)
+		return c.AllReduce(floats(10))
 	})
 	r.verdicts = r.verdicts[:2]
 	r.wants(t, 0, "rank 2 (host", "was lost at all-reduce 2 of 40 B float32 over shots; 2 ranks were waiting for it")
@@ -199,10 +200,13 @@ func TestRankPanics(t *testing.T) {
 	for _, bad := range []int{0, 2} {
 		r := try(t, 3, func(c comm.Comm, w *Watch) error {
 			if c.Rank() == bad {
-				w.Go(func() { panic("index out of range") })
+				go func() {
+					defer w.Recover()
+					panic("index out of range")
+				}()
 				return nil
 			}
-			return c.AllReduce(floats(10), comm.Sum)
+			return c.AllReduce(floats(10))
 		})
 		r.wants(t, bad, fmt.Sprintf("rank %d failed after all-reduce 1 of 400 B float32 over shots: panic: index out of range", bad))
 		for rank, v := range r.verdicts {
@@ -223,7 +227,7 @@ func TestAbortTellsAll(t *testing.T) {
 			c.Abort(status.NotNumerical, errors.New("not a number"))
 			return nil
 		}
-		return c.AllReduce(floats(10), comm.Sum)
+		return c.AllReduce(floats(10))
 	})
 	r.wants(t, 1, "rank 1 gave up after all-reduce 1", "not a number")
 	for rank, v := range r.verdicts {
@@ -276,7 +280,8 @@ func TestGuardWithoutAWay(t *testing.T) {
 		}
 		texts[c.Rank()] = err.Error()
 		w.Close(nil)
-		return g.Host().Barrier()
+		_, err = g.Host().Agree(0)
+		return err
 	})
 	if err != nil {
 		t.Error(err)

@@ -43,7 +43,6 @@ func TestHubRefusesStrangers(t *testing.T) {
 // What a rank does besides collectives counts as work.
 func TestEffort(t *testing.T) {
 	for what, work := range map[string]func(){
-		"pulse": func() { Pulse(); time.Sleep(leastSpan) },
 		"processor": func() {
 			for begin := cpuTime(); cpuTime()-begin < leastSpan; {
 			}

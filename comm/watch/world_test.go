@@ -103,7 +103,7 @@ func (p *process) Split(color, key int) (comm.Comm, error) {
 	return &part, err
 }
 
-func (p *process) AllReduce(x device.Buf, op comm.Op) error {
+func (p *process) AllReduce(x device.Buf) error {
 	_, err := p.gather(fmt.Sprint("sum", x.Len()), nil)
 	return err
 }
@@ -123,7 +123,7 @@ func (h processHost) Bcast(x []byte, root int) ([]byte, error) {
 
 func (h processHost) AllGather(x []byte) ([][]byte, error) { return h.p.gather("gather", x) }
 
-func (h processHost) Barrier() error {
-	_, err := h.p.gather("barrier", nil)
-	return err
+func (h processHost) Agree(flags uint64) (uint64, error) {
+	_, err := h.p.gather("agreement", nil)
+	return flags, err
 }

@@ -157,22 +157,24 @@ func (b *Comm) fit() error {
 			b.Here++
 		}
 	}
-	most := []float64{math.Inf(1)}
+	most := math.Inf(1)
 	if b.spec.Memory > 0 {
-		most[0] = float64(b.spec.Memory) / float64(3*b.Here)
+		most = float64(b.spec.Memory) / float64(3*b.Here)
 	}
 	if b.spec.Card != nil {
 		free, _, err := b.spec.Card.Context().MemoryInfo()
 		if err := comm.Together(b.comms[0], err); err != nil {
 			return err
 		}
-		most[0] = min(most[0], float64(free)/3)
+		most = min(most, float64(free)/3)
 	}
-	if err := b.comms[0].Host().AllReduce(most, comm.Min); err != nil {
+	least := []float64{-most}
+	if err := b.comms[0].Host().AllReduce(least, comm.Max); err != nil {
 		return err
 	}
+	most = -least[0]
 	for size := b.spec.First; ; size *= int64(b.spec.Factor) {
-		if float64(size) <= most[0] {
+		if float64(size) <= most {
 			b.Sizes = append(b.Sizes, size)
 		} else {
 			b.Left = append(b.Left, size)
@@ -183,7 +185,7 @@ func (b *Comm) fit() error {
 	}
 	if len(b.Sizes) == 0 {
 		return status.Resource(fmt.Errorf("bench: arrays of %s do not fit: each rank has memory for %s",
-			humanize.IBytes(uint64(b.spec.First)), humanize.IBytes(uint64(most[0]))))
+			humanize.IBytes(uint64(b.spec.First)), humanize.IBytes(uint64(most))))
 	}
 	return nil
 }
@@ -260,7 +262,7 @@ func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (
 		if err := prepare(); err != nil {
 			return 0, err
 		}
-		if err := b.comms[0].Host().Barrier(); err != nil {
+		if _, err := b.comms[0].Host().Agree(0); err != nil {
 			return 0, err
 		}
 		begin := time.Now()

@@ -25,10 +25,10 @@ type arrays interface {
 }
 
 type arraysOf[T device.Number] struct {
-	rank, ranks int
-	host        *device.Host
-	in, out     []T // and of those on the card a copy
-	sums        []T // one period of the sum over all ranks
+	ranks   int
+	host    *device.Host
+	in, out []T // and of those on the card a copy
+	sums    []T // one period of the sum over all ranks
 
 	card       *gpu.Device // nil: none
 	bufIn, buf device.Buf  // in and out where the collectives work on them
@@ -36,7 +36,7 @@ type arraysOf[T device.Number] struct {
 
 // newArrays makes arrays of n elements, on a card unless that is nil.
 func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (arrays, error) {
-	a := &arraysOf[T]{rank: c.Rank(), ranks: c.Size(), host: device.NewHost(1), card: card,
+	a := &arraysOf[T]{ranks: c.Size(), host: device.NewHost(1), card: card,
 		in: make([]T, n), out: make([]T, n), sums: make([]T, period)}
 	mine := valuesOf[T](c.Rank())
 	for at := 0; at < n; {
@@ -85,11 +85,8 @@ func valuesOf[T device.Number](rank int) []T {
 
 // lengths of out and in that an operation works on.
 func (o collective) lengths(whole, part int) (out, in int) {
-	switch o.result {
-	case gathered:
+	if o.result == gathered {
 		return whole, part
-	case sumsOfParts:
-		return part, whole
 	}
 	return whole, whole
 }
@@ -135,32 +132,25 @@ func (a *arraysOf[T]) wrong(o collective, whole, part int) (int, error) {
 	}
 	switch o.result {
 	case sums:
-		return differ(a.out[:whole], a.sums, 0), nil
+		return differ(a.out[:whole], a.sums), nil
 	case copies:
-		return differ(a.out[:whole], valuesOf[T](o.root), 0), nil
-	case sumsOfParts:
-		return differ(a.out[:part], a.sums, a.rank*part), nil
+		return differ(a.out[:whole], valuesOf[T](o.root)), nil
 	}
 	n = 0
 	for r := range a.ranks {
-		n += differ(a.out[r*part:(r+1)*part], valuesOf[T](r), 0)
+		n += differ(a.out[r*part:(r+1)*part], valuesOf[T](r))
 	}
 	return n, nil
 }
 
-// differ counts the elements of x that are not those of want, repeated, from
-// element first on. A NaN differs from everything.
-func differ[T device.Number](x, want []T, first int) int {
+// differ counts the elements of x that are not those of want, repeated. A NaN
+// differs from everything.
+func differ[T device.Number](x, want []T) int {
 	n := 0
-	for at := first % len(want); len(x) > 0; at = 0 {
-		stretch := want[at:]
-		stretch = stretch[:min(len(stretch), len(x))]
-		for i, w := range stretch {
-			if x[i] != w {
-				n++
-			}
+	for i, v := range x {
+		if v != want[i%len(want)] {
+			n++
 		}
-		x = x[len(stretch):]
 	}
 	return n
 }

@@ -12,7 +12,7 @@ type collective struct {
 	redop   string
 	root    int
 	result  result
-	dealt   bool                    // each rank has a part of the whole array, before or after
+	dealt   bool                    // each rank brings a part of the whole array
 	bus     func(n float64) float64 // bus bandwidth over algorithm bandwidth on n ranks
 	offered func(c comm.Comm) bool  // nil: by every communicator
 	run     func(c comm.Comm, out, in device.Buf, counts []int) error
@@ -25,15 +25,14 @@ func (o collective) by(c comm.Comm) bool { return o.offered == nil || o.offered(
 type result uint8
 
 const (
-	sums        result = iota // the sum of all ranks' arrays, in place
-	copies                    // the root's array, in place
-	gathered                  // the ranks' parts behind each other
-	sumsOfParts               // this rank's part of the sum
+	sums     result = iota // the sum of all ranks' arrays, in place
+	copies                 // the root's array, in place
+	gathered               // the ranks' parts behind each other
 )
 
-// On n ranks each element of an all-reduce takes at least 2(n−1) transfers, of a
-// reduce-scatter or an all-gather n−1, spread over n ranks that all send at
-// once; all of a broadcast leaves the root.
+// On n ranks each element of an all-reduce takes at least 2(n−1) transfers, of an
+// all-gather n−1, spread over n ranks that all send at once; all of a broadcast
+// leaves the root.
 func bothWays(n float64) float64 { return 2 * (n - 1) / n }
 func oneWay(n float64) float64   { return (n - 1) / n }
 func fromRoot(n float64) float64 {
@@ -45,10 +44,10 @@ func fromRoot(n float64) float64 {
 
 var collectives = []collective{
 	{name: "all-reduce", redop: "sum", root: comm.None, result: sums, bus: bothWays,
-		run: func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.AllReduce(out, comm.Sum) }},
+		run: func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.AllReduce(out) }},
 	{name: "start-all-reduce", redop: "sum", root: comm.None, result: sums, bus: bothWays,
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error {
-			r, err := c.StartAllReduce(out, comm.Sum)
+			r, err := c.StartAllReduce(out)
 			if err != nil {
 				return err
 			}
@@ -58,10 +57,6 @@ var collectives = []collective{
 		offered: func(c comm.Comm) bool { _, ok := c.(comm.OneSided); return ok },
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error {
 			return c.(comm.OneSided).Accumulate(out)
-		}},
-	{name: "reduce-scatter", redop: "sum", root: comm.None, result: sumsOfParts, dealt: true, bus: oneWay,
-		run: func(c comm.Comm, out, in device.Buf, counts []int) error {
-			return c.ReduceScatter(out, in, counts, comm.Sum)
 		}},
 	{name: "all-gather", redop: "none", root: comm.None, result: gathered, dealt: true, bus: oneWay,
 		run: func(c comm.Comm, out, in device.Buf, counts []int) error { return c.AllGather(out, in, counts) }},

@@ -37,7 +37,7 @@ func rowsOf(c comm.Comm, s CommSpec) ([]CommRow, error) {
 // withAccumulate offers one-sided sums.
 type withAccumulate struct{ comm.Comm }
 
-func (c withAccumulate) Accumulate(x device.Buf) error { return c.AllReduce(x, comm.Sum) }
+func (c withAccumulate) Accumulate(x device.Buf) error { return c.AllReduce(x) }
 
 // Every operation gives right results on every size and type, and every column
 // follows from size, count and time.
@@ -46,7 +46,6 @@ func TestCommRows(t *testing.T) {
 		"all-reduce":       func(n float64) float64 { return 2 * (n - 1) / n },
 		"start-all-reduce": func(n float64) float64 { return 2 * (n - 1) / n },
 		"accumulate":       func(n float64) float64 { return 2 * (n - 1) / n },
-		"reduce-scatter":   func(n float64) float64 { return (n - 1) / n },
 		"all-gather":       func(n float64) float64 { return (n - 1) / n },
 		"broadcast":        func(n float64) float64 { return min(1, n-1) },
 	}
@@ -63,7 +62,7 @@ func TestCommRows(t *testing.T) {
 				for i, r := range rows {
 					size := int64(64) << (2 * (i % 5))
 					count := r.Size / int64(typ.Size())
-					if r.Operation == "reduce-scatter" || r.Operation == "all-gather" {
+					if r.Operation == "all-gather" {
 						count /= int64(ranks)
 						size -= size % int64(ranks*typ.Size())
 					}
@@ -97,20 +96,15 @@ func (c crooked) spoil(x device.Buf, err error) error {
 	return err
 }
 
-func (c crooked) AllReduce(x device.Buf, op comm.Op) error {
-	return c.spoil(x, c.Comm.AllReduce(x, op))
-}
-func (c crooked) StartAllReduce(x device.Buf, op comm.Op) (comm.Request, error) {
-	return comm.Done, c.AllReduce(x, op)
+func (c crooked) AllReduce(x device.Buf) error { return c.spoil(x, c.Comm.AllReduce(x)) }
+func (c crooked) StartAllReduce(x device.Buf) (comm.Request, error) {
+	return comm.Done, c.AllReduce(x)
 }
 func (c crooked) Bcast(x device.Buf, root int) error { return c.spoil(x, c.Comm.Bcast(x, root)) }
 func (c crooked) AllGather(dst, src device.Buf, counts []int) error {
 	return c.spoil(dst, c.Comm.AllGather(dst, src, counts))
 }
-func (c crooked) ReduceScatter(dst, src device.Buf, counts []int, op comm.Op) error {
-	return c.spoil(dst, c.Comm.ReduceScatter(dst, src, counts, op))
-}
-func (c crooked) Accumulate(x device.Buf) error { return c.AllReduce(x, comm.Sum) }
+func (c crooked) Accumulate(x device.Buf) error { return c.AllReduce(x) }
 
 // A wrong element, anywhere on any rank, is counted in each iteration, on every
 // rank alike.
@@ -139,11 +133,10 @@ func TestCommFindsOneWrongElement(t *testing.T) {
 // idle does nothing, as a collective that got lost.
 type idle struct{ comm.Comm }
 
-func (idle) AllReduce(device.Buf, comm.Op) error                      { return nil }
-func (idle) StartAllReduce(device.Buf, comm.Op) (comm.Request, error) { return comm.Done, nil }
-func (idle) Bcast(device.Buf, int) error                              { return nil }
-func (idle) AllGather(_, _ device.Buf, _ []int) error                 { return nil }
-func (idle) ReduceScatter(_, _ device.Buf, _ []int, _ comm.Op) error  { return nil }
+func (idle) AllReduce(device.Buf) error                      { return nil }
+func (idle) StartAllReduce(device.Buf) (comm.Request, error) { return comm.Done, nil }
+func (idle) Bcast(device.Buf, int) error                     { return nil }
+func (idle) AllGather(_, _ device.Buf, _ []int) error        { return nil }
 
 func TestCommFindsWhatWasNotDone(t *testing.T) {
 	err := commtest.Ranks(3, func(c comm.Comm) error {

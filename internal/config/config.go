@@ -2,10 +2,10 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Path is the configuration file, as it was named to Load.
@@ -39,42 +39,40 @@ type File struct {
 
 // Reads lists the files that a run reads, each of them set.
 func (c *Config) Reads() []File {
-	files := []File{
-		{"survey.file", c.Survey.File},
-		{"velocity.file", c.Velocity.File},
-	}
-	if c.Traveltime.Method == "table" { // else it is not read, and "lsm traveltime" may write it
-		files = append(files, File{"traveltime.file", c.Traveltime.File})
-	}
-	if c.Image.Surface == "file" {
-		files = append(files, File{"image.surface_file", c.Image.SurfaceFile})
-	}
-	return named(append(files, File{"solver.start", c.Solver.Start}))
+	return c.files("survey.file", "velocity.file", "traveltime.file", "image.surface_file", "solver.start")
 }
 
 // Writes lists the files that a run writes, but for its checkpoints, each of them set.
 func (c *Config) Writes() []File {
-	return named([]File{
-		{"output.file", c.Output.File},
-		{"output.adjoint", c.Output.Adjoint},
-		{"output.residual", c.Output.Residual},
-		{"output.psf", c.Output.PSF},
-	})
+	return c.files("output.file", "output.adjoint", "output.residual", "output.psf")
 }
 
-// named are the files that are set.
-func named(files []File) []File {
-	return slices.DeleteFunc(files, func(f File) bool { return !f.Path.IsSet() })
+// files are those of the keys that are set and act: a table file that is not read may be
+// what "lsm traveltime" writes.
+func (c *Config) files(keys ...string) (list []File) {
+	for _, key := range keys {
+		f := table().field(key)
+		if p := f.value(c).Interface().(Path); p.IsSet() && table().acts(f, c) {
+			list = append(list, File{key, p})
+		}
+	}
+	return list
 }
 
 // Value is the value of a key as TOML, in the form of TOML(); it panics if there
 // is no such key.
 func (c *Config) Value(key string) string {
-	f := newTable().field(key)
+	f := table().field(key)
 	if f == nil {
 		panic("config: no key " + quote(key))
 	}
-	return encode(f.value(c).Interface())
+	return f.encoded(c)
+}
+
+// Given reports whether the times are read from tables instead of computed.
+func (t Traveltime) Given() bool {
+	c, _ := traveltime.Choose(t.Method)
+	return c.NeedsTables
 }
 
 // IsSet reports whether the section gives a grid.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,14 +11,14 @@ import (
 
 // The committed page must be what the table makes now.
 func TestDocumentIsFresh(t *testing.T) {
-	compare(t, filepath.Join("..", "..", "docs", "configuration.md"), Markdown())
+	compare(t, filepath.Join("..", "..", "docs", "configuration.md"), markdown())
 	if t.Failed() {
 		t.Log("to rewrite it: go generate ./internal/config")
 	}
 }
 
 func TestEveryKeyIsDescribed(t *testing.T) {
-	help, template, page := Help(), Template(), Markdown()
+	help, template, page := Help(), Template(), markdown()
 	for _, f := range Fields() {
 		if f.Help == "" || !strings.HasSuffix(f.Help, ".") {
 			t.Errorf("%s: help %q is no sentence", f.Name(), f.Help)
@@ -87,7 +88,7 @@ func TestTemplateIsTheDefaults(t *testing.T) {
 		if m == nil {
 			continue
 		}
-		f := newTable().field(in + "." + m[1])
+		f := table().field(in + "." + m[1])
 		if f != nil && f.sample() == f.Default {
 			lines[i] = strings.TrimPrefix(line, "# ")
 			uncommented++
@@ -112,7 +113,7 @@ func TestTemplateIsTheDefaults(t *testing.T) {
 
 // Examples stand where a default would show nothing: each must be a good value.
 func TestExamplesAreGood(t *testing.T) {
-	for _, f := range newTable().fields() {
+	for _, f := range table().fields() {
 		if v, found := f.parse(f.sample()); found != "" {
 			t.Errorf("%s: example %s: want %s, found %s", f.Name(), f.sample(), f.want(), found)
 		} else if encode(v) != f.sample() {
@@ -240,4 +241,51 @@ func TestReadyConfigurations(t *testing.T) {
 		}
 		roundTrip(t, c)
 	}
+}
+
+// markdown is the page docs/configuration.md.
+func markdown() string {
+	var b strings.Builder
+	b.WriteString("<!-- Made from internal/config/sections.go by `go generate ./internal/config`; edit that. -->\n")
+	b.WriteString("# Configuration\n\n")
+	for _, p := range rules() {
+		b.WriteString(escape(p) + "\n\n")
+	}
+	b.WriteString("`lsm help config` prints this page's tables, `lsm check CONFIG` tries a file without computing.\n")
+	for _, s := range table().sections {
+		fmt.Fprintf(&b, "\n## `[%s]`\n\n%s\n\n", s.name, escape(s.help))
+		b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
+		for _, f := range s.fields {
+			deflt := "required"
+			if !f.Required {
+				deflt = "`" + f.Default + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Key, escape(f.want()), deflt, escape(f.Help))
+		}
+	}
+	b.WriteString("\n## Problems\n\nThis file, `run.toml`,\n\n```toml\n" + badExample + "```\n\nis answered by\n\n```\n")
+	_, err := Parse("run.toml", []byte(badExample), []string{"solver.damping=-1"}, nil)
+	fmt.Fprintf(&b, "%v\n```\n\nwhere the last line is the answer to `--set solver.damping=-1`.\n", err)
+	b.WriteString("\n## Template\n\n```toml\n" + Template() + "```\n")
+	return b.String()
+}
+
+// badExample shows what problems look like.
+const badExample = `[survey]
+fil = "survey.h5"
+
+[velocity]
+constant = "fast"
+
+[solver]
+method = "cgsl"
+iteratons = 40
+
+[output]
+minutes = 5
+`
+
+// escape keeps Markdown from reading plain text as markup, also in a table.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "<", "&lt;").Replace(s)
 }

@@ -72,13 +72,13 @@ func quote(s string) string {
 // same configuration. Outputs keep it as provenance.
 func (c *Config) TOML() string {
 	var b strings.Builder
-	for i, s := range newTable().sections {
+	for i, s := range table().sections {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "[%s]\n", s.name)
 		for _, f := range s.fields {
-			fmt.Fprintf(&b, "%s = %s\n", f.Key, encode(f.value(c).Interface()))
+			fmt.Fprintf(&b, "%s = %s\n", f.Key, f.encoded(c))
 		}
 	}
 	return b.String()

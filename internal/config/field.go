@@ -2,9 +2,12 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Field describes one key: a row of the table of sections.go.
@@ -27,8 +30,11 @@ type Field struct {
 	live    bool   // stands uncommented in the template
 	scalar  bool   // a lone number stands for a list of one
 	traces  string // tracesSame, tracesOnce or ""
-	with    string // "key=value" of the key without which it does not act
-	limits  interval
+	with    string // condition without which it does not act
+	order   string // of the values of a list: "ascending", "sorted" or ""
+	lowest  float64
+	highest float64
+	above   bool   // lowest itself is not allowed
 	index   [2]int // of the section in Config, of the key in the section
 }
 
@@ -41,29 +47,29 @@ type section struct {
 	fields     []*Field
 }
 
-// table is the table of fields, in the order of sections.go.
-type table struct{ sections []section }
+// fieldTable is the table of fields, in the order of sections.go.
+type fieldTable struct{ sections []*section }
 
 // Fields lists every key in the order of the template.
 func Fields() []Field {
 	var all []Field
-	for _, f := range newTable().fields() {
+	for _, f := range table().fields() {
 		all = append(all, *f)
 	}
 	return all
 }
 
-// newTable reads the tags. A tag that makes no sense is a fault of the program
-// and panics; the tests build the table.
-func newTable() *table {
-	t := &table{}
+// table is the table of fields, made of the tags. A tag that makes no sense is a fault
+// of the program and panics.
+var table = sync.OnceValue(func() *fieldTable {
+	t := &fieldTable{}
 	config := reflect.TypeFor[Config]()
 	for i := range config.NumField() {
 		sf := config.Field(i)
 		if !sf.IsExported() {
 			continue
 		}
-		s := section{name: sf.Tag.Get("toml"), help: sf.Tag.Get("help")}
+		s := &section{name: sf.Tag.Get("toml"), help: sf.Tag.Get("help")}
 		for j := range sf.Type.NumField() {
 			f := newField(s.name, sf.Type.Field(j))
 			f.index = [2]int{i, j}
@@ -72,6 +78,17 @@ func newTable() *table {
 		t.sections = append(t.sections, s)
 	}
 	return t
+})
+
+// typeNames are the types that a key may have.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[string]():    "text",
+	reflect.TypeFor[Path]():      "path",
+	reflect.TypeFor[bool]():      "bool",
+	reflect.TypeFor[int]():       "integer",
+	reflect.TypeFor[float64]():   "number",
+	reflect.TypeFor[[]int]():     "integers",
+	reflect.TypeFor[[]float64](): "numbers",
 }
 
 func newField(section string, sf reflect.StructField) *Field {
@@ -79,31 +96,42 @@ func newField(section string, sf reflect.StructField) *Field {
 	f := &Field{
 		Section:  section,
 		Key:      tag("toml"),
-		Type:     typeName(sf.Type),
+		Type:     typeNames[sf.Type],
 		Unit:     tag("unit"),
+		Choices:  splitList(tag("choices")),
 		Required: tag("required") == "yes",
 		Help:     tag("help"),
 		example:  tag("example"),
 		deflt:    tag("default"),
+		also:     splitList(tag("also")),
 		live:     tag("live") == "yes" || tag("required") == "yes",
 		scalar:   tag("scalar") == "yes",
 		traces:   tag("traces"),
 		with:     tag("with"),
-		limits:   parseInterval(tag("range")),
+		order:    tag("order"),
 	}
-	f.Range = f.limits.String()
 	f.Env = "LSM_" + strings.ToUpper(f.Section+"_"+f.Key)
-	f.Choices = splitList(tag("choices"))
-	f.also = splitList(tag("also"))
-	for _, s := range splitList(tag("len")) {
-		if s == "any" {
-			break
+	if f.Type == "" {
+		panic(fmt.Sprintf("config: %s: no field may have type %v", f.Name(), sf.Type))
+	}
+	if choices := registries[f.Name()]; choices != nil {
+		f.Choices = nil
+		var help []string
+		for _, c := range choices {
+			f.Choices = append(f.Choices, c.Name)
+			help = append(help, c.Name+": "+c.Help+".")
 		}
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			panic(fmt.Sprintf("config: %s: bad tag len: %q", f.Name(), s))
+		f.Help = strings.TrimSpace(strings.Join(help, " ") + " " + f.Help)
+	}
+	f.setRange(tag("range"))
+	if lengths := tag("len"); lengths != "any" {
+		for _, s := range splitList(lengths) {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				panic(fmt.Sprintf("config: %s: bad tag len: %q", f.Name(), lengths))
+			}
+			f.Lengths = append(f.Lengths, n)
 		}
-		f.Lengths = append(f.Lengths, n)
 	}
 	if !f.Required {
 		v, found := f.parse(f.deflt)
@@ -115,6 +143,39 @@ func newField(section string, sf reflect.StructField) *Field {
 	return f
 }
 
+// setRange reads the tag range: "[0,1e6]", "(0,)" without 0 itself, or nothing.
+func (f *Field) setRange(tag string) {
+	f.lowest, f.highest = math.Inf(-1), math.Inf(1)
+	if tag == "" {
+		return
+	}
+	f.above = tag[0] == '('
+	lowest, highest, two := strings.Cut(strings.Trim(tag, "[]()"), ",")
+	var err error
+	if f.lowest, err = strconv.ParseFloat(lowest, 64); err == nil && highest != "" {
+		f.highest, err = strconv.ParseFloat(highest, 64)
+	}
+	if err != nil || !two {
+		panic(fmt.Sprintf("config: %s: bad tag range: %q", f.Name(), tag))
+	}
+	end := func(x float64) string {
+		if x > 1e6 {
+			return strings.NewReplacer("e+0", "e", "e+", "e").Replace(strconv.FormatFloat(x, 'e', -1, 64))
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	switch {
+	case f.above && highest == "":
+		f.Range = "above " + end(f.lowest)
+	case f.above:
+		f.Range = "above " + end(f.lowest) + ", up to " + end(f.highest)
+	case highest == "":
+		f.Range = end(f.lowest) + " or more"
+	default:
+		f.Range = "from " + end(f.lowest) + " to " + end(f.highest)
+	}
+}
+
 func splitList(s string) []string {
 	if s == "" {
 		return nil
@@ -122,46 +183,25 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func typeName(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[string]():
-		return "text"
-	case reflect.TypeFor[Path]():
-		return "path"
-	case reflect.TypeFor[bool]():
-		return "bool"
-	case reflect.TypeFor[int]():
-		return "integer"
-	case reflect.TypeFor[float64]():
-		return "number"
-	case reflect.TypeFor[[]int]():
-		return "integers"
-	case reflect.TypeFor[[]float64]():
-		return "numbers"
-	}
-	panic(fmt.Sprintf("config: no field may have type %v", t))
+// section finds a section by its name, nil if there is none.
+func (t *fieldTable) section(name string) *section {
+	return find(t.sections, func(s *section) bool { return s.name == name })
 }
 
-func (t *table) section(name string) *section {
-	for i := range t.sections {
-		if t.sections[i].name == name {
-			return &t.sections[i]
-		}
-	}
-	return nil
-}
-
+// field finds a field of the section by its key, nil if there is none.
 func (s *section) field(key string) *Field {
-	for _, f := range s.fields {
-		if f.Key == key {
-			return f
-		}
+	return find(s.fields, func(f *Field) bool { return f.Key == key })
+}
+
+func find[T any](list []*T, fits func(*T) bool) *T {
+	if i := slices.IndexFunc(list, fits); i >= 0 {
+		return list[i]
 	}
 	return nil
 }
 
 // field finds a field by its full name, nil if there is none.
-func (t *table) field(name string) *Field {
+func (t *fieldTable) field(name string) *Field {
 	sec, key, _ := strings.Cut(name, ".")
 	if s := t.section(sec); s != nil {
 		return s.field(key)
@@ -169,7 +209,7 @@ func (t *table) field(name string) *Field {
 	return nil
 }
 
-func (t *table) fields() []*Field {
+func (t *fieldTable) fields() []*Field {
 	var all []*Field
 	for _, s := range t.sections {
 		all = append(all, s.fields...)
@@ -181,3 +221,6 @@ func (t *table) fields() []*Field {
 func (f *Field) value(c *Config) reflect.Value {
 	return reflect.ValueOf(c).Elem().Field(f.index[0]).Field(f.index[1])
 }
+
+// encoded is the value of the field in c as TOML.
+func (f *Field) encoded(c *Config) string { return encode(f.value(c).Interface()) }

@@ -119,7 +119,7 @@ func roundTrip(t *testing.T, c *Config) {
 	if errA != nil || errB != nil || string(a) != string(b) {
 		t.Errorf("JSON %s (%v), want %s (%v)", b, errB, a, errA)
 	}
-	for _, f := range newTable().fields() {
+	for _, f := range table().fields() {
 		if f.Type != "path" {
 			continue
 		}

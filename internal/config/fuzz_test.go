@@ -46,18 +46,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-// FuzzScan: the scanner always ends, whatever it reads.
-func FuzzScan(f *testing.F) {
-	for _, s := range []string{"[a]\nb = 1", "[[", "a = '''", "a = {b = {c", "\"\\", "a = [", "= =", "a.b.c", "}", "]", "\x00"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		pos := scan(s)
-		for k := range pos.offset {
-			if n := pos.line(k[0], k[1]); n < 1 || n > strings.Count(s, "\n")+1 {
-				t.Errorf("%q at line %d", k, n)
-			}
-		}
-	})
-}

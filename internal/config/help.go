@@ -27,7 +27,7 @@ func Help() string {
 		wrap(&b, "", p)
 		b.WriteByte('\n')
 	}
-	for i, s := range newTable().sections {
+	for i, s := range table().sections {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -40,7 +40,7 @@ func Help() string {
 // its own where only one section has it, or for one section. The error for
 // anything else says what was perhaps meant.
 func HelpKey(name string) (string, error) {
-	t := newTable()
+	t := table()
 	if s := t.section(name); s != nil {
 		return s.text(), nil
 	}
@@ -113,4 +113,39 @@ func wrap(b *strings.Builder, prefix, text string) {
 		column += len(word)
 	}
 	b.WriteByte('\n')
+}
+
+// Template is a configuration file with every key, its meaning, values, unit
+// and default as comments. Keys that a run cannot do without are set to the
+// names that lsm synth gives its files; all others are commented out, so that
+// it parses to the defaults.
+func Template() string {
+	var b strings.Builder
+	wrap(&b, "# ", "Configuration of lsm. A key that is commented out has its default; where there is none to show, an example stands instead. Relative paths are relative to the folder of this file. Units are SI; z points down.")
+	for _, s := range table().sections {
+		fmt.Fprintf(&b, "\n[%s]\n", s.name)
+		wrap(&b, "# ", s.help)
+		for _, f := range s.fields {
+			b.WriteByte('\n')
+			wrap(&b, "# ", f.Help)
+			wrap(&b, "# ", f.summary()+".")
+			if !f.live {
+				b.WriteString("# ")
+			}
+			fmt.Fprintf(&b, "%s = %s\n", f.Key, f.sample())
+		}
+	}
+	return b.String()
+}
+
+// sample is the value that the template shows, as TOML.
+func (f *Field) sample() string {
+	if f.example == "" {
+		return f.Default
+	}
+	v, found := f.parse(f.example)
+	if found != "" {
+		panic(fmt.Sprintf("config: %s: bad example %q: want %s, found %s", f.Name(), f.example, f.want(), found))
+	}
+	return encode(v)
 }

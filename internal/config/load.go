@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,7 +29,7 @@ type origin struct {
 
 // reader gathers a configuration and its problems.
 type reader struct {
-	*table
+	*fieldTable
 	cfg      *Config
 	path     string
 	folder   string
@@ -90,12 +91,12 @@ func read(path string) ([]byte, error) {
 // The error, if any, is a *Problems with everything that is wrong.
 func Parse(path string, source []byte, set, environ []string) (*Config, error) {
 	r := &reader{
-		table:  newTable(),
-		cfg:    &Config{path: path, origins: map[string]origin{}},
-		path:   path,
-		folder: filepath.Dir(path),
-		pos:    &positions{},
-		named:  map[string]bool{},
+		fieldTable: table(),
+		cfg:        &Config{path: path, origins: map[string]origin{}},
+		path:       path,
+		folder:     filepath.Dir(path),
+		pos:        &positions{},
+		named:      map[string]bool{},
 	}
 	for _, f := range r.fields() {
 		if !f.Required {
@@ -132,59 +133,37 @@ func (r *reader) file(source []byte) bool {
 	case bytes.HasPrefix(source, []byte("\xff\xfe")), bytes.HasPrefix(source, []byte("\xfe\xff")):
 		return syntax(1, 1, "the file is UTF-16; save it as UTF-8")
 	}
-	if line, column := invalidUTF8(source); line > 0 {
+	text := string(source)
+	for at, c := range text {
+		if _, n := utf8.DecodeRuneInString(text[at:]); c != utf8.RuneError || n > 1 {
+			continue
+		}
+		line, column := place(text, at)
 		return syntax(line, column, "the file is not UTF-8 text here; save it as UTF-8")
 	}
-	if at := tooDeep(string(source)); at >= 0 {
-		line, column := place(string(source), at)
+	if at := tooDeep(text); at >= 0 {
+		line, column := place(text, at)
 		return syntax(line, column, fmt.Sprintf("nested deeper than %d levels, want sections of keys", deepest))
 	}
 	doc := map[string]any{}
-	if _, err := toml.Decode(string(source), &doc); err != nil {
+	if _, err := toml.Decode(text, &doc); err != nil {
 		var pe toml.ParseError
 		if errors.As(err, &pe) {
 			return syntax(pe.Position.Line, pe.Position.Col, "TOML: "+clip(strings.TrimSuffix(pe.Message, ".")))
 		}
 		return syntax(0, 0, "TOML: "+clip(err.Error()))
 	}
-	r.pos = scan(string(source))
-	for _, name := range sorted(doc) {
+	r.pos = locate(text)
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		r.section(name, doc[name])
 	}
 	return true
 }
 
-// invalidUTF8 finds the line and column, in bytes, of the first byte that is
-// not UTF-8; 0, 0 if all is well.
-func invalidUTF8(source []byte) (line, column int) {
-	line, column = 1, 1
-	for i := 0; i < len(source); {
-		c, n := utf8.DecodeRune(source[i:])
-		switch {
-		case c == utf8.RuneError && n == 1:
-			return line, column
-		case c == '\n':
-			line, column = line+1, 0
-		}
-		i += n
-		column += n
-	}
-	return 0, 0
-}
-
-func sorted(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
-
 // section takes the values of one table of the file.
 func (r *reader) section(name string, v any) {
 	at := origin{r.path, r.pos.line(name, "")}
-	s := r.table.section(name)
+	s := r.fieldTable.section(name)
 	keys, isTable := v.(map[string]any)
 	switch {
 	case s == nil && isTable:
@@ -202,7 +181,7 @@ func (r *reader) section(name string, v any) {
 		r.complain(at, name, "want a section ["+name+"], found "+found)
 		return
 	}
-	for _, key := range sorted(keys) {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		at := origin{r.path, r.pos.line(name, key)}
 		f := s.field(key)
 		if f == nil {
@@ -240,11 +219,15 @@ func (r *reader) assign(f *Field, v any, resolve func(folder, text string) Path)
 	f.value(r.cfg).Set(reflect.ValueOf(v))
 }
 
-// complain adds a problem; the pointer holds until the next one.
+// complain adds a problem with a value itself, and keeps the key out of the checks of
+// values against each other.
 func (r *reader) complain(at origin, key, message string) *Problem {
-	if key != "" {
-		r.named[key] = true
-	}
+	r.named[key] = true
+	return r.add(at, key, message)
+}
+
+// add adds a problem; the pointer holds until the next one.
+func (r *reader) add(at origin, key, message string) *Problem {
 	r.problems = append(r.problems, Problem{Source: at.source, Line: at.line, Key: key, Message: message})
 	return &r.problems[len(r.problems)-1]
 }

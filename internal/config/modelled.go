@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Values of the tag "traces", which says what a key has to do with the traces of a
@@ -24,7 +26,7 @@ type Setting struct {
 // those that have changed recorded traces.
 func (c *Config) Modelled(filtered bool) []Setting {
 	var list []Setting
-	t := newTable()
+	t := table()
 	for _, f := range t.fields() {
 		if f.traces == tracesSame && t.acts(f, c) || f.traces == tracesOnce && filtered {
 			list = append(list, Setting{f.Name(), f.effective(c)})
@@ -52,7 +54,7 @@ func (d Difference) String() string {
 // differs from nothing: the key that it depends on does.
 func (c *Config) Differences(survey []Setting) []Difference {
 	var list []Difference
-	t := newTable()
+	t := table()
 	for _, s := range survey {
 		f := t.field(s.Key)
 		if f == nil {
@@ -74,7 +76,7 @@ func (c *Config) Differences(survey []Setting) []Difference {
 // ModelledKeys are all keys that Modelled may name.
 func ModelledKeys() []string {
 	var keys []string
-	for _, f := range newTable().fields() {
+	for _, f := range table().fields() {
 		if f.traces != "" {
 			keys = append(keys, f.Name())
 		}
@@ -82,26 +84,22 @@ func ModelledKeys() []string {
 	return keys
 }
 
-// acts reports whether a key has an effect beside the one that its tag "with" names.
-func (t *table) acts(f *Field, c *Config) bool {
-	key, value, ok := strings.Cut(f.with, "=")
-	return !ok || strings.Trim(t.field(key).effective(c), `"`) == value
-}
-
-// effective is the value of the field in c as TOML, as it acts: in a constant velocity
-// times are analytic.
+// effective is the value of the field in c as TOML, as it acts: the traveltime
+// method is the one that computes the times.
 func (f *Field) effective(c *Config) string {
-	if f.Name() == "traveltime.method" && c.Traveltime.Method == "eikonal" && c.Velocity.Constant > 0 {
-		return quote("analytic")
+	if f.Name() == "traveltime.method" {
+		if m, err := traveltime.Choose(c.Traveltime.Method); err == nil {
+			return quote(m.Acting(c.Velocity.Constant > 0).Name)
+		}
 	}
-	return encode(f.value(c).Interface())
+	return f.encoded(c)
 }
 
 // Overridden are the keys whose value comes from the environment or from --set, in the
 // order of the table.
 func (c *Config) Overridden() []string {
 	var keys []string
-	for _, f := range newTable().fields() {
+	for _, f := range table().fields() {
 		if o, ok := c.origins[f.Name()]; ok && o.source != c.path {
 			keys = append(keys, f.Name())
 		}
@@ -117,7 +115,7 @@ func Amend(source string, settings []Setting) string {
 		section, key, _ := strings.Cut(s.Key, ".")
 		line := key + " = " + s.Value
 		lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
-		pos := scan(source)
+		pos := locate(source)
 		if at := pos.line(section, key); at > 0 {
 			lines[at-1] = line
 		} else if at := pos.line(section, ""); at > 0 {

@@ -65,22 +65,24 @@ func TestDifferencesOfSpelling(t *testing.T) {
 	}
 }
 
-// Tags that name a key which there is not, or a value it cannot have, never act.
-func TestDependenciesExist(t *testing.T) {
-	table := newTable()
-	for _, f := range table.fields() {
+// Conditions that name a key which there is not, or a value it cannot have, never hold.
+func TestConditionsExist(t *testing.T) {
+	for _, f := range table().fields() {
 		if f.traces != "" && f.traces != tracesSame && f.traces != tracesOnce {
 			t.Errorf("%s: tag traces is %q", f.Name(), f.traces)
 		}
-		if f.with == "" {
-			continue
+		if f.with != "" {
+			table().condition(f.with)
 		}
-		key, value, _ := strings.Cut(f.with, "=")
-		on := table.field(key)
-		if on == nil {
-			t.Errorf("%s acts with %s, which is no key", f.Name(), key)
-		} else if _, fault := on.parse(value); fault != "" {
-			t.Errorf("%s acts with %s, which is no value: %s", f.Name(), f.with, fault)
+	}
+	for _, u := range slices.Concat(refused, noted) {
+		for _, text := range append(u.with, u.key) {
+			table().condition(text)
+		}
+		for _, p := range placeholder.FindAllStringSubmatch(u.say, -1) {
+			if p[1] != "" && table().field(p[1]) == nil {
+				t.Errorf("%q quotes %s, which is no key", u.say, p[1])
+			}
 		}
 	}
 }

@@ -1,33 +1,28 @@
 package config
 
 import (
-	"sort"
+	"slices"
 	"strings"
 )
 
 // environment takes the variables LSM_SECTION_KEY. Variables whose first word
 // is no section belong to somebody else and are left alone.
 func (r *reader) environment(environ []string) {
-	mine := make([]string, 0, len(environ))
-	for _, e := range environ {
-		if strings.HasPrefix(e, "LSM_") {
-			mine = append(mine, e)
-		}
+	nameOf := func(e string) string {
+		name, _, _ := strings.Cut(e, "=")
+		return name
 	}
 	// By name, so that the order of the problems does not depend on the shell.
-	sort.SliceStable(mine, func(i, j int) bool {
-		a, _, _ := strings.Cut(mine[i], "=")
-		b, _, _ := strings.Cut(mine[j], "=")
-		return a < b
-	})
-	for _, e := range mine {
+	environ = slices.Clone(environ)
+	slices.SortStableFunc(environ, func(a, b string) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	for _, e := range environ {
 		name, text, _ := strings.Cut(e, "=")
-		sec, key, ok := strings.Cut(strings.TrimPrefix(name, "LSM_"), "_")
-		s := r.table.section(strings.ToLower(sec))
-		if !ok || s == nil || sec != strings.ToUpper(sec) {
-			continue
+		name, mine := strings.CutPrefix(name, "LSM_")
+		sec, key, ok := strings.Cut(name, "_")
+		s := r.fieldTable.section(strings.ToLower(sec))
+		if mine && ok && s != nil && sec == strings.ToUpper(sec) {
+			r.override(origin{source: "LSM_" + name}, s, strings.ToLower(key), text)
 		}
-		r.override(origin{source: name}, s, strings.ToLower(key), text)
 	}
 }
 
@@ -46,7 +41,7 @@ func (r *reader) options(set []string) {
 			r.unknownKey(at, nil, name)
 			continue
 		}
-		s := r.table.section(sec)
+		s := r.fieldTable.section(sec)
 		if s == nil {
 			r.unknownSection(at, sec)
 			continue

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -97,16 +98,11 @@ func sortByLine(list []Problem, file string) {
 	rank := func(p Problem) int {
 		switch {
 		case p.Source != file:
-			return 2
+			return math.MaxInt
 		case p.Line == 0:
-			return 1
+			return math.MaxInt - 1
 		}
-		return 0
+		return p.Line
 	}
-	slices.SortStableFunc(list, func(a, b Problem) int {
-		if d := cmp.Compare(rank(a), rank(b)); d != 0 || rank(a) == 2 {
-			return d
-		}
-		return cmp.Compare(a.Line, b.Line)
-	})
+	slices.SortStableFunc(list, func(a, b Problem) int { return cmp.Compare(rank(a), rank(b)) })
 }

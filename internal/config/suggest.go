@@ -30,56 +30,36 @@ func nearest(name string, candidates []string) string {
 	}
 	for _, c := range candidates {
 		d := levenshtein.ComputeDistance(name, normal(c))
-		if d == 2 && sameLetters(name, normal(c)) {
+		if d == 2 && slices.Equal(letters(name), letters(c)) {
 			d = 0 // two letters swapped, the commonest slip of all
 		}
 		if d < least {
 			best, least = c, d
 		}
 	}
-	if best != "" || len(name) < 3 {
-		return best
-	}
 	for _, c := range candidates {
-		if strings.HasPrefix(normal(c), name) || strings.HasPrefix(name, normal(c)) {
-			return c
+		if best == "" && len(name) >= 3 && (strings.HasPrefix(normal(c), name) || strings.HasPrefix(name, normal(c))) {
+			best = c
 		}
 	}
-	return ""
+	return best
 }
 
-// sameLetters reports whether a and b are made of the same bytes in any order.
-func sameLetters(a, b string) bool {
-	x, y := []byte(a), []byte(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
+// letters are those of a name in the order of the alphabet.
+func letters(name string) []byte {
+	return slices.Sorted(slices.Values([]byte(normal(name))))
 }
 
-// alias is the field of s that other programs call key, nil if there is none.
-func (s *section) alias(key string) *Field {
+func (s *section) keys() (names []string) {
 	for _, f := range s.fields {
-		for _, a := range f.also {
-			if a == normal(key) {
-				return f
-			}
-		}
-	}
-	return nil
-}
-
-func (s *section) keys() []string {
-	names := make([]string, len(s.fields))
-	for i, f := range s.fields {
-		names[i] = f.Key
+		names = append(names, f.Key)
 	}
 	return names
 }
 
-func (t *table) names() []string {
-	names := make([]string, len(t.sections))
-	for i, s := range t.sections {
-		names[i] = s.name
+func (t *fieldTable) names() (names []string) {
+	for _, s := range t.sections {
+		names = append(names, s.name)
 	}
 	return names
 }
@@ -87,37 +67,26 @@ func (t *table) names() []string {
 // suggest finds what was perhaps meant by an unknown key of a section: fields
 // of the section itself, else of others. The section is nil for a key that
 // stands outside all.
-func (t *table) suggest(in *section, key string) []*Field {
-	if in != nil {
-		if f := in.field(normal(key)); f != nil {
-			return []*Field{f}
-		}
-		if f := in.alias(key); f != nil {
-			return []*Field{f}
-		}
+func (t *fieldTable) suggest(in *section, key string) (found []*Field) {
+	exact := func(s *section) *Field { return s.field(normal(key)) }
+	other := func(s *section) *Field { // what other programs call so
+		return find(s.fields, func(f *Field) bool { return slices.Contains(f.also, normal(key)) })
 	}
-	elsewhere := func(match func(s *section) *Field) (found []*Field) {
-		for i := range t.sections {
-			if s := &t.sections[i]; s != in {
-				if f := match(s); f != nil {
-					found = append(found, f)
-				}
+	near := func(s *section) *Field { return s.field(nearest(key, s.keys())) }
+	for _, try := range []struct {
+		here  bool
+		match func(s *section) *Field
+	}{{true, exact}, {true, other}, {false, exact}, {true, near}, {false, other}, {false, near}} {
+		for _, s := range t.sections {
+			if f := try.match; s == in == try.here && f(s) != nil {
+				found = append(found, f(s))
 			}
 		}
-		return found
-	}
-	if found := elsewhere(func(s *section) *Field { return s.field(normal(key)) }); found != nil {
-		return found
-	}
-	if in != nil {
-		if near := nearest(key, in.keys()); near != "" {
-			return []*Field{in.field(near)}
+		if found != nil {
+			return found
 		}
 	}
-	if found := elsewhere(func(s *section) *Field { return s.alias(key) }); found != nil {
-		return found
-	}
-	return elsewhere(func(s *section) *Field { return s.field(nearest(key, s.keys())) })
+	return nil
 }
 
 // didYouMean words a suggestion: keys of the section itself go by their short
@@ -134,4 +103,38 @@ func didYouMean(in *section, found []*Field) string {
 		}
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// unknownKey reports a key that the table does not have, in a section or, where
+// it is nil, outside all.
+func (r *reader) unknownKey(at origin, in *section, key string) {
+	found := r.suggest(in, key)
+	for _, f := range found {
+		r.named[f.Name()] = true
+	}
+	name, message := clip(key), "unknown key outside any section"
+	if in != nil {
+		name, message = in.name+"."+name, "unknown key"
+	}
+	p := r.complain(at, name, message)
+	p.Hint = didYouMean(in, found)
+	switch {
+	case len(found) == 1:
+		p.Default = found[0].Default
+	case len(found) == 0 && in != nil:
+		p.Hint = "the keys of [" + in.name + "] are " + strings.Join(in.keys(), ", ")
+	case len(found) == 0:
+		p.Hint = "the sections are " + strings.Join(r.names(), ", ")
+	}
+}
+
+// unknownSection reports a section that the table does not have.
+func (r *reader) unknownSection(at origin, name string) {
+	p := r.complain(at, "["+clip(name)+"]", "unknown section")
+	if near := nearest(name, r.names()); near != "" {
+		p.Hint = "did you mean [" + near + "]?"
+		r.nameAll(r.fieldTable.section(near))
+		return
+	}
+	p.Hint = "the sections are " + strings.Join(r.names(), ", ")
 }

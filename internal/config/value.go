@@ -19,92 +19,64 @@ import (
 // field's own type (a path still as a string). If the value does not fit, found
 // says what it is, else it is empty.
 func (f *Field) check(v any) (typed any, found string) {
+	ok := false
 	switch f.Type {
 	case "text":
-		s, ok := v.(string)
-		if !ok || !slices.Contains(f.Choices, s) {
-			return nil, describe(v)
-		}
-		return s, ""
+		var s string
+		s, ok = v.(string)
+		typed, ok = s, ok && slices.Contains(f.Choices, s)
 	case "path":
-		s, ok := v.(string)
-		if !ok || s == "" && f.Required {
-			return nil, describe(v)
-		}
-		if strings.ContainsFunc(s, isControl) {
+		var s string
+		s, ok = v.(string)
+		switch {
+		case strings.ContainsFunc(s, isControl):
 			return nil, describe(v) + " with control characters"
-		}
-		if !utf8.ValidString(s) {
+		case !utf8.ValidString(s):
 			return nil, describe(v) + " that is not UTF-8"
 		}
-		return s, ""
+		typed, ok = s, ok && (s != "" || !f.Required)
 	case "bool":
-		b, ok := v.(bool)
-		if !ok {
-			return nil, describe(v)
-		}
-		return b, ""
+		typed, ok = v.(bool)
 	case "integer":
-		n, ok := f.integer(v)
-		if !ok {
-			return nil, describe(v)
-		}
-		return n, ""
+		typed, ok = f.integer(v)
 	case "number":
-		x, ok := f.number(v)
-		if !ok {
-			return nil, describe(v)
-		}
-		return x, ""
+		typed, ok = f.number(v)
+	case "integers":
+		return checkList(f, v, f.integer)
+	case "numbers":
+		return checkList(f, v, f.number)
 	}
-	return f.checkList(v)
+	if !ok {
+		return nil, describe(v)
+	}
+	return typed, ""
 }
 
-func (f *Field) checkList(v any) (typed any, found string) {
+// checkList is check for a list, whose values read gives in their own type.
+func checkList[T any](f *Field, v any, read func(any) (T, bool)) (typed any, found string) {
 	if _, isNumber := f.number(v); isNumber && f.scalar {
 		v = []any{v}
 	}
 	list, ok := v.([]any)
-	if !ok {
+	if !ok || f.Lengths != nil && !slices.Contains(f.Lengths, len(list)) {
 		return nil, describe(v)
 	}
-	if f.Lengths != nil && !slices.Contains(f.Lengths, len(list)) {
-		return nil, describe(v)
-	}
-	ints, floats := []int{}, []float64{}
+	values := make([]T, len(list))
 	for i, e := range list {
-		var ok bool
-		if f.Type == "integers" {
-			var n int
-			n, ok = f.integer(e)
-			ints = append(ints, n)
-		} else {
-			var x float64
-			x, ok = f.number(e)
-			floats = append(floats, x)
-		}
-		if !ok {
+		if values[i], ok = read(e); !ok {
 			return nil, describe(e) + " as value " + strconv.Itoa(i+1)
 		}
 	}
-	if f.Type == "integers" {
-		return ints, ""
-	}
-	return floats, ""
+	return values, ""
 }
 
 // number accepts integers and floats in range; NaN and infinities never.
 func (f *Field) number(v any) (float64, bool) {
-	var x float64
-	switch v := v.(type) {
-	case int64:
-		x = float64(v)
-	case float64:
-		x = v
-	default:
-		return 0, false
+	x, ok := v.(float64)
+	if n, whole := v.(int64); whole {
+		x, ok = float64(n), true
 	}
-	if math.IsNaN(x) || math.IsInf(x, 0) || !f.limits.contains(x) {
+	if !ok || math.IsNaN(x) || math.IsInf(x, 0) || x < f.lowest || x > f.highest || x == f.lowest && f.above {
 		return 0, false
 	}
 	return x + 0, true // -0 becomes 0
@@ -162,58 +134,43 @@ func decodeValue(text string) (any, bool) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
+// kinds say in words what a field of each type accepts; %s are the lengths of a list.
+var kinds = map[string]string{
+	"path": "a path in quotes", "bool": "true or false", "integer": "a whole number", "number": "a number",
+	"integers": "a list of %swhole numbers", "numbers": "a list of %snumbers",
+}
+
 // want says in words what the field accepts.
 func (f *Field) want() string {
-	var s string
-	switch f.Type {
-	case "text":
+	if f.Type == "text" {
 		quoted := make([]string, len(f.Choices))
 		for i, c := range f.Choices {
 			quoted[i] = quote(c)
 		}
 		return "one of " + strings.Join(quoted, ", ")
-	case "path":
-		return "a path in quotes"
-	case "bool":
-		return "true or false"
-	case "integer":
-		s = "a whole number"
-	case "number":
-		s = "a number"
-	case "integers":
-		s = "a list of " + lengths(f.Lengths) + "whole numbers"
-	case "numbers":
-		s = "a list of " + lengths(f.Lengths) + "numbers"
+	}
+	s := kinds[f.Type]
+	isList := strings.Contains(s, "%s")
+	if isList {
+		lengths := ""
+		if f.Lengths != nil {
+			lengths = list(strings.Fields(strings.Trim(fmt.Sprint(f.Lengths), "[]")), "or") + " "
+		}
+		s = fmt.Sprintf(s, lengths)
+	}
+	switch {
+	case f.Range != "" && isList:
+		s += ", each"
+	case strings.HasSuffix(f.Range, "more"):
+		s += ","
 	}
 	if f.Range != "" {
-		switch {
-		case f.Type == "integers", f.Type == "numbers":
-			s += ", each"
-		case strings.HasSuffix(f.Range, "more"):
-			s += ","
-		}
 		s += " " + f.Range
 	}
 	if f.Unit != "" {
 		s += ", in " + f.Unit
 	}
 	return s
-}
-
-// lengths says "2 ", "0 or 2 ", "0, 2 or 3 ", and nothing where any will do.
-func lengths(n []int) string {
-	if n == nil {
-		return ""
-	}
-	words := make([]string, len(n))
-	for i, v := range n {
-		words[i] = strconv.Itoa(v)
-	}
-	if len(words) == 1 {
-		return words[0] + " "
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last] + " "
 }
 
 // describe shows a decoded value and, where it is not plain to see, its type.

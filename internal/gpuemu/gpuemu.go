@@ -26,7 +26,7 @@
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
 // than the real ones where these hang: ranks that make different calls are an
-// error. It adds in the order of ranks and loses a NaN in maxima and minima.
+// error. It adds in the order of ranks.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows

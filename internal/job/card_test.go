@@ -12,13 +12,13 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
-	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -81,7 +81,7 @@ func TestNothingCrosses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func TestSumsStayOnCards(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func TestCarriedPrograms(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource(), nccl.OrderSource()) {
+	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource()) {
 		ptx, err := ahead.PTX(src)
 		must(t, err)
 		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
@@ -203,7 +203,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -282,13 +282,14 @@ func TestCardTooSmall(t *testing.T) {
 func TestCardTables(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	p := line(t)
-	memory := func(ranks int) (m Memory) {
+	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
 		must(t, p.onCards(ranks, nil, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				m = j.Memory()
 			}
-			return j.world.Host().Barrier()
+			_, err := j.World.Host().Agree(0)
+			return err
 		}))
 		return m
 	}

@@ -37,8 +37,8 @@ func (f *formulation) domain() *dist.Layout {
 func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
 	f := &formulation{a: op, b: d, close: func() {},
 		image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
-	if j.stream {
-		f.a, f.stream = nil, &streamed{op.stream, j.found.norm}
+	if j.Held.Stream {
+		f.a, f.stream = nil, &streamed{op.stream, j.traces.norm}
 	}
 	var err error
 	if f.start, err = j.startModel(op); err != nil {

@@ -28,7 +28,7 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 	case "two-level":
 		return j.addTwoLevel(ctx, f)
 	}
-	defer j.report.Time("preconditioner")()
+	defer j.Report.Time("preconditioner")()
 	d, err := j.diagonal(ctx, op)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (j *Job) diagonal(ctx context.Context, op *Operator) (*dist.Vector, error) 
 	o := j.lift()
 	o.Choose = nil
 	squared, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
 	w2, err := j.squaredWeights(op.Range())
@@ -110,7 +110,7 @@ func (j *Job) scaling(d *dist.Vector, rows float64) (*dist.Vector, error) {
 			return 0
 		})
 	}
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
 	if err := j.blocks.Host().AllReduce(most, comm.Max); err != nil {
@@ -161,13 +161,4 @@ func rowsDiagonal(kind string, dim int, r float64) float64 {
 		return (4*n*n + 2*n) * r * r
 	}
 	return r * r // along layers: the squares of unit vectors' components
-}
-
-// preconditionerVectors is how many vectors of an image's length the preconditioner
-// takes, and how many of the data's while it is made.
-func (j *Job) preconditionerVectors() (images, data int) {
-	if j.Config.Solver.Preconditioner != "diagonal" {
-		return 0, 0
-	}
-	return 3, 3 // P, what lies between it and the operator, the image; w² and what engines make of it
 }

@@ -152,7 +152,7 @@ func TestPSF(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			got, err := j.PSF(context.Background(), op)
-			if err == nil && j.root() {
+			if err == nil && j.Root() {
 				if i == 0 {
 					want = got
 				}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -14,9 +15,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -88,7 +89,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.root() {
+		if err == nil && j.Root() {
 			result = r
 		}
 		return err
@@ -170,7 +171,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 			return err
 		}
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.root() {
+		if err == nil && j.Root() {
 			image = r.Image
 		}
 		return err
@@ -215,7 +216,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -242,7 +243,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.root() {
+			if j.Root() {
 				o.image = r.Image
 			} else if r.Image != nil {
 				return fmt.Errorf("a rank other than 0 has the image")
@@ -253,7 +254,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		o.traces = s.Data
 		return o
@@ -292,12 +293,12 @@ func TestResidualOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		return s.Data
 	}
 	want := run(1)
-	predicted, err := h5.ReadSurvey(p.path("predicted.h5"))
+	predicted, err := readSurvey(p.path("predicted.h5"))
 	must(t, err)
 	for i, v := range p.survey.Data {
 		predicted.Data[i] = v - predicted.Data[i]
@@ -322,7 +323,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			ctx, cancel := context.WithCancel(context.Background())
-			if j.world.Rank() == 2 { // one rank's signal stops all
+			if j.World.Rank() == 2 { // one rank's signal stops all
 				cancel()
 			}
 			defer cancel()
@@ -353,7 +354,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err := j.WriteResult(p.path("image.h5"), r, Source{}); err != nil {
 				return err
 			}
-			if j.root() {
+			if j.Root() {
 				got = r
 			}
 			return nil
@@ -416,10 +417,10 @@ func TestErrorsAreEveryones(t *testing.T) {
 func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	p := long(t)
 	want := p.solveOn(t, 1)
-	var whole, part Memory
-	for grid, m := range map[string]*Memory{"1,1": &whole, "1,2": &part} {
+	var whole, part forecast.Memory
+	for grid, m := range map[string]*forecast.Memory{"1,1": &whole, "1,2": &part} {
 		must(t, p.on(int(grid[2]-'0'), []string{"comm.grid=" + grid}, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				*m = j.Memory()
 			}
 			return nil
@@ -442,9 +443,14 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 // An iteration of CGLS sums one image over the ranks and a few numbers.
 func TestCommunicationOfAnIteration(t *testing.T) {
 	p := wide(t)
-	volume := func(iterations int) (buffers, host comm.Tally) {
+	volume := func(iterations int) *tally {
+		var first tally // of rank 0
 		must(t, commtest.Ranks(3, func(c comm.Comm) error {
-			world, counter := comm.Count(c)
+			mine := new(tally)
+			if c.Rank() == 0 {
+				mine = &first
+			}
+			world := tallied{c, mine}
 			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{fmt.Sprintf("solver.iterations=%d", iterations), "kirchhoff.engine=cpu"}, nil)
 			if err != nil {
 				return err
@@ -459,34 +465,27 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			if _, err := j.solve(context.Background(), op, false); err != nil || !j.root() {
-				return err
-			}
-			for _, n := range counter.Buffers() {
-				buffers.Calls, buffers.Bytes = buffers.Calls+n.Calls, buffers.Bytes+n.Bytes
-			}
-			for _, n := range counter.Host() {
-				host.Calls, host.Bytes = host.Calls+n.Calls, host.Bytes+n.Bytes
-			}
-			return nil
+			_, err = j.solve(context.Background(), op, false)
+			return err
 		}))
-		return buffers, host
+		return &first
 	}
-	b4, h4 := volume(4)
-	b9, h9 := volume(9)
+	few, many := volume(4), volume(9)
+	each := func(few, many *atomic.Int64) int64 { return (many.Load() - few.Load()) / 5 }
+	summed := each(&few.buffers.bytes, &many.buffers.bytes)
+	exchanges, exchanged := each(&few.host.calls, &many.host.calls), each(&few.host.bytes, &many.host.bytes)
 	image := int64(8 * p.grid.Len()) // exact sums are of float64, and of whole tiles
-	if got := (b9.Bytes - b4.Bytes) / 5; got < image || got > image*3/2 {
-		t.Errorf("%d bytes of buffers in an iteration, the image has %d", got, image)
+	if summed < image || summed > image*3/2 {
+		t.Errorf("%d bytes of buffers in an iteration, the image has %d", summed, image)
 	}
 	// The bound on the result, two inner products, whether to stop, when to save.
-	if got := (h9.Calls - h4.Calls) / 5; got > 5 {
-		t.Errorf("%d exchanges of numbers in an iteration", got)
+	if exchanges > 5 {
+		t.Errorf("%d exchanges of numbers in an iteration", exchanges)
 	}
-	if got := (h9.Bytes - h4.Bytes) / 5; got > 32<<10 {
-		t.Errorf("%d bytes of numbers in an iteration", got)
+	if exchanged > 32<<10 {
+		t.Errorf("%d bytes of numbers in an iteration", exchanged)
 	}
-	t.Logf("in an iteration: %d bytes of buffers, %d exchanges and %d bytes of numbers",
-		(b9.Bytes-b4.Bytes)/5, (h9.Calls-h4.Calls)/5, (h9.Bytes-h4.Bytes)/5)
+	t.Logf("in an iteration: %d bytes of buffers, %d exchanges and %d bytes of numbers", summed, exchanges, exchanged)
 }
 
 // The time limit stops all ranks with a checkpoint.
@@ -532,7 +531,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, true)
-		if j.root() {
+		if j.Root() {
 			got = r
 		}
 		return err

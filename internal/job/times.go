@@ -23,12 +23,12 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	}
 	defer w.Abort()
 
-	places, rows := everyRow(s, j.Config.Traveltime.Method != "table")
+	places, rows := everyRow(s, !j.Config.Traveltime.Given())
 	all := make([]int, places.Len())
 	for i := range all {
 		all[i] = i
 	}
-	stage := j.report.Stage("traveltimes")
+	stage := j.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")
 	opt := traveltime.Options{

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
@@ -41,11 +40,7 @@ func (r *Run) velocity() (out velocityPart, err error) {
 	m := r.Velocity
 	switch {
 	case m != nil:
-		f, err := picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At})
-		if err != nil {
-			return out, status.Usage(err)
-		}
-		s, err := drawn(f, "velocity model", m.File)
+		s, err := drawn("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At}))
 		if err != nil {
 			return out, err
 		}
@@ -61,7 +56,7 @@ func (r *Run) velocity() (out velocityPart, err error) {
 	default:
 		out.Missing = "No velocity model: the one that the run read is not where the configuration names it; --folder DIR says which folder its paths start from."
 	}
-	if r.Config != nil && r.Config.Traveltime.Method == "table" {
+	if r.Config != nil && r.Config.Traveltime.Given() {
 		out.Note += " Traveltimes did not come from it, but from the tables of " + clean(r.Config.Traveltime.File.Text) + "."
 	}
 	return out, nil

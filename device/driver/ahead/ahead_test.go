@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -29,7 +28,7 @@ const limit = 200 << 10
 
 // sources are all programs.
 func sources() []driver.Source {
-	return append(kirchhoff.Sources(), gpu.VectorSource(), nccl.OrderSource(), bench.LimitsSource())
+	return append(kirchhoff.Sources(), gpu.VectorSource(), bench.LimitsSource())
 }
 
 // compiler is NVRTC, nil where there is none.

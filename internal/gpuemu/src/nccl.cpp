@@ -34,6 +34,38 @@ int version()
 	return s ? atoi(s) : gpuemu_nccl_version;
 }
 
+size_t size_of(int type)
+{
+	switch (type) {
+	case 7: // float32
+		return 4;
+	case 4: // int64
+	case 8: // float64
+		return 8;
+	}
+	return 0;
+}
+
+template <class T> static void add_as(void *to, const void *from, size_t n)
+{
+	T *x = static_cast<T *>(to);
+	const T *y = static_cast<const T *>(from);
+	for (size_t i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+void add(int type, void *x, const void *y, size_t n)
+{
+	switch (type) {
+	case 4:
+		return add_as<int64_t>(x, y, n);
+	case 7:
+		return add_as<float>(x, y, n);
+	case 8:
+		return add_as<double>(x, y, n);
+	}
+}
+
 // in_one says whether bytes of the card's memory lie within one allocation.
 static bool in_one(const void *p, uint64_t bytes)
 {
@@ -70,7 +102,7 @@ static void work(void *data)
 // note appends a call to the file GPUEMU_NCCL_LOG, in the order of the calls.
 static void note(const Work &w)
 {
-	static const char *const kinds[] = {"all-reduce", "reduce", "broadcast", "all-gather", "reduce-scatter", "split", "window", "message", "message"};
+	static const char *const kinds[] = {"all-reduce", "broadcast", "all-gather", "split", "window", "message", "message"};
 	const char *path = getenv("GPUEMU_NCCL_LOG");
 	if (!path || !*path)
 		return;
@@ -110,7 +142,7 @@ static int ask(Comm *c, void *stream, const Call &call, const void *in, uint64_t
 		return refuse(InvalidArgument, "no communicator");
 	if (c->aborted)
 		return refuse(InvalidUsage, "the communicator was aborted");
-	if (size_of(call.type) == 0 || (call.op != 0 && call.op != 2 && call.op != 3) || call.root < 0 || call.root >= c->size)
+	if (size_of(call.type) == 0 || call.op != 0 || call.root < 0 || call.root >= c->size)
 		return refuse(InvalidArgument, "type, operation or root");
 	if (call.count == 0)
 		return Ok;
@@ -193,11 +225,6 @@ EXPORT int ncclAllReduce(const void *in, void *out, size_t n, int type, int op, 
 	return ask(c, stream, {AllReduce, type, op, 0, n}, in, n * size_of(type), out, n * size_of(type));
 }
 
-EXPORT int ncclReduce(const void *in, void *out, size_t n, int type, int op, int root, Comm *c, void *stream)
-{
-	return ask(c, stream, {Reduce, type, op, root, n}, in, n * size_of(type), out, c && c->rank == root ? n * size_of(type) : 0);
-}
-
 EXPORT int ncclBroadcast(const void *in, void *out, size_t n, int type, int root, Comm *c, void *stream)
 {
 	return ask(c, stream, {Broadcast, type, 0, root, n}, in, c && c->rank == root ? n * size_of(type) : 0, out, n * size_of(type));
@@ -207,12 +234,6 @@ EXPORT int ncclAllGather(const void *in, void *out, size_t n, int type, Comm *c,
 {
 	size_t bytes = n * size_of(type);
 	return ask(c, stream, {AllGather, type, 0, 0, n}, in, bytes, out, c ? bytes * size_t(c->size) : 0);
-}
-
-EXPORT int ncclReduceScatter(const void *in, void *out, size_t n, int type, int op, Comm *c, void *stream)
-{
-	size_t bytes = n * size_of(type);
-	return ask(c, stream, {ReduceScatter, type, op, 0, n}, in, c ? bytes * size_t(c->size) : 0, out, bytes);
 }
 
 EXPORT int ncclSend(const void *in, size_t n, int type, int peer, Comm *c, void *stream)

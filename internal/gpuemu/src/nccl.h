@@ -30,7 +30,7 @@ struct Id {
 };
 
 // What a rank asks for; ranks that meet must have asked for the same.
-enum Kind { AllReduce, Reduce, Broadcast, AllGather, ReduceScatter, Split, Window, Send, Receive };
+enum Kind { AllReduce, Broadcast, AllGather, Split, Window, Send, Receive };
 
 struct Call {
 	int kind, type, op, root;
@@ -115,9 +115,8 @@ private:
 int join(Comm **out, const std::string &name, int size, int rank);
 
 size_t size_of(int type); // bytes; 0: not emulated
-// combine adds, or takes the larger or smaller of, n elements into x. As in the
-// real library, extremes may lose a NaN.
-void combine(int type, int op, void *x, const void *y, size_t n);
+// add adds n elements of y to those of x.
+void add(int type, void *x, const void *y, size_t n);
 
 int version();
 int refuse(int result, const std::string &why); // for ncclGetLastError

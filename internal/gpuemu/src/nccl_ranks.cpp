@@ -213,28 +213,23 @@ void Comm::collective(const Op &op)
 {
 	const Call &c = op.call;
 	size_t element = size_of(c.type), most = slot_bytes / element;
-	int parts = c.kind == ReduceScatter ? size : 1; // of the operand, each for one rank
-	for (int part = 0; part < parts; part++)
-		for (uint64_t at = 0; at < c.count; at += most) {
-			size_t n = size_t(std::min<uint64_t>(most, c.count - at)), bytes = n * element;
-			uint64_t parity = step % 2;
-			if (c.kind != Broadcast || c.root == rank)
-				memcpy(slot(rank, parity), op.in + (uint64_t(part) * c.count + at) * element, bytes);
-			if (!meet(c))
-				return;
-			char *to = op.out + at * element;
-			if (c.kind == AllGather) {
-				for (int r = 0; r < size; r++)
-					memcpy(to + uint64_t(r) * c.count * element, slot(r, parity), bytes);
-			} else if (c.kind == Broadcast) {
-				memcpy(to, slot(c.root, parity), bytes);
-			} else if (c.kind == AllReduce || (c.kind == Reduce && c.root == rank) ||
-			           (c.kind == ReduceScatter && part == rank)) {
-				memcpy(to, slot(0, parity), bytes);
-				for (int r = 1; r < size; r++)
-					combine(c.type, c.op, to, slot(r, parity), n);
-			}
+	for (uint64_t at = 0; at < c.count; at += most) {
+		size_t n = size_t(std::min<uint64_t>(most, c.count - at)), bytes = n * element;
+		uint64_t parity = step % 2;
+		if (c.kind != Broadcast || c.root == rank)
+			memcpy(slot(rank, parity), op.in + at * element, bytes);
+		if (!meet(c))
+			return;
+		char *to = op.out + at * element;
+		if (c.kind == AllGather) {
+			for (int r = 0; r < size; r++)
+				memcpy(to + uint64_t(r) * c.count * element, slot(r, parity), bytes);
+			continue;
 		}
+		memcpy(to, slot(c.kind == Broadcast ? c.root : 0, parity), bytes);
+		for (int r = 1; c.kind == AllReduce && r < size; r++)
+			add(c.type, to, slot(r, parity), n);
+	}
 }
 
 // messages moves all of a group's on, each whenever its peer allows it.

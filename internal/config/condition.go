@@ -1,0 +1,126 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// condition is a test of one key's value, written as
+//
+//	solver.start               the value is another than the default
+//	solver.method=cg|cgls      it is one of these
+//	traveltime.method:tables   it is a registered choice with this trait
+//
+// each turned round by a "!" before it.
+type condition struct {
+	field  *Field
+	not    bool
+	values []string // nil: any but the default
+}
+
+// condition reads the notation. A mistake in it is a fault of the program and panics.
+func (t *fieldTable) condition(text string) condition {
+	name, not := strings.CutPrefix(text, "!")
+	c := condition{not: not}
+	name, values, listed := strings.Cut(name, "=")
+	name, trait, asked := strings.Cut(name, ":")
+	if c.field = t.field(name); c.field == nil {
+		panic(fmt.Sprintf("config: condition %q: no such key", text))
+	}
+	if listed {
+		c.values = strings.Split(values, "|")
+	}
+	for _, choice := range registries[name] {
+		if asked && slices.Contains(choice.Traits, trait) {
+			c.values = append(c.values, choice.Name)
+		}
+	}
+	for _, v := range c.values {
+		if c.field.Choices != nil && !slices.Contains(c.field.Choices, v) {
+			panic(fmt.Sprintf("config: condition %q: no value %q", text, v))
+		}
+	}
+	return c
+}
+
+// holds reports whether the condition holds for c.
+func (x condition) holds(c *Config) bool {
+	value := x.field.encoded(c)
+	if x.values == nil {
+		return (value != x.field.Default) != x.not
+	}
+	return slices.Contains(x.values, strings.Trim(value, `"`)) != x.not
+}
+
+// acts reports whether a key has an effect beside the one that its tag "with" names.
+func (t *fieldTable) acts(f *Field, c *Config) bool {
+	return f.with == "" || t.condition(f.with).holds(c)
+}
+
+// failed says what it means for a key that the condition it acts with does not hold.
+func (x condition) failed() string {
+	text := "acts only with "
+	if x.not {
+		text = "has no effect with "
+	}
+	text += x.field.Name()
+	if x.values != nil {
+		text += " = " + x.field.words(x.values)
+	}
+	return text
+}
+
+// words lists values of the field as TOML: `"cg", "cgls" or "lsqr"`.
+func (f *Field) words(values []string) string {
+	quoted := slices.Clone(values)
+	for i, v := range quoted {
+		if f.Type == "text" {
+			quoted[i] = quote(v)
+		}
+	}
+	return list(quoted, "or")
+}
+
+// list joins words: "a, b or c".
+func list(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+}
+
+// rule is a combination of values that is refused or noted.
+type rule struct {
+	key  string   // condition on the key that the problem is about
+	with []string // conditions on other keys, all of which must hold as well
+	say  string   // {key} stands for a key's value, {} for that of the rule's own, {key?} for its other values
+}
+
+var placeholder = regexp.MustCompile(`\{([a-z_.]*)(\??)\}`)
+
+// apply calls report with the rule's message and keys if all its conditions hold.
+func (r *reader) apply(u rule, report func(message string, keys ...string)) {
+	var keys []string
+	for _, text := range append([]string{u.key}, u.with...) {
+		x := r.condition(text)
+		keys = append(keys, x.field.Name())
+		if !x.holds(r.cfg) {
+			return
+		}
+	}
+	if !r.good(keys...) {
+		return
+	}
+	report(placeholder.ReplaceAllStringFunc(u.say, func(p string) string {
+		part := placeholder.FindStringSubmatch(p)
+		f := r.field(cmp.Or(part[1], keys[0]))
+		if part[2] == "" {
+			return f.encoded(r.cfg)
+		}
+		return f.words(slices.DeleteFunc(slices.Clone(f.Choices), func(v string) bool { return quote(v) == f.encoded(r.cfg) }))
+	}), keys...)
+}

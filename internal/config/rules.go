@@ -1,0 +1,97 @@
+package config
+
+import "github.com/kirchhoff-lsm/lsm/traveltime"
+
+// refused are the combinations of values that are errors, in the order in which they are
+// looked at. What takes more than conditions to tell is in cross.go.
+var refused = []rule{
+	// The velocity and the traveltimes.
+	{"velocity.constant", on("velocity.file"), "given beside velocity.file, want exactly one of the two"},
+	{"!velocity.file", on("!velocity.constant"), "missing, want exactly one of velocity.file (a path) and velocity.constant (a number above 0, in m/s)"},
+	{"!traveltime.file", on("traveltime.method:tables"), "missing, traveltime.method = {traveltime.method} needs the path of a table file"},
+	{"traveltime.method:constant", on("!velocity.constant", "velocity.file"), "{} needs velocity.constant, found velocity.file; " + traveltime.TakesModel() + " takes any model"},
+
+	// The image and its gathers.
+	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
+	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
+	{"solver.method=matching", on("image.gathers"), oneImage},
+	{"solver.preconditioner", on("image.gathers"), oneImage},
+	{"output.psf", on("image.gathers"), oneImage},
+
+	// The engine.
+	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
+		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
+	{"kirchhoff.tables=coarse|recompute", onCard, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by cpu"},
+	{"image.gathers", onCard, hostOnly},
+	{"kirchhoff.dip_limit", onCard, hostOnly},
+	{"kirchhoff.opening_limit", onCard, hostOnly},
+	{"kirchhoff.antialias", onCard, hostOnly},
+	{"solver.preconditioner=diagonal", onCard, hostOnly},
+
+	// The ranks.
+	{"comm.accumulate=onesided", on("solver.reproducible=run"), `{} adds in any order: want solver.reproducible = "off" or "ranks", found {solver.reproducible}`},
+	{"comm.backend=nccl", on("!kirchhoff.engine=auto|cuda"), `{} carries the buffers of kirchhoff.engine = "cuda", found kirchhoff.engine = {kirchhoff.engine}`},
+	{"comm.backend=rccl", on("!kirchhoff.engine=auto|hip"), `{} carries the buffers of kirchhoff.engine = "hip", found kirchhoff.engine = {kirchhoff.engine}`},
+
+	// The solver.
+	{"!solver.regularization_weight", on("solver.regularization"), "missing or 0, solver.regularization = {solver.regularization} needs a weight above 0, such as 0.1"},
+	{"!solver.regularization", on("solver.regularization_weight"), "missing beside solver.regularization_weight, want {solver.regularization?}"},
+	{"solver.start", on("solver.method=matching"), unmatched},
+	{"solver.damping", on("solver.method=matching"), unmatched},
+	{"solver.regularization", on("solver.method=matching"), unmatched},
+	{"solver.preconditioner", on("solver.method=matching"), unmatched},
+	{"solver.preconditioner=two-level", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
+	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
+		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
+	{"solver.preconditioner=diagonal", on("solver.method=ista|fista"),
+		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
+
+	// The outputs.
+	{"output.file=", nil, "is empty, want a path"},
+	{"checkpoint.folder=", nil, "is empty, want a path"},
+}
+
+// noted are the combinations that are allowed and yet perhaps not meant.
+var noted = []rule{
+	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
+	{"!solver.sparsity", on("solver.method=ista|fista"), "is 0, so solver.method = {solver.method} gives no sparse image"},
+	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity"), "acts only with solver.damping or solver.sparsity"},
+}
+
+const (
+	oneImage  = "{} is for one image, found image.gathers = {image.gathers}"
+	hostOnly  = "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by cpu and reference"
+	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
+)
+
+// onCard holds for the engines of GPUs. The rules with it are the one list of what these
+// do not offer.
+var onCard = on("kirchhoff.engine=cuda|hip")
+
+func on(conditions ...string) []string { return conditions }
+
+// unstreamed are what needs all traces in memory at once: each of these conditions.
+var unstreamed = [][]string{
+	{"!kirchhoff.engine=auto|cpu"},
+	{"!solver.method=cg|cgls"},
+	{"solver.preconditioner"},
+	{"solver.regularization"},
+	{"solver.penalty_scale=relative", "solver.damping"},
+	{"image.gathers"},
+	{"output.psf"},
+}
+
+// Unstreamed is a key whose value needs all traces in memory at once, "" if there is
+// none.
+func (c *Config) Unstreamed() string {
+	for _, all := range unstreamed {
+		holds := true
+		for _, text := range all {
+			holds = holds && table().condition(text).holds(c)
+		}
+		if holds {
+			return table().condition(all[0]).field.Name()
+		}
+	}
+	return ""
+}

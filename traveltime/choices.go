@@ -1,0 +1,111 @@
+package traveltime
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Choice is a method as the configuration offers it: its name, what it does and what it
+// needs.
+type Choice struct {
+	Name string
+	Help string // one sentence without its period
+
+	NeedsConstant bool // it takes one velocity, no model
+	NeedsTables   bool // it takes times from given tables, on their grid alone, a row for each source and receiver
+
+	// InConstant names the method that gives the same times exactly where the velocity
+	// is one constant; empty: this one.
+	InConstant string
+
+	make func(s Spec) (Method, error)
+}
+
+// choices are all methods, in the order of the help.
+var choices = []Choice{
+	{
+		Name: "analytic", Help: "distance over velocity, for velocity.constant", NeedsConstant: true,
+		make: func(s Spec) (Method, error) { return NewAnalytic(s.Constant, s.Image) },
+	},
+	{
+		Name: "eikonal", Help: "factored eikonal equation, second order, sources anywhere", InConstant: "analytic",
+		make: func(s Spec) (Method, error) { return NewEikonal(s.Velocity, s.Model, s.Image) },
+	},
+	{
+		Name: "table", Help: "read from traveltime.file", NeedsTables: true,
+		make: func(s Spec) (Method, error) { return NewTable(s.Tables, s.TablesGrid, s.Image) },
+	},
+}
+
+// Choices lists all methods, in the order of the help.
+func Choices() []Choice { return slices.Clone(choices) }
+
+// Choose is the method of that name.
+func Choose(name string) (Choice, error) {
+	for _, c := range choices {
+		if c.Name == name {
+			return c, nil
+		}
+	}
+	return Choice{}, fmt.Errorf("traveltime: method is %q, must be one of %s", name, named(func(Choice) bool { return true }))
+}
+
+// named lists the names of the methods that fit.
+func named(fits func(Choice) bool) string {
+	var names []string
+	for _, c := range choices {
+		if fits(c) {
+			names = append(names, fmt.Sprintf("%q", c.Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// TakesModel lists the methods that take any velocity model, such as `"eikonal"`.
+func TakesModel() string {
+	return named(func(c Choice) bool { return !c.NeedsConstant && !c.NeedsTables })
+}
+
+// Acting is the method that computes the times: c, or its stand-in where the velocity is
+// one constant.
+func (c Choice) Acting(constant bool) Choice {
+	if constant && c.InConstant != "" {
+		c, _ = Choose(c.InConstant)
+	}
+	return c
+}
+
+// Spec is what methods work on. Each method takes of it what it needs.
+type Spec struct {
+	Image grid.Grid // where the fields are wanted
+
+	// The velocity: a model, or where that is nil one constant.
+	Velocity []float64 // m/s, C order on Model
+	Model    grid.Grid
+	Constant float64 // m/s
+
+	Tables     Rows // given tables, nil for none
+	TablesGrid grid.Grid
+}
+
+// New returns the method of that name for s. In a constant velocity rays are straight:
+// the eikonal method then gives way to the analytic one, whose Name the result has.
+func New(name string, s Spec) (Method, error) {
+	c, err := Choose(name)
+	if err != nil {
+		return nil, err
+	}
+	c = c.Acting(s.Velocity == nil)
+	switch {
+	case c.NeedsConstant && s.Velocity != nil:
+		return nil, status.Hint(status.Usage(fmt.Errorf("traveltime: method %q needs a constant velocity, not a model", c.Name)),
+			"these methods take any velocity model: "+TakesModel())
+	case c.NeedsTables && s.Tables == nil:
+		return nil, status.Usage(fmt.Errorf("traveltime: method %q needs a table file", c.Name))
+	}
+	return c.make(s)
+}
