@@ -53,8 +53,9 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]; another missing library, card or function is an error of
-// missing resources that names it.
+// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. Where another
+// library, the card or a function is missing, the error is one of missing resources and
+// names it.
 func Open(o Options) (*Device, error) {
 	drv, err := driver.Open(o.Engine)
 	if err != nil {
