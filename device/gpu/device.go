@@ -136,7 +136,7 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // buffers of this device must be on its main stream, or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Programs says where the card's programs come from, and if not from its compiler, why.
+// Programs says where the card's programs come from, and why where that is not its compiler.
 func (d *Device) Programs() string {
 	if d.compiler == nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
