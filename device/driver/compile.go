@@ -71,15 +71,11 @@ type Binary struct {
 
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
-	l := compilerLibraries[e]
-	handle, name, err := l.Open()
+	k := &Compiler{Engine: e}
+	var err error
+	k.Library, err = compilerLibraries[e].load(func(handle unsafe.Pointer) *C.char { return C.compiler_load(&k.calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
-	}
-	k := &Compiler{Engine: e, Library: name}
-	if symbol := C.compiler_load(&k.calls, handle, C.int(e)); symbol != nil {
-		C.library_close(handle)
-		return nil, l.incomplete(name, symbol)
 	}
 	var major, minor C.int
 	if err := k.check(C.compiler_version(&k.calls, &major, &minor), "version"); err != nil {
