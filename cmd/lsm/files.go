@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // fileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
@@ -28,6 +30,28 @@ func distinct(inputs, outputs []fileUse) error {
 		before = append(before[:len(before):len(before)], out)
 	}
 	return nil
+}
+
+// checkFiles makes sure, before anything large is read, that the output may be written
+// and that the inputs can be read, those of HDF5 in a child process.
+func (a *app) checkFiles(ctx context.Context, inputs []fileUse, output string, overwrite bool) error {
+	if err := distinct(inputs, alike("--output", output)); err != nil {
+		return err
+	}
+	if err := h5.CheckOutput(output, overwrite); err != nil {
+		return err
+	}
+	var paths []string
+	for _, f := range inputs {
+		paths = append(paths, f.path)
+	}
+	return a.tryFile(ctx, paths...)
+}
+
+// wrote tells where a command's output is, with keys and values for the event "done".
+func (a *app) wrote(what, path string, keyValues ...any) {
+	a.report.Printf("%s: %s\n", what, path)
+	a.finish(append([]any{"output", path}, keyValues...)...)
 }
 
 // sameFile reports whether two paths lead to one file, which need not be there yet.
