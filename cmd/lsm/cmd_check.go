@@ -8,8 +8,11 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -49,7 +52,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		here.Comm.Grid = []int{0, 1}
 	}
 	warnings := 0
-	show := func(f job.Finding) {
+	show := func(f forecast.Finding) {
 		if f.Level == "warning" {
 			warnings++
 		}
@@ -62,22 +65,22 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		return err
 	}
 	defer j.Close()
-	plan, err := j.Plan(cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.world.Size()))
+	f, err := forecast.New(j.Plan, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.world.Size()))
 	if err != nil {
 		return err
 	}
 	if err := j.LoadStart(); err != nil {
 		return err
 	}
-	for _, f := range j.Check(plan) {
-		show(f)
+	for _, found := range f.Findings() {
+		show(found)
 	}
-	memory := plan.Memory.Check()
-	d, err := j.EstimateDuration(ctx, plan)
+	memory := f.Memory.Check()
+	rates, err := measureRates(ctx, j.Plan)
 	if err != nil {
 		return err
 	}
-	show(job.Finding{Topic: "time", Level: "ok", Text: d.String()})
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Reading()).String()})
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err
@@ -88,16 +91,44 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	return cmp.Or(memory, refused)
 }
 
+// measureRates measures the engine and the traveltimes on small problems of the same kind,
+// which takes part of a second. The rates of a GPU are not known.
+func measureRates(ctx context.Context, p *plan.Plan) (r forecast.Rates, err error) {
+	if p.Card != nil {
+		return r, nil
+	}
+	shape := []int{96, 96}
+	if p.Image.Dim() == 3 {
+		shape = []int{24, 24, 24}
+	}
+	k, err := bench.Kernel(ctx, bench.KernelSize{
+		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(p.Wavelet.Samples),
+		Dynamic: p.Config.Kirchhoff.Dynamic, Engine: p.Engine, Threads: p.Threads, Runs: 1,
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Pair = k.Forward + k.Adjoint
+	if p.Times.Domain() != nil {
+		e, err := bench.Traveltimes(ctx, shape, 16*p.Threads, p.Threads, 1)
+		if err != nil {
+			return r, err
+		}
+		r.Point = e.PerSource / float64(e.Points)
+	}
+	return r, nil
+}
+
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
 // one's error.
-func tryOutputs(a *app, cfg *config.Config, show func(job.Finding)) (refused error) {
+func tryOutputs(a *app, cfg *config.Config, show func(forecast.Finding)) (refused error) {
 	o := cfg.Output
 	for _, out := range []config.Path{o.File, o.Adjoint, o.PSF, o.Residual} {
 		if !out.IsSet() {
 			continue
 		}
 		if err := a.once(func() error { return job.CheckOutput(out.File, a.force) }); err != nil {
-			show(job.Finding{Topic: "output", Level: "warning", Text: err.Error()})
+			show(forecast.Finding{Topic: "output", Level: "warning", Text: err.Error()})
 			refused = cmp.Or(refused, err)
 		}
 	}
@@ -117,7 +148,7 @@ func plannedRanks(asked int, grid []int, here int) int {
 }
 
 // dotTest measures the adjointness of the run's own operator.
-func dotTest(ctx context.Context, a *app, j *job.Job, show func(job.Finding)) error {
+func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding)) error {
 	op, err := j.Build(ctx)
 	if err != nil {
 		return err
@@ -131,11 +162,11 @@ func dotTest(ctx context.Context, a *app, j *job.Job, show func(job.Finding)) er
 	if !(e <= limit) {
 		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", op.Info, e, limit))
 	}
-	show(job.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
 	a.finish("dot_error", e)
 	texts, err := j.PenaltyTexts(ctx, op)
 	for _, text := range texts {
-		show(job.Finding{Topic: "penalty", Level: "ok", Text: text})
+		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}
 	return err
 }

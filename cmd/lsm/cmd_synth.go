@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -221,7 +222,7 @@ func (f *synthOptions) fromModel(ctx context.Context, a *app) (*synth.Case, erro
 	if err := a.tryFile(ctx, f.model); err != nil {
 		return nil, err
 	}
-	g, v, err := job.ReadVelocity(f.model, f.units)
+	g, v, err := inputs.ReadVelocity(f.model, f.units)
 	if err != nil {
 		return nil, withUnitsFlag(err)
 	}

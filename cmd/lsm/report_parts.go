@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -180,7 +181,7 @@ func (c *collector) readShots() error {
 	if data.SurveyReader != nil {
 		s = data.Survey()
 		if r.Config != nil {
-			if data.keep, err = job.Select(s, r.Config); err != nil {
+			if data.keep, err = inputs.Select(s, r.Config); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}

@@ -9,84 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"pgregory.net/rapid"
 )
-
-// weight is the weight of an angle, by the definition of a Window.
-func weight(w kirchhoff.Window, angle float64) float64 {
-	rise, fall := 0.0, 0.0
-	if w.Rise1 > 0 {
-		rise = (w.Rise1 - angle) / (w.Rise1 - w.Rise0)
-	}
-	if w.Fall0 < 180 {
-		fall = (angle - w.Fall0) / (w.Fall1 - w.Fall0)
-	}
-	return 0.5 + 0.5*math.Cos(math.Pi*min(1, max(0, rise, fall)))
-}
-
-// Classes end half a class beyond the outer centres, but for those that reach 0 or 180
-// degrees there; open ones hold all angles.
-func TestAngleClassesEnd(t *testing.T) {
-	for _, c := range []struct {
-		bins         []float64
-		closed, open []float64
-		first, last  int // angles that no closed class has, and those next to 180
-	}{
-		{[]float64{5, 15, 25}, []float64{0, 10, 20, 30}, []float64{0, 10, 20, 180}, -1, 35},
-		{[]float64{0, 20, 60}, []float64{0, 10, 40, 80}, []float64{0, 10, 40, 180}, -1, 100},
-		{[]float64{40, 60, 80}, []float64{30, 50, 70, 90}, []float64{0, 50, 70, 180}, 20, 100},
-		{[]float64{100, 140, 170}, []float64{80, 120, 155, 180}, []float64{0, 120, 155, 180}, 60, 181},
-	} {
-		im := config.Image{GatherBins: c.bins, GatherEnds: "closed"}
-		if got := angleLimits(im); !slices.Equal(got, c.closed) {
-			t.Errorf("%v: limits %v, want %v", c.bins, got, c.closed)
-		}
-		closed := angleWindows(c.bins, angleLimits(im))
-		im.GatherEnds = "open"
-		if got := angleLimits(im); !slices.Equal(got, c.open) {
-			t.Errorf("%v, open: limits %v, want %v", c.bins, got, c.open)
-		}
-		open := angleWindows(c.bins, angleLimits(im))
-		for angle := range 181 {
-			within, all := 0.0, 0.0
-			for i := range closed {
-				within += weight(closed[i], float64(angle))
-				all += weight(open[i], float64(angle))
-			}
-			if math.Abs(all-1) > 1e-12 {
-				t.Errorf("%v, open: the weights of %d degrees add up to %g", c.bins, angle, all)
-			}
-			want, known := 1.0, float64(angle) >= c.bins[0] && float64(angle) <= c.bins[len(c.bins)-1]
-			switch a := float64(angle); {
-			case angle <= c.first || angle >= c.last:
-				want, known = 0, true
-			case a == c.closed[0] && a > 0 || a == c.closed[len(c.bins)] && a < 180:
-				want, known = 0.5, true
-			}
-			if known && math.Abs(within-want) > 1e-12 {
-				t.Errorf("%v: the weights of %d degrees add up to %g, want %g", c.bins, angle, within, want)
-			}
-		}
-	}
-}
-
-// Windows of any centres are valid and add up to at most 1.
-func TestAngleWindowsAreValid(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		bins := rapid.SliceOfNDistinct(rapid.Float64Range(0, 180), 2, 6, rapid.ID[float64]).Draw(t, "bins")
-		slices.Sort(bins)
-		im := config.Image{GatherBins: bins, GatherEnds: rapid.SampledFrom([]string{"closed", "open"}).Draw(t, "ends")}
-		windows := angleWindows(bins, angleLimits(im))
-		for i, w := range windows {
-			if !(0 <= w.Rise0 && w.Rise0 <= w.Rise1 && w.Rise1 <= w.Fall0 && w.Fall0 <= w.Fall1 && w.Fall1 > 0 && w.Fall1 <= 180) {
-				t.Fatalf("class %d of %v: %+v does not ascend within 180 degrees", i, bins, w)
-			}
-		}
-	})
-}
 
 // The image of a class is the same whatever classes lie beyond.
 func TestClassesDoNotHoldWhatIsBeyond(t *testing.T) {
@@ -134,10 +59,10 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 			}
 		}
 	}
-	if got, want := j.shareBeyond(30, 90), float64(beyond)/float64(n); !(math.Abs(got-want) < 0.01) || !(want > 0.05 && want < 0.95) {
+	if got, want := forecast.ShareBeyond(j.Plan, 30, 90), float64(beyond)/float64(n); !(math.Abs(got-want) < 0.01) || !(want > 0.05 && want < 0.95) {
 		t.Errorf("%.4f of all pairs lie beyond, want %.4f", got, want)
 	}
-	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || j.beyondClasses() != "" {
+	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || forecast.Beyond(j.Plan) != "" {
 		t.Errorf("open classes: %s", log)
 	}
 }

@@ -7,14 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // CompileCommand is the hidden command of this program that compiles a kernel for
@@ -22,17 +20,17 @@ import (
 const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
-func (j *Job) openCard(engine driver.Engine) error {
-	card, warning, err := OpenCard(engine, j.node)
+func (h *here) openCard(engine driver.Engine) error {
+	card, warning, err := OpenCard(engine, h.onNode)
 	if err != nil {
 		return err
 	}
 	if warning != "" {
-		j.report.Warn(warning)
+		h.Report.Warn(warning)
 	}
-	card.OnMark = func(name string, begin time.Time, took time.Duration) { j.report.Beside("GPU", name, begin, took) }
-	j.card, j.Device, j.Engine = card, card, engine.String()
-	j.report.Infof("%s: %s", card.Name(), card.Programs())
+	card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
+	h.card, h.Device, h.hardware.Engine = card, card, engine.String()
+	h.Report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil
 }
 
@@ -67,14 +65,14 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 	return card, warning, nil
 }
 
-// autoNote is why engine = "auto" takes cpu on a machine with the given GPUs; "" for
-// none. The GPU's engines have been timed on no real card, so from which size of a
-// problem on a card is the faster is not known, and auto takes none.
+// autoNote says why engine = "auto" uses the cpu on a machine with the given GPUs; "" for
+// none. The GPU engines have not been timed on a real card, so nobody knows yet for which
+// problems a card is faster.
 func autoNote(gpus []string) string {
 	if len(gpus) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(`kirchhoff.engine: auto takes cpu and leaves %s alone: from which size on a GPU is faster has not been measured; "cuda" or "hip" uses it`,
+	return fmt.Sprintf(`kirchhoff.engine: auto uses the cpu and not %s, whose speed has not been measured yet; "cuda" or "hip" uses the GPU`,
 		strings.Join(gpus, ", "))
 }
 
@@ -85,79 +83,45 @@ func engineError(engine driver.Engine, err error) error {
 
 // sameHardware refuses ranks whose instruction sets or cards differ where all ranks are
 // to give the same bits: kernels for different ones round differently.
-func (j *Job) sameHardware() error {
-	if !j.exact() {
+func (h *here) sameHardware(cfg *config.Config) error {
+	if cfg.Solver.Reproducible != "ranks" {
 		return nil
 	}
-	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: j.isa}}
-	if j.card != nil {
-		facts = []comm.Fact{{Name: "the GPU", Value: j.card.Card().Name}}
+	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: h.isa}}
+	if h.card != nil {
+		facts = []comm.Fact{{Name: "the GPU", Value: h.card.Card().Name}}
 	}
-	return status.Hint(status.Usage(comm.Same(j.world, facts)),
+	return status.Hint(status.Usage(comm.Same(h.World, facts)),
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
-}
-
-// shareCards finds out which ranks have one GPU between them, which no rank can tell
-// alone, and warns of it.
-func (j *Job) shareCards() error {
-	if j.card == nil {
-		return nil
-	}
-	all, err := j.world.Host().AllGather([]byte(gpu.Place(j.card.Card())))
-	if err != nil {
-		return err
-	}
-	places := make([]string, len(all))
-	for i, p := range all {
-		places[i] = string(p)
-		if places[i] == string(all[j.world.Rank()]) {
-			j.sharers = append(j.sharers, i)
-		}
-	}
-	if w := gpu.SharedCards(places); w != "" {
-		j.report.Warn(w)
-	}
-	return nil
 }
 
 // measureCard finds out what this rank may take of its GPU: of what is free there once
 // all ranks have opened theirs, and before any takes more, an equal part for each rank
-// that shares it.
-func (j *Job) measureCard() error {
-	if j.card == nil {
+// that shares it. No rank can tell alone which do; that some do is a warning.
+func (h *here) measureCard(*config.Config) error {
+	if h.card == nil {
 		return nil
 	}
-	free, _, err := j.card.Context().MemoryInfo()
-	if err := comm.Together(j.world, err); err != nil {
+	free, _, err := h.card.Context().MemoryInfo()
+	if err := comm.Together(h.World, err); err != nil {
 		return err
 	}
-	all, err := j.world.Host().AllGather(binary.LittleEndian.AppendUint64(nil, uint64(free)))
+	own := gpu.Place(h.card.Card())
+	all, err := h.World.Host().AllGather(binary.LittleEndian.AppendUint64([]byte(own), uint64(free)))
 	if err != nil {
 		return err
 	}
-	for _, rank := range j.sharers {
-		free = min(free, int64(binary.LittleEndian.Uint64(all[rank])))
+	places, sharers := make([]string, len(all)), int64(0)
+	for i, said := range all {
+		n := len(said) - 8
+		if places[i] = string(said[:n]); places[i] == own {
+			sharers++
+			free = min(free, int64(binary.LittleEndian.Uint64(said[n:])))
+		}
 	}
-	j.cardFree = free / int64(len(j.sharers))
+	if w := gpu.SharedCards(places); w != "" {
+		h.Report.Warn(w)
+	}
+	h.hardware.Card = &plan.Card{Multiprocessors: h.card.Card().Multiprocessors, Free: free / sharers}
 	return nil
-}
-
-// onCard moves to the GPU what a run on one holds there, and decides how its
-// tables' times are held.
-func (j *Job) onCard(m Memory, p *kirchhoff.Problem, samples int64, r residency) Memory {
-	vectors := m.Vectors + 4*samples // and the data
-	whole := func() int64 { return kernels.Need(p, j.card.Card().Multiprocessors, j.exact()) + vectors }
-	m.CardLimit = j.cardFree
-	m.Card = whole()
-	if r.tables == "uint16" || r.tables == "auto" && m.Card > m.CardLimit {
-		m.Compact, p.Compact = true, true
-		m.Card = whole()
-	}
-	m.AllTables = kernels.PlaceBytes(p) * int64(p.Positions.Len())
-	m.Tables, m.Vectors, m.Scratch = 0, 0, 0
-	return m
-}
-
-func (m Memory) card() string {
-	return fmt.Sprintf("%s of %s free on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -76,15 +77,15 @@ func TestNothingCrosses(t *testing.T) {
 	gpuemu.Need(t)
 	p := line(t)
 	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		a, data, err := solver.Damp(op, d, 0.5)
+		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
 		if err != nil {
 			return err
 		}
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), a, data, nil); err != nil {
+		if err := m.Init(context.Background(), problem, nil); err != nil {
 			return err
 		}
 		for k := range 4 {
@@ -107,11 +108,11 @@ func TestSumsStayOnCards(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		m, err := solver.New("cgls", j.options())
+		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), op, d, nil); err != nil {
+		if err := m.Init(context.Background(), solver.Hold(op, d), nil); err != nil {
 			return err
 		}
 		up, down := j.Device.Traffic()
@@ -202,7 +203,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -222,7 +223,7 @@ func TestAutoNote(t *testing.T) {
 		t.Errorf("without a GPU: %q", note)
 	}
 	note := autoNote([]string{"nvidia0", "nvidia1"})
-	for _, want := range []string{"auto takes cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
+	for _, want := range []string{"auto uses the cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
 		if !strings.Contains(note, want) {
 			t.Errorf("%q does not say %q", note, want)
 		}
@@ -281,13 +282,13 @@ func TestCardTooSmall(t *testing.T) {
 func TestCardTables(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	p := line(t)
-	memory := func(ranks int) (m Memory) {
+	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
 		must(t, p.onCards(ranks, nil, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				m = j.Memory()
 			}
-			_, err := j.world.Host().Agree(0)
+			_, err := j.World.Host().Agree(0)
 			return err
 		}))
 		return m

@@ -7,6 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
@@ -14,38 +15,38 @@ import (
 // joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL, where the
 // configuration asks for it, or asks for nothing and there is a library; all else
 // goes by the communicator that the run has. It says what it chose and why.
-func (j *Job) joinCards() error {
-	want := j.Config.Comm.Backend
+func (h *here) joinCards(cfg *config.Config) error {
+	want := cfg.Comm.Backend
 	asked := want == "nccl" || want == "rccl"
 	stages := want == "mpi-staged"
-	if j.card == nil {
+	if h.card == nil {
 		if asked || stages {
-			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, j.Engine)),
+			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
 				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
 		}
 		return nil
 	}
 	if stages {
-		j.shots, j.blocks = comm.Staged(j.shots), comm.Staged(j.blocks)
+		h.shots, h.blocks = comm.Staged(h.shots), comm.Staged(h.blocks)
 		return nil
 	}
-	if !asked && (want != "auto" || j.world.Size() == 1) {
+	if !asked && (want != "auto" || h.World.Size() == 1) {
 		return nil
 	}
-	if name := nccl.Backend(j.card.Engine()); asked && want != name {
-		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, j.Engine, name))
+	if name := nccl.Backend(h.card.Engine()); asked && want != name {
+		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, h.hardware.Engine, name))
 	}
-	g, err := nccl.New(j.world, j.card)
+	g, err := nccl.New(h.World, h.card)
 	if err != nil {
-		if asked && j.Config.Comm.Fallback != "mpi" {
+		if asked && cfg.Comm.Fallback != "mpi" {
 			return status.Hint(fmt.Errorf("comm.backend: %q: %w", want, err),
 				`fallback = "mpi" goes on by MPI; `+status.HintOf(err))
 		}
-		text := fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs: %v", j.world.Name(), err)
+		text := fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs: %v", h.World.Name(), err)
 		if asked {
-			j.report.Warn(text)
+			h.Report.Warn(text)
 		} else {
-			j.report.Infof("%s", text)
+			h.Report.Infof("%s", text)
 		}
 		return nil
 	}
@@ -53,21 +54,13 @@ func (j *Job) joinCards() error {
 	if asked {
 		why = "comm.backend asks for it"
 	}
-	j.report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	j.nccl, j.unwatch = g, watch.OnVerdict(j.world, g.Cut)
-	if j.world.Size() == 1 {
-		j.shots, j.blocks = comm.Comm(g), comm.Comm(g)
+	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
+	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
+	if h.World.Size() == 1 {
+		h.shots, h.blocks = comm.Comm(g), comm.Comm(g)
 		return nil
 	}
-	if j.shots, err = g.Split(j.world.Rank()%j.grid[1], j.world.Rank()); err != nil {
-		return err
-	}
-	if j.blocks, err = g.Split(j.world.Rank()/j.grid[1], j.world.Rank()); err != nil {
-		return err
-	}
-	watch.Name(j.shots, "shots")
-	watch.Name(j.blocks, "blocks")
-	return nil
+	return h.split(g)
 }
 
 // registerSums tells the cards' library of the buffers that an engine sums over ranks,
@@ -76,8 +69,8 @@ func (j *Job) registerSums(e *kernels.Engine) error {
 	if j.nccl == nil {
 		return nil
 	}
-	image, traces, err := e.Sums(j.exact())
-	if err := comm.Together(j.world, err); err != nil {
+	image, traces, err := e.Sums(j.Exact())
+	if err := comm.Together(j.World, err); err != nil {
 		return err
 	}
 	for _, s := range []struct {
@@ -93,15 +86,15 @@ func (j *Job) registerSums(e *kernels.Engine) error {
 		if err != nil {
 			return err
 		}
-		j.report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+		j.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
 	}
 	return nil
 }
 
 // carrier is the communicator that sums over ranks go by.
-func (j *Job) carrier() string {
-	if j.nccl != nil {
-		return j.nccl.Name()
+func (h *here) carrier() string {
+	if h.nccl != nil {
+		return h.nccl.Name()
 	}
-	return j.shots.Name()
+	return h.shots.Name()
 }

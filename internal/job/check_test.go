@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -43,12 +46,12 @@ func wellSampled(t *testing.T) *problem {
 
 var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.method=analytic"}
 
-func (p *problem) check(t *testing.T, set ...string) []Finding {
+func (p *problem) check(t *testing.T, set ...string) []forecast.Finding {
 	t.Helper()
 	j := p.open(t, Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...)
-	plan, err := j.Plan([]int{0, 1}, 1)
+	f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 	must(t, err)
-	return j.Check(plan)
+	return f.Findings()
 }
 
 func TestCheckFindsNothing(t *testing.T) {
@@ -143,7 +146,7 @@ func TestMemoryLimit(t *testing.T) {
 		}{{need, status.Done}, {need - 1024, status.NoResource}} {
 			j := p.open(t, Traces, progress.Discard(), engine, "kirchhoff.tables=full", "data.read=memory",
 				fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
-			if err := j.CheckMemory(); status.Code(err) != c.code {
+			if err := j.Memory().Check(); status.Code(err) != c.code {
 				t.Errorf("a limit of %d bytes for %d: %v", c.bytes, need, err)
 			}
 		}
@@ -154,13 +157,13 @@ func TestMemoryLimit(t *testing.T) {
 // about 2 f.
 func TestBand(t *testing.T) {
 	for _, peak := range []float64{10, 25} {
-		b := band(ricker(peak, 0.002))
+		b := plan.BandOf(ricker(peak, 0.002))
 		if !(abs(b.Peak-peak) <= 0.5) || !(b.High > 1.7*peak && b.High < 2.3*peak) {
 			t.Errorf("peak %g Hz: %+v", peak, b)
 		}
 	}
-	if !strings.Contains(extent(line(t).grid), "x [-20, 100] × z [0, 100] m") {
-		t.Error(extent(line(t).grid))
+	if !strings.Contains(inputs.Extent(line(t).grid), "x [-20, 100] × z [0, 100] m") {
+		t.Error(inputs.Extent(line(t).grid))
 	}
 }
 
@@ -172,7 +175,7 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	plan := func(memory int64, tables string) *Job {
 		return p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
 	}
-	image := func(memory int64, tables string) ([]float32, Memory) {
+	image := func(memory int64, tables string) ([]float32, forecast.Memory) {
 		j := plan(memory, tables)
 		op, err := j.Build(t.Context())
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -30,8 +31,8 @@ const (
 // plan is what must be the same for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) plan() map[string]string {
-	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.precision()}
-	if j.stream {
+	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
+	if j.Held.Stream {
 		p["data.read"] = "stream"
 	}
 	for _, f := range config.Fields() {
@@ -47,7 +48,7 @@ func (j *Job) plan() map[string]string {
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
 	}
-	for _, in := range j.inputs {
+	for _, in := range j.digests {
 		p[in.Role+" file's contents"] = in.SHA256
 	}
 	return p
@@ -84,14 +85,14 @@ func (j *Job) checkpoints() []string {
 // save writes a checkpoint, on all ranks. Of the others it leaves the one before
 // it alone: what else there is belongs to a run that this one replaces.
 func (j *Job) save(m solver.Method) (string, error) {
-	defer j.report.Time("checkpoint")()
+	defer j.Report.Time("checkpoint")()
 	if err := j.intact(); err != nil {
 		return "", err
 	}
 	folder := j.Config.Checkpoint.Folder.File
 	path := j.checkpointPath(m.State().Iteration)
 	made := false
-	err := j.atRoot(func() error {
+	err := j.AtRoot(func() error {
 		_, missing := os.Stat(folder)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return status.Resource(fmt.Errorf("checkpoint: %w", err))
@@ -109,7 +110,7 @@ func (j *Job) save(m solver.Method) (string, error) {
 		return "", err
 	}
 	j.owns(path)
-	if j.root() {
+	if j.Root() {
 		for _, other := range j.checkpoints() {
 			if !slices.Contains(j.saved, other) {
 				os.Remove(other) // one that stays does no harm
@@ -138,7 +139,7 @@ func (j *Job) intact() error {
 	if j.kept != nil {
 		err = status.Hint(status.Numerical(j.kept.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
 	}
-	return comm.Together(j.world, err)
+	return comm.Together(j.World, err)
 }
 
 // owns counts a checkpoint among this run's own.
@@ -153,7 +154,7 @@ func (j *Job) owns(path string) {
 // ranks can go on from it, and pass through rank 0 a stretch at a time.
 func (j *Job) write(path string, m solver.Method) error {
 	var w *h5.Writer
-	err := j.atRoot(func() (err error) {
+	err := j.AtRoot(func() (err error) {
 		w, err = j.begin(path, m)
 		return err
 	})
@@ -172,7 +173,7 @@ func (j *Job) write(path string, m solver.Method) error {
 	if err != nil {
 		return err
 	}
-	return j.atRoot(func() error { return w.Commit() })
+	return j.AtRoot(func() error { return w.Commit() })
 }
 
 // begin starts a checkpoint file with everything but the vectors.
@@ -204,14 +205,14 @@ func (j *Job) begin(path string, m solver.Method) (*h5.Writer, error) {
 
 func saveVector[T float32 | float64](j *Job, w *h5.Writer, name string, v *dist.Vector) error {
 	var s *h5.Section
-	err := j.atRoot(func() (err error) {
+	err := j.AtRoot(func() (err error) {
 		s, err = h5.NewSection[T](w, name, []int{globalLen(v)})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return FileError(dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
 		x := make([]T, part.Len())
 		if err := device.Download(x, part); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
@@ -12,17 +13,14 @@ func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
 		j := p.open(t, Traces, progress.Discard(), engine, "solver.iterations=7")
-		plan, err := j.Plan([]int{0, 1}, 1)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
-		d, err := j.EstimateDuration(t.Context(), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := f.Duration(forecast.Rates{Pair: 3, Point: 0.002}, 0)
 		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
 			t.Errorf("estimate %+v is not the sum of its parts", d)
 		}
 	})
-	d := Duration{Traveltimes: 90 * time.Second, Iteration: 12 * time.Minute, Total: 2*time.Hour + 31*time.Second}
+	d := forecast.Duration{Traveltimes: 90 * time.Second, Iteration: 12 * time.Minute, Total: 2*time.Hour + 31*time.Second}
 	if got, want := d.String(), "about 2h1m0s: traveltimes 1m30s, 12m0s an iteration"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}

@@ -158,7 +158,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 		if err != nil {
 			return err
 		}
-		if j.root() {
+		if j.Root() {
 			result = r
 		}
 		return j.WriteResult(path, r, Source{Force: true})
@@ -243,7 +243,7 @@ func TestResumeWithGathers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if j.root() {
+		if j.Root() {
 			sameResult(t, "resumed", r, want)
 		}
 		return j.WriteResult(p.path("image.h5"), r, Source{})
@@ -266,8 +266,8 @@ func TestTracesOutsideTheClasses(t *testing.T) {
 	if text := fmt.Sprintf("%d of 189 traces are left by image.gather_bins from 100 to 300 m", inside); !strings.Contains(log.String(), text) {
 		t.Errorf("the log does not say %q: %s", text, &log)
 	}
-	if j.total() != inside {
-		t.Errorf("%d traces in use, want %d", j.total(), inside)
+	if j.Shots.Traces() != inside {
+		t.Errorf("%d traces in use, want %d", j.Shots.Traces(), inside)
 	}
 	err := p.on(1, []string{"image.gathers=offset", "image.gather_bins=5000,6000"}, func(*Job) error { return nil })
 	if status.Code(err) != status.BadInput || !strings.Contains(fmt.Sprint(err), "image.gather_bins") {

@@ -7,70 +7,10 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
-
-func (j *Job) matches() bool { return j.Config.Solver.Method == "matching" }
-
-// matching is the filters of solver.method = "matching", as configured or by default:
-// 5 taps along x and y and 11 along z, centres a twentieth of the axis and two filters
-// apart at least.
-func (j *Job) matching() (imaging.MatchOptions, error) {
-	o := imaging.MatchOptions{Threads: j.Host.Threads()}
-	dim := j.Image.Dim()
-	for _, k := range []struct {
-		key  string
-		list []int
-	}{{"matching_window", j.Config.Solver.Window}, {"matching_filter", j.Config.Solver.Filter}} {
-		if n := len(k.list); n > 0 && n != dim {
-			return o, status.Usage(fmt.Errorf("solver.%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
-		}
-	}
-	for a, n := range j.Image.Shape {
-		taps := 5
-		if a == dim-1 {
-			taps = 11
-		}
-		taps = min(taps, n-1+n%2)
-		if given := j.Config.Solver.Filter; len(given) > 0 {
-			if taps = given[a]; taps > n {
-				return o, status.Usage(fmt.Errorf("solver.matching_filter: %s along %s, the image has %d", readable.Count(taps, "point"), grid.AxisNames(dim)[a], n))
-			}
-		}
-		window := max(2*taps, n/20)
-		if given := j.Config.Solver.Window; len(given) > 0 {
-			window = given[a]
-		}
-		o.Length, o.Window = append(o.Length, taps), append(o.Window, window)
-	}
-	return o, nil
-}
-
-// checkMatching refuses filters that do not fit the image.
-func (j *Job) checkMatching() error {
-	if !j.matches() {
-		return nil
-	}
-	_, err := j.matching()
-	return err
-}
-
-// matchBytes is what rank 0 holds for the filters besides the image that they make.
-func (j *Job) matchBytes() int64 {
-	if !j.matches() {
-		return 0
-	}
-	o, err := j.matching()
-	if err != nil {
-		return 0 // said by checkMatching
-	}
-	return 8*int64(j.Image.Len()) + o.Bytes(j.Image.Shape)
-}
 
 // match is Solve for solver.method = "matching": with the migrated image m1 = Aᵀd and
 // m2 = AᵀA m1, filters b with b ∗ m2 ≈ m1 make the image b ∗ m1, which is scaled by
@@ -84,11 +24,11 @@ func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	m := &matcher{job: j, a: f.a, residual: make([]float64, 2), gradient: make([]float64, 2)}
-	if err := m.allocate(f.b); err != nil {
+	m := &matcher{job: j, a: f.held().A, residual: make([]float64, 2), gradient: make([]float64, 2)}
+	if err := m.allocate(f.held().D); err != nil {
 		return nil, err
 	}
-	live := j.report.Solver("solver vectors", 1)
+	live := j.Report.Solver("solver vectors", 1)
 	defer live.End()
 	for _, step := range []func(context.Context) error{
 		m.migrate, m.remigrate, m.filter, m.fit,
@@ -112,7 +52,7 @@ func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	if h.Gradient[0] == 0 && j.root() && zero(image) {
+	if h.Gradient[0] == 0 && j.Root() && zero(image) {
 		j.warnUnseen()
 	}
 	return &Result{Image: image, History: h, Reason: solver.Matched, x: x}, nil
@@ -124,7 +64,7 @@ func (j *Job) interrupted(ctx context.Context) error {
 	if ctx.Err() != nil {
 		flag = 1
 	}
-	all, err := j.world.Host().Agree(flag)
+	all, err := j.World.Host().Agree(flag)
 	if err == nil && all != 0 {
 		err = fmt.Errorf("solver.method = \"matching\", which keeps no checkpoints, was interrupted: %w", context.Canceled)
 	}
@@ -193,16 +133,16 @@ func (m *matcher) remigrate(ctx context.Context) error {
 		return &solver.Failure{Reason: solver.FailedAdjoint, Method: "matching", Iteration: 1, Quantity: "the adjoint error", Value: m.adjointError, Limit: limit}
 	}
 	if m.adjointError > warn {
-		m.job.report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.adjointError))
+		m.job.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.adjointError))
 	}
 	return nil
 }
 
 // filter makes x = b ∗ m1, on rank 0.
 func (m *matcher) filter(context.Context) error {
-	defer m.job.report.Time("filters")()
+	defer m.job.Report.Time("filters")()
 	j := m.job
-	o, err := j.matching()
+	o, err := j.Matching()
 	if err != nil {
 		return err
 	}
@@ -215,7 +155,7 @@ func (m *matcher) filter(context.Context) error {
 		return err
 	}
 	var image []float32
-	if j.root() {
+	if j.Root() {
 		image = imaging.Match(j.Image.Shape, m2, m1, o).Apply(m1)
 	}
 	m.m2.Free()
@@ -236,7 +176,7 @@ func (m *matcher) fit(ctx context.Context) error {
 	if tt := real(dots[1]); tt > 0 {
 		factor = real(dots[0]) / tt
 	}
-	m.job.report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
+	m.job.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
 	if err := dist.Axpby(factor, m.x, 0, m.x); err != nil {
 		return err
 	}

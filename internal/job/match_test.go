@@ -164,7 +164,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 		defer op.Engine.Close()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		if j.world.Rank() == 1 {
+		if j.World.Rank() == 1 {
 			cancel()
 		}
 		if _, err = j.solve(ctx, op, false); status.Code(err) != status.Stopped {
@@ -182,8 +182,8 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 func TestMatchingOverflow(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.method=matching")
-	for i := range j.Survey.Data { // a file with such numbers is refused
-		j.Survey.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	for i := range j.traces.held { // a file with such numbers is refused
+		j.traces.held[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical {
 		t.Errorf("status %d: %v", status.Code(err), err)

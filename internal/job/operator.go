@@ -8,13 +8,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
-	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -22,116 +22,42 @@ import (
 // to the data [ntrace, nt], in the engine's precision.
 type Operator struct {
 	dist.Operator
-	Engine engine
+	Engine kirchhoff.Engine
 	Info   string // engine, instruction set, memory of the tables
 
 	kernels []dist.Kernel // one for each image
 	stream  *dist.Stream  // where traces are streamed: what applies it then
 }
 
-// engine holds tables.
-type engine interface {
-	Name() string
-	Type() device.Type
-	Close()
-}
-
-// problem describes this rank's operator to the engines.
-func (j *Job) problem() *kirchhoff.Problem { return j.problemOf(j.mine, j.own) }
-
-// problemOf describes the operator of a share whose traces have the given places.
-func (j *Job) problemOf(sh share, own *survey.Positions) *kirchhoff.Problem {
-	s, c := j.Survey, j.Config.Kirchhoff
-	p := &kirchhoff.Problem{
-		Grid:          j.Image,
-		Slab:          sh.slab,
-		Positions:     own,
-		NT:            s.NT,
-		DT:            s.DT,
-		T0:            s.T0,
-		Wavelet:       j.Wavelet,
-		WaveletFilter: c.WaveletFilter && j.white == nil,
-		Times:         j.Times,
-		Dynamic:       c.Dynamic,
-		Threads:       j.Host.Threads(),
-	}
-	if len(c.DipLimit) == 2 {
-		p.DipLimit = c.DipLimit
-	}
-	if o := c.OpeningLimit; len(o) == 2 {
-		p.Opening = kirchhoff.Window{Fall0: o[0], Fall1: o[1]}
-	}
-	if j.windows != nil {
-		p.Opening = j.windows[0]
-	}
-	if p.Antialias = j.antialias(); p.Antialias != nil {
-		p.Velocity = j.velocityOnImage()
-	}
-	if c.Dynamic {
-		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(j.Image, j.Places)
-		p.Velocity = j.velocityOnImage()
-		if len(c.AngleLimit) == 2 {
-			p.AngleLimit = c.AngleLimit
-		}
-		if j.tables != nil && j.tables.Has(survey.AtSource, h5.Amplitude) && j.tables.Has(survey.AtReceiver, h5.Amplitude) {
-			p.Amplitude = j.amplitude
-		}
-	}
-	return p
-}
-
-// amplitude reads the given spreading factors of one of this rank's places.
-func (j *Job) amplitude(own int) ([]float64, error) {
-	b := make([]float64, j.Image.Len())
-	place := j.from[own]
-	return b, j.tables.ReadRow(b, j.Places.Role[place], h5.Amplitude, int(j.Places.Row[place]))
-}
-
-// elementType is the precision in which the engine works.
-func (j *Job) elementType() device.Type {
-	if j.Engine == "reference" {
-		return device.F64
-	}
-	return device.F32
-}
-
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func (j *Job) Build(ctx context.Context) (*Operator, error) {
-	if text := j.beyondClasses(); text != "" {
-		j.report.Infof("image.gathers: %s", text)
+	if text := forecast.Beyond(j.Plan); text != "" {
+		j.Report.Infof("image.gathers: %s", text)
 	}
 	op, err := j.build(ctx)
 	if err := j.together(err); err != nil {
 		return nil, err
 	}
-	j.kept, _ = op.Engine.(kirchhoff.Keeper)
-	if j.stream {
-		return op, comm.Together(j.world, j.liftStream(op))
+	j.kept = op.Engine
+	if j.Held.Stream {
+		return op, comm.Together(j.World, j.liftStream(op))
 	}
 	lifted, err := j.liftedWith(op, j.lift())
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
-	op.Operator = &timed{lifted, j.report}
+	op.Operator = &timed{lifted, j.Report}
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, j.registerSums(e)
 	}
 	return op, nil
 }
 
-// together is comm.Together where ranks may come late.
-func (j *Job) together(err error) error {
-	if j.world.Size() > 1 {
-		defer j.report.Time("waiting for ranks")()
-	}
-	return comm.Together(j.world, err)
-}
-
 // lift says how contributions of the ranks are added up.
 func (j *Job) lift() dist.LiftOptions {
 	o := dist.LiftOptions{
-		Exact:    j.exact(),
+		Exact:    j.Exact(),
 		Overlap:  j.Config.Comm.Overlap != "off",
 		OneSided: j.Config.Comm.Accumulate == "onesided",
 	}
@@ -147,18 +73,13 @@ func (j *Job) sayOverlap(o dist.Overlapped) {
 	if o.On {
 		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*o.Hidden())
 	}
-	j.report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
+	j.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
 		text, o.With.Seconds(), o.Without.Seconds(), o.Sums.Seconds())
-}
-
-// exact reports whether sums are to be the same on any number of ranks.
-func (j *Job) exact() bool {
-	return j.Config.Solver.Reproducible == "ranks" && j.Engine != "reference"
 }
 
 // liftedWith joins the ranks' parts of an operator.
 func (j *Job) liftedWith(op *Operator, o dist.LiftOptions) (dist.Operator, error) {
-	if n := j.classes(); n > 0 {
+	if n := j.Classes.N; n > 0 {
 		return dist.LiftBeside(op.kernels, dist.Stack(slices.Repeat([]*dist.Layout{j.imageLayout()}, n)...), j.dataLayout(), o)
 	}
 	return dist.LiftWith(op.kernels[0], j.imageLayout(), j.dataLayout(), o)
@@ -166,14 +87,14 @@ func (j *Job) liftedWith(op *Operator, o dist.LiftOptions) (dist.Operator, error
 
 // imageLayout is the image's, split over blocks along x.
 func (j *Job) imageLayout() *dist.Layout {
-	plane, width := j.plane(), kirchhoff.SlabPoints(j.Image.Dim())
+	plane, width := j.Plane(), kirchhoff.SlabPoints(j.Image.Dim())
 	l := &dist.Layout{
-		Shape: j.Image.Shape, Off: j.mine.slab[0] * plane, N: j.slabLen(j.mine),
-		Type: j.elementType(), Shards: j.blocks, Copies: j.shots,
+		Shape: j.Image.Shape, Off: j.mine.Slab[0] * plane, N: j.Points(j.mine),
+		Type: j.Type(), Shards: j.blocks, Copies: j.shots,
 	}
-	if j.exact() {
+	if j.Exact() {
 		l.Units = []int{}
-		for x := j.mine.slab[0]; x < j.mine.slab[1]; x += width {
+		for x := j.mine.Slab[0]; x < j.mine.Slab[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
 		}
 	}
@@ -184,11 +105,11 @@ func (j *Job) imageLayout() *dist.Layout {
 func (j *Job) dataLayout() *dist.Layout {
 	nt := j.Survey.NT
 	l := &dist.Layout{
-		Shape: j.dataShape(), Off: j.mine.first * nt, N: (j.mine.last - j.mine.first) * nt,
-		Type: j.elementType(), Shards: j.shots, Copies: j.blocks,
+		Shape: j.DataShape(), Off: j.mine.First * nt, N: (j.mine.Last - j.mine.First) * nt,
+		Type: j.Type(), Shards: j.shots, Copies: j.blocks,
 	}
-	if j.exact() {
-		for _, first := range j.mine.shots {
+	if j.Exact() {
+		for _, first := range j.mine.Shots {
 			l.Units = append(l.Units, first*nt)
 		}
 	}
@@ -197,13 +118,13 @@ func (j *Job) dataLayout() *dist.Layout {
 
 // build makes this rank's part.
 func (j *Job) build(ctx context.Context) (*Operator, error) {
-	if err := j.CheckMemory(); err != nil {
+	if err := j.Memory().Check(); err != nil {
 		return nil, err
 	}
-	stage := j.report.Stage("traveltimes")
+	stage := j.Report.Stage("traveltimes")
 	defer stage.End()
-	stage.Total(j.own.Len(), "places")
-	p := j.problem()
+	stage.Total(j.mine.Places.Len(), "places")
+	p := j.Problem(j.mine)
 	last := 0
 	p.Progress = func(done, total int) {
 		stage.Add(done - last)
@@ -216,63 +137,35 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
 		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
-		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, coarseFactor, opt)
+		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, forecast.CoarseFactor, opt)
 		if err != nil {
 			return nil, inputUnlessMarked(err)
 		}
 		p.Times = coarse
 	}
+	w := kirchhoff.Work{Remake: m.Recompute, Budget: m.Tables, Exact: j.Exact()}
 	if m.Stream {
-		return j.buildStream(ctx, p, m)
+		w.Cuts = m.Groups
 	}
-	if j.card != nil {
-		k, err := kernels.New(ctx, j.card, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine %s: float32", j.card.Name())
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
-	} else if m.Recompute {
-		how := "recomputed"
-		if m.Coarse > 0 {
-			how = "interpolated"
-		}
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
-				kirchhoff.NewRecomputeClasses(ctx, p, j.ownClasses(), m.Tables))
-		}
-		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %s", k.ISA(), how, readable.Count(k.Stretches(), "stretch"))
-	} else if j.Engine == "reference" {
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.ownClasses()))
-		}
-		k, err := kirchhoff.NewReference(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine reference: float64"
-	} else {
-		if j.classes() > 0 {
-			return op, j.setClasses(op, "cpu: float32")(kirchhoff.NewClasses(ctx, p, j.ownClasses()))
-		}
-		k, err := kirchhoff.NewCPU(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine cpu: float32, " + k.ISA()
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
+	if j.Classes.N > 0 {
+		w.Classes = j.Classes.Of(j.Shots.List(j.mine.First, j.mine.Last))
+	}
+	var err error
+	switch {
+	case j.card != nil:
+		op.Engine, err = kernels.New(ctx, j.card, p, w)
+	case j.Engine == "reference":
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
+	default:
+		op.Engine, err = kirchhoff.New(ctx, p, w)
+	}
+	if err != nil {
+		return nil, inputUnlessMarked(err)
+	}
+	op.kernels = op.Engine.Kernels()
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	if w.Classes != nil {
+		op.Info += " by " + j.Config.Image.Gathers
 	}
 	return op, nil
 }
@@ -280,20 +173,11 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 // inputUnlessMarked blames the input for what no package below has marked, such
 // as a place that the traveltime method refuses.
 func inputUnlessMarked(err error) error {
-	err = FileError(err)
+	err = inputs.FileError(err)
 	if status.Code(err) == status.Other {
 		return status.Input(err)
 	}
 	return err
-}
-
-// dataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie
-// shot by shot.
-func (j *Job) dataShape() []int {
-	if s := j.Survey; s.Fixed && j.order == nil && j.total() == s.NumTraces() {
-		return []int{s.NumSources(), s.NumReceivers(), s.NT}
-	}
-	return []int{j.total(), j.Survey.NT}
 }
 
 // timed books the time of an operator's two directions in the closing table.
@@ -312,39 +196,6 @@ func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
 	return t.Operator.ApplyAdjoint(ctx, dst, src)
 }
 
-// Data moves this rank's traces into a vector of the operator's range, nil where they
-// are streamed.
-func (j *Job) Data(op *Operator) (*dist.Vector, error) {
-	if j.Dead > 0 {
-		j.report.Warn(j.deadText())
-	}
-	if j.stream {
-		return nil, nil
-	}
-	data := j.Survey.Data
-	j.Survey.Data = nil // the vector has them now
-	if op.Range().Type == device.F32 && j.Device == device.Device(j.Host) {
-		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(j.Host, data)}, nil
-	}
-	d, err := dist.NewVector(j.Device, op.Range())
-	if err != nil {
-		return nil, err
-	}
-	return d, device.Upload(d.Buf, data)
-}
-
-func (j *Job) deadText() string {
-	verb := "are"
-	if j.Dead == 1 {
-		verb = "is"
-	}
-	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", j.Config.Survey.File.File, j.Dead, readable.Count(j.Survey.NumTraces(), "trace"), verb)
-	if j.Config.Data.Dead == "mask" {
-		text += ", their weight is 0"
-	}
-	return text
-}
-
 // Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
 // image, whole on rank 0 and nil on the others. Of several images by class it is the sum.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
@@ -359,7 +210,7 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if j.stream {
+	if j.Held.Stream {
 		err = op.stream.Adjoint(ctx, m)
 	} else {
 		err = op.ApplyAdjoint(ctx, m, weighed)
@@ -378,7 +229,7 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if j.root() && zero(image) {
+	if j.Root() && zero(image) {
 		j.warnUnseen()
 	}
 	return &Result{Image: image, x: m}, nil
@@ -387,8 +238,8 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 // warnUnseen says that the data and the image have nothing to do with each
 // other, most often because of a unit.
 func (j *Job) warnUnseen() {
-	j.report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
-		readable.Time(j.Survey.T0), readable.Time(j.recordEnd()), extent(j.Image)))
+	j.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(j.Survey.T0), readable.Time(j.RecordEnd()), inputs.Extent(j.Image)))
 }
 
 func zero(v []float32) bool {
@@ -458,8 +309,8 @@ const gatherElements = 4 << 20
 
 // wholeImage collects an image on rank 0.
 func (j *Job) wholeImage(v *dist.Vector) (image []float32, err error) {
-	defer j.report.Time("gather")()
-	if j.root() {
+	defer j.Report.Time("gather")()
+	if j.Root() {
 		image = make([]float32, j.Image.Len())
 	}
 	err = dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
@@ -484,23 +335,20 @@ func finite(v []float32, first int) error {
 // DotTest measures how far the two directions of the operator, with weights and
 // surface, are from adjoint.
 func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
-	if j.stream {
+	if j.Held.Stream {
 		return op.stream.DotTest(ctx, 1)
 	}
-	f := &formulation{a: op}
-	if err := j.keepBelow(ctx, f); err != nil {
+	a, err := j.scaledOperator(op)
+	if err != nil {
 		return 0, err
 	}
-	if err := j.weighData(ctx, f); err != nil {
-		return 0, err
-	}
-	return dist.DotTest(ctx, j.Device, f.a, 1)
+	return dist.DotTest(ctx, j.Device, a, 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's
 // precision.
 func (j *Job) DotLimit() float64 {
-	if j.elementType() == device.F64 {
+	if j.Type() == device.F64 {
 		return 1e-13
 	}
 	return 1e-6

@@ -6,11 +6,11 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -135,31 +135,6 @@ func TestApertureAndAntialias(t *testing.T) {
 	err := p.on(1, []string{"kirchhoff.antialias_spacing=[10,20]"}, func(*Job) error { return nil })
 	if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "antialias_spacing") {
 		t.Errorf("two spacings in 2-D: %v", err)
-	}
-}
-
-// The distance of traces is that of a shot's receivers or a receiver's sources, along
-// each axis, or twice that of midpoints.
-func TestTraceSpacing(t *testing.T) {
-	s := &survey.Survey{Dim: 3, Fixed: true}
-	for i := range 5 {
-		s.Sources = append(s.Sources, 40*float64(i), 3, 0)
-		for k := range 6 {
-			s.Receivers = append(s.Receivers, 25*float64(i)+float64(k), 100*float64(k), 0)
-		}
-	}
-	one := &survey.Survey{Dim: 2}
-	for i := range 9 {
-		one.Sources, one.Receivers = append(one.Sources, 30*float64(i), 0), append(one.Receivers, 30*float64(i)+500, 0)
-		one.SourceIndex, one.ReceiverIndex = append(one.SourceIndex, int32(i)), append(one.ReceiverIndex, int32(i))
-	}
-	for _, c := range []struct {
-		s    *survey.Survey
-		want []float64
-	}{{s, []float64{25, 100}}, {one, []float64{60}}} {
-		if got := (&Job{Survey: c.s}).traceSpacing(); !slices.Equal(got, c.want) {
-			t.Errorf("traces %v m apart, want %v", got, c.want)
-		}
 	}
 }
 
@@ -312,7 +287,7 @@ func TestUnseenImage(t *testing.T) {
 			j := line(t).open(t, Traces, progress.New(progress.Options{Out: io.Discard, Err: &said}), "cpu", constant(g, "2000")...)
 			must(t, walk(j, build(t, j)))
 			if got := strings.Contains(said.String(), says); got != (g.Len() == far.Len()) || !got && said.Len() > 0 {
-				t.Errorf("%s on %s says %q", name, extent(g), said.String())
+				t.Errorf("%s on %s says %q", name, inputs.Extent(g), said.String())
 			}
 		}
 	}
@@ -324,13 +299,15 @@ func TestVelocityOnImage(t *testing.T) {
 	p := line(t)
 	g := grid.Grid{Origin: []float64{-17, 3}, Spacing: []float64{7, 4}, Shape: []int{15, 20}}
 	at := make([]float64, 2)
-	for i, v := range p.open(t, Traces, progress.Discard(), "cpu", onGrid(g)...).velocityOnImage() {
+	j := p.open(t, Traces, progress.Discard(), "cpu", onGrid(g)...)
+	for i, v := range j.Velocity.On(j.Image) {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)
 		}
 	}
-	for _, v := range p.open(t, Traces, progress.Discard(), "cpu", constant(g, "1900")...).velocityOnImage() {
+	j = p.open(t, Traces, progress.Discard(), "cpu", constant(g, "1900")...)
+	for _, v := range j.Velocity.On(j.Image) {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -23,31 +23,19 @@ type Source struct {
 	Force                    bool // an existing output may be overwritten
 }
 
-// CheckOutput makes sure, before anything is computed, that path can be written.
-func CheckOutput(path string, force bool) error { return FileError(h5.CheckOutput(path, force)) }
-
 // FileError gives the error of a file its exit status.
-func FileError(err error) error {
-	switch {
-	case err == nil || status.Code(err) != status.Other:
-		return err
-	case errors.Is(err, h5.ErrResource):
-		return status.Resource(err)
-	case errors.Is(err, h5.ErrOutput):
-		return status.Usage(err)
-	case errors.Is(err, h5.ErrInput):
-		return status.Input(err)
-	}
-	return err
-}
+func FileError(err error) error { return inputs.FileError(err) }
+
+// CheckOutput makes sure, before anything is computed, that path can be written.
+func CheckOutput(path string, force bool) error { return inputs.FileError(h5.CheckOutput(path, force)) }
 
 // WriteResult publishes the image of a least-squares run with its history.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	defer j.report.Time("write")()
+	defer j.Report.Time("write")()
 	if err := j.writeImage(path, r, src); err != nil {
 		return err
 	}
-	if j.root() {
+	if j.Root() {
 		j.forget() // the checkpoints have served
 	}
 	return nil
@@ -55,16 +43,16 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 
 // WriteAdjoint publishes a plain Kirchhoff image.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
-	defer j.report.Time("write")()
+	defer j.Report.Time("write")()
 	return j.writeImage(path, r, src)
 }
 
 // writeImage writes an image file on rank 0, gathers in stretches.
 func (j *Job) writeImage(path string, r *Result, src Source) error {
 	var w *h5.ImageWriter
-	err := j.atRoot(func() (err error) {
+	err := j.AtRoot(func() (err error) {
 		w, err = h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Data: r.Image, Gathers: j.gathers(),
+			Grid: j.Image, Data: r.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
@@ -76,7 +64,7 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 	if w != nil {
 		defer w.Abort()
 	}
-	if j.classes() > 0 {
+	if j.Classes.N > 0 {
 		err := dist.GatherEach(r.x, gatherElements, func(first int, part device.Buf) error {
 			v := make([]float32, part.Len())
 			if err := device.Download(v, part); err != nil {
@@ -88,15 +76,15 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 			return w.WriteGathers(v, first)
 		})
 		if err != nil {
-			return FileError(err)
+			return inputs.FileError(err)
 		}
 	}
-	return j.atRoot(func() error { return w.Commit() })
+	return j.AtRoot(func() error { return w.Commit() })
 }
 
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
-	defer j.report.Time("write")()
+	defer j.Report.Time("write")()
 	w, err := j.createTraces(path, src)
 	if err != nil {
 		return err
@@ -113,16 +101,16 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 		return j.writeOrdered(w, traces, first/nt)
 	})
 	if err != nil {
-		return FileError(err)
+		return inputs.FileError(err)
 	}
-	return j.atRoot(func() error { return w.Commit() })
+	return j.AtRoot(func() error { return w.Commit() })
 }
 
 // createTraces begins a survey file of the job's geometry on rank 0; it is nil on the
 // others.
 func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err error) {
-	err = j.atRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), j.operatorAttrs()...)})
+	err = j.AtRoot(func() (err error) {
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
 		return err
 	})
 	return w, err
@@ -140,7 +128,7 @@ func finiteTraces(part device.Buf, first int) ([]float32, error) {
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
-	if j.stream {
+	if j.Held.Stream {
 		x, err := j.imageVector(op, image)
 		if err != nil {
 			return err
@@ -174,7 +162,7 @@ func (j *Job) WriteResidualOf(ctx context.Context, path string, op *Operator, d 
 }
 
 func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x *dist.Vector, src Source) error {
-	if j.stream {
+	if j.Held.Stream {
 		return j.writeStream(ctx, op, x, true, path, src)
 	}
 	left, err := dist.NewVector(j.Device, op.Range())
@@ -193,11 +181,11 @@ func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x
 // writeOrdered writes traces that lie shot by shot, from number first on, to
 // their places in the survey.
 func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) error {
-	if j.order == nil {
+	if j.Shots.InOrder() {
 		return w.WriteTraces(traces, first)
 	}
 	nt := j.Survey.NT
-	list := j.order[first : first+len(traces)/nt]
+	list := j.Shots.List(first, first+len(traces)/nt)
 	for i := 0; i < len(list); {
 		n := 1
 		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
@@ -211,15 +199,6 @@ func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) erro
 	return nil
 }
 
-// atRoot does on rank 0 what one rank does for all; its error is everyone's.
-func (j *Job) atRoot(do func() error) error {
-	var err error
-	if j.root() {
-		err = FileError(do())
-	}
-	return comm.Together(j.world, err)
-}
-
 // Attrs is the provenance of an output as file attributes.
 func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs() }
 
@@ -229,18 +208,18 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
-	r.Ranks, r.Communicator = j.world.Size(), j.carrier()
-	if b, ok := comm.Lookup(j.world.Name()); ok {
+	r.Ranks, r.Communicator = j.World.Size(), j.carrier()
+	if b, ok := comm.Lookup(j.World.Name()); ok {
 		r.MPI, _, _ = strings.Cut(b.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.Engine, j.isa, j.precision()
+	r.Engine, r.ISA, r.Tables = j.Engine, j.isa, j.Held.Precision()
 	if j.card != nil {
 		r.Device = j.card.Card().Name
 	}
-	r.Inputs = j.inputs
+	r.Inputs = j.digests
 	r.Reason = reason
-	r.Timeless(j.exact())
+	r.Timeless(j.Exact())
 	return r
 }
 

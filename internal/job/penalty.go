@@ -21,13 +21,13 @@ type scales struct {
 // measure finds the scales of a formulation whose traces are held. It costs an adjoint
 // and up to ten applications of AᵀA; close frees the migrated image.
 func (j *Job) measure(ctx context.Context, f *formulation) (s scales, err error) {
-	if s.migrated, err = dist.NewVector(j.Device, f.a.Domain()); err != nil {
+	if s.migrated, err = dist.NewVector(j.Device, f.problem.Domain()); err != nil {
 		return s, err
 	}
-	if err = f.a.ApplyAdjoint(ctx, s.migrated, f.b); err != nil {
+	if _, err = f.problem.Gradient(ctx, s.migrated, nil); err != nil {
 		return s, err
 	}
-	lambda, err := solver.LargestEigenvalue(ctx, f.a, s.migrated)
+	lambda, err := solver.LargestEigenvalue(ctx, f.problem, s.migrated)
 	if err != nil {
 		return s, err
 	}
@@ -60,7 +60,7 @@ func (j *Job) largest(x *dist.Vector) (float64, error) {
 		}
 		return nil
 	}()
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return 0, err
 	}
 	err = j.blocks.Host().AllReduce(peak, comm.Max)
@@ -70,20 +70,14 @@ func (j *Job) largest(x *dist.Vector) (float64, error) {
 // relativePenalty reports whether damping and sparsity are relative to the problem's scales.
 func (j *Job) relativePenalty() bool {
 	s := j.Config.Solver
-	return s.PenaltyScale == "relative" && (s.Damping > 0 || j.sparse())
-}
-
-// sparse reports whether the solver uses solver.sparsity.
-func (j *Job) sparse() bool {
-	s := j.Config.Solver
-	return s.Sparsity > 0 && (s.Method == "ista" || s.Method == "fista")
+	return s.PenaltyScale == "relative" && (s.Damping > 0 || j.Sparse())
 }
 
 // penalties turns solver.damping and solver.sparsity into the problem's own units and
 // says what they are there.
 func (j *Job) penalties(s scales) (damping, sparsity float64) {
 	for _, text := range j.penaltyTexts(s) {
-		j.report.Infof("%s", text)
+		j.Report.Infof("%s", text)
 	}
 	c := j.Config.Solver
 	if c.PenaltyScale == "relative" {
@@ -98,7 +92,7 @@ func (j *Job) penaltyTexts(s scales) (texts []string) {
 	if c.Damping > 0 {
 		texts = append(texts, "damping: "+penaltyText(c.PenaltyScale, c.Damping, s.singular, "largest singular value of the operator"))
 	}
-	if j.sparse() {
+	if j.Sparse() {
 		texts = append(texts, "sparsity: "+penaltyText(c.PenaltyScale, c.Sparsity, s.image, "largest value of the migrated image"))
 	}
 	return texts
@@ -119,18 +113,18 @@ func penaltyText(kind string, weight, scale float64, what string) string {
 // at the price of up to ten iterations; nil where neither is used, or where traces are
 // streamed.
 func (j *Job) PenaltyTexts(ctx context.Context, op *Operator) (texts []string, err error) {
-	if j.stream || j.Config.Solver.Damping == 0 && !j.sparse() {
+	if j.Held.Stream || j.Config.Solver.Damping == 0 && !j.Sparse() {
 		return nil, nil
 	}
 	d, err := j.Data(op)
 	if err != nil {
 		return nil, err
 	}
-	f := &formulation{a: op, b: d}
-	if err := j.keepBelow(ctx, f); err != nil {
+	f, err := j.weightedProblem(op, d)
+	if err != nil {
 		return nil, err
 	}
-	if err := j.weighData(ctx, f); err != nil {
+	if err := j.keepBelow(ctx, f); err != nil {
 		return nil, err
 	}
 	s, err := j.measure(ctx, f)

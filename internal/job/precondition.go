@@ -9,7 +9,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // With solver.preconditioner the solver looks for x, the image being P x, with the
@@ -29,7 +28,7 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 	case "two-level":
 		return j.addTwoLevel(ctx, f)
 	}
-	defer j.report.Time("preconditioner")()
+	defer j.Report.Time("preconditioner")()
 	d, err := j.diagonal(ctx, op)
 	if err != nil {
 		return err
@@ -52,14 +51,14 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 
 // diagonal is that of S AᵀW²A S.
 func (j *Job) diagonal(ctx context.Context, op *Operator) (*dist.Vector, error) {
-	k, ok := op.Engine.(kirchhoff.Squarer)
-	if !ok {
+	k := op.Engine.Squared()
+	if k == nil {
 		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
 	}
 	o := j.lift()
 	o.Choose = nil
-	squared, err := dist.LiftWith(k.Squared(), op.Domain(), op.Range(), o)
-	if err := comm.Together(j.world, err); err != nil {
+	squared, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
+	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
 	w2, err := j.squaredWeights(op.Range())
@@ -111,7 +110,7 @@ func (j *Job) scaling(d *dist.Vector, rows float64) (*dist.Vector, error) {
 			return 0
 		})
 	}
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
 	if err := j.blocks.Host().AllReduce(most, comm.Max); err != nil {
@@ -162,13 +161,4 @@ func rowsDiagonal(kind string, dim int, r float64) float64 {
 		return (4*n*n + 2*n) * r * r
 	}
 	return r * r // along layers: the squares of unit vectors' components
-}
-
-// preconditionerVectors is how many vectors of an image's length the preconditioner
-// takes, and how many of the data's while it is made.
-func (j *Job) preconditionerVectors() (images, data int) {
-	if j.Config.Solver.Preconditioner != "diagonal" {
-		return 0, 0
-	}
-	return 3, 3 // P, what lies between it and the operator, the image; w² and what engines make of it
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"math"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -35,7 +34,7 @@ func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
 
 // lattice is this rank's share of the image of points.
 func (j *Job) lattice(l *dist.Layout) []float32 {
-	step, shape := j.psfSpacing(), j.Image.Shape
+	step, shape := j.PSFSpacing(), j.Image.Shape
 	x := make([]float32, l.N)
 	for i := range x {
 		x[i] = 1
@@ -48,22 +47,4 @@ func (j *Job) lattice(l *dist.Layout) []float32 {
 		}
 	}
 	return x
-}
-
-// psfSpacing is output.psf_spacing, or four wavelengths at the middle velocity and
-// the wavelet's peak, and no less than 8 points.
-func (j *Job) psfSpacing() []int {
-	if s := j.Config.Output.PSFSpacing; len(s) > 0 {
-		return s
-	}
-	lo, hi := j.velocityRange()
-	length := 2 * (lo + hi) / band(j.Survey.Wavelet).Peak
-	step := make([]int, j.Image.Dim())
-	for a, h := range j.Image.Spacing {
-		step[a] = 8
-		if n := math.Ceil(length / h); n > 8 {
-			step[a] = int(min(n, float64(j.Image.Shape[a])))
-		}
-	}
-	return step
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -89,7 +89,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.root() {
+		if err == nil && j.Root() {
 			result = r
 		}
 		return err
@@ -171,7 +171,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 			return err
 		}
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.root() {
+		if err == nil && j.Root() {
 			image = r.Image
 		}
 		return err
@@ -216,7 +216,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.root() {
+			if j.Root() {
 				result = r
 			}
 			return err
@@ -243,7 +243,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.root() {
+			if j.Root() {
 				o.image = r.Image
 			} else if r.Image != nil {
 				return fmt.Errorf("a rank other than 0 has the image")
@@ -254,7 +254,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		o.traces = s.Data
 		return o
@@ -293,12 +293,12 @@ func TestResidualOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		return s.Data
 	}
 	want := run(1)
-	predicted, err := h5.ReadSurvey(p.path("predicted.h5"))
+	predicted, err := readSurvey(p.path("predicted.h5"))
 	must(t, err)
 	for i, v := range p.survey.Data {
 		predicted.Data[i] = v - predicted.Data[i]
@@ -323,7 +323,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			ctx, cancel := context.WithCancel(context.Background())
-			if j.world.Rank() == 2 { // one rank's signal stops all
+			if j.World.Rank() == 2 { // one rank's signal stops all
 				cancel()
 			}
 			defer cancel()
@@ -354,7 +354,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err := j.WriteResult(p.path("image.h5"), r, Source{}); err != nil {
 				return err
 			}
-			if j.root() {
+			if j.Root() {
 				got = r
 			}
 			return nil
@@ -417,10 +417,10 @@ func TestErrorsAreEveryones(t *testing.T) {
 func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	p := long(t)
 	want := p.solveOn(t, 1)
-	var whole, part Memory
-	for grid, m := range map[string]*Memory{"1,1": &whole, "1,2": &part} {
+	var whole, part forecast.Memory
+	for grid, m := range map[string]*forecast.Memory{"1,1": &whole, "1,2": &part} {
 		must(t, p.on(int(grid[2]-'0'), []string{"comm.grid=" + grid}, func(j *Job) error {
-			if j.root() {
+			if j.Root() {
 				*m = j.Memory()
 			}
 			return nil
@@ -531,7 +531,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, true)
-		if j.root() {
+		if j.Root() {
 			got = r
 		}
 		return err

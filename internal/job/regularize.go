@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // addRows adds the rows of solver.damping and solver.regularization, and finds the weight
@@ -15,8 +14,8 @@ import (
 func (j *Job) addRows(ctx context.Context, f *formulation) error {
 	var s scales
 	defer s.close()
-	if j.relativePenalty() || j.regularizes() {
-		end := j.report.Time("scales")
+	if j.relativePenalty() || j.Regularizes() {
+		end := j.Report.Time("scales")
 		var err error
 		s, err = j.measure(context.WithoutCancel(ctx), f)
 		end()
@@ -27,10 +26,10 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 	var rows []dist.Operator
 	f.damping, f.sparsity = j.penalties(s)
 	if d := f.damping; d > 0 {
-		rows = append(rows, dist.Scale(d, dist.Identity(f.domain())))
+		rows = append(rows, dist.Scale(d, dist.Identity(f.problem.Domain())))
 		f.rows += d * d
 	}
-	if j.regularizes() {
+	if j.Regularizes() {
 		r, err := j.regularization(s, f)
 		if err != nil {
 			return err
@@ -38,33 +37,21 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 		rows = append(rows, r)
 	}
 	var err error
-	if f.stream != nil {
-		for _, r := range rows {
-			if f.stream, err = solver.StreamRow(f.stream, r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	f.a, f.b, err = solver.AddRows(f.a, f.b, rows...)
+	f.problem, err = f.problem.AddRows(rows...)
 	return err
-}
-
-func (j *Job) regularizes() bool {
-	return j.Config.Solver.Regularization != "none" && j.Config.Solver.RegWeight > 0
 }
 
 // regularization is the row r √λ R of the problem: R with derivatives in grid steps, λ
 // the largest eigenvalue of AᵀA.
 func (j *Job) regularization(s scales, f *formulation) (dist.Operator, error) {
-	defer j.report.Time("regularization")()
+	defer j.Report.Time("regularization")()
 	cfg := j.Config.Solver
 	r, err := j.roughness(cfg.Regularization, s.migrated)
 	if err != nil {
 		return nil, err
 	}
 	weight := cfg.RegWeight * s.singular
-	j.report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
+	j.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
 		cfg.Regularization, weight, cfg.RegWeight, s.singular)
 	f.rows += rowsDiagonal(cfg.Regularization, j.Image.Dim(), weight)
 	return dist.Scale(weight, r), nil
@@ -78,7 +65,7 @@ func (j *Job) roughness(kind string, migrated *dist.Vector) (dist.Operator, erro
 		return nil, err
 	}
 	r, err := j.roughnessOf(kind, stack)
-	if n := j.classes(); err == nil && n > 0 {
+	if n := j.Classes.N; err == nil && n > 0 {
 		r = dist.BlockDiag(slices.Repeat([]dist.Operator{r}, n)...)
 	}
 	return r, err
@@ -90,11 +77,7 @@ func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, er
 	case "gradient":
 		return dist.Gradient(l)
 	case "laplacian":
-		steps := make([]float64, len(l.Shape))
-		for i := range steps {
-			steps[i] = 1
-		}
-		return dist.Laplacian(l, steps...)
+		return dist.Laplacian(l)
 	}
 	directions, err := j.layers(migrated)
 	if err != nil {
@@ -105,21 +88,21 @@ func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, er
 
 // layers are the directions of the layers of an image, which rank 0 estimates.
 func (j *Job) layers(image *dist.Vector) ([][]*dist.Vector, error) {
-	defer j.report.Time("dips")()
+	defer j.Report.Time("dips")()
 	whole, err := j.wholeImage(image)
 	if err != nil {
 		return nil, err
 	}
 	dim := j.Image.Dim()
 	found := make([][][]float32, dim-1)
-	if j.root() {
+	if j.Root() {
 		found = imaging.Layers(j.Image.Shape, whole, j.Host.Threads())
 	}
 	out := make([][]*dist.Vector, dim-1)
 	for k := range out {
 		for a := range dim {
 			var component []float32
-			if j.root() {
+			if j.Root() {
 				component = found[k][a]
 			}
 			v, err := j.spreadImage(component, image.Layout)
@@ -141,39 +124,4 @@ func (j *Job) spreadImage(image []float32, l *dist.Layout) (*dist.Vector, error)
 	return v, dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
 		return device.Upload(part, image[first:first+part.Len()])
 	})
-}
-
-// rowVectors is how many vectors of an image's length the rows of a problem take:
-// below each vector of data, and for themselves besides.
-func (j *Job) rowVectors() (below, besides int) {
-	dim := j.Image.Dim()
-	if j.Config.Solver.Damping > 0 {
-		below++
-	}
-	if j.regularizes() {
-		switch j.Config.Solver.Regularization {
-		case "gradient":
-			below += dim
-			besides++ // the stack's scratch
-		case "laplacian":
-			below++
-			besides += 2 // the sum's
-		case "dip":
-			below += dim - 1
-			besides += dim*(dim-1) + 2 // the directions, and scratch
-		}
-	}
-	if below > 0 {
-		besides++ // the scratch of the stack of data and rows
-	}
-	return below, besides
-}
-
-// dipBytes is what rank 0 holds for the directions of the layers.
-func (j *Job) dipBytes() int64 {
-	if !j.regularizes() || j.Config.Solver.Regularization != "dip" {
-		return 0
-	}
-	arrays := map[int]int64{2: 5, 3: 12}[j.Image.Dim()]
-	return 4 * arrays * int64(j.Image.Len())
 }

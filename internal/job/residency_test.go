@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // What one rank cannot hold in full no rank holds in another precision than the rest.
@@ -15,7 +16,7 @@ func TestOnePrecision(t *testing.T) {
 	p := line(t)
 	j := p.open(t, Traces, progress.Discard(), "cpu", "data.read=memory")
 	all := func(tables string) int64 {
-		return j.memoryOf(0, j.mine, j.own, residency{tables: tables}).Total()
+		return forecast.Of(j.Holding(plan.Residency{Tables: tables}), j.mine).Total()
 	}
 	full, rounded := all("full"), all("uint16")
 	if rounded >= full {
@@ -31,19 +32,21 @@ func TestOnePrecision(t *testing.T) {
 		{"one has room for neither", []int64{full, rounded - 1, full}, "exact"},
 		{"one has room for 16 bits, one for neither", []int64{rounded, rounded - 1, full}, "exact"},
 	} {
-		r, err := j.agreeOn(func(said func(int, share, *survey.Positions) uint64) (flags uint64, err error) {
+		p := *j.Plan
+		r, err := forecast.Decide(&p, func(say func(*plan.Share) uint64) (flags uint64, err error) {
 			for rank, limit := range c.limits {
-				j.available = limit
-				flags |= said(rank, j.mine, j.own)
+				s := *j.mine
+				s.Rank, p.Hardware.Memory = rank, limit
+				flags |= say(&s)
 			}
 			return flags, nil
 		})
 		must(t, err)
-		if r.tables != c.want {
-			t.Errorf("%s: tables are %q, want %q", c.what, r.tables, c.want)
+		if r.Tables != c.want {
+			t.Errorf("%s: tables are %q, want %q", c.what, r.Tables, c.want)
 		}
-		j.available = full
-		if m := j.memoryOf(0, j.mine, j.own, r); m.Compact != (c.want == "uint16") {
+		p.Hardware.Memory = full
+		if m := forecast.Of(p.Holding(r), j.mine); m.Compact != (c.want == "uint16") {
 			t.Errorf("%s: a rank with room for full tables holds them in 16 bits: %v", c.what, m.Compact)
 		}
 	}

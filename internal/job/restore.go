@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -17,7 +18,7 @@ import (
 // CanResume reports whether there is a checkpoint to go on from. It finds what
 // forbids it, such as one of another plan, before anything is computed.
 func (j *Job) CanResume() (bool, error) {
-	if j.matches() {
+	if j.Matches() {
 		return false, nil
 	}
 	from, err := j.choose()
@@ -27,7 +28,7 @@ func (j *Job) CanResume() (bool, error) {
 // choose is the newest readable checkpoint of this plan, "" where there is none.
 // Rank 0 looks for all.
 func (j *Job) choose() (from string, err error) {
-	err = j.atRoot(func() (err error) {
+	err = j.AtRoot(func() (err error) {
 		from, err = j.newest(func(path string) error {
 			f, err := j.openCheckpoint(path)
 			if err != nil {
@@ -40,18 +41,18 @@ func (j *Job) choose() (from string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := j.world.Host().Bcast([]byte(from), 0)
+	name, err := j.World.Host().Bcast([]byte(from), 0)
 	return string(name), err
 }
 
 // restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (j *Job) restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
+func (j *Job) restore(m solver.Method, p solver.Problem) (string, error) {
 	from, err := j.choose()
 	if from == "" || err != nil {
 		return "", err
 	}
-	if err := j.load(from, m, a, d); err != nil {
+	if err := j.load(from, m, p); err != nil {
 		return "", err
 	}
 	j.owns(from)
@@ -73,7 +74,7 @@ func (j *Job) newest(take func(path string) error) (string, error) {
 		if i == len(paths)-1 {
 			return "", status.Hint(err, "without --resume the run starts from the beginning")
 		}
-		j.report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
+		j.Report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
 	}
 	return "", nil
 }
@@ -81,16 +82,16 @@ func (j *Job) newest(take func(path string) error) (string, error) {
 // openCheckpoint opens a checkpoint, makes sure that its bytes are those that
 // were written, and that it belongs to this plan.
 func (j *Job) openCheckpoint(path string) (*h5.File, error) {
-	if err := j.tryFile(path); err != nil {
+	if err := j.TryFile(path); err != nil {
 		return nil, err
 	}
 	f, err := h5.Open(path)
 	if err != nil {
-		return nil, FileError(err)
+		return nil, inputs.FileError(err)
 	}
 	if err := j.judge(f); err != nil {
 		f.Close()
-		return nil, FileError(err)
+		return nil, inputs.FileError(err)
 	}
 	return f, nil
 }
@@ -114,10 +115,10 @@ func (j *Job) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint on rank 0 and hands every rank its share.
-func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
+func (j *Job) load(path string, m solver.Method, p solver.Problem) error {
 	var f *h5.File
 	var state solver.State
-	err := j.atRoot(func() (err error) {
+	err := j.AtRoot(func() (err error) {
 		if f, err = j.openCheckpoint(path); err != nil {
 			return err
 		}
@@ -133,16 +134,16 @@ func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector
 	if err != nil {
 		return err
 	}
-	if text, err = j.world.Host().Bcast(text, 0); err != nil {
+	if text, err = j.World.Host().Bcast(text, 0); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		return err
 	}
-	if err = m.Resume(a, d, &state); err != nil {
+	if err = m.Resume(p, &state); err != nil {
 		err = status.Input(fmt.Errorf("%s: %w", path, err))
 	}
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return err
 	}
 	return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
@@ -155,7 +156,7 @@ func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector
 
 func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Vector) error {
 	var set *h5.Dataset
-	err := j.atRoot(func() (err error) {
+	err := j.AtRoot(func() (err error) {
 		if set, err = f.Dataset(name); err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Ve
 	if err != nil {
 		return err
 	}
-	return FileError(dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
 		x := make([]T, part.Len())
 		if err := h5.ReadAt(set, x, first); err != nil {
 			return err
@@ -176,7 +177,7 @@ func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Ve
 func readJSON(f *h5.File, name string, to any) error {
 	text, err := f.Text(name)
 	if err != nil {
-		return FileError(err)
+		return inputs.FileError(err)
 	}
 	if err := json.Unmarshal([]byte(text), to); err != nil {
 		return status.Input(fmt.Errorf("%s: %s: %w", f.Path(), name, err))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // pairs are the source and receiver rows of all traces.
@@ -34,12 +33,12 @@ func TestOffsetsSelect(t *testing.T) {
 	}
 	for i, q := range want {
 		n := q[0]*5 + q[1]
-		equal(t, "trace", j.Survey.Data[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
+		equal(t, "trace", j.traces.held[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
 	}
-	if j.recorded != 15 {
-		t.Errorf("%d traces in the file, want 15", j.recorded)
+	if j.Recorded != 15 {
+		t.Errorf("%d traces in the file, want 15", j.Recorded)
 	}
-	if all := p.open(t, Traces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Survey.Fixed || all.file != nil {
+	if all := p.open(t, Traces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Survey.Fixed || all.Numbers != nil {
 		t.Error("limits that leave everything change the layout")
 	}
 }
@@ -57,7 +56,7 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
 			j := p.open(t, Traces, progress.Discard(), "cpu", c.set)
-			n := j.total()
+			n := j.Shots.Traces()
 			if n == 0 || n == p.survey.NumTraces() {
 				t.Fatalf("%d of %d traces: the test shows nothing", n, p.survey.NumTraces())
 			}
@@ -78,8 +77,8 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 // writeSelected makes the traces of a job the survey of its problem.
 func writeSelected(t *testing.T, p *problem, j *Job) error {
 	t.Helper()
-	s := p.survey.Select(j.file)
-	for _, n := range j.file {
+	s := p.survey.Select(j.Numbers)
+	for _, n := range j.Numbers {
 		s.Data = append(s.Data, p.survey.Data[int(n)*s.NT:(int(n)+1)*s.NT]...)
 	}
 	p.record(t, s)
@@ -104,7 +103,7 @@ func TestModelsSelectedTraces(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		}))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		return s.Data, pairs(s.NumTraces(), s.Pair)
 	}
@@ -121,41 +120,6 @@ func TestModelsSelectedTraces(t *testing.T) {
 		}
 		// What is left of a run may be too short for the kernel that takes whole ones.
 		near(t, "trace", some[i*nt:(i+1)*nt], all[n*nt:(n+1)*nt], 1e-6)
-	}
-}
-
-// Azimuths of rays from the origin, by the compass.
-func TestAzimuth(t *testing.T) {
-	p := cube(t)
-	s := *p.survey
-	s.Sources = []float64{0, 0, 0}
-	s.Receivers = []float64{0, 5, 0, 5, 5, 0, 5, 0, 0, 5, -5, 0, 0, -5, 0, -5, -5, 0, 0, 0, 0}
-	s.Data = nil
-	for i, want := range []float64{0, 45, 90, 135, 0, 45, math.NaN()} {
-		if got := s.Azimuth(i); !(math.Abs(got-want) < 1e-12) && !math.IsNaN(want) {
-			t.Errorf("receiver %d has azimuth %g, want %g degrees", i, got, want)
-		}
-	}
-	for _, c := range []struct {
-		limit []float64
-		want  []int
-	}{
-		{[]float64{0, 45}, []int{0, 1, 4, 5, 6}},
-		{[]float64{-45, 0}, []int{0, 3, 4, 6}},
-		{[]float64{130, 190}, []int{0, 3, 4, 6}},
-		{[]float64{310, 320}, []int{3, 6}},
-		{[]float64{-360, 360}, []int{0, 1, 2, 3, 4, 5, 6}},
-		{[]float64{100, 120}, []int{6}},
-	} {
-		var got []int
-		for i := range 7 {
-			if withinAzimuth(s.Azimuth(i), c.limit) {
-				got = append(got, i)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v degrees leave %v, want %v", c.limit, got, c.want)
-		}
 	}
 }
 

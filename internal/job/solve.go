@@ -11,9 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain.
@@ -32,9 +30,9 @@ type Result struct {
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
 	cfg := j.Config.Solver
 	defer j.collect() // the solver's vectors
-	if j.matches() {
+	if j.Matches() {
 		if resume {
-			j.report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+			j.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
 		return j.match(ctx, op, d)
 	}
@@ -49,7 +47,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	}
 	from := ""
 	if resume {
-		if from, err = j.restore(m, f.a, f.b); err != nil {
+		if from, err = j.restore(m, f.problem); err != nil {
 			return nil, err
 		}
 	}
@@ -57,31 +55,31 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	whole := context.WithoutCancel(ctx)
 	if from == "" {
 		if resume {
-			j.report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
+			j.Report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
 		}
-		end := j.report.Time("solver vectors")
-		err := m.Init(whole, f.a, f.b, f.start)
+		end := j.Report.Time("solver vectors")
+		err := m.Init(whole, f.problem, f.start)
 		end()
 		if err != nil {
 			return nil, failure(err)
 		}
 	} else {
-		j.report.Infof("resumed from %s after %s", from, readable.Count(m.State().Iteration, "iteration"))
+		j.Report.Infof("resumed from %s after %s", from, readable.Count(m.State().Iteration, "iteration"))
 	}
 	state := m.State()
-	live := j.report.Solver("solver vectors", relative(state.History.Residual))
+	live := j.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
-		Comm: j.world,
-		Flags: func() (flags uint64) {
-			if ctx.Err() != nil {
-				flags |= solver.FlagSignal
+		Comm: j.World,
+		Asked: func() solver.Reason {
+			switch {
+			case ctx.Err() != nil:
+				return solver.StoppedSignal
+			case j.timeIsUp():
+				return solver.StoppedTime
 			}
-			if j.timeIsUp() {
-				flags |= solver.FlagTime
-			}
-			return flags
+			return ""
 		},
 	}
 	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
@@ -99,7 +97,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		}
 		err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, m.State().Iteration, cfg.Iterations, path)),
 			"the same command with --resume goes on")
-		return nil, comm.Together(j.world, err) // all stop for the same reason
+		return nil, comm.Together(j.World, err) // all stop for the same reason
 	}
 	if err := j.intact(); err != nil {
 		return nil, err
@@ -117,7 +115,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		return nil, err
 	}
 	history := m.State().History
-	if history.Gradient[0] == 0 && j.root() && zero(image) {
+	if history.Gradient[0] == 0 && j.Root() && zero(image) {
 		j.warnUnseen()
 	}
 	return &Result{Image: image, History: history, Reason: reason, x: x}, nil
@@ -125,34 +123,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 
 // method is the solver of a formulation.
 func (j *Job) method(f *formulation) (solver.Method, error) {
-	if f.stream != nil {
-		return solver.NewStream(j.Config.Solver.Method, f.stream, j.options())
-	}
-	o := j.options()
+	o := j.SolverOptions()
 	o.Preconditioner, o.Sparsity = f.m, f.sparsity
-	return solver.New(j.Config.Solver.Method, o)
-}
-
-// options are the solver's settings.
-func (j *Job) options() solver.Options {
-	cfg := j.Config.Solver
-	return solver.Options{
-		TrueResidual:  cfg.TrueResidualEvery,
-		Last:          cfg.Iterations,
-		Orthogonalize: j.keptGradients(),
-		Sparsity:      cfg.Sparsity,
-		Backtracking:  cfg.Backtracking,
-		Restart:       true,
-	}
-}
-
-// keptGradients is how many gradients the solver has use for.
-func (j *Job) keptGradients() int {
-	cfg := j.Config.Solver
-	if cfg.Method != "cgls" {
-		return 0
-	}
-	return min(cfg.Orthogonalize, cfg.Iterations)
+	return solver.For(f.problem, j.Config.Solver.Method, o)
 }
 
 // LoadStart reads the start model, where one is configured. A command that will
@@ -179,23 +152,11 @@ func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
 // names it in the provenance of what is made from it.
 func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
-	if err := j.atRoot(func() error { return j.tryFile(path.File) }); err != nil {
-		return nil, err
-	}
-	if err := j.remember(role, path); err != nil {
-		return nil, err
-	}
-	image, err := h5.ReadImage(path.File)
-	if err == nil && !image.Grid.Equal(j.Image) {
-		err = status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, extent(image.Grid), extent(j.Image)))
-	}
+	image, digest, err := j.Ranks.ReadImage(role, path, j.Image)
 	if err == nil {
-		err = checkMagnitude(path.File, "point of the image", float64(survey.Peak(image.Data)), leastSample, greatestSample)
+		j.digests = append(j.digests, digest)
 	}
-	if err := comm.Together(j.world, FileError(err)); err != nil {
-		return nil, err
-	}
-	return image.Data, nil
+	return image, err
 }
 
 // observe reports each iterate on the live line, but for the one that the run
@@ -214,10 +175,10 @@ func (j *Job) observe(live *progress.Solver, from int) solver.Observer {
 			Took: took,
 		})
 		if r.AdjointWarning {
-			j.report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+			j.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
 		if r.Replaced > 0 && r.HasDrift {
-			j.report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+			j.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
 		}
 		return nil
 	}
@@ -233,12 +194,12 @@ func (j *Job) saveNowAndThen(from int) solver.Observer {
 		if r.Iteration == from || r.Iteration == r.Of {
 			return nil
 		}
-		if cfg.Minutes > 0 && j.world.Size() > 1 { // clocks differ; rank 0's counts
+		if cfg.Minutes > 0 && j.World.Size() > 1 { // clocks differ; rank 0's counts
 			flag := uint64(0)
-			if due && j.root() {
+			if due && j.Root() {
 				flag = 1
 			}
-			all, err := j.world.Host().Agree(flag)
+			all, err := j.World.Host().Agree(flag)
 			if err != nil {
 				return err
 			}

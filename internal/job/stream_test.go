@@ -14,9 +14,10 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // weighing are keys that give samples weights, filter traces and change variables.
@@ -62,13 +63,14 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 func (p *problem) tight(t *testing.T, set ...string) string {
 	t.Helper()
 	j := p.open(t, Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
-	m := j.streamMemory(Memory{Limit: 1}, j.problem(), j.mine, j.residency)
-	if n := len(m.groups) - 1; n != len(j.mine.shots) {
-		t.Fatalf("%d groups, %d shots", n, len(j.mine.shots))
+	little := *j.Plan
+	little.Hardware.Memory = 1
+	m := forecast.Of(&little, j.mine)
+	if n := len(m.Groups) - 1; n != len(j.mine.Shots) {
+		t.Fatalf("%d groups, %d shots", n, len(j.mine.Shots))
 	}
 	j.Config.Data.Read = "memory"
-	all := j.memoryOf(0, j.mine, j.own, residency{tables: j.Config.Kirchhoff.Tables})
-	m.Model, m.Gather, m.Lists, m.Program = all.Model, all.Gather, all.Lists, all.Program
+	all := forecast.Of(j.Holding(plan.Residency{Tables: j.Config.Kirchhoff.Tables}), j.mine)
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -125,7 +127,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	limit := p.tight(t)
 	j := p.open(t, Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
-	if !m.Stream || !j.stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
+	if !m.Stream || !j.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
 	}
 	var now, most int64
@@ -146,15 +148,15 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	}
 	sameResult(t, "as asked for", r, p.solveOn(t, 1, "data.read=stream"))
 
-	plan, err := j.Plan([]int{3, 1}, 3) // a third of the traces on each of three ranks
+	three, err := forecast.New(j.Plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
 	must(t, err)
-	if plan.Memory.Total() > m.Limit {
-		t.Errorf("planned memory on three ranks %v", plan.Memory)
+	if three.Memory.Total() > m.Limit {
+		t.Errorf("planned memory on three ranks %v", three.Memory)
 	}
 	for _, set := range [][]string{{"data.read=memory"}, {"solver.method=lsqr"}} {
 		j := p.open(t, Traces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
-		if err := j.CheckMemory(); j.stream || status.Code(err) != status.NoResource {
-			t.Errorf("%v: streamed %v, %v", set, j.stream, err)
+		if err := j.Memory().Check(); j.Held.Stream || status.Code(err) != status.NoResource {
+			t.Errorf("%v: streamed %v, %v", set, j.Held.Stream, err)
 		}
 	}
 }
@@ -171,7 +173,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.root() {
+			if j.Root() {
 				o.image = image.Image
 			}
 			if e, err := j.DotTest(context.Background(), op); err != nil || !(e <= j.DotLimit()) || e == 0 {
@@ -183,7 +185,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			return j.WriteResidualOf(context.Background(), p.path("residual.h5"), op, d, reflectivity, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
-			s, err := h5.ReadSurvey(p.path(file))
+			s, err := readSurvey(p.path(file))
 			must(t, err)
 			*to = s.Data
 		}
@@ -215,8 +217,8 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			if j.world.Rank() == 1 {
-				j.report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
+			if j.World.Rank() == 1 {
+				j.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
 						stop()
 					}
@@ -246,7 +248,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, true)
-			if err == nil && j.root() {
+			if err == nil && j.Root() {
 				got = r
 			}
 			return err
@@ -294,7 +296,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			if err := j.atRoot(func() error {
+			if err := j.AtRoot(func() error {
 				at, err := os.Stat(p.path("survey.h5"))
 				if err != nil {
 					return err
@@ -303,7 +305,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 			}); err != nil {
 				return err
 			}
-			errs[j.world.Rank()] = c.do(j, op)
+			errs[j.World.Rank()] = c.do(j, op)
 			return nil
 		}))
 		for rank, err := range errs {
@@ -347,8 +349,8 @@ func TestDeadTracesAreCountedWhileStreamed(t *testing.T) {
 	p.record(t, &s)
 	for _, ranks := range []int{1, 3} {
 		must(t, p.on(ranks, []string{"data.read=stream"}, func(j *Job) error {
-			if j.Dead != 6 {
-				return fmt.Errorf("%d dead traces, must be 6", j.Dead)
+			if j.Found.Dead != 6 {
+				return fmt.Errorf("%d dead traces, must be 6", j.Found.Dead)
 			}
 			return nil
 		}))
@@ -397,7 +399,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.stream.Again()-again)
 				}
 				image, err := j.wholeImage(q)
-				if err != nil || !j.root() {
+				if err != nil || !j.Root() {
 					return err
 				}
 				if want == nil {

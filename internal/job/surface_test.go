@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -58,7 +59,7 @@ func TestLandLine(t *testing.T) {
 	if n := j.Places.Len(); n != 40 {
 		t.Errorf("%d places, want one for each of 40 stations", n)
 	}
-	for i, z := range j.surface {
+	for i, z := range j.Surface.Z {
 		x := min(max(p.grid.Coord(0, i), 0), 780)
 		k := math.Floor(x / 20)
 		f := x/20 - k
@@ -66,7 +67,7 @@ func TestLandLine(t *testing.T) {
 			t.Errorf("x = %g m: surface at %g m, want %g", x, z, want)
 		}
 	}
-	above := func(n int) bool { return p.grid.Coord(1, n%40) < j.surface[n/40]-1e-6 }
+	above := func(n int) bool { return p.grid.Coord(1, n%40) < j.Surface.Z[n/40]-1e-6 }
 	solved, err := j.solve(context.Background(), op, false)
 	must(t, err)
 	full := p.solve(t, "cpu", "solver.iterations=3")
@@ -110,7 +111,7 @@ func TestSurfaceTaper(t *testing.T) {
 	s, err := j.below(op.Domain())
 	must(t, err)
 	for n, got := range download(t, s.Buf) {
-		d := p.grid.Coord(1, n%40) - j.surface[n/40]
+		d := p.grid.Coord(1, n%40) - j.Surface.Z[n/40]
 		want := math.Pow(math.Sin(math.Pi/2*min(max(d/20, 0), 1)), 2)
 		if math.Abs(float64(got)-want) > 1e-6 {
 			t.Fatalf("%g m below the surface: weight %g, want %g", d, got, want)
@@ -148,7 +149,7 @@ func TestSurfaceFile(t *testing.T) {
 	set := []string{"image.surface=file", "image.surface_file=" + file}
 	writeSurface(t, file, []int{3}, []float64{0, 20, 10}, []float64{-20}, []float64{60})
 	j := p.open(t, Traces, progress.Discard(), "cpu", set...)
-	for i, z := range j.surface { // columns are 10 m apart
+	for i, z := range j.Surface.Z { // columns are 10 m apart
 		want := 20 * float64(i) / 6
 		if i > 6 {
 			want = 20 - 10*float64(i-6)/6
@@ -161,10 +162,10 @@ func TestSurfaceFile(t *testing.T) {
 		t.Error("a checkpoint does not know the surface by its contents")
 	}
 	// Receivers lie at z = 0 and 3 m, up to 20 m above it.
-	plan, err := j.Plan([]int{0, 1}, 1)
+	one, err := forecast.New(j.Plan, []int{0, 1}, 1)
 	must(t, err)
 	warned := false
-	for _, f := range j.Check(plan) {
+	for _, f := range one.Findings() {
 		warned = warned || f.Level == "warning" && regexp.MustCompile(`^\d of 8 positions lie more than 10 m above it, receiver 2 at \(40, 3\) m by 17 m$`).MatchString(f.Text)
 	}
 	if !warned {
@@ -174,7 +175,7 @@ func TestSurfaceFile(t *testing.T) {
 	at := c.path("ground.h5")
 	three := []string{"image.surface=file", "image.surface_file=" + at}
 	writeSurface(t, at, []int{2, 2}, []float64{0, 40, 60, 100}, []float64{0, -10}, []float64{60, 40})
-	for n, z := range c.open(t, Geometry, progress.Discard(), "cpu", three...).surface {
+	for n, z := range c.open(t, Geometry, progress.Discard(), "cpu", three...).Surface.Z {
 		if want := float64(12*(n/5)) + float64(10*(n%5)); math.Abs(z-want) > 1e-12 {
 			t.Errorf("column %d: %g m, want %g", n, z, want)
 		}
@@ -191,63 +192,7 @@ func TestSurfaceFile(t *testing.T) {
 		refused(t, p, status.BadInput, text, set...)
 	}
 	writeSurface(t, file, []int{2}, []float64{-30, -20}, []float64{-20}, []float64{200})
-	if j := p.open(t, Traces, progress.Discard(), "cpu", set...); j.surface != nil {
+	if j := p.open(t, Traces, progress.Discard(), "cpu", set...); j.Surface != nil {
 		t.Error("a surface above the image is kept")
-	}
-}
-
-// Buried sources and receivers on the sea floor are not part of the surface.
-func TestBuriedPlaces(t *testing.T) {
-	columns := grid.Grid{Origin: []float64{0}, Spacing: []float64{10}, Shape: []int{41}}
-	for name, c := range map[string]struct{ source, receiver func(x float64) float64 }{
-		"buried shots": {func(x float64) float64 { return 0.1*x + 25 }, func(x float64) float64 { return 0.1 * x }},
-		"sea floor":    {func(x float64) float64 { return 0.1 * x }, func(x float64) float64 { return 300 + 0.5*x }},
-	} {
-		s := &survey.Survey{Dim: 2, Fixed: true}
-		for i := range 20 {
-			s.Sources = append(s.Sources, 20*float64(i)+10, c.source(20*float64(i)+10))
-			s.Receivers = append(s.Receivers, 20*float64(i), c.receiver(20*float64(i)))
-		}
-		for i, z := range topography(s.Distinct(true), columns, 10) {
-			x := columns.Coord(0, i)
-			if x > 10 && x < 380 && math.Abs(z-0.1*x) > 1e-9 {
-				t.Errorf("%s: surface at %g m where x = %g m, want %g", name, z, x, 0.1*x)
-			}
-		}
-	}
-}
-
-// In 3-D the surface is exact at stations and close to a slope between them.
-func TestSurfaceBetweenLines(t *testing.T) {
-	columns := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{61, 61}}
-	slope := func(x, y float64) float64 { return 50 + 0.1*x - 0.05*y }
-	s := &survey.Survey{Dim: 3, Fixed: true}
-	for line := range 5 { // 150 m apart, stations 20 m apart
-		for i := range 31 {
-			x, y := 20*float64(i), 150*float64(line)
-			s.Receivers = append(s.Receivers, x, y, slope(x, y))
-		}
-	}
-	s.Sources = []float64{300, 75, slope(300, 75) + 15} // buried
-	z := topography(s.Distinct(true), columns, 10)
-	at := make([]float64, 2)
-	worst, exact := 0.0, 0
-	for n, got := range z {
-		columns.Point(at, n)
-		e := math.Abs(got - slope(at[0], at[1]))
-		worst = max(worst, e)
-		if math.Mod(at[0], 20) == 0 && math.Mod(at[1], 150) == 0 {
-			exact++
-			if e > 1e-9 {
-				t.Errorf("%g m off at the station at %v", e, at)
-			}
-		}
-	}
-	t.Logf("largest error %.2f m", worst)
-	if exact != 31*5 || worst > 2 {
-		t.Errorf("largest error %g m, at most 2; %d stations", worst, exact)
-	}
-	if lo, hi := slices.Min(z), slices.Max(z); lo < slope(0, 600)-1e-9 || hi > slope(600, 0)+1e-9 {
-		t.Errorf("surface from %g to %g m", lo, hi)
 	}
 }

@@ -28,7 +28,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	for i := range all {
 		all[i] = i
 	}
-	stage := j.report.Stage("traveltimes")
+	stage := j.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")
 	opt := traveltime.Options{

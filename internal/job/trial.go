@@ -8,6 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -52,7 +54,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Grid: j.grid, Sums: j.carrier(), Shots: len(j.starts) - 1, Traces: j.total(), Setup: time.Since(began).Seconds(), Iterations: iterations}
+	t := &Trial{Grid: j.grid, Sums: j.carrier(), Shots: j.Shots.Len(), Traces: j.Shots.Traces(), Setup: time.Since(began).Seconds(), Iterations: iterations}
 	var plain trialRun
 	if plain, err = j.try(ctx, op, d, iterations, false); err != nil {
 		return nil, err
@@ -100,7 +102,7 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 	if err != nil {
 		return r, err
 	}
-	if err := m.Init(ctx, a, d, nil); err != nil {
+	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
 		return r, err
 	}
 	waiting, r.bytes, r.pieces = 0, 0, 0
@@ -123,10 +125,9 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 
 // Shots is the number of shots of the configured survey.
 func Shots(world comm.Comm, cfg *config.Config) (int, error) {
-	s, _, _, err := selected(cfg)
-	if err := comm.Together(world, FileError(err)); err != nil {
+	s, _, _, err := inputs.Selected(cfg)
+	if err := comm.Together(world, inputs.FileError(err)); err != nil {
 		return 0, err
 	}
-	_, starts := shotOrder(s.Distinct(!cfg.Traveltime.Given()))
-	return len(starts) - 1, nil
+	return plan.CountShots(s, cfg), nil
 }

@@ -4,17 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // With solver.preconditioner = "two-level" the solver is given
@@ -35,40 +31,38 @@ type twoLevel struct {
 	report  *progress.Reporter
 }
 
-func (j *Job) twoLevels() bool { return j.Config.Solver.Preconditioner == "two-level" }
-
 // leastEigenvalue is the least one, relative to the largest, that windows undo.
 const leastEigenvalue = 0.02
 
 // addTwoLevel makes the preconditioner of a formulation.
 func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
-	defer j.report.Time("preconditioner")()
-	t := &twoLevel{report: j.report}
+	defer j.Report.Time("preconditioner")()
+	t := &twoLevel{report: j.Report}
 	var err error
-	if t.z, err = dist.NewVector(j.Device, f.a.Domain()); err != nil {
+	if t.z, err = dist.NewVector(j.Device, f.problem.Domain()); err != nil {
 		return err
 	}
-	n := &normal{a: f.a, scale: 1}
+	n := &normal{a: f.held().A, scale: 1}
 	if t.windows, err = j.undoing(ctx, n); err != nil {
 		return err
 	}
 	n.d.Free()
 	f.m = t
 	text := fmt.Sprintf("preconditioner: windows of %v points", imaging.Width(j.Image.Shape))
-	if c := j.coarsened(); c != nil {
+	if c := j.Coarsened(); c != nil {
 		if err := j.addCoarse(ctx, f, t, c); err != nil {
 			return err
 		}
 		text += fmt.Sprintf("; %s on a grid of %v points, 1 for %.3g of the image's", readable.Count(t.coarse.iterations, "iteration"), c.Shape, c.Volume())
 	}
-	j.report.Infof("%s", text)
+	j.Report.Infof("%s", text)
 	return nil
 }
 
 // addCoarse makes the part of t on the coarser grid c.
 func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *imaging.Coarsened) error {
 	k, err := j.coarser(c)
-	if err := comm.Together(j.world, err); err != nil {
+	if err := comm.Together(j.World, err); err != nil {
 		return err
 	}
 	op, err := k.Build(ctx)
@@ -76,91 +70,38 @@ func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *ima
 		return err
 	}
 	f.close = op.Engine.Close
-	g := &formulation{a: op.Operator, image: f.image}
-	for _, step := range []func(context.Context, *formulation) error{k.keepBelow, k.weighData} {
-		if err := step(ctx, g); err != nil {
-			return err
-		}
+	a, err := k.scaledOperator(op.Operator)
+	if err != nil {
+		return err
 	}
 	v, d := c.Volume(), f.damping
-	n := &normal{a: g.a, scale: float64(j.thinning()) * v * v, shift: v * d * d, iterations: j.Config.Solver.CoarseIterations}
+	n := &normal{a: a, scale: float64(j.Thinning()) * v * v, shift: v * d * d, iterations: j.Config.Solver.CoarseIterations}
 	if n.windows, err = k.undoing(ctx, n); err != nil {
 		return err
 	}
 	for _, x := range []**dist.Vector{&n.p, &n.q, &n.z, &n.half, &t.r, &t.x} {
-		if *x, err = dist.NewVector(j.Device, g.a.Domain()); err != nil {
+		if *x, err = dist.NewVector(j.Device, a.Domain()); err != nil {
 			return err
 		}
 	}
 	t.coarse = n
-	fine, coarse := j.mine.slab, k.mine.slab
-	t.between, err = dist.FromWhole(g.a.Domain(), f.a.Domain(),
+	fine, coarse := j.mine.Slab, k.mine.Slab
+	t.between, err = dist.FromWhole(a.Domain(), f.problem.Domain(),
 		func(dst, x []float32) { c.Expand(dst, x, fine[0], fine[1]) },
 		func(dst, x []float32) { c.Shrink(dst, x, coarse[0], coarse[1]) })
 	return err
 }
 
-// coarsened is the coarser grid of solver.coarse_factor, nil for none. That chosen by
-// the program has about three points for a wavelength of the image, half the wavelet's,
-// at its peak and the middle velocity.
-func (j *Job) coarsened() *imaging.Coarsened {
-	factor := slices.Repeat([]int{j.Config.Solver.CoarseFactor}, j.Image.Dim())
-	if factor[0] == 0 {
-		lo, hi := j.velocityRange()
-		third := (lo + hi) / 2 / (6 * band(j.Wavelet).Peak)
-		for a, h := range j.Image.Spacing {
-			factor[a] = int(max(1, min(math.Round(third/h), float64(j.Image.Shape[a]))))
-		}
-	}
-	if slices.Max(factor) == 1 {
-		return nil
-	}
-	return imaging.Coarsen(j.Image.Shape, factor)
-}
-
-// onCoarse is the coarser grid.
-func (j *Job) onCoarse(c *imaging.Coarsened) grid.Grid {
-	g := grid.Grid{Origin: j.Image.Origin, Shape: c.Shape}
-	for a, h := range j.Image.Spacing {
-		g.Spacing = append(g.Spacing, h*float64(c.Factor[a]))
-	}
-	return g
-}
-
-// thinning is how many samples of the traces there are for one of those on the coarser
-// grid, whose Nyquist frequency is 1.5 times that below which the wavelet lies.
-func (j *Job) thinning() int {
-	if high := band(j.Wavelet).High; high > 0 {
-		return int(max(1, min(1/(3*j.Survey.DT*high), float64(j.Survey.NT))))
-	}
-	return 1
-}
-
-// thin leaves every n-th sample of all traces.
-func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wavelet) {
-	out := *s
-	out.NT, out.DT, out.Data = (s.NT-1)/n+1, s.DT*float64(n), nil
-	short := survey.Wavelet{DT: w.DT * float64(n), Zero: w.Zero / n}
-	for i := w.Zero % n; i < len(w.Samples); i += n {
-		short.Samples = append(short.Samples, w.Samples[i])
-	}
-	return &out, short
-}
-
 // coarser is the job of the same traces on the coarser grid.
-func (j *Job) coarser(c *imaging.Coarsened) (*Job, error) {
-	k, cfg := *j, *j.Config
-	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
-	cfg.Solver.Preconditioner = "none"
-	k.Config, k.report, k.Alone = &cfg, progress.Discard(), false
-	k.Image, k.s, k.w = j.onCoarse(c), nil, nil
-	k.Survey, k.Wavelet = thin(j.Survey, j.Wavelet, j.thinning())
-	k.mine = k.cut(k.grid)[k.world.Rank()]
-	var err error
-	if k.Times, err = j.timesOn(k.Image); err != nil {
-		return nil, err
+func (j *Job) coarser(c *imaging.Coarsened) (k *Job, err error) {
+	quiet := *j.here
+	quiet.Report = progress.Discard()
+	k = &Job{here: &quiet, traces: j.traces, began: j.began}
+	k.Plan, err = j.On(c)
+	if err == nil {
+		k.mine = k.OnGrid(j.mine, j.grid)
 	}
-	return &k, k.loadSurface()
+	return k, err
 }
 
 // undoing are the windows that undo n, as its application to noise shows it.
@@ -186,7 +127,7 @@ func (j *Job) undoing(ctx context.Context, n *normal) (dist.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := j.mine.slab[0], j.mine.slab[1]
+	lo, hi := j.mine.Slab[0], j.mine.Slab[1]
 	m := imaging.InverseRoot(l.Shape, y, lo, hi, leastEigenvalue, j.Host.Threads())
 	apply := func(dst, x []float32) { m.Apply(dst, x, lo, hi) }
 	return dist.FromWhole(l, l, apply, apply)
@@ -311,70 +252,4 @@ func (n *normal) solve(ctx context.Context, x, r *dist.Vector) error {
 		}
 	}
 	return nil
-}
-
-// windowBytes is what windows take on the host, of a share with the given number of
-// points: their multipliers, as many before they are smoothed, and whole images on their
-// way.
-func (j *Job) windowBytes(part int64) int64 {
-	if !j.twoLevels() {
-		return 0
-	}
-	whole, each := int64(j.Image.Len()), int64(1)<<j.Image.Dim()/2 // multipliers a point
-	bytes := 4*each*(whole+part) + 5*4*whole
-	if c := j.coarsened(); c != nil {
-		bytes += 4 * (2*each + 3) * int64(size(c.Shape))
-	}
-	return bytes
-}
-
-func size(shape []int) int {
-	n := 1
-	for _, s := range shape {
-		n *= s
-	}
-	return n
-}
-
-// coarseProblem describes the coarser grid's operator of a share whose traces have the
-// given places; nil where there is none.
-func (j *Job) coarseProblem(s share, own *survey.Positions) *kirchhoff.Problem {
-	c := j.coarsened()
-	if !j.twoLevels() || c == nil {
-		return nil
-	}
-	p := j.problemOf(s, own)
-	p.Grid, p.Antialias = j.onCoarse(c), nil
-	thinned, w := thin(j.Survey, j.Wavelet, j.thinning())
-	p.NT, p.DT, p.Wavelet = thinned.NT, thinned.DT, w
-	p.Slab = [2]int{} // the whole, at most
-	return p
-}
-
-// twoLevelVectors is what the preconditioner holds of vectors, for a share with so many
-// traces and points.
-func (j *Job) twoLevelVectors(traces, part int64) int64 {
-	if !j.twoLevels() {
-		return 0
-	}
-	n := 3*part + traces*int64(j.Survey.NT)
-	if c := j.coarsened(); c != nil {
-		n += 8*int64(size(c.Shape)) + traces*int64(j.Survey.NT/j.thinning()+1)
-	}
-	return int64(j.elementType().Size()) * n
-}
-
-// coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
-// before the solver has its vectors.
-func (j *Job) coarseBytes(s share, own *survey.Positions, vectors int64) int64 {
-	p := j.coarseProblem(s, own)
-	if p == nil {
-		return 0
-	}
-	if j.Engine == "reference" {
-		return 8 * int64(p.Grid.Len()) * int64(own.Len())
-	}
-	traces := p.TraceBytes(p.NumTraces())
-	return p.PlaceBytes()*int64(own.Len()) + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(j.exact()) +
-		traces + max(0, p.MakingBytes()-traces-vectors)
 }

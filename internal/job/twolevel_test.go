@@ -93,7 +93,7 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 	x, mx := new(dist.Vector), new(dist.Vector)
 	y, my := new(dist.Vector), new(dist.Vector)
 	for i, v := range []**dist.Vector{&x, &y, &mx, &my} {
-		*v, err = dist.NewVector(j.Device, f.a.Domain())
+		*v, err = dist.NewVector(j.Device, f.problem.Domain())
 		must(t, err)
 		if i < 2 {
 			must(t, device.Upload((*v).Buf, noise((*v).Layout.N, uint64(i))))
@@ -119,7 +119,7 @@ func TestCoarseGrid(t *testing.T) {
 	p, _ := section(t) // about 1815 m/s and 20 Hz: 45 m
 	for set, want := range map[string][]int{"0": {45, 35}, "1": nil, "5": {18, 14}} {
 		j := p.open(t, Geometry, nil, "cpu", "solver.preconditioner=two-level", "solver.coarse_factor="+set)
-		c := j.coarsened()
+		c := j.Coarsened()
 		if c == nil && want == nil {
 			continue
 		}

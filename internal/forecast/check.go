@@ -1,0 +1,241 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+)
+
+// Finding is one line of `lsm check`.
+type Finding struct {
+	Topic string `json:"topic"`
+	Level string `json:"level"` // "ok", "note" or "warning"
+	Text  string `json:"text"`
+}
+
+// report collects findings about a plan.
+type report struct {
+	*plan.Plan
+	found []Finding
+}
+
+func (r *report) say(level, topic, format string, args ...any) {
+	r.found = append(r.found, Finding{topic, level, fmt.Sprintf(format, args...)})
+}
+
+// Findings is everything that can be judged without computing traveltimes or applying the
+// operator.
+func (f *Forecast) Findings() []Finding {
+	r := &report{Plan: f.plan}
+	r.traces()
+	r.image()
+	if vmin, vmax := r.Velocity.Range(); vmin > 0 {
+		b := plan.BandOf(r.Wavelet)
+		r.depthSampling(b, vmin)
+		r.aliases(b, vmin)
+		r.record(vmax)
+	}
+	r.surface()
+	r.found = append(r.found, Doubts(r.Plan)...)
+	r.settings()
+	if f.Ranks() > 1 {
+		r.say("ok", "ranks", "%s", f)
+	}
+	r.memory(f)
+	return r.found
+}
+
+// traces says what the survey holds and what of it counts.
+func (r *report) traces() {
+	s := r.Survey
+	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
+		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
+		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
+	if text := r.SelectionText(r.Config); text != "" {
+		r.say("ok", "selection", "%s", text)
+	}
+	near, far := math.Inf(1), 0.0
+	for i := range s.NumTraces() {
+		offset := s.Offset(i)
+		near, far = min(near, offset), max(far, offset)
+	}
+	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
+	if r.Found.Dead > 0 {
+		r.say("warning", "traces", "%s", DeadText(r.Plan))
+	}
+	r.weighting()
+	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.Places.Len(), "distinct position"))
+}
+
+// image says where the image lies, what it is made of and whether it suits the wavelet.
+func (r *report) image() {
+	r.say("ok", "image", "%s", inputs.Extent(r.Image))
+	if text := r.Classes.String(); text != "" {
+		r.say("ok", "gathers", "%s", text)
+	}
+	if text := Beyond(r.Plan); text != "" {
+		r.say("note", "gathers", "%s", text)
+	}
+	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
+	if b.High > 0.8*nyquist {
+		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
+			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
+	} else {
+		r.say("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
+	}
+}
+
+// settings says what of the configuration is worth a second look.
+func (r *report) settings() {
+	out := 0
+	for i := range r.Places.Len() {
+		if !r.Image.Contains(r.Places.At(i)) {
+			out++
+		}
+	}
+	if out > 0 {
+		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.Places.Len(), "position"))
+	}
+	for _, n := range r.Config.Notes() {
+		r.say("note", "configuration", "%s", n)
+	}
+	if c := r.Config.Solver; c.PenaltyScale == "absolute" && (c.Damping > 0 || r.Sparse()) {
+		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
+	}
+	if o, err := r.Matching(); r.Matches() && err == nil {
+		r.say("ok", "matching", "%s", o.About(r.Plan.Image.Shape))
+	}
+}
+
+// memory says where traces and tables are and what that takes.
+func (r *report) memory(f *Forecast) {
+	m, level := f.Memory, "ok"
+	switch {
+	case m.Total() > m.Limit:
+		level = "warning"
+	case m.Compact && r.Config.Kirchhoff.Tables == "auto", m.Recompute:
+		level = "note"
+	}
+	if m.Stream {
+		r.say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
+			humanize.IBytes(uint64(m.AllData)), readable.Count(r.Readings(), "time"), readable.Count(r.Config.Solver.Iterations, "iteration"))
+	}
+	of := humanize.IBytes(uint64(m.Limit))
+	if f.Ranks() > 1 {
+		of += fmt.Sprintf(" on rank %d, which needs most", f.Rank)
+	}
+	r.say(level, "memory", "%s of %s", m, of)
+}
+
+// Doubts are what is allowed and yet probably not meant, for a warning before anything is
+// computed: each ends in another image than the one that was wanted.
+func Doubts(p *plan.Plan) []Finding {
+	var list []Finding
+	for _, d := range p.Config.Differences(p.Found.Made) {
+		list = append(list, Finding{"operator", "warning", d.String()})
+	}
+	return list
+}
+
+// DeadText says how many traces are dead.
+func DeadText(p *plan.Plan) string {
+	verb := "are"
+	if p.Found.Dead == 1 {
+		verb = "is"
+	}
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, p.Found.Dead, readable.Count(p.Survey.NumTraces(), "trace"), verb)
+	if p.Config.Data.Dead == "mask" {
+		text += ", their weight is 0"
+	}
+	return text
+}
+
+// weighting says what the weights leave of the data.
+func (r *report) weighting() {
+	d, s := r.Config.Data, r.Survey
+	if r.White != nil {
+		r.say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
+			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.Wavelet.Samples), plan.WhitenLoss)
+	}
+	if r.Mute.On() {
+		silent := 0.0
+		for i := range s.NumTraces() {
+			silent += float64(r.Mute.Silent(s.Offset(i), s.NT))
+		}
+		r.say("ok", "mute", "%.1f %% of all samples have weight 0", 100*silent/(float64(s.NumTraces())*float64(s.NT)))
+	}
+	if r.Found.Live == 0 {
+		return
+	}
+	n := r.Shots.Traces() - r.Found.Live
+	if d.Dead == "mask" || d.Weights == "rms" {
+		n -= r.Found.Dead
+	}
+	if n > 0 {
+		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.Shots.Traces(), "trace"))
+	}
+}
+
+// surface says where the topography lies.
+func (r *report) surface() {
+	t := r.Surface
+	if t == nil {
+		if r.Config.Image.Surface != "none" {
+			r.say("note", "surface", "it lies above the image and cuts nothing")
+		}
+		return
+	}
+	r.say("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(t.Z)), readable.Length(slices.Max(t.Z)))
+	above, highest, height := 0, 0, 0.0 // places more than a cell above it; the highest, and by how much
+	for i := range r.Places.Len() {
+		at := r.Places.At(i)
+		z, inside := t.At(at)
+		if !inside {
+			continue
+		}
+		h := z - at[len(at)-1]
+		if h > 1.001*t.Cell {
+			above++
+		}
+		if h > height {
+			highest, height = i, h
+		}
+	}
+	if above > 0 {
+		r.say("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
+			above, readable.Count(r.Places.Len(), "position"), readable.Length(t.Cell), r.Places.Role[highest], r.Places.Row[highest], inputs.Point(r.Places.At(highest)), height)
+	}
+}
+
+func (r *report) depthSampling(b plan.Band, vmin float64) {
+	// A reflection's shortest wavelength in depth is v/(2f); two points each.
+	limit := vmin / (4 * b.High)
+	for a, h := range r.Plan.Image.Spacing {
+		if r.Plan.Image.Shape[a] > 1 && h > limit*1.001 {
+			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
+				grid.AxisNames(r.Plan.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+			return
+		}
+	}
+	r.say("ok", "image sampling", "at most %.3g m needed for %s m/s at %s Hz", limit, readable.Speed(vmin), readable.Frequency(b.High))
+}
+
+func (r *report) record(vmax float64) {
+	z := r.Plan.Image.Dim() - 1
+	top := math.Inf(-1)
+	for i := range r.Places.Len() {
+		top = max(top, r.Places.At(i)[z])
+	}
+	reach := top + 0.5*vmax*r.RecordEnd()
+	if deep := r.Plan.Image.End(z); reach < deep {
+		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
+			readable.Time(r.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
+	}
+}

@@ -1,0 +1,404 @@
+package forecast
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Memory is what a rank holds at once, in bytes.
+type Memory struct {
+	Tables    int64 // traveltimes and weights, at once
+	AllTables int64 // of every place; more than Tables where they are recomputed
+	Data      int64 // of it what is held at once
+	AllData   int64 // more than Data where it is streamed
+	Vectors   int64 // of the solver
+	Scratch   int64 // of the engine and the traveltimes
+	Model     int64 // the velocity model
+	Gather    int64 // the whole image, on the rank that writes it
+	Lists     int64 // of the survey: which trace has which places
+	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
+	Limit     int64
+
+	Outside int64 // what of it is not on Go's heap, but for Program
+	Late    int64 // what of the heap is there only once the tables are made
+
+	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
+	// for this rank.
+	Card, CardLimit int64
+
+	Compact   bool  // the tables' times are held in 16 bits
+	Recompute bool  // tables are made anew in every application
+	Coarse    int64 // of the coarse tables that they are made from; 0 for none
+
+	Stream bool  // traces are read as they are needed
+	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
+}
+
+// CoarseFactor is the distance, in points, between those that coarse tables keep.
+const CoarseFactor = 2
+
+// Garbage is what the collector may let stand on the heap besides what is counted,
+// touched what becomes resident of code, libraries and run time in the course of a run.
+const (
+	Garbage = 4 << 20
+	touched = 1 << 20
+)
+
+// Total is the sum.
+func (m Memory) Total() int64 {
+	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
+}
+
+// rest is what messages call so.
+func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
+
+// making counts what is needed while tables are made, and what of traces once they are,
+// both outside the heap. Where tables are made anew in every application the solver's
+// vectors are there as well; else they come later.
+func (m *Memory) making(tables, traces int64) {
+	m.add(traces)
+	if !m.Recompute {
+		traces += m.Late
+	}
+	m.add(max(0, tables-traces))
+}
+
+// add counts scratch outside the heap.
+func (m *Memory) add(bytes int64) {
+	m.Scratch += bytes
+	m.Outside += bytes
+}
+
+func (m Memory) String() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	if m.Card > 0 {
+		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.rest()), m.card())
+	}
+	tables := "tables " + h(m.Tables)
+	switch {
+	case m.Compact:
+		tables += " with times in 16 bits"
+	case m.Coarse > 0:
+		tables += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
+	case m.Recompute:
+		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
+	}
+	data := "data " + h(m.Data)
+	if m.Stream {
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(Longest(m.Groups), "trace"))
+	}
+	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
+		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
+}
+
+func (m Memory) card() string {
+	return fmt.Sprintf("%s of %s free on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
+}
+
+// Check refuses what does not fit.
+func (m Memory) Check() error {
+	if m.Card > m.CardLimit {
+		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.card())),
+			"use more ranks with a GPU each, a coarser or smaller image grid or fewer traces")
+	}
+	if m.Total() <= m.Limit {
+		return nil
+	}
+	hint := "use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib"
+	if !m.Stream {
+		hint += `; data.read = "stream" holds few traces at a time`
+	}
+	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
+}
+
+// Of predicts what a rank holds of its share in a run of the configured solver, and
+// decides where its tables are as far as the plan leaves that open.
+func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
+
+func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
+	c := &count{Plan: p, share: s, held: held, problem: p.Problem(s)}
+	m := c.common()
+	switch {
+	case p.Card != nil:
+		return c.onCard(m)
+	case held.Stream:
+		return c.streamed(m)
+	}
+	m.Vectors = c.vectors()
+	m.Late = m.Vectors + m.Gather
+	if p.Engine == "reference" {
+		return c.reference(m)
+	}
+	return c.resident(m)
+}
+
+// count counts the memory of one share.
+type count struct {
+	*plan.Plan
+	share   *plan.Share
+	held    plan.Residency
+	problem *kirchhoff.Problem
+}
+
+func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
+func (c *count) points() int64  { return int64(c.Points(c.share)) }
+func (c *count) samples() int64 { return int64(c.share.Traces()) * int64(c.Survey.NT) }
+
+// tries reports whether tables may be held as "full" or "uint16".
+func (c *count) tries(tables string) bool {
+	t := c.held.Tables
+	return t == tables || t == "auto" || t == "exact" && tables == "full"
+}
+
+// common counts what a rank holds with every engine.
+func (c *count) common() Memory {
+	m := Memory{
+		Data:    c.samples() * 4,
+		AllData: c.samples() * 4,
+		Model:   (8 + 4) * int64(len(c.Velocity.Values)), // and what the eikonal solver makes of it
+		Lists:   c.lists(),
+		Program: c.Resident + Garbage + touched,
+		Limit:   c.Hardware.Memory,
+	}
+	if g := c.Config.Machine.MemoryGiB; g > 0 {
+		m.Limit = int64(g * (1 << 30))
+	}
+	if c.share.Rank == 0 {
+		m.Gather = 4*int64(c.Image.Len()) + c.dipBytes() + c.matchBytes()
+	}
+	return m
+}
+
+// lists is what is known of each trace of the survey, and of each of the share.
+func (c *count) lists() int64 {
+	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
+	for _, has := range []bool{!c.Shots.InOrder(), c.Numbers != nil, c.Classes.ByTrace != nil} {
+		if has {
+			each += 4
+		}
+	}
+	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces())
+}
+
+// onCard moves to the GPU what a run on one holds there, and decides how its tables'
+// times are held.
+func (c *count) onCard(m Memory) Memory {
+	p := c.problem
+	vectors := c.vectors() + 4*c.samples() // and the data
+	need := func(p *kirchhoff.Problem) kirchhoff.Need {
+		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
+	}
+	n := need(p)
+	m.CardLimit = c.Card.Free
+	if c.held.Tables == "uint16" || c.held.Tables == "auto" && n.Tables+n.Scratch+vectors > m.CardLimit {
+		m.Compact, p.Compact = true, true
+		n = need(p)
+	}
+	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
+	if coarse := c.CoarseProblem(c.share); coarse != nil {
+		n := need(coarse)
+		m.Card += n.Tables + n.Scratch
+	}
+	m.Scratch = n.Making + c.windowBytes()
+	return m
+}
+
+// reference completes the memory of the reference engine, whose tables are on the heap.
+func (c *count) reference(m Memory) Memory {
+	n := kirchhoff.ReferenceNeeds(c.problem)
+	m.Scratch = n.Heap + c.windowBytes() + c.coarseBytes(m.Vectors)
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.making(n.Making, 0)
+	return m
+}
+
+// resident completes the memory of a run that holds its traces: with the tables whole
+// where they fit, else in 16 bits, else of as many places at a time as fit.
+func (c *count) resident(m Memory) Memory {
+	p, coarse := c.problem, c.coarseBytes(m.Vectors)
+	m.Scratch = c.windowBytes()
+	work := kirchhoff.Work{Exact: c.Exact()}
+	with := func(m Memory, n kirchhoff.Need) Memory {
+		m.add(coarse + c.overlap(n.Pieces))
+		m.engine(n)
+		return m
+	}
+	for _, tables := range []string{"full", "uint16"} {
+		if !c.tries(tables) {
+			continue
+		}
+		p.Compact = tables == "uint16"
+		whole := with(m, kirchhoff.Needs(p, work))
+		whole.Compact = p.Compact
+		if c.held.Tables == tables || whole.Total() <= m.Limit {
+			return whole
+		}
+	}
+	p.Compact = false
+	m.Recompute, work.Remake = true, true
+	place, making := kirchhoff.Needs(p, work).Place, int64(0)
+	if c.held.Tables == "coarse" {
+		// What the coarse tables are made with is gone before there are others.
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+	}
+	if p.Velocity != nil {
+		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
+	}
+	return c.most(func(places int64) Memory {
+		work.Budget = places * place
+		n := kirchhoff.Needs(p, work)
+		n.Tables = work.Budget // of which even the largest stretch may take less
+		n.Making += making
+		return with(m, n)
+	})
+}
+
+// engine counts what the host's engine takes.
+func (m *Memory) engine(n kirchhoff.Need) {
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Outside += n.Tables
+	m.Scratch += n.Heap
+	m.add(n.Scratch)
+	m.making(n.Making, n.Traces)
+}
+
+// searches is how often the number of places whose tables are held is halved in search of
+// the most that fit: to a 64th of all places.
+const searches = 6
+
+// most is the memory with the tables of as many places as fit, and at least of those that
+// belong together. Fewer of them leave fewer traces to be listed at a time, which leaves
+// room for more.
+func (c *count) most(with func(places int64) Memory) Memory {
+	hi := c.places()
+	if m := with(hi); hi == 0 || m.Total() <= m.Limit {
+		return m
+	}
+	lo := min(hi, int64(c.problem.LeastPlaces(c.Exact())))
+	for range searches {
+		mid := (lo + hi) / 2
+		if m := with(mid); m.Total() <= m.Limit {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return with(lo)
+}
+
+// overlap is what a library that sums over ranks beside the computation takes for it:
+// room for what comes from others, of as many pieces as are under way.
+func (c *count) overlap(pieces int64) (bytes int64) {
+	if c.Config.Comm.Overlap == "off" {
+		return 0
+	}
+	if c.points() < int64(c.Image.Len()) { // data are summed over blocks
+		bytes += pieces
+	}
+	if c.share.Traces() < c.Shots.Traces() { // images are summed over shots
+		word := int64(4)
+		if c.Exact() {
+			word = 8
+		}
+		bytes += word * c.points()
+	}
+	return bytes
+}
+
+// streamed completes the memory of a run whose traces are streamed: groups as large as
+// they may be where the tables fit, whole, else in 16 bits, else of one group.
+func (c *count) streamed(m Memory) Memory {
+	p := c.problem
+	m.Stream = true
+	images := streamFootprint(c.Config.Solver.Method, c.SolverOptions())
+	if c.Config.Solver.Damping > 0 {
+		images += 2 // the row's scratch
+	}
+	if c.Surface != nil {
+		images += 4 // its weights, two of scratch, the image beside the iterate
+	}
+	m.Vectors = 4 * c.points() * int64(images)
+	for _, tables := range []string{"full", "uint16"} {
+		if !c.tries(tables) {
+			continue
+		}
+		p.Compact = tables == "uint16"
+		whole := m
+		whole.Compact = p.Compact
+		if whole = c.fitGroups(whole); c.held.Tables == tables || whole.Total() <= m.Limit {
+			return whole
+		}
+	}
+	p.Compact = false
+	m.Recompute = true
+	if c.held.Tables == "coarse" {
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+	}
+	return c.fitGroups(m)
+}
+
+// Of a group of streamed traces: bytes that its traces take in all buffers, at most where
+// a shot has less.
+const (
+	groupBytes   = 64 << 20
+	groupBuffers = 3 // two that are read, one that is computed
+)
+
+// fitGroups cuts groups as large as they may be, or smaller where memory asks for it.
+func (c *count) fitGroups(m Memory) Memory {
+	p, nt := c.problem, int64(c.Survey.NT)
+	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
+		m.Groups = cutShots(c.share, most)
+		longest, second := int64(Longest(m.Groups)), secondLongest(m.Groups)
+		m.Data = 4 * nt * (2*longest + second)
+		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
+		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
+		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
+		m.add(c.overlap(n.Pieces))
+		m.engine(n)
+		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
+			return m
+		}
+	}
+}
+
+// cutShots are the first traces of groups of shots with at most the given number of
+// traces, or of one shot, and the number of traces.
+func cutShots(s *plan.Share, most int) (cuts []int) {
+	for i, at := range s.Shots {
+		_, end := s.Shot(i)
+		if len(cuts) == 0 || end-cuts[len(cuts)-1] > most {
+			cuts = append(cuts, at)
+		}
+	}
+	return append(cuts, s.Traces())
+}
+
+// Longest is the number of traces in the largest group.
+func Longest(cuts []int) (most int) {
+	for i := range len(cuts) - 1 {
+		most = max(most, cuts[i+1]-cuts[i])
+	}
+	return most
+}
+
+// secondLongest is the number of traces in the largest group but one, 0 where there is one
+// group: of two buffers that groups are read into in turn, one holds no more.
+func secondLongest(cuts []int) (second int64) {
+	most := int64(0)
+	for i := range len(cuts) - 1 {
+		n := int64(cuts[i+1] - cuts[i])
+		second = max(second, min(n, most))
+		most = max(most, n)
+	}
+	return second
+}

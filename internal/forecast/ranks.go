@@ -1,0 +1,91 @@
+// Package forecast says what a run will take: which rank holds what, how much memory,
+// about how long, and what is doubtful about it. All of it follows from a plan alone, for
+// any number of ranks. `lsm check` prints it.
+package forecast
+
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+)
+
+// Forecast is how a number of ranks share a run.
+type Forecast struct {
+	Grid   [2]int // ranks over shots, over image blocks
+	Rank   int    // the one that needs most memory, and what it needs
+	Memory Memory
+	Traces [2]int   // of the rank with the fewest and of that with the most
+	Points [2]int   // of the image, likewise
+	Work   [2]int64 // traces × points, likewise
+
+	Reduced int64 // bytes that every rank has summed over others in one iteration
+
+	plan *plan.Plan
+}
+
+// New finds out how the given number of ranks would share a run on the grid wanted (as
+// comm.grid). Limits on memory are those of the plan's hardware.
+func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
+	grid, err := plan.GridFor(want, ranks)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.Shares(grid)
+	if err != nil {
+		return nil, err
+	}
+	held, err := Decide(p, func(say func(*plan.Share) uint64) (flags uint64, err error) {
+		for _, s := range all {
+			flags |= say(s)
+		}
+		return flags, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p = p.Holding(held)
+	f := &Forecast{Grid: grid, plan: p}
+	for rank, s := range all {
+		m := Of(p, s)
+		if rank == 0 || m.Total() > f.Memory.Total() {
+			f.Rank, f.Memory = rank, m
+		}
+		traces, points := s.Traces(), p.Points(s)
+		spread(&f.Traces, rank, traces)
+		spread(&f.Points, rank, points)
+		spread(&f.Work, rank, int64(traces)*int64(points))
+	}
+	word := int64(p.Type().Size())
+	if p.Exact() {
+		word = 8 // exact sums
+	}
+	if grid[0] > 1 {
+		f.Reduced += word * int64(f.Points[1])
+	}
+	if grid[1] > 1 {
+		f.Reduced += word * int64(f.Traces[1]) * int64(p.Survey.NT)
+	}
+	return f, nil
+}
+
+// spread widens a range, of least and greatest, to v.
+func spread[T int | int64](of *[2]T, rank int, v T) {
+	if rank == 0 {
+		*of = [2]T{v, v}
+	}
+	of[0], of[1] = min(of[0], v), max(of[1], v)
+}
+
+// Ranks is the number of ranks.
+func (f *Forecast) Ranks() int { return f.Grid[0] * f.Grid[1] }
+
+func (f *Forecast) String() string {
+	s := fmt.Sprintf("%d × %d ranks over shots and image blocks: %s to %s traces and %s to %s points each", f.Grid[0], f.Grid[1],
+		humanize.Comma(int64(f.Traces[0])), humanize.Comma(int64(f.Traces[1])), humanize.Comma(int64(f.Points[0])), humanize.Comma(int64(f.Points[1])))
+	if most := f.Work[1]; f.Ranks() > 1 && f.Work[0] < most {
+		s += fmt.Sprintf(", the least loaded with %.0f%% of the most loaded's work", 100*float64(f.Work[0])/float64(most))
+	}
+	return s + fmt.Sprintf("; %s summed over ranks in an iteration", humanize.IBytes(uint64(f.Reduced)))
+}

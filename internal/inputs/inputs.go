@@ -1,0 +1,160 @@
+// Package inputs reads what the files of a configuration say. Reading is collective:
+// all ranks read, rank 0 compares with digests for all, and one rank's error is
+// everyone's. What was read is a value that knows nothing of ranks.
+package inputs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Inputs is what the files of a configuration say, but for the samples of the traces.
+type Inputs struct {
+	Survey   *survey.Survey    // the traces that data.offset and data.azimuth leave, without samples
+	Recorded int               // traces in the survey file
+	Numbers  []int32           // numbers there of Survey's traces; nil: the same
+	Places   *survey.Positions // the survey's distinct places
+
+	Velocity Velocity
+	Tables   *h5.Tables // open table file, for traveltime.method = "table"; else nil
+	Relief   Relief     // of image.surface_file; zero without one
+	Digests  []provenance.Input
+}
+
+// Relief is the z, in m, of the topography at the columns of a grid, downwards.
+type Relief struct {
+	Grid grid.Grid
+	Z    []float64
+}
+
+// Read reads everything but traces, on all ranks.
+func Read(r Ranks, cfg *config.Config) (*Inputs, error) {
+	in := &Inputs{Velocity: Velocity{Constant: cfg.Velocity.Constant}}
+	for _, step := range []func(Ranks, *config.Config) error{
+		in.digest, in.readSurvey, in.readVelocity, in.openTables, in.readRelief,
+	} {
+		if err := r.Together(step(r, cfg)); err != nil {
+			in.Close()
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// Close closes the files that stay open.
+func (in *Inputs) Close() {
+	if in.Tables != nil {
+		in.Tables.Close()
+		in.Tables = nil
+	}
+}
+
+func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) (err error) {
+	defer r.Report.Time("read survey")()
+	in.Survey, in.Numbers, in.Recorded, err = Selected(cfg)
+	if err != nil {
+		return err
+	}
+	in.Places = Places(in.Survey, cfg)
+	return nil
+}
+
+// Places are the distinct places of a survey. Rows of given tables keep their own times
+// even at equal positions.
+func Places(s *survey.Survey, cfg *config.Config) *survey.Positions {
+	return s.Distinct(!cfg.Traveltime.Given())
+}
+
+func (in *Inputs) readVelocity(_ Ranks, cfg *config.Config) error {
+	if !cfg.Velocity.File.IsSet() {
+		return nil
+	}
+	file := cfg.Velocity.File.File
+	g, v, err := ReadVelocity(file, cfg.Velocity.Units)
+	if err != nil {
+		return err
+	}
+	if g.Dim() != in.Survey.Dim {
+		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), in.Survey.Dim))
+	}
+	in.Velocity = Velocity{Grid: g, Values: v}
+	return nil
+}
+
+func (in *Inputs) openTables(r Ranks, cfg *config.Config) (err error) {
+	if !cfg.Traveltime.Given() {
+		return nil
+	}
+	file := cfg.Traveltime.File.File
+	if err := r.verify(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
+		return err
+	}
+	if in.Tables, err = h5.OpenTables(file); err != nil {
+		return err
+	}
+	in.Tables.Trust()
+	return nil
+}
+
+func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
+	if cfg.Image.Surface != "file" {
+		return nil
+	}
+	in.Relief.Grid, in.Relief.Z, err = h5.ReadSurface(cfg.Image.SurfaceFile.File, in.Survey.Dim)
+	return err
+}
+
+// Velocity is that of waves: a constant, or a model on a grid.
+type Velocity struct {
+	Constant float64   // m/s; of no meaning with a model
+	Grid     grid.Grid // of the model; the zero Grid without one
+	Values   []float64 // m/s, on Grid; nil without a model
+}
+
+// IsConstant reports whether there is no model.
+func (v Velocity) IsConstant() bool { return v.Values == nil }
+
+// Range is the least and the greatest velocity, m/s.
+func (v Velocity) Range() (least, greatest float64) {
+	if v.IsConstant() {
+		return v.Constant, v.Constant
+	}
+	return slices.Min(v.Values), slices.Max(v.Values)
+}
+
+// On is the velocity at every point of a grid, m/s.
+func (v Velocity) On(g grid.Grid) []float64 {
+	switch {
+	case v.IsConstant():
+		return slices.Repeat([]float64{v.Constant}, g.Len())
+	case g.Equal(v.Grid):
+		return slices.Clone(v.Values)
+	}
+	out := make([]float64, g.Len())
+	v.Grid.Interpolate(out, v.Values, g)
+	return out
+}
+
+// ReadVelocity reads a velocity model in units as velocity.units has them and gives it in
+// m/s. With "auto" velocities that do not look like m/s are an error.
+func ReadVelocity(file, unit string) (grid.Grid, []float64, error) {
+	if unit == "auto" {
+		unit = ""
+	}
+	g, v, err := h5.ReadModelIn(file, unit)
+	if err != nil || unit != "" {
+		return g, v, FileError(err)
+	}
+	if err := velocity.Plausible(slices.Min(v), slices.Max(v)); err != nil {
+		return g, nil, status.Hint(status.Input(fmt.Errorf("%s: /velocity: %w", file, err)), config.UnitsHint)
+	}
+	return g, v, nil
+}

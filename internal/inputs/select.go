@@ -1,0 +1,138 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Select lists the traces of a survey that data.offset, data.azimuth and the intervals
+// of gathers by offset leave; nil stands for all of them. That nothing is left is an
+// error.
+func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
+	d, bins := cfg.Data, offsetBins(cfg)
+	if len(d.Offset) == 0 && len(d.Azimuth) == 0 && bins == nil {
+		return nil, nil
+	}
+	if len(d.Azimuth) > 0 && s.Dim == 2 {
+		return nil, status.Usage(errors.New("data.azimuth: the survey is 2-D, azimuths need a 3-D one"))
+	}
+	var keep []int32
+	near, far := math.Inf(1), 0.0
+	for i := range s.NumTraces() {
+		offset := s.Offset(i)
+		near, far = min(near, offset), max(far, offset)
+		if bins != nil && Interval(bins, offset) < 0 {
+			continue
+		}
+		if withinOffset(offset, d.Offset) && (len(d.Azimuth) == 0 || withinAzimuth(s.Azimuth(i), d.Azimuth)) {
+			keep = append(keep, int32(i))
+		}
+	}
+	switch len(keep) {
+	case 0:
+		return nil, status.Input(fmt.Errorf("none of %s is left by %s; offsets are %s to %s m", readable.Count(s.NumTraces(), "trace"), limits(cfg), readable.Length(near), readable.Length(far)))
+	case s.NumTraces():
+		return nil, nil
+	}
+	return keep, nil
+}
+
+// Selected reads everything but the samples of the traces that Select leaves; keep are
+// their numbers in the file, nil where these are all, and of is how many it has.
+func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
+	file := cfg.Survey.File.File
+	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
+		return nil, nil, 0, err
+	}
+	of = s.NumTraces()
+	if keep, err = Select(s, cfg); err != nil {
+		return nil, nil, 0, fmt.Errorf("%s: %w", file, err)
+	}
+	if keep != nil {
+		s = s.Select(keep)
+	}
+	return s, keep, of, nil
+}
+
+// SelectionText says how many of the recorded traces are left, and by what; "" where all
+// are.
+func (in *Inputs) SelectionText(cfg *config.Config) string {
+	if in.Numbers == nil {
+		return ""
+	}
+	verb := "are"
+	if len(in.Numbers) == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s left by %s", len(in.Numbers), readable.Count(in.Recorded, "trace"), verb, limits(cfg))
+}
+
+// limits names what selects traces.
+func limits(cfg *config.Config) string {
+	var list []string
+	d := cfg.Data
+	if len(d.Offset) > 0 {
+		list = append(list, fmt.Sprintf("data.offset = [%s, %s] m", readable.Length(d.Offset[0]), readable.Length(d.Offset[1])))
+	}
+	if len(d.Azimuth) > 0 {
+		list = append(list, fmt.Sprintf("data.azimuth = [%g, %g] degrees", d.Azimuth[0], d.Azimuth[1]))
+	}
+	if bins := offsetBins(cfg); bins != nil {
+		list = append(list, fmt.Sprintf("image.gather_bins from %s to %s m", readable.Length(bins[0]), readable.Length(bins[len(bins)-1])))
+	}
+	return strings.Join(list, " and ")
+}
+
+// offsetBins are the intervals of gathers by offset, nil where there are none.
+func offsetBins(cfg *config.Config) []float64 {
+	if cfg.Image.Gathers != "offset" {
+		return nil
+	}
+	return cfg.Image.GatherBins
+}
+
+// Slacks for positions that are multiples of a spacing on paper only.
+const (
+	offsetSlack  = 1e-3 // m
+	azimuthSlack = 1e-6 // degrees
+)
+
+func withinOffset(offset float64, limit []float64) bool {
+	return len(limit) == 0 || offset >= limit[0]-offsetSlack && offset <= limit[1]+offsetSlack
+}
+
+// withinAzimuth reports whether an azimuth, or its reverse, lies in a range of
+// degrees. One that there is not, NaN, is in every range.
+func withinAzimuth(azimuth float64, limit []float64) bool {
+	if math.IsNaN(azimuth) {
+		return true
+	}
+	turn := math.Ceil((limit[0] - azimuthSlack - azimuth) / 180)
+	return azimuth+180*turn <= limit[1]+azimuthSlack
+}
+
+// Interval is the number of the interval [limit, next limit) that holds v, the last
+// one with its end; −1 for none.
+func Interval(limits []float64, v float64) int32 {
+	last := len(limits) - 1
+	if v == limits[last] {
+		return int32(last - 1)
+	}
+	at, found := slices.BinarySearch(limits, v)
+	if !found {
+		at--
+	}
+	if at >= last {
+		return -1
+	}
+	return int32(at)
+}

@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// Classes are what image.gathers makes an image of each. The zero Classes are one image of
+// all traces and angles.
+type Classes struct {
+	N       int                // number of classes; 0: one image
+	ByTrace []int32            // by trace of the survey, the class of its image; nil: not by offset
+	Windows []kirchhoff.Window // of opening angles, by class; nil: not by angle
+	image   config.Image
+}
+
+// newClasses finds what belongs to each class. Commands that use no traces know no
+// classes.
+func newClasses(p *Plan) Classes {
+	c := Classes{image: p.Config.Image}
+	switch kind := c.image.Gathers; {
+	case p.Need != Traces:
+	case kind == "offset": // traces of no class are not among the survey's
+		c.N = len(c.image.GatherBins) - 1
+		c.ByTrace = make([]int32, p.Survey.NumTraces())
+		for i := range c.ByTrace {
+			c.ByTrace[i] = inputs.Interval(c.image.GatherBins, p.Survey.Offset(i))
+		}
+	case kind == "angle":
+		c.Windows = angleWindows(c.image.GatherBins, AngleLimits(c.image))
+		c.N = len(c.Windows)
+	}
+	return c
+}
+
+// Of is what of the given traces, by their place in the list, belongs to each class.
+func (c Classes) Of(traces []int32) []kirchhoff.Class {
+	out := make([]kirchhoff.Class, c.N)
+	for i, w := range c.Windows {
+		out[i] = kirchhoff.Class{All: true, Opening: w}
+	}
+	if c.ByTrace == nil {
+		return out
+	}
+	for i, trace := range traces {
+		k := &out[c.ByTrace[trace]]
+		k.Traces = append(k.Traces, int32(i))
+	}
+	return out
+}
+
+// String says what the classes hold, "" where there are none.
+func (c Classes) String() string {
+	if c.ByTrace == nil {
+		if c.N > 0 {
+			return fmt.Sprintf("%d images by opening angle: an application costs %d times that of one image", c.N, c.N)
+		}
+		return ""
+	}
+	count := make([]int, c.N)
+	for _, k := range c.ByTrace {
+		count[k]++
+	}
+	each := readable.Count(slices.Max(count), "trace")
+	if least := slices.Min(count); least < slices.Max(count) {
+		each = fmt.Sprintf("%d to %s", least, each)
+	}
+	return fmt.Sprintf("%s by offset of %s each", readable.Count(c.N, "image"), each)
+}
+
+// Gathers describes the images by class for a file, nil where there are none.
+func (c Classes) Gathers() *h5.Gathers {
+	switch im := c.image; {
+	case c.N == 0:
+		return nil
+	case c.Windows != nil:
+		return &h5.Gathers{Kind: im.Gathers, Centers: im.GatherBins, Limits: AngleLimits(im)}
+	default:
+		g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
+		for i := range c.N {
+			g.Centers = append(g.Centers, (im.GatherBins[i]+im.GatherBins[i+1])/2)
+		}
+		return g
+	}
+}
+
+// AngleLimits are where the classes of opening angles of image.gather_bins begin, where
+// each gives way to the next, and where the last one ends, degrees. The first and the
+// last are as wide on their outer side as towards their neighbour, or open.
+func AngleLimits(im config.Image) []float64 {
+	centers, last := im.GatherBins, len(im.GatherBins)-1
+	limits := make([]float64, last+2)
+	for i := range last {
+		limits[i+1] = (centers[i] + centers[i+1]) / 2
+	}
+	limits[last+1] = 180
+	if im.GatherEnds == "closed" {
+		limits[0] = max(0, 2*centers[0]-limits[1])
+		limits[last+1] = min(180, 2*centers[last]-limits[last])
+	}
+	return limits
+}
+
+// angleWindows are the windows of classes with the given centres and limits. From the
+// first centre to the last they add up to 1. Beyond, their sum falls as between classes:
+// to 1/2 at the limit and to 0 as far again, or it stays 1 where the limit is 0 or 180.
+func angleWindows(centers, limits []float64) (out []kirchhoff.Window) {
+	last := len(centers) - 1
+	for i, c := range centers {
+		w := kirchhoff.Window{Rise1: c, Fall0: c}
+		switch {
+		case i > 0:
+			w.Rise0 = centers[i-1]
+		case limits[0] > 0:
+			w.Rise0 = max(0, 2*limits[0]-c)
+		default:
+			w.Rise1 = 0
+		}
+		switch {
+		case i < last:
+			w.Fall1 = centers[i+1]
+		case limits[i+1] < 180:
+			w.Fall1 = min(180, 2*limits[i+1]-c)
+		default:
+			w.Fall0, w.Fall1 = 180, 180
+		}
+		out = append(out, w)
+	}
+	return out
+}
