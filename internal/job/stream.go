@@ -39,6 +39,7 @@ func (j *Job) liftStream(op *Operator) error {
 		LiftOptions: j.lift(),
 		Device:      j.Device,
 		Read:        func(ctx context.Context) (dist.Reader, error) { return j.read(ctx, cuts) },
+		Norm:        j.traces.norm,
 		Largest:     j.traces.sum,
 		LargestOnce: j.traces.sumOnce,
 	}
@@ -49,16 +50,6 @@ func (j *Job) liftStream(op *Operator) error {
 	op.stream, err = dist.NewStream(k, domain, rng, o)
 	return err
 }
-
-// streamed is the least-squares problem of the traces.
-type streamed struct {
-	*dist.Stream
-	norm float64
-}
-
-func (s *streamed) DataNorm() float64 { return s.norm }
-
-func (s *streamed) Penalty(context.Context, *dist.Vector) (float64, error) { return 0, nil }
 
 // writeStream writes the traces that an image predicts, or with residual the recorded
 // ones less those, as they are computed.
