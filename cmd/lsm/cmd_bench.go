@@ -8,7 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -49,7 +49,7 @@ func newBenchKernel(a *app) *cobra.Command {
 			switch size.Engine {
 			case "cpu", "reference":
 			case "cuda", "hip":
-				card, _, err := job.OpenCard(engineOf(size.Engine), 1)
+				card, _, err := operator.OpenCard(engineOf(size.Engine), 1)
 				if err != nil {
 					return err
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -78,7 +79,7 @@ such. Operations, of which those that a backend has are measured by default:
 					return err
 				}
 				var warning string
-				s.Card, warning, err = job.OpenCard(engineOf(engine), node)
+				s.Card, warning, err = operator.OpenCard(engineOf(engine), node)
 				if err := comm.Together(a.world, err); err != nil {
 					return err
 				}

@@ -43,15 +43,17 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// CoarseFactor is the distance, in points, between those that coarse tables keep.
-const CoarseFactor = 2
-
 // Garbage is what the collector may let stand on the heap besides what is counted,
 // touched what becomes resident of code, libraries and run time in the course of a run.
 const (
 	Garbage = 4 << 20
 	touched = 1 << 20
 )
+
+// Work is how the rank goes through its traces.
+func (m Memory) Work() plan.Work {
+	return plan.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Compact: m.Compact, Coarse: m.Coarse > 0}
+}
 
 // Total is the sum.
 func (m Memory) Total() int64 {
@@ -94,7 +96,7 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(Longest(m.Groups), "trace"))
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest(m.Groups), "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
@@ -251,7 +253,7 @@ func (c *count) resident(m Memory) Memory {
 	making := p.MakingBytes()
 	if c.held.Tables == "coarse" {
 		// What the coarse tables are made with is gone before there are others.
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 		making += traveltime.CoarseScratchBytes(c.Image)*int64(p.Threads) - p.FieldBytes()
 	}
 	if p.Velocity != nil {
@@ -337,7 +339,7 @@ func (c *count) streamed(m Memory) Memory {
 	p.Compact = false
 	m.Recompute = true
 	if c.held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 	}
 	return c.fitGroups(m)
 }
@@ -355,7 +357,7 @@ func (c *count) fitGroups(m Memory) Memory {
 	m.AllTables = p.PlaceBytes() * c.places()
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := int64(Longest(m.Groups)), secondLongest(m.Groups)
+		longest, second := int64(longest(m.Groups)), secondlongest(m.Groups)
 		m.Data = 4 * nt * (2*longest + second)
 		if m.Tables = m.AllTables; m.Recompute {
 			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.Groups)
@@ -383,17 +385,17 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// Longest is the number of traces in the largest group.
-func Longest(cuts []int) (most int) {
+// longest is the number of traces in the largest group.
+func longest(cuts []int) (most int) {
 	for i := range len(cuts) - 1 {
 		most = max(most, cuts[i+1]-cuts[i])
 	}
 	return most
 }
 
-// secondLongest is the number of traces in the largest group but one, 0 where there is one
+// secondlongest is the number of traces in the largest group but one, 0 where there is one
 // group: of two buffers that groups are read into in turn, one holds no more.
-func secondLongest(cuts []int) (second int64) {
+func secondlongest(cuts []int) (second int64) {
 	most := int64(0)
 	for i := range len(cuts) - 1 {
 		n := int64(cuts[i+1] - cuts[i])

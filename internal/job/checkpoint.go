@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -212,7 +213,7 @@ func saveVector[T float32 | float64](j *Job, w *h5.Writer, name string, v *dist.
 	if err != nil {
 		return err
 	}
-	return inputs.FileError(dist.GatherEach(v, gatherElements, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.GatherEach(v, operator.Chunk, func(first int, part device.Buf) error {
 		x := make([]T, part.Len())
 		if err := device.Download(x, part); err != nil {
 			return err

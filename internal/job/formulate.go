@@ -38,7 +38,7 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 	f := &formulation{a: op, b: d, close: func() {},
 		image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
 	if j.Held.Stream {
-		f.a, f.stream = nil, &streamed{op.stream, j.traces.norm}
+		f.a, f.stream = nil, &streamed{op.Stream, j.traces.Norm}
 	}
 	var err error
 	if f.start, err = j.startModel(op); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -165,7 +166,7 @@ func loadVector[T float32 | float64](j *Job, f *h5.File, name string, v *dist.Ve
 	if err != nil {
 		return err
 	}
-	return inputs.FileError(dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.ScatterEach(v, operator.Chunk, func(first int, part device.Buf) error {
 		x := make([]T, part.Len())
 		if err := h5.ReadAt(set, x, first); err != nil {
 			return err

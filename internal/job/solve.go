@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -106,11 +107,11 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if err != nil {
 		return nil, err
 	}
-	stack, err := j.stack(x, 1/float64(len(parts(x))))
+	stack, err := operator.Stacked(x, 1/float64(len(operator.Parts(x))))
 	if err != nil {
 		return nil, err
 	}
-	image, err := j.wholeImage(stack)
+	image, err := j.Whole(stack)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
 	if err := j.LoadStart(); err != nil || j.start == nil {
 		return nil, err
 	}
-	return j.imageVector(op, j.start)
+	return op.ImageVector(j.start)
 }
 
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role

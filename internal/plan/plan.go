@@ -76,6 +76,18 @@ type Residency struct {
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
 }
 
+// Work is how a rank goes through its traces.
+type Work struct {
+	Cuts    []int // of streamed traces: the first of each group, counted from the rank's first, and the number of all; else nil
+	Remake  bool  // tables are made anew in every application
+	Budget  int64 // bytes of tables at once, where they are made anew
+	Compact bool  // times are held in 16 bits
+	Coarse  bool  // tables are interpolated from coarse ones
+}
+
+// CoarseFactor is the distance, in points, between those that coarse tables keep.
+const CoarseFactor = 2
+
 // Precision says what traveltimes the operator has. Tables in full and tables that are
 // recomputed have the same.
 func (r Residency) Precision() string {
