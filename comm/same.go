@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Fact is something that every rank of a run must have alike, such as the value of
@@ -114,18 +116,21 @@ func difference(name string, byRank [][]Fact) string {
 
 // rankList names ranks, of many the first few.
 func rankList(ranks []int) string {
-	const few = 4
 	if len(ranks) == 1 {
-		return fmt.Sprintf("rank %d", ranks[0])
+		return "rank " + ListRanks(ranks, 4)
 	}
-	words := make([]string, 0, few+1)
+	return "ranks " + ListRanks(ranks, 4)
+}
+
+// ListRanks is ranks for a message, "0, 1 and 3": of many the first so many.
+func ListRanks(ranks []int, most int) string {
+	var words []string
 	for i, r := range ranks {
-		if i == few {
-			words = append(words, fmt.Sprintf("%d more", len(ranks)-few))
+		if i == most && len(ranks) > most+1 {
+			words = append(words, fmt.Sprintf("%d more", len(ranks)-i))
 			break
 		}
 		words = append(words, fmt.Sprint(r))
 	}
-	last := len(words) - 1
-	return "ranks " + strings.Join(words[:last], ", ") + " and " + words[last]
+	return english.WordSeries(words, "and")
 }

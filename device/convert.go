@@ -32,21 +32,20 @@ func Download[T float32 | float64](dst []T, src Buf) error {
 	}
 	switch src.Type() {
 	case F32:
-		tmp := make([]float32, len(dst))
-		if err := src.Device().Copy(Wrap(h, tmp), src); err != nil {
-			return err
-		}
-		copy(dst, convert[T](tmp))
-		return nil
+		return downloadAs[float32](dst, src)
 	case F64:
-		tmp := make([]float64, len(dst))
-		if err := src.Device().Copy(Wrap(h, tmp), src); err != nil {
-			return err
-		}
-		copy(dst, convert[T](tmp))
-		return nil
+		return downloadAs[float64](dst, src)
 	}
 	return fmt.Errorf("device: download of real numbers from a buffer of %v", src.Type())
+}
+
+func downloadAs[S, T float32 | float64](dst []T, src Buf) error {
+	tmp := make([]S, len(dst))
+	if err := src.Device().Copy(Wrap(NewHost(0), tmp), src); err != nil {
+		return err
+	}
+	copy(dst, convert[T](tmp))
+	return nil
 }
 
 func convert[D, S float32 | float64](src []S) []D {

@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"runtime"
 	"sync"
+	"unsafe"
 )
 
 // Host is the processor and its memory.
@@ -32,15 +33,26 @@ type Number interface {
 
 type hostBuf[T Number] struct {
 	data []T
-	typ  Type
 	dev  *Host
 }
 
 func (b *hostBuf[T]) Len() int       { return len(b.data) }
-func (b *hostBuf[T]) Type() Type     { return b.typ }
+func (b *hostBuf[T]) Type() Type     { return TypeOf[T]() }
 func (b *hostBuf[T]) Device() Device { return b.dev }
 func (b *hostBuf[T]) Slice(off, n int) Buf {
-	return &hostBuf[T]{b.data[off : off+n : off+n], b.typ, b.dev}
+	return &hostBuf[T]{b.data[off : off+n : off+n], b.dev}
+}
+
+// hosted is a hostBuf of any type: what does not depend on the type is done through it.
+type hosted interface {
+	Buf
+	bytes() []byte
+	axpby(h *Host, a complex128, x Buf, b complex128)
+	multiply(h *Host, x Buf)
+}
+
+func (b *hostBuf[T]) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.data))), len(b.data)*b.Type().Size())
 }
 
 // TypeOf is the element type that stores T.
@@ -60,7 +72,7 @@ func TypeOf[T Number]() Type {
 }
 
 // Wrap returns a host buffer that shares memory with s.
-func Wrap[T Number](h *Host, s []T) Buf { return &hostBuf[T]{s, TypeOf[T](), h} }
+func Wrap[T Number](h *Host, s []T) Buf { return &hostBuf[T]{s, h} }
 
 // Slice returns the elements of a host buffer, shared. It panics if b is not on
 // the host or has another element type.
@@ -72,6 +84,33 @@ func Slice[T Number](b Buf) []T {
 	return hb.data
 }
 
+// WrapMemory returns a host buffer of n elements on memory that begins at an address, which
+// must be aligned for them.
+func WrapMemory(h *Host, at unsafe.Pointer, n int, t Type) (Buf, error) {
+	switch t {
+	case F32:
+		return Wrap(h, unsafe.Slice((*float32)(at), n)), nil
+	case F64:
+		return Wrap(h, unsafe.Slice((*float64)(at), n)), nil
+	case C64:
+		return Wrap(h, unsafe.Slice((*complex64)(at), n)), nil
+	case C128:
+		return Wrap(h, unsafe.Slice((*complex128)(at), n)), nil
+	case I64:
+		return Wrap(h, unsafe.Slice((*int64)(at), n)), nil
+	}
+	return nil, fmt.Errorf("device: unknown element type %d", t)
+}
+
+// Memory is the memory of a host buffer, shared. It panics if b is not on the host.
+func Memory(b Buf) []byte {
+	hb, ok := b.(hosted)
+	if !ok {
+		panic(fmt.Sprintf("device: buffer of %v on %s is not on the host", b.Type(), b.Device().Name()))
+	}
+	return hb.bytes()
+}
+
 func (h *Host) Name() string { return "cpu" }
 
 // Threads is the number of threads the host works on.
@@ -81,19 +120,11 @@ func (h *Host) Alloc(n int, t Type) (Buf, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("device: alloc of %d elements", n))
 	}
-	switch t {
-	case F32:
-		return Wrap(h, make([]float32, n)), nil
-	case F64:
-		return Wrap(h, make([]float64, n)), nil
-	case C64:
-		return Wrap(h, make([]complex64, n)), nil
-	case C128:
-		return Wrap(h, make([]complex128, n)), nil
-	case I64:
-		return Wrap(h, make([]int64, n)), nil
+	if t < F32 || t > I64 {
+		return nil, fmt.Errorf("device: unknown element type %d", t)
 	}
-	return nil, fmt.Errorf("device: unknown element type %d", t)
+	words := make([]float64, (n*t.Size()+7)/8) // aligned for all types
+	return WrapMemory(h, unsafe.Pointer(unsafe.SliceData(words)), n, t)
 }
 
 func (h *Host) Free(Buf) {} // the garbage collector's business
@@ -109,81 +140,50 @@ func (h *Host) Mark(name string) (end func()) {
 }
 
 func (h *Host) Zero(x Buf) error {
-	switch b := x.(type) {
-	case *hostBuf[float32]:
-		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
-	case *hostBuf[float64]:
-		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
-	case *hostBuf[complex64]:
-		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
-	case *hostBuf[complex128]:
-		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
-	case *hostBuf[int64]:
-		h.each(len(b.data), func(lo, hi int) { clear(b.data[lo:hi]) })
-	default:
-		return foreign("zero", x)
+	b, ok := x.(hosted)
+	if !ok {
+		return Foreign(h, "zero", x)
 	}
+	to, size := b.bytes(), x.Type().Size()
+	h.each(x.Len(), func(lo, hi int) { clear(to[lo*size : hi*size]) })
 	return nil
 }
 
+// pair is two buffers that an operation works on, both of the host and alike.
+func (h *Host) pair(op string, x, y Buf) (hx, hy hosted, err error) {
+	hx, ok := x.(hosted)
+	hy, too := y.(hosted)
+	if !ok || !too {
+		return nil, nil, Foreign(h, op, x, y)
+	}
+	Match(op, x, y)
+	return hx, hy, nil
+}
+
 func (h *Host) Copy(dst, src Buf) error {
-	if !onHost(dst) || !onHost(src) {
-		return foreign("copy", dst, src)
+	d, s, err := h.pair("copy", dst, src)
+	if err != nil {
+		return err
 	}
-	match("copy", dst, src)
-	switch d := dst.(type) {
-	case *hostBuf[float32]:
-		copyPar(h, d.data, Slice[float32](src))
-	case *hostBuf[float64]:
-		copyPar(h, d.data, Slice[float64](src))
-	case *hostBuf[complex64]:
-		copyPar(h, d.data, Slice[complex64](src))
-	case *hostBuf[complex128]:
-		copyPar(h, d.data, Slice[complex128](src))
-	case *hostBuf[int64]:
-		copyPar(h, d.data, Slice[int64](src))
-	}
+	to, from, size := d.bytes(), s.bytes(), src.Type().Size()
+	h.each(src.Len(), func(lo, hi int) { copy(to[lo*size:hi*size], from[lo*size:hi*size]) })
 	return nil
 }
 
 func (h *Host) Axpby(a complex128, x Buf, b complex128, y Buf) error {
-	if !onHost(x) || !onHost(y) {
-		return foreign("axpby", x, y)
+	_, to, err := h.pair("axpby", x, y)
+	if err == nil {
+		to.axpby(h, a, x, b)
 	}
-	match("axpby", x, y)
-	switch y := y.(type) {
-	case *hostBuf[float32]:
-		axpby(h, float32(re("axpby", a)), Slice[float32](x), float32(re("axpby", b)), y.data)
-	case *hostBuf[float64]:
-		axpby(h, re("axpby", a), Slice[float64](x), re("axpby", b), y.data)
-	case *hostBuf[complex64]:
-		axpby(h, complex64(a), Slice[complex64](x), complex64(b), y.data)
-	case *hostBuf[complex128]:
-		axpby(h, a, Slice[complex128](x), b, y.data)
-	case *hostBuf[int64]:
-		axpby(h, int64(re("axpby", a)), Slice[int64](x), int64(re("axpby", b)), y.data)
-	}
-	return nil
+	return err
 }
 
 func (h *Host) Multiply(dst, x Buf) error {
-	if !onHost(dst) || !onHost(x) {
-		return foreign("multiply", dst, x)
+	to, _, err := h.pair("multiply", dst, x)
+	if err == nil {
+		to.multiply(h, x)
 	}
-	match("multiply", dst, x)
-	switch d := dst.(type) {
-	case *hostBuf[float32]:
-		multiply(h, d.data, Slice[float32](x))
-	case *hostBuf[float64]:
-		multiply(h, d.data, Slice[float64](x))
-	case *hostBuf[complex64]:
-		multiply(h, d.data, Slice[complex64](x))
-	case *hostBuf[complex128]:
-		multiply(h, d.data, Slice[complex128](x))
-	case *hostBuf[int64]:
-		multiply(h, d.data, Slice[int64](x))
-	}
-	return nil
+	return err
 }
 
 func (h *Host) SoftThreshold(x Buf, t float64) error {
@@ -197,7 +197,7 @@ func (h *Host) SoftThreshold(x Buf, t float64) error {
 	case *hostBuf[complex128]:
 		shrinkComplex(h, b.data, t)
 	default:
-		return foreign("soft threshold", x)
+		return Foreign(h, "soft threshold", x)
 	}
 	return nil
 }
@@ -205,10 +205,9 @@ func (h *Host) SoftThreshold(x Buf, t float64) error {
 func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	var tasks []dotTask // all chunks of all pairs
 	for i, p := range pairs {
-		if !onHost(p[0]) || !onHost(p[1]) {
-			return nil, foreign("dots", p[0], p[1])
+		if _, _, err := h.pair("dots", p[0], p[1]); err != nil {
+			return nil, err
 		}
-		match("dots", p[0], p[1])
 		dot, err := dotOf(p[0], p[1])
 		if err != nil {
 			return nil, err
@@ -282,15 +281,30 @@ func (h *Host) share(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func copyPar[T Number](h *Host, dst, src []T) {
-	h.each(len(dst), func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) })
+// factor is a scalar as the elements' type has it.
+func factor[T Number](op string, v complex128) (f T) {
+	switch p := any(&f).(type) {
+	case *float32:
+		*p = float32(RealPart(op, v))
+	case *float64:
+		*p = RealPart(op, v)
+	case *complex64:
+		*p = complex64(v)
+	case *complex128:
+		*p = v
+	case *int64:
+		*p = int64(RealPart(op, v))
+	}
+	return f
 }
 
 // axpby reads x and y once and writes y once.
-func axpby[T Number](h *Host, a T, x []T, b T, y []T) {
+func (y *hostBuf[T]) axpby(h *Host, fx complex128, from Buf, fy complex128) {
+	a, b := factor[T]("axpby", fx), factor[T]("axpby", fy)
+	all := Slice[T](from)
 	var zero T
-	h.each(len(y), func(lo, hi int) {
-		x, y := x[lo:hi], y[lo:hi]
+	h.each(len(y.data), func(lo, hi int) {
+		x, y := all[lo:hi], y.data[lo:hi]
 		if b == zero {
 			for i, v := range x {
 				y[i] = a * v
@@ -303,10 +317,11 @@ func axpby[T Number](h *Host, a T, x []T, b T, y []T) {
 	})
 }
 
-func multiply[T Number](h *Host, dst, x []T) {
-	h.each(len(dst), func(lo, hi int) {
+func (y *hostBuf[T]) multiply(h *Host, by Buf) {
+	x := Slice[T](by)
+	h.each(len(x), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			dst[i] *= x[i]
+			y.data[i] *= x[i]
 		}
 	})
 }
@@ -361,27 +376,4 @@ func dotComplex[T complex64 | complex128](x, y []T) (s complex128) {
 		s += cmplx.Conj(complex128(x[i])) * complex128(y[i])
 	}
 	return s
-}
-
-func onHost(b Buf) bool { _, ok := b.Device().(*Host); return ok }
-
-func re(op string, a complex128) float64 {
-	if imag(a) != 0 {
-		panic(fmt.Sprintf("device: %s of a real buffer with the complex factor %v", op, a))
-	}
-	return real(a)
-}
-
-func match(op string, x, y Buf) {
-	if x.Type() != y.Type() || x.Len() != y.Len() {
-		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
-	}
-}
-
-func foreign(op string, bufs ...Buf) error {
-	names := make([]string, len(bufs))
-	for i, b := range bufs {
-		names[i] = fmt.Sprintf("%v on %s", b.Type(), b.Device().Name())
-	}
-	return fmt.Errorf("device: %s on cpu of buffers %v", op, names)
 }

@@ -92,10 +92,10 @@ func TestBenchCommOnCards(t *testing.T) {
 			}
 			want := map[string]int{}
 			for _, b := range backends {
-				want[b] = 6 * 3 // operations and sizes
+				want[b] = 5 * 3 // operations and sizes
 			}
-			want["nccl"] = 5 * 3 // which has no one-sided sums
-			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 6 ||
+			want["nccl"] = 4 * 3 // which has no one-sided sums
+			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 5 ||
 				!strings.Contains(text.String(), "arrays in cuda 0") {
 				t.Errorf("%d ranks: rows %v, want %v, in\n%s", ranks, rows, want, text.String())
 			}

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -17,10 +21,7 @@ import (
 // named. A meaning of its own replaces the general one: "1 the files differ".
 func exits(list ...string) map[string]string {
 	table := map[string]string{}
-	for _, code := range []int{status.Done, status.Other, status.BadUsage} {
-		table[exitKey(code)] = status.Meaning(code)
-	}
-	for _, entry := range list {
+	for _, entry := range append([]string{"0", "1", "2"}, list...) {
 		number, own, _ := strings.Cut(entry, " ")
 		code, err := strconv.Atoi(number)
 		if err != nil || status.Meaning(code) == "" {
@@ -29,96 +30,62 @@ func exits(list ...string) map[string]string {
 		if own == "" {
 			own = status.Meaning(code)
 		}
-		table[exitKey(code)] = own
+		table[fmt.Sprintf("%3d", code)] = own // templates show keys in order
 	}
 	return table
 }
 
-// exitKey sorts by the number.
-func exitKey(code int) string { return fmt.Sprintf("exit %3d", code) }
-
-const helpText = `{{.Text}}
+var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": func(s string) string { return strings.TrimRight(s, "\n") }}).Parse(
+	`{{if .Long}}{{.Long}}{{else}}{{.Short}}.{{end}}
 
 Usage:
-  {{.Cmd.UseLine}}
-{{- range .Groups}}
+  {{.UseLine}}
+{{- range $g := .Groups}}
 
-{{.Title}}:
+{{$g.Title}}:
+{{- range $.Commands}}{{if and (eq .GroupID $g.ID) (not .Hidden)}}
+  {{printf "%-11s" .Name}} {{.Short}}
+{{- end}}{{end}}
+{{- else}}{{if .HasAvailableSubCommands}}
+
+Commands:
 {{- range .Commands}}
   {{printf "%-11s" .Name}} {{.Short}}
+{{- end}}{{end}}
 {{- end}}
-{{- end}}
-{{- if .Cmd.HasAvailableLocalFlags}}
+{{- if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags}}
+{{trim .LocalFlags.FlagUsages}}
 {{- end}}
-{{- if .GlobalFlags}}
+{{- if .HasAvailableInheritedFlags}}
 
 Flags of every command:
-{{.GlobalFlags}}
+{{trim .InheritedFlags.FlagUsages}}
 {{- end}}
-{{- if .Cmd.HasExample}}
+{{- if .HasExample}}
 
 Example:
-{{.Cmd.Example}}
+{{.Example}}
 {{- end}}
-{{- if .Exits}}
+{{- if .Annotations}}
 
 Exit status:
-{{- range .Exits}}
-  {{.}}
+{{- range $code, $meaning := .Annotations}}
+  {{$code}}  {{$meaning}}
 {{- end}}
 {{- end}}
-{{- if not .Cmd.HasParent}}
+{{- if not .HasParent}}
 
 More: lsm COMMAND -h; lsm help config, formats, status
 {{- end}}
-`
-
-type helpGroup struct {
-	Title    string
-	Commands []*cobra.Command
-}
+`))
 
 // helpOf is the help of one command.
 func helpOf(cmd *cobra.Command) string {
-	data := struct {
-		Cmd         *cobra.Command
-		Text        string
-		LocalFlags  string
-		GlobalFlags string
-		Groups      []helpGroup
-		Exits       []string
-	}{Cmd: cmd, Text: cmd.Long}
-	if data.Text == "" {
-		data.Text = cmd.Short + "."
-	}
 	cmd.InitDefaultHelpFlag()
-	data.LocalFlags = strings.TrimRight(cmd.LocalFlags().FlagUsages(), "\n")
-	data.GlobalFlags = strings.TrimRight(cmd.InheritedFlags().FlagUsages(), "\n")
-	titles := cmd.Groups()
-	if len(titles) == 0 {
-		titles = []*cobra.Group{{Title: "Commands"}} // those below, which have no group
-	}
-	for _, g := range titles {
-		group := helpGroup{Title: g.Title}
-		for _, c := range cmd.Commands() {
-			if c.GroupID == g.ID && !c.Hidden {
-				group.Commands = append(group.Commands, c)
-			}
-		}
-		if len(group.Commands) > 0 {
-			data.Groups = append(data.Groups, group)
-		}
-	}
-	for code := range 256 {
-		if text, ok := cmd.Annotations[exitKey(code)]; ok {
-			data.Exits = append(data.Exits, fmt.Sprintf("%3d  %s", code, text))
-		}
-	}
 	var b bytes.Buffer
-	if err := template.Must(template.New("help").Parse(helpText)).Execute(&b, data); err != nil {
+	if err := helpTemplate.Execute(&b, cmd); err != nil {
 		panic(err)
 	}
 	return b.String()
@@ -130,8 +97,7 @@ func (a *app) printHelp(cmd *cobra.Command, _ []string) {
 		a.unknown = noCommand(cmd, names) // for it there is no help
 		return
 	}
-	a.started = true
-	a.command = fullName(cmd)
+	a.started, a.command = true, fullName(cmd)
 	a.text("help", helpOf(cmd))
 }
 
@@ -139,4 +105,135 @@ func (a *app) printHelp(cmd *cobra.Command, _ []string) {
 func (a *app) text(event, text string) {
 	a.report.Printf("%s", text)
 	a.report.Event(event, "text", text)
+}
+
+//go:embed formats.txt
+var formatsText string
+
+func newHelp(a *app) *cobra.Command {
+	var template bool
+	cmd := &cobra.Command{
+		Use:   "help [TOPIC] [KEY]",
+		Short: "Help on a command or a topic",
+		Long: `Help on a command, or on a topic:
+
+  config       the configuration file; a section or key may follow
+  formats      the files that lsm reads and writes
+  status       the exit statuses of all commands`,
+		Example: `  lsm help run
+  lsm help config solver.damping
+  lsm help config --template > config.toml`,
+		GroupID:     groupMachine,
+		Args:        arguments("[TOPIC]", "[KEY]"),
+		Annotations: exits(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words := append(slices.Clone(args), "", "")
+			topic, key := words[0], words[1]
+			switch {
+			case template && topic != "config":
+				return status.Hint(status.Usage(errors.New("help: --template belongs to help config")),
+					"lsm help config --template > config.toml")
+			case key != "" && (topic == "formats" || topic == "status"):
+				return status.Usage(fmt.Errorf("help: unexpected argument %q", key))
+			case template:
+				a.text("template", config.Template())
+			case topic == "config" && key != "":
+				text, err := config.HelpKey(key)
+				if err != nil {
+					return status.Usage(fmt.Errorf("help config: %w", err))
+				}
+				a.text("help", text)
+			case topic == "config":
+				a.report.Printf("%s", config.Help())
+				a.report.Event("help", "text", config.Help(), "fields", config.Fields())
+			case topic == "formats":
+				a.text("help", formatsText)
+			case topic == "status":
+				a.text("help", statusText())
+			default:
+				at, err := commandOf(cmd.Root(), args)
+				if err != nil {
+					return err
+				}
+				a.text("help", helpOf(at))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&template, "template", false, "with config: print a configuration file with comments")
+	return cmd
+}
+
+// commandOf is the command that the names lead to, the program itself without any.
+func commandOf(at *cobra.Command, names []string) (*cobra.Command, error) {
+	for _, name := range names {
+		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return nil, noHelp(at, name)
+		}
+		at = at.Commands()[i]
+	}
+	return at, nil
+}
+
+func noHelp(parent *cobra.Command, name string) error {
+	names := commandNames(parent)
+	if parent.HasParent() {
+		if len(names) == 0 {
+			return status.Usage(fmt.Errorf("help: unexpected argument %q", name))
+		}
+	} else {
+		names = append(names, "config", "formats", "status")
+	}
+	err := status.Usage(fmt.Errorf("help: no command or topic %q", name))
+	if near := nearest(name, names); near != "" {
+		return status.Hint(err, fmt.Sprintf("did you mean %s?", strings.TrimSpace("lsm help "+fullName(parent))+" "+near))
+	}
+	return status.Hint(err, "lsm help lists the commands and topics")
+}
+
+func statusText() string {
+	var b strings.Builder
+	b.WriteString("Exit statuses of all commands:\n\n")
+	for code := range 256 {
+		if text := status.Meaning(code); text != "" {
+			fmt.Fprintf(&b, "  %3d  %s\n", code, text)
+		}
+	}
+	b.WriteString(`
+A run that reached its iteration limit ends with status 0. With --json the last line
+is {"event":"done",…} for status 0, and {"event":"error","status":…,"message":…,
+"hint":…} for all others.
+`)
+	return b.String()
+}
+
+func newCompletion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "completion SHELL",
+		Short:       "Completion script for bash, zsh or fish",
+		Example:     "  lsm completion bash > /etc/bash_completion.d/lsm",
+		GroupID:     groupMachine,
+		Args:        arguments("SHELL"),
+		ValidArgs:   []string{"bash", "zsh", "fish"},
+		Annotations: exits(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var b bytes.Buffer
+			var err error
+			switch root := cmd.Root(); args[0] {
+			case "bash":
+				err = root.GenBashCompletionV2(&b, true)
+			case "zsh":
+				err = root.GenZshCompletion(&b)
+			case "fish":
+				err = root.GenFishCompletion(&b, true)
+			default:
+				err = status.Usage(fmt.Errorf("completion: shell %q is not one of bash, zsh, fish", args[0]))
+			}
+			if err == nil {
+				a.text("completion", b.String())
+			}
+			return err
+		},
+	}
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -76,7 +75,7 @@ func TestMutants(t *testing.T) {
 			if code, said := mutantRun(t, name, folder, program, "info", "out.h5", "--range", "--verify"); code != status.Done {
 				t.Errorf("%s: info: status %d\n%s", name, code, said)
 			}
-			s, err := h5.ReadSurvey(filepath.Join(folder, "out.h5"))
+			s, err := readSurvey(filepath.Join(folder, "out.h5"))
 			if err != nil || s.NumTraces() == 0 {
 				t.Errorf("%s: the survey cannot be read: %v", name, err)
 			}

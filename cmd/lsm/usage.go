@@ -25,17 +25,18 @@ func arguments(names ...string) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return fmt.Errorf("%s is missing", names[len(args)])
-		case len(args) > len(names) && strings.Contains(args[len(names)], "="):
-			return status.Hint(fmt.Errorf("unexpected argument %q", args[len(names)]),
-				"configuration keys are set by --set "+args[len(names)])
-		case len(args) > len(names):
-			if near := nearest(args[len(names)], commandNames(cmd)); near != "" {
-				return status.Hint(fmt.Errorf("unexpected argument %q", args[len(names)]),
-					fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near))
-			}
-			return fmt.Errorf("unexpected argument %q", args[len(names)])
+		case len(args) <= len(names):
+			return nil
 		}
-		return nil
+		extra := args[len(names)]
+		err := fmt.Errorf("unexpected argument %q", extra)
+		if strings.Contains(extra, "=") {
+			return status.Hint(err, "configuration keys are set by --set "+extra)
+		}
+		if near := nearest(extra, commandNames(cmd)); near != "" {
+			return status.Hint(err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near))
+		}
+		return err
 	}
 }
 
@@ -58,8 +59,12 @@ func usageError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("unknown flag --%s", name)
 		if unknown.GetSpecifiedShortnames() != "" {
 			err = fmt.Errorf("unknown flag -%s", name)
-		} else if near := nearest(name, flagNames(cmd)); near != "" {
-			hint = fmt.Sprintf("did you mean --%s?", near)
+		} else {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if near := nearest(name, names); near != "" {
+				hint = fmt.Sprintf("did you mean --%s?", near)
+			}
 		}
 	}
 	if cmd.HasParent() {
@@ -88,23 +93,12 @@ func noCommand(parent *cobra.Command, args []string) error {
 	return status.Hint(err, list)
 }
 
-func commandNames(parent *cobra.Command) []string {
-	var names []string
+func commandNames(parent *cobra.Command) (names []string) {
 	for _, c := range parent.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	return names
-}
-
-func flagNames(cmd *cobra.Command) []string {
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
 	return names
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -30,7 +31,7 @@ type gpuBuf struct {
 func (g gpu) Name() string             { return "pretended gpu" }
 func (b gpuBuf) Device() device.Device { return b.dev }
 func (b gpuBuf) Space() device.Space   { return b.dev.space }
-func (b gpuBuf) Pointer() uintptr      { return uintptr(address(b.Buf)) }
+func (b gpuBuf) Pointer() uintptr      { return uintptr(unsafe.Pointer(&device.Memory(b.Buf)[0])) }
 func (b gpuBuf) Slice(off, n int) device.Buf {
 	return gpuBuf{b.Buf.Slice(off, n), b.dev}
 }

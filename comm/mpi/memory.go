@@ -60,9 +60,9 @@ func (h *held) of(b device.Buf) numbers {
 	switch {
 	case b.Len() == 0:
 	case onHost(b):
-		p := address(b)
+		p := &device.Memory(b)[0]
 		h.pinner.Pin(p)
-		x.at = C.uintptr_t(uintptr(p))
+		x.at = C.uintptr_t(uintptr(unsafe.Pointer(p)))
 	default:
 		x.at = C.uintptr_t(b.(device.Addressed).Pointer())
 	}
@@ -82,21 +82,6 @@ func raw[T byte | float64 | int64 | uint64](h *held, s []T, kind C.int) numbers 
 func onHost(b device.Buf) bool {
 	_, host := b.Device().(*device.Host)
 	return host
-}
-
-// address is where the elements of a host buffer lie, of which there is one at least.
-func address(b device.Buf) unsafe.Pointer {
-	switch b.Type() {
-	case device.F32:
-		return unsafe.Pointer(&device.Slice[float32](b)[0])
-	case device.F64:
-		return unsafe.Pointer(&device.Slice[float64](b)[0])
-	case device.C64:
-		return unsafe.Pointer(&device.Slice[complex64](b)[0])
-	case device.C128:
-		return unsafe.Pointer(&device.Slice[complex128](b)[0])
-	}
-	return unsafe.Pointer(&device.Slice[int64](b)[0])
 }
 
 // stage brings b where MPI reaches it. With direct set, the address of a GPU's

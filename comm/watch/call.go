@@ -44,15 +44,15 @@ type call struct {
 	RecvN    int         `json:"rn,omitempty"`
 }
 
-// meets tells whether rank me, in the send-receive a, and its peer in b have to do
-// with each other.
+// meets tells whether the send-receive a of rank me and the call b of its peer are the
+// two ends of one message.
 func (a call) meets(me int, b call, peer int) bool {
-	return b.Kind == sendRecv && (a.To == peer && b.From == me || a.From == peer && b.To == me)
+	return b.Kind == sendRecv && (a.reaches(me, b, peer) || b.reaches(peer, a, me))
 }
 
-// misses tells whether what rank me sends is not what its peer waits for.
-func (a call) misses(me int, b call, peer int) bool {
-	return a.To == peer && b.From == me && (a.Type != b.RecvType || a.Count != b.RecvN)
+// reaches tells whether what rank me sends is what its peer waits for.
+func (a call) reaches(me int, b call, peer int) bool {
+	return a.To == peer && b.From == me && a.Type == b.RecvType && a.Count == b.RecvN
 }
 
 func (a call) bytes() int {

@@ -3,7 +3,9 @@ package watch
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,8 +14,8 @@ import (
 
 // place is where a rank is, which it tells all others before they connect.
 type place struct {
-	Machine string   `json:"machine"`
-	Nets    []string `json:"nets"` // its addresses with the lengths of their networks: "10.0.0.7/24"
+	Machine string         `json:"machine"`
+	Nets    []netip.Prefix `json:"nets"` // its addresses with the lengths of their networks: 10.0.0.7/24
 }
 
 func here() place { return place{machine(), ownNets()} }
@@ -27,15 +29,14 @@ func machine() string {
 }
 
 // ownNets lists the addresses of this machine that others may reach.
-func ownNets() []string {
+func ownNets() (nets []netip.Prefix) {
 	all, _ := net.InterfaceAddrs() // without any, the loopback is left
-	var out []string
 	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.IsGlobalUnicast() {
-			out = append(out, n.String())
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			nets = append(nets, p)
 		}
 	}
-	return out
+	return nets
 }
 
 // doors are the addresses that rank 0 listens on, given its own place and those of all
@@ -43,27 +44,25 @@ func ownNets() []string {
 // the other machines. ok is false where it shares none with one of them, so that what
 // connects them cannot be told: it then listens on all.
 func doors(mine place, all []place) (hosts []string, ok bool) {
-	used := map[string]bool{}
+	var used []netip.Addr
 	near := false
 	for _, p := range all {
-		near = near || p.Machine == mine.Machine
 		if p.Machine == mine.Machine {
+			near = true
 			continue
 		}
 		shared := sharedNets(mine, p)
 		if len(shared) == 0 {
 			return nil, false
 		}
-		for _, host := range shared {
-			used[host] = true
-		}
+		used = append(used, shared...)
 	}
 	if near {
 		hosts = append(hosts, loopback)
 	}
-	for _, text := range mine.Nets {
-		if ip, _, err := net.ParseCIDR(text); err == nil && used[ip.String()] {
-			hosts = append(hosts, ip.String())
+	for _, n := range mine.Nets {
+		if slices.Contains(used, n.Addr()) {
+			hosts = append(hosts, n.Addr().String())
 		}
 	}
 	return hosts, true
@@ -71,17 +70,10 @@ func doors(mine place, all []place) (hosts []string, ok bool) {
 
 // sharedNets are the addresses of mine in networks that the other place has an address
 // in. One that both have, such as that of a bridge for containers, connects nothing.
-func sharedNets(mine, other place) (hosts []string) {
+func sharedNets(mine, other place) (hosts []netip.Addr) {
 	for _, a := range mine.Nets {
-		ip, network, err := net.ParseCIDR(a)
-		if err != nil {
-			continue
-		}
-		for _, b := range other.Nets {
-			if far, _, err := net.ParseCIDR(b); err == nil && network.Contains(far) && !far.Equal(ip) {
-				hosts = append(hosts, ip.String())
-				break
-			}
+		if slices.ContainsFunc(other.Nets, func(b netip.Prefix) bool { return a.Contains(b.Addr()) && a.Addr() != b.Addr() }) {
+			hosts = append(hosts, a.Addr())
 		}
 	}
 	return hosts
@@ -93,22 +85,7 @@ const loopback = "127.0.0.1"
 func listen(mine place, all []place) (listeners []net.Listener, addresses []string, err error) {
 	hosts, ok := doors(mine, all)
 	if !ok {
-		l, err := net.Listen("tcp", ":0")
-		if err != nil {
-			return nil, nil, err
-		}
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			l.Close()
-			return nil, nil, err
-		}
-		addresses = append(addresses, net.JoinHostPort(loopback, port), net.JoinHostPort("::1", port))
-		for _, text := range mine.Nets {
-			if ip, _, err := net.ParseCIDR(text); err == nil {
-				addresses = append(addresses, net.JoinHostPort(ip.String(), port))
-			}
-		}
-		return []net.Listener{l}, addresses, nil
+		hosts = []string{""}
 	}
 	for _, host := range hosts {
 		l, fault := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -116,7 +93,19 @@ func listen(mine place, all []place) (listeners []net.Listener, addresses []stri
 			err = errors.Join(err, fault)
 			continue
 		}
-		listeners, addresses = append(listeners, l), append(addresses, l.Addr().String())
+		listeners = append(listeners, l)
+		if host != "" {
+			addresses = append(addresses, l.Addr().String())
+			continue
+		}
+		reached := []string{loopback, "::1"}
+		for _, n := range mine.Nets {
+			reached = append(reached, n.Addr().String())
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String()) // which a listener has
+		for _, host := range reached {
+			addresses = append(addresses, net.JoinHostPort(host, port))
+		}
 	}
 	if len(listeners) > 0 {
 		err = nil // the others will do
@@ -159,11 +148,10 @@ const helloTime = 5 * time.Second
 // than so many are not kept waiting: the first of them goes, and if it was a rank, it
 // calls again.
 type strangers struct {
-	most int
+	most int // 0 once the doors are closed
 
-	mu     sync.Mutex
-	conns  []net.Conn
-	closed bool
+	mu    sync.Mutex
+	conns []net.Conn
 }
 
 // mostStrangers leaves three quarters of the descriptors to the run.
@@ -179,45 +167,35 @@ func mostStrangers(ranks int) int {
 func (s *strangers) add(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		conn.Close()
-		return
-	}
-	if s.conns = append(s.conns, conn); len(s.conns) > s.most {
-		s.dismiss(len(s.conns) - s.most)
-	}
+	s.conns = append(s.conns, conn)
+	s.keep(s.most)
 }
 
 // remove takes one off the list that is no stranger any more, or gone.
 func (s *strangers) remove(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, c := range s.conns {
-		if c == conn {
-			s.conns = append(s.conns[:i], s.conns[i+1:]...)
-			return
-		}
-	}
+	s.conns = slices.DeleteFunc(s.conns, func(c net.Conn) bool { return c == conn })
 }
 
 func (s *strangers) halve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dismiss((len(s.conns) + 1) / 2)
+	s.keep(len(s.conns) / 2)
 }
 
 // close dismisses all, and whoever comes later.
 func (s *strangers) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	s.dismiss(len(s.conns))
+	s.most = 0
+	s.keep(0)
 }
 
-// dismiss closes the first n, with the lock held.
-func (s *strangers) dismiss(n int) {
-	for _, c := range s.conns[:n] {
-		c.Close()
+// keep dismisses all but the last n, with the lock held.
+func (s *strangers) keep(n int) {
+	for len(s.conns) > n {
+		s.conns[0].Close()
+		s.conns = s.conns[1:]
 	}
-	s.conns = append([]net.Conn(nil), s.conns[n:]...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,11 +16,18 @@ import (
 	"time"
 )
 
+func nets(texts ...string) (out []netip.Prefix) {
+	for _, text := range texts {
+		out = append(out, netip.MustParsePrefix(text))
+	}
+	return out
+}
+
 // Rank 0 listens on the loopback alone where all ranks are on its machine, else in the
 // networks that it shares with the others.
 func TestDoors(t *testing.T) {
 	bridge := "172.17.0.1/16" // of containers, the same on every machine
-	mine := place{"a", []string{"10.1.0.1/16", bridge, "192.168.5.1/24", "fd00::1/64"}}
+	mine := place{"a", nets("10.1.0.1/16", bridge, "192.168.5.1/24", "fd00::1/64")}
 	for _, c := range []struct {
 		what  string
 		all   []place
@@ -27,10 +35,10 @@ func TestDoors(t *testing.T) {
 		ok    bool
 	}{
 		{"one machine", []place{mine, mine}, []string{loopback}, true},
-		{"another machine", []place{{"b", []string{bridge, "192.168.5.9/24"}}}, []string{"192.168.5.1"}, true},
-		{"both", []place{mine, {"b", []string{"10.1.200.3/16"}}}, []string{loopback, "10.1.0.1"}, true},
-		{"two networks", []place{{"b", []string{"10.1.200.3/16"}}, {"c", []string{"fd00::7/64"}}}, []string{"10.1.0.1", "fd00::1"}, true},
-		{"behind a router", []place{mine, {"b", []string{bridge, "10.2.0.1/16"}}}, nil, false},
+		{"another machine", []place{{"b", nets(bridge, "192.168.5.9/24")}}, []string{"192.168.5.1"}, true},
+		{"both", []place{mine, {"b", nets("10.1.200.3/16")}}, []string{loopback, "10.1.0.1"}, true},
+		{"two networks", []place{{"b", nets("10.1.200.3/16")}, {"c", nets("fd00::7/64")}}, []string{"10.1.0.1", "fd00::1"}, true},
+		{"behind a router", []place{mine, {"b", nets(bridge, "10.2.0.1/16")}}, nil, false},
 		{"no address", []place{{"b", nil}}, nil, false},
 	} {
 		hosts, ok := doors(mine, c.all)
@@ -43,7 +51,7 @@ func TestDoors(t *testing.T) {
 		t.Fatalf("listens at %v, %v", addresses, err)
 	}
 	l[0].Close()
-	if l, addresses, err = listen(place{"a", []string{"10.1.0.1/16"}}, []place{{"b", nil}}); err != nil || len(l) != 1 ||
+	if l, addresses, err = listen(place{"a", nets("10.1.0.1/16")}, []place{{"b", nil}}); err != nil || len(l) != 1 ||
 		len(addresses) != 3 || !strings.HasPrefix(addresses[2], "10.1.0.1:") {
 		t.Fatalf("listens at %v, %v", addresses, err)
 	}

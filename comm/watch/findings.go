@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
 )
 
 // left finds a rank that said goodbye though others wait for it.
@@ -29,25 +31,19 @@ func (j *judge) left(waiters []waiter) *finding {
 }
 
 // mismatch finds ranks that wait in one stream and whose calls with the same
-// number are not the same.
+// number are not the same. Messages have no common number: see circle.
 func (j *judge) mismatch(waiters []waiter) *finding {
-	for i, w := range waiters {
+	ranks := map[string][]int{} // that wait, by stream
+	for _, w := range waiters {
+		if !slices.Contains(ranks[w.id], w.rank) {
+			ranks[w.id] = append(ranks[w.id], w.rank)
+		}
+	}
+	for _, w := range waiters {
 		if w.Call.Kind == sendRecv {
-			if f := j.parcels(w, waiters); f != nil {
-				return f
-			}
 			continue
 		}
-		if slices.ContainsFunc(waiters[:i], func(v waiter) bool { return v.id == w.id }) {
-			continue // done
-		}
-		var ranks []int
-		for _, v := range waiters[i:] {
-			if v.id == w.id && !slices.Contains(ranks, v.rank) {
-				ranks = append(ranks, v.rank)
-			}
-		}
-		if f := j.compare(w.id, ranks); f != nil {
+		if f := j.compare(w.id, ranks[w.id]); f != nil {
 			return f
 		}
 	}
@@ -80,18 +76,6 @@ func (j *judge) compare(id string, ranks []int) *finding {
 	return nil
 }
 
-// parcels finds the rank that waits for something else than w sends to it.
-func (j *judge) parcels(w waiter, waiters []waiter) *finding {
-	for _, v := range waiters {
-		if v.id == w.id && w.Call.misses(w.rank, v.Call, v.rank) {
-			return j.disagreement("parcel", []side{
-				{w.Call, w.id, w.Seq, []int{w.rank}}, {v.Call, v.id, v.Seq, []int{v.rank}},
-			})
-		}
-	}
-	return nil
-}
-
 // past is a call as a rank remembers it.
 func (j *judge) past(rank int, id string, q uint64) call {
 	g := j.ranks[rank].streams[id]
@@ -99,7 +83,7 @@ func (j *judge) past(rank int, id string, q uint64) call {
 }
 
 // circle finds ranks that wait for each other in different calls: each has not
-// begun the call that the one before it is in. Collectives that goroutines of
+// begun the call that the one before it is in, or is in another message. Collectives that goroutines of
 // one rank call side by side can look like that for a while, hence the patience.
 func (j *judge) circle(waiters []waiter) *finding {
 	at := map[int]waiter{} // each rank's longest wait
@@ -218,18 +202,5 @@ func (j *judge) endless(waiters []waiter) *finding {
 	return nil
 }
 
-// list is "0, 1 and 3"; long lists are cut.
-func list(ranks []int) string {
-	var s []string
-	for i, r := range ranks {
-		if i == 8 && len(ranks) > 9 {
-			s = append(s, fmt.Sprintf("%d more", len(ranks)-i))
-			break
-		}
-		s = append(s, fmt.Sprint(r))
-	}
-	if len(s) == 1 {
-		return s[0]
-	}
-	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
-}
+// list is ranks for a message.
+func list(ranks []int) string { return comm.ListRanks(ranks, 8) }

@@ -36,12 +36,15 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
-func (g *guarded) watch() *Watch { return g.w }
-
-func (g *guarded) rename(name string) {
-	g.device.rename(name)
-	g.host.rename(name)
-	g.messages.rename(name)
+// guardOf is a guarded communicator, nil for one that is not.
+func guardOf(c comm.Comm) *guarded {
+	switch g := c.(type) {
+	case *guarded:
+		return g
+	case guardedOneSided:
+		return g.guarded
+	}
+	return nil
 }
 
 // world is the number of a rank of this group among all ranks of the run.
@@ -153,26 +156,24 @@ func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {
 		func() error { return h.g.inner.Host().AllReduce(x, op) })
 }
 
-func (h *guardedHost) Bcast(x []byte, root int) (out []byte, err error) {
-	err = h.g.host.call(call{Kind: broadcast, Root: h.g.world(root)}, func() (err error) {
-		out, err = h.g.inner.Host().Bcast(x, root)
+func (h *guardedHost) Bcast(x []byte, root int) ([]byte, error) {
+	return ask(h.g.host, call{Kind: broadcast, Root: h.g.world(root)},
+		func() ([]byte, error) { return h.g.inner.Host().Bcast(x, root) })
+}
+
+func (h *guardedHost) AllGather(x []byte) ([][]byte, error) {
+	return ask(h.g.host, call{Kind: allGather}, func() ([][]byte, error) { return h.g.inner.Host().AllGather(x) })
+}
+
+func (h *guardedHost) Agree(flags uint64) (uint64, error) {
+	return ask(h.g.host, call{Kind: agree}, func() (uint64, error) { return h.g.inner.Host().Agree(flags) })
+}
+
+// ask does f between enter and leave.
+func ask[T any](s *stream, c call, f func() (T, error)) (out T, err error) {
+	err = s.call(c, func() (err error) {
+		out, err = f()
 		return err
 	})
 	return out, err
-}
-
-func (h *guardedHost) AllGather(x []byte) (out [][]byte, err error) {
-	err = h.g.host.call(call{Kind: allGather}, func() (err error) {
-		out, err = h.g.inner.Host().AllGather(x)
-		return err
-	})
-	return out, err
-}
-
-func (h *guardedHost) Agree(flags uint64) (union uint64, err error) {
-	err = h.g.host.call(call{Kind: agree}, func() (err error) {
-		union, err = h.g.inner.Host().Agree(flags)
-		return err
-	})
-	return union, err
 }

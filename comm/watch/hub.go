@@ -2,27 +2,26 @@ package watch
 
 import (
 	"crypto/subtle"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
 
-// hub is rank 0's end of the side channel.
+// hub is rank 0's end of the side channel. Rank 0 has a line to it as all ranks have.
 type hub struct {
 	w         *Watch
 	listeners []net.Listener
 	strangers strangers
 	card      card
-	poke      chan struct{} // look at once
-	joined    chan struct{} // closed when all ranks have connected
-	over      chan struct{} // closed when all ranks have said goodbye
-	overOnce  sync.Once
-	readers   sync.WaitGroup
+	poke      chan struct{}  // look at once
+	joined    chan struct{}  // closed when all ranks have connected
+	over      chan struct{}  // closed when all ranks have said goodbye
+	readers   sync.WaitGroup // of the other ranks' lines
 
 	mu    sync.Mutex
 	judge *judge
@@ -33,13 +32,8 @@ type hub struct {
 	where string
 }
 
-// line is the connection of one rank.
-type line struct {
-	conn net.Conn
-	out  chan toPeer // pings leave room for a verdict
-}
-
-// newHub listens where the ranks at the given places, by rank, reach this one.
+// newHub listens where the ranks at the given places, by rank, reach this one, and
+// connects this rank.
 func newHub(w *Watch, all []place) (*hub, error) {
 	listeners, addresses, err := listen(all[0], all[1:])
 	if err != nil {
@@ -53,10 +47,14 @@ func newHub(w *Watch, all []place) (*hub, error) {
 		},
 		poke: make(chan struct{}, 1), joined: make(chan struct{}), over: make(chan struct{}),
 		judge: newJudge(w.o, w.size, time.Now().Add(w.o.Join)),
-		lines: make([]*line, w.size), heir: 1,
+		lines: make([]*line, w.size), count: 1, heir: 1,
 	}
 	h.judge.ranks[0].host, h.judge.ranks[0].pid = h.card.Host, h.card.PID
 	w.hub = h
+	mine, own := net.Pipe()
+	h.lines[0] = newLine(own, own)
+	go h.serve(0, h.lines[0])
+	w.connect(newLine(mine, mine), h.card)
 	for _, l := range listeners {
 		go h.accept(l)
 	}
@@ -68,10 +66,10 @@ func newHub(w *Watch, all []place) (*hub, error) {
 // then it is a stranger's, who gets little time and memory.
 func (h *hub) welcome(conn net.Conn) {
 	limited := &io.LimitedReader{R: conn, N: 4096}
-	in := json.NewDecoder(limited)
+	l := newLine(conn, limited)
 	conn.SetDeadline(time.Now().Add(min(helloTime, h.w.o.Join)))
 	var m hello
-	err := in.Decode(&m)
+	err := l.in.Decode(&m)
 	h.strangers.remove(conn)
 	if err != nil || subtle.ConstantTimeCompare([]byte(m.Token), []byte(h.card.Token)) != 1 {
 		conn.Close()
@@ -79,21 +77,12 @@ func (h *hub) welcome(conn net.Conn) {
 	}
 	conn.SetDeadline(time.Time{})
 	limited.N = math.MaxInt64
-	l := &line{conn, make(chan toPeer, 4)}
 	if !h.admit(l, m) {
 		conn.Close()
 		return
 	}
 	defer h.readers.Done()
-	go h.write(l)
-	for {
-		var m2 fromPeer
-		if in.Decode(&m2) != nil {
-			break
-		}
-		h.read(m.Rank, m2)
-	}
-	h.closed(m.Rank)
+	h.serve(m.Rank, l)
 }
 
 // admit takes the first connection of a rank; it may have tried several
@@ -101,26 +90,47 @@ func (h *hub) welcome(conn net.Conn) {
 func (h *hub) admit(l *line, m hello) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.done || m.Rank <= 0 || m.Rank >= len(h.lines) || h.lines[m.Rank] != nil {
+	if h.done || m.Rank < 0 || m.Rank >= len(h.lines) || h.lines[m.Rank] != nil {
 		return false
 	}
 	h.lines[m.Rank] = l
 	r := &h.judge.ranks[m.Rank]
 	r.host, r.pid, r.heard = m.Host, m.PID, time.Now()
 	h.readers.Add(1)
-	l.out <- toPeer{Answer: h.card.Answer}
-	if h.count++; h.count == len(h.lines)-1 {
+	l.send(toPeer{Answer: h.card.Answer}, h.w.o.Beat)
+	if h.count++; h.count == len(h.lines) {
 		close(h.joined)
 		h.shut()
 	}
 	return true
 }
 
+// serve reads from a rank. When its connection ends, all others are asked how they
+// stand, so that the verdict can say who waits for whom.
+func (h *hub) serve(rank int, l *line) {
+	for {
+		var m fromPeer
+		if l.in.Decode(&m) != nil {
+			break
+		}
+		h.read(rank, m)
+	}
+	h.mu.Lock()
+	h.judge.ranks[rank].closed = true
+	lost := !h.judge.ranks[rank].gone && !h.done
+	h.mu.Unlock()
+	l.conn.Close()
+	if lost {
+		h.ping(true)
+		poke(h.poke)
+	}
+}
+
 // read takes in one message.
 func (h *hub) read(rank int, m fromPeer) {
 	switch {
 	case m.Fail != nil:
-		h.fail(*m.Fail)
+		go h.deliver(*m.Fail) // not in the reader, which deliver waits for
 	case m.Left != nil:
 		h.w.decide(*m.Left)
 	default:
@@ -133,70 +143,28 @@ func (h *hub) read(rank int, m fromPeer) {
 		}
 		h.mu.Unlock()
 		if m.Bye {
-			h.lookNow()
+			poke(h.poke)
 		}
 	}
 }
 
-// closed notes the end of a connection, and asks all others how they stand, so
-// that the verdict can say who waits for whom.
-func (h *hub) closed(rank int) {
+// ping tells all ranks of this one.
+func (h *hub) ping(now bool) {
 	h.mu.Lock()
-	h.judge.ranks[rank].closed = true
-	lost := !h.judge.ranks[rank].gone && !h.done
+	p := ping{Heir: h.heir, Where: h.where, Now: now}
 	h.mu.Unlock()
-	h.lines[rank].conn.Close()
-	if lost {
-		h.tellAll(toPeer{Ping: h.ping(true)})
-		h.lookNow()
-	}
+	h.tell(0, toPeer{Ping: &p})
 }
 
-func (h *hub) lookNow() {
-	select {
-	case h.poke <- struct{}{}:
-	default: // it is about to look
-	}
-}
-
-// ping is what to tell the others now.
-func (h *hub) ping(now bool) *ping {
+// tell sends a message to the ranks from one on. What they are sent fits into what the
+// system keeps for a rank that does not read.
+func (h *hub) tell(first int, m toPeer) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return &ping{Heir: h.heir, Where: h.where, Now: now}
-}
-
-// tellAll puts a message on all lines. One that does not take it is stuck.
-func (h *hub) tellAll(m toPeer) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, l := range h.lines {
-		if l != nil && (m.Verdict != nil || len(l.out) == 0) {
-			select {
-			case l.out <- m:
-			default:
-			}
-		}
-	}
-}
-
-// write sends what is told to a rank, and pings.
-func (h *hub) write(l *line) {
-	out := json.NewEncoder(l.conn)
-	beat := time.NewTicker(h.w.o.Beat)
-	defer beat.Stop()
-	for {
-		var m toPeer
-		select {
-		case m = <-l.out:
-		case <-beat.C:
-			m = toPeer{Ping: h.ping(false)}
-		case <-h.w.quit:
-			return
-		}
-		l.conn.SetWriteDeadline(time.Now().Add(h.w.o.Lost))
-		if out.Encode(m) != nil || m.End {
-			return // the reader sees why
+	lines := append([]*line(nil), h.lines[first:]...)
+	h.mu.Unlock()
+	for _, l := range lines {
+		if l != nil {
+			l.send(m, h.w.o.Beat)
 		}
 	}
 }
@@ -205,7 +173,7 @@ func (h *hub) write(l *line) {
 func (h *hub) run() {
 	tick := time.NewTicker(h.w.o.Beat / 4)
 	defer tick.Stop()
-	last := time.Now()
+	last, told := time.Now(), time.Time{}
 	for {
 		select {
 		case <-h.w.quit:
@@ -216,31 +184,35 @@ func (h *hub) run() {
 		now := time.Now()
 		slept := now.Sub(last) > h.w.o.Lost/2 // this process was stopped
 		last = now
-		if v := h.look(now, slept); v != nil {
+		v, over := h.look(now, slept)
+		switch {
+		case v != nil:
 			h.deliver(*v)
 			return
+		case over:
+			h.tell(0, toPeer{End: true})
+			close(h.over)
+			return
+		case now.Sub(told) >= h.w.o.Beat:
+			told = now
+			h.ping(false)
 		}
 	}
 }
 
-func (h *hub) look(now time.Time, slept bool) *Verdict {
-	b := h.w.book.beat(h.w.o.Settle / 2)
+// look returns the verdict, if there is one, and whether all ranks have said goodbye.
+func (h *hub) look(now time.Time, slept bool) (v *Verdict, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slept {
 		h.judge.forgive(now)
 	}
-	h.judge.note(0, b, now)
 	h.heir, h.where = h.nextSpeaker(), h.judge.where(0)
-	all := true
-	for _, r := range h.judge.ranks {
-		all = all && r.gone
+	if !slices.ContainsFunc(h.judge.ranks, func(m member) bool { return !m.gone }) {
+		h.done = true
+		return nil, true
 	}
-	if all {
-		h.overOnce.Do(func() { close(h.over) })
-		return nil
-	}
-	return h.judge.look(now)
+	return h.judge.look(now), false
 }
 
 // nextSpeaker is who prints if rank 0 is lost: the lowest connected rank, of
@@ -271,7 +243,7 @@ func (h *hub) deliver(v Verdict) {
 		return
 	}
 	told := v
-	h.tellAll(toPeer{Verdict: &told})
+	h.tell(1, toPeer{Verdict: &told})
 	h.w.sayOnce(&v)
 	left := make(chan struct{})
 	go func() {
@@ -283,38 +255,6 @@ func (h *hub) deliver(v Verdict) {
 	case <-time.After(drain):
 	}
 	h.w.decide(v)
-}
-
-// fail ends all ranks because one failed, this one or another.
-func (h *hub) fail(v Verdict) {
-	if v.Speaker == h.w.me {
-		h.deliver(v)
-		return
-	}
-	go h.deliver(v) // not in the reader, which deliver waits for
-}
-
-// close says rank 0's goodbye and waits until all others have said theirs.
-func (h *hub) close(why string) {
-	h.mu.Lock()
-	h.judge.ranks[0].gone, h.judge.ranks[0].why = true, why
-	h.mu.Unlock()
-	h.lookNow()
-	select {
-	case <-h.over:
-	case <-h.w.decided:
-		return
-	}
-	h.mu.Lock()
-	h.done = true
-	h.mu.Unlock()
-	// Written here, since the lines are closed at once afterwards.
-	for _, l := range h.lines {
-		if l != nil {
-			l.conn.SetWriteDeadline(time.Now().Add(drain))
-			json.NewEncoder(l.conn).Encode(toPeer{End: true}) // it may be gone already
-		}
-	}
 }
 
 // shut closes the doors, and turns away who stands there.

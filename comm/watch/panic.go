@@ -29,9 +29,5 @@ func (w *Watch) panicked(fault any) {
 func (w *Watch) fail(v Verdict) {
 	w.detail.CompareAndSwap(nil, &v.Detail)
 	v.Ranks, v.Speaker = []int{w.me}, w.me
-	if w.hub != nil {
-		w.hub.fail(v)
-		return
-	}
 	w.peer.fail(v)
 }

@@ -22,49 +22,43 @@ func (w *Watch) join(c comm.Comm) error {
 	if err != nil {
 		return err
 	}
-	if w.me != 0 {
-		text, err := c.Host().Bcast(nil, 0)
-		if err != nil {
-			return err
-		}
-		return w.connect(text)
-	}
 	all := make([]place, len(texts))
 	for r, text := range texts {
-		if err == nil {
-			err = json.Unmarshal(text, &all[r])
-		}
+		err = errors.Join(err, json.Unmarshal(text, &all[r]))
 	}
 	var h *hub
-	if err == nil {
-		h, err = newHub(w, all)
+	var address card
+	if w.me == 0 && err == nil {
+		if h, err = newHub(w, all); err == nil {
+			address = h.card
+		}
 	}
-	mine := card{}
-	if err != nil {
-		mine.Fault = err.Error()
-	} else {
-		mine = h.card
-	}
-	text, _ = json.Marshal(mine) // strings and a number
-	if _, castErr := c.Host().Bcast(text, 0); castErr != nil {
-		return castErr
-	}
-	if err != nil {
+	if err := comm.Together(c, err); err != nil {
 		return err
 	}
-	return h.await()
+	text, _ = json.Marshal(address) // strings and a number
+	if text, err = c.Host().Bcast(text, 0); err != nil {
+		return err
+	}
+	if h != nil {
+		return h.await()
+	}
+	if err := json.Unmarshal(text, &address); err != nil {
+		return fmt.Errorf("address of rank 0: %w", err)
+	}
+	l, err := dial(address, w.me, w.o.Join)
+	if err == nil {
+		w.connect(l, address)
+	}
+	return err
 }
 
-// peer is the end of the side channel of a rank but 0.
+// peer is a rank's end of the side channel.
 type peer struct {
+	*line
 	w    *Watch
-	conn net.Conn
-	in   *json.Decoder
 	card card
 	poke chan struct{} // beat at once
-
-	sending sync.Mutex
-	out     *json.Encoder
 
 	mu    sync.Mutex
 	heard time.Time
@@ -73,77 +67,47 @@ type peer struct {
 	ended bool // rank 0 said that all is over
 }
 
-func (w *Watch) connect(text []byte) error {
-	var c card
-	if err := json.Unmarshal(text, &c); err != nil {
-		return fmt.Errorf("address of rank 0: %w", err)
-	}
-	if c.Fault != "" {
-		return errors.New(c.Fault)
-	}
-	p, err := dial(c, w.me, w.o.Join)
-	if err != nil {
-		return err
-	}
-	p.w, p.card, p.heard, p.ping = w, c, time.Now(), ping{Heir: 1, Where: "before its first collective"}
-	p.poke = make(chan struct{}, 1)
-	w.peer = p
-	go p.read()
-	go p.run()
-	return nil
+func (w *Watch) connect(l *line, c card) {
+	w.peer = &peer{line: l, w: w, card: c, poke: make(chan struct{}, 1), heard: time.Now(),
+		ping: ping{Heir: 1, Where: "before its first collective"}}
+	go w.peer.read()
+	go w.peer.run()
 }
 
-// dial tries the addresses of rank 0: on its own machine the loopback first.
-func dial(c card, me int, limit time.Duration) (*peer, error) {
-	var near, far []string
-	for _, address := range c.Addresses {
-		if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().IsLoopback() {
-			near = append(near, address)
-		} else {
-			far = append(far, address)
-		}
-	}
-	tries := [][]string{far}
-	if c.Machine == machine() {
-		tries = [][]string{near, far}
-	}
-	err := fmt.Errorf("rank 0 listens for rank %d at none of %v", me, c.Addresses)
-	for _, addresses := range tries {
-		if len(addresses) == 0 {
-			continue
-		}
-		var p *peer
-		if p, err = dialAny(c, addresses, me, limit/2); err == nil {
-			return p, nil
-		}
-	}
-	return nil, err
-}
-
-// dialAny tries several addresses at once and keeps the one that answers first.
-func dialAny(c card, addresses []string, me int, limit time.Duration) (*peer, error) {
+// dial tries the addresses of rank 0 at once, the loopback on its own machine alone, and
+// keeps the one that answers first.
+func dial(c card, me int, limit time.Duration) (*line, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	near := c.Machine == machine()
 	type result struct {
-		p   *peer
+		l   *line
 		err error
 	}
-	results := make(chan result, len(addresses))
-	for _, address := range addresses {
+	results := make(chan result, len(c.Addresses))
+	tried := 0
+	for _, address := range c.Addresses {
+		if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().IsLoopback() && !near {
+			continue
+		}
+		tried++
 		go func() {
-			p, err := dialOne(ctx, c, address, me)
-			results <- result{p, err}
+			l, err := dialOne(ctx, c, address, me)
+			results <- result{l, err}
 		}()
 	}
-	var fault error
-	for range addresses {
+	fault := errors.New("no address is of use here")
+	for n := range tried {
 		r := <-results
 		if r.err == nil {
-			return r.p, nil // rank 0 lets no other of them in
+			return r.l, nil // rank 0 lets no other of them in
+		}
+		if n == 0 {
+			fault = nil
 		}
 		fault = errors.Join(fault, r.err)
 	}
-	return nil, fmt.Errorf("rank %d reaches rank 0 at none of its addresses %v: %w", me, addresses, fault)
+	return nil, fmt.Errorf("rank %d reaches rank 0 at none of its addresses %v: %w", me, c.Addresses, fault)
 }
 
 var errStranger = errors.New("a stranger answers")
@@ -153,15 +117,15 @@ var errStranger = errors.New("a stranger answers")
 const callAgain = 50 * time.Millisecond
 
 // dialOne calls until it is answered, until nobody is there, or until ctx ends.
-func dialOne(ctx context.Context, c card, address string, me int) (*peer, error) {
+func dialOne(ctx context.Context, c card, address string, me int) (*line, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err != nil {
 			return nil, err
 		}
-		p, err := introduce(ctx, conn, c, me)
+		l, err := introduce(ctx, conn, c, me)
 		if err == nil {
-			return p, nil
+			return l, nil
 		}
 		conn.Close()
 		err = fmt.Errorf("%s: %w", address, err)
@@ -177,39 +141,30 @@ func dialOne(ctx context.Context, c card, address string, me int) (*peer, error)
 }
 
 // introduce shows the token and waits for the answer.
-func introduce(ctx context.Context, conn net.Conn, c card, me int) (*peer, error) {
-	p := &peer{conn: conn, in: json.NewDecoder(conn), out: json.NewEncoder(conn)}
+func introduce(ctx context.Context, conn net.Conn, c card, me int) (*line, error) {
+	l := newLine(conn, conn)
 	limit, _ := ctx.Deadline()
 	conn.SetDeadline(limit)
-	err := p.out.Encode(hello{c.Token, me, hostName(), os.Getpid()})
+	err := l.out.Encode(hello{c.Token, me, hostName(), os.Getpid()})
 	var m toPeer
 	if err == nil {
-		err = p.in.Decode(&m)
+		err = l.in.Decode(&m)
 	}
 	if err == nil && m.Answer != c.Answer {
 		err = errStranger
 	}
 	conn.SetDeadline(time.Time{})
-	return p, err
-}
-
-// send writes a message. An error is the reader's to find.
-func (p *peer) send(m fromPeer) {
-	p.sending.Lock()
-	defer p.sending.Unlock()
-	p.conn.SetWriteDeadline(time.Now().Add(p.w.o.Lost))
-	p.out.Encode(m)
+	return l, err
 }
 
 func (p *peer) read() {
 	for {
 		var m toPeer
-		err := p.in.Decode(&m)
-		switch {
-		case err != nil:
+		if p.in.Decode(&m) != nil {
 			p.closed()
 			return
-		case m.Verdict != nil:
+		}
+		if m.Verdict != nil {
 			p.w.decide(*m.Verdict)
 			return
 		}
@@ -221,10 +176,7 @@ func (p *peer) read() {
 		}
 		p.mu.Unlock()
 		if m.Ping != nil && m.Ping.Now {
-			select {
-			case p.poke <- struct{}{}:
-			default:
-			}
+			poke(p.poke)
 		}
 	}
 }
@@ -235,9 +187,12 @@ func (p *peer) run() {
 	defer tick.Stop()
 	last := time.Now()
 	for {
-		if !p.saidBye() {
+		p.mu.Lock()
+		bye := p.bye
+		p.mu.Unlock()
+		if !bye {
 			b := p.w.book.beat(p.w.o.Settle / 2)
-			p.send(fromPeer{Beat: &b})
+			p.send(fromPeer{Beat: &b}, p.w.o.Lost)
 		}
 		select {
 		case <-p.w.quit:
@@ -260,18 +215,12 @@ func (p *peer) run() {
 	}
 }
 
-func (p *peer) saidBye() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bye
-}
-
 // close says goodbye. The connection stays, for a verdict that concerns all.
 func (p *peer) close(why string) {
 	p.mu.Lock()
 	p.bye = true
 	p.mu.Unlock()
-	p.send(fromPeer{Bye: true, Why: why})
+	p.send(fromPeer{Bye: true, Why: why}, p.w.o.Lost)
 }
 
 // closed is called when the connection is.
@@ -296,25 +245,21 @@ func (p *peer) lost(how string) {
 	p.mu.Lock()
 	last := p.ping
 	p.mu.Unlock()
-	v := Verdict{
-		Text: fmt.Sprintf("rank 0 (host %s, pid %d) was lost%s %s", p.card.Host, p.card.PID, how, last.Where),
-		Code: status.PeerLost, Ranks: []int{0}, Speaker: last.Heir,
-	}
+	text := fmt.Sprintf("rank 0 (host %s, pid %d) was lost%s ", p.card.Host, p.card.PID, how)
 	if w := p.w.book.waitsFor(0); w != "" {
-		v.Text = fmt.Sprintf("rank 0 (host %s, pid %d) was lost%s at %s; rank %d was waiting for it",
-			p.card.Host, p.card.PID, how, w, p.w.me)
+		text += fmt.Sprintf("at %s; rank %d was waiting for it", w, p.w.me)
+	} else {
+		text += last.Where
 	}
-	p.sending.Lock()
-	p.conn.SetWriteDeadline(time.Now().Add(drain))
-	p.out.Encode(fromPeer{Left: &v}) // it may be gone for good
-	p.sending.Unlock()
+	v := Verdict{Text: text, Code: status.PeerLost, Ranks: []int{0}, Speaker: last.Heir}
+	p.send(fromPeer{Left: &v}, drain) // it may be gone for good
 	p.w.decide(v)
 }
 
 // fail has rank 0 tell all ranks that this one failed. If it does not answer,
 // this rank leaves by itself.
 func (p *peer) fail(v Verdict) {
-	p.send(fromPeer{Fail: &v})
+	p.send(fromPeer{Fail: &v}, p.w.o.Lost)
 	select {
 	case <-p.w.decided:
 	case <-time.After(2 * drain):

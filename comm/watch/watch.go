@@ -25,6 +25,7 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -63,20 +64,11 @@ type Options struct {
 }
 
 func (o Options) filled() Options {
-	for _, d := range []struct {
-		of    *time.Duration
-		value time.Duration
-	}{
-		{&o.Timeout, 45 * time.Second},
-		{&o.Lost, 20 * time.Second},
-		{&o.Beat, time.Second},
-		{&o.Settle, 2 * time.Second},
-		{&o.Join, 30 * time.Second},
-	} {
-		if *d.of <= 0 {
-			*d.of = d.value
-		}
-	}
+	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
+	o.Lost = cmp.Or(o.Lost, 20*time.Second)
+	o.Beat = cmp.Or(o.Beat, time.Second)
+	o.Settle = cmp.Or(o.Settle, 2*time.Second)
+	o.Join = cmp.Or(o.Join, 30*time.Second)
 	if o.Say == nil {
 		o.Say = say
 	}
@@ -92,10 +84,11 @@ type Watch struct {
 	o        Options
 	me, size int
 	book     *book
-	hub      *hub  // on rank 0
-	peer     *peer // on the others
+	hub      *hub // on rank 0
+	peer     *peer
 
-	last    hooks
+	mu      sync.Mutex
+	last    map[*func()]bool // to be called on a verdict
 	once    sync.Once
 	said    sync.Once
 	decided chan struct{}          // closed after Fail has returned
@@ -116,7 +109,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	}
 	w := &Watch{
 		o: o.filled(), me: c.Rank(), size: c.Size(),
-		decided: make(chan struct{}), quit: make(chan struct{}),
+		last: map[*func()]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
 	}
 	w.book = &book{w: w}
 	everyone := make([]int, c.Size())
@@ -147,12 +140,15 @@ func (w *Watch) Close(why error) {
 	if why != nil {
 		text = why.Error()
 	}
-	if w.hub != nil {
-		w.hub.close(text)
-		w.end()
+	w.peer.close(text)
+	if w.hub == nil {
 		return
 	}
-	w.peer.close(text)
+	select {
+	case <-w.hub.over:
+		w.end()
+	case <-w.decided:
+	}
 }
 
 // OnVerdict has f called on this rank once there is a verdict, before the rank leaves,
@@ -160,41 +156,27 @@ func (w *Watch) Close(why error) {
 // takes that back. It does nothing for a communicator that is not guarded. f must come
 // to its end by itself.
 func OnVerdict(c comm.Comm, f func()) (cancel func()) {
-	g, ok := c.(interface{ watch() *Watch })
-	if !ok {
+	g := guardOf(c)
+	if g == nil {
 		return func() {}
 	}
-	return g.watch().last.add(f)
-}
-
-// hooks are the functions to be called on a verdict.
-type hooks struct {
-	mu   sync.Mutex
-	next int
-	of   map[int]func()
-}
-
-func (h *hooks) add(f func()) (cancel func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.of == nil {
-		h.of = map[int]func(){}
-	}
-	n := h.next
-	h.of[n] = f
-	h.next++
+	w := g.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last[&f] = true
 	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.of, n)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.last, &f)
 	}
 }
 
-func (h *hooks) run() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, f := range h.of {
-		f()
+// runLast calls what OnVerdict was given.
+func (w *Watch) runLast() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for f := range w.last {
+		(*f)()
 	}
 }
 
@@ -217,7 +199,7 @@ func (w *Watch) decide(v Verdict) {
 	w.once.Do(func() {
 		w.sayOnce(&v)
 		w.verdict = &v
-		w.last.run()
+		w.runLast()
 		w.o.Fail(&v)
 		close(w.decided)
 		w.end()
@@ -256,7 +238,9 @@ func (w *Watch) explain(err error) error {
 // Name says what a guarded communicator is called in messages, such as "shots".
 // Others are left alone.
 func Name(c comm.Comm, name string) {
-	if g, ok := c.(interface{ rename(string) }); ok {
-		g.rename(name)
+	if g := guardOf(c); g != nil {
+		for _, s := range []*stream{g.device, g.host, g.messages} {
+			s.rename(name)
+		}
 	}
 }

@@ -2,8 +2,12 @@ package watch
 
 import (
 	"crypto/rand"
-	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net"
 	"os"
+	"sync"
+	"time"
 )
 
 // Messages are JSON values, one after the other.
@@ -16,7 +20,6 @@ type card struct {
 	PID       int      `json:"pid"`
 	Token     string   `json:"token"`  // what ranks show to rank 0
 	Answer    string   `json:"answer"` // what rank 0 shows to them
-	Fault     string   `json:"fault,omitempty"`
 }
 
 // hello is a rank's first message.
@@ -49,11 +52,35 @@ type ping struct {
 	Now   bool   `json:"now,omitempty"`
 }
 
-func secret() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
+// line is one end of a connection.
+type line struct {
+	conn net.Conn
+	in   *json.Decoder
+	mu   sync.Mutex // of out
+	out  *json.Encoder
 }
+
+func newLine(conn net.Conn, from io.Reader) *line {
+	return &line{conn: conn, in: json.NewDecoder(from), out: json.NewEncoder(conn)}
+}
+
+// send writes a message. An error is the reader's to find.
+func (l *line) send(m any, limit time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn.SetWriteDeadline(time.Now().Add(limit))
+	l.out.Encode(m)
+}
+
+// poke makes who waits at a channel look at once, unless it is about to.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func secret() string { return rand.Text() }
 
 func hostName() string {
 	name, err := os.Hostname()

@@ -93,12 +93,15 @@ func (d *Device) prepare() error {
 		return err
 	}
 	d.kernels = map[string]*driver.Function{}
-	for _, name := range []string{
-		"axpby_f32", "axpby_f64", "axpby_c64", "axpby_c128", "axpby_i64",
-		"multiply_f32", "multiply_f64", "multiply_c64", "multiply_c128", "multiply_i64",
-		"shrink_f32", "shrink_f64", "shrink_c64", "shrink_c128", "dots",
-		"stencil_f32", "stencil_f64", "stencil_c64", "stencil_c128",
-	} {
+	names := []string{"dots"}
+	for _, k := range elementwise {
+		for t, end := range suffix {
+			if t != device.I64 || k.wholes {
+				names = append(names, k.name+end)
+			}
+		}
+	}
+	for _, name := range names {
 		if d.kernels[name], err = m.Function(name); err != nil {
 			return err
 		}

@@ -36,11 +36,10 @@ const counterBytes = 256
 // one copy of 16 bytes a pair to the host.
 func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	for _, p := range pairs {
-		x, y := d.mine(p[0]), d.mine(p[1])
-		if x == nil || y == nil {
-			return nil, d.foreign("dots", p[0], p[1])
+		x, _, err := d.pair("dots", p[0], p[1])
+		if err != nil {
+			return nil, err
 		}
-		match("dots", p[0], p[1])
 		if x.typ == device.I64 {
 			return nil, fmt.Errorf("device: dot product of %v", x.typ)
 		}

@@ -28,19 +28,9 @@ func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
 	if err != nil {
 		return nil, nil, d.short(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(size), err)
 	}
-	at, h := unsafe.Pointer(unsafe.SliceData(p.Bytes)), device.NewHost(0)
-	var b device.Buf
-	switch t {
-	case device.F32:
-		b = device.Wrap(h, unsafe.Slice((*float32)(at), n))
-	case device.F64:
-		b = device.Wrap(h, unsafe.Slice((*float64)(at), n))
-	case device.C64:
-		b = device.Wrap(h, unsafe.Slice((*complex64)(at), n))
-	case device.C128:
-		b = device.Wrap(h, unsafe.Slice((*complex128)(at), n))
-	default:
-		b = device.Wrap(h, unsafe.Slice((*int64)(at), n))
+	b, err := device.WrapMemory(device.NewHost(0), unsafe.Pointer(unsafe.SliceData(p.Bytes)), n, t)
+	if err != nil {
+		return nil, nil, err
 	}
 	return b, func() { d.pinned.give(p) }, nil
 }

@@ -18,19 +18,53 @@ var suffix = map[device.Type]string{
 	device.F32: "_f32", device.F64: "_f64", device.C64: "_c64", device.C128: "_c128", device.I64: "_i64",
 }
 
-// elementwise launches a kernel over n elements; none is nothing to do.
-func (d *Device) elementwise(name string, n int, args ...driver.Arg) error {
+// elementwise names the kernels that have one form for each type, but for those that
+// whole numbers are not offered.
+var elementwise = []struct {
+	name   string
+	wholes bool
+}{{"axpby", true}, {"multiply", true}, {"shrink", false}, {"stencil", false}}
+
+// launch runs an element-wise kernel over n elements of a type; none is nothing to do.
+func (d *Device) launch(kernel, op string, t device.Type, n int, args ...driver.Arg) error {
+	k := d.kernels[kernel+suffix[t]]
+	if k == nil {
+		return fmt.Errorf("device: %s of %v", op, t)
+	}
 	if n > 0 {
-		d.context.Launch(d.kernels[name], driver.Line((n+span-1)/span, width), args...)
+		d.context.Launch(k, driver.Line((n+span-1)/span, width), append([]driver.Arg{driver.Int64(int64(n))}, args...)...)
 	}
 	return d.context.Err()
+}
+
+// scalar is a factor as the kernels for a type take it: a complex one as two numbers.
+func scalar(op string, t device.Type, v complex128) []driver.Arg {
+	switch t {
+	case device.F32:
+		return []driver.Arg{driver.Float32(float32(device.RealPart(op, v)))}
+	case device.F64:
+		return []driver.Arg{driver.Float64(device.RealPart(op, v))}
+	case device.C64:
+		return []driver.Arg{driver.Float32(float32(real(v))), driver.Float32(float32(imag(v)))}
+	case device.C128:
+		return []driver.Arg{driver.Float64(real(v)), driver.Float64(imag(v))}
+	}
+	return []driver.Arg{driver.Int64(int64(device.RealPart(op, v)))}
+}
+
+// flag is a bool for a kernel.
+func flag(b bool) driver.Arg {
+	if b {
+		return driver.Int32(1)
+	}
+	return driver.Int32(0)
 }
 
 // Zero sets x to zero.
 func (d *Device) Zero(x device.Buf) error {
 	b := d.mine(x)
 	if b == nil {
-		return d.foreign("zero", x)
+		return device.Foreign(d, "zero", x)
 	}
 	if b.n > 0 {
 		d.context.Fill(d.context.Main(), b.at, 0, b.bytes())
@@ -40,72 +74,39 @@ func (d *Device) Zero(x device.Buf) error {
 
 // Axpby sets y = a·x + b·y; with b = 0 the old y is not read.
 func (d *Device) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) error {
-	bx, by := d.mine(x), d.mine(y)
-	if bx == nil || by == nil {
-		return d.foreign("axpby", x, y)
+	from, to, err := d.pair("axpby", x, y)
+	if err != nil {
+		return err
 	}
-	match("axpby", x, y)
-	var keep int32
-	n := driver.Int64(int64(by.n))
-	px, py := driver.Address(bx.at), driver.Address(by.at)
-	factors := func(f complex128) []driver.Arg {
-		switch by.typ {
-		case device.F32:
-			v := float32(re("axpby", f))
-			if v != 0 {
-				keep = 1
-			}
-			return []driver.Arg{driver.Float32(v)}
-		case device.C64:
-			if complex64(f) != 0 {
-				keep = 1
-			}
-			return []driver.Arg{driver.Float32(float32(real(f))), driver.Float32(float32(imag(f)))}
-		}
-		if f != 0 {
-			keep = 1
-		}
-		switch by.typ {
-		case device.F64:
-			return []driver.Arg{driver.Float64(re("axpby", f))}
-		case device.I64:
-			return []driver.Arg{driver.Int64(int64(re("axpby", f)))}
-		}
-		return []driver.Arg{driver.Float64(real(f)), driver.Float64(imag(f))}
+	keep := b != 0
+	if to.typ == device.F32 || to.typ == device.C64 {
+		keep = complex64(b) != 0
 	}
-	args := append([]driver.Arg{n}, factors(a)...)
-	args = append(args, px)
-	keep = 0 // of b
-	args = append(args, factors(b)...)
-	args = append(args, py, driver.Int32(keep))
-	return d.elementwise("axpby"+suffix[by.typ], by.n, args...)
+	args := append(scalar("axpby", to.typ, a), driver.Address(from.at))
+	args = append(args, scalar("axpby", to.typ, b)...)
+	return d.launch("axpby", "axpby", to.typ, to.n, append(args, driver.Address(to.at), flag(keep))...)
 }
 
 // Multiply sets dst = dst·x, element by element.
 func (d *Device) Multiply(dst, x device.Buf) error {
-	to, by := d.mine(dst), d.mine(x)
-	if to == nil || by == nil {
-		return d.foreign("multiply", dst, x)
+	to, by, err := d.pair("multiply", dst, x)
+	if err != nil {
+		return err
 	}
-	match("multiply", dst, x)
-	return d.elementwise("multiply"+suffix[to.typ], to.n,
-		driver.Int64(int64(to.n)), driver.Address(to.at), driver.Address(by.at))
+	return d.launch("multiply", "multiply", to.typ, to.n, driver.Address(to.at), driver.Address(by.at))
 }
 
 // SoftThreshold shrinks every element of x towards zero by t.
 func (d *Device) SoftThreshold(x device.Buf, t float64) error {
 	b := d.mine(x)
 	if b == nil {
-		return d.foreign("soft threshold", x)
+		return device.Foreign(d, "soft threshold", x)
 	}
 	limit := driver.Float64(t)
-	switch b.typ {
-	case device.F32:
+	if b.typ == device.F32 {
 		limit = driver.Float32(float32(t))
-	case device.I64:
-		return fmt.Errorf("device: soft threshold of %v", b.typ)
 	}
-	return d.elementwise("shrink"+suffix[b.typ], b.n, driver.Int64(int64(b.n)), limit, driver.Address(b.at))
+	return d.launch("shrink", "soft threshold", b.typ, b.n, limit, driver.Address(b.at))
 }
 
 // mine is the buffer if it is this device's; one that was freed is a programming
@@ -121,23 +122,11 @@ func (d *Device) mine(x device.Buf) *Buf {
 	return b
 }
 
-func (d *Device) foreign(op string, bufs ...device.Buf) error {
-	names := make([]string, len(bufs))
-	for i, b := range bufs {
-		names[i] = fmt.Sprintf("%v on %s", b.Type(), b.Device().Name())
+// pair is two buffers that an operation works on, both of this device and alike.
+func (d *Device) pair(op string, x, y device.Buf) (bx, by *Buf, err error) {
+	if bx, by = d.mine(x), d.mine(y); bx == nil || by == nil {
+		return nil, nil, device.Foreign(d, op, x, y)
 	}
-	return fmt.Errorf("device: %s on %s of buffers %v", op, d.Name(), names)
-}
-
-func match(op string, x, y device.Buf) {
-	if x.Type() != y.Type() || x.Len() != y.Len() {
-		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
-	}
-}
-
-func re(op string, a complex128) float64 {
-	if imag(a) != 0 {
-		panic(fmt.Sprintf("device: %s of a real buffer with the complex factor %v", op, a))
-	}
-	return real(a)
+	device.Match(op, x, y)
+	return bx, by, nil
 }

@@ -187,27 +187,29 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 
 // engine makes the engine and says what it is.
 func (k KernelSize) engine(ctx context.Context, p *kirchhoff.Problem) (kirchhoff.Engine, string, error) {
+	work := kirchhoff.Work{Exact: k.Exact}
 	if k.Engine == "reference" {
-		e, err := kirchhoff.NewReference(ctx, p)
+		e, err := kirchhoff.NewReference(ctx, p, kirchhoff.Work{})
 		return e, k.Engine, err
 	}
 	if k.Card != nil {
-		e, err := kirchhoffgpu.New(ctx, k.Card, p)
+		e, err := kirchhoffgpu.New(ctx, k.Card, p, work)
 		return e, k.Card.Name(), err
 	}
-	e, err := kirchhoff.NewCPU(ctx, p)
+	isa, err := kirchhoff.ISA()
 	if err != nil {
 		return nil, "", err
 	}
-	return e, "cpu/" + e.ISA(), nil
+	e, err := kirchhoff.New(ctx, p, work)
+	return e, "cpu/" + isa, err
 }
 
 // operators are those of an engine: with ordinary sums and, if asked for, exact ones.
 func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) ([]dist.Operator, error) {
 	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	ops := []dist.Operator{dist.Lift(e, image, data)}
+	ops := []dist.Operator{dist.Lift(e.Kernels()[0], image, data)}
 	if k.Exact {
-		op, err := dist.LiftWith(e, image, data, dist.LiftOptions{Exact: true})
+		op, err := dist.LiftWith(e.Kernels()[0], image, data, dist.LiftOptions{Exact: true})
 		if err != nil {
 			return nil, err
 		}

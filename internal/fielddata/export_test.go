@@ -50,7 +50,7 @@ func exported(dir, path, name string, opt ExportOptions, imports Options) (*surv
 	if err := im.Write(context.Background(), again, in.Survey().Wavelet, h5.WriteOptions{Force: true}, progress.Discard()); err != nil {
 		return nil, done, err
 	}
-	back, err := h5.ReadSurvey(again)
+	back, err := readSurvey(again)
 	return back, done, err
 }
 
@@ -155,7 +155,7 @@ func drawSurvey(t *rapid.T) *survey.Survey {
 
 func TestVikingThereAndBack(t *testing.T) {
 	path := shared(t, "viking_survey.h5")
-	want, err := h5.ReadSurvey(path)
+	want, err := readSurvey(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func store(t testing.TB, im *Import) *survey.Survey {
 	if err := im.Write(context.Background(), path, synth.Ricker(20, im.DT), h5.WriteOptions{}, progress.Discard()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := h5.ReadSurvey(path)
+	s, err := readSurvey(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // shared is a file of the data beside the project, which not every checkout has.
@@ -29,7 +27,7 @@ func TestViking(t *testing.T) {
 		t.Errorf("offsets %v, %d samples at %g s, %d traces, %d offsets off", im.QC.Offset, im.NT, im.DT, im.QC.Kept, im.QC.OffsetOff)
 	}
 	s := store(t, im)
-	want, err := h5.ReadSurvey(shared(t, "viking_survey.h5"))
+	want, err := readSurvey(shared(t, "viking_survey.h5"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -39,10 +38,10 @@ type Job struct {
 	s *dist.Vector // of the image, the diagonal of S, once it is made
 
 	began   time.Time
-	start   []float32          // the start model, once LoadStart has read it
-	digests []provenance.Input // of all files that were read
-	kept    kirchhoff.Keeper   // tables kept in memory; nil: none
-	saved   []string           // this run's own checkpoints, oldest first
+	start   []float32                   // the start model, once LoadStart has read it
+	digests []provenance.Input          // of all files that were read
+	kept    interface{ Intact() error } // tables kept in memory; nil: none
+	saved   []string                    // this run's own checkpoints, oldest first
 }
 
 // Need says what of the survey a walk uses.
@@ -157,7 +156,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 		return m.Work(), m.Check()
 	})
 	if err == nil {
-		j.kept, _ = op.Engine.(kirchhoff.Keeper)
+		j.kept = op.Engine
 	}
 	return op, err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -255,7 +254,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		o.traces = s.Data
 		return o
@@ -294,12 +293,12 @@ func TestResidualOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
 		})))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		return s.Data
 	}
 	want := run(1)
-	predicted, err := h5.ReadSurvey(p.path("predicted.h5"))
+	predicted, err := readSurvey(p.path("predicted.h5"))
 	must(t, err)
 	for i, v := range p.survey.Data {
 		predicted.Data[i] = v - predicted.Data[i]

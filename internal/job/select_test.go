@@ -8,7 +8,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // pairs are the source and receiver rows of all traces.
@@ -104,7 +103,7 @@ func TestModelsSelectedTraces(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		}))
-		s, err := h5.ReadSurvey(file)
+		s, err := readSurvey(file)
 		must(t, err)
 		return s.Data, pairs(s.NumTraces(), s.Pair)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // weighing are keys that give samples weights, filter traces and change variables.
@@ -186,7 +185,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			return j.WriteResidualOf(context.Background(), p.path("residual.h5"), op, d, reflectivity, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
-			s, err := h5.ReadSurvey(p.path(file))
+			s, err := readSurvey(p.path(file))
 			must(t, err)
 			*to = s.Data
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // refused expects a problem not to open.
@@ -260,7 +259,7 @@ func TestResidualIsNotWeighted(t *testing.T) {
 	r, err := j.Solve(t.Context(), op, d, false)
 	must(t, err)
 	must(t, j.WriteResidual(t.Context(), file, op, d, r, Source{}))
-	s, err := h5.ReadSurvey(file)
+	s, err := readSurvey(file)
 	must(t, err)
 	want := p.model(t, r.Image, "cpu")
 	for i, v := range p.survey.Data {

@@ -12,7 +12,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -29,19 +28,11 @@ type Operator struct {
 	Traces *Traces // nil without any
 
 	dist.Operator
-	Engine Engine
+	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
 
-	kernels []dist.Kernel // one for each image
-	decide  Decide
-}
-
-// Engine holds tables.
-type Engine interface {
-	Name() string
-	Type() device.Type
-	Close()
+	decide Decide
 }
 
 // Decide says how a rank goes through its share, and refuses what does not fit.
@@ -108,9 +99,9 @@ func (op *Operator) sayOverlap(o dist.Overlapped) {
 // Lift joins the ranks' parts of the operator.
 func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	if n := op.Classes.N; n > 0 {
-		return dist.LiftBeside(op.kernels, dist.Stack(slices.Repeat([]*dist.Layout{op.imageLayout()}, n)...), op.dataLayout(), o)
+		return dist.LiftBeside(op.Engine.Kernels(), dist.Stack(slices.Repeat([]*dist.Layout{op.imageLayout()}, n)...), op.dataLayout(), o)
 	}
-	return dist.LiftWith(op.kernels[0], op.imageLayout(), op.dataLayout(), o)
+	return dist.LiftWith(op.Engine.Kernels()[0], op.imageLayout(), op.dataLayout(), o)
 }
 
 // imageLayout is the image's, split over blocks along x.
@@ -164,7 +155,27 @@ func (op *Operator) build(ctx context.Context, w plan.Work) error {
 		}
 		p.Times = coarse
 	}
-	return BlameInput(op.makeEngine(ctx, p, w))
+	w.Exact = op.Exact()
+	if op.Classes.N > 0 {
+		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
+	}
+	var err error
+	switch {
+	case op.Card != nil:
+		op.Engine, err = kernels.New(ctx, op.Card, p, w.Work)
+	case op.Plan.Engine == "reference":
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w.Work)
+	default:
+		op.Engine, err = kirchhoff.New(ctx, p, w.Work)
+	}
+	if err != nil {
+		return BlameInput(err)
+	}
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	if w.Classes != nil {
+		op.Info += " by " + op.Config.Image.Gathers
+	}
+	return nil
 }
 
 // BlameInput blames the input for what no package below has marked, such
@@ -237,9 +248,8 @@ func Stacked(x *dist.Vector, factor float64) (*dist.Vector, error) {
 
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
-	k := op.Engine.(*kirchhoff.Stream)
 	domain, rng := op.imageLayout(), op.dataLayout()
-	op.Operator = dist.Lift(k, domain, rng)
+	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
 	if t := op.Traces; t != nil {
 		o.Read = func(ctx context.Context) (dist.Reader, error) { return t.read(ctx, cuts) }
@@ -248,7 +258,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 			o.Weigh = t.weigh
 		}
 	}
-	op.Stream, err = dist.NewStream(k, domain, rng, o)
+	op.Stream, err = dist.NewStream(op.Engine.Groups(), domain, rng, o)
 	return err
 }
 
@@ -266,90 +276,4 @@ func (t *timed) Apply(ctx context.Context, dst, src *dist.Vector) error {
 func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
 	defer t.report.Time("adjoint")()
 	return t.Operator.ApplyAdjoint(ctx, dst, src)
-}
-
-// makeEngine makes the engine and its kernels.
-func (op *Operator) makeEngine(ctx context.Context, p *kirchhoff.Problem, w plan.Work) error {
-	how := "recomputed"
-	if w.Coarse {
-		how = "interpolated"
-	}
-	if w.Cuts != nil {
-		k, err := kirchhoff.NewStream(ctx, p, w.Cuts, w.Remake)
-		if err != nil {
-			return err
-		}
-		op.Engine, op.Info = k, "engine cpu: float32, "+k.ISA()
-		switch {
-		case w.Remake:
-			op.Info += ", traveltimes " + how + " for each group"
-		case p.Compact:
-			op.Info += ", times in 16 bits"
-		}
-		op.Info += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(k.Groups(), "group"), longest(w.Cuts))
-		return nil
-	}
-	classes := op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
-	switch {
-	case op.Card != nil:
-		k, err := kernels.New(ctx, op.Card, p)
-		if err != nil {
-			return err
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine %s: float32", op.Card.Name())
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
-	case w.Remake:
-		if len(classes) > 0 {
-			return op.setClasses("cpu: float32, traveltimes " + how + " class by class")(
-				kirchhoff.NewRecomputeClasses(ctx, p, classes, w.Budget))
-		}
-		k, err := kirchhoff.NewRecompute(ctx, p, w.Budget)
-		if err != nil {
-			return err
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %s", k.ISA(), how, readable.Count(k.Stretches(), "stretch"))
-	case op.Plan.Engine == "reference":
-		if len(classes) > 0 {
-			return op.setClasses("reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, classes))
-		}
-		k, err := kirchhoff.NewReference(ctx, p)
-		if err != nil {
-			return err
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine reference: float64"
-	default:
-		if len(classes) > 0 {
-			return op.setClasses("cpu: float32")(kirchhoff.NewClasses(ctx, p, classes))
-		}
-		k, err := kirchhoff.NewCPU(ctx, p)
-		if err != nil {
-			return err
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine cpu: float32, " + k.ISA()
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
-	}
-	return nil
-}
-
-// setClasses makes an operator of what a constructor of classes returns.
-func (op *Operator) setClasses(info string) func(*kirchhoff.Classes, error) error {
-	return func(c *kirchhoff.Classes, err error) error {
-		if err != nil {
-			return err
-		}
-		op.Engine = c
-		for _, e := range c.Class {
-			op.kernels = append(op.kernels, e)
-		}
-		op.Info = fmt.Sprintf("engine %s; %s by %s", info, readable.Count(op.Classes.N, "image"), op.Config.Image.Gathers)
-		return nil
-	}
 }

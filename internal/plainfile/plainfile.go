@@ -1,6 +1,7 @@
 // Package plainfile opens input files that are plain: regular files and links to them.
 // Anything else is refused before it is opened, because opening alone can wait for ever
 // (a named pipe), have an effect (a device), or give other bytes the second time.
+// It also writes output files, whole or not at all.
 package plainfile
 
 import (
@@ -8,7 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
+
+	"github.com/google/renameio/v2"
 )
 
 // Open opens a plain file for reading. Its errors are [*fs.PathError], with
@@ -55,4 +59,22 @@ func Check(info fs.FileInfo) error {
 		kind = "a device"
 	}
 	return fmt.Errorf("is not a regular file but %s", kind)
+}
+
+// Write publishes data at path: under a temporary name beside it first, synced, and then
+// renamed, so that path holds either what it held or the whole data. Without force an
+// existing file is an error that wraps [fs.ErrExist].
+func Write(path string, data []byte, force bool) error {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
+	folder := filepath.Dir(path)
+	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(folder)); err != nil {
+		return err
+	}
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close()) // makes the rename itself durable
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -78,11 +79,9 @@ type Residency struct {
 
 // Work is how a rank goes through its traces.
 type Work struct {
-	Cuts    []int // of streamed traces: the first of each group, counted from the rank's first, and the number of all; else nil
-	Remake  bool  // tables are made anew in every application
-	Budget  int64 // bytes of tables at once, where they are made anew
-	Compact bool  // times are held in 16 bits
-	Coarse  bool  // tables are interpolated from coarse ones
+	kirchhoff.Work
+	Compact bool // times are held in 16 bits
+	Coarse  bool // tables are interpolated from coarse ones
 }
 
 // CoarseFactor is the distance, in points, between those that coarse tables keep.

@@ -23,38 +23,34 @@ type Account struct {
 }
 
 // Account is the account of this rank so far. It can be kept; it does not
-// change any more.
-func (r *Reporter) Account() Account {
+// change any more. What is under way ends here in its trace.
+func (r *Reporter) Account() (a Account) {
 	if r == nil {
-		return Account{}
+		return a
 	}
 	host, _ := os.Hostname() // unknown: left out
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	took := r.opt.Now().Sub(r.clock.begin)
-	return Account{Host: host, Took: took, Sections: r.clock.root.clone(), Beside: r.clock.beside.clone(), Trace: r.clock.trace.snapshot(took)}
-}
-
-func (n *Node) clone() Node {
-	c := *n
-	c.Inner = nil
-	for _, inner := range n.Inner {
-		i := inner.clone()
-		c.Inner = append(c.Inner, &i)
+	text, err := json.Marshal(Account{Host: host, Took: r.opt.Now().Sub(r.clock.begin),
+		Sections: r.clock.root, Beside: r.clock.beside, Trace: r.clock.trace.kept()})
+	r.mu.Unlock()
+	if err == nil {
+		err = json.Unmarshal(text, &a)
 	}
-	return c
-}
-
-// Encode makes bytes of an account, for the rank that prints the closing table.
-func (a Account) Encode() ([]byte, error) {
-	text, err := json.Marshal(a)
 	if err != nil {
-		return nil, fmt.Errorf("progress: account of a rank: %w", err)
+		panic(fmt.Sprintf("progress: %v", err)) // texts and numbers go through JSON
 	}
-	return text, nil
+	if a.Trace == nil {
+		return a
+	}
+	for i := range a.Trace.Spans {
+		if s := &a.Trace.Spans[i]; s[3] < 0 {
+			s[3] = int64(a.Took) - s[2]
+		}
+	}
+	return a
 }
 
-// DecodeAccounts reads the accounts of all ranks, by rank, as Encode wrote them.
+// DecodeAccounts reads the accounts of all ranks, by rank, from JSON.
 func DecodeAccounts(ranks [][]byte) ([]Account, error) {
 	all := make([]Account, len(ranks))
 	for rank, text := range ranks {
@@ -65,8 +61,12 @@ func DecodeAccounts(ranks [][]byte) ([]Account, error) {
 	return all, nil
 }
 
-// Closing prints the closing table of a run on len(all) ranks and how much
-// memory it took, and warns of spans that its trace lacks.
+// Closing prints the closing table of a run on len(all) ranks in LAMMPS's shape: for each
+// section the least, mean and greatest time over the ranks and its share of the total, so
+// that an imbalance shows at a glance; on several ranks also which was the slowest. A
+// section inside another stands indented below it and is not counted there, so that the
+// shares add up. What no section accounts for is the row "other". Then it prints how
+// much memory the run took, and warns of spans that its trace lacks.
 func (r *Reporter) Closing(all []Account) {
 	if r == nil || len(all) == 0 {
 		return
@@ -76,8 +76,12 @@ func (r *Reporter) Closing(all []Account) {
 	for rank := range all {
 		roots[rank], beside[rank], total[rank] = &all[rank].Sections, &all[rank].Beside, all[rank].Took.Seconds()
 	}
-	r.Table(merge(nil, roots), total)
-	r.besideTable(merge(nil, beside), total)
+	r.table("section", "timing", withRest(merge(nil, roots), total), total)
+	// What went on beside the sections: its times overlap with theirs, and with each other
+	// where one lies inside another.
+	if work := merge(nil, beside); len(work) > 0 {
+		r.table("beside", "beside", work, total)
+	}
 	r.memory(all)
 	r.warnDropped(all)
 }

@@ -27,12 +27,26 @@ type Node struct {
 
 // child is the section of that name inside n, nil for none.
 func (n *Node) child(name string) *Node {
-	for _, c := range n.Inner {
-		if c.Name == name {
-			return c
-		}
+	if n == nil {
+		return nil
 	}
-	return nil
+	i := slices.IndexFunc(n.Inner, func(c *Node) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return n.Inner[i]
+}
+
+// enter counts a call of the section of that name inside n, which it makes where there
+// is none.
+func (n *Node) enter(name string) *Node {
+	c := n.child(name)
+	if c == nil {
+		c = &Node{Name: name}
+		n.Inner = append(n.Inner, c)
+	}
+	c.Calls++
+	return c
 }
 
 // visit is one way through a section.
@@ -49,13 +63,7 @@ func (c *clock) enter(name string, now time.Time) *visit {
 	if n := len(c.open); n > 0 {
 		around = c.open[n-1].node
 	}
-	node := around.child(name)
-	if node == nil {
-		node = &Node{Name: name}
-		around.Inner = append(around.Inner, node)
-	}
-	node.Calls++
-	v := &visit{node, now, c.whole, c.trace.start(mainLane, name, now.Sub(c.begin))}
+	v := &visit{around.enter(name), now, c.whole, c.trace.start(mainLane, name, now.Sub(c.begin))}
 	c.open = append(c.open, v)
 	return v
 }
@@ -104,17 +112,6 @@ func (r *Reporter) Time(section string) (end func()) {
 	}
 }
 
-// Sections is this rank's time in each section so far, those inside another
-// behind it, and the time since New, in seconds.
-func (r *Reporter) Sections() (sections []Section, total float64) {
-	if r == nil {
-		return nil, 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return merge(nil, []*Node{&r.clock.root}), r.opt.Now().Sub(r.clock.begin).Seconds()
-}
-
 // merge lists the sections inside around, which holds one section of each rank,
 // nil where a rank never entered it.
 func merge(path []string, around []*Node) (sections []Section) {
@@ -133,9 +130,6 @@ func merge(path []string, around []*Node) (sections []Section) {
 		s := Section{append(slices.Clone(path), name), make([]float64, len(around)), make([]int, len(around))}
 		same := make([]*Node, len(around))
 		for rank, n := range around {
-			if n == nil {
-				continue
-			}
 			if c := n.child(name); c != nil {
 				same[rank], s.Seconds[rank], s.Calls[rank] = c, c.Own.Seconds(), c.Calls
 			}

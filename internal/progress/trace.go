@@ -2,7 +2,6 @@ package progress
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -57,18 +56,9 @@ func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	around := r.clock.beside.child(lane)
-	if around == nil {
-		around = &Node{Name: lane}
-		r.clock.beside.Inner = append(r.clock.beside.Inner, around)
-	}
-	node := around.child(name)
-	if node == nil {
-		node = &Node{Name: name}
-		around.Inner = append(around.Inner, node)
-	}
-	node.Calls++
-	node.Own += took
+	around := r.clock.beside.enter(lane)
+	around.Calls = 0 // a lane is no work
+	around.enter(name).Own += took
 	at := max(0, begin.Sub(r.clock.begin))
 	r.clock.trace.stop(r.clock.trace.start(lane, name, at), at+took)
 }
@@ -104,20 +94,12 @@ func (t *recorder) number(name string) int64 {
 	return i
 }
 
-// snapshot is the trace as it stands at a time after New; what is under way
-// ends there.
-func (t *recorder) snapshot(at time.Duration) *Trace {
+// kept is what was recorded, nil where nobody asked for it.
+func (t *recorder) kept() *Trace {
 	if t == nil {
 		return nil
 	}
-	c := t.Trace
-	c.Names, c.Spans = slices.Clone(c.Names), slices.Clone(c.Spans)
-	for i := range c.Spans {
-		if s := &c.Spans[i]; s[3] < 0 {
-			s[3] = int64(at) - s[2]
-		}
-	}
-	return &c
+	return &t.Trace
 }
 
 // warnDropped says how many spans the traces lack.

@@ -1,19 +1,19 @@
 package progress
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 // WriteTrace publishes the traces of all ranks at path, whole or not at all, in
@@ -24,27 +24,12 @@ import (
 // Times are in µs after the first rank's begin. Ranks are aligned by their
 // clocks' Unix time as it is, so that those on different machines may be off
 // against each other by as much as their clocks are.
-func WriteTrace(path string, all []Account, force bool) (err error) {
-	if !force {
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("trace: %s: %w", path, fs.ErrExist)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("trace: %w", err)
-		}
+func WriteTrace(path string, all []Account, force bool) error {
+	text, err := encodeTrace(all)
+	if err == nil {
+		err = plainfile.Write(path, text, force)
 	}
-	tmp, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
-		return fmt.Errorf("trace: %w", err)
-	}
-	defer func() {
-		if e := tmp.Cleanup(); err == nil && e != nil {
-			err = fmt.Errorf("trace: %w", e)
-		}
-	}()
-	if err := encodeTrace(tmp, all); err != nil {
-		return fmt.Errorf("trace: %w", err)
-	}
-	if err := tmp.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
 	return nil
@@ -61,46 +46,89 @@ type traceEvent struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-func encodeTrace(w io.Writer, all []Account) error {
-	var start int64
+// encodeTrace writes an event a line.
+func encodeTrace(all []Account) ([]byte, error) {
+	start := int64(math.MaxInt64)
 	for rank, a := range all {
 		if a.Trace == nil {
-			return fmt.Errorf("rank %d has kept none", rank)
+			return nil, fmt.Errorf("rank %d has kept none", rank)
 		}
-		if rank == 0 || a.Trace.Start < start {
-			start = a.Trace.Start
-		}
+		start = min(start, a.Trace.Start)
 	}
-	buf := bufio.NewWriter(w)
-	buf.WriteString(`{"displayTimeUnit":"ms","otherData":`)
-	err := encode(buf, map[string]any{
-		"start": time.Unix(0, start).UTC().Format(time.RFC3339Nano),
-		"clock": "Unix time of each rank's machine, not corrected",
-	})
-	if err != nil {
-		return err
-	}
-	buf.WriteString(`,"traceEvents":[`)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"displayTimeUnit":"ms","otherData":{"clock":"Unix time of each rank's machine, not corrected","start":%q},"traceEvents":[`,
+		time.Unix(0, start).UTC().Format(time.RFC3339Nano))
 	comma := "\n"
 	for rank, a := range all {
 		for _, e := range traceEvents(rank, a, start) {
-			buf.WriteString(comma)
-			if err := encode(buf, e); err != nil {
-				return err
+			text, err := json.Marshal(e)
+			if err != nil {
+				return nil, err
 			}
+			b.WriteString(comma)
+			b.Write(text)
 			comma = ",\n"
 		}
 	}
-	buf.WriteString("\n]}\n")
-	return buf.Flush() // the first failure of all the writing
+	b.WriteString("\n]}\n")
+	return b.Bytes(), nil
 }
 
-func encode(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
-	if err == nil {
-		_, err = w.Write(text)
+// ReadTrace finds the sections of each rank in what WriteTrace has written.
+func ReadTrace(r io.Reader) ([]Section, error) {
+	var f struct {
+		TraceEvents []traceEvent `json:"traceEvents"`
 	}
-	return err
+	if err := json.NewDecoder(r).Decode(&f); err != nil {
+		return nil, err
+	}
+	if len(f.TraceEvents) == 0 {
+		return nil, errors.New("it has no events")
+	}
+	names := map[[2]int]string{} // of lanes
+	for _, e := range f.TraceEvents {
+		if e.Phase == "M" && e.Name == "thread_name" {
+			names[[2]int{e.PID, e.TID}] = fmt.Sprint(e.Args["name"])
+		}
+	}
+	spans := map[int][]traceEvent{}
+	for _, e := range f.TraceEvents {
+		// Sections that overlap stand in "sections 2" and so on.
+		lane := names[[2]int{e.PID, e.TID}]
+		if e.Phase == "X" && e.Dur != nil && (lane == mainLane || strings.HasPrefix(lane, mainLane+" ")) {
+			spans[e.PID] = append(spans[e.PID], e)
+		}
+	}
+	var roots []*Node
+	for _, rank := range slices.Sorted(maps.Keys(spans)) {
+		roots = append(roots, nested(spans[rank]))
+	}
+	return merge(nil, roots), nil
+}
+
+// nested is the section around the spans of one rank.
+func nested(spans []traceEvent) *Node {
+	slices.SortStableFunc(spans, func(a, b traceEvent) int {
+		return cmp.Or(cmp.Compare(a.TS, b.TS), cmp.Compare(*b.Dur, *a.Dur))
+	})
+	type open struct {
+		*Node
+		end float64
+	}
+	root := &Node{}
+	around := []open{{root, math.Inf(1)}}
+	micro := func(x float64) time.Duration { return time.Duration(math.Round(1e3 * x)) }
+	for _, s := range spans {
+		for around[len(around)-1].end <= s.TS {
+			around = around[:len(around)-1]
+		}
+		outer, end := around[len(around)-1], s.TS+*s.Dur
+		in := outer.enter(s.Name)
+		in.Own += micro(*s.Dur)
+		outer.Own -= micro(min(end, outer.end) - s.TS)
+		around = append(around, open{in, end})
+	}
+	return root
 }
 
 // traceEvents are the events of one rank: its names, then lane by lane.

@@ -2,15 +2,15 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // convergence is the section on the course of the solver.
 type convergence struct {
-	Chart   *chart
+	Chart   []shot
 	Rows    []iterationRow
 	Adjoint bool // the rows hold the adjoint test and times
 	Note    string
@@ -30,9 +30,6 @@ func (r *Run) convergence() (c convergence) {
 	if len(h) == 0 {
 		c.Missing = "No history: lsm run writes one, lsm migrate has none."
 		return c
-	}
-	if len(h) > 1 {
-		c.Chart = convergenceChart(h, g)
 	}
 	told := map[int]Iteration{}
 	if r.Log != nil {
@@ -59,6 +56,24 @@ func (r *Run) convergence() (c convergence) {
 	return c
 }
 
+// convergenceChart draws the norms relative to their start, where they can be drawn.
+func (r *Run) convergenceChart() []shot {
+	h := r.Image.ResidualNorm
+	if len(h) < 2 {
+		return nil
+	}
+	g := r.Image.GradientNorm
+	if len(g) == 0 || !(g[0] > 0) {
+		g = nil
+	}
+	s, err := drawn("norms of residual and gradient against the iteration", "")(
+		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
+	if err != nil { // numbers that are no norms, which the verdict says
+		return nil
+	}
+	return []shot{s}
+}
+
 // relative is h[n] over h[0], "" where there is no such number.
 func relative(h []float64, n int) string {
 	if n >= len(h) || h[0] == 0 {
@@ -75,42 +90,4 @@ func spread(n, k int) (picks []int) {
 		picks = append(picks, i*(n-1)/max(1, k-1))
 	}
 	return slices.Compact(picks)
-}
-
-// convergenceChart draws the norms relative to their start.
-func convergenceChart(h, g []float64) *chart {
-	c := newChart("iteration", "relative to its start")
-	c.y.log, c.x.whole = true, true
-	least, most := 1.0, 1.0
-	add := func(name string, class int, v []float64) {
-		if len(v) == 0 || !(v[0] > 0) || !finite(v[0]) {
-			return
-		}
-		var x, y []float64
-		for i := range v {
-			x, y = append(x, float64(i)), append(y, v[i]/v[0])
-			if y[i] > 0 && finite(y[i]) {
-				least, most = min(least, y[i]), max(most, y[i])
-			}
-		}
-		c.add(name, class, x, y, len(v) <= 41)
-	}
-	add("residual", 1, h)
-	add("gradient", 2, g)
-	if len(c.curves) == 0 {
-		return nil
-	}
-	c.y.lo, c.y.hi = tickBelow(min(least, most/2)), most*1.1
-	return c.finish()
-}
-
-// tickBelow is the next of 1, 2, 5 times a power of ten, not above v.
-func tickBelow(v float64) float64 {
-	p := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{5, 2} {
-		if m*p <= v {
-			return m * p
-		}
-	}
-	return p
 }

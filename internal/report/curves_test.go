@@ -54,31 +54,6 @@ func TestMeanSpectrumOfMany(t *testing.T) {
 	}
 }
 
-// Whatever the range, ticks lie inside the frame, ascend, and are neither too
-// few nor too many.
-func TestTicks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := scale{log: rapid.Bool().Draw(t, "log")}
-		if s.log {
-			s.lo = tickBelow(math.Pow(10, rapid.Float64Range(-14, 3).Draw(t, "low"))) // as convergence charts have it
-			s.hi = s.lo * math.Pow(10, rapid.Float64Range(0.31, 15).Draw(t, "decades"))
-		} else {
-			s.lo = rapid.Float64Range(-100, 100).Draw(t, "low")
-			s.hi = s.lo + math.Pow(10, rapid.Float64Range(-2, 6).Draw(t, "span"))
-		}
-		c := newChart("x", "y")
-		got := c.ticks(s, 6, func(f float64) float64 { return c.Left + f*(c.Right-c.Left) })
-		if len(got) < 1 || len(got) > 14 {
-			t.Fatalf("%d ticks from %g to %g", len(got), s.lo, s.hi)
-		}
-		for i, k := range got {
-			if k.At < c.Left-0.1 || k.At > c.Right+0.1 || i > 0 && k.At <= got[i-1].At {
-				t.Fatalf("ticks %v from %g to %g", got, s.lo, s.hi)
-			}
-		}
-	})
-}
-
 // The table of iterations has the first and the last, and no more than fit.
 func TestSpread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -207,8 +207,8 @@ func TestWholePage(t *testing.T) {
 	if slices.Contains(p.attrs["class"], "missing") {
 		t.Error("something is missing on the page of a whole run")
 	}
-	if n := len(p.attrs["src"]); n != 6 {
-		t.Errorf("%d pictures, want adjoint, image, velocity, data, prediction and residual", n)
+	if n := len(p.attrs["src"]); n != 9 {
+		t.Errorf("%d pictures, want adjoint, image, velocity, convergence, spectra in depth and time, data, prediction and residual", n)
 	}
 	for _, src := range p.attrs["src"] {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(src, "data:image/png;base64,"))
@@ -473,7 +473,7 @@ func TestImageGathersOnThePage(t *testing.T) {
 			t.Errorf("the page does not say %q: %s", want, p.text)
 		}
 	}
-	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 5 {
-		t.Errorf("%d pictures, want image and gathers of both images, and the velocity: %s", len(p.attrs["src"]), p.text)
+	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 7 {
+		t.Errorf("%d pictures, want image and gathers of both images, the velocity, convergence and spectra: %s", len(p.attrs["src"]), p.text)
 	}
 }

@@ -28,18 +28,23 @@ type images struct {
 	Missing  string
 }
 
-// drawn encodes a figure.
-func drawn(f *picture.Figure, says, caption string) (shot, error) {
-	var b bytes.Buffer
-	picture := f.Draw()
-	if err := png.Encode(&b, picture); err != nil {
-		return shot{}, fmt.Errorf("report: %w", err)
+// drawn returns what encodes a figure. Numbers and grids were judged when the file was
+// read: what cannot be drawn is due to the options.
+func drawn(says, caption string) func(*picture.Figure, error) (shot, error) {
+	return func(f *picture.Figure, err error) (shot, error) {
+		if err != nil {
+			return shot{}, status.Usage(err)
+		}
+		var b bytes.Buffer
+		picture := f.Draw()
+		if err := png.Encode(&b, picture); err != nil {
+			return shot{}, fmt.Errorf("report: %w", err)
+		}
+		return shot{
+			Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())),
+			Width:  picture.Bounds().Dx(), Height: picture.Bounds().Dy(), Says: says, Caption: clean(caption),
+		}, nil
 	}
-	size := picture.Bounds()
-	return shot{
-		Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())),
-		Width:  size.Dx(), Height: size.Dy(), Says: says, Caption: clean(caption),
-	}, nil
 }
 
 func (r *Run) imageName() string {
@@ -51,11 +56,7 @@ func (r *Run) imageName() string {
 
 func (r *Run) images() (out images, err error) {
 	add := func(im *h5.Image, name, caption string) error {
-		f, err := picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At})
-		if err != nil {
-			return status.Usage(err) // numbers and grid were judged when the file was read
-		}
-		s, err := drawn(f, name+": picture of the image", caption)
+		s, err := drawn(name+": picture of the image", caption)(picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At}))
 		out.Pictures = append(out.Pictures, s)
 		return err
 	}
@@ -98,11 +99,8 @@ func (r *Run) imageGathers(p *page) error {
 		if len(part.gathers) == 0 {
 			continue
 		}
-		f, err := picture.ImageGathers(r.Image.Grid, part.gathers, r.Classes, picture.Options{Title: part.name})
-		if err != nil {
-			return status.Usage(err)
-		}
-		s, err := drawn(f, part.name+": image gathers by "+r.Classes.Name, "")
+		s, err := drawn(part.name+": image gathers by "+r.Classes.Name, "")(
+			picture.ImageGathers(r.Image.Grid, part.gathers, r.Classes, picture.Options{Title: part.name}))
 		if err != nil {
 			return err
 		}
@@ -171,12 +169,8 @@ func (g *Gather) draw() (row gatherRow, err error) {
 		if limit == 0 {
 			limit = picture.Limit(part.v, 99)
 		}
-		f, err := picture.Gather(part.v, picture.Times{NT: g.NT, DT: g.DT, T0: g.T0}, g.Offset,
-			picture.Options{Title: part.name, Limit: limit})
-		if err != nil {
-			return row, err
-		}
-		s, err := drawn(f, part.name+" of "+row.Name, "")
+		s, err := drawn(part.name+" of "+row.Name, "")(
+			picture.Gather(part.v, picture.Times{NT: g.NT, DT: g.DT, T0: g.T0}, g.Offset, picture.Options{Title: part.name, Limit: limit}))
 		if err != nil {
 			return row, err
 		}

@@ -104,12 +104,6 @@ type page struct {
 // fact is a name and what stands beside it.
 type fact struct{ Name, Value string }
 
-// panel is a chart with its heading and what it says in words.
-type panel struct {
-	Title, Note string
-	Chart       *chart
-}
-
 func (r *Run) page() (*page, error) {
 	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
 		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
@@ -130,7 +124,10 @@ func (r *Run) page() (*page, error) {
 	if err := r.imageGathers(p); err != nil {
 		return nil, err
 	}
-	p.Spectra = r.spectra()
+	p.Convergence.Chart = r.convergenceChart()
+	if p.Spectra, err = r.spectra(); err != nil {
+		return nil, err
+	}
 	if len(p.Spectra) == 0 {
 		p.NoSpectra = "No spectra: the image, and with it every spectrum, is zero."
 	}

@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // spectrumColumns is how many traces or columns of an image a spectrum is the
@@ -101,15 +103,44 @@ func (s spectrum) band() (lo, hi float64) {
 	return lo, hi
 }
 
+// panel is a chart with its heading and what it says in words.
+type panel struct {
+	Title, Note string
+	Chart       shot
+}
+
 // spectra are the charts of the images along depth and of the traces in time.
-func (r *Run) spectra() (panels []panel) {
-	if p, ok := r.depthSpectra(); ok {
+func (r *Run) spectra() (panels []panel, err error) {
+	for _, of := range []func() (panel, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
+		p, x, y, lines := of()
+		if len(lines) == 0 {
+			continue
+		}
+		trimRight(lines)
+		p.Chart, err = drawn(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...))
+		if err != nil {
+			return nil, err
+		}
 		panels = append(panels, p)
 	}
-	if p, ok := r.timeSpectra(); ok {
-		panels = append(panels, p)
+	return panels, nil
+}
+
+// trimRight ends lines a little behind where the last of them sinks to the floor for good.
+func trimRight(lines []picture.Line) {
+	end := 0.0
+	for _, l := range lines {
+		for i, v := range l.Y {
+			if v > floor {
+				end = max(end, 1.05*l.X[i])
+			}
+		}
 	}
-	return panels
+	for i, l := range lines {
+		if n, _ := slices.BinarySearch(l.X, end); n > 1 {
+			lines[i].X, lines[i].Y = l.X[:n], l.Y[:n]
+		}
+	}
 }
 
 // imageSpectrum is along depth, in cycles per km.
@@ -118,37 +149,30 @@ func imageSpectrum(g grid.Grid, v []float32) spectrum {
 	return meanSpectrum(v, g.Shape[last], g.Spacing[last]/1000)
 }
 
-func (r *Run) depthSpectra() (panel, bool) {
-	p := panel{Title: "Images along depth"}
-	c := newChart("wavenumber (cycles/km)", "dB below each maximum")
-	add := func(name string, class int, s spectrum) {
+func (r *Run) depthSpectra() (p panel, x, y string, lines []picture.Line) {
+	p.Title = "Images along depth"
+	add := func(name string, s spectrum) {
 		ref := s.most()
 		if ref == 0 {
 			return
 		}
-		c.add(name, class, s.freq, s.decibels(ref), false)
+		lines = append(lines, s.line(name, ref))
 		lo, hi := s.band()
 		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
 	}
 	if r.Adjoint != nil {
-		add("adjoint", 2, imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))
+		add("adjoint", imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))
 	}
-	add(r.imageName(), 1, imageSpectrum(r.Image.Grid, r.Image.Data))
-	if len(c.curves) == 0 {
-		return p, false
-	}
+	add(r.imageName(), imageSpectrum(r.Image.Grid, r.Image.Data))
 	p.Note += "Mean amplitude over the columns of the image."
 	if r.Adjoint != nil && r.solved() {
 		p.Note += " Least squares should be the broader one."
 	}
-	c.y.lo, c.y.hi = floor, 0
-	c.trimRight(floor)
-	p.Chart = c.finish()
-	return p, true
+	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
 }
 
-func (r *Run) timeSpectra() (panel, bool) {
-	p := panel{Title: "Traces in time"}
+func (r *Run) timeSpectra() (p panel, x, y string, lines []picture.Line) {
+	p = panel{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
 	var data, residual []spectrum
 	for _, g := range r.Gathers {
 		if s := meanSpectrum(g.Data, g.NT, g.DT); s.most() > 0 {
@@ -158,26 +182,23 @@ func (r *Run) timeSpectra() (panel, bool) {
 			residual = append(residual, s)
 		}
 	}
-	if len(data)+len(residual) == 0 {
-		return p, false
-	}
 	d, e := meanOf(data), meanOf(residual)
 	ref, below := d.most(), "dB below the data's maximum"
 	if ref == 0 {
 		ref, below = e.most(), "dB below the maximum"
 	}
-	c := newChart("frequency (Hz)", below)
 	if len(data) > 0 {
-		c.add("data", 2, d.freq, d.decibels(ref), false)
+		lines = append(lines, d.line("data", ref))
 	}
 	if len(residual) > 0 {
-		c.add("residual", 1, e.freq, e.decibels(ref), false)
+		lines = append(lines, e.line("residual", ref))
 	}
-	p.Note = "Mean amplitude over the traces of the shots shown below."
-	c.y.lo, c.y.hi = floor, max(0, 20*math.Log10(max(d.most(), e.most())/ref))
-	c.trimRight(floor)
-	p.Chart = c.finish()
-	return p, true
+	return p, "frequency (Hz)", below, lines
+}
+
+// line is the spectrum in decibels relative to ref.
+func (s spectrum) line(name string, ref float64) picture.Line {
+	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
 }
 
 // meanOf is the mean of spectra on one frequency axis.

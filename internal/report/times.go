@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -40,7 +41,7 @@ func (t *Times) Numbers(row TimeRow) []string {
 }
 
 // Bar is the share of the total as a width in percent.
-func (t TimeRow) Bar() float64 { return round(min(100, max(0, t.Percent))) }
+func (t TimeRow) Bar() float64 { return math.Round(10*min(100, max(0, t.Percent))) / 10 }
 
 // IsTotal reports whether the row is the sum of the others.
 func (t TimeRow) IsTotal() bool { return len(t.Path) == 1 && t.Path[0] == "total" }

@@ -86,15 +86,19 @@ func TestReadTraceAgreesWithClock(t *testing.T) {
 				open[len(open)-1]()
 				open = open[:len(open)-1]
 			}
-			sections, _ := r.Sections()
-			for _, s := range sections {
-				path := strings.Join(s.Path, "/")
-				if want[path] == nil {
-					want[path] = make([]float64, ranks)
-				}
-				want[path][rank] = s.Seconds[0]
-			}
 			all = append(all, r.Account())
+			var walk func(path string, around *progress.Node)
+			walk = func(path string, around *progress.Node) {
+				for _, n := range around.Inner {
+					inner := strings.TrimPrefix(path+"/"+n.Name, "/")
+					if want[inner] == nil {
+						want[inner] = make([]float64, ranks)
+					}
+					want[inner][rank] = n.Own.Seconds()
+					walk(inner, n)
+				}
+			}
+			walk("", &all[rank].Sections)
 		}
 		if err := progress.WriteTrace(file, all, true); err != nil {
 			t.Fatal(err)
@@ -131,9 +135,9 @@ func TestReadTraceAgreesWithClock(t *testing.T) {
 func TestReadTraceOfAnotherKind(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "EOF"},
-		{"[]", "want {"},
+		{"[]", "cannot unmarshal array"},
 		{"{}", "no events"},
-		{`{"traceEvents":7}`, "no list"},
+		{`{"traceEvents":7}`, "cannot unmarshal number"},
 		{`{"traceEvents":[{"name":1}]}`, "cannot unmarshal"},
 		{`{"traceEvents":[{"name":"a"}`, "EOF"},
 		{`{"traceEvents":[{"ph":"M","name":"thread_name","args":3}]}`, "cannot unmarshal"},

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
@@ -41,11 +40,7 @@ func (r *Run) velocity() (out velocityPart, err error) {
 	m := r.Velocity
 	switch {
 	case m != nil:
-		f, err := picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At})
-		if err != nil {
-			return out, status.Usage(err)
-		}
-		s, err := drawn(f, "velocity model", m.File)
+		s, err := drawn("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At}))
 		if err != nil {
 			return out, err
 		}

@@ -25,30 +25,21 @@ const (
 	Stopped      = 130 // interrupted
 )
 
-// Meaning is what the help says about a status, "" for a number that is none.
-func Meaning(code int) string {
-	switch code {
-	case Done:
-		return "done"
-	case Other:
-		return "any other failure"
-	case BadUsage:
-		return "wrong usage or configuration"
-	case BadInput:
-		return "input file missing, damaged or inconsistent"
-	case NoResource:
-		return "not enough memory or disk, or an engine or library is missing"
-	case NotNumerical:
-		return "numerical failure: NaN, divergence, operator not adjoint"
-	case PeerLost:
-		return "another rank or a communicator was lost"
-	case Checkpointed:
-		return "stopped with a checkpoint: the same command with --resume goes on"
-	case Stopped:
-		return "interrupted"
-	}
-	return ""
+// meanings are what the help says about each status.
+var meanings = map[int]string{
+	Done:         "done",
+	Other:        "any other failure",
+	BadUsage:     "wrong usage or configuration",
+	BadInput:     "input file missing, damaged or inconsistent",
+	NoResource:   "not enough memory or disk, or an engine or library is missing",
+	NotNumerical: "numerical failure: NaN, divergence, operator not adjoint",
+	PeerLost:     "another rank or a communicator was lost",
+	Checkpointed: "stopped with a checkpoint: the same command with --resume goes on",
+	Stopped:      "interrupted",
 }
+
+// Meaning is what the help says about a status, "" for a number that is none.
+func Meaning(code int) string { return meanings[code] }
 
 // Error is an error with an exit status, and perhaps a hint on what to do.
 type Error struct {
@@ -87,9 +78,6 @@ func Peer(err error) error { return mark(PeerLost, err) }
 
 // Checkpoint marks err with status 75.
 func Checkpoint(err error) error { return mark(Checkpointed, err) }
-
-// Interrupted marks err with status 130.
-func Interrupted(err error) error { return mark(Stopped, err) }
 
 // Hint adds a hint and leaves the status as it is.
 func Hint(err error, hint string) error {

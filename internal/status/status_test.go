@@ -25,7 +25,7 @@ func TestCode(t *testing.T) {
 		{"numerical", Numerical(plain), 5, ""},
 		{"peer", Peer(plain), 6, ""},
 		{"checkpoint", Checkpoint(plain), 75, ""},
-		{"interrupted", Interrupted(plain), 130, ""},
+		{"interrupted", context.Canceled, 130, ""},
 		{"wrapped", fmt.Errorf("reading: %w", Input(plain)), 3, ""},
 		{"hint outside", Hint(Input(plain), "try"), 3, "try"},
 		{"hint inside", Input(Hint(plain, "try")), 3, "try"},

@@ -5,8 +5,8 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"math"
-	"strings"
 	"unsafe"
 )
 
@@ -14,19 +14,15 @@ import (
 type Attrs struct {
 	path   string
 	object string // "" for the file's root
-	id     int64
+	id     C.hid_t
 }
 
 // Attr is a named value: string, int64, float64, or a slice of one of them.
-// Writing also takes int, int32 and float32.
+// Writing also takes int.
 type Attr struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
 }
-
-// errHuge is a text whose damaged length there is no memory for. Its true one cannot be
-// known before it is read.
-var errHuge = errors.New("claims more memory than there is")
 
 // maxAttr bounds elements and bytes of one attribute; the format itself keeps
 // most attributes below 64 KiB.
@@ -34,108 +30,78 @@ const maxAttr = 1 << 20
 
 func (a Attrs) key(name string) string { return a.object + "@" + name }
 
+// fault is an error of one attribute.
+func (a Attrs) fault(name, format string, args ...any) error {
+	return inputError(a.path, a.key(name), format, args...)
+}
+
 // Has reports whether the attribute exists.
-func (a Attrs) Has(name string) bool {
-	has := false
-	locked(func() error {
-		has = a.has(name)
-		return nil
-	})
+func (a Attrs) Has(name string) (has bool) {
+	_ = locked(func() error { has = a.has(name); return nil })
 	return has
 }
 
 // has is Has for callers inside the library's lock. What cannot be told counts as
 // there, so that reading it says why.
-func (a Attrs) has(name string) bool {
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	return C.H5Aexists(C.hid_t(a.id), c) != 0
-}
+func (a Attrs) has(name string) bool { return C.H5Aexists(a.id, cString(name)) != 0 }
 
 // value reads one attribute of whatever type: an Attr's value, or the
 // description of a type that is neither number nor string.
 func (a Attrs) value(name string) (any, error) {
-	var v any
-	err := locked(func() (err error) {
-		mind(a.path)
-		v, err = a.read(name)
-		return err
-	})
-	return v, err
+	return on(a.path, func() (any, error) { return a.read(name) })
 }
 
 type otherType string
 
+// read is value for callers inside the library's lock.
 func (a Attrs) read(name string) (any, error) {
 	if !a.has(name) {
-		return nil, inputError(a.path, a.key(name), "attribute is missing")
+		return nil, a.fault(name, "attribute is missing")
 	}
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	fail := func() error {
-		err := libraryError()
-		if strings.Contains(err.Error(), "memory allocation failed") {
-			return inputError(a.path, a.key(name), "claims more memory than there is: it is damaged%w", hidden{errHuge})
-		}
-		return readError(a.path, a.key(name), wrapf(err, "attribute cannot be read"))
+	v, err := a.decode(name)
+	var known *Error
+	if err != nil && !errors.As(err, &known) {
+		err = unreadable(a.path, a.key(name), wrapf(err, "attribute cannot be read"))
 	}
-	id := C.H5Aopen(C.hid_t(a.id), c, C.H5P_DEFAULT)
+	return v, err
+}
+
+func (a Attrs) decode(name string) (any, error) {
+	id := C.H5Aopen(a.id, cString(name), C.H5P_DEFAULT)
 	if id < 0 {
-		return nil, fail()
+		return nil, libraryError()
 	}
 	defer C.H5Aclose(id)
-	var rank C.int
-	n := int(C.lsm_h5_points(id, 1, &rank))
+	n, rank := extentOf(id)
 	if n < 0 {
-		return nil, fail()
+		return nil, libraryError()
 	}
-	t, err := typeOf(id, true)
-	if err != nil {
-		return nil, fail()
-	}
-	if n > maxAttr || t.size > maxAttr/max(n, 1) {
-		return nil, inputError(a.path, a.key(name), "attribute claims %d elements of %d bytes, at most %d bytes are read", n, t.size, maxAttr)
-	}
+	t, err := typeOf(id)
 	switch {
-	case t.isFloat() && t.isNumber():
-		v := make([]float64, n)
-		if n > 0 && C.lsm_h5_attr_read(id, C.LSM_F64, unsafe.Pointer(&v[0])) < 0 {
-			return nil, fail()
-		}
-		return scalar(v, rank), nil
-	case t.isInteger() && t.isNumber():
-		v := make([]int64, n)
-		if n > 0 && C.lsm_h5_attr_read(id, C.LSM_I64, unsafe.Pointer(&v[0])) < 0 {
-			return nil, fail()
-		}
-		return scalar(v, rank), nil
+	case err != nil:
+		return nil, err
+	case n > maxAttr || t.size > maxAttr/max(n, 1):
+		return nil, a.fault(name, "attribute claims %d elements of %d bytes, at most %d bytes are read", n, t.size, maxAttr)
+	case t.isNumber() && t.isFloat():
+		return attrNumbers[float64](id, n, rank)
+	case t.isNumber():
+		return attrNumbers[int64](id, n, rank)
 	case t.isString():
-		v, ok := texts(id, true)
-		if !ok {
-			return nil, fail()
-		}
-		return scalar(v, rank), nil
+		v, err := texts(id, t, n)
+		return scalar(v, rank), err
 	}
 	return otherType(t.String()), nil
 }
 
-// texts reads all strings of an attribute or dataset; what is not UTF-8 is
-// marked by the replacement character.
-func texts(id C.hid_t, attribute bool) ([]string, bool) {
-	var size C.size_t
-	p := C.lsm_h5_strings(id, cBool(attribute), &size)
-	if p == nil {
-		return nil, false
+func attrNumbers[T Number](id C.hid_t, n, rank int) (any, error) {
+	v := make([]T, n)
+	if n > 0 && C.H5Aread(id, kindOf[T]().inMemory(), unsafe.Pointer(&v[0])) < 0 {
+		return nil, libraryError()
 	}
-	defer C.free(unsafe.Pointer(p))
-	if size == 0 {
-		return []string{}, true
-	}
-	all := string(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size)))
-	return strings.Split(strings.ToValidUTF8(strings.TrimSuffix(all, "\x00"), "\uFFFD"), "\x00"), true
+	return scalar(v, rank), nil
 }
 
-func scalar[T any](v []T, rank C.int) any {
+func scalar[T any](v []T, rank int) any {
 	if rank == 0 && len(v) == 1 {
 		return v[0]
 	}
@@ -149,6 +115,15 @@ func (a Attrs) Floats(name string, n int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted := "numbers"
+	switch n {
+	case 1:
+		wanted = "one number"
+	case 2:
+		wanted = "2 numbers (x z)"
+	case 3:
+		wanted = "3 numbers (x y z)"
+	}
 	var out []float64
 	switch v := v.(type) {
 	case float64:
@@ -161,39 +136,17 @@ func (a Attrs) Floats(name string, n int) ([]float64, error) {
 		for _, i := range v {
 			out = append(out, float64(i))
 		}
+	case string:
+		return nil, a.fault(name, "attribute is text, want %s", wanted)
+	case []string:
+		return nil, a.fault(name, "attribute is a list of texts, want %s", wanted)
 	default:
-		return nil, inputError(a.path, a.key(name), "attribute is %s, want %s", valueText(v), wanted(n))
+		return nil, a.fault(name, "attribute is of type %v, want %s", v, wanted)
 	}
 	if n >= 0 && len(out) != n {
-		return nil, inputError(a.path, a.key(name), "attribute has %d values, want %s", len(out), wanted(n))
+		return nil, a.fault(name, "attribute has %d values, want %s", len(out), wanted)
 	}
 	return out, nil
-}
-
-func wanted(n int) string {
-	switch n {
-	case -1:
-		return "numbers"
-	case 1:
-		return "one number"
-	case 2:
-		return "2 numbers (x z)"
-	case 3:
-		return "3 numbers (x y z)"
-	}
-	return "numbers"
-}
-
-func valueText(v any) string {
-	switch v := v.(type) {
-	case string:
-		return "text"
-	case []string:
-		return "a list of texts"
-	case otherType:
-		return "of type " + string(v)
-	}
-	return "of another type"
 }
 
 // Float reads one number, a scalar or a list of one.
@@ -212,7 +165,7 @@ func (a Attrs) Int(name string) (int, error) {
 		return 0, err
 	}
 	if f != math.Trunc(f) || math.Abs(f) > 1<<53 { // beyond it a float64 has no ones
-		return 0, inputError(a.path, a.key(name), "attribute is %g, want a whole number", f)
+		return 0, a.fault(name, "attribute is %g, want a whole number", f)
 	}
 	return int(f), nil
 }
@@ -231,17 +184,12 @@ func (a Attrs) Text(name string) (string, error) {
 			return v[0], nil
 		}
 	}
-	return "", inputError(a.path, a.key(name), "attribute is not one text")
+	return "", a.fault(name, "attribute is not one text")
 }
 
 // All reads every attribute of a number or string type, ordered by name.
 func (a Attrs) All() ([]Attr, error) {
-	var all []Attr
-	err := locked(func() (err error) {
-		mind(a.path)
-		all, err = a.list()
-		return err
-	})
+	all, err := on(a.path, a.list)
 	keep := all[:0]
 	for _, x := range all {
 		if _, other := x.Value.(otherType); !other {
@@ -253,15 +201,18 @@ func (a Attrs) All() ([]Attr, error) {
 
 // list reads every attribute; it needs the library's lock.
 func (a Attrs) list() ([]Attr, error) {
-	n := int(C.lsm_h5_attr_count(C.hid_t(a.id)))
-	if n < 0 {
-		return nil, readError(a.path, a.object, wrapf(libraryError(), "its attributes cannot be listed"))
+	fail := func() error {
+		return readError(a.path, a.object, wrapf(libraryError(), "its attributes cannot be listed"))
+	}
+	var info C.H5O_info_t
+	if C.H5Oget_info2(a.id, &info, C.H5O_INFO_NUM_ATTRS) < 0 {
+		return nil, fail()
 	}
 	var out []Attr
-	for i := range n {
+	for i := range info.num_attrs {
 		var name [1024]C.char
-		if C.lsm_h5_attr_name(C.hid_t(a.id), C.longlong(i), &name[0], C.size_t(len(name))) < 0 {
-			return nil, readError(a.path, a.object, wrapf(libraryError(), "its attributes cannot be listed"))
+		if C.H5Aget_name_by_idx(a.id, cString("."), C.H5_INDEX_NAME, C.H5_ITER_INC, i, &name[0], C.size_t(len(name)), C.H5P_DEFAULT) < 0 {
+			return nil, fail()
 		}
 		name[len(name)-1] = 0
 		text := C.GoString(&name[0])
@@ -272,4 +223,74 @@ func (a Attrs) list() ([]Attr, error) {
 		out = append(out, Attr{text, v})
 	}
 	return out, nil
+}
+
+// normal gives the values of attributes the types that they read back as.
+func normal(attrs []Attr) []Attr {
+	out := make([]Attr, len(attrs))
+	for i, a := range attrs {
+		if v, ok := a.Value.(int); ok {
+			a.Value = int64(v)
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// writeAttr gives an attribute to an open object; a text that is there already is
+// written over.
+func writeAttr(id C.hid_t, object string, a Attr) error {
+	switch v := normal([]Attr{a})[0].Value.(type) {
+	case string:
+		return textAttr(id, a.Name, v)
+	case int64:
+		return numbersAttr(id, a.Name, C.H5Screate(C.H5S_SCALAR), []int64{v})
+	case float64:
+		return numbersAttr(id, a.Name, C.H5Screate(C.H5S_SCALAR), []float64{v})
+	case []int64:
+		return numbersAttr(id, a.Name, line(len(v)), v)
+	case []float64:
+		return numbersAttr(id, a.Name, line(len(v)), v)
+	}
+	panic(fmt.Sprintf("h5: attribute %s of %s: type %T cannot be written", a.Name, object, a.Value))
+}
+
+func numbersAttr[T int64 | float64](id C.hid_t, name string, space C.hid_t, v []T) error {
+	defer C.H5Sclose(space)
+	if len(v) == 0 || len(v) > math.MaxUint16/sizeOf[T]() {
+		panic(fmt.Sprintf("h5: attribute %s has %d values", name, len(v)))
+	}
+	k := kindOf[T]()
+	attr := C.H5Acreate2(id, cString(name), C.hid_t(k.stored.ID()), space, C.H5P_DEFAULT, C.H5P_DEFAULT)
+	return fillAttr(attr, k.inMemory(), unsafe.Pointer(&v[0]))
+}
+
+func textAttr(id C.hid_t, name, text string) error {
+	value := C.CString(text)
+	defer C.free(unsafe.Pointer(value))
+	typ, space := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8), C.H5Screate(C.H5S_SCALAR)
+	defer C.H5Tclose(typ)
+	defer C.H5Sclose(space)
+	if C.H5Aexists(id, cString(name)) > 0 {
+		return fillAttr(C.H5Aopen(id, cString(name), C.H5P_DEFAULT), typ, unsafe.Pointer(&value))
+	}
+	return fillAttr(C.H5Acreate2(id, cString(name), typ, space, C.H5P_DEFAULT, C.H5P_DEFAULT), typ, unsafe.Pointer(&value))
+}
+
+// fillAttr writes and closes an attribute, unless opening it failed.
+func fillAttr(attr, memory C.hid_t, value unsafe.Pointer) error {
+	if attr < 0 {
+		return libraryError()
+	}
+	defer C.H5Aclose(attr)
+	if C.H5Awrite(attr, memory, value) < 0 {
+		return libraryError()
+	}
+	return nil
+}
+
+// line is a dataspace of one axis.
+func line(n int) C.hid_t {
+	dim := C.hsize_t(n)
+	return C.H5Screate_simple(1, &dim, nil)
 }

@@ -4,23 +4,21 @@ package h5
 import "C"
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"gonum.org/v1/hdf5"
 )
 
 // Dataset is one dataset of numbers, open for reading.
 type Dataset struct {
-	path  string
-	name  string
-	set   *hdf5.Dataset
-	shape []int
-	len   int
+	array
 	typ   typeInfo
-	store C.lsm_h5_storage
+	store storage
 
 	file  *File
 	once  sync.Once // compares the numbers with their digest
@@ -31,13 +29,7 @@ type Dataset struct {
 // refuses every other element type, extents that no memory or file can hold,
 // filters that this library lacks, and data that was never written.
 func (f *File) Dataset(name string) (*Dataset, error) {
-	var d *Dataset
-	err := locked(func() (err error) {
-		mind(f.path)
-		d, err = f.dataset(name)
-		return err
-	})
-	return d, err
+	return on(f.path, func() (*Dataset, error) { return f.dataset(name) })
 }
 
 func (f *File) dataset(name string) (*Dataset, error) {
@@ -48,20 +40,17 @@ func (f *File) dataset(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{path: f.path, name: name, set: set, file: f}
-	if err := d.inspect(); err != nil {
-		set.Close()
-		return nil, err
+	d, err := f.inspect(name, set)
+	for _, judge := range []func() error{
+		func() error { return d.admit() },
+		func() error { return f.verifySeal(d.Attrs()) },
+		func() error { return d.widenCache() },
+	} {
+		if err == nil {
+			err = judge()
+		}
 	}
-	if err := d.admit(); err != nil {
-		set.Close()
-		return nil, err
-	}
-	if err := f.verifySeal(d.Attrs()); err != nil {
-		set.Close()
-		return nil, err
-	}
-	if err := d.widenCache(f.file); err != nil {
+	if err != nil {
 		d.set.Close()
 		return nil, err
 	}
@@ -69,21 +58,22 @@ func (f *File) dataset(name string) (*Dataset, error) {
 	return d, nil
 }
 
-// id is the library's number of the dataset.
-func (d *Dataset) id() C.hid_t { return C.hid_t(d.set.ID()) }
-
-// inspect reads shape, type and storage, and judges nothing.
-func (d *Dataset) inspect() (err error) {
-	if d.typ, err = typeOf(d.id(), false); err != nil {
-		return readError(d.path, d.name, wrapf(err, "its type cannot be read"))
+// inspect reads shape, type and storage of an open dataset, and judges nothing.
+func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
+	d = &Dataset{array: array{path: f.path, name: name, set: set}, file: f}
+	what := "type"
+	if d.typ, err = typeOf(d.id()); err == nil {
+		d.size, what = d.typ.size, "shape"
+		d.shape, err = shapeOf(set)
 	}
-	if d.shape, err = shapeOf(d.set); err != nil {
-		return readError(d.path, d.name, wrapf(err, "its shape cannot be read"))
+	if err == nil {
+		what = "storage"
+		err = d.inspectStorage()
 	}
-	if C.lsm_h5_storage_of(d.id(), &d.store) < 0 {
-		return readError(d.path, d.name, wrapf(libraryError(), "its storage cannot be read"))
+	if err != nil {
+		err = readError(d.path, d.name, wrapf(err, "its %s cannot be read", what))
 	}
-	return nil
+	return d, err
 }
 
 // shapeOf is the extent of a dataset: empty for a scalar, [0] where it has no
@@ -114,99 +104,80 @@ func shapeOf(set *hdf5.Dataset) ([]int, error) {
 	return shape, nil
 }
 
-// admit refuses what cannot be read as numbers in bounded memory.
-func (d *Dataset) admit() error {
-	if !d.typ.isNumber() {
-		return inputError(d.path, d.name, "holds elements of type %s, want floats or integers", d.typ)
+// Read returns all elements in C order, converted to T. Numbers that do not fit
+// an integer T, and fractions read into one, are errors, and so are numbers that
+// differ from the digest stored with them; floats beyond a float32 become
+// infinities.
+func Read[T Number](d *Dataset) ([]T, error) {
+	if err := checkMemory(d.path, d.name, d.len, sizeOf[T]()); err != nil {
+		return nil, err
 	}
-	n, ok := product(d.shape)
-	if !ok || n > maxBytes/d.typ.size {
-		return inputError(d.path, d.name, "claims shape %s, more than any file holds", shapeText(d.shape))
+	v := make([]T, d.len)
+	if err := readAt(d, v, 0); err != nil || d.file.trusted {
+		return v, err
 	}
-	d.len = n
-	if d.store.external > 0 {
-		return inputError(d.path, d.name, "keeps its data in external files; h5repack makes it a plain dataset")
+	return v, d.verify(func() string {
+		k := kindOf[T]()
+		if d.typ.kind() != k {
+			return ""
+		}
+		h := sha256.New()
+		what := d.head(h, k)
+		h.Write(littleEndian(v))
+		return sum(h, what)
+	})
+}
+
+// ReadAt fills dst with the elements from number first on, counted in C order
+// over the whole dataset, converted as by [Read]. The first call compares the whole
+// dataset with its digest, unless the file is trusted. A range that the dataset does
+// not have is the programmer's fault and panics.
+func ReadAt[T Number](d *Dataset, dst []T, first int) error {
+	if first < 0 || len(dst) > d.len || first > d.len-len(dst) {
+		panic(fmt.Sprintf("h5: %s: %s: elements [%d, %d) of %d", d.path, d.name, first, first+len(dst), d.len))
 	}
-	if d.store.layout != C.H5D_COMPACT && d.store.layout != C.H5D_CONTIGUOUS && d.store.layout != C.H5D_CHUNKED {
-		return inputError(d.path, d.name, "is a virtual dataset; h5repack -l CONTI makes it a plain one")
-	}
-	if n == 0 {
-		return nil
-	}
-	if d.store.allocated == 0 {
-		return inputError(d.path, d.name, "was created with shape %s but its data was never written", shapeText(d.shape))
-	}
-	claimed, stored, size := uint64(n)*uint64(d.typ.size), uint64(d.store.stored), uint64(d.store.filesize)
-	switch {
-	case d.store.layout == C.H5D_CONTIGUOUS && (stored < claimed || stored > size || uint64(d.store.offset) > size-stored):
-		return inputError(d.path, d.name, "claims %d bytes at offset %d, beyond the file's %d bytes",
-			claimed, uint64(d.store.offset), size)
-	case claimed/maxRatio > stored+1<<14:
-		return inputError(d.path, d.name, "claims shape %s, %d bytes, but holds %d: most of it was never written",
-			shapeText(d.shape), claimed, stored)
-	}
-	if _, chunk := d.chunkRow(); chunk > 0 {
-		if err := checkMemory(d.path, d.name, chunk/d.typ.size, d.typ.size); err != nil {
+	if len(dst) > 0 && !d.file.trusted {
+		if err := d.Verify(); err != nil {
 			return err
 		}
 	}
-	return d.admitFilters()
+	return readAt(d, dst, first)
 }
 
-// maxRatio bounds how much larger a dataset may be than what is stored of it:
-// deflate, the densest of the standard filters, reaches 1032.
-const maxRatio = 2048
-
-func (d *Dataset) admitFilters() error {
-	names, missing, err := d.filters()
-	if err != nil {
-		return err
+// readAt is ReadAt without the comparison, of a range that there is.
+func readAt[T Number](d *Dataset, dst []T, first int) error {
+	switch {
+	case len(dst) == 0:
+		return nil
+	case d.typ.isFloat() && kindOf[T]().integer():
+		return readWhole(d, dst, first)
 	}
-	if missing >= 0 {
-		return inputError(d.path, d.name, "needs the filter %s, which this HDF5 library lacks; rewrite it with gzip or none (h5repack -f GZIP=4)",
-			names[missing])
+	return locked(func() error {
+		mind(d.path)
+		return d.readAs(kindOf[T](), sizeOf[T](), first, len(dst), unsafe.Pointer(&dst[0]))
+	})
+}
+
+// readWhole reads floats into integers, a block at a time. The library's own
+// conversion cannot be used: it reports a lost fraction for whole numbers too
+// where the stored float is not one of the machine's.
+func readWhole[T Number](d *Dataset, dst []T, first int) error {
+	const step = 1 << 16
+	block := make([]float64, min(step, len(dst)))
+	for done := 0; done < len(dst); done += step {
+		block = block[:min(step, len(dst)-done)]
+		if err := readAt(d, block, first+done); err != nil {
+			return err
+		}
+		for i, v := range block {
+			n, why := whole[T](v)
+			if why != "" {
+				return inputError(d.path, d.name, "holds %g, %s", v, why)
+			}
+			dst[done+i] = n
+		}
 	}
 	return nil
-}
-
-// filters names the filters of the pipeline; missing is the first that the
-// library lacks, or -1.
-func (d *Dataset) filters() (names []string, missing int, err error) {
-	missing = -1
-	for i := range int(d.store.nfilters) {
-		var id C.int
-		var name [64]C.char
-		has := C.lsm_h5_filter(d.id(), C.int(i), &id, &name[0], C.size_t(len(name)))
-		if has < 0 {
-			return nil, -1, readError(d.path, d.name, wrapf(libraryError(), "its filters cannot be read"))
-		}
-		name[len(name)-1] = 0
-		text := C.GoString(&name[0])
-		if text == "" {
-			text = "unnamed"
-		}
-		names = append(names, fmt.Sprintf("%s (number %d)", text, int(id)))
-		if has == 0 && missing < 0 {
-			missing = i
-		}
-	}
-	return names, missing, nil
-}
-
-// believing reports whether a filter is of those, such as n-bit and scale-offset, that
-// take lengths and layouts from the file without a check.
-func (d *Dataset) believing() bool {
-	for i := range int(d.store.nfilters) {
-		var id C.int
-		var name [1]C.char
-		C.lsm_h5_filter(d.id(), C.int(i), &id, &name[0], C.size_t(len(name)))
-		switch id {
-		case C.H5Z_FILTER_DEFLATE, C.H5Z_FILTER_SHUFFLE, C.H5Z_FILTER_FLETCHER32:
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // Name is the absolute name of the dataset.
@@ -223,7 +194,7 @@ func (d *Dataset) Len() int { return d.len }
 func (d *Dataset) Type() string { return d.typ.String() }
 
 // Attrs are the attributes of the dataset.
-func (d *Dataset) Attrs() Attrs { return Attrs{path: d.path, object: d.name, id: d.set.ID()} }
+func (d *Dataset) Attrs() Attrs { return Attrs{path: d.path, object: d.name, id: d.id()} }
 
 // Want returns an error unless the shape is the wanted one, in which -1 stands
 // for any size but none. The text says what the axes are, such as
@@ -236,10 +207,27 @@ func (d *Dataset) Want(text string, shape ...int) error {
 	if ok {
 		return nil
 	}
-	if slices.Contains(shape, -1) || len(shape) == 0 {
-		return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), text)
+	if len(shape) > 0 && !slices.Contains(shape, -1) {
+		text += " = " + shapeText(shape)
 	}
-	return inputError(d.path, d.name, "has shape %s, want %s = %s", shapeText(d.shape), text, shapeText(shape))
+	return d.unwanted(text)
+}
+
+// unwanted is the error for a shape that is not the wanted one.
+func (d *Dataset) unwanted(want string) error {
+	return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), want)
+}
+
+// numbers reads a dataset of the wanted shape, see [Dataset.Want].
+func numbers[T Number](f *File, name, text string, shape ...int) ([]T, error) {
+	d, err := f.Dataset(name)
+	if err == nil {
+		err = d.Want(text, shape...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Read[T](d)
 }
 
 func shapeText(shape []int) string {

@@ -58,12 +58,7 @@ type DescribeOptions struct {
 
 // Describe opens a file and lists what it holds.
 func Describe(path string, opt DescribeOptions) (*Description, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Describe(opt)
+	return reading(path, func(f *File) (*Description, error) { return f.Describe(opt) })
 }
 
 // Describe lists what the file holds. A dataset that cannot be read is listed
@@ -73,15 +68,12 @@ func (f *File) Describe(opt DescribeOptions) (*Description, error) {
 	if st, err := os.Stat(f.path); err == nil {
 		info.Bytes = st.Size()
 	}
-	if a := f.Attrs(); a.Has("format") {
-		info.Format, _ = a.Text("format")
-	}
-	info.Kind = f.kind(info.Format)
+	info.Kind, info.Format = f.kind()
 	if err := locked(func() (err error) {
 		if info.Attrs, err = f.Attrs().described(); err != nil {
 			return err
 		}
-		return f.walk(&f.file.CommonFG, "", map[uint64]bool{}, info)
+		return f.walk(&f.file.CommonFG, "", map[C.haddr_t]bool{}, info)
 	}); err != nil {
 		return nil, err
 	}
@@ -94,58 +86,29 @@ func (f *File) Describe(opt DescribeOptions) (*Description, error) {
 // Kind names what a file is: "survey", "model", "tables", "image", "checkpoint",
 // "surface" or "unknown".
 func Kind(path string) (string, error) {
-	f, err := Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	format := ""
-	if a := f.Attrs(); a.Has("format") {
-		format, _ = a.Text("format")
-	}
-	return f.kind(format), nil
-}
-
-func (f *File) kind(format string) string {
-	switch format {
-	case FormatSurvey:
-		return "survey"
-	case FormatModel:
-		return "model"
-	case FormatTables:
-		return "tables"
-	case FormatImage:
-		return "image"
-	case "lsm-checkpoint":
-		return "checkpoint"
-	case "":
-	default:
-		return "unknown"
-	}
-	for _, k := range []struct{ name, kind string }{
-		{"/sources", "survey"}, {"/source_time", "tables"}, {"/image", "image"},
-		{"/reflectivity", "image"}, {"/velocity", "model"}, {"/surface", "surface"},
-	} {
-		if f.Has(k.name) {
-			return k.kind
-		}
-	}
-	return "unknown"
+	return reading(path, func(f *File) (string, error) {
+		kind, _ := f.kind()
+		return kind, nil
+	})
 }
 
 // maxObjects bounds a walk through a file, whose links may lead in circles.
 const maxObjects = 10000
 
 // walk lists a group; seen holds the addresses of the groups above and before.
-func (f *File) walk(g *hdf5.CommonFG, name string, seen map[uint64]bool, info *Description) error {
-	at := uint64(C.lsm_h5_address(C.hid_t(g.ID())))
-	if seen[at] {
+func (f *File) walk(g *hdf5.CommonFG, name string, seen map[C.haddr_t]bool, info *Description) error {
+	fail := func() error { return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed")) }
+	var at C.H5O_info_t // two links with one address are one object
+	if C.H5Oget_info2(C.hid_t(g.ID()), &at, C.H5O_INFO_BASIC) < 0 {
+		return fail()
+	}
+	if seen[at.addr] {
 		return nil
 	}
-	seen[at] = true
+	seen[at.addr] = true
 	n, err := g.NumObjects()
 	if err != nil {
-		return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed"))
+		return fail()
 	}
 	for i := range n {
 		if len(info.Objects) >= maxObjects {
@@ -153,7 +116,7 @@ func (f *File) walk(g *hdf5.CommonFG, name string, seen map[uint64]bool, info *D
 		}
 		base, err := g.ObjectNameByIndex(i)
 		if err != nil {
-			return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed"))
+			return fail()
 		}
 		full := name + "/" + base
 		class, _ := g.ObjectTypeByIndex(i)
@@ -187,16 +150,13 @@ func (f *File) complete(o *Object, opt DescribeOptions) {
 			return libraryError()
 		}
 		defer set.Close()
-		d = &Dataset{path: f.path, name: o.Name, set: set, file: f}
-		if err := d.inspect(); err != nil {
+		if d, err = f.inspect(o.Name, set); err != nil {
 			return err
 		}
 		o.Shape, o.Type, o.Stored = d.shape, d.typ.String(), int64(d.store.stored)
-		for a := range min(int(d.store.chunk_rank), len(d.shape)) {
-			o.Chunks = append(o.Chunks, int(d.store.chunk[a]))
-		}
-		if o.Filters, _, err = d.filters(); err != nil {
-			return err
+		o.Chunks = d.store.chunk[:min(len(d.store.chunk), len(d.shape))]
+		for _, filter := range d.store.filters {
+			o.Filters = append(o.Filters, filter.name)
 		}
 		o.Attrs, err = d.Attrs().described()
 		return err
@@ -212,6 +172,7 @@ func (f *File) complete(o *Object, opt DescribeOptions) {
 // measure compares a dataset with its digest and finds the extremes of its numbers,
 // as asked for. Texts are always compared.
 func (f *File) measure(o *Object, d *Dataset, opt DescribeOptions) (err error) {
+	has := slices.ContainsFunc(o.Attrs, func(a Attr) bool { return a.Name == sumAttr })
 	switch {
 	case d.typ.isNumber():
 		if d, err = f.Dataset(o.Name); err != nil {
@@ -221,7 +182,7 @@ func (f *File) measure(o *Object, d *Dataset, opt DescribeOptions) (err error) {
 			return nil
 		}
 		err = d.Verify()
-	case d.typ.isString() && (len(o.Shape) == 0 || slices.ContainsFunc(o.Attrs, func(a Attr) bool { return a.Name == sumAttr })):
+	case d.typ.isString() && (len(o.Shape) == 0 || has):
 		err = locked(func() error {
 			_, err := f.texts(o.Name, mostTexts, "texts")
 			return err
@@ -229,23 +190,16 @@ func (f *File) measure(o *Object, d *Dataset, opt DescribeOptions) (err error) {
 	default:
 		return nil
 	}
-	has := false
-	for _, a := range o.Attrs {
-		has = has || a.Name == sumAttr
-	}
-	if has && errors.Is(err, errDigest) {
+	switch {
+	case has && errors.Is(err, errDigest):
 		o.Digest = DigestDiffers
-	}
-	if err != nil {
-		return err
-	}
-	if has && opt.Digest {
+	case has && err == nil && opt.Digest:
 		o.Digest = DigestMatches
 	}
-	if opt.Range && d.typ.isNumber() && d.len > 0 {
-		return o.span(d)
+	if err == nil && opt.Range && d.typ.isNumber() && d.len > 0 {
+		err = o.span(d)
 	}
-	return nil
+	return err
 }
 
 // span finds the extremes, a block at a time.
@@ -259,7 +213,7 @@ func (o *Object) span(d *Dataset) error {
 			return err
 		}
 		for _, v := range block {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if v-v != 0 { // NaN or infinite
 				o.NotFinite++
 				continue
 			}

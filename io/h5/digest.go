@@ -1,19 +1,14 @@
 package h5
 
-// #include "shim.h"
-import "C"
-
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"strings"
 	"unsafe"
-
-	"gonum.org/v1/hdf5"
 )
 
 // Every dataset that is written here carries two digests, as docs/format.md says
@@ -29,29 +24,10 @@ const (
 	sealAttr = "sha256_attributes"
 )
 
-// kindNames are the element types as NumPy calls them, in the order of the shim's
-// numbers.
-var kindNames = [...]string{"float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+var errDigest = errors.New("digest differs")
 
-// kind is the shim's number of a stored type, false where memory has none like it.
-func (t typeInfo) kind() (C.int, bool) {
-	name := fmt.Sprintf("int%d", 8*t.size)
-	switch {
-	case t.isFloat():
-		name = fmt.Sprintf("float%d", 8*t.size)
-	case t.isInteger() && !t.signed:
-		name = "u" + name
-	case !t.isInteger():
-		return 0, false
-	}
-	k := slices.Index(kindNames[:], name)
-	return C.int(k), k >= 0
-}
-
-// kindAndShape says what an array is, such as "float32 20,101,1000".
-func kindAndShape(kind C.int, shape []int) string {
-	return kindNames[kind] + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "[]")
-}
+// sum is the attribute sha256 of a dataset that what describes.
+func sum(h hash.Hash, what string) string { return hex.EncodeToString(h.Sum(nil)) + " " + what }
 
 // hashText adds a text to what is hashed and says what it is.
 func hashText(h hash.Hash, name, text string) string {
@@ -60,16 +36,6 @@ func hashText(h hash.Hash, name, text string) string {
 	return what
 }
 
-// stored is a text as it reads back: a zero byte ends it, and what is not UTF-8 is
-// marked.
-func stored(text string) string {
-	text, _, _ = strings.Cut(text, "\x00")
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// sum is the attribute sha256 of a dataset of the given kind.
-func sum(h hash.Hash, what string) string { return hex.EncodeToString(h.Sum(nil)) + " " + what }
-
 func textSum(name, text string) string {
 	h := sha256.New()
 	return sum(h, hashText(h, name, text))
@@ -77,59 +43,48 @@ func textSum(name, text string) string {
 
 // Digest is what the attribute sha256 of a dataset has to be: the digest of its
 // numbers, or of a text, of several with a zero byte between them, followed by type and
-// shape. It does not depend on byte
-// order, chunks or filters.
+// shape. It does not depend on byte order, chunks or filters.
 func (f *File) Digest(name string) (string, error) {
-	var out string
-	err := locked(func() (err error) {
-		mind(f.path)
-		if list, err := f.readTexts(name, mostTexts, "texts"); err == nil {
-			out = textSum(name, strings.Join(list, "\x00"))
-			return nil
-		}
-		d, err := f.dataset(name)
-		if err == nil {
-			out, err = d.digest()
-		}
-		return err
+	return on(f.path, func() (string, error) {
+		have, _, err := f.digests(name)
+		return have, err
 	})
-	return out, err
+}
+
+// digests are the digest of a dataset as it is and the one that was written with it.
+func (f *File) digests(name string) (have, want string, err error) {
+	if list, want, err := f.readTexts(name, mostTexts, "texts"); err == nil {
+		return textSum(name, strings.Join(list, "\x00")), want, nil
+	}
+	d, err := f.dataset(name)
+	if err == nil {
+		have, err = d.digest()
+	}
+	if err == nil {
+		want, err = d.Attrs().sum()
+	}
+	return have, want, err
 }
 
 // digest needs the library's lock.
 func (d *Dataset) digest() (string, error) {
-	kind, ok := d.typ.kind()
-	if !ok {
+	k := d.typ.kind()
+	if k.name == "" {
 		return "", inputError(d.path, d.name, "holds elements of type %s, of which there are no digests", d.typ)
 	}
 	h := sha256.New()
-	what := kindAndShape(kind, d.shape)
-	fmt.Fprintf(h, "%s %s\n", d.name, what)
+	what := d.head(h, k)
 	err := d.pass(h, func(first, n int, raw []byte) error {
-		err := d.transfer(first, n, func(mem, file C.hid_t, done int) error {
-			var exception C.int
-			if C.lsm_h5_read(d.id(), kind, mem, file, unsafe.Pointer(&raw[done*d.typ.size]), &exception) < 0 {
-				return readError(d.path, d.name, wrapf(libraryError(), "cannot be read"))
-			}
-			return nil
-		})
-		littleBytes(raw, d.typ.size)
+		err := d.readAs(k, d.size, first, n, unsafe.Pointer(&raw[0]))
+		littleBytes(raw, d.size)
 		return err
 	})
 	return sum(h, what), err
 }
 
-// bareDigest is the attribute sha256 as the first version of the program wrote it:
-// of the stored bytes alone.
-func (d *Dataset) bareDigest() (string, error) {
-	h := sha256.New()
-	err := d.pass(h, d.readRaw)
-	return hex.EncodeToString(h.Sum(nil)), err
-}
-
 // readRaw reads stored elements as they are, but for their byte order.
 func (d *Dataset) readRaw(first, n int, raw []byte) error {
-	if err := readLittle(d.set, d.shape, first, n, d.typ.size, raw); err != nil {
+	if err := d.readLittle(first, n, raw); err != nil {
 		return readError(d.path, d.name, wrapf(err, "cannot be read"))
 	}
 	return nil
@@ -138,26 +93,175 @@ func (d *Dataset) readRaw(first, n int, raw []byte) error {
 // pass writes all elements to w in order, as read puts them into raw.
 func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) error {
 	step := d.step()
-	raw := make([]byte, min(step, d.len)*d.typ.size)
+	raw := make([]byte, min(step, d.len)*d.size)
 	for first := 0; first < d.len; first += step {
 		n := min(step, d.len-first)
-		if err := read(first, n, raw[:n*d.typ.size]); err != nil {
+		if err := read(first, n, raw[:n*d.size]); err != nil {
 			return err
 		}
-		if _, err := w.Write(raw[:n*d.typ.size]); err != nil {
+		if _, err := w.Write(raw[:n*d.size]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readLittle reads a flat range of stored numbers of size bytes, little-endian.
-func readLittle(set *hdf5.Dataset, shape []int, first, n, size int, raw []byte) error {
-	return transfer(set, shape, first, n, func(err error) error { return err },
-		func(mem, file C.hid_t, done int) error {
-			if C.lsm_h5_read_little(C.hid_t(set.ID()), mem, file, unsafe.Pointer(&raw[done*size])) < 0 {
-				return libraryError()
+// Verify compares the numbers with the digest that was written with them, in one
+// pass, the first time that it is called. A dataset without a digest, such as one
+// made by other programs, passes. Reading verifies by itself, see [File.Trust].
+func (d *Dataset) Verify() error { return d.verify(func() string { return "" }) }
+
+// verify is Verify; read is the digest of the numbers where they have been read already
+// as they are stored, else "".
+func (d *Dataset) verify(read func() string) error {
+	d.once.Do(func() {
+		d.fault = locked(func() error {
+			want, err := d.Attrs().sum()
+			if want == "" || err != nil {
+				return err
 			}
-			return nil
+			have := ""
+			if !strings.Contains(want, " ") { // as the first version of the program wrote it: of the stored bytes alone
+				h := sha256.New()
+				err = d.pass(h, d.readRaw)
+				have = hex.EncodeToString(h.Sum(nil))
+			} else if have = read(); have == "" {
+				have, err = d.digest()
+			}
+			if err == nil && have != want {
+				err = changed(d.path, d.name, have, want)
+			}
+			return err
 		})
+	})
+	return d.fault
+}
+
+// sum is the attribute sha256 of a dataset, "" where there is none.
+func (a Attrs) sum() (string, error) {
+	if !a.has(sumAttr) {
+		return "", nil
+	}
+	v, err := a.read(sumAttr)
+	if err != nil {
+		return "", err
+	}
+	text, ok := v.(string)
+	if !ok || text == "" {
+		return "", a.fault(sumAttr, "attribute is not one text%w", hidden{errDigest})
+	}
+	return text, nil
+}
+
+// changed says of what type and shape a dataset was if it is of others now.
+func changed(path, name, have, want string) error {
+	was := ""
+	_, now, _ := strings.Cut(have, " ")
+	if _, text, ok := strings.Cut(want, " "); ok && text != now {
+		was = fmt.Sprintf(" (of %s, is %s)", text, now)
+	}
+	return inputError(path, name, "differs from its sha256 attribute%s: changed or damaged since it was written; after a change on purpose delete that attribute%w", was, hidden{errDigest})
+}
+
+// Verify compares every dataset and attribute that has a digest and returns an
+// error that names the first to differ.
+func (f *File) Verify() error {
+	info, err := f.Describe(DescribeOptions{Digest: true})
+	if err != nil {
+		return err
+	}
+	for _, o := range info.Objects {
+		if errors.Is(o.fault, errDigest) {
+			return o.fault
+		}
+	}
+	return nil
+}
+
+// Trust says that this file's numbers have been compared with their digests
+// elsewhere, by rank 0 for all ranks: reading compares them no more.
+func (f *File) Trust() { f.trusted = true }
+
+// seal is the attribute sha256_attributes of an object: a digest of its name and of
+// attributes, followed by their names; and by those of datasets, which it only
+// names. A name with a space in it cannot be listed and is left out.
+func seal(object string, attrs []Attr, datasets ...string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", object)
+	var names []string
+	listed := func(name string) bool {
+		ok := len(strings.Fields(name)) == 1 && name != sealAttr
+		if ok {
+			names = append(names, name)
+		}
+		return ok
+	}
+	for _, at := range attrs {
+		if !listed(at.Name) {
+			continue
+		}
+		switch v := at.Value.(type) {
+		case string:
+			hashText(h, at.Name, asRead(v))
+		case int64:
+			fmt.Fprintf(h, "%s int64 \n%s", at.Name, littleEndian([]int64{v}))
+		case float64:
+			fmt.Fprintf(h, "%s float64 \n%s", at.Name, littleEndian([]float64{v}))
+		case []int64:
+			fmt.Fprintf(h, "%s int64 %d\n%s", at.Name, len(v), littleEndian(v))
+		case []float64:
+			fmt.Fprintf(h, "%s float64 %d\n%s", at.Name, len(v), littleEndian(v))
+		default: // what no writer of ours leaves
+			fmt.Fprintf(h, "%s other\n", at.Name)
+		}
+	}
+	for _, name := range datasets {
+		if listed(name) {
+			fmt.Fprintf(h, "%s\n", name)
+		}
+	}
+	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, names...), " ")
+}
+
+// verifySeal compares an object's attributes with the digest that was written with
+// them, and at the root makes sure that all datasets are there. It needs the
+// library's lock.
+func (f *File) verifySeal(a Attrs) error {
+	if !a.has(sealAttr) {
+		return nil
+	}
+	v, err := a.read(sealAttr)
+	if err != nil {
+		return err
+	}
+	object := a.object
+	if object == "" {
+		object = "/"
+	}
+	const onPurpose = "; after a change on purpose delete the attribute " + sealAttr
+	text, _ := v.(string)
+	var attrs []Attr
+	var datasets []string
+	for i, name := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case strings.HasPrefix(name, "/"):
+			if !f.has(name) {
+				return inputError(f.path, name, "is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
+			}
+			datasets = append(datasets, name)
+		case !a.has(name):
+			return a.fault(name, "attribute is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
+		default:
+			v, err := a.read(name)
+			if err != nil {
+				return err
+			}
+			attrs = append(attrs, Attr{name, v})
+		}
+	}
+	if text != seal(object, attrs, datasets...) {
+		return inputError(f.path, a.object, "attributes differ from the attribute %s: changed or damaged since they were written%s%w", sealAttr, onPurpose, hidden{errDigest})
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"strings"
-	"unsafe"
 
 	"gonum.org/v1/hdf5"
 )
@@ -30,9 +29,12 @@ func Open(path string) (*File, error) {
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
 		mind(path)
-		if C.lsm_h5_no_external() < 0 {
+		// External links lead to other files, which nobody has looked at: the library
+		// forgets how to follow them.
+		if !noExternal && C.H5Lunregister(C.H5L_TYPE_EXTERNAL) < 0 {
 			return resourceError(path, "", wrapf(libraryError(), "external links cannot be switched off"))
 		}
+		noExternal = true
 		if f.file, err = hdf5.OpenFile(path, hdf5.F_ACC_RDONLY); err != nil {
 			return openError(path, libraryError())
 		}
@@ -43,6 +45,20 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// noExternal says that the library follows no external links any more; it is changed
+// inside the library's lock.
+var noExternal bool
+
+// reading opens a file for one call of read.
+func reading[T any](path string, read func(f *File) (T, error)) (v T, err error) {
+	f, err := Open(path)
+	if err != nil {
+		return v, err
+	}
+	defer f.Close()
+	return read(f)
 }
 
 // openError explains why a file with the right signature did not open.
@@ -79,49 +95,72 @@ func (f *File) Close() error {
 // Path is the path that the file was opened with.
 func (f *File) Path() string { return f.path }
 
+// Attrs are the attributes of the file's root.
+func (f *File) Attrs() Attrs { return Attrs{path: f.path, id: f.id()} }
+
+func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
+
 // Has reports whether something is linked under the absolute name, such as
 // "/data" or "/history/residual_norm". What cannot be told counts as there, so that
 // opening it says why.
-func (f *File) Has(name string) bool {
-	has := false
-	locked(func() error {
-		has = f.has(name)
-		return nil
-	})
+func (f *File) Has(name string) (has bool) {
+	_ = locked(func() error { has = f.has(name); return nil })
 	return has
 }
 
 func (f *File) has(name string) bool {
-	there := f.link(name, func(_ string, link C.int) bool { return link != 1 })
-	return there != 0
+	_, to := f.follow(name)
+	return to != nothing
 }
 
-// external is the first part of a name that is an external link, "" for none.
-func (f *File) external(name string) (part string) {
-	f.link(name, func(at string, link C.int) bool {
-		if link == 2 {
-			part = at
-		}
-		return link != 1
-	})
-	return part
-}
+// What a name leads to.
+const (
+	nothing = iota
+	object  // or a soft link
+	external
+	unknown
+)
 
-// link looks at each part of a name, "/history" and then "/history/residual_norm",
-// until stop says so, and returns what the last one is (lsm_h5_link).
-func (f *File) link(name string, stop func(part string, link C.int) bool) (link C.int) {
+// follow looks at each part of a name, "/history" and then "/history/residual_norm", as
+// far as they are objects, and returns the last part that it looked at.
+func (f *File) follow(name string) (part string, to int) {
 	for i := 1; i <= len(name); i++ {
 		if i < len(name) && name[i] != '/' {
 			continue
 		}
-		c := C.CString(name[:i])
-		link = C.lsm_h5_link(C.hid_t(f.file.ID()), c)
-		C.free(unsafe.Pointer(c))
-		if stop(name[:i], link) {
-			break
+		part = name[:i]
+		var info C.H5L_info_t
+		has := C.H5Lexists(f.id(), cString(part), C.H5P_DEFAULT)
+		switch {
+		case has == 0:
+			return part, nothing
+		case has < 0 || C.H5Lget_info(f.id(), cString(part), &info, C.H5P_DEFAULT) < 0:
+			return part, unknown
+		case info._type == C.H5L_TYPE_EXTERNAL:
+			return part, external
 		}
 	}
-	return link
+	return part, object
+}
+
+// openSet opens any dataset.
+func (f *File) openSet(name string) (*hdf5.Dataset, error) {
+	part, to := f.follow(name)
+	if to == nothing {
+		return nil, inputError(f.path, name, "is missing (the file holds %s)", f.contents())
+	}
+	set, err := f.file.OpenDataset(name)
+	if err == nil {
+		return set, nil
+	}
+	err = libraryError()
+	if to != external && strings.Contains(err.Error(), "link class") {
+		part, to = "to which soft links lead", external
+	}
+	if to == external {
+		return nil, inputError(f.path, name, "lies behind an external link, %s, and what that leads to can change unseen; copy the data into this file (h5py: copy with expand_external)", part)
+	}
+	return nil, readError(f.path, name, wrapf(err, "cannot be opened as a dataset"))
 }
 
 // contents lists the names at the top of the file, for error messages.
@@ -143,17 +182,4 @@ func (f *File) contents() string {
 		names = append(names, "...")
 	}
 	return strings.Join(names, ", ")
-}
-
-// Attrs are the attributes of the file's root.
-func (f *File) Attrs() Attrs { return Attrs{path: f.path, object: "", id: f.file.ID()} }
-
-// names is contents for callers outside the library's lock.
-func (f *File) names() string {
-	text := ""
-	locked(func() error {
-		text = f.contents()
-		return nil
-	})
-	return text
 }

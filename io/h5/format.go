@@ -3,6 +3,7 @@ package h5
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -18,6 +19,46 @@ const (
 // FormatVersion is the root attribute format_version of what this package
 // writes, and the newest that it reads.
 const FormatVersion = 1
+
+// formats are the kinds of files: what they are called, the root attribute format, the
+// datasets that tell one that has none, and the readers of all but the numbers.
+var formats = []struct {
+	kind, format string
+	marks        []string
+	readers      []func(f *File) error
+}{
+	{"survey", FormatSurvey, []string{"/sources"}, []func(f *File) error{
+		func(f *File) error { return (&SurveyReader{File: f}).read() },
+	}},
+	{"tables", FormatTables, []string{"/source_time"}, []func(f *File) error{
+		func(f *File) error { return (&Tables{File: f}).read() },
+	}},
+	{"image", FormatImage, []string{"/image", "/reflectivity"}, []func(f *File) error{
+		func(f *File) error { return (&GatherReader{File: f}).read() },
+		func(f *File) error { _, _, err := f.image(); return err },
+		func(f *File) error { return f.readHistory(&Image{}) },
+	}},
+	{"model", FormatModel, []string{"/velocity"}, []func(f *File) error{
+		func(f *File) error { _, _, err := f.model(); return err },
+	}},
+	{"surface", "", []string{"/surface"}, []func(f *File) error{
+		func(f *File) error { _, _, err := f.surface(2); return err },
+	}},
+	{"checkpoint", "lsm-checkpoint", nil, nil},
+}
+
+// kind is the kind of the file and its root attribute format.
+func (f *File) kind() (kind, format string) {
+	if a := f.Attrs(); a.Has("format") {
+		format, _ = a.Text("format") // what it is not, reading it says
+	}
+	for _, k := range formats {
+		if format != "" && format == k.format || format == "" && slices.ContainsFunc(k.marks, f.Has) {
+			return k.kind, format
+		}
+	}
+	return "unknown", format
+}
 
 // checkFormat refuses a file that says it is of another format or of a newer
 // version. A file that says nothing, such as one written by hand with h5py, is
@@ -45,12 +86,18 @@ func (f *File) checkFormat(formats ...string) error {
 	return nil
 }
 
-// gridOf reads the grid of a dataset whose trailing axes, from axis first on,
-// are its points. Origin and spacing are attributes of the dataset, or of the
-// root.
-func (f *File) gridOf(d *Dataset, first int) (grid.Grid, error) {
-	dim := len(d.shape) - first
-	g := grid.Grid{Shape: slices.Clone(d.shape[first:])}
+// field opens a dataset over a grid: leading axes, perhaps, and then the points. Origin
+// and spacing are attributes of the dataset, or of the root.
+func (f *File) field(name string, leading ...string) (d *Dataset, g grid.Grid, err error) {
+	if d, err = f.Dataset(name); err != nil {
+		return nil, g, err
+	}
+	dim := len(d.shape) - len(leading)
+	if dim != 2 && dim != 3 || d.len == 0 {
+		lead := strings.Join(append(leading, ""), ", ")
+		return nil, g, d.unwanted(fmt.Sprintf("[%snx, nz] or [%[1]snx, ny, nz]", lead))
+	}
+	g.Shape = slices.Clone(d.shape[len(leading):])
 	for _, p := range []struct {
 		name string
 		to   *[]float64
@@ -59,26 +106,18 @@ func (f *File) gridOf(d *Dataset, first int) (grid.Grid, error) {
 		if !from.Has(p.name) && f.Attrs().Has(p.name) {
 			from = f.Attrs()
 		}
-		v, err := from.Floats(p.name, dim)
-		if err != nil {
-			return grid.Grid{}, err
+		if *p.to, err = from.Floats(p.name, dim); err != nil {
+			return nil, g, err
 		}
-		*p.to = v
 	}
 	if err := g.Validate(); err != nil {
-		return grid.Grid{}, inputError(f.path, d.name, "%w", err)
+		return nil, g, inputError(f.path, name, "%w", err)
 	}
-	return g, nil
+	return d, g, nil
 }
 
-// wantGridAxes refuses a dataset that has not 2 or 3 axes beyond the leading
-// ones.
-func wantGridAxes(d *Dataset, leading int, text string) error {
-	if dim := len(d.shape) - leading; (dim == 2 || dim == 3) && d.len > 0 {
-		return nil
-	}
-	return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), text)
-}
+// gridAttrs are the attributes that field reads.
+func gridAttrs(g grid.Grid) []Attr { return []Attr{{"origin", g.Origin}, {"spacing", g.Spacing}} }
 
 // pointText names a point of a grid by index and position.
 func pointText(g grid.Grid, n int) string {
@@ -93,12 +132,5 @@ func pointText(g grid.Grid, n int) string {
 }
 
 func tuple(v []float64) string {
-	s := "("
-	for i, x := range v {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%g", x)
-	}
-	return s + ")"
+	return "(" + strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]") + ")"
 }

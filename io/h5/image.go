@@ -1,6 +1,9 @@
 package h5
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
@@ -21,66 +24,55 @@ type Image struct {
 	Attrs  []Attr // of the root, without format and format_version
 }
 
+// history lists the datasets of the norms.
+func (im *Image) history() []history {
+	return []history{{"/history/residual_norm", &im.ResidualNorm}, {"/history/gradient_norm", &im.GradientNorm}}
+}
+
+type history struct {
+	name  string
+	norms *[]float64
+}
+
 // ReadImage reads the image /image, or /reflectivity where that is missing,
 // [nx, (ny,) nz], with its grid from the attributes origin and spacing. Every
 // value must be finite.
 func ReadImage(path string) (*Image, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	im := &Image{}
-	var d *Dataset
-	if im.Grid, d, err = f.imageGrid(); err != nil {
-		return nil, err
-	}
-	if im.Data, err = Read[float32](d); err != nil {
-		return nil, err
-	}
-	if i := notFinite(im.Data); i >= 0 {
-		return nil, inputError(path, d.name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
-	}
-	return im, f.readHistory(im)
+	return reading(path, func(f *File) (*Image, error) {
+		d, g, err := f.image()
+		if err != nil {
+			return nil, err
+		}
+		im := &Image{Grid: g}
+		if im.Data, err = Read[float32](d); err != nil {
+			return nil, err
+		}
+		if i := notFinite(im.Data); i >= 0 {
+			return nil, inputError(path, d.name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
+		}
+		return im, f.readHistory(im)
+	})
 }
 
-// imageGrid opens the image's dataset and reads its grid.
-func (f *File) imageGrid() (grid.Grid, *Dataset, error) {
+// image opens an image.
+func (f *File) image() (*Dataset, grid.Grid, error) {
 	if err := f.checkFormat(FormatImage); err != nil {
-		return grid.Grid{}, nil, err
+		return nil, grid.Grid{}, err
 	}
-	name := "/image"
-	if !f.Has(name) && f.Has("/reflectivity") {
-		name = "/reflectivity"
+	if !f.Has("/image") && f.Has("/reflectivity") {
+		return f.field("/reflectivity")
 	}
-	d, err := f.Dataset(name)
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	if err := wantGridAxes(d, 0, "[nx, nz] or [nx, ny, nz]"); err != nil {
-		return grid.Grid{}, nil, err
-	}
-	g, err := f.gridOf(d, 0)
-	return g, d, err
+	return f.field("/image")
 }
 
 // ReadAttrs reads the root's attributes of any file, without format and
 // format_version.
-func ReadAttrs(path string) ([]Attr, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.rootAttrs()
-}
+func ReadAttrs(path string) ([]Attr, error) { return reading(path, (*File).rootAttrs) }
 
 func (f *File) rootAttrs() (out []Attr, err error) {
 	all, err := f.Attrs().All()
 	for _, a := range all {
-		switch a.Name {
-		case "format", "format_version", sealAttr:
-		default:
+		if !slices.Contains([]string{"format", "format_version", sealAttr}, a.Name) {
 			out = append(out, a)
 		}
 	}
@@ -88,21 +80,11 @@ func (f *File) rootAttrs() (out []Attr, err error) {
 }
 
 func (f *File) readHistory(im *Image) (err error) {
-	for _, h := range []struct {
-		name string
-		to   *[]float64
-	}{{"/history/residual_norm", &im.ResidualNorm}, {"/history/gradient_norm", &im.GradientNorm}} {
+	for _, h := range im.history() {
 		if !f.Has(h.name) {
 			continue
 		}
-		d, err := f.Dataset(h.name)
-		if err != nil {
-			return err
-		}
-		if err := d.Want("[iterations + 1]", -1); err != nil {
-			return err
-		}
-		if *h.to, err = Read[float64](d); err != nil {
+		if *h.norms, err = numbers[float64](f, h.name, "[iterations + 1]", -1); err != nil {
 			return err
 		}
 	}
@@ -126,30 +108,155 @@ func WriteImage(path string, im *Image, opt WriteOptions) error {
 	return w.Commit()
 }
 
-func (w *Writer) history(im *Image) error {
-	n := len(im.ResidualNorm)
-	if n == 0 && len(im.GradientNorm) == 0 {
-		return nil
+// ImageWriter writes an image file whose gathers arrive in pieces.
+type ImageWriter struct {
+	*Writer
+	data *Section
+}
+
+// CreateImage starts an image file with all of im. Where it has Gathers, every value
+// of these must then be written once.
+func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
+	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
+	w, err := Create(path, FormatImage, opt)
+	if err != nil {
+		return nil, err
 	}
+	iw := &ImageWriter{Writer: w}
+	// The first error sticks.
+	over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
+	w.history(im)
+	if im.Config != "" {
+		w.Text("/config", im.Config)
+	}
+	if g := im.Gathers; g != nil {
+		attrs := append(gridAttrs(im.Grid), Attr{"kind", g.Kind}, Attr{"centers", g.Centers})
+		if g.Limits != nil {
+			attrs = append(attrs, Attr{"limits", g.Limits})
+		}
+		classes := axis{name: "/" + g.Kind, size: len(g.Centers), values: g.Centers, units: GatherUnits(g.Kind)}
+		iw.data, _ = over[float32](w, "/gathers", append([]axis{classes}, gridAxes(im.Grid)...), nil, attrs...)
+	}
+	if err := w.failed(); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return iw, nil
+}
+
+func (w *Writer) history(im *Image) {
+	n := len(im.ResidualNorm)
 	if len(im.GradientNorm) != n {
 		panic("h5: an image's histories differ in length")
 	}
-	if err := w.Group("/history"); err != nil {
+	if n == 0 {
+		return
+	}
+	w.Group("/history")
+	for _, h := range im.history() {
+		over(w, h.name, []axis{{name: "/history/iteration", size: n}}, *h.norms)
+	}
+}
+
+// WriteGathers writes values of the gathers from number first on, in C order over
+// [classes, nx, (ny,) nz].
+func (iw *ImageWriter) WriteGathers(src []float32, first int) error {
+	return WriteAt(iw.data, src, first)
+}
+
+// Gathers describes the images by class of an image file.
+type Gathers struct {
+	Kind    string    // "offset" or "angle"
+	Centers []float64 // one a class, ascending: m, or degrees
+	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
+}
+
+// GatherUnits is the unit of a kind of classes, "" for one that is not known.
+func GatherUnits(kind string) string {
+	return map[string]string{"offset": "m", "angle": "degrees"}[kind]
+}
+
+// GatherReader reads the images by class of an image file, which need not fit into
+// memory.
+type GatherReader struct {
+	*File
+	Gathers
+	data *Dataset
+	grid grid.Grid
+}
+
+// OpenGathers opens the gathers of an image file; it is nil where there are none.
+func OpenGathers(path string) (*GatherReader, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Has("/gathers") {
+		return nil, f.Close()
+	}
+	r := &GatherReader{File: f}
+	if err := r.read(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *GatherReader) read() (err error) {
+	if err := r.checkFormat(FormatImage); err != nil {
 		return err
 	}
-	if err := w.index("/history/iteration", n); err != nil {
+	if r.data, r.grid, err = r.field("/gathers", "classes"); err != nil {
 		return err
 	}
-	for _, h := range []struct {
-		name string
-		v    []float64
-	}{{"/history/residual_norm", im.ResidualNorm}, {"/history/gradient_norm", im.GradientNorm}} {
-		if err := Write(w, h.name, []int{n}, h.v); err != nil {
-			return err
-		}
-		if err := w.Attach(h.name, 0, "/history/iteration", "iteration"); err != nil {
-			return err
-		}
+	a := r.data.Attrs()
+	if r.Kind, err = a.Text("kind"); err != nil {
+		return err
+	}
+	if GatherUnits(r.Kind) == "" {
+		return a.fault("kind", "is %q, want offset or angle", r.Kind)
+	}
+	n := r.data.shape[0]
+	if r.Centers, err = a.Floats("centers", n); err != nil {
+		return err
+	}
+	if !slices.IsSorted(r.Centers) {
+		return a.fault("centers", "is %v, must ascend", r.Centers)
+	}
+	if a.Has("limits") {
+		r.Limits, err = a.Floats("limits", n+1)
+	}
+	return err
+}
+
+// Grid is the grid of each class's image.
+func (r *GatherReader) Grid() grid.Grid { return r.grid }
+
+// Read fills dst with values from number first on, in C order over [classes, nx, (ny,)
+// nz]. They must be finite.
+func (r *GatherReader) Read(dst []float32, first int) error {
+	if err := ReadAt(r.data, dst, first); err != nil {
+		return err
+	}
+	if i := notFinite(dst); i >= 0 {
+		at := first + i
+		return inputError(r.path, "/gathers", "class %d is %g at point %s, must be finite", at/r.grid.Len(), dst[i], pointText(r.grid, at%r.grid.Len()))
 	}
 	return nil
+}
+
+// Panel reads the gather below one point of the surface, [classes, nz]: column counts
+// the columns of the grid, (ix·ny + iy).
+func (r *GatherReader) Panel(column int) ([]float32, error) {
+	nz := r.grid.Shape[r.grid.Dim()-1]
+	if n := r.grid.Len() / nz; column < 0 || column >= n {
+		panic(fmt.Sprintf("h5: %s: gather %d of %d", r.path, column, n))
+	}
+	out := make([]float32, len(r.Centers)*nz)
+	for i := range r.Centers {
+		if err := r.Read(out[i*nz:(i+1)*nz], i*r.grid.Len()+column*nz); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

@@ -9,15 +9,23 @@ package h5
 // #cgo linux,arm64 LDFLAGS: -L/usr/lib/aarch64-linux-gnu/hdf5/serial
 // #cgo LDFLAGS: -lhdf5_hl -lhdf5
 // #include "shim.h"
+// #ifdef __clang__
+// static const char *lsm_compiler(void) { return __VERSION__; }
+// #else
+// static const char *lsm_compiler(void) { return "gcc " __VERSION__; }
+// #endif
 import "C"
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -34,10 +42,20 @@ func locked(fn func() error) error {
 	defer library.Unlock()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	C.lsm_h5_quiet()
+	C.H5Eset_auto2(C.H5E_DEFAULT, nil, nil)
 	C.lsm_h5_enter()
 	defer C.lsm_h5_leave()
 	return fn()
+}
+
+// on is locked for work on a file, which is named if the library crashes.
+func on[T any](path string, fn func() (T, error)) (v T, err error) {
+	err = locked(func() (err error) {
+		mind(path)
+		v, err = fn()
+		return err
+	})
+	return v, err
 }
 
 // LibraryVersion is the version of the HDF5 library in use, such as "1.10.8".
@@ -48,6 +66,15 @@ func LibraryVersion() string {
 	}
 	return v.String()
 }
+
+// Built is the version of the HDF5 library that this program was compiled against, such
+// as "1.10.8".
+func Built() string {
+	return fmt.Sprintf("%d.%d.%d", C.H5_VERS_MAJOR, C.H5_VERS_MINOR, C.H5_VERS_RELEASE)
+}
+
+// Compiler is the C compiler that did it, such as "gcc 12.2.0".
+func Compiler() string { return C.GoString(C.lsm_compiler()) }
 
 var errnoText = regexp.MustCompile(`errno = (\d+)`)
 
@@ -71,4 +98,33 @@ func libraryError() error {
 		return errors.New("the HDF5 library gives no reason")
 	}
 	return errors.New(deepest)
+}
+
+// cString is a text for one call of the library, ended by a zero byte.
+func cString(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s + "\x00"))) }
+
+// CrashReport is what is written, to a file descriptor, where libhdf5 crashes on a
+// file. It must be short.
+type CrashReport func(path string) (fd int, text string)
+
+var crashReport atomic.Pointer[CrashReport]
+
+// OnCrash sets what is said of a file that libhdf5 crashes on; the program then ends with
+// status 3. Without it the error stream gets one line. On systems other than Linux the
+// program ends with Go's report of the fault.
+func OnCrash(report CrashReport) { crashReport.Store(&report) }
+
+// crashNote begins what is said of a crash.
+const crashNote = "the HDF5 library crashes on it"
+
+// CrashMessage is the message of a crash on a file.
+func CrashMessage(path string) string { return path + ": " + crashNote + ": it is damaged" }
+
+// mind says which file is at work from here on. It needs the library's lock.
+func mind(path string) {
+	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", CrashMessage(path))
+	if report := crashReport.Load(); report != nil {
+		fd, text = (*report)(path)
+	}
+	C.lsm_h5_crash_text(C.int(fd), (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text)))
 }

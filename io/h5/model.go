@@ -15,60 +15,43 @@ func ReadModel(path string) (grid.Grid, []float64, error) { return ReadModelIn(p
 
 // ReadModelIn is ReadModel of a file whose velocities are in "m/s", "km/s" or "ft/s"; ""
 // leaves that to the file. An attribute units that says otherwise is an error.
-func ReadModelIn(path, unit string) (grid.Grid, []float64, error) {
-	f, err := Open(path)
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	defer f.Close()
-	g, d, err := f.modelGrid()
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	if unit, err = speedUnit(d, unit); err != nil {
-		return grid.Grid{}, nil, err
-	}
-	v, err := Read[float64](d)
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	factor := velocity.Factor(unit)
-	for i, c := range v {
-		if !(c > 0) || math.IsInf(c, 0) {
-			return grid.Grid{}, nil, inputError(path, d.name, "is %g m/s at point %s, must be positive and finite", c, pointText(g, i))
+func ReadModelIn(path, unit string) (g grid.Grid, v []float64, err error) {
+	v, err = reading(path, func(f *File) ([]float64, error) {
+		var d *Dataset
+		if d, g, err = f.model(); err != nil {
+			return nil, err
 		}
-		v[i] = factor * c
-		if err := velocity.Possible(v[i], v[i]); err != nil {
-			return grid.Grid{}, nil, inputError(path, d.name, "at point %s: %w", pointText(g, i), err)
+		if unit, err = speedUnit(d, unit); err != nil {
+			return nil, err
 		}
+		v, err := Read[float64](d)
+		if err != nil {
+			return nil, err
+		}
+		factor := velocity.Factor(unit)
+		for i, c := range v {
+			if !(c > 0) || math.IsInf(c, 0) {
+				return nil, inputError(path, d.name, "is %g m/s at point %s, must be positive and finite", c, pointText(g, i))
+			}
+			v[i] = factor * c
+			if err := velocity.Possible(v[i], v[i]); err != nil {
+				return nil, inputError(path, d.name, "at point %s: %w", pointText(g, i), err)
+			}
+		}
+		return v, nil
+	})
+	if err != nil {
+		return grid.Grid{}, nil, err
 	}
 	return g, v, nil
 }
 
-// ReadModelGrid reads the grid of a velocity model and leaves the velocities.
-func ReadModelGrid(path string) (grid.Grid, error) {
-	f, err := Open(path)
-	if err != nil {
-		return grid.Grid{}, err
-	}
-	defer f.Close()
-	g, _, err := f.modelGrid()
-	return g, err
-}
-
-func (f *File) modelGrid() (grid.Grid, *Dataset, error) {
+// model opens a velocity model.
+func (f *File) model() (*Dataset, grid.Grid, error) {
 	if err := f.checkFormat(FormatModel, FormatSurvey); err != nil {
-		return grid.Grid{}, nil, err
+		return nil, grid.Grid{}, err
 	}
-	d, err := f.Dataset("/velocity")
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	if err := wantGridAxes(d, 0, "[nx, nz] or [nx, ny, nz]"); err != nil {
-		return grid.Grid{}, nil, err
-	}
-	g, err := f.gridOf(d, 0)
-	return g, d, err
+	return f.field("/velocity")
 }
 
 // WriteModel writes a velocity model, m/s in C order, as float32 or float64 as
@@ -79,23 +62,67 @@ func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteO
 		return err
 	}
 	defer w.Abort()
-	if err := writeField(w, "/velocity", g, v, "m/s"); err != nil {
+	if _, err := over(w, "/velocity", gridAxes(g), v, append(gridAttrs(g), Attr{"units", "m/s"})...); err != nil {
 		return err
 	}
 	return w.Commit()
 }
 
-// writeField writes an array over a grid with its origin, spacing and axes.
-func writeField[T Number](w *Writer, name string, g grid.Grid, v []T, units string) error {
-	if err := w.coordinates(g); err != nil {
-		return err
+// ReadSurface reads the topography /surface [nx] or [nx, ny], z in m, of an image of
+// dim axes, with the grid of its horizontal axes from the attributes origin and
+// spacing. Every value must be finite.
+func ReadSurface(path string, dim int) (g grid.Grid, z []float64, err error) {
+	z, err = reading(path, func(f *File) (z []float64, err error) {
+		g, z, err = f.surface(dim)
+		return z, err
+	})
+	return g, z, err
+}
+
+func (f *File) surface(dim int) (grid.Grid, []float64, error) {
+	g, d, err := f.surfaceGrid(dim)
+	if err != nil {
+		return grid.Grid{}, nil, err
 	}
-	attrs := []Attr{{"origin", g.Origin}, {"spacing", g.Spacing}}
-	if units != "" {
-		attrs = append(attrs, Attr{"units", units})
+	z, err := Read[float64](d)
+	if err != nil {
+		return grid.Grid{}, nil, err
 	}
-	if err := Write(w, name, g.Shape, v, attrs...); err != nil {
-		return err
+	for i, v := range z {
+		if !(math.Abs(v) <= grid.Farthest) {
+			return grid.Grid{}, nil, inputError(f.path, d.name, "is %g m at point %s, must be finite and at most %g m from 0", v, pointText(g, i), grid.Farthest)
+		}
 	}
-	return w.attachGrid(name, 0, g)
+	return g, z, nil
+}
+
+func (f *File) surfaceGrid(dim int) (g grid.Grid, d *Dataset, err error) {
+	if d, err = f.Dataset("/surface"); err != nil {
+		return g, nil, err
+	}
+	if text := map[int]string{2: "[nx]", 3: "[nx, ny]"}[dim]; len(d.shape) != dim-1 || d.len == 0 {
+		return g, nil, inputError(f.path, d.name, "has shape %s, want %s for an image of %d axes", shapeText(d.shape), text, dim)
+	}
+	if err := wantUnits(d, metres); err != nil {
+		return g, nil, err
+	}
+	g.Shape = d.shape
+	if g.Origin, err = d.Attrs().Floats("origin", dim-1); err != nil {
+		return g, nil, err
+	}
+	if g.Spacing, err = d.Attrs().Floats("spacing", dim-1); err != nil {
+		return g, nil, err
+	}
+	for a, h := range g.Spacing {
+		axis, o, spacing := grid.AxisNames(dim)[a], g.Origin[a], d.name+"@spacing"
+		switch {
+		case !(h > 0):
+			return g, nil, inputError(f.path, spacing, "is %g m along %s, must be positive", h, axis)
+		case !(h >= grid.LeastSpacing && h <= grid.GreatestSpacing):
+			return g, nil, inputError(f.path, spacing, "is %g m along %s, must be from %g to %g m", h, axis, grid.LeastSpacing, grid.GreatestSpacing)
+		case !(math.Abs(o) <= grid.Farthest):
+			return g, nil, inputError(f.path, d.name+"@origin", "is %g m along %s, must be finite and at most %g m from 0", o, axis, grid.Farthest)
+		}
+	}
+	return g, d, nil
 }

@@ -163,3 +163,22 @@ func TestTablesRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// ReadSurvey reads a whole survey and validates it.
+func ReadSurvey(path string) (*survey.Survey, error) {
+	r, err := OpenSurvey(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := r.Survey()
+	if r.HasData() {
+		if s.Data, err = Read[float32](r.data); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return nil, inputError(path, "", "%w", err)
+	}
+	return s, nil
+}

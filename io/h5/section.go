@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"slices"
 	"unsafe"
 
@@ -18,13 +17,9 @@ import (
 // Section is one dataset while it is written, in pieces of the flat C-order
 // sequence of its elements.
 type Section struct {
+	array
 	w      *Writer
-	name   string
-	shape  []int
-	len    int
-	size   int // bytes of one element
-	kind   C.int
-	set    *hdf5.Dataset
+	kind   kind
 	pieces []piece // changed inside the library's lock only
 }
 
@@ -32,6 +27,16 @@ type Section struct {
 type piece struct {
 	first, n int
 	sum      [sha256.Size]byte
+}
+
+// timeless are the properties of a dataset that stores no time of writing: equal
+// contents must give equal bytes.
+func timeless() (*hdf5.PropList, error) {
+	list, err := hdf5.NewPropList(hdf5.P_DATASET_CREATE)
+	if err != nil || C.H5Pset_obj_track_times(C.hid_t(list.ID()), false) < 0 {
+		return nil, libraryError()
+	}
+	return list, nil
 }
 
 // NewSection creates a dataset of the element type T, at least one element
@@ -42,43 +47,30 @@ func NewSection[T Number](w *Writer, name string, shape []int, attrs ...Attr) (*
 	if !ok || n < 1 || len(shape) == 0 || n > maxBytes/sizeOf[T]() {
 		panic(fmt.Sprintf("h5: %s: %s: shape %v", w.path, name, shape))
 	}
-	s := &Section{w: w, name: name, shape: slices.Clone(shape), len: n, size: sizeOf[T](), kind: kindOf[T]()}
+	s := &Section{w: w, kind: kindOf[T](), array: array{path: w.path, name: name, shape: slices.Clone(shape), len: n, size: sizeOf[T]()}}
 	err := w.in(func() error {
+		list, err := timeless()
+		if err != nil {
+			return w.resource(name, err)
+		}
+		defer list.Close()
 		space, err := hdf5.CreateSimpleDataspace(unsigned(shape), nil)
 		if err != nil {
 			return w.resource(name, libraryError())
 		}
 		defer space.Close()
-		list, err := hdf5.NewPropList(hdf5.P_DATASET_CREATE)
-		if err != nil {
-			return w.resource(name, libraryError())
-		}
-		defer list.Close()
-		// Equal contents must give equal bytes: no time of writing inside.
-		if C.lsm_h5_no_times(C.hid_t(list.ID())) < 0 {
-			return w.resource(name, libraryError())
-		}
-		c := C.CString(name)
-		defer C.free(unsafe.Pointer(c))
-		id := C.lsm_h5_create(C.hid_t(w.file.ID()), c, s.kind, C.hid_t(space.ID()), C.hid_t(list.ID()))
-		if id < 0 {
+		if s.set, err = w.file.CreateDatasetWith(name, s.kind.stored, space, list); err != nil {
 			return w.resource(name, wrapf(libraryError(), "cannot create the dataset"))
 		}
-		defer C.H5Dclose(id)
+		w.sections = append(w.sections, s)
 		if len(attrs) > 0 {
-			if err := w.setAttr(id, name, Attr{sealAttr, seal(name, normal(attrs))}); err != nil {
-				return err
-			}
+			attrs = append([]Attr{{sealAttr, seal(name, normal(attrs))}}, attrs...)
 		}
 		for _, a := range attrs {
-			if err := w.setAttr(id, name, a); err != nil {
+			if err := w.setAttr(s.id(), name, a); err != nil {
 				return err
 			}
 		}
-		if s.set, err = w.file.OpenDataset(name); err != nil {
-			return w.resource(name, libraryError())
-		}
-		w.sections = append(w.sections, s)
 		return nil
 	})
 	if err != nil {
@@ -94,8 +86,12 @@ func Write[T Number](w *Writer, name string, shape []int, data []T, attrs ...Att
 	if err != nil {
 		return err
 	}
+	return writeAll(s, data)
+}
+
+func writeAll[T Number](s *Section, data []T) error {
 	if len(data) != s.len {
-		panic(fmt.Sprintf("h5: %s: %s: %d elements for shape %v", w.path, name, len(data), shape))
+		panic(fmt.Sprintf("h5: %s: %s: %d elements for shape %v", s.path, s.name, len(data), s.shape))
 	}
 	return WriteAt(s, data, 0)
 }
@@ -104,49 +100,34 @@ func Write[T Number](w *Writer, name string, shape []int, data []T, attrs ...Att
 // whole dataset. T must be the section's type.
 func WriteAt[T Number](s *Section, src []T, first int) error {
 	if kindOf[T]() != s.kind {
-		panic(fmt.Sprintf("h5: %s: %s: written as %T", s.w.path, s.name, src))
+		panic(fmt.Sprintf("h5: %s: %s: written as %T", s.path, s.name, src))
 	}
 	if first < 0 || len(src) > s.len || first > s.len-len(src) {
-		panic(fmt.Sprintf("h5: %s: %s: elements [%d, %d) of %d", s.w.path, s.name, first, first+len(src), s.len))
+		panic(fmt.Sprintf("h5: %s: %s: elements [%d, %d) of %d", s.path, s.name, first, first+len(src), s.len))
 	}
 	if len(src) == 0 {
 		return nil
 	}
-	p := piece{first, len(src), s.sum(littleEndian(src))}
+	p := piece{first: first, n: len(src)}
+	h := sha256.New()
+	if len(src) == s.len {
+		s.head(h, s.kind) // it is the digest of the dataset
+	}
+	h.Write(littleEndian(src))
+	h.Sum(p.sum[:0])
 	return s.w.in(func() error {
-		err := transfer(s.set, s.shape, first, len(src), func(err error) error {
-			return s.w.resource(s.name, err)
-		}, func(mem, file C.hid_t, done int) error {
-			at := unsafe.Add(unsafe.Pointer(&src[0]), done*s.size)
-			if C.lsm_h5_write(C.hid_t(s.set.ID()), s.kind, mem, file, at) < 0 {
-				return s.w.resource(s.name, wrapf(libraryError(), "cannot be written"))
+		err := s.transfer(first, len(src), func(mem, file C.hid_t, done int) error {
+			if C.H5Dwrite(s.id(), s.kind.inMemory(), mem, file, C.H5P_DEFAULT, unsafe.Pointer(&src[done])) < 0 {
+				return wrapf(libraryError(), "cannot be written")
 			}
 			return nil
 		})
-		if err == nil {
-			s.pieces = append(s.pieces, p)
+		if err != nil {
+			return s.w.resource(s.name, err)
 		}
-		return err
+		s.pieces = append(s.pieces, p)
+		return nil
 	})
-}
-
-// sum is the digest of a piece: of its bytes, or, where it is all there is, of the
-// dataset.
-func (s *Section) sum(raw []byte) (out [sha256.Size]byte) {
-	h := sha256.New()
-	if len(raw) == s.len*s.size {
-		s.head(h)
-	}
-	h.Write(raw)
-	h.Sum(out[:0])
-	return out
-}
-
-// head begins the digest of the whole and says what it is of.
-func (s *Section) head(h hash.Hash) string {
-	what := kindAndShape(s.kind, s.shape)
-	fmt.Fprintf(h, "%s %s\n", s.name, what)
-	return what
 }
 
 // seal checks that the pieces tile the dataset, and stores the digest of the
@@ -157,7 +138,7 @@ func (s *Section) seal() error {
 	next := 0
 	for _, p := range s.pieces {
 		if p.first < next {
-			panic(fmt.Sprintf("h5: %s: %s: element %d was written twice", s.w.path, s.name, p.first))
+			panic(fmt.Sprintf("h5: %s: %s: element %d was written twice", s.path, s.name, p.first))
 		}
 		if p.first > next {
 			break
@@ -168,14 +149,12 @@ func (s *Section) seal() error {
 		return s.w.resource(s.name, fmt.Errorf("element %d of %d was not written before the file was completed", next, s.len))
 	}
 	whole := sha256.New()
-	what := s.head(whole)
+	what := s.head(whole, s.kind)
 	text := hex.EncodeToString(s.pieces[0].sum[:]) + " " + what
 	if len(s.pieces) > 1 {
 		for _, p := range s.pieces {
 			raw := make([]byte, p.n*s.size)
-			if err := locked(func() error {
-				return readLittle(s.set, s.shape, p.first, p.n, s.size, raw)
-			}); err != nil {
+			if err := locked(func() error { return s.readLittle(p.first, p.n, raw) }); err != nil {
 				return s.w.resource(s.name, wrapf(err, "does not read back"))
 			}
 			if sha256.Sum256(raw) != p.sum {

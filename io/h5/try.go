@@ -1,6 +1,9 @@
 package h5
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
 // Try reads, in a process of its own, what damage can crash the library with: all
 // structures, attributes and texts, and numbers behind filters that believe what the
@@ -19,10 +22,10 @@ func Try(path string) (err error) {
 		}
 	}
 	restore()
-	if f, err := Open(path); err == nil {
-		defer f.Close()
+	_, _ = reading(path, func(f *File) (any, error) {
 		f.tryFilters()
-	}
+		return nil, nil
+	})
 	return err
 }
 
@@ -31,24 +34,15 @@ const textMemory = 512 << 20
 
 func try(path string) error {
 	var first error
-	for _, read := range []func(f *File) error{
-		func(f *File) error { return (&SurveyReader{f: f}).read() },
-		func(f *File) error { return (&Tables{f: f}).read() },
-		func(f *File) error { return (&GatherReader{f: f}).read() },
-		func(f *File) error { _, _, err := f.modelGrid(); return err },
-		func(f *File) error { _, _, err := f.imageGrid(); return err },
-		func(f *File) error { return f.readHistory(&Image{}) },
-		func(f *File) error { _, _, err := f.surface(2); return err },
-		(*File).tryAll,
-	} {
-		f, err := Open(path)
-		if err != nil {
-			return err
-		}
-		if err := read(f); err != nil && (first == nil || errors.Is(err, errHuge)) {
+	readers := []func(f *File) error{}
+	for _, k := range formats {
+		readers = append(readers, k.readers...)
+	}
+	for _, read := range append(readers, (*File).tryAll) {
+		_, err := reading(path, func(f *File) (any, error) { return nil, read(f) })
+		if err != nil && (first == nil || errors.Is(err, errHuge)) {
 			first = err
 		}
-		f.Close()
 	}
 	return first
 }
@@ -63,15 +57,13 @@ func (f *File) tryAll() error {
 		if errors.Is(o.fault, errHuge) {
 			return o.fault
 		}
-		again, err := Open(f.path)
-		if err != nil {
-			return err
-		}
-		d, err := again.Dataset(o.Name)
-		if err == nil {
-			err = locked(func() error { _, err := d.sum(); return err })
-		}
-		again.Close()
+		_, err := reading(f.path, func(again *File) (string, error) {
+			d, err := again.Dataset(o.Name)
+			if err != nil {
+				return "", err
+			}
+			return on(f.path, d.Attrs().sum)
+		})
 		if errors.Is(err, errHuge) {
 			return err
 		}
@@ -87,12 +79,7 @@ func (f *File) tryFilters() {
 	}
 	for _, o := range info.Objects {
 		if d, err := f.Dataset(o.Name); err == nil && d.believing() {
-			_ = locked(func() error { return d.pass(discarded{}, d.readRaw) }) // reading it again will say
+			_ = locked(func() error { return d.pass(io.Discard, d.readRaw) }) // reading it again will say
 		}
 	}
 }
-
-// discarded takes any bytes.
-type discarded struct{}
-
-func (discarded) Write(b []byte) (int, error) { return len(b), nil }

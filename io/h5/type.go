@@ -3,60 +3,147 @@ package h5
 // #include "shim.h"
 import "C"
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"gonum.org/v1/hdf5"
+)
+
+// Number is an element type of arrays in memory.
+type Number interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+// kind is an element type: its name, as NumPy and Go call it, and the library's types
+// of it in memory and, little-endian on every machine, in the files that are written.
+type kind struct {
+	name           string
+	memory, stored *hdf5.Datatype
+}
+
+// kinds are the element types by their names.
+var kinds = func() map[string]kind {
+	byName := map[string]kind{}
+	for _, k := range []kind{
+		{"float32", hdf5.T_NATIVE_FLOAT, hdf5.T_IEEE_F32LE}, {"float64", hdf5.T_NATIVE_DOUBLE, hdf5.T_IEEE_F64LE},
+		{"int8", hdf5.T_NATIVE_INT8, hdf5.T_STD_I8LE}, {"uint8", hdf5.T_NATIVE_UINT8, hdf5.T_STD_U8LE},
+		{"int16", hdf5.T_NATIVE_INT16, hdf5.T_STD_I16LE}, {"uint16", hdf5.T_NATIVE_UINT16, hdf5.T_STD_U16LE},
+		{"int32", hdf5.T_NATIVE_INT32, hdf5.T_STD_I32LE}, {"uint32", hdf5.T_NATIVE_UINT32, hdf5.T_STD_U32LE},
+		{"int64", hdf5.T_NATIVE_INT64, hdf5.T_STD_I64LE}, {"uint64", hdf5.T_NATIVE_UINT64, hdf5.T_STD_U64LE},
+	} {
+		byName[k.name] = k
+	}
+	return byName
+}()
+
+func kindOf[T Number]() kind { return kinds[reflect.TypeFor[T]().Name()] }
+
+func (k kind) integer() bool { return !strings.HasPrefix(k.name, "float") }
+
+func (k kind) inMemory() C.hid_t { return C.hid_t(k.memory.ID()) }
+
+func sizeOf[T Number]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}
 
 // typeInfo is what an element of a dataset or attribute is in the file.
 type typeInfo struct {
-	class     C.int
-	size      int
+	class     C.H5T_class_t
+	size      int // bytes
 	bigEndian bool
 	signed    bool
-	variable  bool
-	members   int
+	variable  bool // texts of any length
+	members   int  // of a compound or enum
 }
 
-func typeOf(id C.hid_t, attribute bool) (typeInfo, error) {
-	var t C.lsm_h5_type
-	if C.lsm_h5_type_of(id, cBool(attribute), &t) < 0 {
-		return typeInfo{}, libraryError()
+// storedType is the type of a dataset or attribute, to be closed.
+func storedType(obj C.hid_t) C.hid_t {
+	if C.H5Iget_type(obj) == C.H5I_ATTR {
+		return C.H5Aget_type(obj)
 	}
-	return typeInfo{
-		class: t.class, size: int(t.size), bigEndian: t.big_endian != 0, signed: t.is_signed != 0,
-		variable: t.is_variable != 0, members: int(t.members),
-	}, nil
+	return C.H5Dget_type(obj)
 }
 
-func cBool(b bool) C.int {
-	if b {
-		return 1
+func typeOf(obj C.hid_t) (t typeInfo, err error) {
+	id := storedType(obj)
+	if id < 0 {
+		return t, libraryError()
 	}
-	return 0
+	defer C.H5Tclose(id)
+	t.class, t.size = C.H5Tget_class(id), int(C.H5Tget_size(id))
+	if t.class == C.H5T_NO_CLASS || t.size == 0 {
+		return t, libraryError()
+	}
+	switch t.class {
+	case C.H5T_INTEGER, C.H5T_FLOAT:
+		t.bigEndian = C.H5Tget_order(id) == C.H5T_ORDER_BE
+		t.signed = t.class == C.H5T_INTEGER && C.H5Tget_sign(id) == C.H5T_SGN_2
+	case C.H5T_STRING:
+		t.variable = C.H5Tis_variable_str(id) > 0
+	case C.H5T_COMPOUND, C.H5T_ENUM:
+		t.members = int(C.H5Tget_nmembers(id))
+	}
+	return t, nil
 }
 
-func (t typeInfo) isFloat() bool   { return t.class == C.H5T_FLOAT }
-func (t typeInfo) isInteger() bool { return t.class == C.H5T_INTEGER }
-func (t typeInfo) isString() bool  { return t.class == C.H5T_STRING }
+// extentOf is the number of elements of a dataset or attribute, 0 where it has no
+// extent at all and negative for an error, and the number of its axes.
+func extentOf(obj C.hid_t) (n, rank int) {
+	var space C.hid_t
+	if C.H5Iget_type(obj) == C.H5I_ATTR {
+		space = C.H5Aget_space(obj)
+	} else {
+		space = C.H5Dget_space(obj)
+	}
+	if space < 0 {
+		return -1, 0
+	}
+	defer C.H5Sclose(space)
+	if rank = int(C.H5Sget_simple_extent_ndims(space)); rank < 0 {
+		return -1, 0
+	}
+	return int(C.H5Sget_simple_extent_npoints(space)), rank
+}
+
+func (t typeInfo) isFloat() bool  { return t.class == C.H5T_FLOAT }
+func (t typeInfo) isString() bool { return t.class == C.H5T_STRING }
 
 // isNumber reports whether the library can convert the elements to ours. No
 // machine's numbers are wider than 16 bytes; a damaged header's may be.
 func (t typeInfo) isNumber() bool {
-	return (t.isFloat() || t.isInteger()) && t.size <= 16
+	return (t.isFloat() || t.class == C.H5T_INTEGER) && t.size <= 16
+}
+
+// kind is the stored type as one in memory, without a name where memory has none like it.
+func (t typeInfo) kind() kind {
+	if !t.isNumber() {
+		return kind{}
+	}
+	t.bigEndian = false
+	return kinds[t.String()]
 }
 
 // String is a description such as "big-endian float64" or "string of 8 bytes".
 func (t typeInfo) String() string {
-	order := ""
+	order, sign := "", "u"
 	if t.bigEndian && t.size > 1 {
 		order = "big-endian "
+	}
+	if t.signed {
+		sign = ""
 	}
 	switch t.class {
 	case C.H5T_FLOAT:
 		return fmt.Sprintf("%sfloat%d", order, 8*t.size)
 	case C.H5T_INTEGER:
-		if t.signed {
-			return fmt.Sprintf("%sint%d", order, 8*t.size)
-		}
-		return fmt.Sprintf("%suint%d", order, 8*t.size)
+		return fmt.Sprintf("%s%sint%d", order, sign, 8*t.size)
 	case C.H5T_STRING:
 		if t.variable {
 			return "string of any length"
@@ -66,18 +153,70 @@ func (t typeInfo) String() string {
 		return fmt.Sprintf("compound of %d members", t.members)
 	case C.H5T_ENUM:
 		return fmt.Sprintf("enum of %d values", t.members)
-	case C.H5T_REFERENCE:
-		return "reference"
 	case C.H5T_OPAQUE:
 		return fmt.Sprintf("opaque of %d bytes", t.size)
 	case C.H5T_BITFIELD:
 		return fmt.Sprintf("bitfield of %d bits", 8*t.size)
-	case C.H5T_VLEN:
-		return "sequence of any length"
-	case C.H5T_ARRAY:
-		return "array type"
-	case C.H5T_TIME:
-		return "time"
+	}
+	if name := otherTypes[t.class]; name != "" {
+		return name
 	}
 	return "unknown type"
+}
+
+var otherTypes = map[C.H5T_class_t]string{
+	C.H5T_REFERENCE: "reference", C.H5T_VLEN: "sequence of any length", C.H5T_ARRAY: "array type", C.H5T_TIME: "time",
+}
+
+// whole converts a float to an integer type, or says why it cannot be one.
+func whole[T Number](v float64) (T, string) {
+	var zero T
+	bits := 8 * sizeOf[T]()
+	low, high := 0.0, math.Ldexp(1, bits) // high is the first that is too large
+	if zero-1 < zero {
+		low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
+	}
+	switch {
+	case math.IsNaN(v):
+		return 0, "want whole numbers"
+	case v >= high:
+		return 0, fmt.Sprintf("too large for %T", zero)
+	case v < low:
+		return 0, fmt.Sprintf("too small for %T", zero)
+	case v != math.Trunc(v):
+		return 0, "want whole numbers"
+	}
+	return T(v), ""
+}
+
+// notFinite is the place of the first NaN or infinity, -1 where there is none.
+func notFinite[T float32 | float64](v []T) int {
+	for i, x := range v {
+		if x-x != 0 { // NaN for both, and one operation for all others
+			return i
+		}
+	}
+	return -1
+}
+
+// littleEndian returns the bytes of v in little-endian order: v itself where
+// the machine is little-endian, a copy elsewhere.
+func littleEndian[T Number](v []T) []byte {
+	size := sizeOf[T]()
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*size)
+	if size == 1 || littleMachine {
+		return raw
+	}
+	out := slices.Clone(raw)
+	littleBytes(out, size)
+	return out
+}
+
+var littleMachine = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// littleBytes puts numbers of size bytes, in the machine's order, into little-endian order.
+func littleBytes(raw []byte, size int) {
+	for i := 0; !littleMachine && i+size <= len(raw); i += size {
+		slices.Reverse(raw[i : i+size])
+	}
 }

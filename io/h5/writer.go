@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
-	"path"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"gonum.org/v1/hdf5"
 )
@@ -35,6 +32,7 @@ type Writer struct {
 	sections []*Section
 	digests  map[string]string // by dataset, what was handed over
 	root     []Attr            // attributes of the root
+	scales   map[string]bool   // of axes, that are there
 
 	mu  sync.Mutex // guards err
 	err error
@@ -47,7 +45,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 		return nil, err
 	}
 	target := resolve(path)
-	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}}
+	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}, scales: map[string]bool{}}
 	Sweep(EscapeGlob(target) + temporaryMark + "*") // what killed processes have left
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
@@ -115,30 +113,11 @@ func (w *Writer) Group(name string) error {
 	})
 }
 
-// Text writes a string as a scalar dataset of UTF-8.
-func (w *Writer) Text(name, text string) error {
-	return w.in(func() error {
-		n, v := C.CString(name), C.CString(text)
-		defer C.free(unsafe.Pointer(n))
-		defer C.free(unsafe.Pointer(v))
-		id := C.lsm_h5_create_text(C.hid_t(w.file.ID()), n, v)
-		if id < 0 {
-			return w.resource(name, wrapf(libraryError(), "cannot be written"))
-		}
-		defer C.H5Dclose(id)
-		sum := textSum(name, stored(text))
-		w.digests[name] = sum
-		return w.setAttr(id, name, Attr{sumAttr, sum})
-	})
-}
-
 // SetAttrs gives attributes to the root ("/"), a group or a dataset. Those of the
 // root, and those that a dataset was created with, are covered by digests.
 func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 	return w.in(func() error {
-		c := C.CString(object)
-		defer C.free(unsafe.Pointer(c))
-		id := C.H5Oopen(C.hid_t(w.file.ID()), c, C.H5P_DEFAULT)
+		id := C.H5Oopen(C.hid_t(w.file.ID()), cString(object), C.H5P_DEFAULT)
 		if id < 0 {
 			return w.resource(object, wrapf(libraryError(), "cannot be opened"))
 		}
@@ -156,85 +135,32 @@ func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 }
 
 func (w *Writer) setAttr(id C.hid_t, object string, a Attr) error {
-	name := C.CString(a.Name)
-	defer C.free(unsafe.Pointer(name))
-	var rc C.int
-	switch v := a.Value.(type) {
-	case string:
-		text := C.CString(v)
-		defer C.free(unsafe.Pointer(text))
-		rc = C.lsm_h5_attr_text(id, name, text)
-	case int:
-		rc = scalarAttr(id, name, int64(v))
-	case int32:
-		rc = scalarAttr(id, name, v)
-	case int64:
-		rc = scalarAttr(id, name, v)
-	case float32:
-		rc = scalarAttr(id, name, v)
-	case float64:
-		rc = scalarAttr(id, name, v)
-	case []int64:
-		rc = listAttr(id, name, v)
-	case []float64:
-		rc = listAttr(id, name, v)
-	default:
-		panic(fmt.Sprintf("h5: attribute %s of %s: type %T cannot be written", a.Name, object, v))
-	}
-	if rc < 0 {
-		return w.resource(path.Join(object)+"@"+a.Name, wrapf(libraryError(), "attribute cannot be written"))
+	if err := writeAttr(id, object, a); err != nil {
+		return w.resource(object+"@"+a.Name, wrapf(err, "attribute cannot be written"))
 	}
 	return nil
-}
-
-// normal gives the values of attributes the types that they read back as.
-func normal(attrs []Attr) []Attr {
-	out := slices.Clone(attrs)
-	for i, a := range out {
-		switch v := a.Value.(type) {
-		case int:
-			out[i].Value = int64(v)
-		case int32:
-			out[i].Value = int64(v)
-		case float32:
-			out[i].Value = float64(v)
-		}
-	}
-	return out
-}
-
-func scalarAttr[T Number](id C.hid_t, name *C.char, v T) C.int {
-	return C.lsm_h5_attr_numbers(id, name, kindOf[T](), -1, unsafe.Pointer(&v))
-}
-
-func listAttr[T Number](id C.hid_t, name *C.char, v []T) C.int {
-	if len(v) == 0 || len(v) > math.MaxUint16/sizeOf[T]() {
-		panic(fmt.Sprintf("h5: attribute %s has %d values", C.GoString(name), len(v)))
-	}
-	return C.lsm_h5_attr_numbers(id, name, kindOf[T](), C.longlong(len(v)), unsafe.Pointer(&v[0]))
 }
 
 // Commit completes the file, verifies it and publishes it at its path. After an
 // error nothing was published.
 func (w *Writer) Commit() error {
-	err := w.finish()
-	if err == nil {
-		err = w.verify()
-	}
-	if err == nil {
-		// Hours may have passed since Create looked.
-		err = checkTarget(w.path, w.force)
-	}
-	if err == nil {
-		if err = publish(w.temp, w.target); err != nil {
-			err = resourceError(w.path, "", fmt.Errorf("cannot be published: %w", err))
+	for _, step := range []func() error{
+		w.finish,
+		w.verify,
+		func() error { return checkTarget(w.path, w.force) }, // hours may have passed since Create looked
+		func() error {
+			if err := publish(w.temp, w.target); err != nil {
+				return resourceError(w.path, "", fmt.Errorf("cannot be published: %w", err))
+			}
+			return nil
+		},
+	} {
+		if err := step(); err != nil {
+			discard(w.temp)
+			return w.fail(err)
 		}
 	}
-	if err != nil {
-		discard(w.temp)
-		return w.fail(err)
-	}
-	return w.fail(nil)
+	return w.failed()
 }
 
 // finish computes the digests still owed and closes the file.
@@ -281,17 +207,15 @@ func (w *Writer) verify() error {
 	}
 	defer f.Close()
 	for _, name := range slices.Sorted(maps.Keys(w.digests)) {
-		want := w.digests[name]
-		got, err := f.Digest(name)
-		if err != nil {
-			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
-		}
-		stored := ""
-		err = locked(func() (err error) {
-			stored, err = f.attrSum(name)
+		var got, stored string
+		err := locked(func() (err error) {
+			got, stored, err = f.digests(name)
 			return err
 		})
-		if got != want || stored != want || err != nil {
+		switch want := w.digests[name]; {
+		case err != nil:
+			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
+		case got != want || stored != want:
 			return resourceError(w.path, name, fmt.Errorf("reads back other than it was written (SHA-256 %s, attribute %s, want %s): the disk or its file system is at fault", got, stored, want))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
 )
 
 // window is the range of values that the colours span.
@@ -25,7 +27,7 @@ func Limit[T Float](v []T, percentile float64) float64 {
 	return at
 }
 
-// window is the range of colours of an image or a gather.
+// window is the range of values that the colours of an image or a gather span.
 func (opt Options) window(v []float32) window {
 	if opt.Limit > 0 {
 		return window{-opt.Limit, opt.Limit, "colours span ±" + number(opt.Limit)}
@@ -51,10 +53,7 @@ func signedWindow(v []float32, percentile float64) window {
 
 // fullWindow spans the least to the greatest value.
 func fullWindow(v []float32) window {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, x := range v {
-		lo, hi = math.Min(lo, float64(x)), math.Max(hi, float64(x))
-	}
+	lo, hi := float64(slices.Min(v)), float64(slices.Max(v))
 	if lo == hi {
 		pad := 0.5 * math.Max(math.Abs(lo)*1e-2, 1)
 		return window{lo - pad, hi + pad, "constant: " + number(lo)}
@@ -66,89 +65,47 @@ func fullWindow(v []float32) window {
 func (w window) norm(v float64) float64 { return (v - w.lo) / (w.hi - w.lo) }
 
 // percentileAbs returns the smallest |v| such that at least p percent of the
-// values are no greater, and the greatest |v|. It counts the bit patterns of
-// the absolute values, which order like the values, in two passes of 65536
-// bins: exact, and with no copy of the data to sort.
+// values are no greater, and the greatest |v|.
 func percentileAbs(v []float32, p float64) (at, top float64) {
-	if len(v) == 0 {
+	n := len(v)
+	if n == 0 {
 		return 0, 0
 	}
-	abs := func(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
-	rank := max(1, int(math.Ceil(p/100*float64(len(v))))) // 1-based
-	rank = min(rank, len(v))
-
-	count := make([]int, 1<<16)
-	var most uint32
-	for _, x := range v {
-		b := abs(x)
-		most = max(most, b)
-		count[b>>16]++
+	abs := make([]float32, n)
+	for i, x := range v {
+		abs[i] = max(x, -x)
 	}
-	high := 0
-	for rank > count[high] {
-		rank -= count[high]
-		high++
-	}
-	clear(count)
-	for _, x := range v {
-		if b := abs(x); int(b>>16) == high {
-			count[b&0xffff]++
-		}
-	}
-	low := 0
-	for rank > count[low] {
-		rank -= count[low]
-		low++
-	}
-	bits := uint32(high)<<16 | uint32(low)
-	return float64(math.Float32frombits(bits)), float64(math.Float32frombits(most))
+	slices.Sort(abs)
+	rank := min(max(1, int(math.Ceil(p/100*float64(n)))), n)
+	return float64(abs[rank-1]), float64(abs[n-1])
 }
 
 // ordinal writes 99 as "99th", 99.5 as "99.5th", 92 as "92nd".
 func ordinal(p float64) string {
-	s := strconv.FormatFloat(p, 'g', -1, 64)
-	if strings.Contains(s, ".") {
-		return s + "th"
+	if p == math.Trunc(p) {
+		return humanize.Ordinal(int(p))
 	}
-	n := int(p)
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-		return s + "th"
-	case n%10 == 1:
-		return s + "st"
-	case n%10 == 2:
-		return s + "nd"
-	case n%10 == 3:
-		return s + "rd"
-	}
-	return s + "th"
+	return strconv.FormatFloat(p, 'g', -1, 64) + "th"
 }
 
 // number writes a value with two digits or so: 3.2e-3, 0.14, 27, 1.5e6.
 func number(v float64) string {
-	a := math.Abs(v)
-	if a == 0 {
-		return "0"
-	}
-	if a >= 0.01 && a < 1e4 {
-		digits := max(0, 1-int(math.Floor(math.Log10(a))))
-		s := strconv.FormatFloat(v, 'f', digits, 64)
-		if strings.Contains(s, ".") {
-			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if a := math.Abs(v); a == 0 || a >= 0.01 && a < 1e4 {
+		digits := 0
+		if a > 0 {
+			digits = max(0, 1-int(math.Floor(math.Log10(a))))
 		}
-		return s
+		return tickLabel(v, digits)
 	}
 	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(v, 'e', 1, 64), "e")
-	mantissa = strings.TrimSuffix(mantissa, ".0")
 	n, _ := strconv.Atoi(exp)
-	return fmt.Sprintf("%se%d", mantissa, n)
+	return fmt.Sprintf("%se%d", strings.TrimSuffix(mantissa, ".0"), n)
 }
 
 // quantileWindow leaves out the same share of values at both ends, p percent
 // stay in between.
 func quantileWindow(v []float32, p float64) window {
-	s := append([]float32(nil), v...)
-	slices.Sort(s)
+	s := slices.Sorted(slices.Values(v))
 	cut := int((100 - p) / 200 * float64(len(s)))
 	lo, hi := float64(s[cut]), float64(s[len(s)-1-cut])
 	if lo == hi {

@@ -3,7 +3,8 @@ package picture
 import (
 	"fmt"
 	"image/color"
-	"math"
+	"slices"
+	"strings"
 )
 
 // Colors names a colour map.
@@ -20,25 +21,33 @@ const (
 	Sequential
 )
 
-var colorNames = [...]string{"default", "grey", "diverging", "sequential"}
-
-// String is the name that ParseColors reads.
-func (c Colors) String() string {
-	if int(c) < len(colorNames) {
-		return colorNames[c]
-	}
-	return fmt.Sprintf("Colors(%d)", uint8(c))
-}
+var colorNames = []string{"default", "grey", "diverging", "sequential"}
 
 // ParseColors reads the name of a colour map: default, grey, diverging or
 // sequential.
 func ParseColors(name string) (Colors, error) {
-	for i, n := range colorNames {
-		if n == name {
-			return Colors(i), nil
-		}
+	if i := slices.Index(colorNames, name); i >= 0 {
+		return Colors(i), nil
 	}
-	return 0, fmt.Errorf("picture: colours %q are unknown, want one of default, grey, diverging, sequential", name)
+	return 0, fmt.Errorf("picture: colours %q are unknown, want one of %s", name, strings.Join(colorNames, ", "))
+}
+
+// knots are the colours of a map at equal steps from its lower end to its upper one.
+// Grey and Diverging have equal steps of lightness, L* of CIELAB; both ends of Diverging
+// have the same, so that neither sign looks stronger. Sequential is viridis (public
+// domain, S. van der Walt and N. Smith).
+var knots = map[Colors][]uint32{
+	Grey: {
+		0xffffff, 0xf6f6f6, 0xededed, 0xe4e4e4, 0xdbdbdb, 0xd2d2d2, 0xcacaca, 0xc1c1c1, 0xb9b9b9,
+		0xb0b0b0, 0xa8a8a8, 0x9f9f9f, 0x979797, 0x8f8f8f, 0x878787, 0x7f7f7f, 0x777777, 0x6f6f6f,
+		0x676767, 0x606060, 0x585858, 0x515151, 0x4a4a4a, 0x424242, 0x3b3b3b, 0x343434, 0x2e2e2e,
+		0x272727, 0x212121, 0x1a1a1a, 0x141414, 0x0b0b0b, 0x000000,
+	},
+	Diverging: {
+		0x0058b8, 0x346ac1, 0x5a7cc9, 0x788fd1, 0x93a3d8, 0xadb7e0, 0xc6cce8, 0xdee1ef, 0xf6f6f6,
+		0xf4dcd9, 0xefc2bc, 0xe9a9a1, 0xe18f86, 0xd7756b, 0xcd5a52, 0xc03c3a, 0xb31023,
+	},
+	Sequential: {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725},
 }
 
 // lutSize is the number of entries of a colour table: finer than the 8 bits of
@@ -50,95 +59,25 @@ type lut [lutSize]color.RGBA
 
 // at returns the colour of t, clamped to [0, 1].
 func (l *lut) at(t float64) color.RGBA {
-	return l[int(math.Max(0, math.Min(1, t))*(lutSize-1)+0.5)]
+	return l[int(max(0, min(1, t))*(lutSize-1)+0.5)]
 }
 
-// table builds the colour table. All maps are polylines in CIELAB: equal steps
-// in the data are equal steps to the eye within each piece.
+// table builds the colour table, linear between the knots.
 func (c Colors) table() *lut {
-	var knots []lab
-	switch c {
-	case Diverging:
-		// Both ends share one lightness, so that neither sign looks stronger.
-		knots = []lab{{38, 14, -58}, {97, 0, 0}, {38, 60, 36}}
-	case Sequential:
-		// Nine colours of viridis (public domain, S. van der Walt and N. Smith).
-		for _, rgb := range [][3]float64{
-			{68, 1, 84}, {71, 45, 123}, {59, 82, 139}, {44, 114, 142}, {33, 144, 140},
-			{39, 173, 129}, {93, 200, 99}, {170, 220, 50}, {253, 231, 37},
-		} {
-			knots = append(knots, toLab(rgb))
-		}
-	default:
-		knots = []lab{{100, 0, 0}, {0, 0, 0}}
+	if c == Default {
+		c = Grey
 	}
+	k := knots[c]
 	var l lut
 	for i := range l {
-		t := float64(i) / (lutSize - 1) * float64(len(knots)-1)
-		k := min(int(t), len(knots)-2)
-		w := t - float64(k)
-		a, b := knots[k], knots[k+1]
-		l[i] = lab{a[0] + w*(b[0]-a[0]), a[1] + w*(b[1]-a[1]), a[2] + w*(b[2]-a[2])}.rgba()
+		t := float64(i) / (lutSize - 1) * float64(len(k)-1)
+		from := min(int(t), len(k)-2)
+		w := t - float64(from)
+		mix := func(shift int) uint8 {
+			a, b := float64(k[from]>>shift&0xff), float64(k[from+1]>>shift&0xff)
+			return uint8(a + w*(b-a) + 0.5)
+		}
+		l[i] = color.RGBA{R: mix(16), G: mix(8), B: mix(0), A: 255}
 	}
 	return &l
-}
-
-// lab is a colour in CIELAB (L*, a*, b*) under the white point D65.
-type lab [3]float64
-
-// White point D65 of sRGB, and the constants of the CIELAB definition
-// (CIE 15:2004).
-const (
-	whiteX, whiteY, whiteZ = 0.95047, 1.0, 1.08883
-	labEps                 = 216.0 / 24389
-	labKappa               = 24389.0 / 27
-)
-
-// rgba converts to sRGB (IEC 61966-2-1), clamping to its gamut.
-func (c lab) rgba() color.RGBA {
-	fy := (c[0] + 16) / 116
-	inv := func(f float64) float64 {
-		if f*f*f > labEps {
-			return f * f * f
-		}
-		return (116*f - 16) / labKappa
-	}
-	x, y, z := whiteX*inv(fy+c[1]/500), whiteY*inv(fy), whiteZ*inv(fy-c[2]/200)
-	gamma := func(u float64) uint8 {
-		if u <= 0.0031308 {
-			u *= 12.92
-		} else {
-			u = 1.055*math.Pow(u, 1/2.4) - 0.055
-		}
-		return uint8(math.Round(255 * math.Max(0, math.Min(1, u))))
-	}
-	return color.RGBA{
-		R: gamma(3.2404542*x - 1.5371385*y - 0.4985314*z),
-		G: gamma(-0.9692660*x + 1.8760108*y + 0.0415560*z),
-		B: gamma(0.0556434*x - 0.2040259*y + 1.0572252*z),
-		A: 255,
-	}
-}
-
-// toLab converts sRGB values in [0, 255].
-func toLab(rgb [3]float64) lab {
-	var u [3]float64
-	for i, v := range rgb {
-		v /= 255
-		if v <= 0.04045 {
-			u[i] = v / 12.92
-		} else {
-			u[i] = math.Pow((v+0.055)/1.055, 2.4)
-		}
-	}
-	f := func(t float64) float64 {
-		if t > labEps {
-			return math.Cbrt(t)
-		}
-		return (labKappa*t + 16) / 116
-	}
-	fx := f((0.4124564*u[0] + 0.3575761*u[1] + 0.1804375*u[2]) / whiteX)
-	fy := f((0.2126729*u[0] + 0.7151522*u[1] + 0.0721750*u[2]) / whiteY)
-	fz := f((0.0193339*u[0] + 0.1191920*u[1] + 0.9503041*u[2]) / whiteZ)
-	return lab{116*fy - 16, 500 * (fx - fy), 200 * (fy - fz)}
 }

@@ -1,8 +1,6 @@
 package picture
 
-import (
-	"image"
-)
+import "image"
 
 // Figure is a finished picture: one panel, or several in rows and columns
 // whose frames line up. It holds the arrays it was made from and must not
@@ -14,7 +12,7 @@ type Figure struct {
 }
 
 // outer is the white border around a picture, between is the space from one
-// panel's furniture to the next, both in points.
+// panel to the next, both in points.
 const (
 	outer   = 4.0
 	between = 10.0
@@ -24,39 +22,37 @@ const (
 // together, in inches.
 const besideWidth = 8.4
 
+// single is a figure of one panel, with a colour bar where it has a label.
+func single(p *panel, bar string) *Figure {
+	row := []*panel{p}
+	if bar != "" {
+		row = append(row, p.bar(bar))
+	}
+	return &Figure{rows: [][]*panel{row}}
+}
+
 // Beside puts figures side by side, aligned at the top. Each keeps its own
 // clip, which its panel states. Frames are made smaller where they would
 // otherwise be wider than a page together.
 func Beside(figures ...*Figure) *Figure {
 	out := &Figure{}
-	total := 0.0
+	total, cols := 0.0, 0
 	for _, f := range figures {
-		wide, cols := 0.0, 0
-		for _, row := range f.rows {
-			cols = max(cols, len(row))
+		wide, most := 0.0, 0
+		for i, row := range f.rows {
 			w := 0.0
 			for _, p := range row {
 				if p != nil {
 					w += p.w
 				}
 			}
-			wide = max(wide, w)
-		}
-		total += wide
-		at := 0
-		if len(out.rows) > 0 {
-			at = len(out.rows[0])
-		}
-		for len(out.rows) < len(f.rows) {
-			out.rows = append(out.rows, make([]*panel, at))
-		}
-		for i := range out.rows {
-			add := make([]*panel, cols)
-			if i < len(f.rows) {
-				copy(add, f.rows[i])
+			wide, most = max(wide, w), max(most, len(row))
+			if i == len(out.rows) {
+				out.rows = append(out.rows, nil)
 			}
-			out.rows[i] = append(out.rows[i], add...)
+			out.rows[i] = append(append(out.rows[i], make([]*panel, cols-len(out.rows[i]))...), row...)
 		}
+		total, cols = total+wide, cols+most
 	}
 	if total > besideWidth {
 		out.scale(besideWidth / total)
@@ -75,16 +71,14 @@ func Stack(figures ...*Figure) *Figure {
 
 // scale changes the size of all frames; text keeps its size.
 func (f *Figure) scale(s float64) {
-	for i, row := range f.rows {
-		scaled := make([]*panel, len(row))
+	for _, row := range f.rows {
 		for j, p := range row {
 			if p != nil {
 				c := *p // figures share panels: never change one in place
 				c.w, c.h = s*c.w, s*c.h
-				scaled[j] = &c
+				row[j] = &c
 			}
 		}
-		f.rows[i] = scaled
 	}
 }
 
@@ -93,7 +87,7 @@ type span struct{ before, size, after int }
 
 // layout places every frame: rects holds the framed areas, w and h the size of
 // the picture.
-func (f *Figure) layout(fs *fonts) (rects [][]image.Rectangle, w, h int) {
+func (f *Figure) layout() (rects [][]image.Rectangle, w, h int) {
 	cols := 0
 	for _, row := range f.rows {
 		cols = max(cols, len(row))
@@ -104,58 +98,55 @@ func (f *Figure) layout(fs *fonts) (rects [][]image.Rectangle, w, h int) {
 			if p == nil {
 				continue
 			}
-			m := p.margins(fs)
+			m := p.margins()
 			c, r := &across[j], &down[i]
 			c.before, c.size, c.after = max(c.before, m.left), max(c.size, px(p.w)), max(c.after, m.right)
 			r.before, r.size, r.after = max(r.before, m.top), max(r.size, px(p.h)), max(r.after, m.bottom)
-			if j+1 < len(row) && row[j+1] != nil {
-				c.after = max(c.after, p.overhang(fs))
+			if j+1 < len(row) && row[j+1] != nil && row[j+1].headHeight() > 0 {
+				c.after = max(c.after, p.overhang())
 			}
 		}
 	}
-	left, top := starts(across), starts(down)
+	left, right := starts(across)
+	top, bottom := starts(down)
 	rects = make([][]image.Rectangle, len(f.rows))
+	w = right
 	for i, row := range f.rows {
 		rects[i] = make([]image.Rectangle, len(row))
 		for j, p := range row {
-			if p == nil {
-				continue
+			if p != nil {
+				rects[i][j] = image.Rect(left[j], top[i], left[j]+px(p.w), top[i]+px(p.h))
+				w = max(w, rects[i][j].Max.X+p.overhang())
 			}
-			x, y := left[j], top[i]
-			rects[i][j] = image.Rect(x, y, x+px(p.w), y+px(p.h))
-			m := p.margins(fs)
-			w = max(w, rects[i][j].Max.X+max(m.right, p.overhang(fs)))
-			h = max(h, rects[i][j].Max.Y+m.bottom)
 		}
 	}
-	return rects, w + pts(outer), h + pts(outer)
+	return rects, w + pts(outer), bottom + pts(outer)
 }
 
-// starts gives the first framed pixel of each row or column.
-func starts(spans []span) []int {
-	at := make([]int, len(spans))
+// starts gives the first framed pixel of each row or column, and where the last ends.
+func starts(spans []span) (at []int, end int) {
 	x := pts(outer)
-	for i, s := range spans {
-		at[i] = x + s.before
-		x = at[i] + s.size + s.after
+	for _, s := range spans {
+		at = append(at, x+s.before)
+		end = x + s.before + s.size + s.after
+		x = end
 		if s.size > 0 {
 			x += pts(between)
 		}
 	}
-	return at
+	return at, end
 }
 
 // Draw renders the figure.
 func (f *Figure) Draw() *image.RGBA {
-	fs := newFonts()
-	rects, w, h := f.layout(fs)
-	p := newPen(fs, max(1, w), max(1, h))
+	rects, w, h := f.layout()
+	c := newCanvas(w, h)
 	for i, row := range f.rows {
-		for j, pan := range row {
-			if pan != nil {
-				pan.draw(p, rects[i][j])
+		for j, p := range row {
+			if p != nil {
+				p.draw(c, rects[i][j])
 			}
 		}
 	}
-	return p.img
+	return c.img
 }

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Times says how the samples of a trace lie in time.
@@ -36,28 +37,23 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 	if err != nil {
 		return nil, err
 	}
-	r := &raster{win: opt.window(vals), colors: opt.Colors.table()}
-	r.array = array{v: vals, n0: n, n1: ts.NT, smooth: true}
+	r := &raster{array: array{v: vals, n0: n, n1: ts.NT, smooth: true}, win: opt.window(vals), colors: opt.Colors.table()}
 
-	p := &panel{w: 4.2, h: 4.6, raster: r, bar: opt.Bar}
-	p.x = axis{from: -0.5, to: float64(n) - 0.5, label: "trace number", whole: true}
-	p.y = axis{from: ts.T0 - ts.DT/2, to: ts.T0 + (float64(ts.NT)-0.5)*ts.DT, label: "time (s)"}
+	x := axis{from: -0.5, to: float64(n) - 0.5, label: "trace number", whole: true}
+	y := axis{from: ts.T0 - ts.DT/2, to: ts.T0 + (float64(ts.NT)-0.5)*ts.DT, label: "time (s)"}
 	note := ""
 	if step, ok := even(offset); ok {
-		p.x = axis{from: offset[0] - step/2, to: offset[n-1] + step/2, label: "offset (m)"}
+		x = axis{from: offset[0] - step/2, to: offset[n-1] + step/2, label: "offset (m)"}
 		if step < 0 {
 			r.v = mirrored(vals, ts.NT)
-			p.x.from, p.x.to = p.x.to, p.x.from
+			x.from, x.to = x.to, x.from
 		}
 	} else if offset != nil {
-		lo, hi := offset[0], offset[0]
-		for _, o := range offset {
-			lo, hi = math.Min(lo, o), math.Max(hi, o)
-		}
-		note = fmt.Sprintf("offsets %s to %s m", coordinate(lo), coordinate(hi))
+		note = fmt.Sprintf("offsets %s to %s m", coordinate(slices.Min(offset)), coordinate(slices.Max(offset)))
 	}
-	p.addHead(opt.Title, r.win.note, note)
-	return &Figure{rows: [][]*panel{{p}}}, nil
+	p := newPanel(4.2, 4.6, x, y, opt.Title, r.win.note, note)
+	p.raster = r
+	return single(p, opt.Bar), nil
 }
 
 // even reports the step of equally spaced offsets, with a slack of a

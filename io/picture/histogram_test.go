@@ -2,8 +2,12 @@ package picture
 
 import (
 	"bytes"
+	"image"
 	"image/color"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/plot/plotter"
 )
 
 func TestHistogram(t *testing.T) {
@@ -11,12 +15,10 @@ func TestHistogram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := f.rows[0][0].curves[0]
-	wantX, wantY := []float64{-10, -10, -5, -5, 0, 0, 5, 5}, []float64{0, 0, 0, 3, 3, 1, 1, 0}
-	for i := range wantX {
-		if c.x[i] != wantX[i] || c.y[i] != wantY[i] {
-			t.Errorf("point %d is (%g, %g), want (%g, %g)", i, c.x[i], c.y[i], wantX[i], wantY[i])
-		}
+	bins := f.rows[0][0].plotters[0].(*plotter.Histogram).Bins
+	want := []plotter.HistogramBin{{Min: -10, Max: -5, Weight: 0}, {Min: -5, Max: 0, Weight: 3}, {Min: 0, Max: 5, Weight: 1}}
+	if !slices.Equal(bins, want) {
+		t.Errorf("bins %v, want %v", bins, want)
 	}
 	var b bytes.Buffer
 	if err := f.Encode(&b); err != nil || b.Len() == 0 {
@@ -35,9 +37,14 @@ func TestCountMapIsUpright(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := f.rows[0][0].raster
-	if r.v[0] != 9 || r.v[1] != 0 || r.v[2] != 0 {
-		t.Errorf("values %v, want the 9 of the column's end at its top", r.v)
+	img, rects := decoded(t, f)
+	r := rects[0][0]
+	lut := Sequential.table()
+	for i, want := range map[image.Point]color.RGBA{{X: 1, Y: 1}: lut.at(1), {X: 1, Y: 3}: lut.at(0), {X: 3, Y: 1}: lut.at(0), {X: 3, Y: 3}: lut.at(0)} {
+		at := r.Min.Add(image.Pt(i.X*r.Dx()/4, i.Y*r.Dy()/4))
+		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != want {
+			t.Errorf("%v is %v, want %v: the 9 of the column's end stands at its top", i, got, want)
+		}
 	}
 	if _, err := CountMap([2]float64{}, [2]float64{1, 1}, [2]int{2, 2}, []int{1}, [2]string{}, Options{}); err == nil {
 		t.Error("a map of one count for four bins was drawn")

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
@@ -39,10 +42,11 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 	if count == 0 || n == 0 {
 		return nil, fmt.Errorf("picture: %d image gathers of %d classes: nothing to draw", count, n)
 	}
+	w := max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
+	x := axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []plot.Tick{}}
 	var all []float32
-	p := &panel{h: 4, bar: opt.Bar, y: cells(g, z)}
-	p.w = max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
-	p.x = axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []tick{}}
+	var heads []head
+	var between []plot.Plotter
 	for k, gather := range gathers {
 		if len(gather.Values) != n*nz {
 			return nil, fmt.Errorf("picture: image gather %s has %d values for %d classes of %d depths", gather.Name, len(gather.Values), n, nz)
@@ -52,61 +56,40 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 			return nil, err
 		}
 		all = append(all, v...)
-		for _, t := range c.ticks(p.w / float64(count)) {
-			t.at = (float64(k) + t.at) / float64(count)
-			p.x.given = append(p.x.given, t)
+		for _, t := range c.ticks(w / float64(count)) {
+			x.given = append(x.given, plot.Tick{Value: float64(k) + t.Value, Label: t.Label})
 		}
-		p.heads = append(p.heads, head{(float64(k) + 0.5) / float64(count), strings.Split(gather.Name, ", ")})
+		heads = append(heads, head{(float64(k) + 0.5) / float64(count), strings.Split(gather.Name, ", ")})
 		if k > 0 {
-			p.guides = append(p.guides, guide{alongY: true, at: float64(k), solid: true})
+			at := plotter.XYs{{X: float64(k), Y: g.Coord(z, 0) - g.Spacing[z]/2}, {X: float64(k), Y: g.End(z) + g.Spacing[z]/2}}
+			between = append(between, &plotter.Line{XYs: at, LineStyle: plotter.DefaultLineStyle})
 		}
 	}
-	r := &raster{win: opt.window(all), colors: opt.Colors.table()}
-	r.array = array{v: all, n0: count * n, n1: nz}
-	p.raster = r
-	p.addHead(opt.Title, r.win.note)
-	return &Figure{rows: [][]*panel{{p}}}, nil
+	r := &raster{array: array{v: all, n0: count * n, n1: nz}, win: opt.window(all), colors: opt.Colors.table()}
+	p := newPanel(w, 4, x, cells(g, z), opt.Title, r.win.note)
+	p.raster, p.heads, p.plotters = r, heads, between
+	return single(p, opt.Bar), nil
 }
 
-// ticks are those of one gather of so many inches, at fractions of its width: round
-// values where the classes are at equal steps, else their centres. Texts keep their
-// distance from each other, and those of neighbouring gathers too.
-func (c Classes) ticks(width float64) []tick {
+// ticks are those of one gather of so many inches, at fractions of its width: one a
+// class, with the centres of as many evenly spaced ones as there is room for, also
+// between neighbouring gathers.
+func (c Classes) ticks(width float64) []plot.Tick {
 	n := len(c.Centers)
-	if h, ok := even(c.Centers); ok {
-		ticks := axis{from: c.Centers[0] - h/2, to: c.Centers[n-1] + h/2}.ticks(width, 0.45)
-		for i, t := range ticks {
-			if width*min(t.at, 1-t.at) < textWidth(t.text)/2 {
-				ticks[i].text = ""
-			}
-		}
-		return ticks
-	}
-	out, each, room := make([]tick, n), width/float64(n), 0.0
+	ticks, each, room := make([]plot.Tick, n), width/float64(n), 0.0
 	for i, center := range c.Centers {
-		out[i] = tick{at: (float64(i) + 0.5) / float64(n), text: strings.ReplaceAll(coordinate(center), "-", "−")}
-		room = max(room, textWidth(out[i].text))
+		ticks[i] = plot.Tick{Value: (float64(i) + 0.5) / float64(n), Label: coordinate(center)}
+		room = max(room, textWidth(ticks[i].Label))
 	}
 	step := min(n, int(math.Ceil(room/each)))
-	far := func(i int) bool { return each*min(float64(i)+0.5, float64(n-i)-0.5) >= room/2 }
-	first, most := n/2, 0
-	for i := range step {
-		texts := 0
-		for k := i; k < n; k += step {
-			if far(k) {
-				texts++
-			}
-		}
-		if texts > most {
-			first, most = i, texts
+	edge := max(0, int(math.Ceil(room/2/each-0.5))) // classes whose text would reach beyond the gather
+	first := edge + max(0, n-1-2*edge)%step/2       // in the middle of those that are left
+	for i := range ticks {
+		if outside := i < edge || i >= n-edge; i%step != first%step || outside && n > 2*edge {
+			ticks[i].Label = ""
 		}
 	}
-	for i := range out {
-		if i%step != first%step || most > 0 && !far(i) {
-			out[i].text = ""
-		}
-	}
-	return out
+	return ticks
 }
 
 // textWidth is about how wide a tick's text is with a space on either side, in inches.

@@ -2,11 +2,12 @@ package picture
 
 import (
 	"bytes"
-	"image/color"
 	"math"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/plotter"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -23,8 +24,8 @@ func TestGather(t *testing.T) {
 	img, rects := decoded(t, f)
 	r, p := rects[0][0], f.rows[0][0]
 	x, y := extreme(img, r, true)
-	wantX := float64(r.Min.X) + p.x.frac(400)*float64(r.Dx())
-	wantY := float64(r.Min.Y) + p.y.frac(1+10*0.004)*float64(r.Dy())
+	wantX := float64(r.Min.X) + fracX(p, 400)*float64(r.Dx())
+	wantY := float64(r.Min.Y) + fracY(p, 1+10*0.004)*float64(r.Dy())
 	if math.Abs(x-wantX) > 1 || math.Abs(y-wantY) > 1 {
 		t.Errorf("sample is at pixel (%.1f, %.1f), want (%.1f, %.1f)", x, y, wantX, wantY)
 	}
@@ -57,7 +58,7 @@ func TestImageGathers(t *testing.T) {
 	r, p := rects[0][0], f.rows[0][0]
 	x, y := extreme(img, r, false)
 	wantX := float64(r.Min.X) + (3+2.5)/6*float64(r.Dx()) // the last of three classes of the second gather
-	wantY := float64(r.Min.Y) + p.y.frac(135)*float64(r.Dy())
+	wantY := float64(r.Min.Y) + fracY(p, 135)*float64(r.Dy())
 	if math.Abs(x-wantX) > 2 || math.Abs(y-wantY) > 2 || p.x.label != "offset (m)" {
 		t.Errorf("the value is at pixel (%.1f, %.1f) of an axis %q, want (%.1f, %.1f)", x, y, p.x.label, wantX, wantY)
 	}
@@ -75,8 +76,8 @@ func TestImageGathers(t *testing.T) {
 	}
 }
 
-// A tick of a gather stands at the class, or between the classes, whose value it names;
-// texts do not touch, nor those of the gather beside.
+// A tick of a gather stands at the class whose value it names; texts do not touch, nor
+// those of the gather beside.
 func TestTicksOfClasses(t *testing.T) {
 	uneven := []float64{125, 375, 625, 875, 1250}
 	for _, k := range []struct {
@@ -84,35 +85,30 @@ func TestTicksOfClasses(t *testing.T) {
 		width   float64
 		texts   string
 	}{
-		{[]float64{0, 10, 20, 30, 40}, 1.24, "0 20 40"},
-		{[]float64{50, 150, 250}, 1.5, "100 200"},
-		{[]float64{50, 150, 250}, 0.75, "200"},
+		{[]float64{0, 10, 20, 30, 40}, 1.24, "0 10 20 30 40"},
+		{[]float64{50, 150, 250}, 1.5, "50 150 250"},
+		{[]float64{50, 150, 250}, 0.75, "150"},
 		{uneven, 1.2, "375 875"},
 		{uneven, 6, "125 375 625 875 1250"},
-		{uneven, 0.75, "875"},
+		{uneven, 0.75, "625"},
 		{[]float64{300}, 0.75, "300"},
 	} {
 		texts, last := []string{}, 0.0
-		for _, tk := range (Classes{Centers: k.centers}).ticks(k.width) {
-			if tk.text == "" {
+		for i, tk := range (Classes{Centers: k.centers}).ticks(k.width) {
+			if want := (float64(i) + 0.5) / float64(len(k.centers)); math.Abs(tk.Value-want) > 1e-9 {
+				t.Errorf("%v: tick %d stands at %g, want %g", k.centers, i, tk.Value, want)
+			}
+			if tk.Label == "" {
 				continue
 			}
-			v, err := strconv.ParseFloat(tk.text, 64)
-			if err != nil {
-				t.Fatal(err)
+			if v, err := strconv.ParseFloat(tk.Label, 64); err != nil || v != k.centers[i] {
+				t.Errorf("%v: class %d is named %s", k.centers, i, tk.Label)
 			}
-			at := tk.at*float64(len(k.centers)) - 0.5 // counts the classes
-			i := max(0, min(len(k.centers)-2, int(at)))
-			if len(k.centers) == 1 {
-				i = 0
-			} else if want := k.centers[i] + (at-float64(i))*(k.centers[i+1]-k.centers[i]); math.Abs(v-want) > 1e-6 {
-				t.Errorf("%v: tick %s stands at %g", k.centers, tk.text, want)
+			half, at := textWidth(tk.Label)/2, tk.Value*k.width
+			if at < last+half-1e-9 && len(texts) > 0 || at < half-1e-9 || at > k.width-half+1e-9 {
+				t.Errorf("%v of %g inches: tick %s at %g touches another or reaches beyond", k.centers, k.width, tk.Label, tk.Value)
 			}
-			half := textWidth(tk.text) / 2
-			if tk.at*k.width < last+half-1e-9 && len(texts) > 0 || tk.at*k.width < half-1e-9 || tk.at*k.width > k.width-half+1e-9 {
-				t.Errorf("%v of %g inches: tick %s at %g touches another or reaches beyond", k.centers, k.width, tk.text, tk.at)
-			}
-			texts, last = append(texts, tk.text), tk.at*k.width+half
+			texts, last = append(texts, tk.Label), at+half
 		}
 		if got := strings.Join(texts, " "); got != k.texts {
 			t.Errorf("%v of %g inches: ticks %q, want %q", k.centers, k.width, got, k.texts)
@@ -129,17 +125,17 @@ func TestConvergence(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.rows[0][0]
-	if got := p.curves[0].y; len(got) != 3 || got[0] != 1 || got[2] != 0.25 {
+	if got := p.key[0].Thumbnailer.(*plotter.Line).XYs; len(got) != 3 || got[0].Y != 1 || got[2].Y != 0.25 {
 		t.Errorf("residual relative to start is %v, want [1 0.5 0.25]", got)
 	}
-	if got := p.curves[1].y[3]; math.Abs(got-1e-3) > 1e-15 {
+	if got := p.key[1].Thumbnailer.(*plotter.Line).XYs[3].Y; math.Abs(got-1e-3) > 1e-15 {
 		t.Errorf("last gradient is %g of the first, want 1e-3", got)
 	}
-	if p.y.frac(1) >= p.y.frac(1e-3) {
+	if fracY(p, 1) >= fracY(p, 1e-3) {
 		t.Error("the curve rises where the norm falls")
 	}
-	for _, tk := range p.xTicks() {
-		if v := 3 * tk.at; math.Abs(v-math.Round(v)) > 1e-9 {
+	for _, tk := range p.x.ticks(p.w, 0.95) {
+		if v := tk.Value; math.Abs(v-math.Round(v)) > 1e-9 {
 			t.Errorf("tick at iteration %g", v)
 		}
 	}
@@ -205,36 +201,6 @@ func TestBesideAndStack(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
-	g := grid2(60, 40)
-	f, err := Model(g, make([]float64, g.Len()), Options{
-		Sources:   []float64{700, 100},
-		Receivers: []float64{300, 200, 301, 200, 302, 200, 303, 200},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, rects := decoded(t, f)
-	r, p := rects[0][0], f.rows[0][0]
-	place := func(x, z float64) (int, int) {
-		return r.Min.X + int(p.x.frac(x)*float64(r.Dx())), r.Min.Y + int(p.y.frac(z)*float64(r.Dy()))
-	}
-	x, y := place(700, 100)
-	if got := color.RGBAModel.Convert(img.At(x, y-pts(markRadius))); got != sourceColor {
-		t.Errorf("the source's star is %v, want %v", got, sourceColor)
-	}
-	x, y = place(300, 200)
-	if got := color.RGBAModel.Convert(img.At(x, y+pts(markRadius))); got != receiverColor {
-		t.Errorf("the receiver's triangle is %v, want %v", got, receiverColor)
-	}
-	if got := p.marks[0].keyText(p); !strings.HasPrefix(got, "4 receivers (every ") {
-		t.Errorf("crowded receivers are announced as %q", got)
-	}
-	if got := p.marks[1].keyText(p); got != "1 source" {
-		t.Errorf("the source is announced as %q", got)
-	}
-}
-
 func TestSameBytes(t *testing.T) {
 	g := grid2(40, 30)
 	v := make([]float32, g.Len())
@@ -242,7 +208,7 @@ func TestSameBytes(t *testing.T) {
 		v[i] = float32(math.Sin(float64(i)))
 	}
 	render := func() []byte {
-		f, err := Image(g, v, Options{Title: "twice", Colors: Diverging, Bar: "a", Sources: []float64{300, 60}})
+		f, err := Image(g, v, Options{Title: "twice", Colors: Diverging, Bar: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}

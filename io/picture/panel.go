@@ -3,30 +3,56 @@ package picture
 import (
 	"image"
 	"image/color"
+	stddraw "image/draw"
+	"math"
 
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// panel is one framed drawing with its axes: a raster, curves, or both.
-type panel struct {
-	w, h   float64  // of the framed area, inches
-	titles []string // bold, above
-	notes  []string // small, below the titles
-	heads  []head   // small, right above the frame
-	x, y   axis
+// dpi is the resolution of every picture: sharp in print at column width, and
+// still a small file.
+const dpi = 200
 
-	raster *raster
-	bar    string // label of the colour bar, "" for none
-	curves []curve
-	marks  []marks
-	guides []guide
+// px converts inches to whole pixels.
+func px(inches float64) int { return int(math.Round(inches * dpi)) }
+
+// pts converts typographic points to whole pixels.
+func pts(points float64) int { return px(points / 72) }
+
+// Sizes in points.
+const (
+	titleSize = 11.0
+	labelSize = 10.0
+	tickSize  = 9.0
+	noteSize  = 8.0
+	gap       = 4.0 // between neighbouring pieces
+)
+
+// panel is one framed drawing with its axes: a raster, what plotters draw, or both.
+type panel struct {
+	w, h  float64  // of the framed area, inches
+	title string   // bold, above
+	notes []string // small, below the title
+	heads []head   // small, right above the frame
+	x, y  axis
+
+	raster   *raster
+	plotters []plot.Plotter
+	key      []entry // named in the frame
+	keyLeft  bool    // in its upper left corner, else in the right one
 }
 
-// raster is an array with the way its values become colours.
-type raster struct {
-	array
-	win    window
-	colors *lut
+// entry is a plotted line with its name.
+type entry struct {
+	name string
+	plot.Thumbnailer
 }
 
 // head is a text above a part of the frame, centred at a fraction of its width.
@@ -35,67 +61,110 @@ type head struct {
 	lines []string
 }
 
-// guide is a thin line across a panel at a value of x or y: dashed and red, or solid.
-type guide struct {
-	alongY bool
-	at     float64
-	solid  bool
+// newPanel makes a panel with a title and the notes that are not empty on one line.
+func newPanel(w, h float64, x, y axis, title string, notes ...string) *panel {
+	p := &panel{w: w, h: h, x: x, y: y, title: title}
+	line := ""
+	for _, n := range notes {
+		if n != "" && line != "" {
+			line += "; "
+		}
+		line += n
+	}
+	if line != "" {
+		p.notes = []string{line}
+	}
+	return p
 }
 
-// Widths in points.
-const (
-	barWidth = 10.0
-	barGap   = 8.0
-)
-
-// ticks of the two axes and of the colour bar.
-func (p *panel) xTicks() []tick { return p.x.ticks(p.w, 0.95) }
-func (p *panel) yTicks() []tick { return p.y.ticks(p.h, 0.55) }
-func (p *panel) barAxis() axis {
-	return axis{from: p.raster.win.hi, to: p.raster.win.lo}
+// bar is the colour bar of a panel with a raster.
+func (p *panel) bar(label string) *panel {
+	ramp := make([]float32, 256)
+	win := p.raster.win
+	for i := range ramp {
+		ramp[i] = float32(win.hi + (win.lo-win.hi)*(float64(i)+0.5)/float64(len(ramp)))
+	}
+	b := &panel{w: 10.0 / 72, h: p.h, x: axis{from: 0, to: 1, given: []plot.Tick{}}, y: axis{from: win.hi, to: win.lo, label: label}}
+	b.raster = &raster{array: array{v: ramp, n0: 1, n1: len(ramp)}, win: win, colors: p.raster.colors}
+	return b
 }
-func (p *panel) barTicks() []tick { return p.barAxis().ticks(p.h, 0.45) }
 
-// margins are the pixels around the framed area that the furniture takes.
+// guides adds thin lines across the frame, one at x and one at y.
+func (p *panel) guides(x, y float64) {
+	thin := draw.LineStyle{Color: color.RGBA{R: 200, G: 30, B: 30, A: 255}, Width: vg.Points(0.7), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}
+	for _, ends := range []plotter.XYs{{{X: x, Y: p.y.from}, {X: x, Y: p.y.to}}, {{X: p.x.from, Y: y}, {X: p.x.to, Y: y}}} {
+		p.plotters = append(p.plotters, &plotter.Line{XYs: ends, LineStyle: thin})
+	}
+}
+
+func style(size float64, bold bool) text.Style {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
+	if bold {
+		f.Weight = xfont.WeightBold
+	}
+	return text.Style{Color: color.Black, Font: f, Handler: plot.DefaultTextHandler}
+}
+
+func lineHeight(size float64) int { return pts(1.25 * size) }
+
+// plot is the panel as gonum draws it.
+func (p *panel) plot() *plot.Plot {
+	q := plot.New()
+	q.BackgroundColor = nil // the raster lies below
+	for _, a := range []*plot.Axis{&q.X, &q.Y} {
+		a.Padding, a.Width = 0, 0 // the frame is drawn around the raster
+		a.Tick.Length = vg.Points(gap)
+		a.Label.Padding = vg.Points(gap / 2)
+		a.Label.TextStyle.Font, a.Tick.Label.Font = style(labelSize, false).Font, style(tickSize, false).Font
+	}
+	q.Add(p.plotters...)
+	p.x.apply(&q.X, p.w, 0.95)
+	p.y.apply(&q.Y, p.h, 0.55)
+	if p.y.from < p.y.to {
+		q.Y.Scale = plot.InvertedScale{Normalizer: q.Y.Scale}
+	}
+	q.Legend.Top, q.Legend.Left = true, p.keyLeft
+	q.Legend.XOffs, q.Legend.YOffs, q.Legend.Padding = vg.Points(-2*gap), vg.Points(-gap), vg.Points(gap/2)
+	if p.keyLeft {
+		q.Legend.XOffs = vg.Points(2 * gap)
+	}
+	q.Legend.TextStyle.Font = style(tickSize, false).Font
+	for _, k := range p.key {
+		q.Legend.Add(k.name, k)
+	}
+	return q
+}
+
+// around is the canvas on which a plot draws its data into the given frame. The space
+// that axes take depends a little on the size of the canvas.
+func around(q *plot.Plot, frame draw.Canvas) draw.Canvas {
+	c := frame
+	for range 4 {
+		d := q.DataCanvas(c)
+		c.Min = c.Min.Add(frame.Min.Sub(d.Min))
+		c.Max = c.Max.Add(frame.Max.Sub(d.Max))
+	}
+	return c
+}
+
+// margins are the pixels around the framed area that axes and heads take.
 type margins struct{ left, right, top, bottom int }
 
-func (p *panel) margins(f *fonts) margins {
-	m := margins{
-		left:   pts(lineWidth+tickLong+gap/2) + widest(f, p.yTicks()) + pts(gap) + lineHeight(labelSize),
-		right:  pts(lineWidth),
-		top:    pts(lineWidth+gap) + len(p.titles)*lineHeight(titleSize) + p.noteLines()*lineHeight(noteSize),
-		bottom: pts(lineWidth+tickLong+gap/2) + lineHeight(tickSize) + lineHeight(labelSize) + pts(gap/2),
-	}
-	if len(p.marks) > 0 {
-		m.top += pts(markRadius) // stars may stand on the frame
-	}
-	for _, t := range p.xTicks() {
-		// The last label may reach past the frame.
-		over := int((t.at-1)*float64(px(p.w))) + f.width(tickSize, false, t.text)/2
-		m.right = max(m.right, over)
-	}
-	if p.bar != "" {
-		m.right = pts(barGap+barWidth+lineWidth+tickLong+gap/2) + widest(f, p.barTicks()) + pts(gap) + lineHeight(labelSize)
-	}
-	return m
+func (p *panel) margins() margins {
+	frame := vg.Rectangle{Max: vg.Point{X: vg.Length(p.w) * vg.Inch, Y: vg.Length(p.h) * vg.Inch}}
+	c := around(p.plot(), draw.Canvas{Rectangle: frame})
+	up := func(l vg.Length) int { return int(math.Ceil(l.Dots(dpi))) }
+	return margins{left: up(-c.Min.X), bottom: up(-c.Min.Y), right: up(c.Max.X - frame.Max.X),
+		top: max(up(c.Max.Y-frame.Max.Y), pts(gap)) + p.headHeight()}
 }
 
-// overhang is how far the lines above the frame reach beyond its right edge.
-func (p *panel) overhang(f *fonts) int {
-	w := 0
-	for _, s := range p.titles {
-		w = max(w, f.width(titleSize, true, s))
+func (p *panel) headHeight() int {
+	h := (len(p.notes) + p.headLines()) * lineHeight(noteSize)
+	if p.title != "" {
+		h += lineHeight(titleSize)
 	}
-	for _, s := range p.notes {
-		w = max(w, f.width(noteSize, false, s))
-	}
-	for _, m := range p.marks {
-		w = max(w, m.keyWidth(f, p))
-	}
-	return w - px(p.w)
+	return h
 }
-
-func (p *panel) noteLines() int { return len(p.notes) + len(p.marks) + p.headLines() }
 
 func (p *panel) headLines() (most int) {
 	for _, h := range p.heads {
@@ -104,145 +173,68 @@ func (p *panel) headLines() (most int) {
 	return most
 }
 
-func widest(f *fonts, ticks []tick) int {
-	w := 0
-	for _, t := range ticks {
-		w = max(w, f.width(tickSize, false, t.text)+f.width(exponentSize, false, t.exponent))
+// overhang is how far the lines above the frame reach beyond its right edge.
+func (p *panel) overhang() int {
+	w := style(titleSize, true).Width(p.title)
+	for _, s := range p.notes {
+		w = max(w, style(noteSize, false).Width(s))
 	}
-	return w
+	return int(math.Ceil(w.Dots(dpi))) - px(p.w)
 }
 
-const exponentSize = 0.7 * tickSize
+// canvas is a picture in the making.
+type canvas struct {
+	img *image.RGBA
+	draw.Canvas
+}
+
+func newCanvas(w, h int) *canvas {
+	c := vgimg.NewWith(vgimg.UseDPI(dpi), vgimg.UseImage(image.NewRGBA(image.Rect(0, 0, w, h))))
+	return &canvas{c.Image().(*image.RGBA), draw.New(c)} // c draws on a copy of the image it is given
+}
+
+// at converts pixels from the upper left corner to lengths from the lower left one.
+func (c *canvas) at(x, y float64) vg.Point {
+	return vg.Point{X: vg.Points(x * 72 / dpi), Y: vg.Points((float64(c.img.Rect.Dy()) - y) * 72 / dpi)}
+}
 
 // draw puts the panel onto the picture with its framed area at r.
-func (p *panel) draw(pen *pen, r image.Rectangle) {
+func (p *panel) draw(c *canvas, r image.Rectangle) {
 	if p.raster != nil {
-		p.raster.paint(pen.img, r, p.raster.win, p.raster.colors)
+		p.raster.paint(c.img, r)
 	}
-	for _, g := range p.guides {
-		p.drawGuide(pen, r, g)
+	frame := draw.Canvas{Canvas: c.Canvas.Canvas, Rectangle: vg.Rectangle{
+		Min: c.at(float64(r.Min.X), float64(r.Max.Y)), Max: c.at(float64(r.Max.X), float64(r.Min.Y))}}
+	q := p.plot()
+	q.Draw(around(q, frame))
+	edge := image.NewUniform(color.Black)
+	for _, side := range []image.Rectangle{ // outside r, so that it hides no sample
+		image.Rect(r.Min.X-2, r.Min.Y-2, r.Max.X+2, r.Min.Y), image.Rect(r.Min.X-2, r.Max.Y, r.Max.X+2, r.Max.Y+2),
+		image.Rect(r.Min.X-2, r.Min.Y, r.Min.X, r.Max.Y), image.Rect(r.Max.X, r.Min.Y, r.Max.X+2, r.Max.Y),
+	} {
+		stddraw.Draw(c.img, side, edge, image.Point{}, stddraw.Src)
 	}
-	for _, c := range p.curves {
-		p.drawCurve(pen, r, c)
-	}
-	pen.frame(r)
-	p.drawX(pen, r)
-	drawY(pen, r, p.yTicks(), p.y.label, false)
-	if p.bar != "" {
-		p.drawBar(pen, r)
-	}
-	for _, m := range p.marks {
-		p.drawMarks(pen, r, m)
-	}
-	if len(p.curves) > 0 {
-		p.drawKey(pen, r)
-	}
-	p.drawHead(pen, r)
+	p.drawHeads(c, r)
 }
 
-func (p *panel) drawHead(pen *pen, r image.Rectangle) {
-	y := r.Min.Y - p.margins(pen.fonts).top
-	x := float64(r.Min.X)
-	for _, s := range p.titles {
-		pen.write(x, float64(y+lineHeight(titleSize)/2), titleSize, true, text.XLeft, s)
+func (p *panel) drawHeads(c *canvas, r image.Rectangle) {
+	y := r.Min.Y - pts(gap) - p.headHeight()
+	write := func(x float64, row int, size float64, bold bool, align text.XAlignment, s string) {
+		st := style(size, bold)
+		st.XAlign, st.YAlign = align, text.YCenter
+		c.FillText(st, c.at(x, float64(row+lineHeight(size)/2)), s)
+	}
+	if p.title != "" {
+		write(float64(r.Min.X), y, titleSize, true, text.XLeft, p.title)
 		y += lineHeight(titleSize)
 	}
 	for _, s := range p.notes {
-		pen.write(x, float64(y+lineHeight(noteSize)/2), noteSize, false, text.XLeft, s)
-		y += lineHeight(noteSize)
-	}
-	for _, m := range p.marks {
-		m.drawKey(pen, p, x, float64(y+lineHeight(noteSize)/2))
+		write(float64(r.Min.X), y, noteSize, false, text.XLeft, s)
 		y += lineHeight(noteSize)
 	}
 	for _, h := range p.heads {
 		for i, s := range h.lines {
-			pen.write(x+h.at*float64(r.Dx()), float64(y+i*lineHeight(noteSize)+lineHeight(noteSize)/2), noteSize, false, text.XCenter, s)
+			write(float64(r.Min.X)+h.at*float64(r.Dx()), y+i*lineHeight(noteSize), noteSize, false, text.XCenter, s)
 		}
-	}
-}
-
-func (p *panel) drawX(pen *pen, r image.Rectangle) {
-	w := pts(lineWidth)
-	y := r.Max.Y + w
-	below := float64(y + pts(tickLong+gap/2) + lineHeight(tickSize)/2)
-	for _, t := range p.xTicks() {
-		x := r.Min.X + int(t.at*float64(r.Dx()-1)+0.5)
-		long := pts(tickShort)
-		if t.text != "" {
-			long = pts(tickLong)
-			pen.write(float64(x), below, tickSize, false, text.XCenter, t.text)
-		}
-		pen.fill(image.Rect(x-w/2, y, x-w/2+w, y+long), ink)
-	}
-	pen.write(float64(r.Min.X+r.Max.X)/2, below+float64(lineHeight(tickSize)+lineHeight(labelSize))/2,
-		labelSize, false, text.XCenter, p.x.label)
-}
-
-// drawY draws a vertical axis at the left of r, or at its right.
-func drawY(pen *pen, r image.Rectangle, ticks []tick, label string, right bool) {
-	w := pts(lineWidth)
-	for _, t := range ticks {
-		y := r.Min.Y + int(t.at*float64(r.Dy()-1)+0.5)
-		long := pts(tickShort)
-		if t.text != "" {
-			long = pts(tickLong)
-		}
-		from := r.Min.X - w - long
-		if right {
-			from = r.Max.X + w
-		}
-		pen.fill(image.Rect(from, y-w/2, from+long, y-w/2+w), ink)
-		if t.text == "" {
-			continue
-		}
-		x := r.Min.X - pts(lineWidth+tickLong+gap/2) - pen.width(exponentSize, false, t.exponent)
-		align := text.XRight
-		if right {
-			x, align = r.Max.X+pts(lineWidth+tickLong+gap/2), text.XLeft
-		}
-		pen.write(float64(x), float64(y), tickSize, false, align, t.text)
-		if t.exponent != "" {
-			pen.write(float64(x), float64(y-pts(0.4*tickSize)), exponentSize, false, text.XLeft, t.exponent)
-		}
-	}
-	off := pts(lineWidth+tickLong+gap/2) + widest(pen.fonts, ticks) + pts(gap) + lineHeight(labelSize)/2
-	x := r.Min.X - off
-	if right {
-		x = r.Max.X + off
-	}
-	pen.upward(float64(x), float64(r.Min.Y+r.Max.Y)/2, labelSize, label)
-}
-
-// drawBar draws the colour bar at the right of the frame.
-func (p *panel) drawBar(pen *pen, r image.Rectangle) {
-	x := r.Max.X + pts(barGap)
-	b := image.Rect(x, r.Min.Y, x+pts(barWidth), r.Max.Y)
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		t := 1 - (float64(y-b.Min.Y)+0.5)/float64(b.Dy())
-		pen.fill(image.Rect(b.Min.X, y, b.Max.X, y+1), p.raster.colors.at(t))
-	}
-	pen.frame(b)
-	drawY(pen, b, p.barTicks(), p.bar, true)
-}
-
-func (p *panel) drawGuide(pen *pen, r image.Rectangle, g guide) {
-	const dash = 3.0 // points
-	red := color.RGBA{R: 200, G: 30, B: 30, A: 255}
-	w, d := pts(lineWidth), pts(dash)
-	if g.alongY {
-		x := r.Min.X + int(p.x.frac(g.at)*float64(r.Dx()))
-		if g.solid {
-			pen.fill(image.Rect(x-w/2, r.Min.Y, x-w/2+w, r.Max.Y), ink)
-			return
-		}
-		for y := r.Min.Y; y < r.Max.Y; y += 2 * d {
-			pen.fill(image.Rect(x-w/2, y, x-w/2+w, y+d).Intersect(r), red)
-		}
-		return
-	}
-	y := r.Min.Y + int(p.y.frac(g.at)*float64(r.Dy()))
-	for x := r.Min.X; x < r.Max.X; x += 2 * d {
-		pen.fill(image.Rect(x, y-w/2, x+d, y-w/2+w).Intersect(r), red)
 	}
 }

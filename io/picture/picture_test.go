@@ -27,12 +27,16 @@ func decoded(t *testing.T, f *Figure) (image.Image, [][]image.Rectangle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rects, w, h := f.layout(newFonts())
+	rects, w, h := f.layout()
 	if img.Bounds() != image.Rect(0, 0, w, h) {
 		t.Fatalf("picture is %v, layout says %d×%d", img.Bounds(), w, h)
 	}
 	return img, rects
 }
+
+// fracX and fracY are where a value lies, in parts of the frame from its upper left corner.
+func fracX(p *panel, v float64) float64 { return p.plot().X.Norm(v) }
+func fracY(p *panel, v float64) float64 { return 1 - p.plot().Y.Norm(v) }
 
 func grey(c color.Color) int {
 	r, _, _, _ := c.RGBA()
@@ -99,8 +103,8 @@ func TestModelBlocksAndBar(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.rows[0][0]
-	if p.bar != "velocity (m/s)" {
-		t.Errorf("bar is %q", p.bar)
+	if bar := f.rows[0][1]; bar.y.label != "velocity (m/s)" {
+		t.Errorf("bar is %q", bar.y.label)
 	}
 	if p.raster.win.lo != 1500 || p.raster.win.hi != 3000 {
 		t.Errorf("colours span %g to %g, want 1500 to 3000", p.raster.win.lo, p.raster.win.hi)
@@ -123,7 +127,11 @@ func TestModelBlocksAndBar(t *testing.T) {
 		}
 	}
 	// The bar runs from the greatest value at the top to the least.
-	x := r.Max.X + pts(barGap+barWidth/2)
+	bar := rects[0][1]
+	if bar.Min.Y != r.Min.Y || bar.Max.Y != r.Max.Y || bar.Min.X < r.Max.X {
+		t.Errorf("bar at %v beside %v", bar, r)
+	}
+	x := (bar.Min.X + bar.Max.X) / 2
 	if got, want := color.RGBAModel.Convert(img.At(x, r.Min.Y)), lut.at(1); !near(got.(color.RGBA), want, 3) {
 		t.Errorf("top of the bar is %v, want %v", got, want)
 	}
@@ -150,7 +158,7 @@ func TestSlices(t *testing.T) {
 	for _, row := range f.rows {
 		for _, p := range row {
 			if p != nil {
-				p.guides = nil
+				p.plotters = nil
 			}
 		}
 	}
@@ -248,7 +256,6 @@ func TestRefused(t *testing.T) {
 		{"clip", func() error { _, err := Image(g, ok, Options{Clip: 101}); return err }, "clip percentile is 101"},
 		{"clip NaN", func() error { _, err := Image(g, ok, Options{Clip: math.NaN()}); return err }, "clip percentile is NaN"},
 		{"grid", func() error { _, err := Image(grid.Grid{}, ok, Options{}); return err }, "0 axes"},
-		{"marks", func() error { _, err := Image(g, ok, Options{Sources: ok[:3]}); return err }, "3 coordinates of sources"},
 		{"gather length", func() error { _, err := Gather(ok, Times{NT: 4, DT: 1}, nil, Options{}); return err }, "no whole number of traces"},
 		{"gather dt", func() error { _, err := Gather(ok, Times{NT: 3}, nil, Options{}); return err }, "dt is 0 s"},
 		{"gather offsets", func() error { _, err := Gather(ok, Times{NT: 3, DT: 1}, ok[:1], Options{}); return err }, "1 offsets for 2 traces"},

@@ -14,6 +14,13 @@ type array struct {
 	smooth bool // interpolate between samples, else draw each as a block
 }
 
+// raster is an array with the way its values become colours.
+type raster struct {
+	array
+	win    window
+	colors *lut
+}
+
 // tap is the part that one pixel takes of the samples from first on.
 type tap struct {
 	first   int
@@ -76,16 +83,16 @@ func (a array) resample(w, h int) []float32 {
 }
 
 // paint draws the array into the rectangle of img, one pixel a pixel.
-func (a array) paint(img *image.RGBA, at image.Rectangle, win window, colors *lut) {
+func (r *raster) paint(img *image.RGBA, at image.Rectangle) {
 	w, h := at.Dx(), at.Dy()
-	v := a.resample(w, h)
+	v := r.resample(w, h)
 	for x := range w {
 		for y := range h {
 			row := y
-			if a.flip {
+			if r.flip {
 				row = h - 1 - y
 			}
-			img.SetRGBA(at.Min.X+x, at.Min.Y+y, colors.at(win.norm(float64(v[x*h+row]))))
+			img.SetRGBA(at.Min.X+x, at.Min.Y+y, r.colors.at(r.win.norm(float64(v[x*h+row]))))
 		}
 	}
 }

@@ -3,9 +3,9 @@ package picture
 import (
 	"fmt"
 	"math"
-	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Float is the element type of the arrays that can be drawn.
@@ -18,9 +18,6 @@ type Options struct {
 	Clip   float64 // percentile of |v| in (0, 100]; 0 means 99; models are clipped only when it is set
 	Limit  float64 // |v| of an image or gather that gets full colour, instead of the percentile; 0 for none
 	Bar    string  // label of a colour bar; "" means none for images, "velocity (m/s)" for models
-
-	// Sources and Receivers are positions to mark, [n, dim] in C order, m.
-	Sources, Receivers []float64
 
 	// At is the point, m, through which the slices of a 3-D array are taken;
 	// nil means the centre of the grid.
@@ -69,14 +66,6 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range []struct {
-		name string
-		xyz  []float64
-	}{{"sources", opt.Sources}, {"receivers", opt.Receivers}} {
-		if len(m.xyz)%g.Dim() != 0 {
-			return nil, fmt.Errorf("picture: %d coordinates of %s are not a multiple of %d", len(m.xyz), m.name, g.Dim())
-		}
-	}
 	look := raster{colors: opt.Colors.table()}
 	switch {
 	case model && opt.Clip == 0:
@@ -91,17 +80,14 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 		return threeSlices(g, vals, look, opt)
 	}
 	look.v, look.n0, look.n1 = vals, g.Shape[0], g.Shape[1]
-	p := &panel{raster: &look, bar: opt.Bar, x: cells(g, 0), y: cells(g, 1)}
-	p.w, p.h = 6.2, 4
-	scale := ""
+	x, y := cells(g, 0), cells(g, 1)
+	w, h, scale := 6.2, 4.0, "not to scale"
 	if g.Shape[0] > 1 && g.Shape[1] > 1 {
-		p.w, p.h, scale = fit(span1(p.x), span1(p.y))
-	} else {
-		scale = "not to scale"
+		w, h, scale = fit(x.length(), y.length())
 	}
-	p.addHead(opt.Title, look.win.note, scale)
-	p.addMarks(opt, 2, 0, 1)
-	return &Figure{rows: [][]*panel{{p}}}, nil
+	p := newPanel(w, h, x, y, opt.Title, look.win.note, scale)
+	p.raster = &look
+	return single(p, opt.Bar), nil
 }
 
 // finite converts to float32 and refuses NaN and what is or becomes infinite;
@@ -127,8 +113,6 @@ func cells(g grid.Grid, a int) axis {
 	}
 	return axis{from: g.Coord(a, 0) - h/2, to: g.End(a) + h/2, label: name + " (m)"}
 }
-
-func span1(a axis) float64 { return math.Abs(a.to - a.from) }
 
 // fit sizes a frame for lx by lz metres, in inches, true to scale where the
 // section's shape allows it, and says so where it does not.
@@ -161,41 +145,64 @@ func roundUp(v float64) float64 {
 	return 10 * p
 }
 
-func (p *panel) addHead(title string, notes ...string) {
-	if title != "" {
-		p.titles = append(p.titles, title)
-	}
-	line := ""
-	for _, n := range notes {
-		if n != "" && line != "" {
-			line += "; "
+// threeSlices draws three orthogonal cuts through one point: the depth slice at the
+// upper left, the x section below it, the y section to the right of that, so
+// that common axes line up. All three share one clip.
+func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, error) {
+	var at [3]int
+	for a, n := range g.Shape {
+		at[a] = n / 2
+		if opt.At == nil {
+			continue
 		}
-		line += n
+		if len(opt.At) != 3 {
+			return nil, fmt.Errorf("picture: slices through %v: want three coordinates", opt.At)
+		}
+		i := math.Round((opt.At[a] - g.Origin[a]) / g.Spacing[a])
+		if !(i >= 0 && i < float64(n)) {
+			return nil, fmt.Errorf("picture: slices through %s = %s m: outside the grid [%s, %s] m",
+				grid.AxisNames(3)[a], readable.Length(opt.At[a]), readable.Length(g.Origin[a]), readable.Length(g.End(a)))
+		}
+		at[a] = int(i)
 	}
-	if line != "" {
-		p.notes = append(p.notes, line)
+	x, y, z := cells(g, 0), cells(g, 1), cells(g, 2)
+	north := axis{from: y.to, to: y.from, label: y.label} // y upward on the map
+	point := [3]float64{g.Coord(0, at[0]), g.Coord(1, at[1]), g.Coord(2, at[2])}
+
+	// One scale for all three, so that they can be folded into a box.
+	inches := min(7.6/(x.length()+y.length()), 7.0/(y.length()+z.length()))
+	size := func(a axis) float64 { return max(0.8, inches*a.length()) }
+	note := ""
+	if inches*min(x.length(), y.length(), z.length()) < 0.8 {
+		note = "not to scale"
 	}
+	cut := func(right, down axis, first, second, fixed int, name string) *panel {
+		r := look
+		r.n0, r.n1 = g.Shape[first], g.Shape[second]
+		r.v = make([]float32, r.n0*r.n1)
+		st := g.Strides()
+		for i := range r.n0 {
+			for j := range r.n1 {
+				r.v[i*r.n1+j] = v[i*st[first]+j*st[second]+at[fixed]*st[fixed]]
+			}
+		}
+		p := newPanel(size(right), size(down), right, down, "", fmt.Sprintf("%s = %s m", name, coordinate(point[fixed])))
+		p.raster = &r
+		p.guides(point[first], point[second])
+		return p
+	}
+	top := cut(x, north, 0, 1, 2, "depth slice at z")
+	top.raster.flip = true
+	top.title = opt.Title
+	if head := newPanel(0, 0, x, y, "", look.win.note, note); head.notes != nil {
+		top.notes = append(head.notes, top.notes...)
+	}
+	below := []*panel{cut(x, z, 0, 2, 1, "section at y"), cut(y, z, 1, 2, 0, "section at x")}
+	if opt.Bar != "" {
+		below = append(below, below[1].bar(opt.Bar))
+	}
+	return &Figure{rows: [][]*panel{{top, nil}, below}}, nil
 }
 
-// addMarks puts the sources and receivers onto the panel; h and v are the
-// coordinate columns of its axes.
-func (p *panel) addMarks(opt Options, dim, h, v int) {
-	for _, m := range []struct {
-		marks
-		xyz []float64
-	}{
-		{marks{name: "receivers", color: receiverColor}, opt.Receivers},
-		{marks{name: "sources", color: sourceColor, star: true}, opt.Sources},
-	} {
-		for i := 0; i+dim <= len(m.xyz); i += dim {
-			m.x, m.y = append(m.x, m.xyz[i+h]), append(m.y, m.xyz[i+v])
-		}
-		m.onMap = dim == 3
-		if !m.onMap {
-			sort.Stable(alongX(m.marks)) // thinning counts along the line
-		}
-		if len(m.x) > 0 {
-			p.marks = append(p.marks, m.marks)
-		}
-	}
-}
+// coordinate writes metres without needless decimals.
+func coordinate(v float64) string { return readable.Length(math.Round(v*100) / 100) }

@@ -1,0 +1,21 @@
+package fielddata
+
+import (
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// readSurvey reads a whole survey.
+func readSurvey(path string) (*survey.Survey, error) {
+	r, err := h5.OpenSurvey(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := r.Survey()
+	if r.HasData() {
+		s.Data = make([]float32, s.NumTraces()*s.NT)
+		err = r.ReadTraces(s.Data, 0, s.NumTraces())
+	}
+	return s, err
+}

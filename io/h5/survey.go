@@ -1,0 +1,370 @@
+package h5
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// SurveyReader is a survey file whose geometry has been read and whose traces
+// are read as asked for, so that a rank or a stream holds its own part only.
+type SurveyReader struct {
+	*File
+	header survey.Survey
+	data   *Dataset    // nil where there is none
+	as     os.FileInfo // when it was opened
+}
+
+// ReadSurveyHeader reads everything but the traces, and whether there are any.
+func ReadSurveyHeader(path string) (s *survey.Survey, hasData bool, err error) {
+	r, err := OpenSurvey(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer r.Close()
+	return r.Survey(), r.HasData(), nil
+}
+
+// OpenSurvey reads and validates everything but the traces.
+func OpenSurvey(path string) (*SurveyReader, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &SurveyReader{File: f}
+	if err = r.read(); err == nil {
+		if r.as, err = os.Stat(path); err != nil {
+			err = readError(path, "", err)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Unchanged makes sure that the file is as it was opened, as far as its size and time
+// tell: of one cut short meanwhile the library reads zeros.
+func (r *SurveyReader) Unchanged() error {
+	now, err := os.Stat(r.path)
+	if err != nil {
+		return readError(r.path, "", err)
+	}
+	if !os.SameFile(now, r.as) || now.Size() != r.as.Size() || !now.ModTime().Equal(r.as.ModTime()) {
+		return inputError(r.path, "/data", "the file has changed since the run began")
+	}
+	return nil
+}
+
+// Survey is the survey without its traces: Data is nil. The caller owns it.
+func (r *SurveyReader) Survey() *survey.Survey {
+	s := r.header
+	return &s
+}
+
+// HasData reports whether the file holds traces.
+func (r *SurveyReader) HasData() bool { return r.data != nil }
+
+// Verify compares the traces with the digest that was written with them, in one pass.
+// Everything else has been compared.
+func (r *SurveyReader) Verify() error {
+	if r.data == nil {
+		return nil
+	}
+	return r.data.Verify()
+}
+
+// ReadTraces reads traces [first, first+n) into dst, [n, NT], and refuses what
+// is not finite. Reading many traces a call is much faster than one by one.
+func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
+	if r.data == nil {
+		return inputError(r.path, "/data", "is missing")
+	}
+	nt := r.header.NT
+	if len(dst) != n*nt {
+		panic(fmt.Sprintf("h5: %s: %d samples for %d traces of %d", r.path, len(dst), n, nt))
+	}
+	if err := ReadAt(r.data, dst, first*nt); err != nil {
+		return err
+	}
+	if i := notFinite(dst); i >= 0 {
+		return inputError(r.path, "/data", "trace %d has %g at sample %d, must be finite", first+i/nt, dst[i], i%nt)
+	}
+	return nil
+}
+
+// ReadTraceList reads the listed traces, in their order, into dst,
+// [len(traces), NT]. Runs of consecutive numbers are read together.
+func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
+	nt := r.header.NT
+	for i := 0; i < len(traces); {
+		n := 1
+		for i+n < len(traces) && traces[i+n] == traces[i]+int32(n) {
+			n++
+		}
+		if err := r.ReadTraces(dst[i*nt:(i+n)*nt], int(traces[i]), n); err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+// read fills the header. All sizes are judged before the arrays that depend on
+// them are made.
+func (r *SurveyReader) read() error {
+	for _, part := range []func() error{
+		func() error { return r.checkFormat(FormatSurvey) },
+		r.readPositions, r.readSampling, r.readPairs, r.readWavelet, r.readWeight,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	if err := r.header.Validate(); err != nil {
+		return inputError(r.path, "", "%w", err)
+	}
+	return nil
+}
+
+// readPositions reads [n, dim] coordinates of sources and receivers.
+func (r *SurveyReader) readPositions() error {
+	s := &r.header
+	text := "[n, 2] (columns x z) or [n, 3] (columns x y z)"
+	for _, p := range []struct {
+		name string
+		to   *[]float64
+	}{{"/sources", &s.Sources}, {"/receivers", &s.Receivers}} {
+		d, err := r.Dataset(p.name)
+		if err != nil {
+			return err
+		}
+		if len(d.shape) != 2 || d.shape[0] < 1 || d.shape[1] != s.Dim && (s.Dim != 0 || d.shape[1] != 2 && d.shape[1] != 3) {
+			return d.unwanted(text)
+		}
+		if err := wantUnits(d, metres); err != nil {
+			return err
+		}
+		if *p.to, err = Read[float64](d); err != nil {
+			return err
+		}
+		s.Dim = d.shape[1]
+		text = fmt.Sprintf("[n, %d] like /sources", s.Dim)
+	}
+	return nil
+}
+
+// readSampling finds nt, dt and t0, at the data or, without data, at the root.
+func (r *SurveyReader) readSampling() error {
+	s, from := &r.header, r.Attrs()
+	var err error
+	if r.Has("/data") {
+		if r.data, err = r.Dataset("/data"); err != nil {
+			return err
+		}
+		if n := len(r.data.shape); n != 2 && n != 3 || r.data.len == 0 {
+			return r.data.unwanted("[ns, nr, nt] or [ntrace, nt]")
+		}
+		s.NT = r.data.shape[len(r.data.shape)-1]
+		from = r.data.Attrs()
+	} else if !from.Has("nt") {
+		names, err := on(r.path, func() (string, error) { return r.contents(), nil })
+		if err != nil {
+			return err
+		}
+		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", names)
+	} else if s.NT, err = from.Int("nt"); err != nil {
+		return err
+	}
+	if s.NT > math.MaxInt32 {
+		return from.fault("nt", "traces have %d samples, at most %d", s.NT, math.MaxInt32)
+	}
+	if s.DT, err = from.Float("dt"); err == nil && from.Has("t0") {
+		s.T0, err = from.Float("t0")
+	}
+	return err
+}
+
+// readPairs finds which source and receiver each trace belongs to.
+func (r *SurveyReader) readPairs() error {
+	s := &r.header
+	ns, nr, ntrace := s.NumSources(), s.NumReceivers(), -1
+	indexed := r.Has("/source_index") || r.Has("/receiver_index")
+	switch {
+	case r.data != nil && len(r.data.shape) == 2:
+		ntrace = r.data.shape[0]
+	case r.data != nil && indexed:
+		return inputError(r.path, "/data", "has shape %s, every pair of source and receiver, so /source_index and /receiver_index must not be there",
+			shapeText(r.data.shape))
+	case r.data != nil:
+		s.Fixed = true
+		if err := r.data.Want("[ns, nr, nt]", ns, nr, s.NT); err != nil {
+			return err
+		}
+	default:
+		s.Fixed = !indexed
+	}
+	if s.Fixed {
+		if nr > math.MaxInt32/ns {
+			return inputError(r.path, "", "%d sources and %d receivers make more than %d traces", ns, nr, math.MaxInt32)
+		}
+		return nil
+	}
+	for _, p := range []struct {
+		name string
+		to   *[]int32
+	}{{"/source_index", &s.SourceIndex}, {"/receiver_index", &s.ReceiverIndex}} {
+		d, err := r.Dataset(p.name)
+		if err == nil {
+			err = d.Want("[ntrace]", ntrace)
+		}
+		if err != nil {
+			return err
+		}
+		if d.len > math.MaxInt32 {
+			return inputError(r.path, p.name, "has %d traces, at most %d", d.len, math.MaxInt32)
+		}
+		if *p.to, err = Read[int32](d); err != nil {
+			return err
+		}
+		ntrace = d.len
+	}
+	return nil
+}
+
+func (r *SurveyReader) readWavelet() error {
+	w := &r.header.Wavelet
+	d, err := r.Dataset("/wavelet")
+	if err == nil {
+		err = d.Want("[nw]", -1)
+	}
+	if err == nil {
+		w.DT, err = d.Attrs().Float("dt")
+	}
+	if err == nil {
+		w.Zero, err = d.Attrs().Int("zero")
+	}
+	if err == nil {
+		w.Samples, err = Read[float64](d)
+	}
+	return err
+}
+
+// readWeight reads the traces' weights, where there are any.
+func (r *SurveyReader) readWeight() error {
+	s := &r.header
+	if !r.Has("/weight") {
+		return nil
+	}
+	d, err := r.Dataset("/weight")
+	if err != nil {
+		return err
+	}
+	if s.Fixed && len(d.shape) == 2 {
+		err = d.Want("[ns, nr]", s.NumSources(), s.NumReceivers())
+	} else {
+		err = d.Want("[ntrace]", s.NumTraces())
+	}
+	if err == nil {
+		s.Weight, err = Read[float32](d)
+	}
+	return err
+}
+
+// SurveyWriter writes a survey whose traces arrive in pieces.
+type SurveyWriter struct {
+	*Writer
+	data   *Section
+	traces []axis // of one sample of all traces
+	nt, n  int
+}
+
+// WriteSurvey writes a survey; one without Data becomes a geometry file.
+func WriteSurvey(path string, s *survey.Survey, opt WriteOptions) error {
+	w, err := startSurvey(path, s, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if s.Data == nil {
+		err = w.SetAttrs("/", Attr{"t0", s.T0}, Attr{"nt", s.NT}, Attr{"dt", s.DT})
+	} else if err = w.startData(s); err == nil {
+		err = w.WriteTraces(s.Data, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// CreateSurvey starts a survey file with the geometry, sampling and wavelet of
+// s; its Data is not looked at. Every trace must then be written once.
+func CreateSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter, error) {
+	header := *s
+	header.Data = nil
+	w, err := startSurvey(path, &header, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.startData(&header); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+// WriteTraces writes traces from number first on; src is [n, NT].
+func (w *SurveyWriter) WriteTraces(src []float32, first int) error {
+	if len(src)%w.nt != 0 || first < 0 || first > w.n-len(src)/w.nt {
+		panic(fmt.Sprintf("h5: %s: %d samples from trace %d on, of %d traces of %d", w.path, len(src), first, w.n, w.nt))
+	}
+	return WriteAt(w.data, src, first*w.nt)
+}
+
+// startSurvey writes all but sampling and traces.
+func startSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter, error) {
+	if err := s.Validate(); err != nil {
+		return nil, inputError(path, "", "%w", err)
+	}
+	file, err := Create(path, FormatSurvey, opt)
+	if err != nil {
+		return nil, err
+	}
+	w := &SurveyWriter{Writer: file, nt: s.NT, n: s.NumTraces()}
+	source, receiver := axis{name: "/source", size: s.NumSources()}, axis{name: "/receiver", size: s.NumReceivers()}
+	w.traces = []axis{source, receiver}
+	if !s.Fixed {
+		w.traces = []axis{{name: "/trace", size: w.n}}
+	}
+	// The first error sticks.
+	_ = w.scale(columns(s.Dim))
+	over(file, "/sources", []axis{source, columns(s.Dim)}, s.Sources, Attr{"units", "m"})
+	over(file, "/receivers", []axis{receiver, columns(s.Dim)}, s.Receivers, Attr{"units", "m"})
+	if !s.Fixed {
+		over(file, "/source_index", w.traces, s.SourceIndex)
+		over(file, "/receiver_index", w.traces, s.ReceiverIndex)
+	}
+	if s.Weight != nil {
+		over(file, "/weight", w.traces, s.Weight)
+	}
+	v := s.Wavelet
+	t := regular("/wavelet_t", len(v.Samples), -float64(v.Zero)*v.DT, v.DT, "s")
+	over(file, "/wavelet", []axis{t}, v.Samples, Attr{"dt", v.DT}, Attr{"zero", v.Zero})
+	if err := w.failed(); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *SurveyWriter) startData(s *survey.Survey) (err error) {
+	t := regular("/t", s.NT, s.T0, s.DT, "s")
+	if err := w.scale(t); err != nil {
+		return err
+	}
+	w.data, err = over[float32](w.Writer, "/data", append(w.traces, t), nil, Attr{"t0", s.T0}, Attr{"dt", s.DT})
+	return err
+}
