@@ -41,7 +41,7 @@ type Job struct {
 	start   []float32                   // the start model, once LoadStart has read it
 	digests []provenance.Input          // of all files that were read
 	kept    interface{ Intact() error } // tables kept in memory; nil: none
-	saved   []string                    // this run's own checkpoints, oldest first
+
 }
 
 // Need says what of the survey a walk uses.

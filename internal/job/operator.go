@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
@@ -36,18 +35,8 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 	if err := j.cutAbove(m); err != nil {
 		return nil, err
 	}
-	stack, err := operator.Stacked(m, 1)
-	if err != nil {
-		return nil, err
-	}
-	image, err := j.Whole(stack)
-	if err != nil {
-		return nil, err
-	}
-	if j.Root() && zero(image) {
-		j.warnUnseen()
-	}
-	return &Result{Image: image, x: m}, nil
+	r := &Result{x: m}
+	return r, j.finish(r, 1, true)
 }
 
 // warnUnseen says that the data and the image have nothing to do with each

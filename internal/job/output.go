@@ -35,7 +35,7 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 		return err
 	}
 	if j.Root() {
-		j.forget() // the checkpoints have served
+		j.checkpoints().Forget() // the checkpoints have served
 	}
 	return nil
 }
