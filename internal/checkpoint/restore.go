@@ -51,12 +51,12 @@ func (s *Store) newest() (string, error) {
 
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (s *Store) Restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
+func (s *Store) Restore(m solver.Method, p solver.Problem) (string, error) {
 	from, err := s.Newest()
 	if from == "" || err != nil {
 		return "", err
 	}
-	if err := s.load(from, m, a, d); err != nil {
+	if err := s.load(from, m, p); err != nil {
 		return "", err
 	}
 	s.adopt(from)
@@ -99,7 +99,7 @@ func (s *Store) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint on rank 0 and hands every rank its share.
-func (s *Store) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
+func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 	var f *h5.File
 	var text []byte
 	err := s.AtRoot(func() (err error) {
@@ -123,7 +123,7 @@ func (s *Store) load(path string, m solver.Method, a dist.Operator, d *dist.Vect
 	}
 	var state solver.State
 	if err = json.Unmarshal(text, &state); err == nil {
-		err = m.Resume(a, d, &state)
+		err = m.Resume(p, &state)
 	}
 	if err != nil {
 		err = status.Input(fmt.Errorf("%s: %w", path, err))

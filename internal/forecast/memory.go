@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
-	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -322,7 +321,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 func (c *count) streamed(m Memory) Memory {
 	p := c.problem
 	m.Stream = true
-	images := solver.StreamFootprint(c.Config.Solver.Method, c.SolverOptions())
+	images := streamFootprint(c.Config.Solver.Method, c.SolverOptions())
 	if c.Config.Solver.Damping > 0 {
 		images += 2 // the row's scratch
 	}

@@ -99,14 +99,11 @@ func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
 	if j.Held.Stream {
 		return op.Stream.DotTest(ctx, 1)
 	}
-	f := &formulation{a: op}
-	if err := j.keepBelow(ctx, f); err != nil {
+	a, err := j.scaledOperator(op)
+	if err != nil {
 		return 0, err
 	}
-	if err := j.weighData(ctx, f); err != nil {
-		return 0, err
-	}
-	return dist.DotTest(ctx, j.Device, f.a, 1)
+	return dist.DotTest(ctx, j.Device, a, 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's

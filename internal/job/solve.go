@@ -43,14 +43,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	}
 	defer f.close()
 	s := &solve{Job: j, store: j.checkpoints(), saved: time.Now()}
-	if f.stream != nil {
-		s.Method, err = solver.NewStream(j.Config.Solver.Method, f.stream, j.SolverOptions())
-	} else {
-		o := j.SolverOptions()
-		o.Preconditioner, o.Sparsity = f.m, f.sparsity
-		s.Method, err = solver.New(j.Config.Solver.Method, o)
-	}
-	if err != nil {
+	o := j.SolverOptions()
+	o.Preconditioner, o.Sparsity = f.m, f.sparsity
+	if s.Method, err = solver.For(f.problem, j.Config.Solver.Method, o); err != nil {
 		return nil, status.Usage(err)
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
@@ -99,7 +94,7 @@ type solve struct {
 // begin starts the solver, or puts it where the newest checkpoint left it.
 func (s *solve) begin(ctx context.Context, f *formulation, resume bool) error {
 	if resume {
-		from, err := s.store.Restore(s.Method, f.a, f.b)
+		from, err := s.store.Restore(s.Method, f.problem)
 		if err != nil {
 			return err
 		}
@@ -110,7 +105,7 @@ func (s *solve) begin(ctx context.Context, f *formulation, resume bool) error {
 		s.Report.Infof("no checkpoint in %s: starting from the beginning", s.Config.Checkpoint.Folder)
 	}
 	defer s.Report.Time("solver vectors")()
-	return failure(s.Init(ctx, f.a, f.b, f.start))
+	return failure(s.Init(ctx, f.problem, f.start))
 }
 
 // run iterates until the solver is done.
@@ -121,14 +116,15 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
 		Comm: s.World,
-		Flags: func() (flags uint64) {
-			if ctx.Err() != nil {
-				flags |= solver.FlagSignal
+		Asked: func() solver.Reason {
+			limit := s.Config.Checkpoint.TimeLimit
+			switch {
+			case ctx.Err() != nil:
+				return solver.StoppedSignal
+			case limit > 0 && time.Since(s.began).Minutes() >= limit:
+				return solver.StoppedTime
 			}
-			if limit := s.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
-				flags |= solver.FlagTime
-			}
-			return flags
+			return ""
 		},
 	}
 	reason, err := solver.Run(context.WithoutCancel(ctx), s.Method, stop, s.observe(live, state.Iteration), s.saveNowAndThen(state.Iteration))

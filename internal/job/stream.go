@@ -10,16 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 )
 
-// streamed is the least-squares problem of the traces.
-type streamed struct {
-	*dist.Stream
-	norm float64
-}
-
-func (s *streamed) DataNorm() float64 { return s.norm }
-
-func (s *streamed) Penalty(context.Context, *dist.Vector) (float64, error) { return 0, nil }
-
 // writeStream writes the traces that an image predicts, or with residual the recorded
 // ones less those, as they are computed.
 func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, residual bool, path string, src Source) error {

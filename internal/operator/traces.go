@@ -23,7 +23,6 @@ import (
 type Traces struct {
 	Samples []float32     // [trace, NT] until Data moves them; nil where they are streamed
 	Weight  []float64     // of each trace; nil: all 1
-	Norm    float64       // of W d of all ranks; of streamed traces alone
 	Took    time.Duration // one reading of streamed traces
 
 	plan  *plan.Plan
@@ -39,7 +38,7 @@ type Traces struct {
 	// Of streamed traces: of each shot the square of the norm of W d, and the sums of the
 	// largest samples of the traces of W²d and W d.
 	squares, largest, once []float64
-	sum, sumOnce           float64 // of all ranks, added up without rounding
+	norm, sum, sumOnce     float64 // of all ranks, added up without rounding
 }
 
 // ReadTraces reads this rank's traces, to hold them or, where cuts are the groups that they
@@ -230,14 +229,14 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		to   *float64
 		of   []float64
 		unit float64
-	}{{&t.Norm, t.squares, scale * scale}, {&t.sum, t.largest, scale * scale}, {&t.sumOnce, t.once, scale}} {
+	}{{&t.norm, t.squares, scale * scale}, {&t.sum, t.largest, scale * scale}, {&t.sumOnce, t.once, scale}} {
 		v, err := dist.SumExactly(t.here.ShotAxis, s.of)
 		if err != nil {
 			return err
 		}
 		*s.to = v * s.unit
 	}
-	t.Norm = math.Sqrt(t.Norm)
+	t.norm = math.Sqrt(t.norm)
 	return nil
 }
 

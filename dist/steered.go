@@ -5,48 +5,6 @@ import (
 	"fmt"
 )
 
-// Difference is the difference of neighbours along an axis,
-//
-//	y[i] = x[i+1] − x[i],
-//
-// zero at both ends. Unlike the centred derivative it sees what alternates from
-// point to point. All else is as for FirstDerivative with a spacing of 1.
-func Difference(l *Layout, axis int) (Operator, error) {
-	return newDerivative(l, axis, 1, [3]float64{0, -1, 1})
-}
-
-// mean is y[i] = (x[i] + x[i+1])/2 along an axis, zero at both ends.
-func mean(l *Layout, axis int) (Operator, error) {
-	return newDerivative(l, axis, 1, [3]float64{0, 0.5, 0.5})
-}
-
-// Gradient is the stack of the differences along all axes that have any: those of
-// at least three points.
-func Gradient(l *Layout) (Operator, error) {
-	var rows []Operator
-	for _, axis := range long(l) {
-		d, err := Difference(l, axis)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, d)
-	}
-	if rows == nil {
-		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
-	}
-	return VStack(rows...), nil
-}
-
-// long lists the axes of a leaf with at least three points.
-func long(l *Layout) (axes []int) {
-	for axis, n := range l.Shape {
-		if n > 2 {
-			axes = append(axes, axis)
-		}
-	}
-	return axes
-}
-
 // Steered is the derivative along directions that differ from point to point: with
 // the components u[k][a] of direction k, in grid steps, row k of its range, a stack
 // even of one, is
@@ -56,7 +14,7 @@ func long(l *Layout) (axes []int) {
 // C_a the difference along axis a averaged over the neighbours along the others, so
 // that all components belong to the middle of the cell of 2ⁿ points that begins at
 // i; zero for cells at the ends of an axis. Axes of less than three points are left
-// out. It shares u, and all else is as for FirstDerivative.
+// out. It shares u.
 func Steered(u ...[]*Vector) (Operator, error) {
 	l := u[0][0].Layout
 	s := &steered{u: u, axes: long(l), cell: make(map[int][]Operator)}
@@ -103,39 +61,21 @@ func (s *steered) Range() *Layout  { return s.rng }
 
 func (s *steered) Apply(ctx context.Context, dst, src *Vector) error {
 	mustEqual("steered", s.rng, dst.Layout)
-	if err := s.allocate(src); err != nil {
-		return err
-	}
-	if err := dst.Zero(); err != nil {
-		return err
-	}
-	for _, a := range s.axes {
-		x, free := src, s.tmp
+	return s.each(dst, src, func(a int, x, free *Vector) error {
+		from := src
 		for _, op := range s.cell[a] {
-			if err := op.Apply(ctx, free[0], x); err != nil {
+			if err := op.Apply(ctx, x, from); err != nil {
 				return err
 			}
-			x, free = free[0], [2]*Vector{free[1], free[0]}
+			from, x, free = x, free, x
 		}
-		for k := range s.u {
-			if err := addProduct(dst.Parts[k], s.u[k][a], x, free[0]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return each(len(s.u), func(k int) error { return addProduct(dst.Parts[k], s.u[k][a], from, x) })
+	})
 }
 
 func (s *steered) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	mustEqual("steered", s.rng, src.Layout)
-	if err := s.allocate(dst); err != nil {
-		return err
-	}
-	if err := dst.Zero(); err != nil {
-		return err
-	}
-	for _, a := range s.axes {
-		x, free := s.tmp[0], s.tmp[1]
+	return s.each(dst, dst, func(a int, x, free *Vector) error {
 		if err := x.Zero(); err != nil {
 			return err
 		}
@@ -150,20 +90,21 @@ func (s *steered) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 			}
 			x, free = free, x
 		}
-		if err := Axpby(1, x, 1, dst); err != nil {
-			return err
-		}
-	}
-	return nil
+		return Axpby(1, x, 1, dst)
+	})
 }
 
-func (s *steered) allocate(like *Vector) error {
+// each zeroes dst and calls f for every axis with two vectors of scratch.
+func (s *steered) each(dst, like *Vector, f func(axis int, x, free *Vector) error) error {
 	for i := range s.tmp {
 		if err := scratch(&s.tmp[i], like); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := dst.Zero(); err != nil {
+		return err
+	}
+	return each(len(s.axes), func(i int) error { return f(s.axes[i], s.tmp[0], s.tmp[1]) })
 }
 
 // addProduct adds u·x to y through the scratch vector tmp.
