@@ -48,7 +48,7 @@ func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	image, err := j.wholeImage(x)
+	image, err := j.Whole(x)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +146,11 @@ func (m *matcher) filter(context.Context) error {
 	if err != nil {
 		return err
 	}
-	m1, err := j.wholeImage(m.m1)
+	m1, err := j.Whole(m.m1)
 	if err != nil {
 		return err
 	}
-	m2, err := j.wholeImage(m.m2)
+	m2, err := j.Whole(m.m2)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (m *matcher) filter(context.Context) error {
 		image = imaging.Match(j.Image.Shape, m2, m1, o).Apply(m1)
 	}
 	m.m2.Free()
-	m.x, err = j.spreadImage(image, m.m1.Layout)
+	m.x, err = j.Spread(image, m.m1.Layout)
 	return err
 }
 

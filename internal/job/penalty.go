@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -47,7 +48,7 @@ func (j *Job) largest(x *dist.Vector) (float64, error) {
 	const most = 1 << 16 // elements on the host at a time
 	peak := []float64{0}
 	err := func() error {
-		for _, p := range parts(x) {
+		for _, p := range operator.Parts(x) {
 			for lo := 0; lo < p.Layout.N; lo += most {
 				v := make([]float64, min(most, p.Layout.N-lo))
 				if err := device.Download(v, p.Buf.Slice(lo, len(v))); err != nil {
@@ -63,7 +64,7 @@ func (j *Job) largest(x *dist.Vector) (float64, error) {
 	if err := comm.Together(j.World, err); err != nil {
 		return 0, err
 	}
-	err = j.blocks.Host().AllReduce(peak, comm.Max)
+	err = j.BlockAxis.Host().AllReduce(peak, comm.Max)
 	return peak[0], err
 }
 

@@ -26,7 +26,7 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 	case "none":
 		return nil
 	case "two-level":
-		return j.addTwoLevel(ctx, f)
+		return j.addTwoLevel(ctx, op, f)
 	}
 	defer j.Report.Time("preconditioner")()
 	d, err := j.diagonal(ctx, op)
@@ -55,7 +55,7 @@ func (j *Job) diagonal(ctx context.Context, op *Operator) (*dist.Vector, error) 
 	if k == nil {
 		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
 	}
-	o := j.lift()
+	o := op.LiftOptions()
 	o.Choose = nil
 	squared, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
 	if err := comm.Together(j.World, err); err != nil {
@@ -113,7 +113,7 @@ func (j *Job) scaling(d *dist.Vector, rows float64) (*dist.Vector, error) {
 	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}
-	if err := j.blocks.Host().AllReduce(most, comm.Max); err != nil {
+	if err := j.BlockAxis.Host().AllReduce(most, comm.Max); err != nil {
 		return nil, err
 	}
 	top := most[0]

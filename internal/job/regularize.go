@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 )
 
 // addRows adds the rows of solver.damping and solver.regularization, and finds the weight
@@ -60,7 +60,7 @@ func (j *Job) regularization(s scales, f *formulation) (dist.Operator, error) {
 // roughness is R, for the dips of a migrated image where it needs them: the same in
 // every class.
 func (j *Job) roughness(kind string, migrated *dist.Vector) (dist.Operator, error) {
-	stack, err := j.stack(migrated, 1)
+	stack, err := operator.Stacked(migrated, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, er
 // layers are the directions of the layers of an image, which rank 0 estimates.
 func (j *Job) layers(image *dist.Vector) ([][]*dist.Vector, error) {
 	defer j.Report.Time("dips")()
-	whole, err := j.wholeImage(image)
+	whole, err := j.Whole(image)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (j *Job) layers(image *dist.Vector) ([][]*dist.Vector, error) {
 			if j.Root() {
 				component = found[k][a]
 			}
-			v, err := j.spreadImage(component, image.Layout)
+			v, err := j.Spread(component, image.Layout)
 			if err != nil {
 				return nil, err
 			}
@@ -113,15 +113,4 @@ func (j *Job) layers(image *dist.Vector) ([][]*dist.Vector, error) {
 		}
 	}
 	return out, nil
-}
-
-// spreadImage gives every rank its share of an image that rank 0 has.
-func (j *Job) spreadImage(image []float32, l *dist.Layout) (*dist.Vector, error) {
-	v, err := dist.NewVector(j.Device, l)
-	if err != nil {
-		return nil, err
-	}
-	return v, dist.ScatterEach(v, gatherElements, func(first int, part device.Buf) error {
-		return device.Upload(part, image[first:first+part.Len()])
-	})
 }

@@ -117,7 +117,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 			image[x*n[1]+z] = float32(math.Sin(0.9 * (float64(z) - 0.4*float64(x))))
 		}
 	}
-	v, err := j.imageVector(op, image)
+	v, err := op.ImageVector(image)
 	must(t, err)
 	norm := func(kind string) float64 {
 		r, err := j.roughness(kind, v)

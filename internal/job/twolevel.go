@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -35,7 +34,7 @@ type twoLevel struct {
 const leastEigenvalue = 0.02
 
 // addTwoLevel makes the preconditioner of a formulation.
-func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
+func (j *Job) addTwoLevel(ctx context.Context, op *Operator, f *formulation) error {
 	defer j.Report.Time("preconditioner")()
 	t := &twoLevel{report: j.Report}
 	var err error
@@ -50,7 +49,7 @@ func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
 	f.m = t
 	text := fmt.Sprintf("preconditioner: windows of %v points", imaging.Width(j.Image.Shape))
 	if c := j.Coarsened(); c != nil {
-		if err := j.addCoarse(ctx, f, t, c); err != nil {
+		if err := j.addCoarse(ctx, op, f, t, c); err != nil {
 			return err
 		}
 		text += fmt.Sprintf("; %s on a grid of %v points, 1 for %.3g of the image's", readable.Count(t.coarse.iterations, "iteration"), c.Shape, c.Volume())
@@ -60,17 +59,14 @@ func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
 }
 
 // addCoarse makes the part of t on the coarser grid c.
-func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *imaging.Coarsened) error {
-	k, err := j.coarser(c)
-	if err := comm.Together(j.World, err); err != nil {
-		return err
-	}
-	op, err := k.Build(ctx)
+func (j *Job) addCoarse(ctx context.Context, op *Operator, f *formulation, t *twoLevel, c *imaging.Coarsened) error {
+	coarser, err := op.On(ctx, c)
 	if err != nil {
 		return err
 	}
-	f.close = op.Engine.Close
-	a, err := k.scaledOperator(op.Operator)
+	f.close = coarser.Engine.Close
+	k := &Job{Plan: coarser.Plan, Here: coarser.Here, share: coarser.Share, traces: coarser.Traces}
+	a, err := k.scaledOperator(coarser.Operator)
 	if err != nil {
 		return err
 	}
@@ -85,23 +81,11 @@ func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *ima
 		}
 	}
 	t.coarse = n
-	fine, coarse := j.mine.Slab, k.mine.Slab
+	fine, coarse := j.share.Slab, k.share.Slab
 	t.between, err = dist.FromWhole(a.Domain(), f.problem.Domain(),
 		func(dst, x []float32) { c.Expand(dst, x, fine[0], fine[1]) },
 		func(dst, x []float32) { c.Shrink(dst, x, coarse[0], coarse[1]) })
 	return err
-}
-
-// coarser is the job of the same traces on the coarser grid.
-func (j *Job) coarser(c *imaging.Coarsened) (k *Job, err error) {
-	quiet := *j.here
-	quiet.Report = progress.Discard()
-	k = &Job{here: &quiet, traces: j.traces, began: j.began}
-	k.Plan, err = j.On(c)
-	if err == nil {
-		k.mine = k.OnGrid(j.mine, j.grid)
-	}
-	return k, err
 }
 
 // undoing are the windows that undo n, as its application to noise shows it.
@@ -127,7 +111,7 @@ func (j *Job) undoing(ctx context.Context, n *normal) (dist.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	lo, hi := j.mine.Slab[0], j.mine.Slab[1]
+	lo, hi := j.share.Slab[0], j.share.Slab[1]
 	m := imaging.InverseRoot(l.Shape, y, lo, hi, leastEigenvalue, j.Host.Threads())
 	apply := func(dst, x []float32) { m.Apply(dst, x, lo, hi) }
 	return dist.FromWhole(l, l, apply, apply)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -13,7 +14,7 @@ import (
 
 // weights is the diagonal of W, nil where it is the identity.
 func (j *Job) weights(l *dist.Layout) (*dist.Vector, error) {
-	if j.traces.weight == nil || j.w != nil {
+	if j.traces == nil || j.traces.Weight == nil || j.w != nil {
 		return j.w, nil
 	}
 	v, err := dist.NewVector(j.Device, l)
@@ -21,13 +22,13 @@ func (j *Job) weights(l *dist.Layout) (*dist.Vector, error) {
 		return nil, err
 	}
 	m, nt := j.Mute, j.Survey.NT
-	each := max(1, gatherElements/nt)
-	list := j.Shots.List(j.mine.First, j.mine.Last)
+	each := max(1, operator.Chunk/nt)
+	list := j.Shots.List(j.share.First, j.share.Last)
 	w := make([]float32, min(each, len(list))*nt)
 	for first := 0; first < len(list); first += each {
 		n := min(each, len(list)-first)
 		for i, trace := range list[first : first+n] {
-			m.Fill(w[i*nt:(i+1)*nt], j.Survey.Offset(int(trace)), j.traces.weight[first+i])
+			m.Fill(w[i*nt:(i+1)*nt], j.Survey.Offset(int(trace)), j.traces.Weight[first+i])
 		}
 		if err := device.Upload(v.Buf.Slice(first*nt, n*nt), w[:n*nt]); err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (j *Job) weights(l *dist.Layout) (*dist.Vector, error) {
 func (j *Job) weightedProblem(op *Operator, d *dist.Vector) (*formulation, error) {
 	f := &formulation{close: func() {}, image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
 	if j.Held.Stream {
-		f.problem = solver.Stream(op.stream) // weighs them itself
+		f.problem = solver.Stream(op.Stream) // weighs them itself
 		return f, nil
 	}
 	a, w, err := j.weightedOperator(op)

@@ -89,7 +89,7 @@ func TestNoWeights(t *testing.T) {
 	if p.diagonal(t, "cpu", "data.dead=keep") != nil {
 		t.Error("a dead trace that is kept has a weight")
 	}
-	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.traces.weight != nil {
+	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.traces != nil {
 		t.Error("modelling weighs traces")
 	}
 }
