@@ -41,7 +41,7 @@ func (j *Job) choose() (from string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := j.World.Host().Bcast([]byte(from), 0)
+	name, err := comm.FromFirst(j.World, []byte(from))
 	return string(name), err
 }
 
@@ -134,7 +134,7 @@ func (j *Job) load(path string, m solver.Method, p solver.Problem) error {
 	if err != nil {
 		return err
 	}
-	if text, err = j.World.Host().Bcast(text, 0); err != nil {
+	if text, err = comm.FromFirst(j.World, text); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
