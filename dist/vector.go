@@ -37,9 +37,10 @@ func (v *Vector) Free() {
 }
 
 // Clone allocates a zero vector of the same layout on the same device.
-func (v *Vector) Clone() (*Vector, error) { return NewVector(v.device(), v.Layout) }
+func (v *Vector) Clone() (*Vector, error) { return NewVector(v.Device(), v.Layout) }
 
-func (v *Vector) device() device.Device {
+// Device is where v is.
+func (v *Vector) Device() device.Device {
 	for v.Parts != nil {
 		v = v.Parts[0]
 	}

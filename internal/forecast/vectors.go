@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -11,7 +12,7 @@ func (c *count) vectors() int64 {
 	if c.TwoLevel() {
 		options.Preconditioner = struct{ dist.Operator }{} // any
 	}
-	images, data := solver.Footprint(c.Config.Solver.Method, options)
+	images, data := footprint(c.Config.Solver.Method, options)
 	if c.Matches() {
 		images, data = 3, 1
 	}
@@ -136,9 +137,45 @@ func (c *count) coarseBytes(vectors int64) int64 {
 		return 0
 	}
 	if c.Engine == "reference" {
-		return 8 * int64(p.Grid.Len()) * c.places()
+		return kirchhoff.ReferenceNeeds(p).Tables
 	}
-	traces := p.TraceBytes(p.NumTraces())
-	return p.PlaceBytes()*c.places() + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(c.Exact()) +
-		traces + max(0, p.MakingBytes()-traces-vectors)
+	n := kirchhoff.Needs(p, kirchhoff.Work{Exact: c.Exact()})
+	return n.Tables + n.Scratch + n.Heap + n.Traces + max(0, n.Making-n.Traces-vectors)
+}
+
+// footprint is the number of image vectors and of data vectors that a method holds
+// besides the data given to it.
+func footprint(name string, o solver.Options) (images, data int) {
+	switch name {
+	case "cg":
+		return 5, 2
+	case "cgls":
+		if o.Preconditioner != nil {
+			return 3 + 2*max(1, o.Orthogonalize), 2
+		}
+		return 3 + o.Orthogonalize, 2
+	case "lsqr":
+		return 4, 3
+	case "ista":
+		images = 3
+	case "fista":
+		images = 4
+	default:
+		return 0, 0
+	}
+	if o.Backtracking {
+		images++
+		if name == "fista" {
+			images++
+		}
+	}
+	return images, 1
+}
+
+// streamFootprint is the number of image vectors that a method holds for streamed data.
+func streamFootprint(name string, o solver.Options) int {
+	if name != "cgls" {
+		return 4
+	}
+	return 4 + o.Orthogonalize
 }

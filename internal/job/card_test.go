@@ -77,7 +77,7 @@ func TestNothingCrosses(t *testing.T) {
 	gpuemu.Need(t)
 	p := line(t)
 	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		a, data, err := solver.Damp(op, d, 0.5)
+		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func TestNothingCrosses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), a, data, nil); err != nil {
+		if err := m.Init(context.Background(), problem, nil); err != nil {
 			return err
 		}
 		for k := range 4 {
@@ -112,7 +112,7 @@ func TestSumsStayOnCards(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), op, d, nil); err != nil {
+		if err := m.Init(context.Background(), solver.Hold(op, d), nil); err != nil {
 			return err
 		}
 		up, down := j.Device.Traffic()

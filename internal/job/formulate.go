@@ -7,12 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// formulation is the problem that the solver is given: min ‖A x − b‖². Where traces are
-// streamed it is stream, and a and b are nil.
+// formulation is the problem that the solver is given.
 type formulation struct {
-	a        dist.Operator
-	b        *dist.Vector
-	stream   solver.Streamed
+	problem  solver.Problem
 	start    *dist.Vector  // of x; nil stands for zero
 	damping  float64       // weight of the rows of solver.damping
 	sparsity float64       // weight of the l1 norm, for the methods that have one
@@ -23,30 +20,22 @@ type formulation struct {
 	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
 }
 
-// domain is that of x.
-func (f *formulation) domain() *dist.Layout {
-	if f.stream != nil {
-		return f.stream.Domain()
-	}
-	return f.a.Domain()
-}
+// held is the problem where the traces are in memory.
+func (f *formulation) held() *solver.Held { return f.problem.(*solver.Held) }
 
 // formulate turns the operator and the data into the problem to be solved. Each step
 // wraps what the steps before it made: those that act on data come first, then rows of
 // their own, then changes of variables.
 func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
-	f := &formulation{a: op, b: d, close: func() {},
-		image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
-	if j.Held.Stream {
-		f.a, f.stream = nil, &streamed{op.stream, j.traces.norm}
+	f, err := j.weightedProblem(op, d)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if f.start, err = j.startModel(op); err != nil {
 		return nil, err
 	}
 	for _, step := range []func(context.Context, *formulation) error{
 		j.keepBelow,
-		j.weighData,
 		j.addRows,
 		func(ctx context.Context, f *formulation) error {
 			return j.precondition(context.WithoutCancel(ctx), op, f)
@@ -62,11 +51,7 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 // change changes variables: from here on the solver looks for x, and what it looked for
 // before is D x with the diagonal d. The start is the caller's to change.
 func (f *formulation) change(d *dist.Vector) (err error) {
-	if f.stream != nil {
-		f.stream, err = solver.StreamChange(f.stream, dist.Diagonal(d))
-	} else {
-		f.a = dist.Chain(f.a, dist.Diagonal(d))
-	}
+	f.problem, err = f.problem.Change(dist.Diagonal(d))
 	image := f.image
 	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
 		dx, err := product(x, d)

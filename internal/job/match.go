@@ -24,8 +24,8 @@ func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	m := &matcher{job: j, a: f.a, residual: make([]float64, 2), gradient: make([]float64, 2)}
-	if err := m.allocate(f.b); err != nil {
+	m := &matcher{job: j, a: f.held().A, residual: make([]float64, 2), gradient: make([]float64, 2)}
+	if err := m.allocate(f.held().D); err != nil {
 		return nil, err
 	}
 	live := j.Report.Solver("solver vectors", 1)

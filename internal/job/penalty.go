@@ -21,13 +21,13 @@ type scales struct {
 // measure finds the scales of a formulation whose traces are held. It costs an adjoint
 // and up to ten applications of AᵀA; close frees the migrated image.
 func (j *Job) measure(ctx context.Context, f *formulation) (s scales, err error) {
-	if s.migrated, err = dist.NewVector(j.Device, f.a.Domain()); err != nil {
+	if s.migrated, err = dist.NewVector(j.Device, f.problem.Domain()); err != nil {
 		return s, err
 	}
-	if err = f.a.ApplyAdjoint(ctx, s.migrated, f.b); err != nil {
+	if _, err = f.problem.Gradient(ctx, s.migrated, nil); err != nil {
 		return s, err
 	}
-	lambda, err := solver.LargestEigenvalue(ctx, f.a, s.migrated)
+	lambda, err := solver.LargestEigenvalue(ctx, f.problem, s.migrated)
 	if err != nil {
 		return s, err
 	}
@@ -120,11 +120,11 @@ func (j *Job) PenaltyTexts(ctx context.Context, op *Operator) (texts []string, e
 	if err != nil {
 		return nil, err
 	}
-	f := &formulation{a: op, b: d}
-	if err := j.keepBelow(ctx, f); err != nil {
+	f, err := j.weightedProblem(op, d)
+	if err != nil {
 		return nil, err
 	}
-	if err := j.weighData(ctx, f); err != nil {
+	if err := j.keepBelow(ctx, f); err != nil {
 		return nil, err
 	}
 	s, err := j.measure(ctx, f)

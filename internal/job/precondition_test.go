@@ -62,8 +62,8 @@ func TestPreconditionedDiagonal(t *testing.T) {
 			must(t, err)
 			var before, after []float64
 			for i := range j.Image.Len() {
-				before = append(before, column(t, j, g.a, i)[i])
-				after = append(after, column(t, j, f.a, i)[i])
+				before = append(before, column(t, j, g.held().A, i)[i])
+				after = append(after, column(t, j, f.held().A, i)[i])
 			}
 			top := slices.Max(before)
 			for i, v := range before {

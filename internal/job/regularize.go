@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // addRows adds the rows of solver.damping and solver.regularization, and finds the weight
@@ -27,7 +26,7 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 	var rows []dist.Operator
 	f.damping, f.sparsity = j.penalties(s)
 	if d := f.damping; d > 0 {
-		rows = append(rows, dist.Scale(d, dist.Identity(f.domain())))
+		rows = append(rows, dist.Scale(d, dist.Identity(f.problem.Domain())))
 		f.rows += d * d
 	}
 	if j.Regularizes() {
@@ -38,15 +37,7 @@ func (j *Job) addRows(ctx context.Context, f *formulation) error {
 		rows = append(rows, r)
 	}
 	var err error
-	if f.stream != nil {
-		for _, r := range rows {
-			if f.stream, err = solver.StreamRow(f.stream, r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	f.a, f.b, err = solver.AddRows(f.a, f.b, rows...)
+	f.problem, err = f.problem.AddRows(rows...)
 	return err
 }
 
@@ -86,11 +77,7 @@ func (j *Job) roughnessOf(kind string, migrated *dist.Vector) (dist.Operator, er
 	case "gradient":
 		return dist.Gradient(l)
 	case "laplacian":
-		steps := make([]float64, len(l.Shape))
-		for i := range steps {
-			steps[i] = 1
-		}
-		return dist.Laplacian(l, steps...)
+		return dist.Laplacian(l)
 	}
 	directions, err := j.layers(migrated)
 	if err != nil {

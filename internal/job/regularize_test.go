@@ -32,13 +32,13 @@ func TestRegularizationRows(t *testing.T) {
 		for _, make := range []func(*testing.T) *problem{line, cube} {
 			p := make(t)
 			_, op, f := p.formulated(t, "reference", "solver.damping=0.5", "solver.regularization="+kind, "solver.regularization_weight=0.3")
-			e, err := dist.DotTest(context.Background(), device.NewHost(1), f.a, 2)
+			e, err := dist.DotTest(context.Background(), device.NewHost(1), f.held().A, 2)
 			must(t, err)
 			if e > 1e-13 {
 				t.Errorf("%s: dot test %g", kind, e)
 			}
-			if f.b.Parts[0].Layout != op.Range() || len(f.b.Parts) != 3 {
-				t.Fatalf("%s: %d rows, the first is %v", kind, len(f.b.Parts), f.b.Parts[0].Layout)
+			if f.held().D.Parts[0].Layout != op.Range() || len(f.held().D.Parts) != 3 {
+				t.Fatalf("%s: %d rows, the first is %v", kind, len(f.held().D.Parts), f.held().D.Parts[0].Layout)
 			}
 		}
 	}

@@ -41,18 +41,18 @@ func (j *Job) choose() (from string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := j.World.Host().Bcast([]byte(from), 0)
+	name, err := comm.FromFirst(j.World, []byte(from))
 	return string(name), err
 }
 
 // restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (j *Job) restore(m solver.Method, a dist.Operator, d *dist.Vector) (string, error) {
+func (j *Job) restore(m solver.Method, p solver.Problem) (string, error) {
 	from, err := j.choose()
 	if from == "" || err != nil {
 		return "", err
 	}
-	if err := j.load(from, m, a, d); err != nil {
+	if err := j.load(from, m, p); err != nil {
 		return "", err
 	}
 	j.owns(from)
@@ -115,7 +115,7 @@ func (j *Job) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint on rank 0 and hands every rank its share.
-func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector) error {
+func (j *Job) load(path string, m solver.Method, p solver.Problem) error {
 	var f *h5.File
 	var state solver.State
 	err := j.AtRoot(func() (err error) {
@@ -134,13 +134,13 @@ func (j *Job) load(path string, m solver.Method, a dist.Operator, d *dist.Vector
 	if err != nil {
 		return err
 	}
-	if text, err = j.World.Host().Bcast(text, 0); err != nil {
+	if text, err = comm.FromFirst(j.World, text); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &state); err != nil {
 		return err
 	}
-	if err = m.Resume(a, d, &state); err != nil {
+	if err = m.Resume(p, &state); err != nil {
 		err = status.Input(fmt.Errorf("%s: %w", path, err))
 	}
 	if err := comm.Together(j.World, err); err != nil {

@@ -47,7 +47,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	}
 	from := ""
 	if resume {
-		if from, err = j.restore(m, f.a, f.b); err != nil {
+		if from, err = j.restore(m, f.problem); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +58,7 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 			j.Report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
 		}
 		end := j.Report.Time("solver vectors")
-		err := m.Init(whole, f.a, f.b, f.start)
+		err := m.Init(whole, f.problem, f.start)
 		end()
 		if err != nil {
 			return nil, failure(err)
@@ -72,14 +72,14 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
 		Comm: j.World,
-		Flags: func() (flags uint64) {
-			if ctx.Err() != nil {
-				flags |= solver.FlagSignal
+		Asked: func() solver.Reason {
+			switch {
+			case ctx.Err() != nil:
+				return solver.StoppedSignal
+			case j.timeIsUp():
+				return solver.StoppedTime
 			}
-			if j.timeIsUp() {
-				flags |= solver.FlagTime
-			}
-			return flags
+			return ""
 		},
 	}
 	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
@@ -123,12 +123,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 
 // method is the solver of a formulation.
 func (j *Job) method(f *formulation) (solver.Method, error) {
-	if f.stream != nil {
-		return solver.NewStream(j.Config.Solver.Method, f.stream, j.SolverOptions())
-	}
 	o := j.SolverOptions()
 	o.Preconditioner, o.Sparsity = f.m, f.sparsity
-	return solver.New(j.Config.Solver.Method, o)
+	return solver.For(f.problem, j.Config.Solver.Method, o)
 }
 
 // LoadStart reads the start model, where one is configured. A command that will

@@ -3,15 +3,11 @@ package job
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // weighGroup multiplies samples of this rank, from one on, by their weights.
@@ -29,39 +25,21 @@ func (j *Job) weighGroup(lo int, data device.Buf) error {
 	return nil
 }
 
-// buildStream makes the operator of streamed traces.
-func (j *Job) buildStream(ctx context.Context, p *kirchhoff.Problem, m forecast.Memory) (*Operator, error) {
-	k, err := kirchhoff.NewStream(ctx, p, m.Groups, m.Recompute)
-	if err != nil {
-		return nil, inputUnlessMarked(err)
-	}
-	op := &Operator{Engine: k, Info: "engine cpu: float32, " + k.ISA()}
-	switch {
-	case m.Coarse > 0:
-		op.Info += ", traveltimes interpolated for each group"
-	case m.Recompute:
-		op.Info += ", traveltimes recomputed for each group"
-	case p.Compact:
-		op.Info += ", times in 16 bits"
-	}
-	op.Info += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(k.Groups(), "group"), forecast.Longest(m.Groups))
-	return op, nil
-}
-
 // liftStream spreads the operator over the ranks.
 func (j *Job) liftStream(op *Operator) error {
-	k := op.Engine.(*kirchhoff.Stream)
+	k := op.Engine.Groups()
 	cuts := make([]int, k.Groups()+1)
 	for i := range k.Groups() {
 		_, end := k.Group(i)
 		cuts[i+1] = end / j.Survey.NT
 	}
 	domain, rng := j.imageLayout(), j.dataLayout()
-	op.Operator = dist.Lift(k, domain, rng)
+	op.Operator = dist.Lift(op.kernels[0], domain, rng)
 	o := dist.StreamOptions{
 		LiftOptions: j.lift(),
 		Device:      j.Device,
 		Read:        func(ctx context.Context) (dist.Reader, error) { return j.read(ctx, cuts) },
+		Norm:        j.traces.norm,
 		Largest:     j.traces.sum,
 		LargestOnce: j.traces.sumOnce,
 	}
@@ -72,16 +50,6 @@ func (j *Job) liftStream(op *Operator) error {
 	op.stream, err = dist.NewStream(k, domain, rng, o)
 	return err
 }
-
-// streamed is the least-squares problem of the traces.
-type streamed struct {
-	*dist.Stream
-	norm float64
-}
-
-func (s *streamed) DataNorm() float64 { return s.norm }
-
-func (s *streamed) Penalty(context.Context, *dist.Vector) (float64, error) { return 0, nil }
 
 // writeStream writes the traces that an image predicts, or with residual the recorded
 // ones less those, as they are computed.

@@ -41,7 +41,7 @@ const leastStart = 1e-3
 
 // keepBelow changes variables to x, the image being S x.
 func (j *Job) keepBelow(_ context.Context, f *formulation) error {
-	s, err := j.below(f.domain())
+	s, err := j.below(f.problem.Domain())
 	if err != nil || s == nil {
 		return err
 	}

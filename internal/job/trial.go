@@ -102,7 +102,7 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 	if err != nil {
 		return r, err
 	}
-	if err := m.Init(ctx, a, d, nil); err != nil {
+	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
 		return r, err
 	}
 	waiting, r.bytes, r.pieces = 0, 0, 0

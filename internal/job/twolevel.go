@@ -39,10 +39,10 @@ func (j *Job) addTwoLevel(ctx context.Context, f *formulation) error {
 	defer j.Report.Time("preconditioner")()
 	t := &twoLevel{report: j.Report}
 	var err error
-	if t.z, err = dist.NewVector(j.Device, f.a.Domain()); err != nil {
+	if t.z, err = dist.NewVector(j.Device, f.problem.Domain()); err != nil {
 		return err
 	}
-	n := &normal{a: f.a, scale: 1}
+	n := &normal{a: f.held().A, scale: 1}
 	if t.windows, err = j.undoing(ctx, n); err != nil {
 		return err
 	}
@@ -70,25 +70,23 @@ func (j *Job) addCoarse(ctx context.Context, f *formulation, t *twoLevel, c *ima
 		return err
 	}
 	f.close = op.Engine.Close
-	g := &formulation{a: op.Operator, image: f.image}
-	for _, step := range []func(context.Context, *formulation) error{k.keepBelow, k.weighData} {
-		if err := step(ctx, g); err != nil {
-			return err
-		}
+	a, err := k.scaledOperator(op.Operator)
+	if err != nil {
+		return err
 	}
 	v, d := c.Volume(), f.damping
-	n := &normal{a: g.a, scale: float64(j.Thinning()) * v * v, shift: v * d * d, iterations: j.Config.Solver.CoarseIterations}
+	n := &normal{a: a, scale: float64(j.Thinning()) * v * v, shift: v * d * d, iterations: j.Config.Solver.CoarseIterations}
 	if n.windows, err = k.undoing(ctx, n); err != nil {
 		return err
 	}
 	for _, x := range []**dist.Vector{&n.p, &n.q, &n.z, &n.half, &t.r, &t.x} {
-		if *x, err = dist.NewVector(j.Device, g.a.Domain()); err != nil {
+		if *x, err = dist.NewVector(j.Device, a.Domain()); err != nil {
 			return err
 		}
 	}
 	t.coarse = n
 	fine, coarse := j.mine.Slab, k.mine.Slab
-	t.between, err = dist.FromWhole(g.a.Domain(), f.a.Domain(),
+	t.between, err = dist.FromWhole(a.Domain(), f.problem.Domain(),
 		func(dst, x []float32) { c.Expand(dst, x, fine[0], fine[1]) },
 		func(dst, x []float32) { c.Shrink(dst, x, coarse[0], coarse[1]) })
 	return err

@@ -93,7 +93,7 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 	x, mx := new(dist.Vector), new(dist.Vector)
 	y, my := new(dist.Vector), new(dist.Vector)
 	for i, v := range []**dist.Vector{&x, &y, &mx, &my} {
-		*v, err = dist.NewVector(j.Device, f.a.Domain())
+		*v, err = dist.NewVector(j.Device, f.problem.Domain())
 		must(t, err)
 		if i < 2 {
 			must(t, device.Upload((*v).Buf, noise((*v).Layout.N, uint64(i))))

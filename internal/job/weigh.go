@@ -5,6 +5,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // The solver minimises ‖W(A m − d)‖ with W a diagonal of the data: the weight of the
@@ -36,25 +37,52 @@ func (j *Job) weights(l *dist.Layout) (*dist.Vector, error) {
 	return v, nil
 }
 
-// weighData puts the weights before operator and data, whose memory it takes over
-// unless they are needed again.
-func (j *Job) weighData(_ context.Context, f *formulation) error {
-	if f.stream != nil {
-		return nil // its own business
+// weightedProblem is the problem of an operator and data with their weights. It takes over the
+// memory of the data unless they are needed again.
+func (j *Job) weightedProblem(op *Operator, d *dist.Vector) (*formulation, error) {
+	f := &formulation{close: func() {}, image: func(_ context.Context, x *dist.Vector) (*dist.Vector, error) { return x, nil }}
+	if j.Held.Stream {
+		f.problem = solver.Stream(op.stream) // weighs them itself
+		return f, nil
 	}
-	w, err := j.weights(f.a.Range())
+	a, w, err := j.weightedOperator(op)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case w == nil:
+	case j.Config.Output.Residual.IsSet():
+		d, err = product(d, w)
+	default:
+		err = dist.Multiply(d, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.problem = solver.Hold(a, d)
+	return f, nil
+}
+
+// scaledOperator is W A S, for weights of data and of the image.
+func (j *Job) scaledOperator(op dist.Operator) (dist.Operator, error) {
+	a, _, err := j.weightedOperator(op)
+	if err != nil {
+		return nil, err
+	}
+	s, err := j.below(op.Domain())
+	if err != nil || s == nil {
+		return a, err
+	}
+	return dist.Chain(a, dist.Diagonal(s)), nil
+}
+
+// weightedOperator puts the weights before an operator, and returns them; nil for none.
+func (j *Job) weightedOperator(op dist.Operator) (dist.Operator, *dist.Vector, error) {
+	w, err := j.weights(op.Range())
 	if err != nil || w == nil {
-		return err
+		return op, nil, err
 	}
-	f.a = dist.Chain(dist.Diagonal(w), f.a)
-	if f.b == nil {
-		return nil
-	}
-	if j.Config.Output.Residual.IsSet() {
-		f.b, err = j.weighedData(f.b)
-		return err
-	}
-	return dist.Multiply(f.b, w)
+	return dist.Chain(dist.Diagonal(w), op), w, nil
 }
 
 // weighedData is W d, d itself where W is the identity.
