@@ -61,15 +61,12 @@ func (d *demigrator) size() cells {
 }
 
 // put copies the block lists to where the kernels can read them.
-func (d *demigrator) put(p *Problem, nt int) (err error) {
-	d.op.Stride = strideOf(nt)
+func (d *demigrator) put(p *Problem, m *memory) {
 	if d.cells {
-		d.op.Stride = laneStride(nt)
-		if d.op.Lanes, err = simd.Copy(d.finishCells(p.Positions)); err != nil {
-			return err
-		}
+		d.op.Stride = laneStride(d.op.NT)
+		d.op.Lanes = put(m, d.finishCells(p.Positions))
 	}
-	return put(&d.op, d.blocking)
+	putBlocks(m, &d.op, d.blocking)
 }
 
 // trace is the number of elements that a trace takes in its block's windows.

@@ -44,7 +44,7 @@ func (m *Analytic) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gr
 // Solve implements Method.
 func (m *Analytic) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
-		m.fill(r.field, p.At(place))
+		m.fill(r.out, p.At(place))
 		return nil
 	}, sink)
 }

@@ -62,7 +62,7 @@ func (m *Table) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gradi
 // Solve implements Method. Every time must be finite and not negative.
 func (m *Table) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
-		return m.fill(r.field, p.Role[place], int(p.Row[place]))
+		return m.fill(r.out, p.Role[place], int(p.Row[place]))
 	}, sink)
 }
 

@@ -32,10 +32,7 @@ launcher and Slurm, and says which of them this build of lsm can use. It compute
 nothing. Run it where the job runs: a batch node may differ from the login node.
 Started as several ranks, it joins them and says where each of them runs and what it
 may use.`,
-		Example:     "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
-		GroupID:     groupMachine,
-		Args:        arguments(),
-		Annotations: exits(),
+		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {
 			_, mpi := comm.Lookup("mpi")
 			if !mpi {

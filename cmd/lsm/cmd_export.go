@@ -41,8 +41,6 @@ the east coordinate.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
   lsm export survey.h5 -o shots.sgy`,
-		GroupID:     groupFiles,
-		Args:        arguments("FILE"),
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(cmd); err != nil {

@@ -65,8 +65,6 @@ zero-offset traces of a stack. Static corrections are told, and applied with
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
   lsm import swath.su -o survey.h5 --3d --ricker 30`,
-		GroupID:     groupFiles,
-		Args:        someFiles,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := f.complete(cmd); err != nil {
@@ -77,13 +75,6 @@ zero-offset traces of a stack. Static corrections are told, and applied with
 	}
 	f.define(cmd)
 	return cmd
-}
-
-func someFiles(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("FILE is missing")
-	}
-	return nil
 }
 
 func (f *importFlags) define(cmd *cobra.Command) {

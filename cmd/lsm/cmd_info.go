@@ -27,8 +27,6 @@ file that lsm could not use is shown as far as it can be read, with what is wron
 with it, and the exit status is 3.`,
 		Example: `  lsm info survey.h5
   lsm info image.h5 --range --verify`,
-		GroupID:     groupFiles,
-		Args:        arguments("FILE"),
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]

@@ -54,8 +54,6 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
-		GroupID:     groupFiles,
-		Args:        arguments("[NAME]"),
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.synth(cmd, args, f) },
 	}

@@ -37,8 +37,6 @@ velocities nobody has analysed yet.
 layers of interval velocity (Dix 1955).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
-		GroupID:     groupFiles,
-		Args:        arguments("SURVEY"),
 		Annotations: exits("3", "4"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.velocity(cmd.Context(), args[0], &f) },
 	}

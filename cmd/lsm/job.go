@@ -24,8 +24,6 @@ import (
 func jobCommand(use, short, long, example string, run func(ctx context.Context, config string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
-		GroupID:     groupMigrate,
-		Args:        arguments("CONFIG"),
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
 	}

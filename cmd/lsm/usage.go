@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -12,23 +13,31 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// arguments checks the number of arguments against their names: "FILE" is one,
-// "[FILE]" may be left out.
-func arguments(names ...string) cobra.PositionalArgs {
-	least := 0
-	for _, name := range names {
+// arguments checks the number of arguments against their names in a command's use, such
+// as "plot FILE [FILE]": "[FILE]" may be left out, "FILE..." are one or more.
+func arguments(use string) cobra.PositionalArgs {
+	var names []string
+	least, most := 0, 0
+	for _, name := range strings.Fields(use)[1:] {
+		if strings.HasPrefix(name, "-") { // a flag that must be given
+			break
+		}
+		names, most = append(names, strings.TrimSuffix(name, "...")), most+1
 		if !strings.HasPrefix(name, "[") {
 			least++
+		}
+		if strings.HasSuffix(name, "...") {
+			most = math.MaxInt
 		}
 	}
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return fmt.Errorf("%s is missing", names[len(args)])
-		case len(args) <= len(names):
+		case len(args) <= most:
 			return nil
 		}
-		extra := args[len(names)]
+		extra := args[most]
 		err := fmt.Errorf("unexpected argument %q", extra)
 		if strings.Contains(extra, "=") {
 			return status.Hint(err, "configuration keys are set by --set "+extra)
@@ -115,4 +124,14 @@ func nearest(typed string, names []string) string {
 		}
 	}
 	return best
+}
+
+// inOrder takes steps one after the other until one fails.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -29,7 +29,7 @@
 //
 // Ranks that give NCCL different sizes or types hang. So every call is agreed on
 // before it is made: ranks compare a hash of kind, type, length, root and
-// counts in one host all-reduce of 24 bytes, and a difference, or an error of
+// counts in one host all-reduce of 16 bytes, and a difference, or an error of
 // one rank, is an error of all that says who called what. Hosts thereby meet in
 // each collective, cards do not. A StartAllReduce agrees by a non-blocking
 // all-reduce of the control and waits for nothing: its Wait does, on the host,

@@ -54,7 +54,7 @@ func (j *judge) mismatch(waiters []waiter) *finding {
 func (j *judge) compare(id string, ranks []int) *finding {
 	first, last := uint64(1), ^uint64(0)
 	for _, r := range ranks {
-		g := j.ranks[r].streams[id]
+		g := j.stream(r, id)
 		first = max(first, g.Started-uint64(len(g.Past))+1)
 		last = min(last, g.Started)
 	}
@@ -78,7 +78,7 @@ func (j *judge) compare(id string, ranks []int) *finding {
 
 // past is a call as a rank remembers it.
 func (j *judge) past(rank int, id string, q uint64) call {
-	g := j.ranks[rank].streams[id]
+	g := j.stream(rank, id)
 	return g.Past[len(g.Past)-1-int(g.Started-q)]
 }
 
@@ -169,7 +169,7 @@ func (j *judge) unmoved(waiters []waiter) *finding {
 	for _, w := range waiters {
 		for _, m := range j.partners(w) {
 			v := &j.ranks[m]
-			if v.still < j.o.Timeout || j.waits(m) || j.started(m, w.id) >= w.Seq && w.For < j.o.Timeout {
+			if v.still < j.o.Timeout || j.waits(m) || j.stream(m, w.id).Started >= w.Seq && w.For < j.o.Timeout {
 				continue
 			}
 			return &finding{

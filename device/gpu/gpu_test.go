@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/devicetest"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
@@ -52,10 +51,10 @@ func TestCUDA(t *testing.T) {
 		d.dots.blocks = blocks
 		forms = append(forms, d)
 	}
-	devicetest.Run(t, forms...)
+	conform(t, forms...)
 }
 
-func TestHIP(t *testing.T) { devicetest.Run(t, open(t, Options{Engine: driver.HIP})) }
+func TestHIP(t *testing.T) { conform(t, open(t, Options{Engine: driver.HIP})) }
 
 // The compilers of real cards take the kernels, and no register spills.
 func TestRealCompilers(t *testing.T) { drivertest.Compile(t, VectorSource()) }

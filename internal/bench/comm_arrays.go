@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -19,7 +20,7 @@ func value(rank, i int) int { return 1 + (i%period+97*(rank%period))%period }
 
 // arrays are one rank's two arrays, of any element type.
 type arrays interface {
-	prepare(o collective, whole, part int) error
+	prepare(o collective, whole int) error
 	call(c comm.Comm, o collective, whole, part int) func() error
 	wrong(o collective, whole, part int) (int, error)
 }
@@ -83,50 +84,25 @@ func valuesOf[T device.Number](rank int) []T {
 	return x
 }
 
-// lengths of out and in that an operation works on.
-func (o collective) lengths(whole, part int) (out, in int) {
+func (a *arraysOf[T]) prepare(o collective, whole int) error {
+	d, out := a.buf.Device(), a.buf.Slice(0, whole)
 	if o.result == gathered {
-		return whole, part
+		return errors.Join(d.Zero(out), d.Sync())
 	}
-	return whole, whole
-}
-
-func (a *arraysOf[T]) prepare(o collective, whole, part int) error {
-	n, _ := o.lengths(whole, part)
-	d, out := a.buf.Device(), a.buf.Slice(0, n)
-	var err error
-	if o.result == sums || o.result == copies {
-		err = d.Copy(out, a.bufIn.Slice(0, n))
-	} else {
-		err = d.Zero(out)
-	}
-	return errors.Join(err, d.Sync())
+	return errors.Join(d.Copy(out, a.bufIn.Slice(0, whole)), d.Sync())
 }
 
 // call is the operation, ready to be timed, which it ends once the card is done.
 func (a *arraysOf[T]) call(c comm.Comm, o collective, whole, part int) func() error {
-	out, in := o.lengths(whole, part)
-	var counts []int
-	if o.dealt {
-		counts = make([]int, a.ranks)
-		for r := range counts {
-			counts[r] = part
-		}
-	}
-	x, y := a.buf.Slice(0, out), a.bufIn.Slice(0, in)
-	return func() error {
-		if err := o.run(c, x, y, counts); err != nil {
-			return err
-		}
-		return x.Device().Sync()
-	}
+	counts := slices.Repeat([]int{part}, a.ranks)
+	x, y := a.buf.Slice(0, whole), a.bufIn.Slice(0, part)
+	return func() error { return errors.Join(o.run(c, x, y, counts), x.Device().Sync()) }
 }
 
 // wrong counts the elements of out that are not as they must be.
 func (a *arraysOf[T]) wrong(o collective, whole, part int) (int, error) {
-	n, _ := o.lengths(whole, part)
 	if a.card != nil {
-		if err := a.card.Copy(device.Wrap(a.host, a.out[:n]), a.buf.Slice(0, n)); err != nil {
+		if err := a.card.Copy(device.Wrap(a.host, a.out[:whole]), a.buf.Slice(0, whole)); err != nil {
 			return 0, err
 		}
 	}
@@ -136,7 +112,7 @@ func (a *arraysOf[T]) wrong(o collective, whole, part int) (int, error) {
 	case copies:
 		return differ(a.out[:whole], valuesOf[T](o.root)), nil
 	}
-	n = 0
+	n := 0
 	for r := range a.ranks {
 		n += differ(a.out[r*part:(r+1)*part], valuesOf[T](r))
 	}

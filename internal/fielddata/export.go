@@ -2,6 +2,8 @@ package fielddata
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -89,45 +92,40 @@ func (s scalar) load(n int64) float64 {
 // chooseScalar takes the first scalar of the standard, from 1 to -10000, that holds
 // all numbers exactly in an integer up to most, else the finest for which they
 // fit. Numbers that do not fit with any are an error.
-func chooseScalar(name string, per, most float64, lists ...[]float64) (scalar, error) {
-	best := scalar{}
-	for _, header := range []int64{1, -10, -100, -1000, -10000} {
+func chooseScalar(name string, per, most float64, lists ...[]float64) (best scalar, err error) {
+	for _, header := range []int64{1, -10, -100, -1000, -10000, 10, 100, 1000, 10000} {
 		s := scalar{header: header, times: math.Abs(float64(header)), per: per}
-		fits, exact := s.try(most, lists)
-		if !fits {
-			break
+		if header > 1 {
+			s.times = 1 / s.times
 		}
-		if best = s; exact {
-			break
+		if header > 1 && best.header != 0 || header < 0 && best.header == 0 {
+			continue // a finer one fits; a coarser one did not
 		}
-	}
-	for _, header := range []int64{10, 100, 1000, 10000} {
-		if best.header == 0 {
-			s := scalar{header: header, times: 1 / float64(header), per: per}
-			if fits, _ := s.try(most, lists); fits {
-				best = s
-			}
+		if !s.try(most, lists) {
+			continue
+		}
+		if best = s; s.worst == 0 {
+			break
 		}
 	}
 	if best.header == 0 {
-		return best, status.Input(fmt.Errorf("%s reach beyond what the trace header holds, %g", name, 1e4*most/per))
+		err = status.Input(fmt.Errorf("%s reach beyond what the trace header holds, %g", name, 1e4*most/per))
 	}
-	return best, nil
+	return best, err
 }
 
-// try measures the error of a scalar.
-func (s *scalar) try(most float64, lists [][]float64) (fits, exact bool) {
-	fits, s.worst = true, 0
+// try measures the error of a scalar, and reports whether the numbers fit.
+func (s *scalar) try(most float64, lists [][]float64) bool {
 	for _, list := range lists {
 		for _, v := range list {
 			n := math.Round(v * s.per * s.times)
-			fits = fits && math.Abs(n) <= most
-			if fits {
-				s.worst = math.Max(s.worst, math.Abs(s.load(int64(n))-v))
+			if !(math.Abs(n) <= most) {
+				return false
 			}
+			s.worst = math.Max(s.worst, math.Abs(s.load(int64(n))-v))
 		}
 	}
-	return fits, fits && s.worst == 0
+	return true
 }
 
 // interval makes the sample interval of a header, in millionths, and the revision
@@ -144,8 +142,7 @@ func interval(dt float64, kind segy.Kind) (stored float64, major int, err error)
 	return v, 2, nil
 }
 
-// target is the spec of a file and the trace header fields that all its traces
-// share.
+// target is a file that is written and what the headers of all its traces share.
 type target struct {
 	opt  ExportOptions
 	spec segy.Spec
@@ -175,27 +172,51 @@ func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, er
 // room compares what is to be written with the memory and the disk that there are:
 // samples held at a time, and traces of the file.
 func (t *target) room(path string, held, traces int64) error {
-	bytes := t.spec.Format.Bytes()
-	if bytes == 0 {
-		bytes = segy.IEEE32.Bytes()
-	}
-	trace := int64(t.spec.Samples) * int64(bytes)
+	trace := int64(t.spec.Samples) * int64(cmp.Or(t.spec.Format.Bytes(), segy.IEEE32.Bytes()))
 	if err := enough(4*held+2*trace, fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples)); err != nil {
 		return err
 	}
 	return enoughDisk(path, float64(traces)*float64(trace+240))
 }
 
-// header is a trace header with what all traces share.
-func (t *target) header(w *segy.Writer, number int) *segy.Header {
-	h := w.Header()
-	h.Set(segy.SequenceLine, int64(number+1))
-	h.Set(segy.SequenceFile, int64(number+1))
-	h.Set(segy.TraceID, 1)
-	h.Set(segy.CoordinateUnits, 1)
-	h.Set(segy.Delay, t.time.store(t.t0))
-	if t.opt.Kind != segy.SU { // where SU keeps something else
-		h.Set(segy.TimeScalar, t.time.header)
+// write publishes the file. fill calls put for each trace, in order; held is how many
+// traces it holds at a time. set fills in what the traces do not share of their headers.
+func (t *target) write(ctx context.Context, path string, held, traces int, report *progress.Reporter, fill func(put func(samples []float32, set func(h *segy.Header)) error) error) (*Exported, error) {
+	if err := t.room(path, int64(held)*int64(t.spec.Samples), int64(traces)); err != nil {
+		return nil, err
 	}
-	return h
+	stage := report.Stage("export")
+	defer stage.End()
+	stage.Total(traces, "traces")
+	err := publish(path, func(w io.Writer) error {
+		out, err := segy.NewWriter(w, t.spec)
+		if err != nil {
+			return err
+		}
+		return fill(func(samples []float32, set func(h *segy.Header)) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			t.out.Traces++
+			stage.Add(1)
+			h := out.Header()
+			for f, v := range map[segy.Field]int64{
+				segy.SequenceLine: int64(t.out.Traces), segy.SequenceFile: int64(t.out.Traces), segy.TraceID: 1,
+				segy.CoordinateUnits: 1, segy.Delay: t.time.store(t.t0),
+			} {
+				h.Set(f, v)
+			}
+			if t.opt.Kind != segy.SU { // where SU keeps something else
+				h.Set(segy.TimeScalar, t.time.header)
+			}
+			set(h)
+			return out.Write(h, samples)
+		})
+	})
+	return t.out, err
+}
+
+// lineText is the line of the textual header about a 2-D line.
+func (l Line) lineText() string {
+	return fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", l.Azimuth, l.Origin[0], l.Origin[1])
 }

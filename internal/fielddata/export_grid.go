@@ -3,7 +3,6 @@ package fielddata
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -37,10 +36,8 @@ func ExportGathers(ctx context.Context, path string, r *h5.GatherReader, opt Exp
 // of the gathers.
 func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Gathers, opt ExportOptions, report *progress.Reporter, read func(at int) ([]float32, error)) (*Exported, error) {
 	last, classes := g.Dim()-1, 1
-	if gathers != nil {
-		classes = len(gathers.Centers)
-	}
-	t, err := newTarget(opt, g.Dim(), g.Shape[last], g.Spacing[last]/1000, g.Origin[last]/1000)
+	nz := g.Shape[last]
+	t, err := newTarget(opt, g.Dim(), nz, g.Spacing[last]/1000, g.Origin[last]/1000)
 	if err != nil {
 		return nil, err
 	}
@@ -58,31 +55,19 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 	t.spec.Sorting = 4 // horizontally stacked
 	t.spec.Text = append(opt.Text, gridText(g, t, place)...)
 	if gathers != nil {
+		classes = len(gathers.Centers)
 		t.spec.Sorting = 2 // by ensemble
-		t.spec.Text = append(t.spec.Text, gathersText(gathers)...)
+		t.spec.Text = append(t.spec.Text,
+			fmt.Sprintf("GATHERS: %d TRACES AN ENSEMBLE, BY %s", classes, strings.ToUpper(gathers.Kind)),
+			fmt.Sprintf("THE %s IN %s AT BYTE 37", strings.ToUpper(gathers.Kind), strings.ToUpper(h5.GatherUnits(gathers.Kind))))
 		worst := 0.0
 		for _, c := range gathers.Centers {
 			worst = max(worst, math.Abs(c-math.Round(c)))
 		}
 		t.out.lose(gathers.Kind+"s", worst, h5.GatherUnits(gathers.Kind))
 	}
-	traces := int64(nx) * int64(ny) * int64(classes)
-	if err := t.room(path, int64(classes)*int64(g.Shape[last]), traces); err != nil {
-		return nil, err
-	}
-	stage := report.Stage("export")
-	defer stage.End()
-	stage.Total(nx*ny*classes, "traces")
-	nz := g.Shape[last]
-	err = publish(path, func(w io.Writer) error {
-		out, err := segy.NewWriter(w, t.spec)
-		if err != nil {
-			return err
-		}
+	return t.write(ctx, path, classes, nx*ny*classes, report, func(put func(samples []float32, set func(h *segy.Header)) error) error {
 		for number := range nx * ny {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			i, j := number%nx, number/nx
 			at := i*ny + j // of the column in C order
 			panel, err := read(at)
@@ -90,44 +75,42 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 				return err
 			}
 			for class := range classes {
-				h := t.header(out, number*classes+class)
-				t.column(h, g, i, j, number, place, east[at], north[at])
-				if gathers != nil {
-					h.Set(segy.CDPTrace, int64(class+1))
-					h.Set(segy.Offset, int64(math.Round(gathers.Centers[class])))
-				}
-				if err := out.Write(h, panel[class*nz:(class+1)*nz]); err != nil {
+				err := put(panel[class*nz:(class+1)*nz], func(h *segy.Header) {
+					t.column(h, g, i, j, number, place, east[at], north[at])
+					if gathers != nil {
+						h.Set(segy.CDPTrace, int64(class+1))
+						h.Set(segy.Offset, int64(math.Round(gathers.Centers[class])))
+					}
+				})
+				if err != nil {
 					return err
 				}
 			}
-			stage.Add(classes)
 		}
 		return nil
 	})
-	t.out.Traces = nx * ny * classes
-	return t.out, err
 }
 
 // column fills the header of one column of depth.
 func (t *target) column(h *segy.Header, g grid.Grid, i, j, number int, place scalar, east, north float64) {
-	h.Set(segy.CDP, int64(number+1))
-	h.Set(segy.CDPTrace, 1)
-	h.Set(segy.CoordinateScalar, place.header)
-	for f, v := range map[segy.Field]float64{segy.SourceX: east, segy.ReceiverX: east, segy.SourceY: north, segy.ReceiverY: north} {
-		h.Set(f, place.store(v))
+	e, n := place.store(east), place.store(north)
+	fields := map[segy.Field]int64{
+		segy.CDP: int64(number + 1), segy.CDPTrace: 1, segy.CoordinateScalar: place.header,
+		segy.SourceX: e, segy.ReceiverX: e, segy.SourceY: n, segy.ReceiverY: n,
 	}
 	if t.opt.Kind == segy.SU {
 		// d1, f1, d2, f2 of Seismic Unix: sampling along and across the traces.
 		last := g.Dim() - 1
 		for k, v := range []float64{g.Spacing[last], g.Origin[last], g.Spacing[0], g.Origin[0]} {
-			h.Set(segy.Field{Byte: 181 + 4*k, Length: 4, Unsigned: true}, int64(math.Float32bits(float32(v))))
+			fields[segy.Field{Byte: 181 + 4*k, Length: 4, Unsigned: true}] = int64(math.Float32bits(float32(v)))
 		}
-		return
+	} else {
+		fields[segy.CDPX], fields[segy.CDPY] = e, n
+		fields[segy.Inline], fields[segy.Crossline] = int64(j+1), int64(i+1)
 	}
-	h.Set(segy.CDPX, place.store(east))
-	h.Set(segy.CDPY, place.store(north))
-	h.Set(segy.Inline, int64(j+1))
-	h.Set(segy.Crossline, int64(i+1))
+	for f, v := range fields {
+		h.Set(f, v)
+	}
 }
 
 // columns are the places of all columns on the map, in C order.
@@ -146,13 +129,6 @@ func columns(g grid.Grid, l Line) (east, north []float64) {
 	return east, north
 }
 
-func gathersText(g *h5.Gathers) []string {
-	return []string{
-		fmt.Sprintf("GATHERS: %d TRACES AN ENSEMBLE, BY %s", len(g.Centers), strings.ToUpper(g.Kind)),
-		fmt.Sprintf("THE %s IN %s AT BYTE 37", strings.ToUpper(g.Kind), strings.ToUpper(h5.GatherUnits(g.Kind))),
-	}
-}
-
 func gridText(g grid.Grid, t *target, place scalar) []string {
 	last := g.Dim() - 1
 	text := []string{
@@ -166,6 +142,5 @@ func gridText(g grid.Grid, t *target, place scalar) []string {
 	if g.Dim() == 3 {
 		return append(text, fmt.Sprintf("INLINES 1 TO %d: Y FROM %g M ON, INTERVAL %g M", g.Shape[1], g.Origin[1], g.Spacing[1]))
 	}
-	l := t.opt.Line
-	return append(text, fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", l.Azimuth, l.Origin[0], l.Origin[1]))
+	return append(text, t.opt.Line.lineText())
 }

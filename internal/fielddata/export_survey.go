@@ -3,7 +3,6 @@ package fielddata
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -46,24 +45,50 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 	}
 	t.spec.Sorting = 5 // common source point
 	t.spec.Text = append(opt.Text, surveyText(s, opt)...)
-	traces := int64(s.NumTraces())
-	if err := t.room(path, int64(s.NT)*min(traces, max(1, pieceSamples/int64(s.NT))), traces); err != nil {
-		return nil, err
-	}
 	order := shotOrder(s)
-	stage := report.Stage("export")
-	defer stage.End()
-	stage.Total(len(order), "traces")
-	err = publish(path, func(w io.Writer) error {
-		out, err := segy.NewWriter(w, t.spec)
-		if err != nil {
-			return err
+	most := min(len(order), max(1, pieceSamples/s.NT))
+	return t.write(ctx, path, most, len(order), report, func(put func(samples []float32, set func(h *segy.Header)) error) error {
+		buf := make([]float32, most*s.NT)
+		previous, channel := -1, 0 // the source of the trace before
+		for list := range slices.Chunk(order, most) {
+			if err := in.ReadTraceList(buf[:len(list)*s.NT], list); err != nil {
+				return err
+			}
+			for k, trace := range list {
+				from, to := s.Pair(int(trace))
+				if from != previous {
+					previous, channel = from, 0
+				}
+				channel++
+				err := put(buf[k*s.NT:(k+1)*s.NT], func(h *segy.Header) {
+					for f, v := range map[segy.Field]int64{
+						segy.FieldRecord: int64(from + 1), segy.Channel: int64(channel), segy.SourcePoint: int64(from + 1),
+						segy.Offset:          int64(math.Round(signedOffset(s, from, to))),
+						segy.ElevationScalar: height.header, segy.CoordinateScalar: place.header,
+						segy.SourceX: place.store(src.east[from]), segy.SourceY: place.store(src.north[from]),
+						segy.ReceiverX: place.store(rec.east[to]), segy.ReceiverY: place.store(rec.north[to]),
+						segy.SourceElevation: height.store(src.elevation[from]), segy.SourceDepth: height.store(src.depth[from]),
+						segy.ReceiverElevation: height.store(rec.elevation[to]),
+					} {
+						h.Set(f, v)
+					}
+				})
+				if err != nil {
+					return err
+				}
+			}
 		}
-		x := &shots{s: s, t: t, src: src, rec: rec, place: place, height: height, previous: -1}
-		return x.write(ctx, out, in, order, stage)
+		return nil
 	})
-	t.out.Traces = len(order)
-	return t.out, err
+}
+
+// signedOffset is the distance of source and receiver: signed along the line in 2-D, horizontal in 3-D.
+func signedOffset(s *survey.Survey, from, to int) float64 {
+	offset := s.Receiver(to)[0] - s.Source(from)[0]
+	if s.Dim == 3 {
+		offset = math.Hypot(offset, s.Receiver(to)[1]-s.Source(from)[1])
+	}
+	return offset
 }
 
 // onMap turns places into the numbers of the headers. Receivers have no depth
@@ -105,64 +130,6 @@ func shotOrder(s *survey.Survey) []int32 {
 	return order
 }
 
-// shots writes the traces of a survey.
-type shots struct {
-	s             *survey.Survey
-	t             *target
-	src, rec      mapped
-	place, height scalar
-	previous      int // source of the trace before
-	channel       int
-}
-
-func (x *shots) write(ctx context.Context, out *segy.Writer, in *h5.SurveyReader, order []int32, stage *progress.Stage) error {
-	nt := x.s.NT
-	most := max(1, pieceSamples/nt)
-	buf := make([]float32, min(most, len(order))*nt)
-	for first := 0; first < len(order); first += most {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		list := order[first:min(first+most, len(order))]
-		if err := in.ReadTraceList(buf[:len(list)*nt], list); err != nil {
-			return err
-		}
-		for k, trace := range list {
-			h := x.t.header(out, first+k)
-			x.header(h, int(trace))
-			if err := out.Write(h, buf[k*nt:(k+1)*nt]); err != nil {
-				return err
-			}
-		}
-		stage.Add(len(list))
-	}
-	return nil
-}
-
-// header fills the header of one trace.
-func (x *shots) header(h *segy.Header, trace int) {
-	s, r := x.s.Pair(trace)
-	if s != x.previous {
-		x.previous, x.channel = s, 0
-	}
-	x.channel++
-	offset := x.s.Receiver(r)[0] - x.s.Source(s)[0]
-	if x.s.Dim == 3 {
-		offset = math.Hypot(offset, x.s.Receiver(r)[1]-x.s.Source(s)[1])
-	}
-	for f, v := range map[segy.Field]int64{
-		segy.FieldRecord: int64(s + 1), segy.Channel: int64(x.channel), segy.SourcePoint: int64(s + 1),
-		segy.Offset:          int64(math.Round(offset)),
-		segy.ElevationScalar: x.height.header, segy.CoordinateScalar: x.place.header,
-		segy.SourceX: x.place.store(x.src.east[s]), segy.SourceY: x.place.store(x.src.north[s]),
-		segy.ReceiverX: x.place.store(x.rec.east[r]), segy.ReceiverY: x.place.store(x.rec.north[r]),
-		segy.SourceElevation: x.height.store(x.src.elevation[s]), segy.SourceDepth: x.height.store(x.src.depth[s]),
-		segy.ReceiverElevation: x.height.store(x.rec.elevation[r]),
-	} {
-		h.Set(f, v)
-	}
-}
-
 func surveyText(s *survey.Survey, opt ExportOptions) []string {
 	text := []string{
 		fmt.Sprintf("SHOT GATHERS: %d SOURCES, %d RECEIVERS, %d TRACES", s.NumSources(), s.NumReceivers(), s.NumTraces()),
@@ -173,7 +140,7 @@ func surveyText(s *survey.Survey, opt ExportOptions) []string {
 		"THE SOURCE'S WAVELET IS NOT IN THIS FILE",
 	}
 	if s.Dim == 2 {
-		text = append(text, fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", opt.Line.Azimuth, opt.Line.Origin[0], opt.Line.Origin[1]))
+		text = append(text, opt.Line.lineText())
 	}
 	return text
 }

@@ -1,7 +1,6 @@
 package fielddata
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -68,63 +67,105 @@ func distance(p, q [3]float64) float64 {
 	return math.Hypot(math.Hypot(p[0]-q[0], p[1]-q[1]), p[2]-q[2])
 }
 
-// geometry groups the positions into places and lays the survey out.
-func (im *Import) geometry() error {
-	all := [2]*places{newPlaces(im.opt.Tolerance), newPlaces(im.opt.Tolerance)}
-	for i := range im.traces {
-		if t := &im.traces[i]; !t.out {
-			for role, p := range all {
-				t.row[role] = p.row(t.place[role])
-			}
+// Geometry is where the sources and receivers of the survey are.
+type Geometry struct {
+	Dim    int
+	Places [2][]float64 // [n, Dim] of sources, of receivers, m
+	Map    [2][]float64 // [n, 2]: east and north of the same places, m
+	Line   Line         // of a 2-D survey
+}
+
+// newGeometry groups the positions into places and lays the survey out.
+func newGeometry(r *recording, opt *Options) Geometry {
+	g := Geometry{Dim: opt.Dim}
+	all := [2]*places{newPlaces(opt.Tolerance), newPlaces(opt.Tolerance)}
+	for _, t := range r.kept {
+		for role, p := range all {
+			t.row[role] = p.row(t.place[role])
 		}
 	}
-	if im.Dim == 2 {
-		im.Line = fitLine(im.opt, slices.Concat(all[source].xyz, all[receiver].xyz))
+	if g.Dim == 2 {
+		g.Line = fitLine(*opt, slices.Concat(all[source].xyz, all[receiver].xyz))
 	}
 	for role, p := range all {
 		for _, q := range p.xyz {
-			im.Map[role] = append(im.Map[role], q[0], q[1])
-			if im.Dim == 3 {
-				im.Places[role] = append(im.Places[role], q[0], q[1], q[2])
+			g.Map[role] = append(g.Map[role], q[0], q[1])
+			if g.Dim == 3 {
+				g.Places[role] = append(g.Places[role], q[:]...)
 				continue
 			}
-			along, off := im.Line.project(q[0], q[1])
-			im.Line.add(off)
-			im.Places[role] = append(im.Places[role], along, q[2])
+			along, off := g.Line.project(q[0], q[1])
+			g.Line.add(off)
+			g.Places[role] = append(g.Places[role], along, q[2])
 		}
 	}
-	return nil
+	return g
+}
+
+func (g *Geometry) at(role int, t *record) []float64 {
+	i := int(t.row[role]) * g.Dim
+	return g.Places[role][i : i+g.Dim]
+}
+
+// offset of a trace from its places: signed along the line in 2-D, horizontal
+// distance in 3-D.
+func (g *Geometry) offset(t *record) float64 {
+	s, r := g.at(source, t), g.at(receiver, t)
+	if g.Dim == 2 {
+		return r[0] - s[0]
+	}
+	return math.Hypot(r[0]-s[0], r[1]-s[1])
+}
+
+// midpoint is halfway between source and receiver, x and in 3-D y.
+func (g *Geometry) midpoint(t *record) (m [2]float64) {
+	s, r := g.at(source, t), g.at(receiver, t)
+	for a := range g.Dim - 1 {
+		m[a] = (s[a] + r[a]) / 2
+	}
+	return m
+}
+
+// spacing is the median distance, where greater than the tolerance, from a place to the
+// next one along the survey's x axis, or in 3-D to the one that follows it in the files.
+func (g *Geometry) spacing(role int, tolerance float64) float64 {
+	var x, step []float64
+	for xyz := range slices.Chunk(g.Places[role], g.Dim) {
+		if x = append(x, xyz[0]); g.Dim == 3 {
+			x = append(x, xyz[1])
+		}
+	}
+	if g.Dim == 2 {
+		slices.Sort(x)
+		for i := 1; i < len(x); i++ {
+			step = append(step, x[i]-x[i-1])
+		}
+	} else {
+		for i := 2; i < len(x); i += 2 {
+			step = append(step, math.Hypot(x[i]-x[i-2], x[i+1]-x[i-1]))
+		}
+	}
+	step = slices.DeleteFunc(step, func(v float64) bool { return v <= tolerance })
+	if len(step) == 0 {
+		return 0
+	}
+	slices.Sort(step)
+	return step[len(step)/2]
 }
 
 // duplicates finds traces of the same source and receiver: to the bit, which
 // leave, and others, which stay.
-func (im *Import) duplicates() error {
-	order := make([]int32, 0, len(im.traces))
-	for i := range im.traces {
-		if !im.traces[i].out {
-			order = append(order, int32(i))
-		}
+func (im *Import) duplicates() {
+	var order []*record
+	for _, t := range im.kept {
+		order = append(order, t)
 	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &im.traces[i], &im.traces[j]
-		return cmp.Or(cmp.Compare(a.row[source], b.row[source]), cmp.Compare(a.row[receiver], b.row[receiver]), cmp.Compare(i, j))
-	})
-	for k := 0; k < len(order); {
-		n := k + 1
-		for n < len(order) && im.traces[order[n]].row == im.traces[order[k]].row {
-			n++
+	slices.SortStableFunc(order, func(a, b *record) int { return slices.Compare(a.row[:], b.row[:]) })
+	first := map[uint64]*record{} // of one pair, by the samples
+	for i, t := range order {
+		if i > 0 && t.row != order[i-1].row {
+			clear(first)
 		}
-		im.samePair(order[k:n])
-		k = n
-	}
-	return nil
-}
-
-// samePair looks at all traces of one source and receiver, in their order.
-func (im *Import) samePair(traces []int32) {
-	first := map[uint64]*record{}
-	for n, i := range traces {
-		t := &im.traces[i]
 		before := first[t.hash]
 		switch {
 		case before != nil && before.ns == t.ns && before.delay == t.delay && before.static == t.static && t.peak > 0:
@@ -133,7 +174,7 @@ func (im *Import) samePair(traces []int32) {
 				im.leave(t, "same source, receiver and samples as trace %d of %s", before.number+1, im.Files[before.file].Path)
 			}
 			continue
-		case n > 0:
+		case len(first) > 0:
 			im.QC.Repeated++
 		}
 		first[t.hash] = t

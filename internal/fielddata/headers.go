@@ -12,55 +12,61 @@ import (
 
 // headers reads the trace headers of one file.
 type headers struct {
-	im    *Import
+	opt   *Options
+	found *Findings
 	f     *segy.File
 	order binary.ByteOrder
 	unit  float64 // m
 
-	horizontal, vertical, time int // scalars of the trace that was read last
+	t                          *segy.Trace // the one that is read
+	horizontal, vertical, time int         // its scalars
 
 	warn map[string]bool
 	seen *seen
 }
 
-func (im *Import) headers(f *segy.File) (*headers, error) {
-	h := &headers{im: im, f: f, order: f.ByteOrder(), warn: map[string]bool{}, seen: newSeen(f)}
+func newHeaders(opt *Options, found *Findings, f *segy.File) (*headers, error) {
+	h := &headers{opt: opt, found: found, f: f, order: f.ByteOrder(), unit: 1, warn: map[string]bool{}, seen: newSeen()}
 	longest := 240 * (1 + f.Extra())
 	for _, name := range MappingNames() {
-		if p, ok := im.opt.Mapping[name]; ok && p.End() > longest {
+		if p, ok := opt.Mapping[name]; ok && p.End() > longest {
 			return nil, status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", f.Path, name, p.End(), longest))
 		}
 	}
 	switch {
-	case im.opt.Units != "":
-		h.unit = lengths[im.opt.Units]
+	case opt.Units != "":
+		h.unit = lengths[opt.Units]
 	case f.Units == 2:
 		h.unit = lengths["ft"]
-	default:
-		h.unit = 1
 	}
 	return h, nil
 }
 
 // once puts a note about the file, once for each text.
-func (h *headers) once(text string) {
+func (h *headers) once(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
 	if !h.warn[text] {
 		h.warn[text] = true
-		h.im.Notes = append(h.im.Notes, h.f.Path+": "+text)
+		h.found.Notes = append(h.found.Notes, h.f.Path+": "+text)
 	}
 }
 
+func (h *headers) fault(p Position, name, format string, args ...any) error {
+	return &segy.Error{Path: h.f.Path, Trace: h.t.Number + 1, Byte: h.t.At + int64(p.Byte),
+		Field: fmt.Sprintf("%s, header byte %d", name, p.Byte), Err: fmt.Errorf(format, args...)}
+}
+
 // get is the number of a quantity, 0 where the mapping lacks it.
-func (h *headers) get(t *segy.Trace, name string) (v float64, p Position, err error) {
-	p, ok := h.im.opt.Mapping[name]
+func (h *headers) get(name string) (v float64, p Position, err error) {
+	p, ok := h.opt.Mapping[name]
 	if !ok {
 		return 0, p, nil
 	}
-	if p.End() > len(t.Header) {
-		return 0, p, &segy.Error{Path: h.f.Path, Trace: t.Number + 1, Byte: t.At + 1, Field: name,
-			Err: fmt.Errorf("header byte %d is wanted, this trace's header has %d", p.End(), len(t.Header))}
+	if p.End() > len(h.t.Header) {
+		return 0, p, &segy.Error{Path: h.f.Path, Trace: h.t.Number + 1, Byte: h.t.At + 1, Field: name,
+			Err: fmt.Errorf("header byte %d is wanted, this trace's header has %d", p.End(), len(h.t.Header))}
 	}
-	v = p.Value(t.Header, h.order)
+	v = p.Value(h.t.Header, h.order)
 	if p.Scale != 0 {
 		v *= p.Scale
 	}
@@ -68,158 +74,57 @@ func (h *headers) get(t *segy.Trace, name string) (v float64, p Position, err er
 }
 
 // length is a quantity in metres, with the scalar unless the mapping has a scale of
-// its own.
-func (h *headers) length(t *segy.Trace, name string, scalar int) (float64, error) {
-	if v := h.extended(t, name); v != 0 {
+// its own. The number in the first trace header extension of revision 2 counts where it
+// is not zero, the mapping has no scale, and it points to a field that the extension
+// repeats.
+func (h *headers) length(name string, scalar int) (float64, error) {
+	p, mapped := h.opt.Mapping[name]
+	at := extension(p.Field)
+	if name != ReceiverDepth && !mapped || p.Scale != 0 {
+		at = 0
+	}
+	if v := h.double(at); v != 0 {
 		return v * h.unit, nil
 	}
-	v, p, err := h.get(t, name)
+	v, p, err := h.get(name)
 	if p.Scale == 0 {
 		v = scaled(v, scalar)
 	}
 	return v * h.unit, err
 }
 
-// extended is the number that the first trace header extension of revision 2 has
-// for a quantity, which counts where it is not zero (section 7.1, table 4); 0 where
-// there is none, or the mapping has a scale of its own or points to no field that the
-// extension repeats.
-func (h *headers) extended(t *segy.Trace, name string) float64 {
-	p, mapped := h.im.opt.Mapping[name]
-	switch {
-	case p.Scale != 0:
-		return 0
-	case !mapped && name == ReceiverDepth:
-		return h.double(t, extendedReceiverDepth)
-	}
-	return h.double(t, extension[p.Field])
-}
-
 // double is an IEEE double of the extension, 0 where the trace has none or at is 0.
-func (h *headers) double(t *segy.Trace, at int) float64 {
-	if at == 0 || !segy.Extended(t.Header) {
+func (h *headers) double(at int) float64 {
+	if at == 0 || !segy.Extended(h.t.Header) {
 		return 0
 	}
-	return segy.Field{Byte: at, Length: 8, Float: true}.Value(t.Header, h.order)
-}
-
-// extension is where the first extension repeats fields of the header as IEEE doubles.
-var extension = map[segy.Field]int{
-	segy.ReceiverElevation: 240 + 33, segy.SourceElevation: 240 + 49, segy.SourceDepth: 240 + 57,
-	segy.SourceX: 240 + 97, segy.SourceY: 240 + 105, segy.ReceiverX: 240 + 113, segy.ReceiverY: 240 + 121, segy.Offset: 240 + 129,
-	segy.CDPX: 240 + 161, segy.CDPY: 240 + 169,
-}
-
-// extendedReceiverDepth is where it has what the header does not.
-const extendedReceiverDepth = 240 + 41
-
-// scalar reads a scalar; the standard has 1, 10, 100, 1000 and 10000 with either
-// sign, and 0 for 1.
-func (h *headers) scalar(t *segy.Trace, name string) (int, error) {
-	v, p, err := h.get(t, name)
-	n := int(v)
-	if float64(n) != v {
-		return 0, h.fault(t, p, name, "is %g, must be a whole number", v)
-	}
-	if a := math.Abs(v); !slices.Contains([]float64{0, 1, 10, 100, 1000, 10000}, a) {
-		h.once(fmt.Sprintf("%s is %d, want a power of ten up to 10000, or its negative; taken as it is", name, n))
-	}
-	return n, err
-}
-
-func (h *headers) fault(t *segy.Trace, p Position, name, format string, args ...any) error {
-	return &segy.Error{Path: h.f.Path, Trace: t.Number + 1, Byte: t.At + int64(p.Byte),
-		Field: fmt.Sprintf("%s, header byte %d", name, p.Byte), Err: fmt.Errorf(format, args...)}
-}
-
-// read fills the record with what the header says.
-func (h *headers) read(rec *record, t *segy.Trace) error {
-	if err := h.units(t); err != nil {
-		return err
-	}
-	horizontal, err := h.scalar(t, CoordinateScalar)
-	if err != nil {
-		return err
-	}
-	vertical, err := h.scalar(t, ElevationScalar)
-	if err != nil {
-		return err
-	}
-	var elevation, depth [2]float64
-	for _, q := range []struct {
-		name   string
-		scalar int
-		to     *float64
-	}{
-		{SourceX, horizontal, &rec.place[source][0]}, {SourceY, horizontal, &rec.place[source][1]},
-		{ReceiverX, horizontal, &rec.place[receiver][0]}, {ReceiverY, horizontal, &rec.place[receiver][1]},
-		{SourceElevation, vertical, &elevation[source]}, {ReceiverElevation, vertical, &elevation[receiver]},
-		{SourceDepth, vertical, &depth[source]}, {ReceiverDepth, vertical, &depth[receiver]},
-		{OffsetField, 1, &rec.offset},
-	} {
-		if *q.to, err = h.length(t, q.name, q.scalar); err != nil {
-			return err
-		}
-	}
-	for i, given := range []*float64{h.im.opt.SourceZ, h.im.opt.ReceiverZ} {
-		rec.place[i][2] = h.im.opt.Datum - elevation[i] + depth[i]
-		if given != nil {
-			rec.place[i][2] = *given
-		}
-	}
-	rec.own = h.f.TraceInterval(t)
-	h.horizontal, h.vertical = horizontal, vertical
-	return h.rest(rec, t)
-}
-
-// rest reads what has to do with neither place nor sampling interval.
-func (h *headers) rest(rec *record, t *segy.Trace) error {
-	scalar, err := h.scalar(t, TimeScalar)
-	if err != nil {
-		return err
-	}
-	if h.f.Kind == segy.SU {
-		scalar = 0 // unassigned there
-	}
-	h.time = scalar
-	if rec.delay, err = h.duration(t, Delay); err != nil {
-		return err
-	}
-	var static [3]float64
-	for i, name := range statics {
-		if static[i], err = h.duration(t, name); err != nil {
-			return err
-		}
-	}
-	rec.static = remaining(static)
-	for i, name := range []string{FieldRecord, Channel, CDP} {
-		v, _, err := h.get(t, name)
-		if err != nil {
-			return err
-		}
-		rec.label[i] = int32(v)
-	}
-	id, _, err := h.get(t, TraceID)
-	if err != nil {
-		return err
-	}
-	if _, mapped := h.im.opt.Mapping[TraceID]; mapped && !slices.Contains(h.im.opt.IDs, int(id)) {
-		h.im.QC.NoData++
-		h.im.leave(rec, "trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), h.im.opt.IDs)
-	}
-	return nil
+	return segy.Field{Byte: 240 + at, Length: 8, Float: true}.Value(h.t.Header, h.order)
 }
 
 // duration is a quantity in s, which the header has in ms with the scalar of times.
-func (h *headers) duration(t *segy.Trace, name string) (float64, error) {
-	v, p, err := h.get(t, name)
+func (h *headers) duration(name string) (float64, error) {
+	v, p, err := h.get(name)
 	if p.Scale == 0 {
 		v = scaled(v, h.time)
 	}
 	if err == nil && !(math.Abs(v) < 1e9) {
-		return 0, h.fault(t, p, name, "is %g ms, want less than 1e9", v)
+		return 0, h.fault(p, name, "is %g ms, want less than 1e9", v)
 	}
 	return v / 1000, err
+}
+
+// scalar reads a scalar; the standard has 1, 10, 100, 1000 and 10000 with either
+// sign, and 0 for 1.
+func (h *headers) scalar(name string) (int, error) {
+	v, p, err := h.get(name)
+	n := int(v)
+	if float64(n) != v {
+		return 0, h.fault(p, name, "is %g, must be a whole number", v)
+	}
+	if a := math.Abs(v); !slices.Contains([]float64{0, 1, 10, 100, 1000, 10000}, a) {
+		h.once("%s is %d, want a power of ten up to 10000, or its negative; taken as it is", name, n)
+	}
+	return n, err
 }
 
 // scaled is v multiplied by a scalar that is positive, divided by the amount of one
@@ -232,6 +137,72 @@ func scaled(v float64, scalar int) float64 {
 		return v / -float64(scalar)
 	}
 	return v
+}
+
+// read fills the record with what the header says. A trace that is no data is left out
+// with the reason returned.
+func (h *headers) read(rec *record, t *segy.Trace) (reason string, err error) {
+	h.t = t
+	if err := h.units(); err != nil {
+		return "", err
+	}
+	for _, s := range []struct {
+		name string
+		to   *int
+	}{{CoordinateScalar, &h.horizontal}, {ElevationScalar, &h.vertical}, {TimeScalar, &h.time}} {
+		if *s.to, err = h.scalar(s.name); err != nil {
+			return "", err
+		}
+	}
+	if h.f.Kind == segy.SU {
+		h.time = 0 // unassigned there
+	}
+	var elevation, depth [2]float64
+	for _, q := range []struct {
+		name   string
+		scalar int
+		to     *float64
+	}{
+		{SourceX, h.horizontal, &rec.place[source][0]}, {SourceY, h.horizontal, &rec.place[source][1]},
+		{ReceiverX, h.horizontal, &rec.place[receiver][0]}, {ReceiverY, h.horizontal, &rec.place[receiver][1]},
+		{SourceElevation, h.vertical, &elevation[source]}, {ReceiverElevation, h.vertical, &elevation[receiver]},
+		{SourceDepth, h.vertical, &depth[source]}, {ReceiverDepth, h.vertical, &depth[receiver]},
+		{OffsetField, 1, &rec.offset},
+	} {
+		if *q.to, err = h.length(q.name, q.scalar); err != nil {
+			return "", err
+		}
+	}
+	for i, given := range []*float64{h.opt.SourceZ, h.opt.ReceiverZ} {
+		rec.place[i][2] = h.opt.Datum - elevation[i] + depth[i]
+		if given != nil {
+			rec.place[i][2] = *given
+		}
+	}
+	rec.own = h.f.TraceInterval(t)
+	var static [3]float64
+	for _, q := range []struct {
+		name string
+		to   *float64
+	}{{Delay, &rec.delay}, {SourceStatic, &static[0]}, {ReceiverStatic, &static[1]}, {TotalStatic, &static[2]}} {
+		if *q.to, err = h.duration(q.name); err != nil {
+			return "", err
+		}
+	}
+	rec.static = remaining(static)
+	for i, name := range []string{FieldRecord, Channel, CDP} {
+		v, _, err := h.get(name)
+		if err != nil {
+			return "", err
+		}
+		rec.label[i] = int32(v)
+	}
+	id, _, err := h.get(TraceID)
+	if _, mapped := h.opt.Mapping[TraceID]; err == nil && mapped && !slices.Contains(h.opt.IDs, int(id)) {
+		h.found.QC.NoData++
+		reason = fmt.Sprintf("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), h.opt.IDs)
+	}
+	return reason, err
 }
 
 // meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).
@@ -249,11 +220,11 @@ func meaning(id int) string {
 
 // units refuses angles: they are no map coordinates (section 7.1, bytes 89-90).
 // Revision 0 knows length and seconds of arc alone.
-func (h *headers) units(t *segy.Trace) error {
-	if h.im.opt.Units != "" {
+func (h *headers) units() error {
+	if h.opt.Units != "" {
 		return nil
 	}
-	v, p, err := h.get(t, CoordinateUnits)
+	v, p, err := h.get(CoordinateUnits)
 	if err != nil {
 		return err
 	}
@@ -261,10 +232,10 @@ func (h *headers) units(t *segy.Trace) error {
 	switch {
 	case v == 0 || v == 1:
 	case angle != "" && (v == 2 || h.f.Major > 0):
-		return status.Hint(h.fault(t, p, CoordinateUnits, "is %g: coordinates are %s, want 1 (metres or feet)", v, angle),
+		return status.Hint(h.fault(p, CoordinateUnits, "is %g: coordinates are %s, want 1 (metres or feet)", v, angle),
 			"project the coordinates to a map grid first; --units m says that they are metres after all")
 	default:
-		h.once(fmt.Sprintf("%s is %g, which revision %d does not have; coordinates are taken as lengths", CoordinateUnits, v, h.f.Major))
+		h.once("%s is %g, which revision %d does not have; coordinates are taken as lengths", CoordinateUnits, v, h.f.Major)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package fielddata
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -11,6 +11,11 @@ import (
 
 // layout is how sources and receivers of a file lie to each other.
 type layout struct {
+	file  *segy.File
+	seen  *seen
+	opt   *Options
+	found *Findings
+
 	traces             int
 	first              *record
 	zero               [2]int // traces whose source, receiver is at (0, 0)
@@ -23,39 +28,11 @@ type layout struct {
 	records, positions bool    // field record numbers differ; any place differs from the first
 }
 
-// layouts refuses files whose headers do not have a source and a receiver for every
-// trace: stacks, velocities, and what has its positions elsewhere. Each file counts for
-// itself.
-func (im *Import) layouts() error {
-	for i, f := range im.Files {
-		l := im.layout(int32(i))
-		if l.traces == 0 {
-			continue
-		}
-		if err := im.judgeLayout(f, im.seen[i], l); err != nil {
-			return err
-		}
-	}
-	if im.kept() == 0 {
-		return im.nothingLeft()
-	}
-	return nil
-}
-
-func (im *Import) kept() (n int) {
-	for i := range im.traces {
-		if !im.traces[i].out {
-			n++
-		}
-	}
-	return n
-}
-
-func (im *Import) layout(file int32) *layout {
+// newLayout looks at the traces of a file: each file counts for itself.
+func newLayout(r *recording, file int32) *layout {
 	l := &layout{nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out || t.file != file {
+	for _, t := range r.kept {
+		if t.file != file {
 			continue
 		}
 		if l.first == nil {
@@ -72,8 +49,7 @@ func (im *Import) layout(file int32) *layout {
 		if zero[source] && zero[receiver] {
 			l.both++
 		}
-		s, r := t.place[source], t.place[receiver]
-		d := math.Hypot(r[0]-s[0], r[1]-s[1])
+		d := t.distance()
 		if d == 0 {
 			l.together++
 		}
@@ -90,21 +66,28 @@ func (im *Import) layout(file int32) *layout {
 	return l
 }
 
+// distance is the horizontal one of source and receiver, m.
+func (t *record) distance() float64 {
+	s, r := t.place[source], t.place[receiver]
+	return math.Hypot(r[0]-s[0], r[1]-s[1])
+}
+
 // farOffset is more than any spread reaches, m.
 const farOffset = 5e4
 
-// judgeLayout refuses what is no survey of sources and receivers.
-func (im *Import) judgeLayout(f *segy.File, s *seen, l *layout) error {
-	if err := im.positive(f, s, true); err != nil {
+// judge refuses files whose headers do not have a source and a receiver for every
+// trace: stacks, velocities, and what has its positions elsewhere.
+func (l *layout) judge() error {
+	if err := l.positive(true); err != nil {
 		return err
 	}
+	f, s, mapping := l.file, l.seen, l.opt.Mapping
 	fault := func(at int64, format string, args ...any) error {
 		err := fmt.Errorf("%s: byte %d: %s", f.Path, l.first.at+at, fmt.Sprintf(format, args...))
-		return status.Hint(status.Input(err), im.zeroOffset(f, s, l))
+		return status.Hint(status.Input(err), l.zeroOffset())
 	}
 	all := func(n int) bool { return n == l.traces }
 	stack := f.Sorting == 4 || s.fields[stacked].hi > 1
-	same := im.opt.Mapping.zeroOffset()
 	switch {
 	case all(l.both):
 		question := ""
@@ -112,10 +95,10 @@ func (im *Import) judgeLayout(f *segy.File, s *seen, l *layout) error {
 			question = ": stacked?"
 		}
 		return fault(73, "coordinates of source and receiver are 0 in all %d traces%s", l.traces, question)
-	case same:
-	case all(l.zero[receiver]) && l.agree <= l.traces/2 && im.opt.Mapping.has(ReceiverX, ReceiverY):
+	case mapping[SourceX] == mapping[ReceiverX] && mapping[SourceY] == mapping[ReceiverY]: // put at one place
+	case all(l.zero[receiver]) && l.agree <= l.traces/2 && mapping.has(ReceiverX, ReceiverY):
 		return fault(81, "all receivers lie at 0, the sources of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
-	case all(l.zero[source]) && l.agree <= l.traces/2 && im.opt.Mapping.has(SourceX, SourceY) &&
+	case all(l.zero[source]) && l.agree <= l.traces/2 && mapping.has(SourceX, SourceY) &&
 		(stack || l.nearest > farOffset || l.records || s.fields[sourcePoint].varies):
 		return fault(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
 	case all(l.together) && l.apart > l.traces/2 && math.Max(-l.offset[0], l.offset[1]) > 2:
@@ -124,11 +107,11 @@ func (im *Import) judgeLayout(f *segy.File, s *seen, l *layout) error {
 	case all(l.together) && stack:
 		return fault(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[f.Sorting == 4])
 	case all(l.together) && l.traces > 1:
-		im.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", f.Path, l.traces)
+		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", f.Path, l.traces)
 	case l.both > 1:
-		im.warn("%s: %d traces have all coordinates 0", f.Path, l.both)
+		l.found.warn("%s: %d traces have all coordinates 0", f.Path, l.both)
 	}
-	return im.positive(f, s, false)
+	return l.positive(false)
 }
 
 // fewSamples is how many a trace needs before its sign tells anything.
@@ -136,8 +119,9 @@ const fewSamples = 16
 
 // positive refuses files whose samples are never negative: traces oscillate about 0.
 // With velocities alone it looks for numbers that are velocities by their size.
-func (im *Import) positive(f *segy.File, s *seen, velocities bool) error {
-	if im.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
+func (l *layout) positive(velocities bool) error {
+	s := l.seen
+	if l.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
 		return nil
 	}
 	looks := ""
@@ -155,49 +139,37 @@ func (im *Import) positive(f *segy.File, s *seen, velocities bool) error {
 		}
 		looks = "looks like no traces, which oscillate about 0"
 	}
-	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", f.Path, looks, s.traces, s.least, s.most)
+	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.file.Path, looks, s.traces, s.least, s.most)
 	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
 }
 
-// zeroOffset reports whether the mapping puts source and receiver at one place.
-func (m Mapping) zeroOffset() bool { return m[SourceX] == m[ReceiverX] && m[SourceY] == m[ReceiverY] }
-
 // has reports whether any of the quantities is read at all.
 func (m Mapping) has(names ...string) bool {
-	for _, name := range names {
-		if _, ok := m[name]; ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { _, ok := m[name]; return ok })
 }
 
 // zeroOffset is the hint that makes zero-offset traces of a stack: where positions are,
 // in which unit, and the flags.
-func (im *Import) zeroOffset(f *segy.File, s *seen, l *layout) string {
+func (l *layout) zeroOffset() string {
 	flags := func(x, y string) string {
-		var list []string
-		for _, role := range []string{"source", "receiver"} {
-			list = append(list, fmt.Sprintf("--header %s_x=%s --header %s_y=%s", role, x, role, y))
-		}
-		return strings.Join(list, " ")
+		return fmt.Sprintf("--header source_x=%s --header source_y=%s --header receiver_x=%[1]s --header receiver_y=%[2]s", x, y)
 	}
 	gathers := ""
 	if l.offset[0] != l.offset[1] {
 		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: of gathers, every trace's header needs the positions of its source and receiver", Between(l.offset[0], l.offset[1], "m"))
 	}
 	lone := ""
-	for role, name := range []string{"source", "receiver"} {
+	for role, name := range roles {
 		if l.zero[role] == l.traces && l.both < l.traces {
 			lone = fmt.Sprintf("; --header %s_x=none --header %s_y=none says that the %ss lie at 0 indeed", name, name, name)
 		}
 	}
 	const threeD = "; --3d keeps both coordinates"
-	fields := s.fields
+	fields := l.seen.fields
 	switch {
 	case fields[cdpX].n+fields[cdpY].n > 0 && (fields[cdpX].varies || fields[cdpY].varies || l.traces == 1):
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
-			Between(fields[cdpX].lo, fields[cdpX].hi, "m"), Between(fields[cdpY].lo, fields[cdpY].hi, "m"), s.scalar, threeD, lone, gathers)
+			Between(fields[cdpX].lo, fields[cdpX].hi, "m"), Between(fields[cdpY].lo, fields[cdpY].hi, "m"), l.seen.scalar, threeD, lone, gathers)
 	case l.zero[source] < l.traces && l.positions:
 		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
 	case l.zero[receiver] < l.traces && l.positions:

@@ -49,28 +49,58 @@ const (
 	CDP               = "cdp"
 )
 
-// DefaultMapping is the standard's. No revision has a depth of the receiver in
-// its first 240 bytes.
+// quantities are the names, where the standard has them in the trace header, and at
+// which byte of its first extension in revision 2 they are IEEE doubles (section 7.1,
+// tables 3 and 4). No revision has a depth of the receiver in its first 240 bytes.
+var quantities = []struct {
+	name     string
+	field    segy.Field
+	extended int
+}{
+	{SourceX, segy.SourceX, 97}, {SourceY, segy.SourceY, 105}, {ReceiverX, segy.ReceiverX, 113}, {ReceiverY, segy.ReceiverY, 121},
+	{SourceElevation, segy.SourceElevation, 49}, {ReceiverElevation, segy.ReceiverElevation, 33},
+	{SourceDepth, segy.SourceDepth, 57}, {ReceiverDepth, segy.Field{}, 41}, {OffsetField, segy.Offset, 129},
+	{CoordinateScalar, segy.CoordinateScalar, 0}, {ElevationScalar, segy.ElevationScalar, 0}, {CoordinateUnits, segy.CoordinateUnits, 0},
+	{TraceID, segy.TraceID, 0}, {Delay, segy.Delay, 0}, {TimeScalar, segy.TimeScalar, 0},
+	{SourceStatic, segy.SourceStatic, 0}, {ReceiverStatic, segy.ReceiverStatic, 0}, {TotalStatic, segy.TotalStatic, 0},
+	{FieldRecord, segy.FieldRecord, 0}, {Channel, segy.Channel, 0}, {CDP, segy.CDP, 0},
+}
+
+// extension is the byte, from 1, of the first extension that repeats a field; 0 for none.
+func extension(f segy.Field) int {
+	switch f {
+	case segy.CDPX:
+		return 161
+	case segy.CDPY:
+		return 169
+	}
+	for _, q := range quantities {
+		if q.field == f {
+			return q.extended
+		}
+	}
+	return 0
+}
+
+// DefaultMapping is the standard's.
 func DefaultMapping() Mapping {
 	m := Mapping{}
-	for name, f := range map[string]segy.Field{
-		SourceX: segy.SourceX, SourceY: segy.SourceY, ReceiverX: segy.ReceiverX, ReceiverY: segy.ReceiverY,
-		SourceElevation: segy.SourceElevation, ReceiverElevation: segy.ReceiverElevation, SourceDepth: segy.SourceDepth,
-		CoordinateScalar: segy.CoordinateScalar, ElevationScalar: segy.ElevationScalar, CoordinateUnits: segy.CoordinateUnits,
-		OffsetField: segy.Offset, TraceID: segy.TraceID, Delay: segy.Delay, TimeScalar: segy.TimeScalar,
-		SourceStatic: segy.SourceStatic, ReceiverStatic: segy.ReceiverStatic, TotalStatic: segy.TotalStatic,
-		FieldRecord: segy.FieldRecord, Channel: segy.Channel, CDP: segy.CDP,
-	} {
-		m[name] = Position{Field: f}
+	for _, q := range quantities {
+		if q.field.Byte > 0 {
+			m[q.name] = Position{Field: q.field}
+		}
 	}
 	return m
 }
 
 // MappingNames lists the quantities.
 func MappingNames() []string {
-	m := DefaultMapping()
-	m[ReceiverDepth] = Position{}
-	return slices.Sorted(maps.Keys(m))
+	var names []string
+	for _, q := range quantities {
+		names = append(names, q.name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Set takes one entry such as "source_x=73:4": the byte, counted from 1, and the

@@ -35,6 +35,8 @@ type QC struct {
 
 	Spacing [2]float64 // m, median distance of neighbouring sources, receivers
 
+	midpoints [2][2]float64 // least and greatest, x and in 3-D y
+
 	Fold    Histogram // traces a bin of midpoints; in 2-D along the line
 	FoldMap Map       // the same in 3-D
 	Offsets Histogram // traces a bin of offsets
@@ -66,9 +68,10 @@ func newHistogram(lo, hi, step float64, most int) Histogram {
 	return Histogram{From: lo, Step: step, Count: make([]int, 1+int((hi-lo)/step))}
 }
 
-func (h *Histogram) add(v float64) {
-	i := int((v - h.From) / h.Step)
-	h.Count[max(0, min(i, len(h.Count)-1))]++
+func (h *Histogram) add(v float64) { h.Count[h.bin(v)]++ }
+
+func (h *Histogram) bin(v float64) int {
+	return max(0, min(int((v-h.From)/h.Step), len(h.Count)-1))
 }
 
 // Range is the least and the greatest count; bins at the ends that hold nothing do
@@ -82,12 +85,7 @@ func (h *Histogram) Range() (lo, hi int) {
 
 // Median is the median of the counts that are not zero.
 func (h *Histogram) Median() int {
-	var some []int
-	for _, n := range h.Count {
-		if n > 0 {
-			some = append(some, n)
-		}
-	}
+	some := slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 })
 	if len(some) == 0 {
 		return 0
 	}
@@ -95,186 +93,84 @@ func (h *Histogram) Median() int {
 	return some[len(some)/2]
 }
 
-// offset of a trace from its places: signed along the line in 2-D, horizontal
-// distance in 3-D.
-func (im *Import) offset(t *record) float64 {
-	s, r := im.at(source, t), im.at(receiver, t)
-	if im.Dim == 2 {
-		return r[0] - s[0]
-	}
-	return math.Hypot(r[0]-s[0], r[1]-s[1])
-}
-
-func (im *Import) at(role int, t *record) []float64 {
-	i := int(t.row[role]) * im.Dim
-	return im.Places[role][i : i+im.Dim]
-}
-
-// finish counts what is in the survey.
-func (im *Import) finish() error {
+// measure counts what is in the survey.
+func (im *Import) measure() {
 	q := &im.QC
 	var offsets, rms []float64
+	var middle [2][]float64
+	var peak, delay, static []float64
 	hashes := map[uint64]bool{}
-	q.Peak, q.Delay = [2]float64{math.Inf(1), math.Inf(-1)}, [2]float64{math.Inf(1), math.Inf(-1)}
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out {
-			continue
-		}
-		q.Kept++
-		o := im.offset(t)
-		offsets, rms = append(offsets, o), append(rms, float64(t.rms))
-		q.Peak[0], q.Peak[1] = math.Min(q.Peak[0], float64(t.peak)), math.Max(q.Peak[1], float64(t.peak))
-		q.Delay[0], q.Delay[1] = math.Min(q.Delay[0], 1e3*t.delay), math.Max(q.Delay[1], 1e3*t.delay)
+	for _, t := range im.kept {
+		offsets, rms = append(offsets, im.offset(t)), append(rms, float64(t.rms))
+		peak, delay = append(peak, float64(t.peak)), append(delay, 1e3*t.delay)
+		m := im.midpoint(t)
+		middle[0], middle[1] = append(middle[0], m[0]), append(middle[1], m[1])
 		if t.delay != im.T0 {
 			q.Delayed++
 		}
-		im.countStatic(t)
+		if t.static != 0 {
+			static = append(static, 1e3*t.static)
+		}
 		if t.peak > 0 && hashes[t.hash] {
 			q.Copies++
 		}
 		hashes[t.hash] = true
-		im.checkOffset(t)
+		q.compareOffset(t)
 	}
-	if q.Kept == 0 {
-		return im.nothingLeft()
+	q.Kept = len(offsets)
+	if q.Unmoved = len(static); q.Unmoved > 0 {
+		q.Static = span(static)
 	}
-	slices.SortStableFunc(im.Left, func(a, b Left) int { return cmp.Compare(a.order, b.order) })
-	q.Offset = [2]float64{slices.Min(offsets), slices.Max(offsets)}
+	if im.opt.ApplyStatics {
+		q.Moved, q.Unmoved = q.Unmoved, 0
+	}
+	q.Peak, q.Delay, q.Offset = span(peak), span(delay), span(offsets)
 	slices.Sort(rms)
 	q.RMS = [3]float64{rms[0], rms[len(rms)/2], rms[len(rms)-1]}
 	for role := range q.Spacing {
-		q.Spacing[role] = im.spacing(role)
+		q.Spacing[role] = im.spacing(role, im.opt.Tolerance)
 	}
-	im.histograms(offsets)
-	im.judgeGeometry()
-	return nil
-}
-
-// countStatic counts the traces that have a static correction.
-func (im *Import) countStatic(t *record) {
-	q := &im.QC
-	if t.static == 0 {
-		return
-	}
-	ms := 1e3 * t.static
-	if q.Moved+q.Unmoved == 0 {
-		q.Static = [2]float64{ms, ms}
-	}
-	q.Static = [2]float64{math.Min(q.Static[0], ms), math.Max(q.Static[1], ms)}
-	if im.opt.ApplyStatics {
-		q.Moved++
-	} else {
-		q.Unmoved++
-	}
-}
-
-// checkOffset compares the header's offset with that between the coordinates;
-// its sign depends on the direction that the line was shot in.
-func (im *Import) checkOffset(t *record) {
-	if t.offset == 0 {
-		return
-	}
-	s, r := t.place[source], t.place[receiver]
-	d := math.Abs(math.Abs(t.offset) - math.Hypot(r[0]-s[0], r[1]-s[1]))
-	if d > math.Max(2, 0.02*math.Abs(t.offset)) {
-		im.QC.OffsetOff++
-	}
-	im.QC.OffsetWorst = math.Max(im.QC.OffsetWorst, d)
-}
-
-// spacing is the median distance from a place to the next one along the survey's
-// x axis, or in 3-D to the one that follows it in the files.
-func (im *Import) spacing(role int) float64 {
-	xyz := im.Places[role]
-	var step []float64
-	if im.Dim == 2 {
-		var x []float64
-		for i := 0; i < len(xyz); i += 2 {
-			x = append(x, xyz[i])
-		}
-		slices.Sort(x)
-		for i := 1; i < len(x); i++ {
-			step = append(step, x[i]-x[i-1])
-		}
-	} else {
-		for i := 3; i < len(xyz); i += 3 {
-			step = append(step, math.Hypot(xyz[i]-xyz[i-3], xyz[i+1]-xyz[i-2]))
-		}
-	}
-	step = slices.DeleteFunc(step, func(v float64) bool { return v <= im.opt.Tolerance })
-	if len(step) == 0 {
-		return 0
-	}
-	slices.Sort(step)
-	return step[len(step)/2]
-}
-
-// histograms counts offsets and midpoints; bins of midpoints are half the
-// receivers' distance wide.
-func (im *Import) histograms(offsets []float64) {
-	q := &im.QC
-	bin := q.Spacing[receiver] / 2
-	if bin == 0 {
-		bin = 10
-	}
+	bin := cmp.Or(q.Spacing[receiver]/2, 10) // half the receivers' distance wide
 	q.Offsets = newHistogram(math.Floor(q.Offset[0]/(2*bin))*2*bin-bin, q.Offset[1], 2*bin, 100)
 	for _, o := range offsets {
 		q.Offsets.add(o)
 	}
-	lo, hi := im.midpoints()
-	if im.Dim == 2 {
-		q.Fold = newHistogram(lo[0]-bin/2, hi[0], bin, histogramBins)
-	} else {
-		h0, h1 := newHistogram(lo[0]-bin/2, hi[0], bin, mapBins), newHistogram(lo[1]-bin/2, hi[1], bin, mapBins)
-		q.FoldMap = Map{From: [2]float64{h0.From, h1.From}, Step: [2]float64{h0.Step, h1.Step}, Shape: [2]int{len(h0.Count), len(h1.Count)}}
-		q.FoldMap.Count = make([]int, len(h0.Count)*len(h1.Count))
-	}
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out {
-			continue
+	if q.midpoints = [2][2]float64{span(middle[0]), span(middle[1])}; im.Dim == 2 {
+		q.Fold = foldAlong(middle[0], bin, histogramBins)
+		for _, m := range middle[0] {
+			q.Fold.add(m)
 		}
-		m := im.midpoint(t)
-		if im.Dim == 2 {
-			q.Fold.add(m[0])
-		} else {
-			q.FoldMap.add(m)
-		}
+		return
 	}
-	if im.Dim == 3 {
-		q.Fold = Histogram{Count: q.FoldMap.Count}
+	x, y := foldAlong(middle[0], bin, mapBins), foldAlong(middle[1], bin, mapBins)
+	q.FoldMap = Map{From: [2]float64{x.From, y.From}, Step: [2]float64{x.Step, y.Step}, Shape: [2]int{len(x.Count), len(y.Count)}}
+	q.FoldMap.Count = make([]int, len(x.Count)*len(y.Count))
+	for i, m := range middle[0] {
+		q.FoldMap.Count[x.bin(m)*len(y.Count)+y.bin(middle[1][i])]++
 	}
+	q.Fold = Histogram{Count: q.FoldMap.Count}
 }
 
-func (m *Map) add(p [2]float64) {
-	var at [2]int
-	for a := range at {
-		at[a] = max(0, min(int((p[a]-m.From[a])/m.Step[a]), m.Shape[a]-1))
-	}
-	m.Count[at[0]*m.Shape[1]+at[1]]++
+// span is the least and the greatest number.
+func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(v)} }
+
+// foldAlong are empty bins for midpoints along one axis.
+func foldAlong(middle []float64, bin float64, most int) Histogram {
+	s := span(middle)
+	return newHistogram(s[0]-bin/2, s[1], bin, most)
 }
 
-// midpoint is halfway between source and receiver, x and in 3-D y.
-func (im *Import) midpoint(t *record) (m [2]float64) {
-	s, r := im.at(source, t), im.at(receiver, t)
-	for a := range im.Dim - 1 {
-		m[a] = (s[a] + r[a]) / 2
+// compareOffset compares the header's offset with that between the coordinates;
+// its sign depends on the direction that the line was shot in.
+func (q *QC) compareOffset(t *record) {
+	if t.offset == 0 {
+		return
 	}
-	return m
-}
-
-func (im *Import) midpoints() (lo, hi [2]float64) {
-	lo, hi = [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
-	for i := range im.traces {
-		if t := &im.traces[i]; !t.out {
-			m := im.midpoint(t)
-			for a := range m {
-				lo[a], hi[a] = math.Min(lo[a], m[a]), math.Max(hi[a], m[a])
-			}
-		}
+	d := math.Abs(math.Abs(t.offset) - t.distance())
+	if d > math.Max(2, 0.02*math.Abs(t.offset)) {
+		q.OffsetOff++
 	}
-	return lo, hi
+	q.OffsetWorst = math.Max(q.OffsetWorst, d)
 }
 
 // judgeGeometry warns of what is unlikely to be meant.
@@ -286,25 +182,22 @@ func (im *Import) judgeGeometry() {
 	if q.Unmoved > 0 {
 		im.warn("%d traces have static corrections of %s (bytes 99 to 104) that are not applied: --apply-statics moves the traces by them", q.Unmoved, Between(q.Static[0], q.Static[1], "ms"))
 	}
-	extent := 0.0
-	lo, hi := im.midpoints()
-	for a := range lo {
-		extent = math.Max(extent, hi[a]-lo[a])
-	}
-	if far := math.Max(math.Abs(q.Offset[0]), math.Abs(q.Offset[1])); far > 5e4 {
+	far := math.Max(math.Abs(q.Offset[0]), math.Abs(q.Offset[1]))
+	extent := math.Max(far, math.Max(q.midpoints[0][1]-q.midpoints[0][0], q.midpoints[1][1]-q.midpoints[1][0]))
+	if far > 5e4 {
 		im.warn("the greatest offset is %.6g m: check the coordinate scalar (byte 71), the units, and --header", far)
 	}
 	if q.OffsetOff > 0 {
 		im.warn("the offset in the header (byte %d) differs from the distance between source and receiver in %d traces, by %.4g m at most",
 			im.opt.Mapping[OffsetField].Byte, q.OffsetOff, q.OffsetWorst)
 	}
-	if im.Dim == 2 && im.Line.Most > 0.1*math.Max(extent, math.Max(math.Abs(q.Offset[0]), math.Abs(q.Offset[1]))) {
+	if im.Dim == 2 && im.Line.Most > 0.1*extent {
 		im.warn("places lie up to %.4g m off the line: a 2-D survey treats them as if they were on it; --3d keeps both coordinates", im.Line.Most)
 	}
 	above := [2]int{}
 	for role := range im.Places {
-		for i := im.Dim - 1; i < len(im.Places[role]); i += im.Dim {
-			if im.Places[role][i] < 0 {
+		for xyz := range slices.Chunk(im.Places[role], im.Dim) {
+			if xyz[im.Dim-1] < 0 {
 				above[role]++
 			}
 		}

@@ -1,6 +1,7 @@
 package fielddata
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ const (
 	receiver = 1
 )
 
+var roles = [2]string{source: "source", receiver: "receiver"}
+
 // Left is a trace that is not in the survey.
 type Left struct {
 	File   string
@@ -50,24 +53,41 @@ type Left struct {
 	order int64 // among all traces read
 }
 
-// Import is the outcome of the first reading.
-type Import struct {
-	opt    Options
-	Files  []*segy.File // in the order given
-	traces []record
-	seen   []*seen // of each file, what its traces have in common
-
-	Left     []Left
+// Findings are what the first reading finds out, and says of, the traces.
+type Findings struct {
+	Left     []Left // in the order of the traces
 	Warnings []string
 	Notes    []string
 	QC       QC
+}
 
-	Dim    int
-	Places [2][]float64 // [n, Dim] of sources, of receivers, m
-	Map    [2][]float64 // [n, 2]: east and north of the same places, m
-	Line   Line         // of a 2-D survey
-	NT     int
-	DT, T0 float64
+func (f *Findings) warn(format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+}
+
+// recording is what the first reading keeps of the files.
+type recording struct {
+	Files  []*segy.File // in the order given
+	traces []record
+	seen   []*seen // of each file, what its traces have in common
+}
+
+// kept yields the traces that are in the survey so far, and their numbers.
+func (r *recording) kept(yield func(i int, t *record) bool) {
+	for i := range r.traces {
+		if t := &r.traces[i]; !t.out && !yield(i, t) {
+			return
+		}
+	}
+}
+
+// Import is the outcome of the first reading.
+type Import struct {
+	opt Options
+	recording
+	Findings
+	Geometry
+	Window
 }
 
 // Read goes through the files once. The caller closes the Import.
@@ -75,7 +95,7 @@ func Read(ctx context.Context, paths []string, opt Options, report *progress.Rep
 	if err := opt.Validate(); err != nil {
 		return nil, status.Usage(err)
 	}
-	im := &Import{opt: opt, Dim: opt.Dim}
+	im := &Import{opt: opt}
 	err := im.open(paths)
 	if err == nil {
 		err = im.scanAll(ctx, report)
@@ -130,6 +150,36 @@ func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error 
 	return nil
 }
 
+// settle derives the survey from the records: sampling, then geometry, then what is in it.
+func (im *Import) settle() (err error) {
+	if im.DT, err = im.sampling(); err != nil {
+		return err
+	}
+	if im.Window, err = im.window(im.DT); err != nil {
+		return err
+	}
+	used := 0
+	for i, f := range im.Files {
+		l := newLayout(&im.recording, int32(i))
+		if used += l.traces; l.traces == 0 {
+			continue
+		}
+		l.file, l.seen, l.opt, l.found = f, im.seen[i], &im.opt, &im.Findings
+		if err := l.judge(); err != nil {
+			return err
+		}
+	}
+	if used == 0 {
+		return im.nothingLeft()
+	}
+	im.Geometry = newGeometry(&im.recording, &im.opt)
+	im.duplicates()
+	slices.SortStableFunc(im.Left, func(a, b Left) int { return cmp.Compare(a.order, b.order) })
+	im.measure()
+	im.judgeGeometry()
+	return nil
+}
+
 // inputError marks what a file is to blame for, and what the system refuses.
 func inputError(err error) error {
 	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
@@ -156,20 +206,6 @@ func (im *Import) Close() {
 	}
 }
 
-// settle derives the survey from the records.
-func (im *Import) settle() error {
-	for _, step := range []func() error{im.sampling, im.window, im.layouts, im.geometry, im.duplicates, im.finish} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (im *Import) warn(format string, args ...any) {
-	im.Warnings = append(im.Warnings, fmt.Sprintf(format, args...))
-}
-
 // leave takes a trace out of the survey.
 func (im *Import) leave(t *record, format string, args ...any) {
 	if t.out {
@@ -183,7 +219,7 @@ func (im *Import) leave(t *record, format string, args ...any) {
 
 // scan reads all traces of a file.
 func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(bytes int64)) error {
-	h, err := im.headers(f)
+	h, err := newHeaders(&im.opt, &im.Findings, f)
 	if err != nil {
 		return err
 	}
@@ -210,24 +246,28 @@ func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(
 		}
 		im.traces = append(im.traces, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
 		rec := &im.traces[len(im.traces)-1]
-		if err := h.read(rec, t); err != nil {
+		reason, err := h.read(rec, t)
+		if err != nil {
 			return err
+		}
+		if reason != "" {
+			im.leave(rec, "%s", reason)
 		}
 		s := im.judge(rec, t)
 		if !rec.out {
-			h.look(t, s)
+			h.look(s)
 		}
 	}
 }
 
-// judge looks at the samples of a trace.
+// judge looks at place and samples of a trace.
 func (im *Import) judge(rec *record, t *segy.Trace) (s sampled) {
 	q := &im.QC
 	q.Traces++
 	q.Rounded += t.Rounded
 	for i, p := range rec.place {
 		if slices.ContainsFunc(p[:], func(v float64) bool { return !(math.Abs(v) <= farthest) }) {
-			im.leave(rec, "the position of its %s is (%g, %g, %g), must be within %g m", [2]string{"source", "receiver"}[i], p[0], p[1], p[2], farthest)
+			im.leave(rec, "the position of its %s is (%g, %g, %g), must be within %g m", roles[i], p[0], p[1], p[2], farthest)
 			return s
 		}
 	}

@@ -13,66 +13,80 @@ import (
 // two-byte fields hold whole microseconds.
 const agree = 0.999e-6
 
+// Window is how the traces of the survey are sampled.
+type Window struct {
+	NT     int     // samples
+	DT, T0 float64 // s
+}
+
 // sampling finds the survey's sampling interval. Trace headers count where they
 // give one, the binary header where they do not; where the two disagree nobody
 // can know which is right, and a wrong one spoils every traveltime.
-func (im *Import) sampling() error {
+func (im *Import) sampling() (float64, error) {
 	if im.opt.DT > 0 {
-		im.DT = im.opt.DT
-		return nil
+		return im.opt.DT, nil
 	}
 	dt := make([]float64, len(im.traces))
 	for i, f := range im.Files {
-		if err := im.fileSampling(int32(i), f, dt); err != nil {
-			return err
+		if err := fileSampling(&im.recording, int32(i), f, dt); err != nil {
+			return 0, err
 		}
 	}
-	ticks := count(im.traces, func(i int, t *record) (int64, bool) { return int64(math.Round(dt[i] * 1e9)), !t.out })
-	most, ok := mode(ticks)
-	if !ok {
-		return im.nothingLeft()
+	ticks := votes[int64]{}
+	for i := range im.kept {
+		ticks[nanoseconds(dt[i])]++
 	}
-	for i := range im.traces {
-		if t := &im.traces[i]; !t.out && im.DT == 0 && int64(math.Round(dt[i]*1e9)) == most {
-			im.DT = dt[i]
+	if len(ticks) == 0 {
+		return 0, im.nothingLeft()
+	}
+	most, common := ticks.winner(), 0.0
+	for i := range im.kept {
+		if nanoseconds(dt[i]) == most {
+			common = dt[i]
+			break
 		}
 	}
-	for i := range im.traces {
-		if t := &im.traces[i]; !t.out && math.Abs(dt[i]-im.DT) > agree {
-			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*dt[i], 1e3*im.DT)
+	for i, t := range im.kept {
+		if math.Abs(dt[i]-common) > agree {
+			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*dt[i], 1e3*common)
 			im.QC.OtherSampling++
 		}
 	}
-	return nil
+	return common, nil
 }
 
+func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
+
 // fileSampling finds the interval of each trace of a file.
-func (im *Import) fileSampling(number int32, f *segy.File, dt []float64) error {
-	kept := 0
-	own, ok := mode(count(im.traces, func(_ int, t *record) (int64, bool) {
-		if t.file == number && !t.out {
-			kept++
+func fileSampling(r *recording, number int32, f *segy.File, dt []float64) error {
+	kept, own := 0, votes[int64]{}
+	for _, t := range r.kept {
+		if t.file != number {
+			continue
 		}
-		return int64(math.Round(t.own * 1e9)), t.file == number && !t.out && t.own > 0
-	}))
+		kept++
+		if t.own > 0 {
+			own[nanoseconds(t.own)]++
+		}
+	}
 	if kept == 0 {
 		return nil // what has no trace in the survey needs no interval
 	}
-	said := float64(own) * 1e-9
+	said, heard := float64(own.winner())*1e-9, len(own) > 0
 	at := &segy.Error{Path: f.Path, Byte: 3217, Field: "sample interval"}
 	if f.Kind == segy.SU {
 		at.Byte = 117
 	}
 	switch {
-	case !ok && f.Interval == 0:
+	case !heard && f.Interval == 0:
 		at.Err = fmt.Errorf("is 0 here and in every trace header (byte 117), must be positive")
 		return status.Hint(status.Input(at), "--dt S gives it in seconds")
-	case ok && f.Interval > 0 && math.Abs(said-f.Interval) > agree:
+	case heard && f.Interval > 0 && math.Abs(said-f.Interval) > agree:
 		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*f.Interval, 1e3*said)
 		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", f.Interval, said))
 	}
-	for i := range im.traces {
-		t := &im.traces[i]
+	for i := range r.traces {
+		t := &r.traces[i]
 		switch {
 		case t.file != number:
 		case t.own == 0 || f.Interval > 0 && math.Abs(t.own-f.Interval) <= agree:
@@ -86,55 +100,53 @@ func (im *Import) fileSampling(number int32, f *segy.File, dt []float64) error {
 
 // window finds the survey's window of time and where the traces lie in it: that
 // of most traces, unless given. Others are cut, or filled up with zeros.
-func (im *Import) window() error {
+func (im *Import) window(dt float64) (Window, error) {
 	type span struct {
 		delay float64
 		ns    int32
 	}
-	most, ok := mode(count(im.traces, func(_ int, t *record) (span, bool) { return span{t.delay, t.ns}, !t.out }))
-	if !ok {
-		return im.nothingLeft()
+	spans := votes[span]{}
+	for _, t := range im.kept {
+		spans[span{t.delay, t.ns}]++
 	}
-	im.T0, im.NT = most.delay, int(most.ns)
+	if len(spans) == 0 {
+		return Window{}, im.nothingLeft()
+	}
+	most := spans.winner()
+	w := Window{NT: cmp.Or(im.opt.NT, int(most.ns)), DT: dt, T0: most.delay}
 	if im.opt.T0 != nil {
-		im.T0 = *im.opt.T0
+		w.T0 = *im.opt.T0
 	}
-	if im.opt.NT > 0 {
-		im.NT = im.opt.NT
+	if w.NT < 2 {
+		return w, status.Input(fmt.Errorf("%s: traces have %d samples, need at least 2", im.Files[0].Path, w.NT))
 	}
-	if im.NT < 2 {
-		return status.Input(fmt.Errorf("%s: traces have %d samples, need at least 2", im.Files[0].Path, im.NT))
-	}
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out {
-			continue
-		}
-		shift := (im.T0 - t.delay) / im.DT
+	for _, t := range im.kept {
+		shift := (w.T0 - t.delay) / dt
 		whole := math.Round(shift)
 		moved := 0.0
 		if im.opt.ApplyStatics {
-			moved, t.fraction = split(t.static / im.DT)
+			moved, t.fraction = split(t.static / dt)
 		}
+		begins := whole - moved // within the trace
 		switch {
 		case math.Abs(shift-whole) > 1e-3:
-			im.leave(t, "its first sample is at %g ms, %g samples from the survey's at %g ms: must be a whole number", 1e3*t.delay, -shift, 1e3*im.T0)
+			im.leave(t, "its first sample is at %g ms, %g samples from the survey's at %g ms: must be a whole number", 1e3*t.delay, -shift, 1e3*w.T0)
 			im.QC.OtherSampling++
-		case whole-moved >= float64(t.ns) || whole-moved <= -float64(im.NT):
+			continue
+		case begins >= float64(t.ns) || begins <= -float64(w.NT):
 			im.leave(t, "lies outside the survey's window of time: %d samples from %g ms on", t.ns, 1e3*t.delay)
 			im.QC.OtherSampling++
-		default:
-			whole -= moved
-			t.shift = int32(whole)
-			if whole > 0 || int(t.ns)-int(whole) > im.NT {
-				im.QC.Cut++
-			}
-			if whole < 0 || int(t.ns)-int(whole) < im.NT {
-				im.QC.Padded++
-			}
+			continue
+		}
+		t.shift = int32(begins)
+		if begins > 0 || int(t.ns)-int(t.shift) > w.NT {
+			im.QC.Cut++
+		}
+		if begins < 0 || int(t.ns)-int(t.shift) < w.NT {
+			im.QC.Padded++
 		}
 	}
-	return nil
+	return w, nil
 }
 
 // nothingLeft is the error for files that hold no data at all.
@@ -154,25 +166,17 @@ func (im *Import) nothingLeft() error {
 	return status.Hint(status.Input(err), hint)
 }
 
-// count counts the values that of gives.
-func count[K comparable](traces []record, of func(i int, t *record) (K, bool)) map[K]int {
-	n := map[K]int{}
-	for i := range traces {
-		if k, ok := of(i, &traces[i]); ok {
-			n[k]++
-		}
-	}
-	return n
-}
+// votes counts how often values occur.
+type votes[K comparable] map[K]int
 
-// mode is the most frequent value; of equally frequent ones, any that has a
-// fixed place among them.
-func mode[K comparable](n map[K]int) (most K, ok bool) {
+// winner is the most frequent value; of equally frequent ones, any that has a
+// fixed place among them. Without values it is zero.
+func (n votes[K]) winner() (most K) {
 	text := ""
 	for k, c := range n {
-		if t := fmt.Sprint(k); !ok || c > n[most] || c == n[most] && t < text {
-			most, text, ok = k, t, true
+		if t := fmt.Sprint(k); text == "" || c > n[most] || c == n[most] && t < text {
+			most, text = k, t
 		}
 	}
-	return most, ok
+	return most
 }

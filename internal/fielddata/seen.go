@@ -53,7 +53,7 @@ const (
 // newSeen lists what is looked at besides the geometry: first where else positions may
 // be, in the order of the constants above; then what changes the meaning of a trace
 // and is not used (section 7.1, table 3).
-func newSeen(f *segy.File) *seen {
+func newSeen() *seen {
 	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
 	return &seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
 		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
@@ -69,13 +69,13 @@ func newSeen(f *segy.File) *seen {
 }
 
 // look takes a trace that counts into account.
-func (h *headers) look(t *segy.Trace, s sampled) {
+func (h *headers) look(s sampled) {
 	all := h.seen
 	if s.peak > 0 {
 		all.least = min(all.least, s.least)
 		all.most = max(all.most, s.peak) // of traces without a negative sample, which alone matter
 		all.zeros += int64(s.zeros)
-		all.all += int64(t.NS)
+		all.all += int64(h.t.NS)
 	}
 	if all.traces == 0 {
 		all.scalar = h.horizontal
@@ -85,11 +85,11 @@ func (h *headers) look(t *segy.Trace, s sampled) {
 		if h.f.Kind == segy.SU && f.field.Byte > 180 {
 			continue // SU has other things there
 		}
-		v := f.field.Value(t.Header, h.order)
+		v := f.field.Value(h.t.Header, h.order)
 		switch f.scale {
 		case lateral:
-			if v = scaled(v, h.horizontal); h.double(t, extension[f.field]) != 0 {
-				v = h.double(t, extension[f.field])
+			if v = scaled(v, h.horizontal); h.double(extension(f.field)) != 0 {
+				v = h.double(extension(f.field))
 			}
 			v *= h.unit
 		case vertical:
@@ -120,52 +120,44 @@ func Between(lo, hi float64, unit string) string {
 	return fmt.Sprintf("%.10g to %.10g%s", lo, hi, unit)
 }
 
+// feet is how a textual header speaks of them.
+var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
+
 // notes tells what of a file's headers is not used, and what was assumed.
 func (h *headers) notes() {
 	for _, f := range h.seen.fields {
 		if f.what != "" && f.n > 0 {
 			unit := map[scale]string{lateral: "m", vertical: "m", temporal: "ms"}[f.scale]
-			h.once(fmt.Sprintf("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what))
+			h.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what)
 		}
 	}
-	h.lengths()
-	h.binary()
-}
-
-// feet is how a textual header speaks of them.
-var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
-
-// lengths says which unit lengths were taken in, where it is not metres by byte 3255.
-func (h *headers) lengths() {
+	spoken := feet.FindString(h.f.Text)
 	switch {
-	case h.im.opt.Units != "":
-		h.once(fmt.Sprintf("lengths are in %s, as --units says: 1 is %.10g m", h.im.opt.Units, h.unit))
+	case h.opt.Units != "":
+		h.once("lengths are in %s, as --units says: 1 is %.10g m", h.opt.Units, h.unit)
 	case h.f.Units == 2:
 		h.once("lengths are in feet, as byte 3255 says: 1 is 0.3048 m; --units us-ft takes US survey feet")
-	case feet.MatchString(h.f.Text) && h.f.Units == 0:
-		h.im.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
-			h.f.Path, feet.FindString(h.f.Text))
+	case spoken != "" && h.f.Units == 0:
+		h.found.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
+			h.f.Path, spoken)
 	case h.f.Units == 0:
 		h.once("lengths are taken in metres: the headers give no unit; --units ft says otherwise")
-	case feet.MatchString(h.f.Text):
-		h.once(fmt.Sprintf("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", feet.FindString(h.f.Text)))
+	case spoken != "":
+		h.once("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", spoken)
 	}
-}
-
-// binary tells what the binary header says of the samples that an import does not
-// undo (section 5, bytes 3249 to 3258).
-func (h *headers) binary() {
 	if h.f.Binary == nil {
 		return
 	}
+	// What the binary header says of the samples, and an import does not undo (section
+	// 5, bytes 3249 to 3258).
 	number := func(at int) int64 { return segy.Field{Byte: at - 3200, Length: 2}.Int(h.f.Binary, h.order) }
 	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
-		h.im.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", h.f.Path)
+		h.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", h.f.Path)
 	}
 	if number(3251) == 2 {
 		h.once("byte 3251 says that binary gain is not recovered; samples are taken as they are")
 	}
-	if p := number(3257); p == 2 {
+	if number(3257) == 2 {
 		h.once("byte 3257 says that an increase in pressure, or upward motion, is a positive number (2); samples are taken as they are")
 	}
 }

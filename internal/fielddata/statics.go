@@ -7,9 +7,6 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// statics are the static corrections of a trace header, in the order of their bytes.
-var statics = [3]string{SourceStatic, ReceiverStatic, TotalStatic}
-
 // remaining is what is still to be applied of the static corrections of source and
 // receiver, of which the third number is applied already (section 7.1, bytes 99 to
 // 104). A correction is added to the recorded times. Where the headers have nothing

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/io/segy"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -31,11 +31,7 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 		NT: im.NT, DT: im.DT, T0: im.T0, Wavelet: w}
 	nr := s.NumReceivers()
 	s.Fixed = im.QC.Kept == s.NumSources()*nr
-	for i := range im.traces {
-		t := &im.traces[i]
-		if t.out {
-			continue
-		}
+	for _, t := range im.kept {
 		k := len(s.SourceIndex)
 		s.Fixed = s.Fixed && int(t.row[source]) == k/nr && int(t.row[receiver]) == k%nr
 		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, t.row[source]), append(s.ReceiverIndex, t.row[receiver])
@@ -80,84 +76,70 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 	stage := report.Stage("write")
 	defer stage.End()
 	stage.Total(im.QC.Kept, "traces")
-	p := &pieces{out: out, nt: im.NT, most: max(1, pieceSamples/im.NT), stage: stage}
-	next := 0
-	for i, f := range im.Files {
-		if next, err = im.copyTraces(ctx, int32(i), f, next, p); err != nil {
+	held, first := make([]float32, 0, im.NT*min(im.QC.Kept, max(1, pieceSamples/im.NT))), 0
+	flush := func() error {
+		n := len(held) / im.NT
+		err := out.WriteTraces(held, first)
+		first, held = first+n, held[:0]
+		stage.Add(n)
+		return err
+	}
+	for file := range im.Files {
+		err := im.reread(ctx, im.ofFile(file), func(_ *record, copyTo func(window []float32)) error {
+			n := len(held)
+			held = held[:n+im.NT]
+			copyTo(held[n:])
+			if len(held) == cap(held) {
+				return flush()
+			}
+			return nil
+		})
+		if err != nil {
 			return inputError(err)
 		}
 	}
-	if err := p.flush(); err != nil {
+	if err := flush(); err != nil {
 		return err
 	}
 	return out.Commit()
 }
 
-// pieces collects traces until they are worth a write.
-type pieces struct {
-	out   *h5.SurveyWriter
-	nt    int
-	most  int // traces
-	first int // number of the first one held
-	held  []float32
-	stage *progress.Stage
+// ofFile are all records of a file.
+func (r *recording) ofFile(file int) []record {
+	from := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) >= file })
+	to := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) > file })
+	return r.traces[from:to]
 }
 
-// trace is room for one more trace, filled with zeros.
-func (p *pieces) trace() ([]float32, error) {
-	if len(p.held) == p.most*p.nt {
-		if err := p.flush(); err != nil {
-			return nil, err
-		}
-	}
-	if p.held == nil {
-		p.held = make([]float32, 0, p.most*p.nt)
-	}
-	n := len(p.held)
-	p.held = p.held[:n+p.nt]
-	clear(p.held[n:])
-	return p.held[n:], nil
-}
-
-func (p *pieces) flush() error {
-	if len(p.held) == 0 {
+// reread reads the first traces of a file again and calls put for each one in the survey.
+// copyTo puts its samples into the survey's window of time.
+func (im *Import) reread(ctx context.Context, records []record, put func(t *record, copyTo func(window []float32)) error) error {
+	if len(records) == 0 {
 		return nil
 	}
-	n := len(p.held) / p.nt
-	err := p.out.WriteTraces(p.held, p.first)
-	p.first += n
-	p.held = p.held[:0]
-	p.stage.Add(n)
-	return err
-}
-
-// copyTraces copies the kept traces of one file; next is the number of its first
-// record.
-func (im *Import) copyTraces(ctx context.Context, file int32, f *segy.File, next int, p *pieces) (int, error) {
+	f := im.Files[records[0].file]
 	r := f.Reader()
 	var m mover
-	for ; next < len(im.traces) && im.traces[next].file == file; next++ {
+	for i := range records {
 		if err := ctx.Err(); err != nil {
-			return next, err
+			return err
 		}
-		rec := &im.traces[next]
+		rec := &records[i]
 		t, err := r.Next(!rec.out)
 		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
-			return next, status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", f.Path, rec.number+1))
+			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", f.Path, rec.number+1))
+		}
+		if err == nil && !rec.out {
+			err = put(rec, func(window []float32) {
+				clear(window)
+				place(window, m.move(t.Samples, rec.fraction), int(rec.shift))
+			})
 		}
 		if err != nil {
-			return next, err
+			return err
 		}
-		if rec.out {
-			continue
-		}
-		dst, err := p.trace()
-		if err != nil {
-			return next, err
-		}
-		place(dst, m.move(t.Samples, rec.fraction), int(rec.shift))
 	}
-	return next, nil
+	return nil
 }
 
 // place copies src into the window dst that begins shift samples later.
@@ -200,37 +182,31 @@ func (im *Import) ShotRoom() error {
 }
 
 // FirstShot is the traces of the survey's first source, at most 1000, or fewer
-// long ones, sorted by
-// their offsets in m, for a picture: [n, NT].
+// long ones, sorted by their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
-	most := im.shotTraces()
-	var m mover
 	var list []*record
-	for i := range im.traces {
-		if t := &im.traces[i]; !t.out && t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < most {
+	for _, t := range im.kept {
+		if t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < im.shotTraces() {
 			list = append(list, t)
 		}
 	}
-	found := map[int32][]float32{}
+	samples := map[*record][]float32{}
 	if len(list) > 0 {
-		r := im.Files[list[0].file].Reader()
-		for k := 0; k < len(list); {
-			want := list[k].number
-			t, err := r.Next(true)
-			if err != nil {
-				return nil, nil, inputError(err)
+		records := im.ofFile(int(list[0].file))
+		err := im.reread(context.Background(), records[:list[len(list)-1].number+1], func(t *record, copyTo func(window []float32)) error {
+			if t.row[source] == 0 {
+				samples[t] = make([]float32, im.NT)
+				copyTo(samples[t])
 			}
-			if int32(t.Number) == want {
-				v := make([]float32, im.NT)
-				place(v, m.move(t.Samples, list[k].fraction), int(list[k].shift))
-				found[want] = v
-				k++
-			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, inputError(err)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *record) int { return cmp.Compare(im.offset(a), im.offset(b)) })
 	for _, t := range list {
-		data, offsets = append(data, found[t.number]...), append(offsets, im.offset(t))
+		data, offsets = append(data, samples[t]...), append(offsets, im.offset(t))
 	}
 	return data, offsets, nil
 }

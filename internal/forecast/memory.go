@@ -193,31 +193,30 @@ func (c *count) lists() int64 {
 func (c *count) onCard(m Memory) Memory {
 	p := c.problem
 	vectors := c.vectors() + 4*c.samples() // and the data
-	whole := func() int64 { return kernels.Need(p, c.Card.Multiprocessors, c.Exact()) + vectors }
+	need := func(p *kirchhoff.Problem) kirchhoff.Need {
+		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
+	}
+	n := need(p)
 	m.CardLimit = c.Card.Free
-	m.Card = whole()
-	if c.held.Tables == "uint16" || c.held.Tables == "auto" && m.Card > m.CardLimit {
+	if c.held.Tables == "uint16" || c.held.Tables == "auto" && n.Tables+n.Scratch+vectors > m.CardLimit {
 		m.Compact, p.Compact = true, true
-		m.Card = whole()
+		n = need(p)
 	}
-	m.AllTables = kernels.PlaceBytes(p) * c.places()
+	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
 	if coarse := c.CoarseProblem(c.share); coarse != nil {
-		m.Card += kernels.Need(coarse, c.Card.Multiprocessors, c.Exact())
+		n := need(coarse)
+		m.Card += n.Tables + n.Scratch
 	}
-	m.Scratch = p.FieldBytes() + c.windowBytes()
+	m.Scratch = n.Making + c.windowBytes()
 	return m
 }
 
 // reference completes the memory of the reference engine, whose tables are on the heap.
 func (c *count) reference(m Memory) Memory {
-	place := 8 * c.points()
-	if c.problem.Directed() {
-		place *= 2*int64(c.Image.Dim()) - 1
-	}
-	m.Scratch = 8*c.samples()*int64(c.problem.Bands()) + c.windowBytes() + c.coarseBytes(m.Vectors)
-	m.AllTables = place * c.places()
-	m.Tables = m.AllTables
-	m.making(c.problem.FieldBytes(), 0)
+	n := kirchhoff.ReferenceNeeds(c.problem)
+	m.Scratch = n.Heap + c.windowBytes() + c.coarseBytes(m.Vectors)
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.making(n.Making, 0)
 	return m
 }
 
@@ -225,45 +224,51 @@ func (c *count) reference(m Memory) Memory {
 // where they fit, else in 16 bits, else of as many places at a time as fit.
 func (c *count) resident(m Memory) Memory {
 	p, coarse := c.problem, c.coarseBytes(m.Vectors)
-	m.Scratch = p.HeapBytes() + c.windowBytes()
-	m.add(c.overlap())
-	scratch := m
-	scratch.add(p.ScratchBytes() + p.PieceBytes(c.Exact()) + coarse)
-	m.AllTables = p.PlaceBytes() * c.places()
+	m.Scratch = c.windowBytes()
+	work := kirchhoff.Work{Exact: c.Exact()}
+	with := func(m Memory, n kirchhoff.Need) Memory {
+		m.add(coarse + c.overlap(n.Pieces))
+		m.engine(n)
+		return m
+	}
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
 		}
-		whole := scratch
 		p.Compact = tables == "uint16"
+		whole := with(m, kirchhoff.Needs(p, work))
 		whole.Compact = p.Compact
-		whole.AllTables = p.PlaceBytes() * c.places()
-		whole.Tables = whole.AllTables
-		whole.Outside += whole.Tables
-		whole.making(p.MakingBytes(), p.TraceBytes(p.NumTraces()))
 		if c.held.Tables == tables || whole.Total() <= m.Limit {
 			return whole
 		}
 	}
 	p.Compact = false
-	m.Recompute = true
-	making := p.MakingBytes()
+	m.Recompute, work.Remake = true, true
+	place, making := kirchhoff.Needs(p, work).Place, int64(0)
 	if c.held.Tables == "coarse" {
 		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
-		making += traveltime.CoarseScratchBytes(c.Image)*int64(p.Threads) - p.FieldBytes()
+		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
-		k := m
-		k.Tables = places * p.PlaceBytes()
-		k.Outside += k.Tables
-		k.add(p.ScratchBytes() + p.PieceBytes(c.Exact()) + coarse)
-		k.making(making, p.TraceBytes(p.RecomputeTraces(k.Tables)))
-		return k
+		work.Budget = places * place
+		n := kirchhoff.Needs(p, work)
+		n.Tables = work.Budget // of which even the largest stretch may take less
+		n.Making += making
+		return with(m, n)
 	})
+}
+
+// engine counts what the host's engine takes.
+func (m *Memory) engine(n kirchhoff.Need) {
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Outside += n.Tables
+	m.Scratch += n.Heap
+	m.add(n.Scratch)
+	m.making(n.Making, n.Traces)
 }
 
 // searches is how often the number of places whose tables are held is halved in search of
@@ -292,12 +297,12 @@ func (c *count) most(with func(places int64) Memory) Memory {
 
 // overlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
-func (c *count) overlap() (bytes int64) {
+func (c *count) overlap(pieces int64) (bytes int64) {
 	if c.Config.Comm.Overlap == "off" {
 		return 0
 	}
 	if c.points() < int64(c.Image.Len()) { // data are summed over blocks
-		bytes += c.problem.PieceBytes(c.Exact())
+		bytes += pieces
 	}
 	if c.share.Traces() < c.Shots.Traces() { // images are summed over shots
 		word := int64(4)
@@ -351,19 +356,15 @@ const (
 // fitGroups cuts groups as large as they may be, or smaller where memory asks for it.
 func (c *count) fitGroups(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
-	m.AllTables = p.PlaceBytes() * c.places()
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := int64(Longest(m.Groups)), secondLongest(m.Groups)
 		m.Data = 4 * nt * (2*longest + second)
-		if m.Tables = m.AllTables; m.Recompute {
-			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.Groups)
-		}
-		m.Scratch, m.Outside, m.Late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
+		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
 		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
-		traces, pieces := p.StreamTraces(m.Groups, c.Exact())
-		m.add(p.ScratchBytes() + pieces + c.overlap())
-		m.making(p.MakingBytes(), p.TraceBytes(traces))
+		m.add(c.overlap(n.Pieces))
+		m.engine(n)
 		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
 			return m
 		}

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -136,11 +137,10 @@ func (c *count) coarseBytes(vectors int64) int64 {
 		return 0
 	}
 	if c.Engine == "reference" {
-		return 8 * int64(p.Grid.Len()) * c.places()
+		return kirchhoff.ReferenceNeeds(p).Tables
 	}
-	traces := p.TraceBytes(p.NumTraces())
-	return p.PlaceBytes()*c.places() + p.ScratchBytes() + p.HeapBytes() + p.PieceBytes(c.Exact()) +
-		traces + max(0, p.MakingBytes()-traces-vectors)
+	n := kirchhoff.Needs(p, kirchhoff.Work{Exact: c.Exact()})
+	return n.Tables + n.Scratch + n.Heap + n.Traces + max(0, n.Making-n.Traces-vectors)
 }
 
 // footprint is the number of image vectors and of data vectors that a method holds

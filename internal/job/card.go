@@ -65,14 +65,14 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 	return card, warning, nil
 }
 
-// autoNote is why engine = "auto" takes cpu on a machine with the given GPUs; "" for
-// none. The GPU's engines have been timed on no real card, so from which size of a
-// problem on a card is the faster is not known, and auto takes none.
+// autoNote says why engine = "auto" uses the cpu on a machine with the given GPUs; "" for
+// none. The GPU engines have not been timed on a real card, so nobody knows yet for which
+// problems a card is faster.
 func autoNote(gpus []string) string {
 	if len(gpus) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(`kirchhoff.engine: auto takes cpu and leaves %s alone: from which size on a GPU is faster has not been measured; "cuda" or "hip" uses it`,
+	return fmt.Sprintf(`kirchhoff.engine: auto uses the cpu and not %s, whose speed has not been measured yet; "cuda" or "hip" uses the GPU`,
 		strings.Join(gpus, ", "))
 }
 

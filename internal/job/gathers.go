@@ -8,26 +8,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
-
-// setClasses makes an operator of what a constructor of classes returns.
-func (j *Job) setClasses(op *Operator, info string) func(*kirchhoff.Classes, error) error {
-	return func(c *kirchhoff.Classes, err error) error {
-		if err != nil {
-			return inputUnlessMarked(err)
-		}
-		op.Engine = c
-		for _, e := range c.Class {
-			op.kernels = append(op.kernels, e)
-		}
-		op.Info = fmt.Sprintf("engine %s; %s by %s", info, readable.Count(j.Classes.N, "image"), j.Config.Image.Gathers)
-		return nil
-	}
-}
 
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -34,10 +33,10 @@ type Job struct {
 	s *dist.Vector // of the image, the diagonal of S, once it is made
 
 	began   time.Time
-	start   []float32          // the start model, once LoadStart has read it
-	digests []provenance.Input // of all files that were read
-	kept    kirchhoff.Keeper   // tables kept in memory; nil: none
-	saved   []string           // this run's own checkpoints, oldest first
+	start   []float32                   // the start model, once LoadStart has read it
+	digests []provenance.Input          // of all files that were read
+	kept    interface{ Intact() error } // tables kept in memory; nil: none
+	saved   []string                    // this run's own checkpoints, oldest first
 }
 
 // Need says what of the survey a walk uses.

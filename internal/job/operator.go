@@ -22,18 +22,11 @@ import (
 // to the data [ntrace, nt], in the engine's precision.
 type Operator struct {
 	dist.Operator
-	Engine engine
+	Engine kirchhoff.Engine
 	Info   string // engine, instruction set, memory of the tables
 
 	kernels []dist.Kernel // one for each image
 	stream  *dist.Stream  // where traces are streamed: what applies it then
-}
-
-// engine holds tables.
-type engine interface {
-	Name() string
-	Type() device.Type
-	Close()
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
@@ -46,7 +39,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	if err := j.together(err); err != nil {
 		return nil, err
 	}
-	j.kept, _ = op.Engine.(kirchhoff.Keeper)
+	j.kept = op.Engine
 	if j.Held.Stream {
 		return op, comm.Together(j.World, j.liftStream(op))
 	}
@@ -150,57 +143,29 @@ func (j *Job) build(ctx context.Context) (*Operator, error) {
 		}
 		p.Times = coarse
 	}
+	w := kirchhoff.Work{Remake: m.Recompute, Budget: m.Tables, Exact: j.Exact()}
 	if m.Stream {
-		return j.buildStream(ctx, p, m)
+		w.Cuts = m.Groups
 	}
-	if j.card != nil {
-		k, err := kernels.New(ctx, j.card, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine %s: float32", j.card.Name())
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
-	} else if m.Recompute {
-		how := "recomputed"
-		if m.Coarse > 0 {
-			how = "interpolated"
-		}
-		if j.Classes.N > 0 {
-			return op, j.setClasses(op, "cpu: float32, traveltimes "+how+" class by class")(
-				kirchhoff.NewRecomputeClasses(ctx, p, j.Classes.Of(j.Shots.List(j.mine.First, j.mine.Last)), m.Tables))
-		}
-		k, err := kirchhoff.NewRecompute(ctx, p, m.Tables)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = fmt.Sprintf("engine cpu: float32, %s; traveltimes %s in %s", k.ISA(), how, readable.Count(k.Stretches(), "stretch"))
-	} else if j.Engine == "reference" {
-		if j.Classes.N > 0 {
-			return op, j.setClasses(op, "reference: float64")(kirchhoff.NewReferenceClasses(ctx, p, j.Classes.Of(j.Shots.List(j.mine.First, j.mine.Last))))
-		}
-		k, err := kirchhoff.NewReference(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine reference: float64"
-	} else {
-		if j.Classes.N > 0 {
-			return op, j.setClasses(op, "cpu: float32")(kirchhoff.NewClasses(ctx, p, j.Classes.Of(j.Shots.List(j.mine.First, j.mine.Last))))
-		}
-		k, err := kirchhoff.NewCPU(ctx, p)
-		if err != nil {
-			return nil, inputUnlessMarked(err)
-		}
-		op.Engine, op.kernels = k, []dist.Kernel{k}
-		op.Info = "engine cpu: float32, " + k.ISA()
-		if p.Compact {
-			op.Info += ", times in 16 bits"
-		}
+	if j.Classes.N > 0 {
+		w.Classes = j.Classes.Of(j.Shots.List(j.mine.First, j.mine.Last))
+	}
+	var err error
+	switch {
+	case j.card != nil:
+		op.Engine, err = kernels.New(ctx, j.card, p, w)
+	case j.Engine == "reference":
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
+	default:
+		op.Engine, err = kirchhoff.New(ctx, p, w)
+	}
+	if err != nil {
+		return nil, inputUnlessMarked(err)
+	}
+	op.kernels = op.Engine.Kernels()
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	if w.Classes != nil {
+		op.Info += " by " + j.Config.Image.Gathers
 	}
 	return op, nil
 }

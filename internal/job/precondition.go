@@ -9,7 +9,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // With solver.preconditioner the solver looks for x, the image being P x, with the
@@ -52,13 +51,13 @@ func (j *Job) precondition(ctx context.Context, op *Operator, f *formulation) er
 
 // diagonal is that of S AᵀW²A S.
 func (j *Job) diagonal(ctx context.Context, op *Operator) (*dist.Vector, error) {
-	k, ok := op.Engine.(kirchhoff.Squarer)
-	if !ok {
+	k := op.Engine.Squared()
+	if k == nil {
 		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
 	}
 	o := j.lift()
 	o.Choose = nil
-	squared, err := dist.LiftWith(k.Squared(), op.Domain(), op.Range(), o)
+	squared, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
 	if err := comm.Together(j.World, err); err != nil {
 		return nil, err
 	}

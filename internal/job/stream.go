@@ -3,15 +3,11 @@ package job
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // weighGroup multiplies samples of this rank, from one on, by their weights.
@@ -29,35 +25,16 @@ func (j *Job) weighGroup(lo int, data device.Buf) error {
 	return nil
 }
 
-// buildStream makes the operator of streamed traces.
-func (j *Job) buildStream(ctx context.Context, p *kirchhoff.Problem, m forecast.Memory) (*Operator, error) {
-	k, err := kirchhoff.NewStream(ctx, p, m.Groups, m.Recompute)
-	if err != nil {
-		return nil, inputUnlessMarked(err)
-	}
-	op := &Operator{Engine: k, Info: "engine cpu: float32, " + k.ISA()}
-	switch {
-	case m.Coarse > 0:
-		op.Info += ", traveltimes interpolated for each group"
-	case m.Recompute:
-		op.Info += ", traveltimes recomputed for each group"
-	case p.Compact:
-		op.Info += ", times in 16 bits"
-	}
-	op.Info += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(k.Groups(), "group"), forecast.Longest(m.Groups))
-	return op, nil
-}
-
 // liftStream spreads the operator over the ranks.
 func (j *Job) liftStream(op *Operator) error {
-	k := op.Engine.(*kirchhoff.Stream)
+	k := op.Engine.Groups()
 	cuts := make([]int, k.Groups()+1)
 	for i := range k.Groups() {
 		_, end := k.Group(i)
 		cuts[i+1] = end / j.Survey.NT
 	}
 	domain, rng := j.imageLayout(), j.dataLayout()
-	op.Operator = dist.Lift(k, domain, rng)
+	op.Operator = dist.Lift(op.kernels[0], domain, rng)
 	o := dist.StreamOptions{
 		LiftOptions: j.lift(),
 		Device:      j.Device,

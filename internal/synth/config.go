@@ -1,100 +1,59 @@
 package synth
 
 import (
+	_ "embed" // of the texts
 	"fmt"
+	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
+// The texts name the files of a case, SurveyFile and those beside it, as they are called.
+var (
+	//go:embed config.tmpl
+	configText string
+	//go:embed readme.tmpl
+	readmeText string
+)
+
 // describe writes the configuration and the README.
 func (c *Case) describe() {
-	o, s := c.Options, c.Survey
-	var b strings.Builder
-	p := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
-
-	p("# %s: %s.", c.Name, c.Title)
-	p("# %s, %s of %d samples at %s ms; %v.", readable.Count(s.NumSources(), "shot"), readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), c.Grid)
-	p("# Image it with `lsm run %s`; the answer is in %s.", ConfigFile, ReflectivityFile)
-	p("")
-	p("[survey]")
-	p("file = %q               # data, geometry, %g Hz Ricker wavelet", SurveyFile, o.Peak)
-	p("")
-	p("[velocity]")
-	if v, same := c.uniform(); same {
-		p("constant = %s", decimal(v))
-		p("")
-		p("[image]                          # a constant velocity has no grid of its own")
-		p("origin  = %s", decimals(c.Grid.Origin))
-		p("spacing = %s", decimals(c.Grid.Spacing))
-		p("shape   = %s", strings.ReplaceAll(fmt.Sprint(c.Grid.Shape), " ", ", "))
-		p("")
-		p("[traveltime]")
-		p("method = \"analytic\"              # straight rays")
-	} else {
-		if o.Smoothing > 0 {
-			p("file = %q                # true velocity with its slowness smoothed over %g m", ModelFile, o.Smoothing)
-		} else {
-			p("file = %q                # the true velocity", ModelFile)
-		}
-		p("")
-		if c.Surface != nil {
-			p("[image]")
-			p("surface = \"survey\"               # no image above the stations")
-			p("")
-		}
-		p("[traveltime]")
-		p("method = \"eikonal\"               # first arrivals")
+	facts := struct {
+		*Case
+		Shots, Traces, Interval string
+		Uniform                 []string // the velocity, where it is the same everywhere
+	}{Case: c, Shots: readable.Count(c.Survey.NumSources(), "shot"), Traces: readable.Count(c.Survey.NumTraces(), "trace"),
+		Interval: readable.Time(1e3 * c.Survey.DT)}
+	if slices.Min(c.Smooth) == slices.Max(c.Smooth) {
+		facts.Uniform = decimals(c.Smooth[:1])
 	}
-	p("")
-	p("[kirchhoff]")
-	p("engine         = \"auto\"")
-	p("dynamic        = false           # true: amplitude weights of the wave equation")
-	p("wavelet_filter = true            # %s, so that a reflector images in phase", map[int]string{2: "half derivative", 3: "derivative"}[c.Grid.Dim()])
-	p("")
-	p("[solver]")
-	p("method     = \"cgls\"")
-	p("iterations = %d", o.Iterations)
-	p("")
-	p("[output]")
-	p("file = %q", ImageFile)
-	c.Config = b.String()
-
-	b.Reset()
-	p("# %s", c.Name)
-	p("A synthetic survey: %s. %s, %s, %v.", c.Title, readable.Count(s.NumSources(), "shot"), readable.Count(s.NumTraces(), "trace"), c.Grid)
-	p("`%s` holds the data, `%s` the smooth velocity to migrate with, `%s` the true velocity and `%s` the reflectivity that the data were made from.",
-		SurveyFile, ModelFile, TrueModelFile, ReflectivityFile)
-	p("")
-	p("    lsm check %s", ConfigFile)
-	p("    lsm run %s", ConfigFile)
-	p("    lsm plot %s", ImageFile)
-	c.Readme = b.String()
+	fill := func(text string) string {
+		var b strings.Builder
+		if err := template.Must(template.New("").Funcs(template.FuncMap{"toml": numbers}).Parse(text)).Execute(&b, facts); err != nil {
+			panic(err) // the texts are part of the program
+		}
+		return b.String()
+	}
+	c.Config, c.Readme = fill(configText), fill(readmeText)
 }
 
-// uniform reports whether the velocity is the same everywhere.
-func (c *Case) uniform() (float64, bool) {
-	for _, v := range c.Smooth {
-		if v != c.Smooth[0] {
-			return 0, false
+// numbers writes a TOML list of numbers.
+func numbers(list any) string {
+	if v, ok := list.([]float64); ok {
+		return "[" + strings.Join(decimals(v), ", ") + "]"
+	}
+	return strings.ReplaceAll(fmt.Sprint(list), " ", ", ")
+}
+
+// decimals are TOML floats, which need their point.
+func decimals(v []float64) []string {
+	out := make([]string, len(v))
+	for i, x := range v {
+		if out[i] = fmt.Sprint(x); !strings.ContainsAny(out[i], ".e") {
+			out[i] += ".0"
 		}
 	}
-	return c.Smooth[0], true
-}
-
-// decimal writes a TOML float, which needs its point.
-func decimal(v float64) string {
-	s := fmt.Sprint(v)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s
-}
-
-func decimals(v []float64) string {
-	var s []string
-	for _, x := range v {
-		s = append(s, decimal(x))
-	}
-	return "[" + strings.Join(s, ", ") + "]"
+	return out
 }

@@ -13,22 +13,30 @@ const (
 	frameZ = 1500.0
 )
 
-// section fills a 2-D grid with the mean slowness of each cell, sampled 5×5.
+// section fills a 2-D grid with a geology of the frame.
 func section(g grid.Grid, velocity func(x, z float64) float64) []float64 {
-	const per = 5
-	v := make([]float64, g.Len())
-	for i := range g.Shape[0] {
-		for k := range g.Shape[1] {
-			s := 0.0
-			for a := range per {
-				for b := range per {
-					x := frameX * within(i, a, per, g.Shape[0])
-					z := frameZ * within(k, b, per, g.Shape[1])
-					s += 1 / velocity(x, z)
-				}
+	return meanSlowness(g, 5, func(p []float64) float64 { return velocity(frameX*p[0], frameZ*p[1]) })
+}
+
+// meanSlowness fills a grid with the mean slowness of each cell, sampled per times along
+// each axis. The geology has the fractions of the grid's edges.
+func meanSlowness(g grid.Grid, per int, velocity func(p []float64) float64) []float64 {
+	v, p := make([]float64, g.Len()), make([]float64, g.Dim())
+	subs := 1
+	for range p {
+		subs *= per
+	}
+	for n := range v {
+		sum := 0.0
+		for sub := range subs {
+			cell, part := n, sub
+			for a := g.Dim() - 1; a >= 0; a-- {
+				p[a] = within(cell%g.Shape[a], part%per, per, g.Shape[a])
+				cell, part = cell/g.Shape[a], part/per
 			}
-			v[i*g.Shape[1]+k] = rounded(per * per / s)
+			sum += 1 / velocity(p)
 		}
+		v[n] = rounded(float64(subs) / sum)
 	}
 	return v
 }
@@ -175,29 +183,10 @@ func hilly(x, z float64) float64 {
 	return column(beds, s)
 }
 
-// cube fills a 3-D grid, as section does a 2-D one, sampled 3×3×3: a dome cut
+// domed is the geology of the cube in fractions of its edges: a dome cut
 // by a dipping fault under a flat overburden with a buried channel.
-func cube(g grid.Grid) []float64 {
-	const per = 3
-	v := make([]float64, g.Len())
-	p := [3]float64{}
-	nx, ny, nz := g.Shape[0], g.Shape[1], g.Shape[2]
-	for n := range v {
-		i, j, k := n/(ny*nz), n/nz%ny, n%nz
-		s := 0.0
-		for sub := range per * per * per {
-			p[0] = within(i, sub/(per*per), per, nx)
-			p[1] = within(j, sub/per%per, per, ny)
-			p[2] = within(k, sub%per, per, nz)
-			s += 1 / domed(p[0], p[1], p[2])
-		}
-		v[n] = rounded(per * per * per / s)
-	}
-	return v
-}
-
-// domed is the geology of the cube in fractions of its edges.
-func domed(x, y, z float64) float64 {
+func domed(p []float64) float64 {
+	x, y, z := p[0], p[1], p[2]
 	if z < 0.18 {
 		return 2000
 	}

@@ -3,7 +3,7 @@ package synth
 import (
 	"fmt"
 	"math"
-	"strings"
+	"reflect"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -24,34 +24,35 @@ const (
 )
 
 // Options change a case; the zero value of each field means the case's own
-// default. Lengths are in m, times in s.
+// default. Lengths are in m, times in s. The tags name what must not be negative, and
+// the unit of what is no count.
 type Options struct {
 	Shape   []int     // points of the grid; not for FromModel
 	Spacing []float64 // of the grid; not for FromModel
 
 	Geometry        Geometry
-	Shots           int     // a shot line
-	ShotSpacing     float64 // along x
+	Shots           int     `name:"shots"`                 // a shot line
+	ShotSpacing     float64 `name:"shot spacing" unit:"m"` // along x
 	FirstShot       float64 // x of the first shot
-	Channels        int     // receivers a shot and receiver line
-	ReceiverSpacing float64 // along x
-	NearOffset      float64 // least offset of Streamer and Land
-	Lines           int     // shot lines in 3-D, spread over y
-	ReceiverLines   int     // receiver lines in 3-D; cables of a streamer
-	CableSpacing    float64 // between the cables of a streamer in 3-D
-	SourceDepth     float64 // below the top of the grid, default one cell, or below the topography, default 0
-	ReceiverDepth   float64
+	Channels        int     `name:"channels"`                  // receivers a shot and receiver line
+	ReceiverSpacing float64 `name:"receiver spacing" unit:"m"` // along x
+	NearOffset      float64 `name:"near offset" unit:"m"`      // least offset of Streamer and Land
+	Lines           int     `name:"lines"`                     // shot lines in 3-D, spread over y
+	ReceiverLines   int     `name:"receiver lines"`            // receiver lines in 3-D; cables of a streamer
+	CableSpacing    float64 `name:"cable spacing" unit:"m"`    // between the cables of a streamer in 3-D
+	SourceDepth     float64 `name:"source depth" unit:"m"`     // below the top of the grid, default one cell, or below the topography, default 0
+	ReceiverDepth   float64 `name:"receiver depth" unit:"m"`
 
-	Peak float64 // Hz, peak frequency of the Ricker wavelet
-	NT   int     // samples a trace
-	DT   float64 // s
+	Peak float64 `name:"peak frequency" unit:"Hz"` // of the Ricker wavelet
+	NT   int     `name:"samples a trace"`
+	DT   float64 `name:"dt" unit:"s"`
 
 	// Smoothing is the standard deviation, m, of the Gaussian that smooths the
 	// slowness for the migration velocity; negative means none.
 	Smoothing float64
 
 	// Iterations is the number written into the configuration.
-	Iterations int
+	Iterations int `name:"iterations"`
 }
 
 // highest is the frequency, in peaks, above which a Ricker wavelet holds
@@ -60,32 +61,10 @@ const highest = 2.5
 
 // over fills the fields of o that are zero from the defaults d.
 func (o Options) over(d Options) Options {
-	if o.Shape == nil {
-		o.Shape = d.Shape
-	}
-	if o.Spacing == nil {
-		o.Spacing = d.Spacing
-	}
-	if o.Geometry == "" {
-		o.Geometry = d.Geometry
-	}
-	for _, f := range []struct{ o, d *int }{
-		{&o.Shots, &d.Shots}, {&o.Channels, &d.Channels}, {&o.Lines, &d.Lines},
-		{&o.ReceiverLines, &d.ReceiverLines}, {&o.NT, &d.NT}, {&o.Iterations, &d.Iterations},
-	} {
-		if *f.o == 0 {
-			*f.o = *f.d
-		}
-	}
-	for _, f := range []struct{ o, d *float64 }{
-		{&o.ShotSpacing, &d.ShotSpacing}, {&o.FirstShot, &d.FirstShot},
-		{&o.ReceiverSpacing, &d.ReceiverSpacing}, {&o.NearOffset, &d.NearOffset},
-		{&o.CableSpacing, &d.CableSpacing},
-		{&o.SourceDepth, &d.SourceDepth}, {&o.ReceiverDepth, &d.ReceiverDepth},
-		{&o.Peak, &d.Peak}, {&o.DT, &d.DT}, {&o.Smoothing, &d.Smoothing},
-	} {
-		if *f.o == 0 {
-			*f.o = *f.d
+	to, from := reflect.ValueOf(&o).Elem(), reflect.ValueOf(d)
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
 		}
 	}
 	return o
@@ -100,32 +79,27 @@ const (
 // check refuses options that no geometry could use, before anything is
 // computed from them; limits that depend on the model come later.
 func (o Options) check() error {
-	switch o.Geometry {
-	case "", Fixed, Streamer, Land:
-	default:
+	if o.Geometry != "" && o.Geometry != Fixed && o.Geometry != Streamer && o.Geometry != Land {
 		return fmt.Errorf("synth: geometry %q is unknown, want %s, %s or %s", o.Geometry, Fixed, Streamer, Land)
 	}
-	for _, f := range []struct {
-		name string
-		v    int
-	}{{"shots", o.Shots}, {"channels", o.Channels}, {"lines", o.Lines},
-		{"receiver lines", o.ReceiverLines}, {"samples a trace", o.NT}, {"iterations", o.Iterations}} {
-		if f.v < 0 {
-			return fmt.Errorf("synth: %s are %d, must be positive", f.name, f.v)
-		}
-	}
-	for _, f := range []struct {
-		name, unit string
-		v          float64
-	}{{"shot spacing", "m", o.ShotSpacing}, {"receiver spacing", "m", o.ReceiverSpacing},
-		{"near offset", "m", o.NearOffset}, {"cable spacing", "m", o.CableSpacing},
-		{"source depth", "m", o.SourceDepth}, {"receiver depth", "m", o.ReceiverDepth},
-		{"peak frequency", "Hz", o.Peak}, {"dt", "s", o.DT}} {
-		if !(f.v >= 0) {
-			return fmt.Errorf("synth: %s is %g %s, must be positive", f.name, f.v, f.unit)
-		}
-		if f.v > 0 && !(f.v >= leastOption && f.v <= mostOption) {
-			return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", f.name, f.v, f.unit, leastOption, mostOption)
+	fields := reflect.ValueOf(o)
+	for i := range fields.NumField() {
+		tag := fields.Type().Field(i).Tag
+		name, unit := tag.Get("name"), tag.Get("unit")
+		switch {
+		case name == "":
+		case unit == "":
+			if n := fields.Field(i).Int(); n < 0 {
+				return fmt.Errorf("synth: %s are %d, must be positive", name, n)
+			}
+		default:
+			v := fields.Field(i).Float()
+			if !(v >= 0) {
+				return fmt.Errorf("synth: %s is %g %s, must be positive", name, v, unit)
+			}
+			if v > 0 && !(v >= leastOption && v <= mostOption) {
+				return fmt.Errorf("synth: %s is %g %s, must be from %g to %g %[3]s", name, v, unit, leastOption, mostOption)
+			}
 		}
 	}
 	if !(math.Abs(o.FirstShot) <= mostOption && math.Abs(o.Smoothing) <= mostOption) {
@@ -162,14 +136,13 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 func highestPeak(g grid.Grid, slowest, dt float64) float64 {
 	peak := 30.0
 	for a, h := range g.Spacing {
-		if g.Shape[a] == 1 {
-			continue
-		}
 		most := slowest / (2 * highest * h)
 		if a == g.Dim()-1 {
 			most /= 2
 		}
-		peak = math.Min(peak, most)
+		if g.Shape[a] > 1 {
+			peak = math.Min(peak, most)
+		}
 	}
 	if dt > 0 {
 		peak = math.Min(peak, 1/(4*highest*dt))
@@ -196,5 +169,3 @@ func niceInterval(peak float64) float64 {
 	fmt.Sscan(fmt.Sprintf("%.3g", best), &dt)
 	return dt
 }
-
-func list(names []string) string { return strings.Join(names, ", ") }

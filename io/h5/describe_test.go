@@ -9,21 +9,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
 
 func TestKind(t *testing.T) {
-	for want, f := range map[string]h5test.File{
-		"survey":     {Datasets: []h5test.Dataset{f8("sources", []int{1}, 1), f8("velocity", []int{1}, 1)}},
-		"tables":     {Attrs: []h5test.Attr{text("format", FormatTables)}},
-		"image":      {Datasets: []h5test.Dataset{f8("reflectivity", []int{1}, 1)}},
-		"model":      {Datasets: []h5test.Dataset{f8("velocity", []int{1}, 1)}},
-		"checkpoint": {Attrs: []h5test.Attr{text("format", "lsm-checkpoint")}},
-		"unknown":    {Attrs: []h5test.Attr{text("format", "other")}, Datasets: []h5test.Dataset{f8("sources", []int{1}, 1)}},
+	for want, f := range map[string]rawFile{
+		"survey":     {Datasets: []rawDataset{f8("sources", []int{1}, 1), f8("velocity", []int{1}, 1)}},
+		"tables":     {Attrs: []rawAttr{text("format", FormatTables)}},
+		"image":      {Datasets: []rawDataset{f8("reflectivity", []int{1}, 1)}},
+		"model":      {Datasets: []rawDataset{f8("velocity", []int{1}, 1)}},
+		"checkpoint": {Attrs: []rawAttr{text("format", "lsm-checkpoint")}},
+		"unknown":    {Attrs: []rawAttr{text("format", "other")}, Datasets: []rawDataset{f8("sources", []int{1}, 1)}},
 	} {
 		path := filepath.Join(t.TempDir(), "a.h5")
-		h5test.Write(t, path, f)
+		writeRaw(t, path, f)
 		if got, err := Kind(path); err != nil || got != want {
 			t.Errorf("kind %q (%v), want %q", got, err, want)
 		}
@@ -35,12 +33,12 @@ func TestKind(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
-	h5test.Write(t, path, h5test.File{
-		Attrs:  []h5test.Attr{text("format", "other"), {Name: "odd", Type: "compound", Shape: []int{}, Data: make([]byte, 8)}},
+	writeRaw(t, path, rawFile{
+		Attrs:  []rawAttr{text("format", "other"), {Name: "odd", Type: "compound", Shape: []int{}, Data: make([]byte, 8)}},
 		Groups: []string{"g", "g/h"},
 		Loop:   "g/loop",
-		Datasets: []h5test.Dataset{
-			with(h5test.Dataset{Name: "g/v", Type: ">f4", Shape: []int{2, 2}, Data: bytesOf(be, []float32{3, -1, 2, float32(math.NaN())}),
+		Datasets: []rawDataset{
+			with(rawDataset{Name: "g/v", Type: ">f4", Shape: []int{2, 2}, Data: bytesOf(be, []float32{3, -1, 2, float32(math.NaN())}),
 				Chunk: []int{1, 2}, Filters: []string{"shuffle", "deflate"}}, num("dt", 2)),
 			{Name: "text", Type: "S8", Shape: []int{}, Data: []byte("abcdefgh")},
 			{Name: "unwritten", Type: "<i2", Shape: []int{5}},

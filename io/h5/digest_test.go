@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
 
 // digestOf is SHA-256 of a line and the bytes after it, as docs/format.md has it.
@@ -154,8 +152,8 @@ func TestBareDigest(t *testing.T) {
 	file := func(sum string) string {
 		path := filepath.Join(t.TempDir(), "a.h5")
 		d := f8("v", []int{3}, v...)
-		d.Attrs = []h5test.Attr{text("sha256", sum)}
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{d}})
+		d.Attrs = []rawAttr{text("sha256", sum)}
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{d}})
 		return path
 	}
 	read := func(path string) error {
@@ -249,7 +247,7 @@ func TestExternalLinks(t *testing.T) {
 
 // makeLinks makes files with external links of every kind.
 func makeLinks(t *testing.T, dir string) {
-	write := func(name string, f h5test.File) { h5test.Write(t, filepath.Join(dir, name+".h5"), f) }
+	write := func(name string, f rawFile) { writeRaw(t, filepath.Join(dir, name+".h5"), f) }
 	good := rawSurvey()
 	write("other", good)
 	bare := good
@@ -267,8 +265,8 @@ func makeLinks(t *testing.T, dir string) {
 	write("soft", f)
 	f.External, f.Soft = link("there", "/"), map[string]string{"data": "/there/data"}
 	write("group", f)
-	write("image", h5test.File{
-		Datasets: []h5test.Dataset{with(f8("image", []int{1, 2}, 1, 2), list("origin", 0, 0), list("spacing", 1, 1))},
+	write("image", rawFile{
+		Datasets: []rawDataset{with(f8("image", []int{1, 2}, 1, 2), list("origin", 0, 0), list("spacing", 1, 1))},
 		External: link("history", "/"),
 	})
 }

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-func list(name string, v ...float64) h5test.Attr {
-	return h5test.Attr{Name: name, Type: "<f8", Shape: []int{len(v)}, Data: bytesOf(le, v)}
+func list(name string, v ...float64) rawAttr {
+	return rawAttr{Name: name, Type: "<f8", Shape: []int{len(v)}, Data: bytesOf(le, v)}
 }
 
 func wantInput(t *testing.T, name string, err error, want string) {
@@ -28,7 +27,7 @@ func TestBrokenModels(t *testing.T) {
 	ones := []float64{1, 1, 1, 1, 1, 1}
 	for _, c := range []struct {
 		name string
-		d    h5test.Dataset
+		d    rawDataset
 		want string
 	}{
 		{"other name", f8("v", []int{2}, 1, 2), "/velocity: is missing (the file holds /v)"},
@@ -45,7 +44,7 @@ func TestBrokenModels(t *testing.T) {
 		{"infinite", with(f8("velocity", []int{2, 3}, 1, 1, 1, 1, math.Inf(1), 1), o, h), "/velocity: is +Inf m/s at point [1, 1]"},
 	} {
 		path := filepath.Join(t.TempDir(), "m.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{c.d}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{c.d}})
 		_, _, err := ReadModel(path)
 		wantInput(t, c.name, err, c.want)
 	}
@@ -53,10 +52,10 @@ func TestBrokenModels(t *testing.T) {
 
 func TestModelInsideSurvey(t *testing.T) {
 	f := rawSurvey()
-	f.Attrs = []h5test.Attr{text("format", FormatSurvey), list("origin", 1, 2), list("spacing", 3, 4)}
+	f.Attrs = []rawAttr{text("format", FormatSurvey), list("origin", 1, 2), list("spacing", 3, 4)}
 	f.Datasets = append(f.Datasets, f8("velocity", []int{1, 2}, 1500, 1600))
 	path := filepath.Join(t.TempDir(), "s.h5")
-	h5test.Write(t, path, f)
+	writeRaw(t, path, f)
 	g, v, err := ReadModel(path)
 	if err != nil {
 		t.Fatal(err)
@@ -71,8 +70,8 @@ func TestModelInsideSurvey(t *testing.T) {
 
 func TestReflectivityFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.h5")
-	h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{
-		with(h5test.Dataset{Name: "reflectivity", Type: ">i2", Shape: []int{1, 2}, Data: bytesOf(be, []int16{-1, 1})}, list("origin", 0, 0), list("spacing", 1, 1)),
+	writeRaw(t, path, rawFile{Datasets: []rawDataset{
+		with(rawDataset{Name: "reflectivity", Type: ">i2", Shape: []int{1, 2}, Data: bytesOf(be, []int16{-1, 1})}, list("origin", 0, 0), list("spacing", 1, 1)),
 	}})
 	im, err := ReadImage(path)
 	if err != nil {
@@ -89,17 +88,17 @@ func TestBrokenImages(t *testing.T) {
 	bad.Data = bytesOf(le, []float64{1, math.NaN()})
 	for _, c := range []struct {
 		name string
-		f    h5test.File
+		f    rawFile
 		want string
 	}{
-		{"model", h5test.File{Attrs: []h5test.Attr{text("format", FormatModel)}}, `is "lsm-model", want "lsm-image"`},
-		{"nothing", h5test.File{}, "/image: is missing (the file holds nothing)"},
-		{"NaN", h5test.File{Datasets: []h5test.Dataset{bad}}, "/image: is NaN at point [0, 1] at (0, 1) m"},
-		{"history shape", h5test.File{Groups: []string{"history"}, Datasets: []h5test.Dataset{good, f8("history/residual_norm", []int{1, 1}, 1)}}, "/history/residual_norm: has shape [1, 1], want [iterations + 1]"},
-		{"config number", h5test.File{Datasets: []h5test.Dataset{good, f8("config", []int{}, 1)}}, "/config: holds 1 elements of type float64, want one text"},
+		{"model", rawFile{Attrs: []rawAttr{text("format", FormatModel)}}, `is "lsm-model", want "lsm-image"`},
+		{"nothing", rawFile{}, "/image: is missing (the file holds nothing)"},
+		{"NaN", rawFile{Datasets: []rawDataset{bad}}, "/image: is NaN at point [0, 1] at (0, 1) m"},
+		{"history shape", rawFile{Groups: []string{"history"}, Datasets: []rawDataset{good, f8("history/residual_norm", []int{1, 1}, 1)}}, "/history/residual_norm: has shape [1, 1], want [iterations + 1]"},
+		{"config number", rawFile{Datasets: []rawDataset{good, f8("config", []int{}, 1)}}, "/config: holds 1 elements of type float64, want one text"},
 	} {
 		path := filepath.Join(t.TempDir(), "i.h5")
-		h5test.Write(t, path, c.f)
+		writeRaw(t, path, c.f)
 		_, err := ReadImage(path)
 		wantInput(t, c.name, err, c.want)
 	}
@@ -108,8 +107,8 @@ func TestBrokenImages(t *testing.T) {
 // Texts of every kind that HDF5 has are read, padding removed.
 func TestTextForms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
-	h5test.Write(t, path, h5test.File{
-		Attrs: []h5test.Attr{
+	writeRaw(t, path, rawFile{
+		Attrs: []rawAttr{
 			{Name: "null", Type: "S8", Shape: []int{}, Data: []byte("abc\x00\x00\x00\x00\x00")},
 			{Name: "full", Type: "S8", Shape: []int{}, Data: []byte("abcdefgh")},
 			{Name: "space", Type: "A8", Shape: []int{1}, Data: []byte("abc     ")},
@@ -117,7 +116,7 @@ func TestTextForms(t *testing.T) {
 			{Name: "broken", Type: "U8", Shape: []int{}, Data: []byte("\xff\x00xxxxxx")},
 			text("any", "größer"), text("none", ""),
 		},
-		Datasets: []h5test.Dataset{{Name: "config", Type: "S8", Shape: []int{}, Data: []byte("a = 1\n\x00\x00")}},
+		Datasets: []rawDataset{{Name: "config", Type: "S8", Shape: []int{}, Data: []byte("a = 1\n\x00\x00")}},
 	})
 	f, err := Open(path)
 	if err != nil {
@@ -134,11 +133,11 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-func tableFile(spoil func(byName map[string]*h5test.Dataset)) h5test.File {
+func tableFile(spoil func(byName map[string]*rawDataset)) rawFile {
 	o, h := list("origin", 0, 0), list("spacing", 1, 1)
-	sets := map[string]*h5test.Dataset{}
+	sets := map[string]*rawDataset{}
 	names := []string{"source_time", "receiver_time", "source_amplitude", "receiver_gradient"}
-	for _, d := range []h5test.Dataset{
+	for _, d := range []rawDataset{
 		with(f8("source_time", []int{2, 1, 2}, 0, 1, 2, 3), o, h),
 		with(f8("receiver_time", []int{1, 1, 2}, 4, 5), o, h),
 		f8("source_amplitude", []int{2, 1, 2}, 1, 1, 1, 1),
@@ -147,7 +146,7 @@ func tableFile(spoil func(byName map[string]*h5test.Dataset)) h5test.File {
 		sets[d.Name] = &d
 	}
 	spoil(sets)
-	var f h5test.File
+	var f rawFile
 	for _, n := range names {
 		if sets[n] != nil {
 			f.Datasets = append(f.Datasets, *sets[n])
@@ -159,31 +158,31 @@ func tableFile(spoil func(byName map[string]*h5test.Dataset)) h5test.File {
 func TestBrokenTables(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		spoil func(d map[string]*h5test.Dataset)
+		spoil func(d map[string]*rawDataset)
 		want  string
 	}{
-		{"no times", func(d map[string]*h5test.Dataset) { d["source_time"] = nil }, "/source_time: is missing"},
-		{"no receivers", func(d map[string]*h5test.Dataset) { d["receiver_time"] = nil }, "/receiver_time: is missing"},
-		{"2-D", func(d map[string]*h5test.Dataset) { d["source_time"].Shape = []int{2, 2} }, "/source_time: has shape [2, 2], want [n, nx, nz] or [n, nx, ny, nz]"},
-		{"other origin", func(d map[string]*h5test.Dataset) {
-			d["receiver_time"].Attrs = []h5test.Attr{list("origin", 0, 1), list("spacing", 1, 1)}
+		{"no times", func(d map[string]*rawDataset) { d["source_time"] = nil }, "/source_time: is missing"},
+		{"no receivers", func(d map[string]*rawDataset) { d["receiver_time"] = nil }, "/receiver_time: is missing"},
+		{"2-D", func(d map[string]*rawDataset) { d["source_time"].Shape = []int{2, 2} }, "/source_time: has shape [2, 2], want [n, nx, nz] or [n, nx, ny, nz]"},
+		{"other origin", func(d map[string]*rawDataset) {
+			d["receiver_time"].Attrs = []rawAttr{list("origin", 0, 1), list("spacing", 1, 1)}
 		}, "/receiver_time: lies on a grid of 1×2 points, 1×1 m from (0, 1), /source_time on one of 1×2 points, 1×1 m from (0, 0)"},
-		{"amplitude rows", func(d map[string]*h5test.Dataset) {
+		{"amplitude rows", func(d map[string]*rawDataset) {
 			d["source_amplitude"].Shape, d["source_amplitude"].Data = []int{1, 1, 2}, make([]byte, 16)
 		}, "/source_amplitude: has shape [1, 1, 2], want like /source_time = [2, 1, 2]"},
-		{"gradient shape", func(d map[string]*h5test.Dataset) { d["receiver_gradient"].Shape = []int{1, 1, 1, 4} }, "/receiver_gradient: has shape [1, 1, 1, 4], want [n, dim, nx, (ny,) nz] = [1, 2, 1, 2]"},
-		{"negative", func(d map[string]*h5test.Dataset) { d["source_time"].Data = bytesOf(le, []float64{0, 1, 2, -3}) }, "/source_time: row 1 is -3 at point [0, 1] at (0, 1) m, must be finite and not negative"},
-		{"NaN", func(d map[string]*h5test.Dataset) { d["receiver_time"].Data = bytesOf(le, []float64{math.NaN(), 1}) }, "/receiver_time: row 0 is NaN"},
-		{"infinite gradient", func(d map[string]*h5test.Dataset) {
+		{"gradient shape", func(d map[string]*rawDataset) { d["receiver_gradient"].Shape = []int{1, 1, 1, 4} }, "/receiver_gradient: has shape [1, 1, 1, 4], want [n, dim, nx, (ny,) nz] = [1, 2, 1, 2]"},
+		{"negative", func(d map[string]*rawDataset) { d["source_time"].Data = bytesOf(le, []float64{0, 1, 2, -3}) }, "/source_time: row 1 is -3 at point [0, 1] at (0, 1) m, must be finite and not negative"},
+		{"NaN", func(d map[string]*rawDataset) { d["receiver_time"].Data = bytesOf(le, []float64{math.NaN(), 1}) }, "/receiver_time: row 0 is NaN"},
+		{"infinite gradient", func(d map[string]*rawDataset) {
 			d["receiver_gradient"].Data = bytesOf(le, []float64{1, 2, 3, math.Inf(-1)})
 		}, "/receiver_gradient: row 0 is -Inf at point [0, 1]"},
 	} {
 		path := filepath.Join(t.TempDir(), "t.h5")
-		h5test.Write(t, path, tableFile(c.spoil))
+		writeRaw(t, path, tableFile(c.spoil))
 		wantInput(t, c.name, readTables(path), c.want)
 	}
 	path := filepath.Join(t.TempDir(), "t.h5")
-	h5test.Write(t, path, tableFile(func(map[string]*h5test.Dataset) {}))
+	writeRaw(t, path, tableFile(func(map[string]*rawDataset) {}))
 	tab, err := OpenTables(path)
 	if err != nil {
 		t.Fatal(err)
@@ -200,13 +199,13 @@ func TestBrokenTables(t *testing.T) {
 // error where there is no converting.
 func TestUnits(t *testing.T) {
 	model := func(units string) string {
-		attrs := []h5test.Attr{list("origin", 0, 0), list("spacing", 1, 1)}
+		attrs := []rawAttr{list("origin", 0, 0), list("spacing", 1, 1)}
 		if units != "" {
 			attrs = append(attrs, text("units", units))
 		}
 		d := with(f8("velocity", []int{1, 2}, 2, 3), attrs...)
 		path := filepath.Join(t.TempDir(), "m.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{d}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{d}})
 		return path
 	}
 	for _, c := range []struct {
@@ -234,7 +233,7 @@ func TestUnits(t *testing.T) {
 			}
 		}
 		path := filepath.Join(t.TempDir(), "s.h5")
-		h5test.Write(t, path, f)
+		writeRaw(t, path, f)
 		_, err := ReadSurvey(path)
 		wantInput(t, name, err, "/"+name+`@units: is "km", want "m"`)
 	}

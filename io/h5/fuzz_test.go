@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
 
 // fuzzReaders gives whole files to all readers in a child process, because a
@@ -41,7 +39,7 @@ func fuzzReaders(f *testing.F, seed func(path string)) {
 }
 
 func FuzzReadSurvey(f *testing.F) {
-	fuzzReaders(f, func(path string) { h5test.Write(f, path, rawSurvey()) })
+	fuzzReaders(f, func(path string) { writeRaw(f, path, rawSurvey()) })
 }
 
 func FuzzReadModel(f *testing.F) {
@@ -63,7 +61,7 @@ func FuzzReadImage(f *testing.F) {
 
 func FuzzOpenTables(f *testing.F) {
 	fuzzReaders(f, func(path string) {
-		h5test.Write(f, path, tableFile(func(map[string]*h5test.Dataset) {}))
+		writeRaw(f, path, tableFile(func(map[string]*rawDataset) {}))
 	})
 }
 

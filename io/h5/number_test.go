@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
 
 func bytesOf(order binary.ByteOrder, v any) []byte {
@@ -71,7 +69,7 @@ func TestEveryNumericType(t *testing.T) {
 	want := []float64{0, 1, 2, 3, 100, 127}
 	for typ, data := range storedForms() {
 		path := filepath.Join(t.TempDir(), "a.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{{Name: "v", Type: typ, Shape: []int{2, 3}, Data: data}}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{{Name: "v", Type: typ, Shape: []int{2, 3}, Data: data}}})
 		f, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +98,7 @@ func TestTypeNames(t *testing.T) {
 	forms := storedForms()
 	for typ, name := range want {
 		path := filepath.Join(t.TempDir(), "a.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{{Name: "v", Type: typ, Shape: []int{6}, Data: forms[typ]}}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{{Name: "v", Type: typ, Shape: []int{6}, Data: forms[typ]}}})
 		f, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +126,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		{"<u8", bytesOf(le, []uint64{1, math.MaxUint64}), "too large for int32"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{{Name: "v", Type: c.typ, Shape: []int{2}, Data: c.data}}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{{Name: "v", Type: c.typ, Shape: []int{2}, Data: c.data}}})
 		f, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +145,7 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 // A float64 beyond float32 becomes an infinity, never a clipped number.
 func TestFloatOverflowIsInfinite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
-	h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{{Name: "v", Type: ">f8", Shape: []int{3}, Data: bytesOf(be, []float64{1e300, -1e300, math.NaN()})}}})
+	writeRaw(t, path, rawFile{Datasets: []rawDataset{{Name: "v", Type: ">f8", Shape: []int{3}, Data: bytesOf(be, []float64{1e300, -1e300, math.NaN()})}}})
 	f, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +170,7 @@ func TestEveryLayout(t *testing.T) {
 		v[i] = float64(i * i % 97)
 	}
 	i4 := bytesOf(be, narrow[int32](v))
-	for name, d := range map[string]h5test.Dataset{
+	for name, d := range map[string]rawDataset{
 		"contiguous":                 {Type: ">i4"},
 		"compact":                    {Type: ">i4", Compact: true},
 		"chunked":                    {Type: ">i4", Chunk: []int{2, 5, 4}},
@@ -182,11 +180,11 @@ func TestEveryLayout(t *testing.T) {
 		"nbit":                       {Type: ">i4", Chunk: []int{7, 1, 6}, Filters: []string{"nbit"}},
 		"scaleoffset":                {Type: ">i4", Chunk: []int{7, 1, 6}, Filters: []string{"scaleoffset"}},
 	} {
-		for _, file := range []h5test.File{{}, {UserBlock: 1024}, {Latest: true}} {
+		for _, file := range []rawFile{{}, {UserBlock: 1024}, {Latest: true}} {
 			d.Name, d.Shape, d.Data = "v", []int{7, 5, 6}, i4
-			file.Datasets = []h5test.Dataset{d}
+			file.Datasets = []rawDataset{d}
 			path := filepath.Join(t.TempDir(), "a.h5")
-			h5test.Write(t, path, file)
+			writeRaw(t, path, file)
 			f, err := Open(path)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -207,28 +205,28 @@ func TestEveryLayout(t *testing.T) {
 func TestRefusedDatasets(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "raw.bin")
 	for _, c := range []struct {
-		d    h5test.Dataset
+		d    rawDataset
 		want string
 	}{
-		{h5test.Dataset{Type: "S8", Shape: []int{2}, Data: make([]byte, 16)}, "string of 8 bytes"},
-		{h5test.Dataset{Type: "vlen", Shape: []int{1}}, "string of any length"},
-		{h5test.Dataset{Type: "compound", Shape: []int{1}, Data: make([]byte, 8)}, "compound of 2 members"},
-		{h5test.Dataset{Type: "enum", Shape: []int{1}, Data: make([]byte, 1)}, "enum of 2 values"},
-		{h5test.Dataset{Type: "reference", Shape: []int{1}}, "reference"},
-		{h5test.Dataset{Type: "opaque", Shape: []int{1}, Data: make([]byte, 3)}, "opaque of 3 bytes"},
-		{h5test.Dataset{Type: "bitfield", Shape: []int{1}, Data: make([]byte, 1)}, "bitfield of 8 bits"},
-		{h5test.Dataset{Type: "sequence", Shape: []int{1}}, "sequence of any length"},
-		{h5test.Dataset{Type: "array", Shape: []int{1}, Data: make([]byte, 8)}, "array type"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{3}}, "never written"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{1 << 60}, Chunk: []int{4}}, "more than any file holds"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{1 << 40, 1 << 40}, Chunk: []int{4, 4}}, "more than any file holds"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{1 << 50}, Chunk: []int{4}}, "never written"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{2}, Data: make([]byte, 8), External: raw}, "external files"},
-		{h5test.Dataset{Type: "<f4", Shape: []int{2}, Data: make([]byte, 8), Chunk: []int{2}, Filters: []string{"unknown"}}, "number 32001"},
+		{rawDataset{Type: "S8", Shape: []int{2}, Data: make([]byte, 16)}, "string of 8 bytes"},
+		{rawDataset{Type: "vlen", Shape: []int{1}}, "string of any length"},
+		{rawDataset{Type: "compound", Shape: []int{1}, Data: make([]byte, 8)}, "compound of 2 members"},
+		{rawDataset{Type: "enum", Shape: []int{1}, Data: make([]byte, 1)}, "enum of 2 values"},
+		{rawDataset{Type: "reference", Shape: []int{1}}, "reference"},
+		{rawDataset{Type: "opaque", Shape: []int{1}, Data: make([]byte, 3)}, "opaque of 3 bytes"},
+		{rawDataset{Type: "bitfield", Shape: []int{1}, Data: make([]byte, 1)}, "bitfield of 8 bits"},
+		{rawDataset{Type: "sequence", Shape: []int{1}}, "sequence of any length"},
+		{rawDataset{Type: "array", Shape: []int{1}, Data: make([]byte, 8)}, "array type"},
+		{rawDataset{Type: "<f4", Shape: []int{3}}, "never written"},
+		{rawDataset{Type: "<f4", Shape: []int{1 << 60}, Chunk: []int{4}}, "more than any file holds"},
+		{rawDataset{Type: "<f4", Shape: []int{1 << 40, 1 << 40}, Chunk: []int{4, 4}}, "more than any file holds"},
+		{rawDataset{Type: "<f4", Shape: []int{1 << 50}, Chunk: []int{4}}, "never written"},
+		{rawDataset{Type: "<f4", Shape: []int{2}, Data: make([]byte, 8), External: raw}, "external files"},
+		{rawDataset{Type: "<f4", Shape: []int{2}, Data: make([]byte, 8), Chunk: []int{2}, Filters: []string{"unknown"}}, "number 32001"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.h5")
 		c.d.Name = "v"
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{c.d}})
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{c.d}})
 		f, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +241,7 @@ func TestRefusedDatasets(t *testing.T) {
 
 func TestEmptyAndScalarDatasets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
-	h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{
+	writeRaw(t, path, rawFile{Datasets: []rawDataset{
 		{Name: "none", Type: "<f4", Shape: nil},
 		{Name: "zero", Type: "<f4", Shape: []int{0, 3}},
 		{Name: "one", Type: "<f4", Shape: []int{}, Data: bytesOf(le, float32(7))},
@@ -275,7 +273,7 @@ func TestStepsEndWithChunks(t *testing.T) {
 		"across":          {[]int{150, 10, 30}, 150 * 100 * 210, 150 * 100 * 200},
 	} {
 		path := filepath.Join(t.TempDir(), "a.h5")
-		h5test.Write(t, path, h5test.File{Datasets: []h5test.Dataset{
+		writeRaw(t, path, rawFile{Datasets: []rawDataset{
 			{Name: "v", Type: "<f4", Shape: shape, Data: make([]byte, 4*150*100*200), Chunk: c.chunk, Filters: []string{"deflate"}},
 		}})
 		f, err := Open(path)

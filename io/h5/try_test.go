@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/io/h5/internal/h5test"
 )
 
 // Whatever a file holds, trying it ends, and says no more than what a reader would.
@@ -19,8 +17,8 @@ func TestTry(t *testing.T) {
 	if err := WriteSurvey(survey, testSurvey(), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	h5test.Write(t, odd, h5test.File{
-		Datasets: []h5test.Dataset{
+	writeRaw(t, odd, rawFile{
+		Datasets: []rawDataset{
 			{Name: "v", Type: ">i4", Shape: []int{4, 6}, Data: make([]byte, 96), Chunk: []int{2, 3}, Filters: []string{"nbit"}},
 			{Name: "w", Type: "compound", Shape: []int{1}, Data: make([]byte, 8)},
 			{Name: "x", Type: "S8", Shape: []int{2}, Data: make([]byte, 16)},

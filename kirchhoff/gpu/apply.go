@@ -129,7 +129,7 @@ func (e *Engine) migrate(piece int, quantum float64) {
 	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
 	tile := e.firstTile[lo]
 	part := e.plan.Tiles * simd.TileSize
-	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Mode()),
+	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Layout().Fields),
 		driver.Struct(e.operator), driver.Struct(e.adjoint), address(e.rows),
 		driver.Address(e.image.(*card.Buf).Memory()+driver.Memory(8*tile*simd.TileSize)),
 		driver.Int32(int32(e.groupOf[lo])), driver.Int32(int32(tile)), driver.Int64(int64(part)), magic(quantum))
@@ -144,7 +144,7 @@ func (e *Engine) demigrate(piece int, quantum float64) error {
 	if e.plan.Tiles == 0 {
 		return nil
 	}
-	e.launch("forward", blocks, e.forwardParts, lanes, 2*stageBytes(e.plan.Mode())+4*lanes*e.window,
+	e.launch("forward", blocks, e.forwardParts, lanes, 2*stageBytes(e.plan.Layout().Fields)+4*lanes*e.window,
 		driver.Struct(e.operator), driver.Struct(e.forward), address(e.tiled), address(e.traces),
 		driver.Int32(int32(e.blocks[piece])), driver.Int32(int32(e.traceCuts[piece])), driver.Int32(int32(e.stride)),
 		driver.Int32(int32(e.window)), driver.Int64(int64(e.tracePart())), magic(quantum))

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -82,19 +81,16 @@ var (
 // compiler and, where the card has too little memory, a missing resource that says
 // what is needed and what there is. p.Threads is the number of threads that compute
 // tables.
-func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, error) {
-	if p.Antialias != nil {
-		return nil, errors.New("kirchhoff: the gpu engine has no anti-aliasing (kirchhoff.antialias), the cpu engine has")
-	}
-	if p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) {
-		return nil, errors.New("kirchhoff: the gpu engine has no limits of dip and opening angle (kirchhoff.dip_limit, kirchhoff.opening_limit), the cpu engine has")
+func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
+	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
+		return nil, err
 	}
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{plan: l, dev: dev, context: dev.Context(), nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
-	if err := e.make(ctx); err != nil {
+	if err := e.make(ctx, p); err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -107,9 +103,9 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
 
-func (e *Engine) make(ctx context.Context) error {
+func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	e.kernels = map[string]*driver.Function{}
-	for i, src := range []driver.Source{source(e.plan.Mode()), endsSource()} {
+	for i, src := range []driver.Source{source(e.plan.Layout().Fields, e.plan.Layout().Compact), endsSource()} {
 		module, err := e.dev.Build(src)
 		if err != nil {
 			return err
@@ -123,16 +119,17 @@ func (e *Engine) make(ctx context.Context) error {
 	list, firsts := groups(e.plan)
 	e.ngroups, e.groupOf = len(list)/groupTiles, firsts
 	if err := e.allocate(list); err != nil {
-		need := Need(&e.plan.Problem, e.dev.Card().Multiprocessors, false)
+		need := Needs(p, kirchhoff.Work{}, e.dev.Card().Multiprocessors)
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
-			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(e.tableBytes())), e.plan.Problem.Positions.Len(), err)
+			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), e.plan.Problem.Positions.Len(), err)
 	}
 	return e.tables(ctx, list)
 }
 
 // tableBytes is the memory of the tables of all places.
 func (e *Engine) tableBytes() int64 {
-	return int64(e.plan.Problem.Positions.Len()) * PlaceBytes(&e.plan.Problem)
+	l := e.plan
+	return int64(l.Problem.Positions.Len()) * int64(l.Tiles) * int64(4*l.Layout().Words+8)
 }
 
 // alloc returns elements that are freed with the engine.
@@ -191,7 +188,7 @@ func (e *Engine) allocate(list []int32) error {
 	}
 	places := p.Positions.Len()
 	var table, spans, groups, boxes device.Buf
-	get(&table, places*l.Tiles*l.Mode().Row(), device.F32)
+	get(&table, places*l.Tiles*l.Layout().Words, device.F32)
 	get(&spans, places*l.Tiles*2, device.F32)
 	get(&groups, places*e.ngroups*2, device.F32)
 	get(&boxes, places*len(l.Boxes)*2, device.F32)
@@ -203,7 +200,7 @@ func (e *Engine) allocate(list []int32) error {
 	e.operator = []uint64{memory(table), memory(spans), memory(groups), memory(boxes),
 		pair(l.Tiles, e.ngroups), pair(len(l.Boxes), e.nt)}
 
-	adj := newAdjointLists(p.Positions, receivers(l.Mode()))
+	adj := newAdjointLists(p.Positions, receivers(l.Layout().Fields))
 	var groupTiles, runs, rows, cells, parts device.Buf
 	put(&groupTiles, list)
 	put(&runs, adj.runs)
@@ -253,7 +250,7 @@ func (e *Engine) allocate(list []int32) error {
 }
 
 // filter copies a filter to the card.
-func (e *Engine) filter(f kirchhoff.Filter) (taps, error) {
+func (e *Engine) filter(f *kirchhoff.Filter) (taps, error) {
 	at, err := words(e, f.Taps)
 	return taps{at, len(f.Taps), f.First}, err
 }
@@ -284,38 +281,56 @@ func int32s(list []int) []int32 {
 }
 
 // adjointStage is the size of a stage of the adjoint, see adjoint.cu.
-func adjointStage(m simd.Mode) int {
+func adjointStage(fields int) int {
 	const points = 512
 	window := 192
-	if m.Weights() == simd.Static {
+	if fields == 1 {
 		window = 128
 	}
-	return 8*window*int(receivers(m)) + 4*points*m.Fields()
+	return 8*window*int(receivers(fields)) + 4*points*fields
 }
 
 // stageBytes is the size of a stage of the forward, see forward.cu.
-func stageBytes(m simd.Mode) int {
+func stageBytes(fields int) int {
 	chunk := 16
-	if m.Weights() == simd.Static {
+	if fields == 1 {
 		chunk = 32
 	}
-	return 4 * (blockPlaces*(chunk+4)*m.Fields() + chunk)
+	return 4 * (blockPlaces*(chunk+4)*fields + chunk)
 }
+
+// Kernels implements kirchhoff.Engine.
+func (e *Engine) Kernels() []dist.Kernel { return []dist.Kernel{e} }
+
+// Groups implements kirchhoff.Engine.
+func (e *Engine) Groups() dist.Grouped { return nil }
+
+// Squared implements kirchhoff.Engine: it is not known.
+func (e *Engine) Squared() dist.Kernel { return nil }
 
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 
+// Info implements kirchhoff.Engine.
+func (e *Engine) Info() string {
+	text := "float32, " + e.dev.Name()
+	if e.plan.Problem.Compact {
+		text += ", times in 16 bits"
+	}
+	return text
+}
+
 // Type is float32.
 func (e *Engine) Type() device.Type { return device.F32 }
-
-// Device is where the engine's buffers must be.
-func (e *Engine) Device() device.Device { return e.dev }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 { return e.tableBytes() }
 
 // Triples is the number of (trace, image point) pairs one application visits.
 func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
+
+// Intact implements kirchhoff.Engine: cards correct their memory themselves.
+func (e *Engine) Intact() error { return nil }
 
 // Close frees what the engine has on the card. It waits for an application that is
 // being asked for.

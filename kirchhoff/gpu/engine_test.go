@@ -28,10 +28,10 @@ func TestConformance(t *testing.T) {
 				empty++
 			}
 			h := device.NewHost(2)
-			cpu, err := kirchhoff.NewCPU(t.Context(), p)
+			cpu, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
 			must(t, err)
 			defer cpu.Close()
-			ref, err := kirchhoff.NewReference(t.Context(), p)
+			ref, err := kirchhoff.NewReference(t.Context(), p, kirchhoff.Work{})
 			must(t, err)
 			for _, other := range []kirchhoff.Engine{cpu, ref} {
 				near := 1e-5
@@ -57,5 +57,5 @@ func TestConformance(t *testing.T) {
 }
 
 func operator(p *kirchhoff.Problem, e kirchhoff.Engine) dist.Operator {
-	return dist.Lift(e, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+	return dist.Lift(e.Kernels()[0], dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
 }

@@ -5,31 +5,31 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// PlaceBytes is the memory that the table of one place takes on the card.
-func PlaceBytes(p *kirchhoff.Problem) int64 {
-	tiles, _ := kirchhoff.TileCount(p)
-	// The lists of first and last samples of boxes and groups take a few bytes more.
-	return tiles * int64(4*kirchhoff.TableMode(p).Row()+8)
-}
-
-// Need is the memory that an engine of p takes on the card in all, but for a few lists:
-// tables, correlated traces, the image in tiles and its sums, the forward's sums. With
-// exact it counts those of exact applications in pieces. The card has so many
-// processors.
-func Need(p *kirchhoff.Problem, processors int, exact bool) int64 {
-	tiles, boxes := kirchhoff.TileCount(p)
+// Needs is the memory that an engine of p takes: its tables and, as Scratch, all else on a
+// card of so many processors, but for a few lists; Making is on the host. Of w it looks at
+// Exact.
+func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
+	n := kirchhoff.Needs(p, kirchhoff.Work{})
+	l := kirchhoff.Outline(p)
+	tiles, boxes := int64(l.Tiles), int64(len(l.Boxes))
 	traces, stride := int64(p.NumTraces()), int64(p.NT+3)&^3
 	piece := max(traces/mostTracePieces, min(traces, leastTraces))
-	need := int64(p.Positions.Len())*PlaceBytes(p) + 8*traces*int64(p.NT) + tiles*simd.TileSize*(4+4) +
+	// The lists of first and last samples of boxes and groups take a few bytes more.
+	n.Place = tiles * int64(4*l.Layout().Words+8)
+	n.Tables = n.Place * int64(p.Positions.Len())
+	n.AllTables = n.Tables
+	n.Scratch = 8*traces*int64(p.NT) + tiles*simd.TileSize*(4+4) +
 		sumBytes(processors, tiles/groupTiles, traces, tiles*simd.TileSize) +
 		sumBytes(processors, piece/lanes, boxes, piece*stride)
 	if p.Dynamic {
-		need += 4 * int64(p.ImageLen())
+		n.Scratch += 4 * int64(p.ImageLen())
 	}
-	if exact {
-		need += ahead * 8 * piece * stride
+	if w.Exact {
+		n.Pieces = ahead * 8 * piece * stride
+		n.Scratch += n.Pieces
 	}
-	return need
+	n.Traces, n.Heap = 0, 0
+	return n
 }
 
 // sumBytes is the most that the sums of a direction take, see parts.

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // receivers is the number of receivers of a cell of the adjoint, as in the kernels.
-func receivers(m simd.Mode) int32 {
-	if m.Weights() == simd.Static {
+func receivers(fields int) int32 {
+	if fields == 1 {
 		return 16
 	}
 	return 8

@@ -81,8 +81,8 @@ const gap = 1 << 20
 // form turns the cpu engine's table of one place into the card's. One is needed for
 // each place that is worked on at a time.
 type form struct {
-	plan  *kirchhoff.Plan
-	mode  simd.Mode
+	plan *kirchhoff.Plan
+	kirchhoff.Layout
 	limit float64 // samples; later times of one place are off the record whatever the other
 
 	spans  []int32 // [tile][2]: first sample; shift, −1 where there is no contribution
@@ -97,7 +97,7 @@ type form struct {
 
 func newForm(l *kirchhoff.Plan, list []int32, firsts []int) *form {
 	p := &l.Problem
-	return &form{plan: l, mode: l.Mode(), limit: float64(p.NT) + p.T0/(2*p.DT),
+	return &form{plan: l, Layout: l.Layout(), limit: float64(p.NT) + p.T0/(2*p.DT),
 		spans: make([]int32, 2*l.Tiles), boxes: make([]reach, len(l.Boxes)), groups: make([]reach, firsts[len(firsts)-1]),
 		tiles: make([]reach, l.Tiles), missing: make([]bool, l.Tiles), groupList: list, groupBox: firsts}
 }
@@ -106,7 +106,7 @@ var errWide = errors.New("the gpu engine holds times that lie that far apart in 
 
 // convert turns the rows of t into fixed-point times, in place, and fills f's lists.
 func (f *form) convert(t *kirchhoff.PlaceTable) error {
-	size := f.mode.Row()
+	size := f.Words
 	for i, b := range f.plan.Boxes {
 		first, end := b.First, f.plan.Tiles
 		if i+1 < len(f.plan.Boxes) {
@@ -124,11 +124,11 @@ func (f *form) convert(t *kirchhoff.PlaceTable) error {
 			if t.Spans[tile].Width < 0 {
 				f.tiles[tile], f.missing[tile] = nothing(), true
 				f.spans[2*tile], f.spans[2*tile+1] = 0, -1
-				clear(t.Rows[(tile+1)*size-(f.mode.Fields()-1)*simd.TileSize : (tile+1)*size])
+				clear(t.Rows[(tile+1)*size-(f.Fields-1)*simd.TileSize : (tile+1)*size])
 				continue
 			}
-			if f.mode&simd.Compact != 0 {
-				err = f.compact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
+			if f.Compact {
+				err = f.convertCompact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
 			} else {
 				err = f.plain(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, lo)
 			}
@@ -153,7 +153,7 @@ func (f *form) group(box int) {
 			}
 		}
 		// With weights what does not count has weight zero.
-		if r.lo <= r.hi && missing && f.mode.Weights() == simd.Static {
+		if r.lo <= r.hi && missing && f.Fields == 1 {
 			r.hi += gap
 		}
 		f.groups[g] = r
@@ -195,7 +195,7 @@ func (f *form) plain(tile int, row []uint32, base, lo int32) error {
 	return nil
 }
 
-func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
+func (f *form) convertCompact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
 	last := -1.0
 	f.missing[tile] = false
 	for i := range simd.TileSize {
@@ -223,7 +223,7 @@ func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32
 // leave leaves point i of a tile out.
 func (f *form) leave(tile int, row []uint32, i int) {
 	f.missing[tile] = true
-	for n := len(row) - (f.mode.Fields()-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
+	for n := len(row) - (f.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
 		row[n] = 0
 	}
 }

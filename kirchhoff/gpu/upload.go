@@ -8,7 +8,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // tables computes the tables and copies them to the card, each while others are
@@ -16,9 +15,9 @@ import (
 func (e *Engine) tables(ctx context.Context, list []int32) error {
 	l := e.plan
 	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), l.Mode(), lengths) }()
+	defer func() { e.window = windowEntries(e.dev.Card(), l.Layout().Fields, lengths) }()
 	free := make(chan *form, 64)
-	row := l.Tiles * l.Mode().Row()
+	row := l.Tiles * l.Layout().Words
 	at := func(i, words int, src []float32, place int) error {
 		if words == 0 {
 			return nil
@@ -49,9 +48,9 @@ func (e *Engine) tables(ctx context.Context, list []int32) error {
 
 // windowEntries is the length of the forward's windows: as much as most boxes need, if
 // shared memory is large enough; the rest takes more passes. No result depends on it.
-func windowEntries(c driver.Card, m simd.Mode, spans *spans) int {
+func windowEntries(c driver.Card, fields int, spans *spans) int {
 	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
-	most := (min(c.Shared-2<<10, mostBytes) - 2*stageBytes(m)) / (4 * lanes)
+	most := (min(c.Shared-2<<10, mostBytes) - 2*stageBytes(fields)) / (4 * lanes)
 	return min(max(spans.most()+guards, least), most)
 }
 

@@ -11,12 +11,12 @@ import (
 // is in units of the largest slowness.
 const unreached = 1e4
 
-// EikonalReference solves the eikonal equation for one source in plain Go and
+// eikonalReference solves the eikonal equation for one source in plain Go and
 // float64, by the scheme that the package documentation describes and the fast
 // engine follows: every point in every sweep, until nothing changes by more
 // than 1e-12. It is slow, and what the fast engine is tested against. Time and,
 // unless nil, Gradient of dst, both on g, are filled in.
-func EikonalReference(dst Field, velocity []float64, g grid.Grid, source []float64) error {
+func eikonalReference(dst Field, velocity []float64, g grid.Grid, source []float64) error {
 	if len(velocity) != g.Len() {
 		panic(fmt.Sprintf("traveltime: velocity has %d values, its grid %d points", len(velocity), g.Len()))
 	}
@@ -205,4 +205,16 @@ func edges(dst, t []float64, n, inner int, h float64) {
 			dst[e] = (3*t[e] - 4*t[e-inner] + t[e-2*inner]) / (2 * h)
 		}
 	}
+}
+
+// newField allocates a field on g, with a gradient if asked for.
+func newField(g grid.Grid, gradient bool) Field {
+	f := Field{Time: make([]float64, g.Len())}
+	if gradient {
+		f.Gradient = make([][]float64, g.Dim())
+		for a := range f.Gradient {
+			f.Gradient[a] = make([]float64, g.Len())
+		}
+	}
+	return f
 }

@@ -1,5 +1,4 @@
-// Package devicetest is the conformance suite of devices.
-package devicetest
+package gpu
 
 import (
 	"fmt"
@@ -8,10 +7,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Run runs the conformance suite on one device, given in one or more forms that
+// The host is a device as the others are.
+func TestHost(t *testing.T) {
+	conform(t, device.NewHost(1), device.NewHost(2), device.NewHost(3), device.NewHost(8))
+}
+
+// conform runs the conformance suite of devices on one device, given in one or more forms that
 // must agree to the bit: the host with other numbers of threads, a card with
 // other numbers of blocks.
-func Run(t *testing.T, forms ...device.Device) {
+func conform(t *testing.T, forms ...device.Device) {
 	s := suite(forms)
 	t.Run("axpby/float32", func(t *testing.T) { testAxpby[float32](t, s) })
 	t.Run("axpby/float64", func(t *testing.T) { testAxpby[float64](t, s) })

@@ -1,4 +1,4 @@
-package devicetest
+package gpu
 
 import (
 	"fmt"
@@ -64,13 +64,6 @@ func ulp[T device.Number]() float64 {
 		return 0
 	}
 	return 0x1p-52
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // put is a new buffer with the elements of x; get is what a buffer holds.
