@@ -63,10 +63,11 @@ type Formulation struct {
 	Start   *dist.Vector // of x; nil stands for zero
 	Close   func()       // after the solve
 
-	damping  float64       // weight of the rows of solver.damping
-	sparsity float64       // weight of the l1 norm, for the methods that have one
-	rows     float64       // what rows below the data's add to the diagonal of AᵀA
-	m        dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
+	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
+
+	damping  float64 // weight of the rows of solver.damping
+	sparsity float64 // weight of the l1 norm, for the methods that have one
+	rows     float64 // what rows below the data's add to the diagonal of AᵀA
 	changes  []*dist.Vector
 }
 
@@ -169,7 +170,7 @@ func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
 // Method is the configured solver.
 func (f *Formulation) Method() (solver.Method, error) {
 	o := f.Options
-	o.Preconditioner, o.Sparsity = f.m, f.sparsity
+	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
 	return solver.For(f.Problem, f.Config.Method, o)
 }
 

@@ -37,7 +37,7 @@ const leastLight = 0.01
 
 // Precondition implements Preconditioner.
 func (diagonal) Precondition(ctx context.Context, f *Formulation) error {
-	d, err := f.light(ctx)
+	d, err := f.Light(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,26 +57,26 @@ func (diagonal) Precondition(ctx context.Context, f *Formulation) error {
 	return f.change(p)
 }
 
-// light is the diagonal of S AᵀW²A S.
-func (f *Formulation) light(ctx context.Context) (*dist.Vector, error) {
-	squared, err := f.Squared()
+// Light is the diagonal of S AᵀW²A S.
+func (s *Setting) Light(ctx context.Context) (*dist.Vector, error) {
+	squared, err := s.Squared()
 	if err != nil {
 		return nil, err
 	}
 	w := &dist.Work{Ctx: ctx}
 	var w2, d *dist.Vector
-	w.New(f.Device, squared.Range(), &w2)
-	if f.Weights != nil {
-		w.Copy(w2, f.Weights)
-		w.Multiply(w2, f.Weights)
+	w.New(s.Device, squared.Range(), &w2)
+	if s.Weights != nil {
+		w.Copy(w2, s.Weights)
+		w.Multiply(w2, s.Weights)
 	} else {
 		w.Do(func() error { return each(w2, w2, func(int, float64) float64 { return 1 }) })
 	}
-	w.New(f.Device, squared.Domain(), &d)
+	w.New(s.Device, squared.Domain(), &d)
 	w.ApplyAdjoint(squared, d, w2)
-	if f.Below != nil {
-		w.Multiply(d, f.Below)
-		w.Multiply(d, f.Below)
+	if s.Below != nil {
+		w.Multiply(d, s.Below)
+		w.Multiply(d, s.Below)
 	}
 	if w.Err == nil {
 		w2.Free()

@@ -61,10 +61,12 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 	return peak[0], err
 }
 
+// Penalised reports whether solver.damping or solver.sparsity is used.
+func (s *Setting) Penalised() bool { return s.Config.Damping > 0 || s.sparse() }
+
 // relativePenalty reports whether damping and sparsity are relative to the problem's scales.
 func (s *Setting) relativePenalty() bool {
-	c := s.Config
-	return c.PenaltyScale == "relative" && (c.Damping > 0 || s.sparse())
+	return s.Config.PenaltyScale == "relative" && s.Penalised()
 }
 
 // sparse reports whether the method uses solver.sparsity.
@@ -108,12 +110,8 @@ func penaltyText(kind string, weight, scale float64, what string) string {
 }
 
 // PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
-// at the price of up to ten iterations; nil where neither is used, or where traces are
-// streamed.
+// at the price of up to ten iterations.
 func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
-	if s.Passes != nil || s.Config.Damping == 0 && !s.sparse() {
-		return nil, nil
-	}
 	f, err := weighted(s)
 	if err != nil {
 		return nil, err

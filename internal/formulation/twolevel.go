@@ -60,7 +60,7 @@ func (twoLevels) Precondition(ctx context.Context, f *Formulation) error {
 		return w.Err
 	}
 	n.d.Free()
-	f.m = t
+	f.Preconditioner = t
 	text := fmt.Sprintf("preconditioner: windows of %v points", imaging.Width(f.Image.Shape))
 	c, err := f.Coarse(ctx)
 	if err != nil {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -36,43 +34,11 @@ func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dis
 	if err != nil {
 		return nil, err
 	}
-	err = dist.ScatterEach(m, gatherElements, func(first int, part device.Buf) error {
-		v := make([]float32, part.Len())
-		if err := r.Read(v, first); err != nil {
-			return err
-		}
-		return device.Upload(part, v)
-	})
-	if err != nil {
-		return nil, inputs.FileError(err)
+	if err := j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) }); err != nil {
+		return nil, err
 	}
 	return j.forward(ctx, op, m)
 }
 
 // HasGathers reports whether the job makes images by class.
 func (j *Job) HasGathers() bool { return j.Classes.N > 0 }
-
-// parts are the images of a vector: one for each class, or itself.
-func parts(x *dist.Vector) []*dist.Vector {
-	if x.Parts != nil {
-		return x.Parts
-	}
-	return []*dist.Vector{x}
-}
-
-// stack is the sum over classes times a factor; an image of all is itself.
-func (j *Job) stack(x *dist.Vector, factor float64) (*dist.Vector, error) {
-	if x.Parts == nil {
-		return x, nil
-	}
-	sum, err := dist.NewVector(j.Device, x.Parts[0].Layout)
-	if err != nil {
-		return nil, err
-	}
-	for _, part := range x.Parts {
-		if err := dist.Axpby(factor, part, 1, sum); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
-}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -36,7 +35,7 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 		return err
 	}
 	if j.Root() {
-		j.forget() // the checkpoints have served
+		j.checkpoints().Forget() // the checkpoints have served
 	}
 	return nil
 }
@@ -65,18 +64,9 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 		defer w.Abort()
 	}
 	if j.Classes.N > 0 {
-		err := dist.GatherEach(r.x, gatherElements, func(first int, part device.Buf) error {
-			v := make([]float32, part.Len())
-			if err := device.Download(v, part); err != nil {
-				return err
-			}
-			if err := finite(v, first); err != nil {
-				return err
-			}
-			return w.WriteGathers(v, first)
-		})
+		err := j.Gather(r.x, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
 		if err != nil {
-			return inputs.FileError(err)
+			return err
 		}
 	}
 	return j.AtRoot(func() error { return w.Commit() })
@@ -93,15 +83,9 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 		defer w.Abort()
 	}
 	nt := j.Survey.NT
-	err = dist.GatherEach(d, max(1, gatherElements/nt)*nt, func(first int, part device.Buf) error {
-		traces, err := finiteTraces(part, first)
-		if err != nil {
-			return err
-		}
-		return j.writeOrdered(w, traces, first/nt)
-	})
+	err = j.Gather(d, nt, func(first int, part []float32) error { return j.writeOrdered(w, part, first/nt) })
 	if err != nil {
-		return inputs.FileError(err)
+		return err
 	}
 	return j.AtRoot(func() error { return w.Commit() })
 }
@@ -116,24 +100,15 @@ func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err err
 	return w, err
 }
 
-// finiteTraces copies part of a vector, from element first on, to the host.
-func finiteTraces(part device.Buf, first int) ([]float32, error) {
-	traces := make([]float32, part.Len())
-	if err := device.Download(traces, part); err != nil {
-		return nil, err
-	}
-	return traces, finite(traces, first)
-}
-
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
 	if j.Held.Stream {
-		x, err := j.imageVector(op, image)
+		x, err := op.ImageVector(image)
 		if err != nil {
 			return err
 		}
-		if err := j.cutAbove(x); err != nil {
+		if err := j.cutAbove(op, x); err != nil {
 			return err
 		}
 		return j.writeStream(ctx, op, x, false, path, src)
@@ -154,7 +129,7 @@ func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *d
 // WriteResidualOf is WriteResidual of an image that Migrate or Solve has made, given on
 // all ranks.
 func (j *Job) WriteResidualOf(ctx context.Context, path string, op *Operator, d *dist.Vector, image []float32, src Source) error {
-	x, err := j.imageVector(op, image)
+	x, err := op.ImageVector(image)
 	if err != nil {
 		return err
 	}
@@ -208,14 +183,14 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
-	r.Ranks, r.Communicator = j.World.Size(), j.carrier()
+	r.Ranks, r.Communicator = j.World.Size(), j.Carrier()
 	if b, ok := comm.Lookup(j.World.Name()); ok {
 		r.MPI, _, _ = strings.Cut(b.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.Engine, j.isa, j.Held.Precision()
-	if j.card != nil {
-		r.Device = j.card.Card().Name
+	r.Engine, r.ISA, r.Tables = j.Engine, j.ISA, j.Held.Precision()
+	if j.Card != nil {
+		r.Device = j.Card.Card().Name
 	}
 	r.Inputs = j.digests
 	r.Reason = reason

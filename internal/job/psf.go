@@ -29,7 +29,7 @@ func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
 	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
 		return nil, err
 	}
-	return j.wholeImage(m)
+	return j.Whole(m)
 }
 
 // lattice is this rank's share of the image of points.

@@ -158,7 +158,7 @@ func TestSurfaceFile(t *testing.T) {
 			t.Errorf("column %d: %g m, want %g", i, z, want)
 		}
 	}
-	if got := j.plan(); got["surface file's contents"] == "" || got["image.surface_file"] != "" {
+	if got := j.identity(); got["surface file's contents"] == "" || got["image.surface_file"] != "" {
 		t.Error("a checkpoint does not know the surface by its contents")
 	}
 	// Receivers lie at z = 0 and 3 m, up to 20 m above it.

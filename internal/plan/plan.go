@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -75,6 +76,16 @@ type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
 }
+
+// Work is how a rank goes through its traces.
+type Work struct {
+	kirchhoff.Work
+	Compact bool // times are held in 16 bits
+	Coarse  bool // tables are interpolated from coarse ones
+}
+
+// CoarseFactor is the distance, in points, between those that coarse tables keep.
+const CoarseFactor = 2
 
 // Precision says what traveltimes the operator has. Tables in full and tables that are
 // recomputed have the same.

@@ -1,4 +1,4 @@
-package job
+package operator
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 // joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL, where the
 // configuration asks for it, or asks for nothing and there is a library; all else
 // goes by the communicator that the run has. It says what it chose and why.
-func (h *here) joinCards(cfg *config.Config) error {
+func (h *Here) joinCards(cfg *config.Config) error {
 	want := cfg.Comm.Backend
 	asked := want == "nccl" || want == "rccl"
 	stages := want == "mpi-staged"
-	if h.card == nil {
+	if h.Card == nil {
 		if asked || stages {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
 				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
@@ -27,16 +27,16 @@ func (h *here) joinCards(cfg *config.Config) error {
 		return nil
 	}
 	if stages {
-		h.shots, h.blocks = comm.Staged(h.shots), comm.Staged(h.blocks)
+		h.ShotAxis, h.BlockAxis = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis)
 		return nil
 	}
 	if !asked && (want != "auto" || h.World.Size() == 1) {
 		return nil
 	}
-	if name := nccl.Backend(h.card.Engine()); asked && want != name {
+	if name := nccl.Backend(h.Card.Engine()); asked && want != name {
 		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, h.hardware.Engine, name))
 	}
-	g, err := nccl.New(h.World, h.card)
+	g, err := nccl.New(h.World, h.Card)
 	if err != nil {
 		if asked && cfg.Comm.Fallback != "mpi" {
 			return status.Hint(fmt.Errorf("comm.backend: %q: %w", want, err),
@@ -57,7 +57,7 @@ func (h *here) joinCards(cfg *config.Config) error {
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
 	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
 	if h.World.Size() == 1 {
-		h.shots, h.blocks = comm.Comm(g), comm.Comm(g)
+		h.ShotAxis, h.BlockAxis = comm.Comm(g), comm.Comm(g)
 		return nil
 	}
 	return h.split(g)
@@ -65,19 +65,19 @@ func (h *here) joinCards(cfg *config.Config) error {
 
 // registerSums tells the cards' library of the buffers that an engine sums over ranks,
 // once for all applications, and reports how.
-func (j *Job) registerSums(e *kernels.Engine) error {
-	if j.nccl == nil {
+func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
+	if h.nccl == nil {
 		return nil
 	}
-	image, traces, err := e.Sums(j.Exact())
-	if err := comm.Together(j.World, err); err != nil {
+	image, traces, err := e.Sums(exact)
+	if err := comm.Together(h.World, err); err != nil {
 		return err
 	}
 	for _, s := range []struct {
 		name string
 		buf  device.Buf
 		over comm.Comm
-	}{{"image", image, j.shots}, {"data", traces, j.blocks}} {
+	}{{"image", image, h.ShotAxis}, {"data", traces, h.BlockAxis}} {
 		g, ok := s.over.(*nccl.Group)
 		if !ok || g.Size() == 1 {
 			continue
@@ -86,15 +86,15 @@ func (j *Job) registerSums(e *kernels.Engine) error {
 		if err != nil {
 			return err
 		}
-		j.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+		h.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
 	}
 	return nil
 }
 
-// carrier is the communicator that sums over ranks go by.
-func (h *here) carrier() string {
+// Carrier is the communicator that sums over ranks go by.
+func (h *Here) Carrier() string {
 	if h.nccl != nil {
 		return h.nccl.Name()
 	}
-	return h.shots.Name()
+	return h.ShotAxis.Name()
 }

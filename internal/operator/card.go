@@ -1,4 +1,4 @@
-package job
+package operator
 
 import (
 	"encoding/binary"
@@ -20,7 +20,7 @@ import (
 const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
-func (h *here) openCard(engine driver.Engine) error {
+func (h *Here) openCard(engine driver.Engine) error {
 	card, warning, err := OpenCard(engine, h.onNode)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h *here) openCard(engine driver.Engine) error {
 		h.Report.Warn(warning)
 	}
 	card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
-	h.card, h.Device, h.hardware.Engine = card, card, engine.String()
+	h.Card, h.Device, h.hardware.Engine = card, card, engine.String()
 	h.Report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil
 }
@@ -83,13 +83,13 @@ func engineError(engine driver.Engine, err error) error {
 
 // sameHardware refuses ranks whose instruction sets or cards differ where all ranks are
 // to give the same bits: kernels for different ones round differently.
-func (h *here) sameHardware(cfg *config.Config) error {
+func (h *Here) sameHardware(cfg *config.Config) error {
 	if cfg.Solver.Reproducible != "ranks" {
 		return nil
 	}
-	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: h.isa}}
-	if h.card != nil {
-		facts = []comm.Fact{{Name: "the GPU", Value: h.card.Card().Name}}
+	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: h.ISA}}
+	if h.Card != nil {
+		facts = []comm.Fact{{Name: "the GPU", Value: h.Card.Card().Name}}
 	}
 	return status.Hint(status.Usage(comm.Same(h.World, facts)),
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
@@ -98,15 +98,15 @@ func (h *here) sameHardware(cfg *config.Config) error {
 // measureCard finds out what this rank may take of its GPU: of what is free there once
 // all ranks have opened theirs, and before any takes more, an equal part for each rank
 // that shares it. No rank can tell alone which do; that some do is a warning.
-func (h *here) measureCard(*config.Config) error {
-	if h.card == nil {
+func (h *Here) measureCard(*config.Config) error {
+	if h.Card == nil {
 		return nil
 	}
-	free, _, err := h.card.Context().MemoryInfo()
+	free, _, err := h.Card.Context().MemoryInfo()
 	if err := comm.Together(h.World, err); err != nil {
 		return err
 	}
-	own := gpu.Place(h.card.Card())
+	own := gpu.Place(h.Card.Card())
 	all, err := h.World.Host().AllGather(binary.LittleEndian.AppendUint64([]byte(own), uint64(free)))
 	if err != nil {
 		return err
@@ -122,6 +122,6 @@ func (h *here) measureCard(*config.Config) error {
 	if w := gpu.SharedCards(places); w != "" {
 		h.Report.Warn(w)
 	}
-	h.hardware.Card = &plan.Card{Multiprocessors: h.card.Card().Multiprocessors, Free: free / sharers}
+	h.hardware.Card = &plan.Card{Multiprocessors: h.Card.Card().Multiprocessors, Free: free / sharers}
 	return nil
 }
