@@ -59,14 +59,6 @@ func Diagonal(d device.Device, l *dist.Layout, f func(point int) float64) (*dist
 	return v, each(v, v, func(i int, _ float64) float64 { return float64(float32(f(l.Off + i))) })
 }
 
-// parts are the images of a vector: one for each class, or itself.
-func parts(x *dist.Vector) []*dist.Vector {
-	if x.Parts != nil {
-		return x.Parts
-	}
-	return []*dist.Vector{x}
-}
-
 // Stack is the sum over classes times a factor; an image of all is itself.
 func Stack(x *dist.Vector, factor float64) (*dist.Vector, error) {
 	if x.Parts == nil {

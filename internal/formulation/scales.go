@@ -46,7 +46,7 @@ func (m *scales) close() {
 func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error) {
 	peak := []float64{0}
 	var err error
-	for _, p := range parts(x) {
+	for _, p := range x.Rows() {
 		if err == nil {
 			err = each(nil, p, func(_ int, v float64) float64 {
 				peak[0] = max(peak[0], f(v))
@@ -57,7 +57,7 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 	if err := comm.Together(s.World, err); err != nil {
 		return 0, err
 	}
-	err = parts(x)[0].Layout.Shards.Host().AllReduce(peak, comm.Max)
+	err = x.Rows()[0].Layout.Shards.Host().AllReduce(peak, comm.Max)
 	return peak[0], err
 }
 

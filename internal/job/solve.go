@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -63,13 +62,13 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if r.x, err = f.ImageOf(s.X()); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(len(operator.Parts(r.x))), r.History.Gradient[0] == 0)
+	return r, j.finish(r, 1/float64(len(r.x.Rows())), r.History.Gradient[0] == 0)
 }
 
 // finish brings the image of a result to rank 0: of several by class their sum times a
 // factor. One that is zero everywhere is worth a warning where it may be.
 func (j *Job) finish(r *Result, factor float64, empty bool) error {
-	stack, err := operator.Stacked(r.x, factor)
+	stack, err := formulation.Stack(r.x, factor)
 	if err != nil {
 		return err
 	}
