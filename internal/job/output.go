@@ -108,7 +108,7 @@ func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, ima
 		if err != nil {
 			return err
 		}
-		if err := j.cutAbove(x); err != nil {
+		if err := j.cutAbove(op, x); err != nil {
 			return err
 		}
 		return j.writeStream(ctx, op, x, false, path, src)

@@ -33,7 +33,7 @@ func refused(t *testing.T, p *problem, code int, text string, set ...string) {
 func (p *problem) diagonal(t *testing.T, engine string, set ...string) []float32 {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
-	w, err := j.weights(op.Range())
+	w, err := weights(op)
 	must(t, err)
 	if w == nil {
 		return nil
