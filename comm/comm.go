@@ -85,8 +85,6 @@ type OneSided interface {
 type Host interface {
 	// AllReduce combines x over all ranks, in place. A NaN on one rank reaches all.
 	AllReduce(x []float64, op Op) error
-	// Bcast copies x from the root to all ranks.
-	Bcast(x []byte, root int) ([]byte, error)
 	// AllGather returns what every rank brought, by rank.
 	AllGather(x []byte) ([][]byte, error)
 	// Agree returns the union of all ranks' flags, once all have come. It is how a

@@ -103,7 +103,7 @@ func (g *Group) open() (link unsafe.Pointer, err error) {
 	if err := comm.Together(g.control, err); err != nil {
 		return nil, err
 	}
-	b, err := g.control.Host().Bcast(C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))), 0)
+	b, err := comm.FromFirst(g.control, C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))))
 	if err != nil {
 		return nil, err
 	}

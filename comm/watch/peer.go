@@ -37,7 +37,7 @@ func (w *Watch) join(c comm.Comm) error {
 		return err
 	}
 	text, _ = json.Marshal(address) // strings and a number
-	if text, err = c.Host().Bcast(text, 0); err != nil {
+	if text, err = comm.FromFirst(c, text); err != nil {
 		return err
 	}
 	if h != nil {

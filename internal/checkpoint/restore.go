@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -24,7 +25,7 @@ func (s *Store) Newest() (from string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := s.World.Host().Bcast([]byte(from), 0)
+	name, err := comm.FromFirst(s.World, []byte(from))
 	return string(name), err
 }
 
@@ -118,7 +119,7 @@ func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 	if err != nil {
 		return err
 	}
-	if text, err = s.World.Host().Bcast(text, 0); err != nil {
+	if text, err = comm.FromFirst(s.World, text); err != nil {
 		return err
 	}
 	var state solver.State

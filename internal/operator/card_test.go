@@ -11,7 +11,7 @@ func TestAutoNote(t *testing.T) {
 		t.Errorf("without a GPU: %q", note)
 	}
 	note := autoNote([]string{"nvidia0", "nvidia1"})
-	for _, want := range []string{"auto takes cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
+	for _, want := range []string{"auto uses the cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
 		if !strings.Contains(note, want) {
 			t.Errorf("%q does not say %q", note, want)
 		}

@@ -228,7 +228,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
 	if t := op.Traces; t != nil {
 		o.Read = func(ctx context.Context) (dist.Reader, error) { return t.read(ctx, cuts) }
-		o.Norm, o.Largest, o.LargestOnce = t.Norm, t.sum, t.sumOnce
+		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
 			o.Weigh = t.weigh
 		}

@@ -51,14 +51,26 @@ func Open(path string) (*File, error) {
 // inside the library's lock.
 var noExternal bool
 
-// reading opens a file for one call of read.
-func reading[T any](path string, read func(f *File) (T, error)) (v T, err error) {
+// opening opens a file for a reader, which has to close it.
+func opening[R any](path string, read func(f *File) (R, error)) (r R, err error) {
 	f, err := Open(path)
 	if err != nil {
-		return v, err
+		return r, err
 	}
-	defer f.Close()
-	return read(f)
+	if r, err = read(f); err != nil {
+		var none R
+		f.Close()
+		return none, err
+	}
+	return r, nil
+}
+
+// reading opens a file for one call of read.
+func reading[R any](path string, read func(f *File) (R, error)) (R, error) {
+	return opening(path, func(f *File) (R, error) {
+		defer f.Close()
+		return read(f)
+	})
 }
 
 // openError explains why a file with the right signature did not open.

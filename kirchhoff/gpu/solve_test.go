@@ -277,7 +277,7 @@ func TestNeed(t *testing.T) {
 		e := engine(t, d, p)
 		must(t, e.makeRing(true))
 		var took, tables int64
-		for i, b := range e.bufs {
+		for i, b := range e.list {
 			n := int64(b.Len() * b.Type().Size())
 			took += n
 			if i < 2 { // the lists of groups and boxes are next to nothing

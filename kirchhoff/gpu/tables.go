@@ -9,28 +9,23 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Of times on the card, as in the kernels.
-const (
-	fraction = 20   // bits behind the point
-	never    = 2047 // whole samples of a time that does not count
-	// farthest is how many samples after the first time of a box a time may lie: sums
-	// of two stay below never.
-	farthest = 1022
-)
+// farthest is how many samples after the first time of a box a time may lie: sums of two
+// stay below never.
+const farthest = 1022
 
-// groupTiles is the number of tiles that a block of the adjoint's threads owns.
-const groupTiles = 8
-
-// groups lists the tiles of each group, −1 where a box has none: 2×4 tiles in 2-D, z
-// last, 2×2×2 in 3-D. The tiles of a group lie in one box; groups are in the order of
-// boxes, and firsts is the first group of each and their number.
-func groups(l *kirchhoff.Plan) (tiles []int32, firsts []int) {
-	size := [3]int{1, 2, 4}
-	if l.Problem.Grid.Dim() == 3 {
-		size = [3]int{2, 2, 2}
+// groupSize is the tiles of a group along each axis: 2×4 in 2-D, z last, 2×2×2 in 3-D.
+func groupSize(dim int) [3]int {
+	if dim == 3 {
+		return [3]int{2, 2, 2}
 	}
+	return [3]int{1, 2, 4}
+}
+
+// groups lists the tiles of each group, −1 where a box has none. The tiles of a group lie
+// in one box; groups are in the order of boxes.
+func groups(l *kirchhoff.Plan) (tiles []int32) {
+	size := groupSize(l.Problem.Grid.Dim())
 	for _, b := range l.Boxes {
-		firsts = append(firsts, len(tiles)/groupTiles)
 		var at [3]int
 		for at[0] = 0; at[0] < b.Count[0]; at[0] += size[0] {
 			for at[1] = 0; at[1] < b.Count[1]; at[1] += size[1] {
@@ -43,7 +38,7 @@ func groups(l *kirchhoff.Plan) (tiles []int32, firsts []int) {
 			}
 		}
 	}
-	return tiles, append(firsts, len(tiles)/groupTiles)
+	return tiles
 }
 
 // tileOf is the number of a tile of a box, −1 beyond it.
@@ -183,11 +178,11 @@ func (f *form) plain(tile int, row []uint32, base, lo int32) error {
 			return err
 		}
 		if !ok {
-			row[i] = never << fraction
+			row[i] = never << fractionBits
 			f.leave(tile, row, i)
 			continue
 		}
-		fixed := math.RoundToEven(t * (1 << fraction))
+		fixed := math.RoundToEven(t * (1 << fractionBits))
 		row[i] = uint32(fixed)
 		last = max(last, fixed)
 	}
@@ -214,7 +209,7 @@ func (f *form) convertCompact(tile int, row []uint32, base int32, shift uint8, l
 			f.leave(tile, row, i)
 			continue
 		}
-		last = max(last, t*(1<<fraction))
+		last = max(last, t*(1<<fractionBits))
 	}
 	f.finish(tile, base, int32(shift), last)
 	return nil
@@ -233,7 +228,7 @@ func (f *form) finish(tile int, base, shift int32, last float64) {
 	f.spans[2*tile], f.spans[2*tile+1] = base, shift
 	f.tiles[tile] = nothing()
 	if last >= 0 {
-		f.tiles[tile] = reach{base, base + int32(last/(1<<fraction))}
+		f.tiles[tile] = reach{base, base + int32(last/(1<<fractionBits))}
 	} else {
 		f.spans[2*tile+1] = -1
 	}

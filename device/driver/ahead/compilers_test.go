@@ -1,6 +1,4 @@
-// Package drivertest compiles the project's kernels with the compilers that real
-// cards use, where they can be had. No card and no driver is needed.
-package drivertest
+package ahead_test
 
 import (
 	"bytes"
@@ -17,21 +15,19 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 )
 
-// ServeCompile, first thing in a TestMain, makes the test program the compiling
-// child of its own tests.
-func ServeCompile() {
+// The test program is the compiling child of its own tests.
+func TestMain(m *testing.M) {
 	if os.Getenv("LSM_TEST_COMPILE") == "" {
-		return
+		os.Exit(m.Run())
 	}
 	if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
-// Child makes a compiler compile in this test program, run anew.
-func Child(t testing.TB, k *driver.Compiler) {
+// inChild makes a compiler compile in this test program, run anew.
+func inChild(t testing.TB, k *driver.Compiler) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -40,14 +36,21 @@ func Child(t testing.TB, k *driver.Compiler) {
 	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
 }
 
-// Compile compiles a program by NVRTC for sm_80, sm_90, sm_100 and sm_120 and by hiprtc for
+// The compilers of real cards take the kernels, and no register spills.
+func TestRealCompilers(t *testing.T) {
+	for _, src := range sources() {
+		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) { compileFor(t, src) })
+	}
+}
+
+// compileFor compiles a program by NVRTC for sm_80, sm_90, sm_100 and sm_120 and by hiprtc for
 // gfx90a, and fails where a kernel's registers spill. For cards on which the program
 // carried as PTX is used instead it has ptxas finish that, and allows what ptxas cannot
 // avoid, one register in two places. A compiler that
 // this machine lacks, or one too old for the card, is a skipped test that says so.
 // LSM_TEST_NVRTC_LIB and LSM_TEST_HIPRTC_LIB name them where the loader does not find
 // them. What has passed is remembered in the user's cache folder.
-func Compile(t *testing.T, src driver.Source) {
+func compileFor(t *testing.T, src driver.Source) {
 	for _, c := range []struct {
 		engine   driver.Engine
 		variable string
@@ -57,7 +60,6 @@ func Compile(t *testing.T, src driver.Source) {
 		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90", "sm_100", "sm_120"}, spillsOfCUDA},
 		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
 	} {
-		// Not the emulator's, which the other tests of the package use.
 		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
 		for _, arch := range c.archs {
 			t.Run(arch, func(t *testing.T) {
@@ -75,7 +77,7 @@ func Compile(t *testing.T, src driver.Source) {
 					return
 				}
 				if c.engine == driver.HIP {
-					Child(t, k)
+					inChild(t, k)
 				}
 				b, err := k.Compile(src, arch)
 				if err != nil {
@@ -217,4 +219,83 @@ func messagePackInt(data []byte) (int, error) {
 		return int(binary.BigEndian.Uint32(data[1:])), nil
 	}
 	return 0, fmt.Errorf("%#x begins no count", data[0])
+}
+
+// spilling wants more registers than a thread may have.
+const spilling = `
+extern "C" __global__ void __launch_bounds__(1024) spilling(const float *x, float *y, int n)
+{
+	float v[200];
+#pragma unroll
+	for (int i = 0; i < 200; i++)
+		v[i] = x[i * n + threadIdx.x];
+	for (int k = 0; k < n; k++) {
+#pragma unroll
+		for (int i = 0; i < 200; i++)
+			v[i] = v[i] * v[(i + 7) % 200] + x[k];
+	}
+#pragma unroll
+	for (int i = 0; i < 200; i++)
+		y[i * n + threadIdx.x] = v[i];
+}
+`
+
+// A kernel that spills is found out by both compilers.
+func TestSpillsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		engine   driver.Engine
+		variable string
+		arch     string
+		spills   func(driver.Binary) (string, error)
+	}{
+		{driver.CUDA, "LSM_NVRTC_LIB", "sm_80", spillsOfCUDA},
+		{driver.HIP, "LSM_HIPRTC_LIB", "gfx90a", spillsOfHIP},
+	} {
+		t.Run(c.arch, func(t *testing.T) {
+			t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
+			k, err := driver.OpenCompiler(c.engine)
+			if err != nil {
+				t.Skip(err)
+			}
+			inChild(t, k)
+			for text, want := range map[string]bool{spilling: true, `extern "C" __global__ void f(float *x) { *x = 1; }`: false} {
+				b, err := k.Compile(driver.Source{Name: "spilling.cu", Text: text}, c.arch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spills, err := c.spills(b)
+				if err != nil || (spills != "") != want {
+					t.Errorf("spills %q (%v), want %v\n%s", spills, err, want, b.Log)
+				}
+			}
+		})
+	}
+}
+
+// hiprtc ends its process over a target it does not know.
+func TestUnknownTarget(t *testing.T) {
+	t.Setenv("LSM_HIPRTC_LIB", os.Getenv("LSM_TEST_HIPRTC_LIB"))
+	k, err := driver.OpenCompiler(driver.HIP)
+	if err != nil {
+		t.Skip(err)
+	}
+	inChild(t, k)
+	if _, err := k.Compile(driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}, "gfx999"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestMessagePack(t *testing.T) {
+	for want, data := range map[int][]byte{
+		7: {7, 0, 0, 0, 0}, 200: {0xcc, 200, 0, 0, 0}, 300: {0xcd, 1, 44, 0, 0}, 70000: {0xce, 0, 1, 0x11, 0x70},
+	} {
+		if n, err := messagePackInt(data); n != want || err != nil {
+			t.Errorf("%x is %d (%v), want %d", data, n, err, want)
+		}
+	}
+	for _, data := range [][]byte{nil, {0xa1, 0, 0, 0, 0}} {
+		if _, err := messagePackInt(data); err == nil {
+			t.Errorf("%x is a number", data)
+		}
+	}
 }
