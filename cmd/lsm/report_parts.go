@@ -85,7 +85,7 @@ func (c *collector) computeMissing() error {
 		}
 		return j.WriteTraces(c.residual, predicted, src)
 	}
-	return j.WriteResidualOf(c.ctx, c.residual, op, d, r.Image.Data, src)
+	return j.WriteResidual(c.ctx, c.residual, op, d, &job.Result{Image: r.Image.Data}, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint

@@ -13,26 +13,27 @@ import (
 // Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
 // image, whole on rank 0 and nil on the others. Of several images by class it is the sum.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
-	weighed, err := j.weighedData(d)
+	s, err := j.setting(op, d)
 	if err != nil {
 		return nil, err
 	}
-	if weighed != d {
-		defer weighed.Free()
-	}
+	s.KeepData = true
 	m, err := dist.NewVector(j.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
 	if j.Held.Stream {
 		err = op.Stream.Adjoint(ctx, m)
-	} else {
-		err = op.ApplyAdjoint(ctx, m, weighed)
+	} else if d, err = s.WeightedData(); err == nil {
+		err = op.ApplyAdjoint(ctx, m, d)
+		if d != s.Data {
+			d.Free()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := j.cutAbove(m); err != nil {
+	if err := j.cutAbove(op, m); err != nil {
 		return nil, err
 	}
 	r := &Result{x: m}
@@ -65,7 +66,7 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.V
 	if err != nil {
 		return nil, err
 	}
-	if err := j.cutAbove(m); err != nil {
+	if err := j.cutAbove(op, m); err != nil {
 		return nil, err
 	}
 	return j.forward(ctx, op, m)
@@ -99,11 +100,11 @@ func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
 	if j.Held.Stream {
 		return op.Stream.DotTest(ctx, 1)
 	}
-	a, err := j.scaledOperator(op)
+	s, err := j.setting(op, nil)
 	if err != nil {
 		return 0, err
 	}
-	return dist.DotTest(ctx, j.Device, a, 1)
+	return dist.DotTest(ctx, j.Device, s.Scaled(), 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's

@@ -28,26 +28,21 @@ func FileError(err error) error { return inputs.FileError(err) }
 // CheckOutput makes sure, before anything is computed, that path can be written.
 func CheckOutput(path string, force bool) error { return inputs.FileError(h5.CheckOutput(path, force)) }
 
-// WriteResult publishes the image of a least-squares run with its history.
+// WriteResult publishes the image of a least-squares run with its history. Its checkpoints
+// have served.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	defer j.Report.Time("write")()
-	if err := j.writeImage(path, r, src); err != nil {
+	if err := j.WriteAdjoint(path, r, src); err != nil {
 		return err
 	}
 	if j.Root() {
-		j.checkpoints().Forget() // the checkpoints have served
+		j.checkpoints().Forget()
 	}
 	return nil
 }
 
-// WriteAdjoint publishes a plain Kirchhoff image.
+// WriteAdjoint publishes an image, gathers in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
-	return j.writeImage(path, r, src)
-}
-
-// writeImage writes an image file on rank 0, gathers in stretches.
-func (j *Job) writeImage(path string, r *Result, src Source) error {
 	var w *h5.ImageWriter
 	err := j.AtRoot(func() (err error) {
 		w, err = h5.CreateImage(path, &h5.Image{
@@ -75,68 +70,63 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.Report.Time("write")()
-	w, err := j.createTraces(path, src)
+	nt := j.Survey.NT
+	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		return j.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
+	})
+}
+
+// writeSurvey publishes the traces that each hands to write on rank 0, as a survey of the
+// job's geometry; the first of them has the given number in the order of shots.
+func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
+	var w *h5.SurveyWriter
+	err := j.AtRoot(func() (err error) {
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if w != nil {
 		defer w.Abort()
 	}
-	nt := j.Survey.NT
-	err = j.Gather(d, nt, func(first int, part []float32) error { return j.writeOrdered(w, part, first/nt) })
+	err = each(func(first int, traces []float32) error { return j.writeOrdered(w, traces, first) })
 	if err != nil {
-		return err
+		return inputs.FileError(err)
 	}
 	return j.AtRoot(func() error { return w.Commit() })
-}
-
-// createTraces begins a survey file of the job's geometry on rank 0; it is nil on the
-// others.
-func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err error) {
-	err = j.AtRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
-		return err
-	})
-	return w, err
 }
 
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
+	x, err := op.ImageVector(image)
+	if err == nil {
+		err = j.cutAbove(op, x)
+	}
+	if err != nil {
+		return err
+	}
 	if j.Held.Stream {
-		x, err := op.ImageVector(image)
-		if err != nil {
-			return err
-		}
-		if err := j.cutAbove(x); err != nil {
-			return err
-		}
 		return j.writeStream(ctx, op, x, false, path, src)
 	}
-	d, err := j.Model(ctx, op, image)
+	d, err := j.forward(ctx, op, x)
 	if err != nil {
 		return err
 	}
 	return j.WriteTraces(path, d, src)
 }
 
-// WriteResidual publishes what a solve leaves of its data d, recorded minus predicted
-// traces, as a survey of the job's geometry. It is collective and costs one forward.
-func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) error {
-	return j.writeResidual(ctx, path, op, d, r.x, src)
-}
-
-// WriteResidualOf is WriteResidual of an image that Migrate or Solve has made, given on
-// all ranks.
-func (j *Job) WriteResidualOf(ctx context.Context, path string, op *Operator, d *dist.Vector, image []float32, src Source) error {
-	x, err := op.ImageVector(image)
-	if err != nil {
-		return err
+// WriteResidual publishes what a result leaves of the data d, recorded minus predicted
+// traces, as a survey of the job's geometry. It is collective and costs one forward. A
+// result that was read again has its image on all ranks.
+func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) (err error) {
+	x := r.x
+	if x == nil {
+		if x, err = op.ImageVector(r.Image); err != nil {
+			return err
+		}
 	}
-	return j.writeResidual(ctx, path, op, d, x, src)
-}
-
-func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x *dist.Vector, src Source) error {
 	if j.Held.Stream {
 		return j.writeStream(ctx, op, x, true, path, src)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 )
 
 // writeStream writes the traces that an image predicts, or with residual the recorded
@@ -17,32 +16,23 @@ func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, res
 	if err != nil {
 		return err
 	}
-	w, err := j.createTraces(path, src)
-	if err != nil {
-		return err
-	}
-	if w != nil {
-		defer w.Abort()
-	}
 	all := true // zero
-	err = op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
-		v, first, err := j.round(lo, data)
-		if err != nil {
-			return err
-		}
-		nt := j.Survey.NT
-		return j.Gather(v, nt, func(at int, traces []float32) error {
-			all = all && zero(traces)
-			return j.writeOrdered(w, traces, first(at))
+	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		return op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
+			v, first, err := j.round(lo, data)
+			if err != nil {
+				return err
+			}
+			return j.Gather(v, j.Survey.NT, func(at int, traces []float32) error {
+				all = all && zero(traces)
+				return write(first(at), traces)
+			})
 		})
 	})
-	if err != nil {
-		return inputs.FileError(err)
-	}
-	if j.Root() && !residual && all && size > 0 {
+	if err == nil && j.Root() && !residual && all && size > 0 {
 		j.warnUnseen()
 	}
-	return j.AtRoot(func() error { return w.Commit() })
+	return err
 }
 
 // round is what the ranks hold of one round of groups, this one data from an element of

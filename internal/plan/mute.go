@@ -11,31 +11,17 @@ import (
 // Mute is the mute of [data]: samples before a time that depends on the offset alone
 // count for nothing.
 type Mute struct {
-	offsets, times []float64 // of its corners, m and s; none: no mute
-	taper          float64   // s
-	t0, dt         float64   // of the traces, s
+	corners polyline // times, s, by offset, m; none: no mute
+	taper   float64  // s
+	t0, dt  float64  // of the traces, s
 }
 
 func newMute(d config.Data, s *survey.Survey) Mute {
-	return Mute{d.MuteOffsets, d.MuteTimes, d.MuteTaper, s.T0, s.DT}
+	return Mute{polyline{d.MuteOffsets, d.MuteTimes}, d.MuteTaper, s.T0, s.DT}
 }
 
 // On reports whether there is one.
-func (m Mute) On() bool { return len(m.offsets) > 0 }
-
-// time is that before which samples of an offset count for nothing, s: linear between
-// the corners, constant beyond them.
-func (m Mute) time(offset float64) float64 {
-	k := sort.SearchFloat64s(m.offsets, offset)
-	switch k {
-	case 0:
-		return m.times[0]
-	case len(m.offsets):
-		return m.times[k-1]
-	}
-	f := (offset - m.offsets[k-1]) / (m.offsets[k] - m.offsets[k-1])
-	return (1-f)*m.times[k-1] + f*m.times[k]
-}
+func (m Mute) On() bool { return len(m.corners.x) > 0 }
 
 // Fill sets w to weight times those of a trace's samples: 0 before the mute's time,
 // then rising as a cosine over the taper.
@@ -46,7 +32,7 @@ func (m Mute) Fill(w []float32, offset, weight float64) {
 		}
 		return
 	}
-	start := m.time(offset)
+	start := m.corners.value(offset)
 	for n := range w {
 		w[n] = float32(weight * rise(m.t0+float64(n)*m.dt-start, m.taper, 1e-6*m.dt))
 	}
@@ -57,7 +43,7 @@ func (m Mute) Silent(offset float64, nt int) int {
 	if !m.On() {
 		return 0
 	}
-	start := m.time(offset)
+	start := m.corners.value(offset)
 	return sort.Search(nt, func(n int) bool { return rise(m.t0+float64(n)*m.dt-start, m.taper, 1e-6*m.dt) > 0 })
 }
 
