@@ -166,14 +166,6 @@ func (j *Job) LoadStart() error {
 	return err
 }
 
-// startModel is the start model as a vector, nil where none is configured.
-func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
-	if err := j.LoadStart(); err != nil || j.start == nil {
-		return nil, err
-	}
-	return op.ImageVector(j.start)
-}
-
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
 // names it in the provenance of what is made from it.
 func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {

@@ -165,7 +165,7 @@ func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
 		return nil, err
 	}
 	defer d.Free()
-	if err := device.Upload(m.Buf, j.lattice(m.Layout)); err != nil {
+	if err := device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())); err != nil {
 		return nil, err
 	}
 	if err := op.Apply(ctx, d, m); err != nil {
@@ -178,9 +178,8 @@ func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
 }
 
 // lattice is this rank's share of the image of points.
-func (j *Job) lattice(l *dist.Layout) []float32 {
-	step, shape := j.PSFSpacing(), j.Image.Shape
-	x := make([]float32, l.N)
+func lattice(l *dist.Layout, step []int) []float32 {
+	shape, x := l.Shape, make([]float32, l.N)
 	for i := range x {
 		x[i] = 1
 		at := l.Off + i

@@ -48,7 +48,7 @@ func columns(g grid.Grid) grid.Grid {
 }
 
 // findSurface finds the topography at the image's columns.
-func (p *Plan) findSurface() error {
+func findSurface(p *Plan) error {
 	c, axis := p.Config.Image, p.Image.Dim()-1
 	s := &Surface{image: p.Image, taper: c.SurfaceTaper, Cell: p.Image.Spacing[axis]}
 	switch c.Surface {
