@@ -75,7 +75,7 @@ func (c *collector) computeMissing() error {
 		return nil
 	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
-	if j.HasGathers() {
+	if j.Classes.N > 0 {
 		predicted, err := j.ModelGathers(c.ctx, op, r.File)
 		if err != nil {
 			return err

@@ -149,9 +149,6 @@ func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dis
 	return j.forward(ctx, op, m)
 }
 
-// HasGathers reports whether the job makes images by class.
-func (j *Job) HasGathers() bool { return j.Classes.N > 0 }
-
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
 // on rank 0 and nil on the others.
 func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
