@@ -174,7 +174,7 @@ func (c *count) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = 4*int64(c.Image.Len()) + c.dipBytes() + c.matchBytes()
+		m.Gather = 4*int64(c.Image.Len()) + c.rootBytes()
 	}
 	return m
 }
@@ -321,14 +321,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 func (c *count) streamed(m Memory) Memory {
 	p := c.problem
 	m.Stream = true
-	images := streamFootprint(c.Config.Solver.Method, c.SolverOptions())
-	if c.Config.Solver.Damping > 0 {
-		images += 2 // the row's scratch
-	}
-	if c.Surface != nil {
-		images += 4 // its weights, two of scratch, the image beside the iterate
-	}
-	m.Vectors = 4 * c.points() * int64(images)
+	m.Vectors = c.vectors()
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
@@ -34,8 +35,7 @@ type Job struct {
 	// bound the heap of the process. It is set before Build.
 	Alone bool
 
-	w *dist.Vector // of the data, the diagonal of W, once it is made; nil: all 1
-	s *dist.Vector // of the image, the diagonal of S, once it is made
+	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
 	start   []float32                   // the start model, once LoadStart has read it

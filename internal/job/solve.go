@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -41,11 +41,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.Close()
 	s := &solve{Job: j, store: j.checkpoints(), saved: time.Now()}
-	o := j.SolverOptions()
-	o.Preconditioner, o.Sparsity = f.m, f.sparsity
-	if s.Method, err = solver.For(f.problem, j.Config.Solver.Method, o); err != nil {
+	if s.Method, err = f.Method(); err != nil {
 		return nil, status.Usage(err)
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
@@ -61,16 +59,16 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		return nil, err
 	}
 	r := &Result{History: s.State().History, Reason: reason}
-	if r.x, err = f.image(whole, s.X()); err != nil {
+	if r.x, err = f.ImageOf(s.X()); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(len(operator.Parts(r.x))), r.History.Gradient[0] == 0)
+	return r, j.finish(r, 1/float64(len(r.x.Rows())), r.History.Gradient[0] == 0)
 }
 
 // finish brings the image of a result to rank 0: of several by class their sum times a
 // factor. One that is zero everywhere is worth a warning where it may be.
 func (j *Job) finish(r *Result, factor float64, empty bool) error {
-	stack, err := operator.Stacked(r.x, factor)
+	stack, err := formulation.Stack(r.x, factor)
 	if err != nil {
 		return err
 	}
@@ -92,9 +90,9 @@ type solve struct {
 }
 
 // begin starts the solver, or puts it where the newest checkpoint left it.
-func (s *solve) begin(ctx context.Context, f *formulation, resume bool) error {
+func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
 	if resume {
-		from, err := s.store.Restore(s.Method, f.problem)
+		from, err := s.store.Restore(s.Method, f.Problem)
 		if err != nil {
 			return err
 		}
@@ -105,7 +103,7 @@ func (s *solve) begin(ctx context.Context, f *formulation, resume bool) error {
 		s.Report.Infof("no checkpoint in %s: starting from the beginning", s.Config.Checkpoint.Folder)
 	}
 	defer s.Report.Time("solver vectors")()
-	return failure(s.Init(ctx, f.problem, f.start))
+	return failure(s.Init(ctx, f.Problem, f.Start))
 }
 
 // run iterates until the solver is done.
@@ -117,11 +115,10 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
 		Comm: s.World,
 		Asked: func() solver.Reason {
-			limit := s.Config.Checkpoint.TimeLimit
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				return solver.StoppedSignal
-			case limit > 0 && time.Since(s.began).Minutes() >= limit:
+			}
+			if limit := s.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
 			return ""
@@ -166,14 +163,6 @@ func (j *Job) LoadStart() error {
 	var err error
 	j.start, err = j.ReadImage("start", path)
 	return err
-}
-
-// startModel is the start model as a vector, nil where none is configured.
-func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
-	if err := j.LoadStart(); err != nil || j.start == nil {
-		return nil, err
-	}
-	return op.ImageVector(j.start)
 }
 
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
@@ -254,4 +243,54 @@ func failure(err error) error {
 		return status.Numerical(err)
 	}
 	return err
+}
+
+// identity is what must be the same for a checkpoint to be continued: every key that
+// changes the iterates, and the inputs' hashes.
+func (j *Job) identity() map[string]string {
+	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
+	if j.Held.Stream {
+		p["data.read"] = "stream"
+	}
+	for _, f := range config.Fields() {
+		switch f.Section {
+		case "output", "checkpoint", "machine", "comm":
+			continue
+		}
+		switch f.Name() {
+		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
+			"solver.iterations", "solver.tolerance", // where to stop, not how to go
+			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
+			continue
+		}
+		p[f.Name()] = j.Config.Value(f.Name())
+	}
+	for _, in := range j.digests {
+		p[in.Role+" file's contents"] = in.SHA256
+	}
+	return p
+}
+
+func (j *Job) checkpoints() *checkpoint.Store {
+	return checkpoint.New(j.Ranks, j.Config, j.identity())
+}
+
+// CanResume reports whether there is a checkpoint to go on from. It finds what
+// forbids it, such as one of another plan, before anything is computed.
+func (j *Job) CanResume() (bool, error) {
+	if j.Matches() {
+		return false, nil
+	}
+	from, err := j.checkpoints().Newest()
+	return from != "", err
+}
+
+// intact makes sure, on all ranks, that the tables in memory are those that were
+// computed, before what was made with them is written.
+func (j *Job) intact() error {
+	var err error
+	if j.kept != nil {
+		err = status.Hint(status.Numerical(j.kept.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	}
+	return comm.Together(j.World, err)
 }

@@ -182,7 +182,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), op, reflectivity, Source{Force: true}); err != nil {
 				return err
 			}
-			return j.WriteResidualOf(context.Background(), p.path("residual.h5"), op, d, reflectivity, Source{Force: true})
+			return j.WriteResidual(context.Background(), p.path("residual.h5"), op, d, &Result{Image: reflectivity}, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
 			s, err := readSurvey(p.path(file))
@@ -269,7 +269,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *Operator) error {
-		return j.WriteResidualOf(context.Background(), j.Config.Survey.File.File+".residual", op, nil, make([]float32, j.Image.Len()), Source{})
+		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", op, nil, &Result{Image: make([]float32, j.Image.Len())}, Source{})
 	}
 	for _, c := range []struct {
 		what  string

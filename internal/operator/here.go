@@ -176,17 +176,12 @@ const Chunk = 4 << 20
 
 // Gather hands a vector's elements to take on rank 0, in order, in stretches of whole
 // multiples of each elements, the first of which has the given number; take is called on
-// no other rank. Elements that are not finite are an error.
+// no other rank.
 func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
 	return inputs.FileError(dist.GatherEach(v, max(1, Chunk/each)*each, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())
-		if err := device.Download(x, part); err != nil {
+		if err := download(x, part, first); err != nil {
 			return err
-		}
-		for i, e := range x {
-			if e-e != 0 {
-				return status.Numerical(fmt.Errorf("kirchhoff: result has %g at element %d, must be finite", e, first+i))
-			}
 		}
 		return take(first, x)
 	}))
@@ -213,10 +208,22 @@ func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
 		}
 		image = make([]float32, n)
 	}
-	return image, h.Gather(v, 1, func(first int, part []float32) error {
-		copy(image[first:], part)
-		return nil
+	return image, dist.GatherEach(v, Chunk, func(first int, part device.Buf) error {
+		return download(image[first:first+part.Len()], part, first)
 	})
+}
+
+// download copies the elements of a result from the given one on, which must be finite.
+func download(x []float32, part device.Buf, first int) error {
+	if err := device.Download(x, part); err != nil {
+		return err
+	}
+	for i, e := range x {
+		if e-e != 0 {
+			return status.Numerical(fmt.Errorf("kirchhoff: result has %g at element %d, must be finite", e, first+i))
+		}
+	}
+	return nil
 }
 
 // Spread gives every rank its share of an image that rank 0 has.
@@ -225,8 +232,7 @@ func (h *Here) Spread(image []float32, l *dist.Layout) (*dist.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, h.Scatter(v, func(first int, part []float32) error {
-		copy(part, image[first:])
-		return nil
+	return v, dist.ScatterEach(v, Chunk, func(first int, part device.Buf) error {
+		return device.Upload(part, image[first:first+part.Len()])
 	})
 }

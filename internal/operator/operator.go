@@ -195,7 +195,7 @@ func (op *Operator) ImageVector(image []float32) (*dist.Vector, error) {
 		return nil, err
 	}
 	l := op.imageLayout()
-	for _, part := range Parts(v) {
+	for _, part := range v.Rows() {
 		if err := device.Upload(part.Buf, image[l.Off:l.Off+l.N]); err != nil {
 			return nil, err
 		}
@@ -219,31 +219,6 @@ func (op *Operator) Data() (*dist.Vector, error) {
 		return nil, err
 	}
 	return d, device.Upload(d.Buf, data)
-}
-
-// Parts are the images of a vector: one for each class, or itself.
-func Parts(x *dist.Vector) []*dist.Vector {
-	if x.Parts != nil {
-		return x.Parts
-	}
-	return []*dist.Vector{x}
-}
-
-// Stacked is the sum over classes times a factor; an image of all is itself.
-func Stacked(x *dist.Vector, factor float64) (*dist.Vector, error) {
-	if x.Parts == nil {
-		return x, nil
-	}
-	sum, err := dist.NewVector(x.Parts[0].Buf.Device(), x.Parts[0].Layout)
-	if err != nil {
-		return nil, err
-	}
-	for _, part := range x.Parts {
-		if err := dist.Axpby(factor, part, 1, sum); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
 }
 
 // liftStream spreads the operator of streamed traces over the ranks.

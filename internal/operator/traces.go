@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -21,16 +22,16 @@ import (
 // data.read = "stream" a rank never holds all of them: they are read group by group, a
 // group being some shots, whenever a gradient is computed.
 type Traces struct {
+	*plan.Plan // without what the traces tell
+	*Here
+	share *plan.Share
+
 	Samples []float32     // [trace, NT] until Data moves them; nil where they are streamed
 	Weight  []float64     // of each trace; nil: all 1
 	Took    time.Duration // one reading of streamed traces
 
-	plan  *plan.Plan
-	here  *Here
-	share *plan.Share
-
-	recording *inputs.Recording // open where they are streamed
-	rooms     []device.Buf      // that groups were read into last, of no reader now
+	file  *h5.SurveyReader // open where they are streamed
+	rooms []device.Buf     // that groups were read into last, of no reader now
 
 	dead int     // of them
 	peak float32 // largest magnitude of their samples
@@ -45,18 +46,18 @@ type Traces struct {
 // are streamed in (kirchhoff.NewStream), to find out about them; and what has to be known
 // of those of all ranks. It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
-	t := &Traces{plan: p, here: h, share: s}
-	rec, err := p.OpenTraces(h.Ranks, p.Config)
+	t := &Traces{Plan: p, Here: h, share: s}
+	file, made, err := p.OpenTraces(h.Ranks, p.Config)
 	if err := h.Together(err); err != nil {
 		return nil, plan.Found{}, err
 	}
 	if cuts != nil {
-		t.recording = rec
+		t.file = file
 		err = t.lookAhead(cuts)
 	} else {
-		err = t.hold(rec)
+		err = t.hold(file)
 	}
-	found := plan.Found{Made: rec.Made}
+	found := plan.Found{Made: made}
 	if err = h.Together(err); err == nil {
 		err = t.knowAll(&found)
 	}
@@ -69,26 +70,26 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 
 // Close closes the file of streamed traces.
 func (t *Traces) Close() {
-	if t != nil && t.recording != nil {
-		t.recording.Close()
-		t.recording = nil
+	if t != nil && t.file != nil {
+		t.file.Close()
+		t.file = nil
 	}
 }
 
 // hold reads the traces at once.
-func (t *Traces) hold(rec *inputs.Recording) error {
-	defer rec.Close()
-	defer t.here.Report.Time("read survey")()
-	nt := t.plan.Survey.NT
+func (t *Traces) hold(file *h5.SurveyReader) error {
+	defer file.Close()
+	defer t.Report.Time("read survey")()
+	nt := t.Survey.NT
 	t.Samples = make([]float32, t.share.Traces()*nt)
-	if err := rec.Read(t.Samples, t.plan.Shots.List(t.share.First, t.share.Last)); err != nil {
+	if err := file.ReadTraceList(t.Samples, t.InFile(t.list(0, t.share.Traces()))); err != nil {
 		return err
 	}
-	end := t.here.Report.Time("whiten")
-	t.plan.White.Traces(t.Samples, nt, t.plan.Threads)
+	end := t.Report.Time("whiten")
+	t.White.Traces(t.Samples, nt, t.Threads)
 	end()
 	w := make([]float32, nt)
-	for i, n := range t.plan.Shots.List(t.share.First, t.share.Last) {
+	for i, n := range t.list(0, t.share.Traces()) {
 		t.look(int(n), t.Samples[i*nt:(i+1)*nt], w)
 	}
 	return nil
@@ -96,8 +97,8 @@ func (t *Traces) hold(rec *inputs.Recording) error {
 
 // lookAhead reads the traces once before they are streamed.
 func (t *Traces) lookAhead(cuts []int) error {
-	defer t.here.Report.Time("read survey")()
-	began, nt := time.Now(), t.plan.Survey.NT
+	defer t.Report.Time("read survey")()
+	began, nt := time.Now(), t.Survey.NT
 	r, err := t.read(context.Background(), cuts)
 	if err != nil {
 		return err
@@ -129,18 +130,18 @@ func (t *Traces) look(n int, trace, w []float32) (weight float64) {
 		t.dead++
 	}
 	t.peak = max(t.peak, survey.Peak(trace))
-	t.plan.Mute.Fill(w, t.plan.Survey.Offset(n), 1)
+	t.Mute.Fill(w, t.Survey.Offset(n), 1)
 	energy, share := 0.0, 0.0
 	for k, x := range trace {
 		v, w := float64(x), float64(w[k])
 		energy += w * w * v * v
 		share += w * w
 	}
-	d := t.plan.Config.Data
+	d := t.Config.Data
 	switch {
 	case share == 0, d.Dead == "mask" && silent:
 	case d.Weights == "survey":
-		weight = float64(t.plan.Survey.Weight[n])
+		weight = float64(t.Survey.Weight[n])
 	case d.Weights == "rms" && energy == 0:
 	case d.Weights == "rms":
 		weight = math.Sqrt(share / energy)
@@ -154,7 +155,7 @@ func (t *Traces) look(n int, trace, w []float32) (weight float64) {
 // lookAtShot takes in the traces of a shot, the first of which is the given one of this
 // rank's, and leaves W d of them.
 func (t *Traces) lookAtShot(first int, data device.Buf) error {
-	nt, x := t.plan.Survey.NT, device.Slice[float32](data)
+	nt, x := t.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
 	largest, once := 0.0, 0.0
 	for i, n := range t.list(first, len(x)/nt) {
@@ -169,7 +170,7 @@ func (t *Traces) lookAtShot(first int, data device.Buf) error {
 		once += a
 		largest += b * weight
 	}
-	dots, err := t.here.Device.Dots([2]device.Buf{data, data})
+	dots, err := t.Device.Dots([2]device.Buf{data, data})
 	if err != nil {
 		return err
 	}
@@ -179,32 +180,32 @@ func (t *Traces) lookAtShot(first int, data device.Buf) error {
 
 // list is the numbers in the survey of n of this rank's traces, from one on.
 func (t *Traces) list(first, n int) []int32 {
-	return t.plan.Shots.List(t.share.First+first, t.share.First+first+n)
+	return t.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
 // knowAll finds out about the traces of all ranks, and refuses those of which nothing can
 // be made. It is collective.
 func (t *Traces) knowAll(f *plan.Found) error {
-	file := t.plan.Config.Survey.File.File
+	file := t.Config.Survey.File.File
 	dead, peak := []float64{float64(t.dead)}, []float64{float64(t.peak)}
-	if err := t.here.ShotAxis.Host().AllReduce(dead, comm.Sum); err != nil {
+	if err := t.ShotAxis.Host().AllReduce(dead, comm.Sum); err != nil {
 		return err
 	}
-	if err := t.here.ShotAxis.Host().AllReduce(peak, comm.Max); err != nil {
+	if err := t.ShotAxis.Host().AllReduce(peak, comm.Max); err != nil {
 		return err
 	}
-	if f.Dead = int(dead[0]); f.Dead == t.plan.Shots.Traces() {
+	if f.Dead = int(dead[0]); f.Dead == t.Shots.Traces() {
 		what := fmt.Sprintf("all %d traces are", f.Dead)
 		if f.Dead == 1 {
 			what = "its only trace is"
 		}
 		return status.Input(fmt.Errorf("%s: %s dead (every sample is zero)", file, what))
 	}
-	if err := inputs.CheckTraces(file, peak[0], t.plan.Wavelet); err != nil {
+	if err := inputs.CheckTraces(file, peak[0], t.Wavelet); err != nil {
 		return err
 	}
 	scale := 1.0
-	if p := t.plan.Knowing(*f); !p.Weighted() {
+	if p := t.Knowing(*f); !p.Weighted() {
 		t.Weight = nil
 	} else {
 		sum, live, err := t.sumWeights()
@@ -212,9 +213,9 @@ func (t *Traces) knowAll(f *plan.Found) error {
 			return err
 		}
 		if live == 0 {
-			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.plan.Shots.Traces(), "trace")))
+			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.Shots.Traces(), "trace")))
 		}
-		if t.plan.Config.Data.Weights == "rms" {
+		if t.Config.Data.Weights == "rms" {
 			scale = float64(live) / sum
 			for i := range t.Weight {
 				t.Weight[i] *= scale
@@ -222,7 +223,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		}
 		f.Live = live
 	}
-	if !t.plan.Held.Stream {
+	if !t.Held.Stream {
 		return nil
 	}
 	for _, s := range []struct {
@@ -230,7 +231,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		of   []float64
 		unit float64
 	}{{&t.norm, t.squares, scale * scale}, {&t.sum, t.largest, scale * scale}, {&t.sumOnce, t.once, scale}} {
-		v, err := dist.SumExactly(t.here.ShotAxis, s.of)
+		v, err := dist.SumExactly(t.ShotAxis, s.of)
 		if err != nil {
 			return err
 		}
@@ -255,7 +256,7 @@ func (t *Traces) sumWeights() (sum float64, live int, err error) {
 		own = binary.LittleEndian.AppendUint64(own, math.Float64bits(of))
 		own = binary.LittleEndian.AppendUint64(own, n)
 	}
-	all, err := t.here.ShotAxis.Host().AllGather(own)
+	all, err := t.ShotAxis.Host().AllGather(own)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -268,110 +269,91 @@ func (t *Traces) sumWeights() (sum float64, live int, err error) {
 	return sum, live, nil
 }
 
-// reader reads groups of this rank's traces ahead of whoever takes them.
+// reader reads groups of this rank's traces ahead of whoever takes them, into two buffers
+// in turn.
 type reader struct {
 	traces *Traces
-	full   chan filled
-	free   chan device.Buf
-	last   device.Buf
-	bufs   []device.Buf
+	rooms  []device.Buf
+	full   chan group
 	stop   context.CancelFunc
-	done   chan struct{}
 }
 
-// filled is a group as it was read.
-type filled struct {
-	room, data device.Buf
-	err        error
+// group is one as it was read.
+type group struct {
+	data device.Buf
+	err  error
 }
 
 // read begins to read this rank's traces in the given groups.
 func (t *Traces) read(ctx context.Context, cuts []int) (dist.Reader, error) {
-	ctx, stop := context.WithCancel(ctx)
-	r := &reader{traces: t, full: make(chan filled), free: make(chan device.Buf, 2), stop: stop, done: make(chan struct{})}
-	r.bufs, t.rooms = t.rooms, nil
-	if n := longest(cuts) * t.plan.Survey.NT; len(r.bufs) == 0 || r.bufs[0].Len() < n {
-		r.bufs = nil
+	r := &reader{traces: t, rooms: t.rooms, full: make(chan group)}
+	t.rooms = nil
+	if n := longest(cuts) * t.Survey.NT; len(r.rooms) == 0 || r.rooms[0].Len() < n {
+		r.rooms = nil
 		for range 2 {
-			room, err := t.here.Device.Alloc(n, device.F32)
+			room, err := t.Device.Alloc(n, device.F32)
 			if err != nil {
-				stop()
 				return nil, err
 			}
-			r.bufs = append(r.bufs, room)
+			r.rooms = append(r.rooms, room)
 		}
 	}
-	for _, room := range r.bufs {
-		r.free <- room
-	}
-	go r.run(ctx, cuts)
+	ctx, r.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(r.full)
+		for i := 0; i < len(cuts)-1 && ctx.Err() == nil; i++ {
+			// Whoever took group i−1 has given back the buffer of the one before.
+			data := r.rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.Survey.NT)
+			err := t.readGroup(device.Slice[float32](data), cuts[i])
+			select {
+			case r.full <- group{data, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
 	return r, nil
-}
-
-// run reads group after group into buffers that are free.
-func (r *reader) run(ctx context.Context, cuts []int) {
-	defer close(r.done)
-	defer close(r.full)
-	for i := range len(cuts) - 1 {
-		var room device.Buf
-		select {
-		case room = <-r.free:
-		case <-ctx.Done():
-			return
-		}
-		data := room.Slice(0, (cuts[i+1]-cuts[i])*r.traces.plan.Survey.NT)
-		err := r.traces.readGroup(device.Slice[float32](data), cuts[i])
-		select {
-		case r.full <- filled{room, data, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
 }
 
 // readGroup reads some of this rank's traces, from the given one on.
 func (t *Traces) readGroup(dst []float32, first int) error {
-	nt := t.plan.Survey.NT
-	if err := t.recording.Read(dst, t.list(first, len(dst)/nt)); err != nil {
-		return err
+	nt := t.Survey.NT
+	if err := t.file.ReadTraceList(dst, t.InFile(t.list(first, len(dst)/nt))); err != nil {
+		return inputs.FileError(err)
 	}
-	t.plan.White.Traces(dst, nt, t.plan.Threads)
-	return t.recording.Unchanged()
+	t.White.Traces(dst, nt, t.Threads)
+	return inputs.FileError(t.file.Unchanged())
 }
 
 // Next implements dist.Reader.
 func (r *reader) Next() (device.Buf, error) {
-	if r.last != nil {
-		r.free <- r.last
-		r.last = nil
-	}
-	f, ok := <-r.full
+	g, ok := <-r.full
 	if !ok {
 		return nil, context.Canceled
 	}
-	r.last = f.room
-	return f.data, f.err
+	return g.data, g.err
 }
 
 // Close implements dist.Reader. It waits for what is being read. Its buffers are the next
 // reader's.
 func (r *reader) Close() {
 	r.stop()
-	<-r.done
-	r.traces.rooms = r.bufs
+	for range r.full {
+	}
+	r.traces.rooms = r.rooms
 }
 
 // weigh multiplies samples of this rank, from one on, by their weights.
 func (t *Traces) weigh(lo int, data device.Buf) error {
-	m, nt := t.plan.Mute, t.plan.Survey.NT
+	m, nt := t.Mute, t.Survey.NT
 	x, first := device.Slice[float32](data), lo/nt
 	list := t.list(first, len(x)/nt)
 	w := make([]float32, nt)
 	for i, n := range list {
-		m.Fill(w, t.plan.Survey.Offset(int(n)), t.Weight[first+i])
+		m.Fill(w, t.Survey.Offset(int(n)), t.Weight[first+i])
 		for k := range w {
 			x[i*nt+k] *= w[k]
 		}
