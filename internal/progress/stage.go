@@ -167,7 +167,7 @@ func (s *Solver) Iteration(it Iteration) {
 		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds())
 
 	var b strings.Builder
-	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", digits(it.Limit), it.N, it.Limit, it.Residual)
+	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", len(fmt.Sprint(it.Limit)), it.N, it.Limit, it.Residual)
 	if finite(change) {
 		fmt.Fprintf(&b, " (%+.1f%%)", 100*change)
 	}
@@ -195,5 +195,3 @@ func (s *Solver) End() {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-func digits(n int) int { return len(fmt.Sprint(n)) }
