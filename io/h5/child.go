@@ -10,9 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/child"
-	"time"
 )
 
 // crashText is how Go's run-time system begins its report of a fault in C code, or what
@@ -79,14 +79,15 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 		}
 		return inputError(path, "", "reading it crashes the HDF5 library (%s): it is damaged", status.Signal())
 	}
-	if strings.Contains(stderr.String(), errHuge.Error()) {
+	text := stderr.String()
+	none, crash := noMemory.FindString(text), crashText.FindString(text)
+	switch {
+	case strings.Contains(text, errHuge.Error()):
 		return inputError(path, "", "a text in it %w: it is damaged", errHuge)
-	}
-	if m := noMemory.FindString(stderr.String()); m != "" {
-		return resourceError(path, "", fmt.Errorf("the process that read it to try had no memory left (%s)", m))
-	}
-	if m := crashText.FindString(stderr.String()); m != "" {
-		return inputError(path, "", "reading it crashes the HDF5 library (%s): it is damaged", m)
+	case none != "":
+		return resourceError(path, "", fmt.Errorf("the process that read it to try had no memory left (%s)", none))
+	case crash != "":
+		return inputError(path, "", "reading it crashes the HDF5 library (%s): it is damaged", crash)
 	}
 	return nil
 }

@@ -157,9 +157,7 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 		return r.fault(field, name, "is %d, must be in [1, %d]", n, math.MaxInt32)
 	}
 	if want := n * int64(r.f.Format.Bytes()); want > left {
-		return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
-			Field: fmt.Sprintf("%s, header byte %d", name, field.Byte),
-			Err:   fmt.Errorf("%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)}
+		return r.fault(field, name, "%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)
 	}
 	if most := int64(r.f.MaxSamples); most > 0 && n > most {
 		return r.fault(field, name, "is %d, the limit %d: %w", n, most, ErrTooLong)
