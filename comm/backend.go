@@ -2,16 +2,13 @@ package comm
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Backend makes the communicator over all ranks of a run. Packages that need a
-// library register theirs where they are built in.
+// Backend makes the communicator over all ranks of a run.
 type Backend struct {
-	Name string // in the configuration
 	// Open joins the run that a launcher started. It is called once.
 	Open func() (Comm, error)
 	// Close leaves it again, after the last collective.
@@ -22,27 +19,23 @@ type Backend struct {
 	Aware func(device.Space) bool
 }
 
-var backends []Backend
+// MPI is the backend "mpi". Package comm/mpi sets it where it is built in.
+var MPI *Backend
 
-// Register adds a backend; packages call it when they are loaded.
-func Register(b Backend) { backends = append(backends, b) }
-
-// Lookup finds a backend by name.
+// Lookup finds a backend by its name in the configuration.
 func Lookup(name string) (Backend, bool) {
-	i := slices.IndexFunc(backends, func(b Backend) bool { return b.Name == name })
-	if i < 0 {
+	if name != "mpi" || MPI == nil {
 		return Backend{}, false
 	}
-	return backends[i], true
+	return *MPI, true
 }
 
-// Built lists the names of the backends in this program, "self" first.
+// Built lists the names of the communicators in this program.
 func Built() []string {
-	names := []string{"self"}
-	for _, b := range backends {
-		names = append(names, b.Name)
+	if MPI == nil {
+		return []string{"self"}
 	}
-	return names
+	return []string{"self", "mpi"}
 }
 
 // Missing is the error for a backend that is not built in.

@@ -18,19 +18,9 @@ type Space int
 const (
 	CUDA Space = iota // NVIDIA's
 	ROCm              // AMD's
-	spaces
 )
 
 func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
-
-// Spaces are all kinds.
-func Spaces() []Space {
-	all := make([]Space, spaces)
-	for i := range all {
-		all[i] = Space(i)
-	}
-	return all
-}
 
 // Stager is a device with memory of the host that it copies to and from by itself.
 type Stager interface {

@@ -85,6 +85,10 @@ type Device interface {
 	Multiply(dst, x Buf) error
 	// SoftThreshold shrinks every element of x towards zero by t.
 	SoftThreshold(x Buf, t float64) error
+	// Stencil sets dst from src, both of Outer·N·Inner elements of one type, and from
+	// the rows of Inner elements before and after this part of the axis, nil where the
+	// axis ends or, for Outer > 1, is not split.
+	Stencil(s Stencil, dst, src, before, after Buf) error
 	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
 	// infinity anywhere in a pair shows in its dot product.
 	Dots(pairs ...[2]Buf) ([]complex128, error)

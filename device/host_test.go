@@ -5,13 +5,8 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/devicetest"
 	"pgregory.net/rapid"
 )
-
-func TestHost(t *testing.T) {
-	devicetest.Run(t, device.NewHost(1), device.NewHost(2), device.NewHost(3), device.NewHost(8))
-}
 
 // A wrapped slice and its windows share memory with what they were made of, and
 // appending to a window does not run over what follows it.

@@ -30,39 +30,39 @@ func (v *vstack) Range() *Layout  { return v.rng }
 
 func (v *vstack) Apply(ctx context.Context, dst, src *Vector) error {
 	mustEqual("vstack", v.rng, dst.Layout)
-	for i, op := range v.ops {
-		if err := op.Apply(ctx, dst.Parts[i], src); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(len(v.ops), func(i int) error { return v.ops[i].Apply(ctx, dst.Parts[i], src) })
 }
 
 func (v *vstack) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	mustEqual("vstack", v.rng, src.Layout)
-	for i, op := range v.ops {
-		if i == 0 {
-			if err := op.ApplyAdjoint(ctx, dst, src.Parts[0]); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := addAdjoint(ctx, op, dst, src.Parts[i], &v.tmp); err != nil {
+	return addUp(dst, &v.tmp, len(v.ops), func(i int, to *Vector) error { return v.ops[i].ApplyAdjoint(ctx, to, src.Parts[i]) })
+}
+
+// each calls f for 0 to n − 1 until one fails.
+func each(n int, f func(i int) error) error {
+	for i := range n {
+		if err := f(i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addAdjoint adds opᴴ src to dst through the scratch vector *tmp.
-func addAdjoint(ctx context.Context, op Operator, dst, src *Vector, tmp **Vector) error {
+// addUp sets dst to the sum of what f sets a vector to for 0 to n − 1, the first dst
+// itself, the others the scratch vector *tmp.
+func addUp(dst *Vector, tmp **Vector, n int, f func(i int, to *Vector) error) error {
+	if err := f(0, dst); err != nil || n == 1 {
+		return err
+	}
 	if err := scratch(tmp, dst); err != nil {
 		return err
 	}
-	if err := op.ApplyAdjoint(ctx, *tmp, src); err != nil {
-		return err
-	}
-	return Axpby(1, *tmp, 1, dst)
+	return each(n-1, func(i int) error {
+		if err := f(i+1, *tmp); err != nil {
+			return err
+		}
+		return Axpby(1, *tmp, 1, dst)
+	})
 }
 
 func scratch(tmp **Vector, like *Vector) error {
@@ -74,18 +74,7 @@ func scratch(tmp **Vector, like *Vector) error {
 	return err
 }
 
-// Sum is A + B + …; all operators have the same domain and range.
-func Sum(ops ...Operator) Operator {
-	if len(ops) == 0 {
-		panic("dist: a sum of no operators")
-	}
-	for _, op := range ops {
-		mustEqual("sum", ops[0].Domain(), op.Domain())
-		mustEqual("sum", ops[0].Range(), op.Range())
-	}
-	return &sum{ops: ops}
-}
-
+// sum is A + B + … of operators with one domain and one range.
 type sum struct {
 	ops      []Operator
 	dom, rng *Vector // scratch
@@ -95,27 +84,45 @@ func (s *sum) Domain() *Layout { return s.ops[0].Domain() }
 func (s *sum) Range() *Layout  { return s.ops[0].Range() }
 
 func (s *sum) Apply(ctx context.Context, dst, src *Vector) error {
-	if err := s.ops[0].Apply(ctx, dst, src); err != nil {
-		return err
-	}
-	for _, op := range s.ops[1:] {
-		if err := addAdjoint(ctx, Adjoint(op), dst, src, &s.rng); err != nil {
-			return err
-		}
-	}
-	return nil
+	return addUp(dst, &s.rng, len(s.ops), func(i int, to *Vector) error { return s.ops[i].Apply(ctx, to, src) })
 }
 
 func (s *sum) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	if err := s.ops[0].ApplyAdjoint(ctx, dst, src); err != nil {
-		return err
+	return addUp(dst, &s.dom, len(s.ops), func(i int, to *Vector) error { return s.ops[i].ApplyAdjoint(ctx, to, src) })
+}
+
+// BlockDiag applies each operator to a part of its own: (A 0; 0 B)(x; y) =
+// (A x; B y). Its domain is the stack of their domains, its range that of their
+// ranges.
+func BlockDiag(ops ...Operator) Operator {
+	if len(ops) == 0 {
+		panic("dist: a block diagonal of no operators")
 	}
-	for _, op := range s.ops[1:] {
-		if err := addAdjoint(ctx, op, dst, src, &s.dom); err != nil {
-			return err
-		}
+	dom, rng := make([]*Layout, len(ops)), make([]*Layout, len(ops))
+	for i, op := range ops {
+		dom[i], rng[i] = op.Domain(), op.Range()
 	}
-	return nil
+	return &blockDiag{ops, Stack(dom...), Stack(rng...)}
+}
+
+type blockDiag struct {
+	ops         []Operator
+	domain, rng *Layout
+}
+
+func (b *blockDiag) Domain() *Layout { return b.domain }
+func (b *blockDiag) Range() *Layout  { return b.rng }
+
+func (b *blockDiag) Apply(ctx context.Context, dst, src *Vector) error {
+	mustEqual("block diagonal", b.rng, dst.Layout)
+	mustEqual("block diagonal", b.domain, src.Layout)
+	return each(len(b.ops), func(i int) error { return b.ops[i].Apply(ctx, dst.Parts[i], src.Parts[i]) })
+}
+
+func (b *blockDiag) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
+	mustEqual("block diagonal", b.domain, dst.Layout)
+	mustEqual("block diagonal", b.rng, src.Layout)
+	return each(len(b.ops), func(i int) error { return b.ops[i].ApplyAdjoint(ctx, dst.Parts[i], src.Parts[i]) })
 }
 
 // Chain is the product A·B·…: the last operator is applied first.
@@ -144,7 +151,7 @@ func (c *chain) between(rng, dom *Vector) ([]*Vector, error) {
 	v := append(append([]*Vector{rng}, c.tmp...), dom)
 	for i := range c.tmp {
 		if c.tmp[i] == nil {
-			t, err := NewVector(dom.device(), c.ops[i].Domain())
+			t, err := NewVector(dom.Device(), c.ops[i].Domain())
 			if err != nil {
 				return nil, err
 			}
@@ -159,12 +166,8 @@ func (c *chain) Apply(ctx context.Context, dst, src *Vector) error {
 	if err != nil {
 		return err
 	}
-	for i := len(c.ops) - 1; i >= 0; i-- {
-		if err := c.ops[i].Apply(ctx, v[i], v[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	last := len(c.ops) - 1
+	return each(len(c.ops), func(i int) error { return c.ops[last-i].Apply(ctx, v[last-i], v[last-i+1]) })
 }
 
 func (c *chain) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
@@ -172,12 +175,7 @@ func (c *chain) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	if err != nil {
 		return err
 	}
-	for i, op := range c.ops {
-		if err := op.ApplyAdjoint(ctx, v[i+1], v[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(len(c.ops), func(i int) error { return c.ops[i].ApplyAdjoint(ctx, v[i+1], v[i]) })
 }
 
 // Adjoint swaps the two directions of an operator.

@@ -3,75 +3,94 @@ package dist
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// FirstDerivative is the centred first derivative along an axis,
+// The derivatives of this file are differences of neighbours along an axis, in grid
+// steps and zero at both ends of their own axis. The array may be split along axis 0 in
+// whole rows, in any order of ranks and with ranks that hold none. Elements are real or
+// complex of either precision; domain and range are the same layout. Along axis 0 an
+// application exchanges one row with each neighbour.
 //
-//	y[i] = (x[i+1] − x[i−1]) / (2 h),
-//
-// zero at both ends, over an array with the given grid spacing h that may be split
-// along axis 0 in whole rows, in any order of ranks and with ranks that hold none.
-// Elements are real or complex of either precision; domain and range are l. Along
-// axis 0 an application exchanges one row with each neighbour. Stencil and ends are
-// those of PyLops' FirstDerivative(kind="centered", edge=False).
-//
-// It is a collective over the Shards; its errors, which name what is wrong with the
-// layout, axis or spacing, are the same on all of them. It works on the host, and
-// on devices that are a Stenciler.
-func FirstDerivative(l *Layout, axis int, h float64) (Operator, error) {
-	return newDerivative(l, axis, h, [3]float64{-1 / (2 * h), 0, 1 / (2 * h)})
+// They are made by a collective over the Shards. Its errors, which name what is wrong
+// with the layout or axis, are the same on all of them.
+
+// Difference is y[i] = x[i+1] − x[i] along an axis. Unlike a centred derivative it sees
+// what alternates from point to point.
+func Difference(l *Layout, axis int) (Operator, error) {
+	return newDerivative(l, axis, [3]float64{0, -1, 1})
 }
 
-// SecondDerivative is the centred second derivative along an axis,
-//
-//	y[i] = (x[i+1] − 2 x[i] + x[i−1]) / h²,
-//
-// zero at both ends; all else is as for FirstDerivative.
-func SecondDerivative(l *Layout, axis int, h float64) (Operator, error) {
-	w := 1 / (h * h)
-	return newDerivative(l, axis, h, [3]float64{w, -2 * w, w})
+// mean is y[i] = (x[i] + x[i+1])/2 along an axis.
+func mean(l *Layout, axis int) (Operator, error) {
+	return newDerivative(l, axis, [3]float64{0, 0.5, 0.5})
 }
 
-// Laplacian is the sum of the second derivatives along all axes, each zero at the
-// ends of its own axis, for one grid spacing per axis.
-func Laplacian(l *Layout, h ...float64) (Operator, error) {
-	if len(h) != len(l.Shape) {
-		return nil, fmt.Errorf("dist: %d grid spacings for a Laplacian of %v", len(h), l)
+// Laplacian is the sum of y[i] = x[i+1] − 2 x[i] + x[i−1] along all axes.
+func Laplacian(l *Layout) (Operator, error) {
+	ops, err := operators(len(l.Shape), func(axis int) (Operator, error) {
+		return newDerivative(l, axis, [3]float64{1, -2, 1})
+	})
+	return &sum{ops: ops}, err
+}
+
+// Gradient is the stack of the differences along all axes that have any: those of
+// at least three points.
+func Gradient(l *Layout) (Operator, error) {
+	axes := long(l)
+	if axes == nil {
+		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
 	}
-	ops := make([]Operator, len(h))
-	for axis := range h {
-		var err error
-		if ops[axis], err = SecondDerivative(l, axis, h[axis]); err != nil {
-			return nil, err
+	rows, err := operators(len(axes), func(i int) (Operator, error) { return Difference(l, axes[i]) })
+	if err != nil {
+		return nil, err
+	}
+	return VStack(rows...), nil
+}
+
+// operators makes n operators.
+func operators(n int, f func(i int) (Operator, error)) (ops []Operator, err error) {
+	for i := 0; i < n && err == nil; i++ {
+		var op Operator
+		op, err = f(i)
+		ops = append(ops, op)
+	}
+	return ops, err
+}
+
+// long lists the axes of a leaf with at least three points.
+func long(l *Layout) (axes []int) {
+	for axis, n := range l.Shape {
+		if n > 2 {
+			axes = append(axes, axis)
 		}
 	}
-	return Sum(ops...), nil
+	return axes
 }
 
 type derivative struct {
 	l             *Layout
-	s             Stencil
+	s             device.Stencil
 	split         bool       // the array is split along the axis
 	lower, upper  int        // ranks that hold the rows before and after, or comm.None
 	before, after device.Buf // what they send, allocated at the first application
 }
 
-func newDerivative(l *Layout, axis int, h float64, w [3]float64) (Operator, error) {
+// newDerivative is y[i] = w[0] x[i−1] + w[1] x[i] + w[2] x[i+1].
+func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 	if l.Parts != nil || axis < 0 || axis >= len(l.Shape) {
 		return nil, fmt.Errorf("dist: derivative of %v along axis %d", l, axis)
-	}
-	if !(h > 0) || math.IsInf(h, 0) {
-		return nil, fmt.Errorf("dist: derivative with a grid spacing of %g, must be finite and above 0", h)
 	}
 	all, err := l.spread()
 	if err != nil {
 		return nil, err
 	}
-	row := l.row()
+	row := 1 // elements that share an index of axis 0
+	for _, n := range l.Shape[1:] {
+		row *= n
+	}
 	for _, s := range all {
 		if s.n > 0 && (s.off%row != 0 || s.n%row != 0) {
 			return nil, fmt.Errorf("dist: derivative of %v, of which rank %d holds elements %d to %d: no whole rows of %d",
@@ -79,7 +98,7 @@ func newDerivative(l *Layout, axis int, h float64, w [3]float64) (Operator, erro
 		}
 	}
 	d := &derivative{l: l, split: axis == 0, lower: comm.None, upper: comm.None}
-	d.s = Stencil{Outer: 1, N: l.Shape[axis], Inner: 1, Of: l.Shape[axis], W: w}
+	d.s = device.Stencil{Outer: 1, N: l.Shape[axis], Inner: 1, Of: l.Shape[axis], W: w}
 	for _, n := range l.Shape[axis+1:] {
 		d.s.Inner *= n
 	}
@@ -133,7 +152,7 @@ func (d *derivative) apply(dst, src *Vector, adjoint bool) error {
 	}
 	s := d.s
 	s.Adjoint = adjoint
-	return apply(s, dst.Buf, src.Buf, d.before, d.after)
+	return dst.Buf.Device().Stencil(s, dst.Buf, src.Buf, d.before, d.after)
 }
 
 // exchange gets the rows before and after this rank's: all ranks send upwards,

@@ -11,7 +11,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"pgregory.net/rapid"
 )
 
@@ -100,29 +99,22 @@ func TestDerivativesAreTheirMatrices(t *testing.T) {
 		slices.Sort(cuts)
 		order := rapid.Permutation(count(ranks)).Draw(t, "order")
 		typ := rapid.SampledFrom(types).Draw(t, "type")
-		h := []float64{10, 7, 0.3}[:len(shape)]
 		err := onGrid(ranks, copies, typ, func(p place) error {
 			l := scattered(typ, shape, cuts, order, p.alongShots, p.alongBlocks)
 			laplace := eye(l.size(), func(int) float64 { return 0 })
 			for axis := range shape {
-				first, second := 1/(2*h[axis]), 1/(h[axis]*h[axis])
-				a, b := along(shape, axis, [3]float64{-first, 0, first}), along(shape, axis, [3]float64{second, -2 * second, second})
-				laplace = laplace.plus(1, b)
-				d, err := FirstDerivative(l, axis, h[axis])
-				if err != nil {
-					return err
-				}
-				if err := matches(d, a, typ); err != nil {
-					return fmt.Errorf("first derivative along %d: %w", axis, err)
-				}
-				if d, err = SecondDerivative(l, axis, h[axis]); err != nil {
-					return err
-				}
-				if err := matches(d, b, typ); err != nil {
-					return fmt.Errorf("second derivative along %d: %w", axis, err)
+				laplace = laplace.plus(1, along(shape, axis, [3]float64{1, -2, 1}))
+				for _, w := range [][3]float64{{-0.05, 0, 0.05}, {1 / 0.09, -2 / 0.09, 1 / 0.09}, {0, -1, 1}} {
+					d, err := newDerivative(l, axis, w)
+					if err != nil {
+						return err
+					}
+					if err := matches(d, along(shape, axis, w), typ); err != nil {
+						return fmt.Errorf("derivative %v along %d: %w", w, axis, err)
+					}
 				}
 			}
-			d, err := Laplacian(l, h...)
+			d, err := Laplacian(l)
 			if err != nil {
 				return err
 			}
@@ -174,8 +166,8 @@ func TestDerivativesOfAParabola(t *testing.T) {
 			device.Slice[float64](x.Buf)[3*i+k] = float64(i) * h * float64(i) * h * float64(k+1)
 		}
 	}
-	for order, make := range []func(*Layout, int, float64) (Operator, error){FirstDerivative, SecondDerivative} {
-		d, err := make(l, 0, h)
+	for order, w := range [][3]float64{{-1 / (2 * h), 0, 1 / (2 * h)}, {1 / (h * h), -2 / (h * h), 1 / (h * h)}} {
+		d, err := newDerivative(l, 0, w)
 		must(t, err)
 		y, err := NewVector(host, l)
 		must(t, err)
@@ -206,7 +198,7 @@ func TestDerivativesDoNotDependOnThePartition(t *testing.T) {
 				cuts[k] = 23 * k * k / (ranks * ranks)
 			}
 			l := Split(device.F32, shape, cuts, c, comm.Self())
-			d, err := Laplacian(l, 12.5, 0.7)
+			d, err := Laplacian(l)
 			if err != nil {
 				return err
 			}
@@ -226,7 +218,7 @@ func TestDerivativesDoNotDependOnThePartition(t *testing.T) {
 				if err := op.Apply(context.Background(), y, x); err != nil {
 					return err
 				}
-				out, err := Gather(y)
+				out, err := gather(y)
 				if err != nil || c.Rank() > 0 {
 					return err
 				}
@@ -259,35 +251,24 @@ func TestDerivativesRefuse(t *testing.T) {
 		for _, w := range []struct {
 			l    *Layout
 			axis int
-			h    float64
 			text string
 		}{
-			{good, 2, 1, "along axis 2"},
-			{good, -1, 1, "along axis -1"},
-			{Stack(good), 0, 1, "along axis 0"},
-			{good, 0, 0, "grid spacing of 0"},
-			{good, 0, math.NaN(), "grid spacing of NaN"},
-			{good, 0, math.Inf(1), "grid spacing of +Inf"},
-			{split([]int{0, 5}, []int{5, 7}), 1, 1, "rank 0 holds elements 0 to 5: no whole rows of 3"},
-			{split([]int{0, 6}, []int{6, 3}), 0, 1, "hold 9 elements of float32[4 3], which has 12"},
-			{split([]int{0, 3}, []int{6, 9}), 0, 1, "rank 1 holds elements 3 to 12 of float32[4 3], where 6 should follow"},
+			{good, 2, "along axis 2"},
+			{good, -1, "along axis -1"},
+			{Stack(good), 0, "along axis 0"},
+			{split([]int{0, 5}, []int{5, 7}), 1, "rank 0 holds elements 0 to 5: no whole rows of 3"},
+			{split([]int{0, 6}, []int{6, 3}), 0, "hold 9 elements of float32[4 3], which has 12"},
+			{split([]int{0, 3}, []int{6, 9}), 0, "rank 1 holds elements 3 to 12 of float32[4 3], where 6 should follow"},
 		} {
-			if _, err := FirstDerivative(w.l, w.axis, w.h); err == nil || !strings.Contains(err.Error(), w.text) {
+			if _, err := Difference(w.l, w.axis); err == nil || !strings.Contains(err.Error(), w.text) {
 				return fmt.Errorf("want an error with %q: %v", w.text, err)
 			}
-		}
-		if _, err := Laplacian(good, 1); err == nil {
-			return fmt.Errorf("a Laplacian of two axes with one spacing")
-		}
-		if _, err := Laplacian(good, 1, -2); err == nil {
-			return fmt.Errorf("a Laplacian with a negative spacing")
 		}
 		return nil
 	}))
 }
 
-// elsewhereBuf is a buffer of a device that is not the host; ownBuf of one that
-// brings its own stencils.
+// elsewhereBuf is a buffer of a device that is not the host.
 type elsewhereBuf struct {
 	device.Buf
 	d device.Device
@@ -295,41 +276,35 @@ type elsewhereBuf struct {
 
 func (b elsewhereBuf) Device() device.Device { return b.d }
 
-type foreignDevice struct{ device.Device }
-
-func (foreignDevice) Name() string { return "elsewhere" }
-
 type ownStencils struct {
-	foreignDevice
-	asked *Stencil
+	device.Device
+	asked *device.Stencil
 }
 
-func (o ownStencils) Stencil(s Stencil, _, _, _, _ device.Buf) error { *o.asked = s; return nil }
+func (o ownStencils) Stencil(s device.Stencil, _, _, _, _ device.Buf) error {
+	*o.asked = s
+	return nil
+}
 
+// The device where the buffers are works the stencil out.
 func TestStencilsOfDevices(t *testing.T) {
 	l := Local(device.F32, 4, 3, 2)
-	d, err := SecondDerivative(l, 1, 0.5)
+	d, err := newDerivative(l, 1, [3]float64{4, -8, 4})
 	must(t, err)
-	on := func(d device.Device) *Vector {
+	var asked device.Stencil
+	on := func() *Vector {
 		v, err := NewVector(host, l)
 		must(t, err)
-		v.Buf = elsewhereBuf{v.Buf, d}
+		v.Buf = elsewhereBuf{v.Buf, ownStencils{host, &asked}}
 		return v
 	}
-	f := foreignDevice{host}
-	err = d.Apply(context.Background(), on(f), on(f))
-	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "elsewhere") {
-		t.Errorf("on a device without stencils: %v", err)
-	}
-	var asked Stencil
-	own := ownStencils{f, &asked}
-	must(t, d.ApplyAdjoint(context.Background(), on(own), on(own)))
-	if want := (Stencil{Outer: 4, N: 3, Inner: 2, Of: 3, W: [3]float64{4, -8, 4}, Adjoint: true}); asked != want {
+	must(t, d.ApplyAdjoint(context.Background(), on(), on()))
+	if want := (device.Stencil{Outer: 4, N: 3, Inner: 2, Of: 3, W: [3]float64{4, -8, 4}, Adjoint: true}); asked != want {
 		t.Errorf("asked for %+v, want %+v", asked, want)
 	}
 	ints, err := host.Alloc(24, device.I64)
 	must(t, err)
-	if err := apply(Stencil{Outer: 4, N: 3, Inner: 2, Of: 3}, ints, ints, nil, nil); err == nil {
+	if err := host.Stencil(device.Stencil{Outer: 4, N: 3, Inner: 2, Of: 3}, ints, ints, nil, nil); err == nil {
 		t.Error("a derivative of whole numbers")
 	}
 }

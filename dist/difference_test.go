@@ -171,7 +171,7 @@ func TestDifferencesDoNotDependOnThePartition(t *testing.T) {
 				if err := op.Apply(context.Background(), y, x); err != nil {
 					return err
 				}
-				out, err := Gather(y)
+				out, err := gather(y)
 				if err != nil {
 					return err
 				}

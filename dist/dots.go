@@ -42,20 +42,6 @@ func Norm(x *Vector) (float64, error) {
 	return math.Sqrt(real(d)), err
 }
 
-// Norms returns the norm of each leaf of a stack, in order (one value for a
-// leaf): for the residual of a regularised problem, the data misfit first.
-func Norms(x *Vector) ([]float64, error) {
-	d, err := leafDots([][2]*Vector{{x, x}})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(d))
-	for i, v := range d {
-		out[i] = math.Sqrt(real(v))
-	}
-	return out, nil
-}
-
 // leafDots returns one inner product per leaf of every pair, in order, summed
 // over each leaf's Shards. The device is asked once, for all units of all pairs.
 func leafDots(pairs [][2]*Vector) ([]complex128, error) {
@@ -78,7 +64,7 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	if len(leaves) == 0 {
 		return nil, nil
 	}
-	d := pairs[0][0].device()
+	d := pairs[0][0].Device()
 	defer d.Mark("dots")()
 	dots, err := d.Dots(bufs...)
 	if err != nil {

@@ -1,8 +1,6 @@
 package dist
 
 import (
-	"fmt"
-
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 )
@@ -190,44 +188,4 @@ func to(part device.Buf, rank int) int {
 		return comm.None
 	}
 	return rank
-}
-
-// Gather brings a vector to its first rank, as GatherEach does: one host buffer
-// for each leaf there, nil on all others.
-func Gather(v *Vector) ([]device.Buf, error) {
-	var out []device.Buf
-	err := v.eachLeaf(func(v *Vector) error {
-		l := v.Layout
-		if l.Shards.Rank() != 0 || l.Copies.Rank() != 0 {
-			return GatherEach(v, 0, nil)
-		}
-		whole, err := device.NewHost(0).Alloc(l.size(), l.Type)
-		if err != nil {
-			return err
-		}
-		out = append(out, whole)
-		return GatherEach(v, 0, func(first int, part device.Buf) error {
-			return part.Device().Copy(whole.Slice(first, part.Len()), part)
-		})
-	})
-	return out, err
-}
-
-// Scatter is the reverse: the first rank gives one host buffer for each leaf, of
-// its whole length and its type.
-func Scatter(v *Vector, whole []device.Buf) error {
-	leaf := -1
-	return v.eachLeaf(func(v *Vector) error {
-		leaf++
-		return ScatterEach(v, 0, func(first int, part device.Buf) error {
-			l := v.Layout
-			if leaf >= len(whole) {
-				return fmt.Errorf("dist: %d buffers for a vector with more leaves", len(whole))
-			}
-			if b := whole[leaf]; b.Len() != l.size() || b.Type() != l.Type {
-				return fmt.Errorf("dist: %d %v for leaf %d, which is %v", b.Len(), b.Type(), leaf, l)
-			}
-			return part.Device().Copy(part, whole[leaf].Slice(first, part.Len()))
-		})
-	})
 }

@@ -117,7 +117,7 @@ func TestWholeVectors(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			got, err := Gather(v)
+			got, err := gather(v)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func TestWholeVectors(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := Scatter(back, got); err != nil {
+			if err := scatter(back, got); err != nil {
 				return err
 			}
 			return equalVectors(back, v)
@@ -174,7 +174,7 @@ func TestGatherErrorsReachAllRanks(t *testing.T) {
 			{"20 float32", []device.Buf{device.Wrap(host, make([]float32, 20)), six}},
 			{"1 buffers", []device.Buf{device.Wrap(host, make([]float64, 20))}},
 		} {
-			if err := Scatter(v, w.whole); err == nil || !strings.Contains(err.Error(), w.text) {
+			if err := scatter(v, w.whole); err == nil || !strings.Contains(err.Error(), w.text) {
 				return fmt.Errorf("want an error with %q: %v", w.text, err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestGatherErrorsReachAllRanks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := Gather(g); err == nil || !strings.Contains(err.Error(), "should follow") {
+		if _, err := gather(g); err == nil || !strings.Contains(err.Error(), "should follow") {
 			return fmt.Errorf("a layout with a gap: %v", err)
 		}
 		return nil
@@ -214,7 +214,7 @@ func TestOneCopySends(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := Gather(v); err != nil {
+		if _, err := gather(v); err != nil {
 			return err
 		}
 		want := l.N
@@ -257,7 +257,7 @@ func TestGatherFromDevices(t *testing.T) {
 				return fmt.Errorf("element %d is %v", l.Off+i, x)
 			}
 		}
-		whole, err := Gather(v)
+		whole, err := gather(v)
 		if err != nil || c.Rank() > 0 {
 			return err
 		}
@@ -268,79 +268,4 @@ func TestGatherFromDevices(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// From any split to any other over the same ranks, for all copies.
-func TestRedistribute(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ranks := rapid.IntRange(1, 6).Draw(t, "ranks")
-		copies := rapid.IntRange(1, 2).Draw(t, "copies")
-		shape := []int{rapid.IntRange(0, 12).Draw(t, "n"), 2}
-		typ := rapid.SampledFrom(types).Draw(t, "type")
-		var cuts, order [2][]int
-		for k := range cuts {
-			cuts[k] = []int{0, shape[0]}
-			for range ranks - 1 {
-				cuts[k] = append(cuts[k], rapid.IntRange(0, shape[0]).Draw(t, "cut"))
-			}
-			slices.Sort(cuts[k])
-			order[k] = rapid.Permutation(count(ranks)).Draw(t, "order")
-		}
-		err := onGrid(ranks, copies, typ, func(p place) error {
-			var l [2]*Layout
-			for k := range l {
-				one := scattered(typ, shape, cuts[k], order[k], p.alongShots, p.alongBlocks)
-				l[k] = Stack(one, Stack(one))
-			}
-			src, err := random(host, l[0], 3)
-			if err != nil {
-				return err
-			}
-			want, err := random(host, l[1], 3)
-			if err != nil {
-				return err
-			}
-			dst, err := want.Clone()
-			if err != nil {
-				return err
-			}
-			if err := Redistribute(dst, src); err != nil {
-				return err
-			}
-			return equalVectors(dst, want)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-func TestRedistributeRefuses(t *testing.T) {
-	vec := func(l *Layout) *Vector {
-		v, err := NewVector(host, l)
-		must(t, err)
-		return v
-	}
-	a := Local(device.F32, 4)
-	other := *a
-	other.Shards = pretend{comm.Self(), 0, 1}
-	for name, l := range map[string]*Layout{
-		"type": Local(device.F64, 4), "shape": Local(device.F32, 2, 2), "ranks": &other, "stack": Stack(a),
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("another %s: no panic", name)
-				}
-			}()
-			_ = Redistribute(vec(a), vec(l))
-		}()
-	}
-	gap := *a
-	gap.Off = 1
-	for _, pair := range [][2]*Layout{{a, &gap}, {&gap, a}} {
-		if err := Redistribute(vec(pair[0]), vec(pair[1])); err == nil {
-			t.Error("a layout with a gap: no error")
-		}
-	}
 }

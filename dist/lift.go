@@ -21,9 +21,9 @@ type LiftOptions struct {
 	// Overlap sums one piece over the ranks while the next is computed. A kernel
 	// that is not Pieced has one piece, so there is nothing to overlap.
 	Overlap bool
-	// Choose, where given, has the first applications of an Exact operator measured with
-	// Overlap and without, and the faster kept; it is told which. No result depends on
-	// it. LiftBeside does not measure.
+	// Choose, where given, makes an Exact operator measure its first applications with
+	// Overlap and without it, and keep the faster way. It is called with what was
+	// measured. No result depends on it.
 	Choose func(Overlapped)
 	// OneSided sums through comm.OneSided, which the communicators must be. It
 	// waits for each sum, so that Overlap hides nothing.
@@ -46,7 +46,7 @@ type Times struct {
 // Lift makes a distributed operator of a local kernel: one all-reduce of the
 // whole destination per application, where it has copies.
 func Lift(k Kernel, domain, rng *Layout) Operator {
-	return &lifted{k: k, domain: domain, rng: rng}
+	return &lifted{kernels: []Kernel{k}, parts: []*Layout{domain}, domain: domain, rng: rng}
 }
 
 // LiftWith is Lift with options. It is a collective of all ranks that share
@@ -63,15 +63,30 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // An error of the kernel on one rank alone leaves the others waiting for it, but
 // for one of Bound, which all get: the caller then ends the run.
 func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
-	l := &lifted{k: k, domain: domain, rng: rng, o: o}
-	p, ok := k.(Pieced)
-	if o.Exact && !ok {
-		return nil, status.Resource(fmt.Errorf("dist: sums that do not depend on the partition need a kernel that works in pieces, %T does not", k))
+	return lift([]Kernel{k}, domain, []*Layout{domain}, rng, o)
+}
+
+// LiftBeside is LiftWith for kernels that add to one destination: (A B …)(x; y; …) =
+// A x + B y + …. Its domain is the stack of a layout for each kernel.
+func LiftBeside(kernels []Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
+	if len(kernels) != len(domain.Parts) {
+		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
 	}
-	if ok && (o.Exact || o.Overlap) {
-		l.pieced = p
+	return lift(kernels, domain, domain.Parts, rng, o)
+}
+
+func lift(kernels []Kernel, domain *Layout, parts []*Layout, rng *Layout, o LiftOptions) (Operator, error) {
+	l := &lifted{kernels: kernels, parts: parts, domain: domain, rng: rng, o: o, pieced: o.Exact || o.Overlap}
+	for _, k := range kernels {
+		if _, ok := k.(Pieced); !ok {
+			l.pieced = false
+			if o.Exact {
+				return nil, status.Resource(fmt.Errorf("dist: sums that do not depend on the partition need a kernel that works in pieces, %T does not", k))
+			}
+		}
 	}
-	for _, v := range []*Layout{domain, rng} {
+	image := parts[0]
+	for _, v := range []*Layout{image, rng} {
 		if _, ok := v.Copies.(comm.OneSided); o.OneSided && !ok && v.Copies.Size() > 1 {
 			return nil, status.Resource(fmt.Errorf("dist: the communicator %q has no one-sided sums", v.Copies.Name()))
 		}
@@ -80,28 +95,26 @@ func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
 		return l, nil
 	}
 	if o.Choose != nil && !o.OneSided {
-		l.measuring = newMeasuring(rng.Copies.Size() > 1, domain.Copies.Size() > 1)
+		l.measuring = newMeasuring(rng.Copies.Size() > 1, image.Copies.Size() > 1)
 	}
-	var err error
-	if l.peak, err = largest(p.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies); err != nil {
-		return nil, err
+	for _, k := range kernels {
+		peak, err := l.largest(k.(Pieced).Peak())
+		if err != nil {
+			return nil, err
+		}
+		l.peaks = append(l.peaks, peak)
 	}
 	return l, nil
 }
 
 // largest is the largest value of all ranks.
-func largest(v float64, groups ...comm.Comm) (float64, error) {
+func (l *lifted) largest(v float64) (float64, error) {
 	if math.IsNaN(v) { // a maximum may pass it over
 		v = math.Inf(1)
 	}
 	x := []float64{v}
-	for _, c := range groups {
-		if c.Size() == 1 {
-			continue
-		}
-		if err := c.Host().AllReduce(x, comm.Max); err != nil {
-			return 0, err
-		}
+	if err := l.most(x); err != nil {
+		return 0, err
 	}
 	if math.IsInf(x[0], 0) {
 		return 0, status.Numerical(errors.New("dist: the largest weight of the kernel is not finite"))
@@ -109,12 +122,28 @@ func largest(v float64, groups ...comm.Comm) (float64, error) {
 	return x[0], nil
 }
 
+// most sets x to the largest values of all ranks.
+func (l *lifted) most(x []float64) error {
+	image := l.parts[0]
+	for _, c := range []comm.Comm{image.Shards, image.Copies, l.rng.Shards, l.rng.Copies} {
+		if c.Size() == 1 {
+			continue
+		}
+		if err := c.Host().AllReduce(x, comm.Max); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lifted are kernels beside each other, each with a part of the domain.
 type lifted struct {
-	k           Kernel
+	kernels     []Kernel
+	parts       []*Layout
 	domain, rng *Layout
 	o           LiftOptions
-	pieced      Pieced // nil: in one piece
-	peak        float64
+	pieced      bool       // they are Pieced and work so
+	peaks       []float64  // of the kernels; Exact only
 	measuring   *measuring // nil: what o.Overlap says
 }
 
@@ -124,42 +153,66 @@ func (l *lifted) Range() *Layout  { return l.rng }
 func (l *lifted) Apply(ctx context.Context, dst, src *Vector) error {
 	mustEqual("apply", l.rng, dst.Layout)
 	mustEqual("apply", l.domain, src.Layout)
-	return l.apply(ctx, Forward, dst, src)
+	return l.observed(Forward, dst, func(a *application) error {
+		for i, k := range l.kernels {
+			if err := a.add(ctx, i, k.Forward, dst, l.part(src, i)); err != nil {
+				return err
+			}
+		}
+		return a.sum(dst)
+	})
 }
 
 func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	mustEqual("adjoint", l.domain, dst.Layout)
 	mustEqual("adjoint", l.rng, src.Layout)
-	return l.apply(ctx, Backward, dst, src)
-}
-
-func (l *lifted) apply(ctx context.Context, d Direction, dst, src *Vector) error {
-	if err := dst.Zero(); err != nil {
-		return err
-	}
-	if l.pieced != nil {
-		return l.add(ctx, d, dst, src)
-	}
-	return l.observed(d, dst, func(a *application) error {
-		f := l.k.Forward
-		if d == Backward {
-			f = l.k.Adjoint
+	return l.observed(Backward, dst, func(a *application) error {
+		for i, k := range l.kernels {
+			to := l.part(dst, i)
+			if err := a.add(ctx, i, k.Adjoint, to, src); err != nil {
+				return err
+			}
+			if err := a.sum(to); err != nil {
+				return err
+			}
 		}
-		if err := f(ctx, dst.Buf, src.Buf); err != nil {
-			return err
-		}
-		return a.sumAll(dst)
+		return nil
 	})
 }
 
-// add adds an application in pieces to dst.
-func (l *lifted) add(ctx context.Context, d Direction, dst, src *Vector) error {
-	return l.observed(d, dst, func(a *application) error { return a.inPieces(ctx, d, dst, src) })
+// part is the part of a vector of the domain that kernel i has.
+func (l *lifted) part(v *Vector, i int) *Vector {
+	if l.domain.Parts != nil {
+		return v.Parts[i]
+	}
+	return v
 }
 
-// observed runs an application and tells what it took.
+// application is one application of lifted kernels under way.
+type application struct {
+	*lifted
+	copies  comm.Comm // of the destination
+	device  device.Device
+	overlap bool
+	many    bool // more sums may be under way at a time
+	alone   bool // sums are timed to their end, with nothing else under way
+	times   Times
+}
+
+func (l *lifted) application(d Direction, on device.Device) *application {
+	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, times: Times{Direction: d}}
+	if d == Backward {
+		a.copies = l.parts[0].Copies
+	}
+	return a
+}
+
+// observed runs an application to dst, zeroed, and tells what it took.
 func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error) error {
-	a := &application{lifted: l, copies: dst.Layout.Copies, device: dst.Buf.Device(), overlap: l.o.Overlap, times: Times{Direction: d}}
+	if err := dst.Zero(); err != nil {
+		return err
+	}
+	a := l.application(d, dst.Device())
 	counts, err := a.measure(d)
 	if err != nil {
 		return err
@@ -182,6 +235,27 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	return nil
 }
 
+// add adds what kernel i makes of a source: in pieces the sum over the copies, else this
+// rank's part of it, of which sum is to make that.
+func (a *application) add(ctx context.Context, i int, whole func(ctx context.Context, dst, src device.Buf) error, dst, src *Vector) error {
+	if a.pieced {
+		return a.inPieces(ctx, i, dst, src)
+	}
+	return whole(ctx, dst.Buf, src.Buf)
+}
+
+// sum sums a whole destination over its copies, unless that was done in pieces.
+func (a *application) sum(dst *Vector) error {
+	if a.pieced {
+		return nil
+	}
+	r, err := a.start(dst.Buf)
+	if err != nil {
+		return err
+	}
+	return a.wait(r)
+}
+
 // measure sets whether an application overlaps, where that is to be measured, and
 // tells whether it counts; once enough is known it chooses.
 func (a *application) measure(d Direction) (counts bool, err error) {
@@ -194,33 +268,13 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 		a.alone = counts && !a.overlap
 		return counts, nil
 	}
-	o, err := l.measuring.choose(l.domain.Shards, l.domain.Copies, l.rng.Shards, l.rng.Copies)
+	o, err := l.measuring.choose(l.most)
 	if err != nil {
 		return false, err
 	}
 	l.measuring, l.o.Overlap, a.overlap = nil, o.On, o.On
 	l.o.Choose(o)
 	return false, nil
-}
-
-// sumAll sums the whole destination over its copies.
-func (a *application) sumAll(dst *Vector) error {
-	r, err := a.start(dst.Buf)
-	if err != nil {
-		return err
-	}
-	return a.wait(r)
-}
-
-// application is one application of a lifted kernel under way.
-type application struct {
-	*lifted
-	copies  comm.Comm
-	device  device.Device
-	overlap bool
-	parts   bool // more sums may be under way at a time
-	alone   bool // sums are timed to their end, with nothing else under way
-	times   Times
 }
 
 // time adds what f takes to a duration, where somebody wants to know.
@@ -236,12 +290,13 @@ func (a *application) time(to *time.Duration, f func() error) error {
 
 // inPieces sums pieces over the copies while later ones are computed. Pieces are
 // finished in order, so no more than Ahead are under way.
-func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vector) error {
-	quantum, done, err := a.quantum(d, dst, src)
+func (a *application) inPieces(ctx context.Context, i int, dst, src *Vector) error {
+	d := a.times.Direction
+	quantum, done, err := a.quantum(i, dst, src)
 	if err != nil || done {
 		return err
 	}
-	app, err := a.pieced.Begin(ctx, d, dst.Buf, src.Buf, quantum)
+	app, err := a.kernels[i].(Pieced).Begin(ctx, d, dst.Buf, src.Buf, quantum)
 	if err != nil {
 		return err
 	}
@@ -250,7 +305,7 @@ func (a *application) inPieces(ctx context.Context, d Direction, dst, src *Vecto
 
 // carry takes an application through its pieces.
 func (a *application) carry(app Application) error {
-	a.parts = true
+	a.many = true
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
@@ -315,7 +370,7 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 			r = comm.Done
 			return a.copies.(comm.OneSided).Accumulate(buf)
 		}
-		if a.overlap && a.parts {
+		if a.overlap && a.many {
 			r, err = a.copies.StartAllReduce(buf)
 			return err
 		}
@@ -338,31 +393,44 @@ func (a *application) wait(r comm.Request) error {
 
 // quantum chooses the quantum, 0 where sums need not be exact. Where the bound
 // says what is added, it adds that to dst and is done.
-func (a *application) quantum(d Direction, dst, src *Vector) (q float64, done bool, err error) {
+func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, err error) {
 	if !a.o.Exact {
 		return 0, false, nil
 	}
 	bound := 0.0
 	err = a.time(&a.times.Bound, func() error {
-		parts, mine := a.pieced.Bound(d, src.Buf)
+		parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
 		sum, err := sumExactly(src.Layout.Shards, parts, mine)
-		bound = sum * a.peak
+		bound = sum * a.peaks[i]
 		return err
 	})
 	if err != nil || bound == 0 {
 		return 0, true, err
 	}
-	if math.IsNaN(bound) || math.IsInf(bound, 0) {
-		nan := complex(math.NaN(), 0)
-		return 0, true, dst.Buf.Device().Axpby(nan, dst.Buf, 0, dst.Buf)
+	if lost(bound) {
+		return 0, true, spoil(dst.Buf)
 	}
-	_, e := math.Frexp(bound) // bound < 2ᵉ
-	return math.Ldexp(1, max(e-52, minNormal)), false, nil
+	return quantum(bound), false, nil
 }
 
-// minNormal is the exponent of the smallest number with all its bits, so that a
-// kernel may divide by a quantum.
-const minNormal = -1022
+// quantum is the power of two of which 2⁵² are at least a bound, but none so small that
+// it has lost bits: a kernel may divide by it.
+func quantum(bound float64) float64 {
+	const minNormal = -1022
+	return math.Ldexp(1, max(exponent(bound)-52, minNormal))
+}
+
+// exponent is the least e with v < 2ᵉ.
+func exponent(v float64) int {
+	_, e := math.Frexp(v)
+	return e
+}
+
+// lost reports whether a bound is no number: then so is what it bounds.
+func lost(bound float64) bool { return math.IsNaN(bound) || math.IsInf(bound, 0) }
+
+// spoil sets all elements to NaN.
+func spoil(b device.Buf) error { return b.Device().Axpby(complex(math.NaN(), 0), b, 0, b) }
 
 // elsewhere is a rank's own error, or says that another rank has one.
 func elsewhere(mine error) error {

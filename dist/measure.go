@@ -1,10 +1,6 @@
 package dist
 
-import (
-	"time"
-
-	"github.com/kirchhoff-lsm/lsm/comm"
-)
+import "time"
 
 // Overlapped is what was measured before it was chosen whether to overlap. Times are
 // means over the measured applications of both directions together, of the slowest
@@ -78,9 +74,9 @@ func (m *measuring) complete() bool {
 	return true
 }
 
-// choose compares the slowest ranks' times.
-func (m *measuring) choose(groups ...comm.Comm) (Overlapped, error) {
-	var o Overlapped
+// choose compares the slowest ranks' times; most sets numbers to the largest of all
+// ranks.
+func (m *measuring) choose(most func([]float64) error) (o Overlapped, err error) {
 	for _, of := range m.of {
 		if of.sums {
 			o.With += of.took[1]
@@ -89,15 +85,8 @@ func (m *measuring) choose(groups ...comm.Comm) (Overlapped, error) {
 		}
 	}
 	worst := []float64{float64(o.With), float64(o.Without), float64(o.Sums)}
-	for _, c := range groups {
-		if c.Size() == 1 {
-			continue
-		}
-		if err := c.Host().AllReduce(worst, comm.Max); err != nil {
-			return o, err
-		}
-	}
+	err = most(worst)
 	o.With, o.Without, o.Sums = time.Duration(worst[0]), time.Duration(worst[1]), time.Duration(worst[2])
 	o.On = o.With <= o.Without
-	return o, nil
+	return o, err
 }

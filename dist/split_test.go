@@ -28,16 +28,7 @@ func TestSplit(t *testing.T) {
 }
 
 func TestWrongSplitsPanic(t *testing.T) {
-	one, shape := comm.Self(), []int{4, 2}
 	for name, f := range map[string]func(){
-		"too few cuts":   func() { Split(device.F32, shape, []int{0}, one, one) },
-		"too many cuts":  func() { Split(device.F32, shape, []int{0, 2, 4}, one, one) },
-		"beginning":      func() { Split(device.F32, shape, []int{1, 4}, one, one) },
-		"end":            func() { Split(device.F32, shape, []int{0, 5}, one, one) },
-		"backwards":      func() { Split(device.F32, shape, []int{0, 3, 2, 4}, pretend{one, 0, 3}, one) },
-		"late unit":      func() { Local(device.F32, 4, 2).WithUnits([]int{1}) },
-		"no unit":        func() { Local(device.F32, 4, 2).WithUnits(nil) },
-		"units in a mix": func() { Local(device.F32, 4, 2).WithUnits([]int{0, 2, 1}) },
 		"dots of a leaf whose units begin late": func() {
 			l := Local(device.F32, 4)
 			l.Units = []int{2}

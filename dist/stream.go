@@ -9,26 +9,27 @@ import (
 )
 
 // Grouped is the kernel of an operator A whose data are too many to hold. It works on
-// them group by group; a group is a stretch of this rank's data, of whole Units.
-// Sums may be independent of how the work is divided as those of Pieced are, and do
-// not depend on the groups either.
+// them group by group. A group is a stretch of this rank's data, of whole Units. As with
+// Pieced, sums can be made independent of how the work is divided. They then do not
+// depend on the groups either.
 type Grouped interface {
-	// Peak is that of Pieced, Bound too, for the direction Forward.
+	// Peak is as in Pieced.
 	Peak() float64
+	// Bound is as in Pieced, for the direction Forward.
 	Bound(src device.Buf) []float64
-	// Gain is the largest that the adjoint's bound may be for data of which the
-	// largest samples of each trace add up to 1, Peak apart.
+	// Gain is the largest value that the adjoint's bound, divided by Peak, can have for
+	// data whose largest samples of each trace add up to 1.
 	Gain() float64
 
-	// Groups is their number, Group the elements lo to hi of this rank's data that
-	// one is.
+	// Groups is the number of groups.
 	Groups() int
+	// Group returns the elements lo to hi of this rank's data that group i holds.
 	Group(i int) (lo, hi int)
-	// Open makes one ready; only one may be open at a time.
+	// Open makes a group ready. Only one may be open at a time.
 	Open(ctx context.Context, i int) (Group, error)
 
-	// Clear begins an adjoint: groups then Add to it. Begin is its end, which adds
-	// the sums to dst.
+	// Clear begins an adjoint, to which groups then Add. Begin ends it: the application
+	// adds the sums to dst.
 	Clear(ctx context.Context) error
 	Begin(ctx context.Context, dst device.Buf, quantum float64) Application
 }
@@ -37,9 +38,10 @@ type Grouped interface {
 type Group interface {
 	// Begin starts a forward that adds to the group's data.
 	Begin(ctx context.Context, dst, src device.Buf, quantum float64) (Application, error)
-	// Bound is that of Pieced, in the direction Backward. Add adds the adjoint of the
-	// group's data, which may come right after their Bound, to the sums.
+	// Bound is as in Pieced, for the direction Backward.
 	Bound(src device.Buf) ([]float64, error)
+	// Add adds the adjoint of the group's data to the sums. It may come right after
+	// their Bound.
 	Add(ctx context.Context, src device.Buf, quantum float64) error
 	Close()
 }
@@ -60,6 +62,8 @@ type StreamOptions struct {
 	// Weigh, where given, multiplies elements lo and so on of this rank's data by
 	// their weights.
 	Weigh func(lo int, data device.Buf) error
+	// Norm is ‖W d‖.
+	Norm float64
 	// Largest is the sum over all traces of all ranks of the largest sample of W²d,
 	// LargestOnce that of W d.
 	Largest, LargestOnce float64
@@ -77,7 +81,8 @@ type StreamOptions struct {
 type Stream struct {
 	k    Grouped
 	o    StreamOptions
-	of   *lifted    // without a kernel
+	of   *lifted // without a kernel
+	peak float64
 	work device.Buf // of the largest group
 
 	// Bounds on W²A p and on the source of a gradient in their last passes, the
@@ -89,9 +94,9 @@ type Stream struct {
 // NewStream makes the operator from domain to rng, of which no vector will be made.
 // It is a collective, with errors as those of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
-	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions}, k: k, o: o}
+	s := &Stream{of: &lifted{parts: []*Layout{domain}, domain: domain, rng: rng, o: o.LiftOptions}, k: k, o: o}
 	var err error
-	if s.of.peak, err = largest(k.Peak(), domain.Shards, domain.Copies, rng.Shards, rng.Copies); err != nil {
+	if s.peak, err = s.of.largest(k.Peak()); err != nil {
 		return nil, err
 	}
 	most := 0
@@ -109,6 +114,9 @@ func (s *Stream) Range() *Layout  { return s.of.rng }
 
 // Device is where images are.
 func (s *Stream) Device() device.Device { return s.o.Device }
+
+// DataNorm is ‖W d‖.
+func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
 // Carried are the numbers that an application takes from the one before. Saved and put
 // back they make the next one the same to the last bit.
@@ -175,10 +183,8 @@ func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo in
 	}
 	defer p.end()
 	rounds := []float64{float64(s.k.Groups())}
-	if c := s.of.rng.Shards; c.Size() > 1 {
-		if err := c.Host().AllReduce(rounds, comm.Max); err != nil {
-			return err
-		}
+	if err := s.of.rng.Shards.Host().AllReduce(rounds, comm.Max); err != nil {
+		return err
 	}
 	for i := range int(rounds[0]) {
 		lo, data, err := s.of.rng.N, s.work.Slice(0, 0), error(nil)
@@ -213,17 +219,17 @@ type tally struct{ square, bound float64 }
 func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (t tally, err error) {
 	mustEqual("stream", s.of.domain, dst.Layout)
 	for first := true; ; first = false {
-		e := exponent(guess * s.of.peak)
+		e := exponent(guess * s.peak)
 		if s.o.Exact {
-			p.quantum = math.Ldexp(1, max(e-52, minNormal))
+			p.quantum = quantum(guess * s.peak)
 		}
 		if t, err = p.run(ctx); err != nil {
 			return t, err
 		}
-		bound := t.bound * s.of.peak
+		bound := t.bound * s.peak
 		switch {
-		case s.o.Exact && (math.IsNaN(bound) || math.IsInf(bound, 0)):
-			return t, dst.Buf.Device().Axpby(complex(math.NaN(), 0), dst.Buf, 0, dst.Buf)
+		case s.o.Exact && lost(bound):
+			return t, spoil(dst.Buf)
 		case s.o.Exact && first && bound > 0 && (exponent(bound) > e || exponent(bound) < e-waste):
 			s.again++
 			guess = t.bound
@@ -232,15 +238,8 @@ func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (
 		if err := dst.Zero(); err != nil {
 			return t, err
 		}
-		a := &application{lifted: s.of, copies: s.of.domain.Copies, device: s.o.Device, overlap: s.o.Overlap, times: Times{Direction: Backward}}
-		return t, a.carry(s.k.Begin(ctx, dst.Buf, p.quantum))
+		return t, s.of.application(Backward, s.o.Device).carry(s.k.Begin(ctx, dst.Buf, p.quantum))
 	}
-}
-
-// exponent is the least e with v < 2ᵉ.
-func exponent(v float64) int {
-	_, e := math.Frexp(v)
-	return e
 }
 
 // pass is one way over all groups of this rank.
@@ -266,10 +265,10 @@ func (p *pass) begin(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		bound := sum * s.of.peak
+		bound := sum * s.peak
 		p.zero = bound == 0
-		p.lost = math.IsNaN(bound) || math.IsInf(bound, 0)
-		p.forward = math.Ldexp(1, max(exponent(bound)-52, minNormal))
+		p.lost = lost(bound)
+		p.forward = quantum(bound)
 	}
 	if !p.read {
 		return nil
@@ -392,14 +391,13 @@ func (p *pass) predict(ctx context.Context, g Group, i int) (device.Buf, error) 
 		return y, err
 	}
 	if p.lost {
-		return y, s.o.Device.Axpby(complex(math.NaN(), 0), y, 0, y)
+		return y, spoil(y)
 	}
 	app, err := g.Begin(ctx, y, p.x.Buf, p.forward)
 	if err != nil {
 		return nil, err
 	}
-	a := &application{lifted: s.of, copies: s.of.rng.Copies, device: s.o.Device, overlap: s.o.Overlap, times: Times{Direction: Forward}}
-	if err := a.carry(app); err != nil || !p.read {
+	if err := s.of.application(Forward, s.o.Device).carry(app); err != nil || !p.read {
 		return y, err
 	}
 	return d, s.o.Device.Axpby(-1, y, 1, d)

@@ -112,21 +112,12 @@ func TestDotsOnAnyPartition(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			norms, err := Norms(x)
-			if err != nil {
-				return err
-			}
 			tol := 1e-13 * (1 + xx)
 			if cmplx.Abs(dots[0]-xy) > tol || cmplx.Abs(dots[1]-cmplx.Conj(xy)) > tol || cmplx.Abs(dots[2]-complex(rows[0], 0)) > tol {
 				return fmt.Errorf("dots %v, want %v, its conjugate and %v", dots, xy, rows[0])
 			}
-			if math.Abs(norm*norm-xx) > tol || len(norms) != 3 {
-				return fmt.Errorf("norm %v, want %v; norms %v", norm, math.Sqrt(xx), norms)
-			}
-			for i := range rows {
-				if math.Abs(norms[i]*norms[i]-rows[i]) > tol {
-					return fmt.Errorf("norm of leaf %d is %v, want %v", i, norms[i], math.Sqrt(rows[i]))
-				}
+			if math.Abs(norm*norm-xx) > tol {
+				return fmt.Errorf("norm %v, want %v", norm, math.Sqrt(xx))
 			}
 			return nil
 		})
@@ -268,7 +259,7 @@ func TestErrorsComeThrough(t *testing.T) {
 	l := Local(device.F64, 3)
 	a, id := Lift(failing{fault}, l, l), Identity(l)
 	for name, op := range map[string]Operator{
-		"vstack first": VStack(a, id), "vstack second": VStack(id, a), "sum first": Sum(a, id), "sum second": Sum(id, a),
+		"vstack first": VStack(a, id), "vstack second": VStack(id, a), "sum first": (&sum{ops: []Operator{a, id}}), "sum second": (&sum{ops: []Operator{id, a}}),
 		"chain first": Chain(a, id), "chain second": Chain(id, a), "scale": Scale(2, a), "adjoint": Adjoint(a), "block first": BlockDiag(a, id), "block second": BlockDiag(id, a),
 	} {
 		x, err := NewVector(host, op.Domain())

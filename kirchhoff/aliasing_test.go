@@ -55,18 +55,18 @@ func TestAliasing(t *testing.T) {
 	migrate := func(spacing []float64) []float32 {
 		q := *p
 		q.Antialias = spacing
-		e, err := NewCPU(context.Background(), &q)
+		e, err := New(context.Background(), &q, Work{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer e.Close()
 		if spacing == nil {
-			if err := e.Forward(context.Background(), device.Wrap(h, data), device.Wrap(h, model)); err != nil {
+			if err := only(e).Forward(context.Background(), device.Wrap(h, data), device.Wrap(h, model)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		image := make([]float32, g.Len())
-		if err := e.Adjoint(context.Background(), device.Wrap(h, image), device.Wrap(h, data)); err != nil {
+		if err := only(e).Adjoint(context.Background(), device.Wrap(h, image), device.Wrap(h, data)); err != nil {
 			t.Fatal(err)
 		}
 		return image

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -21,7 +20,7 @@ type bands struct {
 	n       int       // bands, more than 1
 	steep   float32   // no place's slope exceeds this
 
-	triangle []*filter             // by band; nil for the first
+	triangle []*Filter             // by band; nil for the first
 	taps     *simd.Memory[float32] // of all triangles in turn
 	half     *simd.Memory[int32]   // by band: taps on either side of the middle
 }
@@ -59,51 +58,41 @@ const (
 func halfLength(band int) float64 { return math.Pow(2, float64(band)/bandsPerOctave) }
 
 // triangle is the filter of a band, of unit sum.
-func triangle(band int) *filter {
+func triangle(band int) *Filter {
 	length := halfLength(band)
 	half := int(math.Ceil(length)) - 1
-	f := &filter{taps: make([]float32, 2*half+1), first: -half}
+	f := &Filter{Taps: make([]float32, 2*half+1), First: -half}
 	sum := 0.0
 	for j := -half; j <= half; j++ {
 		sum += length - math.Abs(float64(j))
 	}
 	for j := -half; j <= half; j++ {
-		f.taps[half+j] = float32((length - math.Abs(float64(j))) / sum)
+		f.Taps[half+j] = float32((length - math.Abs(float64(j))) / sum)
 	}
 	return f
 }
 
 // newBands returns p's bands, or nil where one is enough.
-func newBands(p *Problem) (*bands, error) {
+func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
 	if n == 1 {
-		return nil, nil
+		return nil
 	}
-	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*filter{nil}}
+	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*Filter{nil}}
 	var taps []float32
 	half := []int32{0}
 	for band := 1; band < n; band++ {
 		t := triangle(band)
 		b.triangle = append(b.triangle, t)
-		taps = append(taps, t.taps...)
-		half = append(half, int32(-t.first))
+		taps = append(taps, t.Taps...)
+		half = append(half, int32(-t.First))
 	}
-	var err error
-	if b.taps, err = simd.Copy(taps); err == nil {
-		b.half, err = simd.Copy(half)
-	}
-	return b, err
+	b.taps, b.half = put(m, taps), put(m, half)
+	return b
 }
 
 // longest is how many taps the last triangle has on either side of its middle.
-func (b *bands) longest() int { return -b.triangle[b.n-1].first }
-
-func (b *bands) free() {
-	if b != nil {
-		b.taps.Free()
-		b.half.Free()
-	}
-}
+func (b *bands) longest() int { return -b.triangle[b.n-1].First }
 
 // antialiasRoom is what a thread needs to smooth traces.
 type antialiasRoom struct {
@@ -112,46 +101,32 @@ type antialiasRoom struct {
 	scratch []float64 // of simd's Drain
 }
 
-func (b *bands) room(nt int) antialiasRoom {
+func (b *bands) room(m *memory, nt int) antialiasRoom {
 	return antialiasRoom{
-		trace:   b.triangle[b.n-1].padded(nt),
-		sums:    make([]float64, forwardCells.limit*nt),
-		scratch: make([]float64, nt+2*simd.ScratchEnd),
+		trace:   b.triangle[b.n-1].padded(m, nt),
+		sums:    onHeap[float64](m, forwardCells.limit*nt),
+		scratch: onHeap[float64](m, nt+2*simd.ScratchEnd),
 	}
-}
-
-// gradient is scratch for slopes.
-type gradient struct {
-	memory *pages.Arena // to take it from; nil: Go's heap
-	along  [][]float64  // by axis
 }
 
 // slopes returns a place's slope at each tile, from its times at the points of the whole
 // grid: half of the most samples by which they change over the spacing along an axis, at
 // any point of the tile, times quarter. Differences to points that a ray does not reach
-// are left out.
-func (b *bands) slopes(d *gradient, t *tiling, time []float64) ([]float32, error) {
-	if d.along == nil {
-		d.along = make([][]float64, b.grid.Dim())
-		for a := range d.along {
-			if err := allocate(d.memory, len(time), &d.along[a]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	traveltime.CentralGradient(d.along, time, b.grid)
-	out := make([]float32, t.tiles)
+// are left out. along is scratch, [axis][Grid.Len()].
+func (b *bands) slopes(along [][]float64, t *Tiling, time []float64) []float32 {
+	traveltime.CentralGradient(along, time, b.grid)
+	out := make([]float32, t.Tiles)
 	for tile := range out {
 		for _, n := range t.slots(tile) {
 			i := t.first + int(source(n))
 			for a, h := range b.spacing {
-				if s := float32(quarter * h / (2 * b.dt) * math.Abs(d.along[a][i])); s > out[tile] && s <= b.steep {
+				if s := float32(quarter * h / (2 * b.dt) * math.Abs(along[a][i])); s > out[tile] && s <= b.steep {
 					out[tile] = s
 				}
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (p *Problem) checkAntialias() error {

@@ -14,15 +14,15 @@ func TestTriangles(t *testing.T) {
 		f := triangle(band)
 		length := halfLength(band)
 		sum, at := 0.0, 0.0
-		for j, tap := range f.taps {
-			if tap != f.taps[len(f.taps)-1-j] || !(tap > 0) {
-				t.Fatalf("band %d: taps %v", band, f.taps)
+		for j, tap := range f.Taps {
+			if tap != f.Taps[len(f.Taps)-1-j] || !(tap > 0) {
+				t.Fatalf("band %d: taps %v", band, f.Taps)
 			}
 			sum += float64(tap)
-			at += float64(tap) * math.Cos(2*math.Pi/length*float64(j+f.first))
+			at += float64(tap) * math.Cos(2*math.Pi/length*float64(j+f.First))
 		}
-		if math.Abs(sum-1) > 1e-6 || len(f.taps)/2 > simd.MaxHalf || f.first != -(len(f.taps)/2) {
-			t.Errorf("band %d: sum %g of %d taps from %d", band, sum, len(f.taps), f.first)
+		if math.Abs(sum-1) > 1e-6 || len(f.Taps)/2 > simd.MaxHalf || f.First != -(len(f.Taps)/2) {
+			t.Errorf("band %d: sum %g of %d taps from %d", band, sum, len(f.Taps), f.First)
 		}
 		if length >= 2 && math.Abs(at) > 0.05 {
 			t.Errorf("band %d: %g left at its first zero", band, at)
@@ -53,15 +53,15 @@ func TestBands(t *testing.T) {
 func TestSlopes(t *testing.T) {
 	p := fixedSpread(t, []int{81, 65}, 10, [2]int{2, 1}, [2]int{3, 1}, 300, false)
 	p.Antialias = []float64{50}
-	ref := engines(t, p)[0].(*Reference)
-	tiles := newTiling(p.Grid, [2]int{0, 81})
+	ref := everyEngine(t, p)[0].(*referenceEngine).images[0]
+	tiles := newTiling(p.Grid, [2]int{0, 81}, &memory{})
 	if want := p.Bands(); ref.bands.n != want || want < 4 {
 		t.Fatalf("%d bands, want %d", ref.bands.n, want)
 	}
 	x := make([]float64, 2)
 	for _, place := range p.usedPlaces() {
 		at := p.Positions.At(place)
-		for tile := range tiles.tiles {
+		for tile := range tiles.Tiles {
 			most := 0.0
 			for _, n := range tiles.slots(tile) {
 				p.Grid.Point(x, int(source(n)))

@@ -52,7 +52,7 @@ func TestAngles(t *testing.T) {
 func TestOpeningClasses(t *testing.T) {
 	for _, c := range []trial{{dim: 2, weights: 1}, {dim: 3, weights: 1}, {dim: 2}} {
 		p := c.problem(t, 11)
-		whole := engines(t, p)
+		whole := everyEngine(t, p)
 		centres := []float64{0, 20, 50, 90}
 		sums := make([][]float64, len(whole))
 		for i := range centres {
@@ -63,7 +63,7 @@ func TestOpeningClasses(t *testing.T) {
 			if i+1 < len(centres) {
 				p.Opening.Fall0, p.Opening.Fall1 = centres[i], centres[i+1]
 			}
-			for k, e := range engines(t, p) {
+			for k, e := range everyEngine(t, p) {
 				_, image := both(t, p, e, 3)
 				if sums[k] == nil {
 					sums[k] = make([]float64, len(image))
@@ -90,9 +90,9 @@ func TestDipLimit(t *testing.T) {
 	p.Wavelet.Samples, p.Wavelet.Zero = []float64{1}, 0
 	copy(p.Positions.XYZ, []float64{600, 0, 600, 0})
 	p.DipLimit = []float64{40, 50}
-	for _, e := range engines(t, p) {
+	for _, e := range everyEngine(t, p) {
 		h := device.NewHost(1)
-		data, image := alloc(t, h, e, p.NT*p.NumTraces()), alloc(t, h, e, p.Grid.Len())
+		data, image := buffer(t, h, e, p.NT*p.NumTraces()), buffer(t, h, e, p.Grid.Len())
 		one := make([]float64, data.Len())
 		for i := range one {
 			one[i] = 1
@@ -101,7 +101,7 @@ func TestDipLimit(t *testing.T) {
 		if err := device.Upload(data, one); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Adjoint(context.Background(), image, data); err != nil {
+		if err := only(e).Adjoint(context.Background(), image, data); err != nil {
 			t.Fatal(err)
 		}
 		if err := device.Download(out, image); err != nil {

@@ -2,186 +2,149 @@ package kirchhoff
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"runtime"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
+var _ dist.Pieced = (*kernel)(nil)
+
+// row is a trace of the data.
+func (k *kernel) row(data []float32, trace int) []float32 {
+	if k.rows != nil {
+		trace = int(k.rows[trace])
+	}
+	nt := k.Problem.NT
+	return data[trace*nt : (trace+1)*nt]
+}
+
+// slices returns the elements of a data and an image buffer, of the right size.
+func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
+	d, m = device.Slice[float32](data), device.Slice[float32](image)
+	checkSizes(op, &k.Problem, k.traces, len(d), len(m))
+	if k.image32 == nil {
+		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
+	}
+	return d, m
+}
+
+// addTrace adds to a trace of the data the one in a worker's first end, convolved.
+func (k *kernel) addTrace(worker int, data []float32, trace int) {
+	k.Convolve.apply(k.isa, k.row(data, trace), k.ends[worker][0], true)
+}
+
 // Forward adds the demigrated traces of the image src to dst.
-func (c *CPU) Forward(ctx context.Context, dst, src device.Buf) error {
-	data, image := c.slices("forward", dst, src)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer runtime.KeepAlive(c)
-	if err := c.load(ctx, image); err != nil {
+func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
+	data, image := k.slices("forward", dst, src)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer runtime.KeepAlive(k)
+	if err := k.loadImage(ctx, image); err != nil {
 		return err
 	}
-	return c.demigrateAll(ctx, data)
-}
-
-// demigrateAll adds all traces to the data.
-func (c *CPU) demigrateAll(ctx context.Context, data []float32) error {
-	return c.demigrate(ctx, 0, len(c.traceCuts)-1, func(worker, row int, collapse func([]float32)) {
-		collapse(c.ends[worker][0].trace)
-		c.add(worker, data, row)
+	return k.eachUnit(ctx, func(o *lists) error {
+		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, trace int, collapse func([]float32)) {
+			collapse(k.ends[worker][0].trace)
+			k.addTrace(worker, data, trace)
+		})
 	})
-}
-
-// forwardBlocks calls f for each block of the forward's pieces lo to hi.
-func (c *CPU) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int, d *demigrator, block int) error) error {
-	n := 0
-	for _, d := range c.fwd {
-		n += d.pieces[hi] - d.pieces[lo]
-	}
-	return parallel(ctx, c.threads, n, func(worker, i int) error {
-		for _, d := range c.fwd {
-			if n := d.pieces[hi] - d.pieces[lo]; i >= n {
-				i -= n
-				continue
-			}
-			return f(worker, d, d.pieces[lo]+i)
-		}
-		return nil
-	})
-}
-
-// demigrate calls done for each trace of the forward's pieces lo to hi with its row
-// of the data and what writes the trace, not yet convolved.
-func (c *CPU) demigrate(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
-	if c.op.Bands > 1 {
-		return c.demigrateBands(ctx, lo, hi, done)
-	}
-	return c.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		pair0, pair1 := d.pairRange(block)
-		windows := c.windows[worker]
-		length := d.trace()
-		clear(windows.S[:(pair1-pair0)*length])
-		windows.dirty = true
-		for tile := 0; tile < c.tiles.tiles; tile += step {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			d.forward(c.isa, windows.Memory, c.image32, tile, min(tile+step, c.tiles.tiles), block)
-		}
-		for i := pair0; i < pair1; i++ {
-			done(worker, int(d.pairs[i].Row), func(trace []float32) { d.collapse(trace, windows.S[(i-pair0)*length:]) })
-		}
-		return nil
-	})
-}
-
-// demigrateBands is demigrate with anti-aliasing.
-func (c *CPU) demigrateBands(ctx context.Context, lo, hi int, done func(worker, row int, collapse func([]float32))) error {
-	nt := c.p.NT
-	return c.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		pair0, pair1 := d.pairRange(block)
-		sums := c.antialias[worker].sums[:(pair1-pair0)*nt]
-		clear(sums)
-		if err := c.boxes(ctx, worker, d, block, sums, -1, 0); err != nil {
-			return err
-		}
-		for i := pair0; i < pair1; i++ {
-			done(worker, int(d.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
-		}
-		return nil
-	})
-}
-
-// demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of one
-// of the forward's pieces, not yet convolved. What a box of tiles gives a trace is
-// rounded, so the order of boxes does not matter.
-func (c *CPU) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := c.p.NT, c.traceCuts[piece]
-	return c.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
-		pair0, pair1 := d.pairRange(block)
-		for _, pair := range d.pairs[pair0:pair1] {
-			row := int(pair.Row) - row0
-			clear(sums[row*nt : (row+1)*nt])
-		}
-		return c.boxes(ctx, worker, d, block, sums, row0, quantum)
-	})
-}
-
-// boxes adds a block of the forward to sums, box by box; see simd's Drain.
-func (c *CPU) boxes(ctx context.Context, worker int, d *demigrator, block int, sums []float64, row0 int, quantum float64) error {
-	windows := c.windows[worker]
-	if windows.dirty {
-		clear(windows.S)
-	}
-	windows.dirty = true
-	var scratch []float64
-	if d.op.Bands > 1 {
-		scratch = c.antialias[worker].scratch
-	}
-	for box, b := range c.tiles.boxes {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		d.forward(c.isa, windows.Memory, c.image32, b.tile, c.tiles.end(box), block)
-		d.drain(c.isa, sums, windows.Memory, scratch, box, block, row0, quantum)
-	}
-	windows.dirty = false
-	return nil
 }
 
 // Adjoint adds the migrated image of the traces src to dst.
-func (c *CPU) Adjoint(ctx context.Context, dst, src device.Buf) error {
-	data, image := c.slices("adjoint", src, dst)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer runtime.KeepAlive(c)
-	if err := c.correlateAll(ctx, data, nil); err != nil {
+func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	data, image := k.slices("adjoint", src, dst)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer runtime.KeepAlive(k)
+	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
 		return err
 	}
-	return c.each(ctx, 0, c.tiles.tiles, func(lo, hi int) {
-		clear(c.image64.S[lo*simd.TileSize : hi*simd.TileSize])
-		c.migrate(ctx, lo, hi, 0)
-		unload(c.tiles, image, c.image64.S, c.scale, lo, hi)
-	})
+	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
 }
 
-// correlateAll correlates all traces with the wavelet, and sets largest, if given, to
-// the largest sample of each.
-func (c *CPU) correlateAll(ctx context.Context, data []float32, largest []float64) error {
-	c.ready = nil
-	nt := c.p.NT
-	size := c.op.Pitch()
-	return parallel(ctx, c.threads, len(c.rows.S)/size, func(worker, trace int) error {
-		row := c.rows.S[trace*size : trace*size+nt]
-		c.correlateTrace(worker, row, data, c.number(int32(trace)))
-		if largest != nil {
-			largest[trace] = c.isa.Largest(row) // smoothing makes nothing larger
+// migration adds the adjoint of data.
+func (k *kernel) migration(ctx context.Context, data []float32, quantum float64) func(o *lists, lo, hi int) error {
+	return func(o *lists, lo, hi int) error { return o.migrate(ctx, data, lo, hi, quantum) }
+}
+
+// sumTiles sets the sums of tiles lo to hi to what add adds for each unit, or with whole
+// those of all tiles when it is asked for the first.
+func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(o *lists, lo, hi int) error) error {
+	if whole {
+		if lo > 0 {
+			return nil
 		}
-		for band := 1; band < c.op.Bands; band++ {
-			at := trace*size + band*c.stride
-			c.smooth(worker, c.rows.S[at:at+nt], row, band)
+		hi = k.Tiles
+	}
+	if err := k.clearSums(ctx, lo, hi); err != nil {
+		return err
+	}
+	return k.eachUnit(ctx, func(o *lists) error { return add(o, lo, hi) })
+}
+
+// Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
+func (w *workspace) Peak() float64 { return w.Plan.Peak }
+
+// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
+// traces of one source place), the sum of the largest samples of its correlated
+// traces; in the forward, for each slab of SlabPoints, the sum of the image's
+// absolute values times 2/v. What it finds out about the adjoint's source is kept for
+// Begin: if that comes next, the source must be as it was.
+func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := device.Slice[float32](src)
+	if d == dist.Forward {
+		return k.boundImage(x), nil
+	}
+	largest := make([]float64, k.problem.NumTraces())
+	if k.kept != nil {
+		if err := k.kept.correlateAll(context.Background(), x, largest); err != nil {
+			return nil, err
 		}
+		k.kept.ready = x
+		return k.shots(largest), nil
+	}
+	stride := strideOf(k.Problem.NT)
+	row := make([]float32, k.threads*stride)
+	err := parallel(context.Background(), k.threads, len(largest), func(worker, trace int) error {
+		to := row[worker*stride : worker*stride+k.Problem.NT]
+		k.correlateTrace(worker, to, k.row(x, trace))
+		largest[trace] = k.isa.Largest(to)
 		return nil
 	})
+	return k.shots(largest), err
 }
 
-// correlateTrace sets to to a trace of the data, correlated.
-func (w *workspace) correlateTrace(worker int, to, data []float32, trace int) {
-	nt := w.p.NT
-	d := w.ends[worker][1]
-	at := w.dataRow(trace)
-	copy(d.trace, data[at*nt:(at+1)*nt])
-	w.correlate.apply(w.isa, to, d, false)
-}
-
-// smooth sets to to a band of a trace.
-func (w *workspace) smooth(worker int, to, trace []float32, band int) {
-	x := w.antialias[worker].trace
-	copy(x.trace, trace)
-	f := w.bands.triangle[band]
-	isa, skip := w.isa, len(f.taps)/2
-	isa.Filter(to, x.all[w.bands.longest()-skip:], f.taps, false)
-}
-
-// migrate adds all traces to tiles lo to hi.
-func (c *CPU) migrate(ctx context.Context, lo, hi int, quantum float64) {
-	for block := 0; block < c.nadj && ctx.Err() == nil; block += step {
-		c.isa.Adjoint(&c.op, c.image64, c.rows, lo, hi, block, min(block+step, c.nadj), quantum)
+// shots adds up the numbers of each shot's traces.
+func (k *kernel) shots(trace []float64) []float64 {
+	var out []float64
+	source := k.problem.Positions.Source
+	for i, v := range trace {
+		if i == 0 || source[i] != source[i-1] {
+			out = append(out, 0)
+		}
+		out[len(out)-1] += v
 	}
+	return out
+}
+
+func (w *workspace) boundImage(image []float32) []float64 {
+	size := SlabPoints(w.Problem.Grid.Dim()) * w.Problem.plane()
+	var out []float64
+	for lo := 0; lo < len(image); lo += size {
+		sum := 0.0
+		for i := lo; i < min(lo+size, len(image)); i++ {
+			v := image[i]
+			if w.Scale != nil {
+				v *= w.Scale[i]
+			}
+			sum += math.Abs(float64(v))
+		}
+		out = append(out, sum)
+	}
+	return out
 }

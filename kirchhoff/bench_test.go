@@ -73,35 +73,31 @@ func BenchmarkKernel(b *testing.B) {
 			for isa := simd.Portable; isa <= simd.Best(); isa++ {
 				b.Run(fmt.Sprintf("%s/dynamic=%v/%v", c.name, dynamic, isa), func(b *testing.B) {
 					b.Setenv("LSM_CPU_ISA", isa.String())
-					e, err := NewCPU(context.Background(), fixedSpread(b, c.shape, c.h, c.sources, c.receivers, c.nt, dynamic))
-					if err != nil {
-						b.Fatal(err)
-					}
-					defer e.Close()
-					benchmarkEngine(b, e)
+					p := fixedSpread(b, c.shape, c.h, c.sources, c.receivers, c.nt, dynamic)
+					benchmarkEngine(b, p, newCPUEngine(b, p, Work{}))
 				})
 			}
 		}
 	}
 }
 
-func benchmarkEngine(b *testing.B, e *CPU) {
+func benchmarkEngine(b *testing.B, p *Problem, e Engine) {
 	h := device.NewHost(1)
-	image := make([]float32, e.p.Grid.Len())
+	image := make([]float32, p.Grid.Len())
 	for i := range image {
 		image[i] = float32(i%17) - 8
 	}
-	data := make([]float32, e.p.NumTraces()*e.p.NT)
+	data := make([]float32, p.NumTraces()*p.NT)
 	back := make([]float32, len(image))
 	for _, d := range []struct {
 		name  string
 		apply func() error
 	}{
 		{"forward", func() error {
-			return e.Forward(context.Background(), device.Wrap(h, data), device.Wrap(h, image))
+			return only(e).Forward(context.Background(), device.Wrap(h, data), device.Wrap(h, image))
 		}},
 		{"adjoint", func() error {
-			return e.Adjoint(context.Background(), device.Wrap(h, back), device.Wrap(h, data))
+			return only(e).Adjoint(context.Background(), device.Wrap(h, back), device.Wrap(h, data))
 		}},
 	} {
 		b.Run(d.name, func(b *testing.B) {

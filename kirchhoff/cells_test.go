@@ -1,7 +1,6 @@
 package kirchhoff
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,16 +20,11 @@ func setLeastLanes(t testing.TB, n int) {
 }
 
 // withLanes makes the cpu engine of runs of that many traces and more in the lanes.
-func withLanes(t testing.TB, p *Problem, least int) *CPU {
+func withLanes(t testing.TB, p *Problem, least int) *cpu {
 	before := leastLanes
 	defer func() { leastLanes = before }()
 	leastLanes = least
-	e, err := NewCPU(context.Background(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.Close)
-	return e
+	return newCPUEngine(t, p, Work{})
 }
 
 // scattered has receivers anywhere over the image, so that those of a cell see a tile
@@ -99,13 +93,13 @@ func TestCells(t *testing.T) {
 		}
 		p := scattered(t, dim, spacing, nt, bit(3), bit(4))
 		p.Compact = bit(4)
-		ref, err := NewReference(t.Context(), p)
+		ref, err := NewReference(t.Context(), p, Work{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		lanes, pairs := withLanes(t, p, 1), withLanes(t, p, simd.Lanes+1)
-		if len(pairs.fwd) != 1 || pairs.fwd[0].cells || !lanes.fwd[0].cells || (len(lanes.fwd) == 2) != bit(4) {
-			t.Fatalf("case %d: %d and %d kinds of blocks", i, len(lanes.fwd), len(pairs.fwd))
+		if len(kept(pairs).fwd) != 1 || kept(pairs).fwd[0].cells || !kept(lanes).fwd[0].cells || (len(kept(lanes).fwd) == 2) != bit(4) {
+			t.Fatalf("case %d: %d and %d kinds of blocks", i, len(kept(lanes).fwd), len(kept(pairs).fwd))
 		}
 		near := 5e-6
 		if spacing > 40 {

@@ -13,17 +13,19 @@ import (
 )
 
 // makeClasses makes the same classes with every engine.
-func makeClasses(t *testing.T, p *Problem, class []Class) map[string]*Classes {
+func makeClasses(t *testing.T, p *Problem, class []Class) map[string]Engine {
 	t.Helper()
 	compact := *p
 	compact.Compact = true
-	budget := p.PlaceBytes() * int64(min(p.Positions.Len(), p.LeastPlaces(true)))
-	out := map[string]*Classes{}
-	for name, make := range map[string]func() (*Classes, error){
-		"cpu":       func() (*Classes, error) { return NewClasses(context.Background(), p, class) },
-		"16 bits":   func() (*Classes, error) { return NewClasses(context.Background(), &compact, class) },
-		"recompute": func() (*Classes, error) { return NewRecomputeClasses(context.Background(), p, class, budget) },
-		"reference": func() (*Classes, error) { return NewReferenceClasses(context.Background(), p, class) },
+	budget := Needs(p, Work{}).Place * int64(min(p.Positions.Len(), p.LeastPlaces(true)))
+	out := map[string]Engine{}
+	for name, make := range map[string]func() (Engine, error){
+		"cpu":     func() (Engine, error) { return New(context.Background(), p, Work{Classes: class}) },
+		"16 bits": func() (Engine, error) { return New(context.Background(), &compact, Work{Classes: class}) },
+		"recompute": func() (Engine, error) {
+			return New(context.Background(), p, Work{Classes: class, Remake: true, Budget: budget})
+		},
+		"reference": func() (Engine, error) { return NewReference(context.Background(), p, Work{Classes: class}) },
 	} {
 		c, err := make()
 		if err != nil {
@@ -110,16 +112,16 @@ func TestClassesByAngle(t *testing.T) {
 }
 
 // plainReference is the reference engine for some of p's traces.
-func plainReference(t *testing.T, p *Problem, traces []int32) *Classes {
+func plainReference(t *testing.T, p *Problem, traces []int32) Engine {
 	t.Helper()
-	c, err := NewReferenceClasses(context.Background(), p, []Class{{Traces: traces}})
+	c, err := NewReference(context.Background(), p, Work{Classes: []Class{{Traces: traces}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func classesAgree(t *testing.T, p *Problem, c, plain *Classes, limit, tight float64, seed uint64) {
+func classesAgree(t *testing.T, p *Problem, c, plain Engine, limit, tight float64, seed uint64) {
 	for _, exact := range []bool{false, true} {
 		if exact && c.Type() == device.F64 {
 			continue // not offered
@@ -170,14 +172,11 @@ func classesAgree(t *testing.T, p *Problem, c, plain *Classes, limit, tight floa
 }
 
 // besides is the operator of classes.
-func besides(t *testing.T, p *Problem, c *Classes, o dist.LiftOptions) dist.Operator {
+func besides(t *testing.T, p *Problem, c Engine, o dist.LiftOptions) dist.Operator {
 	t.Helper()
 	image := dist.Local(c.Type(), p.ImageLen())
-	var kernels []dist.Kernel
-	var parts []*dist.Layout
-	for _, e := range c.Class {
-		kernels, parts = append(kernels, e), append(parts, image)
-	}
+	kernels := c.Kernels()
+	parts := slices.Repeat([]*dist.Layout{image}, len(kernels))
 	op, err := dist.LiftBeside(kernels, dist.Stack(parts...), dist.Local(c.Type(), p.NumTraces(), p.NT), o)
 	if err != nil {
 		t.Fatal(err)
@@ -252,19 +251,15 @@ func TestClassesShareTables(t *testing.T) {
 	for i := range int32(p.NumTraces()) {
 		class[i%2].Traces = append(class[i%2].Traces, i)
 	}
-	c, err := NewClasses(context.Background(), p, class[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	one, two := c.Class[0].(*CPU), c.Class[1].(*CPU)
+	c := newCPUEngine(t, p, Work{Classes: class[:]})
+	one, two := c.kernels[0].kept, c.kernels[1].kept
 	if one.op.Table != two.op.Table || one.image64 != two.image64 {
 		t.Error("tables or scratch are not shared")
 	}
-	if rows := len(one.rows.S) + len(two.rows.S); rows != p.NumTraces()*one.stride {
-		t.Errorf("%d samples of correlated traces, want %d", rows, p.NumTraces()*one.stride)
+	if rows := len(one.rows.S) + len(two.rows.S); rows != p.NumTraces()*one.op.Stride {
+		t.Errorf("%d samples of correlated traces, want %d", rows, p.NumTraces()*one.op.Stride)
 	}
-	if !slices.Equal(one.workspace.p.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
+	if !slices.Equal(one.problem.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
 		t.Error("places of a class are others than the survey's")
 	}
 }

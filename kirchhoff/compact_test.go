@@ -14,21 +14,21 @@ import (
 // compactTimes decodes the tables of one place: times in s, infinite where a point
 // does not count, and the size in s of the unit each was rounded to. With DT and T0
 // fractions of powers of two nothing is rounded here.
-func compactTimes(c *CPU, place int) (time, unit []float64) {
-	time, unit = make([]float64, c.p.Grid.Len()), make([]float64, c.p.Grid.Len())
+func compactTimes(c *tables, place int) (time, unit []float64) {
+	time, unit = make([]float64, c.Problem.Grid.Len()), make([]float64, c.Problem.Grid.Len())
 	size := c.op.Mode.Row()
-	for tile := range c.tiles.tiles {
+	for tile := range c.Tiles {
 		at := tile*c.op.Places + place
 		row := c.op.Table.S[at*size:]
 		step := math.Ldexp(1, int(c.op.Shift.S[at])-simd.Bits)
-		for i, n := range c.tiles.slots(tile) {
+		for i, n := range c.slots(tile) {
 			if n < 0 {
 				continue
 			}
 			word := i/32*16 + i%16
 			code := row[word] >> (i / 16 % 2 * 16) & 0xFFFF
 			q := float64(c.op.Span.S[at].Base) + float64(code)*step
-			time[n], unit[n] = q*c.p.DT+c.p.T0/2, step*c.p.DT
+			time[n], unit[n] = q*c.Problem.DT+c.Problem.T0/2, step*c.Problem.DT
 			if code == simd.Never {
 				time[n] = math.Inf(1)
 			}
@@ -57,9 +57,9 @@ func TestCompact(t *testing.T) {
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
 			p := c.compactProblem(t, uint64(i))
-			all := engines(t, p)
-			ref := all[0].(*Reference)
-			table := all[1].(*CPU)
+			all := everyEngine(t, p)
+			ref := all[0].(*referenceEngine).images[0]
+			table := all[1].(*cpu).tables
 			for _, place := range p.usedPlaces() {
 				time, unit := compactTimes(table, place)
 				for n, exact := range ref.time[place] {
@@ -82,7 +82,7 @@ func TestCompact(t *testing.T) {
 					t.Fatalf("shift %d with times %g samples apart", shift, w)
 				}
 			}
-			data, image := both(t, p, ref, uint64(i))
+			data, image := both(t, p, all[0], uint64(i))
 			for _, e := range all[1:] {
 				d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
 				if err != nil {
@@ -149,7 +149,7 @@ func TestCompactError(t *testing.T) {
 		if err := device.Upload(src, image); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Forward(context.Background(), dst, src); err != nil {
+		if err := only(e).Forward(context.Background(), dst, src); err != nil {
 			t.Fatal(err)
 		}
 		out := make([]float64, p.NumTraces()*p.NT)
@@ -158,7 +158,7 @@ func TestCompactError(t *testing.T) {
 		}
 		return out
 	}
-	all := engines(t, p)
+	all := everyEngine(t, p)
 	want := traces(all[0])
 	slope := 0.0 // of the wavelet, per sample
 	for i := range p.Wavelet.Samples[1:] {
@@ -179,19 +179,13 @@ func TestCompactError(t *testing.T) {
 func TestCompactBytes(t *testing.T) {
 	for _, dynamic := range []bool{false, true} {
 		p := fixedSpread(t, []int{37, 29}, 10, [2]int{5, 1}, [2]int{7, 1}, 180, dynamic)
-		full := p.PlaceBytes()
+		full := Needs(p, Work{}).Place
 		p.Compact = true
-		less := full - p.PlaceBytes()
-		tiles, _ := p.tileCount()
-		if want := tiles * (2*simd.TileSize - 1); less != want {
+		less := full - Needs(p, Work{}).Place
+		if want := int64(Outline(p).Tiles) * (2*simd.TileSize - 1); less != want {
 			t.Errorf("dynamic %v: %d bytes a place less than %d, want %d", dynamic, less, full, want)
 		}
-		e, err := NewCPU(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		if got, want := e.TableBytes(), int64(p.Positions.Len())*p.PlaceBytes(); got != want {
+		if got, want := newCPUEngine(t, p, Work{}).TableBytes(), Needs(p, Work{}).Tables; got != want {
 			t.Errorf("dynamic %v: tables of %d bytes, estimated %d", dynamic, got, want)
 		}
 	}

@@ -129,16 +129,16 @@ func (m gaps) Solve(ctx context.Context, p *survey.Positions, places []int, opt 
 	})
 }
 
-// engines makes every engine this processor runs.
-func engines(t testing.TB, p *Problem) []Engine {
-	ref, err := NewReference(context.Background(), p)
+// everyEngine makes every engine this processor runs.
+func everyEngine(t testing.TB, p *Problem) []Engine {
+	ref, err := NewReference(context.Background(), p, Work{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := []Engine{ref}
 	for isa := simd.Portable; isa <= simd.Best(); isa++ {
 		t.Setenv("LSM_CPU_ISA", isa.String())
-		cpu, err := NewCPU(context.Background(), p)
+		cpu, err := New(context.Background(), p, Work{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,20 +153,37 @@ func engines(t testing.TB, p *Problem) []Engine {
 	return all
 }
 
+// only is the operator of an engine of one image.
+func only(e Engine) dist.Kernel { return e.Kernels()[0] }
+
+// newCPUEngine makes the cpu engine.
+func newCPUEngine(t testing.TB, p *Problem, w Work) *cpu {
+	t.Helper()
+	e, err := New(context.Background(), p, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e.(*cpu)
+}
+
+// kept are the lists of an engine of one unit.
+func kept(e Engine) *lists { return e.(*cpu).kernels[0].kept }
+
 func name(e Engine) string {
-	if c, ok := e.(*CPU); ok {
-		for _, d := range c.fwd {
+	if c, ok := e.(*cpu); ok {
+		for _, d := range kept(c).fwd {
 			if d.cells {
-				return "cpu/" + c.ISA() + " in cells"
+				return "cpu/" + c.isa.String() + " in cells"
 			}
 		}
-		return "cpu/" + c.ISA()
+		return "cpu/" + c.isa.String()
 	}
 	return e.Name()
 }
 
 func operator(p *Problem, e Engine) dist.Operator {
-	return dist.Lift(e, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+	return dist.Lift(only(e), dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
 }
 
 // both applies an engine in both directions to seeded random vectors.
@@ -199,7 +216,7 @@ func both(t testing.TB, p *Problem, e Engine, seed uint64) (data, image []float6
 		return out
 	}
 	nd, ni := p.NumTraces()*p.NT, p.Grid.Len()
-	return apply(e.Forward, nd, ni), apply(e.Adjoint, ni, nd)
+	return apply(only(e).Forward, nd, ni), apply(only(e).Adjoint, ni, nd)
 }
 
 // largest is the largest |v[i]|.
@@ -249,7 +266,7 @@ func TestConformance(t *testing.T) {
 			if c.aperture > 0 {
 				q := *p
 				q.DipLimit, q.Opening = nil, Window{}
-				ref, err := NewReference(context.Background(), &q)
+				ref, err := NewReference(context.Background(), &q, Work{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -257,7 +274,7 @@ func TestConformance(t *testing.T) {
 				slack = [2]float64{5e-6 * largest(d), 5e-6 * largest(m)}
 			}
 			var data, image []float64
-			for _, e := range engines(t, p) {
+			for _, e := range everyEngine(t, p) {
 				tolerance := 1e-13
 				if e.Type() == device.F32 {
 					tolerance = 1e-6
@@ -308,7 +325,7 @@ func TestThreads(t *testing.T) {
 		var data, image [][]float64
 		for threads := 1; threads <= 3; threads++ {
 			p.Threads = threads
-			for i, e := range engines(t, p) {
+			for i, e := range everyEngine(t, p) {
 				for range 2 {
 					d, m := both(t, p, e, 5)
 					if i >= len(data) {

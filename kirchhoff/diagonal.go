@@ -10,26 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Squarer is an engine that knows the squares of its operator's elements.
-type Squarer interface {
-	Engine
-	// Squared is the operator whose elements are the squares of this one's. Its
-	// adjoint takes w², the squared weights of all samples, [ntrace, nt], to the
-	// diagonal of Aᵀ W² A, in one pass and without approximation: with the columns
-	// c[k] = W C e[k] of the convolution over the record,
-	//
-	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
-	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
-	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error. With
-	// anti-aliasing, where columns differ from band to band, its adjoint is one too. It is Pieced
-	// where the engine is, and shares the engine's memory: of the two one application
-	// may be under way at a time.
-	Squared() dist.Kernel
-}
-
-var _, _, _ Squarer = (*Reference)(nil), (*CPU)(nil), (*Recompute)(nil)
-
 var (
 	errSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
 	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
@@ -44,10 +24,7 @@ func neighbours(h []float64) []float64 {
 	return g
 }
 
-// Squared implements Squarer.
-func (r *Reference) Squared() dist.Kernel { return squaredReference{r} }
-
-type squaredReference struct{ r *Reference }
+type squaredReference struct{ r *reference }
 
 func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error {
 	return errSquaredForward
@@ -87,44 +64,49 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 	return nil
 }
 
-// squarer makes what the kernels need of each trace: correlations of w² with the
-// squares of the wavelet and with the products of its neighbouring samples.
-type squarer struct {
-	*workspace
-	norms, inner *filter
+// squared is the squared operator of a kernel on the cpu. It makes what the kernels in
+// package simd need of each trace: correlations of w² with the squares of the wavelet and
+// with the products of its neighbouring samples.
+type squared struct {
+	*kernel
+	norms, inner *Filter
 	ends         [][2]padded // by worker
-	scale2       []float32   // scale²; nil for 1
+	scale        []float32   // Scale²; nil for 1
 }
 
-func (w *workspace) squarer() *squarer {
-	h := w.p.taps()
+var _ dist.Pieced = (*squared)(nil)
+
+// Squared implements Engine.
+func (e *cpu) Squared() dist.Kernel {
+	p := &e.Problem
+	h := p.taps()
 	h2 := make([]float64, len(h))
 	for j, v := range h {
 		h2[j] = v * v
 	}
-	s := &squarer{workspace: w}
-	_, s.norms = newFilters(h2, w.p.Wavelet.Zero, w.p.NT)
-	_, s.inner = newFilters(neighbours(h), w.p.Wavelet.Zero, w.p.NT)
-	for range w.threads {
-		s.ends = append(s.ends, [2]padded{s.norms.padded(w.p.NT), s.inner.padded(w.p.NT)})
+	q := &squared{kernel: e.kernels[0]}
+	_, q.norms = newFilters(h2, p.Wavelet.Zero, p.NT)
+	_, q.inner = newFilters(neighbours(h), p.Wavelet.Zero, p.NT)
+	for range e.threads {
+		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, p.NT), q.inner.padded(&memory{}, p.NT)})
 	}
-	if w.scale != nil {
-		s.scale2 = make([]float32, len(w.scale))
-		for i, v := range w.scale {
-			s.scale2[i] = v * v
+	if e.Scale != nil {
+		q.scale = make([]float32, len(e.Scale))
+		for i, v := range e.Scale {
+			q.scale[i] = v * v
 		}
 	}
-	return s
+	return q
 }
 
-// row sets e and f, of nt samples, from the squared weights of a trace, and returns the
-// range of samples over which they do not change.
-func (s *squarer) row(worker int, e, f, w2 []float32) (flat [2]int32) {
-	x, y := s.ends[worker][0], s.ends[worker][1]
+// correlations sets e and f, of nt samples, from the squared weights of a trace, and
+// returns the range of samples over which they do not change.
+func (q *squared) correlations(worker int, e, f, w2 []float32) (flat [2]int32) {
+	x, y := q.ends[worker][0], q.ends[worker][1]
 	copy(x.trace, w2)
 	copy(y.trace, w2)
-	s.norms.apply(s.isa, e, x, false)
-	s.inner.apply(s.isa, f, y, false)
+	q.norms.apply(q.isa, e, x, false)
+	q.inner.apply(q.isa, f, y, false)
 	nt := len(w2)
 	middle := nt / 2
 	lo, hi := middle, middle
@@ -138,8 +120,8 @@ func (s *squarer) row(worker int, e, f, w2 []float32) (flat [2]int32) {
 }
 
 // alike reports whether all traces have the same squared weights.
-func (s *squarer) alike(w2 []float32) bool {
-	nt := s.p.NT
+func (q *squared) alike(w2 []float32) bool {
+	nt := q.Problem.NT
 	for i := nt; i < len(w2); i += nt {
 		if !slices.Equal(w2[i:i+nt], w2[:nt]) {
 			return false
@@ -149,17 +131,16 @@ func (s *squarer) alike(w2 []float32) bool {
 }
 
 // largest is the largest squared norm of each trace.
-func (s *squarer) largest(ctx context.Context, w2 []float32) ([]float64, error) {
-	nt := s.p.NT
-	out := make([]float64, s.p.NumTraces())
+func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
+	nt := q.Problem.NT
+	out := make([]float64, q.problem.NumTraces())
 	one := func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
-		at := s.dataRow(trace)
-		s.row(worker, e, f, w2[at*nt:(at+1)*nt])
-		out[trace] = s.isa.Largest(e)
+		q.correlations(worker, e, f, q.row(w2, trace))
+		out[trace] = q.isa.Largest(e)
 		return nil
 	}
-	if s.alike(w2) {
+	if q.alike(w2) {
 		if len(out) > 0 {
 			one(0, 0)
 		}
@@ -168,88 +149,49 @@ func (s *squarer) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 		}
 		return out, nil
 	}
-	return out, parallel(ctx, s.threads, len(out), one)
+	return out, parallel(ctx, q.threads, len(out), one)
 }
 
-// squares makes the rows of c's traces from the squared weights of all.
-func (s *squarer) squares(ctx context.Context, c *CPU, w2 []float32) (q *simd.Squares, err error) {
-	nt, n := s.p.NT, len(c.rows.S)/c.op.Pitch()
-	q = &simd.Squares{Shared: s.alike(w2)}
-	if q.Shared {
+// squares makes what the kernels need of a unit's traces from the squared weights of all.
+func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
+	nt, stride, n := q.Problem.NT, o.op.Stride, len(o.rows.S)/o.op.Pitch()
+	s := &simd.Squares{Shared: q.alike(w2)}
+	if s.Shared {
 		n = min(1, n)
 	}
-	if q.Norms, err = simd.Alloc[float32](n * c.stride); err != nil {
-		return nil, err
+	s.Norms, s.Inner, s.Flat = alloc[float32](m, n*stride), alloc[float32](m, n*stride), alloc[int32](m, 2*n)
+	if m.err != nil {
+		return nil, m.err
 	}
-	if q.Inner, err = simd.Alloc[float32](n * c.stride); err != nil {
-		return nil, err
-	}
-	if q.Flat, err = simd.Alloc[int32](2 * n); err != nil {
-		return nil, err
-	}
-	return q, parallel(ctx, s.threads, n, func(worker, trace int) error {
-		at, row := trace*c.stride, c.dataRow(c.number(int32(trace)))
-		flat := s.row(worker, q.Norms.S[at:at+nt], q.Inner.S[at:at+nt], w2[row*nt:(row+1)*nt])
-		copy(q.Flat.S[2*trace:], flat[:])
+	return s, parallel(ctx, q.threads, n, func(worker, trace int) error {
+		at := trace * stride
+		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, o.number(int32(trace))))
+		copy(s.Flat.S[2*trace:], flat[:])
 		return nil
 	})
 }
 
-func free(q *simd.Squares) {
-	if q != nil {
-		q.Norms.Free()
-		q.Inner.Free()
-		q.Flat.Free()
+// sum sets the sums of all tiles when it is asked for the first.
+func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
+	if q.bands != nil {
+		return errSquaredBands
 	}
-}
-
-// addTiles adds a CPU engine's share of the diagonal to tiles lo to hi.
-func (s *squarer) addTiles(ctx context.Context, c *CPU, q *simd.Squares, lo, hi int, quantum float64) error {
-	return s.each(ctx, lo, hi, func(lo, hi int) {
-		for block := 0; block < c.nadj && ctx.Err() == nil; block += step {
-			s.isa.Diagonal(&c.op, s.image64, q, lo, hi, block, min(block+step, c.nadj), quantum)
+	return q.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {
+		var m memory
+		defer m.free()
+		s, err := q.squares(ctx, o, w2, &m)
+		if err != nil {
+			return err
 		}
+		return q.each(ctx, lo, hi, func(lo, hi int) {
+			for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+				q.isa.Diagonal(&o.op, q.image64, s, lo, hi, block, min(block+step, o.nadj), quantum)
+			}
+		})
 	})
 }
 
-// stretches are the tables that an engine has, one after the other.
-type stretches interface {
-	// eachTables calls f with engines that hold the tables of all traces in turn.
-	eachTables(ctx context.Context, f func(*CPU) error) error
-}
-
-func (c *CPU) eachTables(_ context.Context, f func(*CPU) error) error { return f(c) }
-
-func (r *Recompute) eachTables(ctx context.Context, f func(*CPU) error) error {
-	for _, part := range r.parts {
-		c, err := r.make(ctx, part)
-		if err != nil {
-			return err
-		}
-		err = f(c)
-		c.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// squared is the squared operator of an engine on the processor.
-type squared struct {
-	*squarer
-	of stretches
-	w2 []float32 // of the application under way
-}
-
-var _ dist.Pieced = (*squared)(nil)
-
-// Squared implements Squarer.
-func (c *CPU) Squared() dist.Kernel { return &squared{squarer: c.squarer(), of: c} }
-
-// Squared implements Squarer.
-func (r *Recompute) Squared() dist.Kernel { return &squared{squarer: r.squarer(), of: r} }
-
+// Forward is an error.
 func (q *squared) Forward(context.Context, device.Buf, device.Buf) error { return errSquaredForward }
 
 // Adjoint adds the diagonal to dst.
@@ -257,15 +199,14 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	w2, image := q.slices("diagonal", src, dst)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.w2 = w2
-	if err := q.sumTiles(ctx, 0, q.tiles.tiles, 0); err != nil {
+	if err := q.sum(ctx, 0, q.Tiles, w2, 0); err != nil {
 		return err
 	}
-	return q.each(ctx, 0, q.tiles.tiles, func(lo, hi int) { unload(q.tiles, image, q.image64.S, q.scale2, lo, hi) })
+	return q.unloadSums(ctx, image, q.scale, 0, q.Tiles)
 }
 
 // Peak implements dist.Pieced: each weight counts twice.
-func (q *squared) Peak() float64 { return q.peak * q.peak }
+func (q *squared) Peak() float64 { return q.Plan.Peak * q.Plan.Peak }
 
 // Bound implements dist.Pieced, for squared weights: the sum of the largest squared
 // norms of each shot's traces.
@@ -284,37 +225,11 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	if d == dist.Forward {
 		return nil, errSquaredForward
 	}
-	if r, ok := q.of.(*Recompute); ok && quantum != 0 && r.short > 0 {
-		return nil, r.tooShort()
+	if err := q.exactly(quantum); err != nil {
+		return nil, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w2, image := q.slices("diagonal", src, dst)
-	q.w2 = w2
-	a := q.backward(ctx, q, image, quantum)
-	a.scale = q.scale2
-	return a, nil
-}
-
-// sumTiles sums all tiles when asked for the first, and sets nothing after that.
-func (q *squared) sumTiles(ctx context.Context, lo, _ int, quantum float64) error {
-	if q.bands != nil {
-		return errSquaredBands
-	}
-	if lo > 0 {
-		return nil
-	}
-	clear(q.image64.S)
-	return q.of.eachTables(ctx, func(c *CPU) error {
-		s, err := q.squares(ctx, c, q.w2)
-		if err == nil {
-			err = q.addTiles(ctx, c, s, 0, q.tiles.tiles, quantum)
-		}
-		free(s)
-		return err
-	})
-}
-
-func (q *squared) sumTraces(context.Context, int, []float32, []float64, float64) error {
-	return errSquaredForward
+	return q.backward(ctx, image, q.scale, quantum, func(lo, hi int) error { return q.sum(ctx, lo, hi, w2, quantum) }), nil
 }

@@ -15,7 +15,7 @@ import (
 // columns returns the diagonal of AᵀW²A from the columns W A e_i of the reference.
 func columns(t *testing.T, p *Problem, w2 []float64) []float64 {
 	t.Helper()
-	ref, err := NewReference(t.Context(), p)
+	ref, err := NewReference(t.Context(), p, Work{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func columns(t *testing.T, p *Problem, w2 []float64) []float64 {
 	for i := range out {
 		clear(y)
 		x[i] = 1
-		if err := ref.Forward(t.Context(), device.Wrap(h, y), device.Wrap(h, x)); err != nil {
+		if err := only(ref).Forward(t.Context(), device.Wrap(h, y), device.Wrap(h, x)); err != nil {
 			t.Fatal(err)
 		}
 		x[i] = 0
@@ -67,12 +67,7 @@ func TestDiagonal(t *testing.T) {
 			continue
 		}
 		t.Run(c.String(), func(t *testing.T) {
-			recomputed, err := NewRecompute(t.Context(), p, 2*p.PlaceBytes())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer recomputed.Close()
-			all := append(engines(t, p), recomputed)
+			all := append(everyEngine(t, p), newCPUEngine(t, p, Work{Remake: true, Budget: 2 * Needs(p, Work{}).Place}))
 			for k, w2 := range weightings(p, uint64(i)) {
 				want := columns(t, p, w2)
 				if slices.Max(want) > 0 {
@@ -81,7 +76,7 @@ func TestDiagonal(t *testing.T) {
 				for _, e := range all {
 					got := make([]float64, len(want))
 					near := 1e-12
-					q := e.(Squarer).Squared()
+					q, err := e.Squared(), error(nil)
 					if e.Type() == device.F64 {
 						err = q.Adjoint(t.Context(), device.Wrap(h, got), device.Wrap(h, w2))
 					} else {
@@ -148,11 +143,7 @@ func BenchmarkDiagonal(b *testing.B) {
 			b.Run(fmt.Sprintf("dynamic=%v/%v", dynamic, isa), func(b *testing.B) {
 				b.Setenv("LSM_CPU_ISA", isa.String())
 				p := fixedSpread(b, []int{256, 200}, 10, [2]int{16, 1}, [2]int{32, 1}, 600, dynamic)
-				e, err := NewCPU(b.Context(), p)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer e.Close()
+				e := newCPUEngine(b, p, Work{})
 				h := device.NewHost(1)
 				ones, image := make([]float32, p.NumTraces()*p.NT), make([]float32, p.Grid.Len())
 				for i := range ones {
@@ -168,7 +159,7 @@ func BenchmarkDiagonal(b *testing.B) {
 				}
 				adjoint, diagonal := 0.0, 0.0
 				for b.Loop() {
-					adjoint += apply(e)
+					adjoint += apply(only(e))
 					diagonal += apply(q)
 				}
 				b.ReportMetric(diagonal/adjoint, "adjoints")
@@ -183,10 +174,10 @@ func TestDiagonalOfBands(t *testing.T) {
 	if p.Bands() < 2 {
 		t.Fatalf("%d band", p.Bands())
 	}
-	for _, e := range engines(t, p) {
+	for _, e := range everyEngine(t, p) {
 		h := device.NewHost(1)
-		image, w2 := alloc(t, h, e, p.Grid.Len()), alloc(t, h, e, p.NumTraces()*p.NT)
-		if err := e.(Squarer).Squared().Adjoint(t.Context(), image, w2); err == nil || !strings.Contains(err.Error(), "kirchhoff.antialias") {
+		image, w2 := buffer(t, h, e, p.Grid.Len()), buffer(t, h, e, p.NumTraces()*p.NT)
+		if err := e.Squared().Adjoint(t.Context(), image, w2); err == nil || !strings.Contains(err.Error(), "kirchhoff.antialias") {
 			t.Errorf("%s: error %v", name(e), err)
 		}
 	}

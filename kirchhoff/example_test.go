@@ -21,21 +21,21 @@ func Example() {
 		return
 	}
 	s := survey.Survey{Dim: 2, Sources: []float64{0, 0}, Receivers: []float64{600, 0}, Fixed: true}
-	k, err := kirchhoff.NewCPU(context.Background(), &kirchhoff.Problem{
+	e, err := kirchhoff.New(context.Background(), &kirchhoff.Problem{
 		Grid: g, Positions: s.Distinct(true), Times: times,
 		NT: 200, DT: 0.004,
 		Wavelet: survey.Wavelet{Samples: []float64{1}, DT: 0.004},
-	})
+	}, kirchhoff.Work{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer k.Close()
+	defer e.Close()
 
 	host := device.NewHost(1)
 	image, data := make([]float32, 9), make([]float32, 200)
 	image[4] = 1 // at (300, 400) m
-	if err := k.Forward(context.Background(), device.Wrap(host, data), device.Wrap(host, image)); err != nil {
+	if err := e.Kernels()[0].Forward(context.Background(), device.Wrap(host, data), device.Wrap(host, image)); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -6,11 +6,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// filter is one direction of the convolution with the wavelet, as a sum over taps:
-// y[n] = Σ_j taps[j] x[n + j + first].
-type filter struct {
-	taps  []float32
-	first int
+// Filter is one direction of the convolution with the wavelet, as a sum over taps:
+// y[n] = Σ_j Taps[j] x[n + j + First].
+type Filter struct {
+	Taps  []float32
+	First int
 }
 
 // tail is how much of the wavelet's largest sample the samples left out at either
@@ -24,7 +24,7 @@ const tail = 1e-9
 //
 // Sums over taps run at 8 to 30 multiplications a nanosecond, so up to several
 // thousand taps they take less time than Fourier transforms would.
-func newFilters(h []float64, zero, nt int) (convolve, correlate *filter) {
+func newFilters(h []float64, zero, nt int) (convolve, correlate *Filter) {
 	lo, hi := max(0, zero-nt+1), min(len(h), zero+nt)
 	largest := 0.0
 	for _, v := range h[lo:hi] {
@@ -42,7 +42,7 @@ func newFilters(h []float64, zero, nt int) (convolve, correlate *filter) {
 		taps[j] = float32(h[lo+j])
 		reversed[len(taps)-1-j] = taps[j]
 	}
-	return &filter{taps: reversed, first: zero - (hi - 1)}, &filter{taps: taps, first: lo - zero}
+	return &Filter{Taps: reversed, First: zero - (hi - 1)}, &Filter{Taps: taps, First: lo - zero}
 }
 
 // padded is a trace with zeros at both ends, as far as a filter reaches.
@@ -51,13 +51,16 @@ type padded struct {
 	trace []float32 // the samples, within all
 }
 
-func (f *filter) padded(nt int) padded {
-	before := max(0, -f.first)
-	all := make([]float32, before+max(0, f.first)+nt+len(f.taps)+3*simd.TileSize)
-	return padded{all: all[before+f.first:], trace: all[before : before+nt]}
+func (f *Filter) padded(m *memory, nt int) padded {
+	before := max(0, -f.First)
+	all := onHeap[float32](m, before+max(0, f.First)+nt+len(f.Taps)+3*simd.TileSize)
+	if m.counting {
+		return padded{}
+	}
+	return padded{all: all[before+f.First:], trace: all[before : before+nt]}
 }
 
 // apply filters a trace into y, or adds.
-func (f *filter) apply(isa simd.ISA, y []float32, x padded, add bool) {
-	isa.Filter(y, x.all, f.taps, add)
+func (f *Filter) apply(isa simd.ISA, y []float32, x padded, add bool) {
+	isa.Filter(y, x.all, f.Taps, add)
 }

@@ -1,55 +1,38 @@
 package kirchhoff
 
-import (
-	"context"
-	"testing"
-)
+import "testing"
 
 // One bit that changes anywhere in tables that are kept is noticed.
 func TestIntact(t *testing.T) {
-	for name, engine := range map[string]func(p *Problem) (Keeper, *CPU, func(), error){
-		"full": func(p *Problem) (Keeper, *CPU, func(), error) {
-			c, err := NewCPU(context.Background(), p)
-			return c, c, c.Close, err
-		},
-		"uint16": func(p *Problem) (Keeper, *CPU, func(), error) {
-			p.Compact = true
-			c, err := NewCPU(context.Background(), p)
-			return c, c, c.Close, err
-		},
-		"classes": func(p *Problem) (Keeper, *CPU, func(), error) {
-			c, err := NewClasses(context.Background(), p, []Class{{All: true}})
-			return c, c.Class[0].(*CPU), c.Close, err
-		},
-		"stream": func(p *Problem) (Keeper, *CPU, func(), error) {
-			s, err := NewStream(context.Background(), p, shotCuts(p, 2), false)
-			return s, s.tables, s.Close, err
-		},
+	p := fixedSpread(t, []int{70, 40}, 10, [2]int{4, 1}, [2]int{9, 1}, 200, false)
+	compact := *p
+	compact.Compact = true
+	for name, e := range map[string]*cpu{
+		"full":    newCPUEngine(t, p, Work{}),
+		"uint16":  newCPUEngine(t, &compact, Work{}),
+		"classes": newCPUEngine(t, p, Work{Classes: []Class{{All: true}}}),
+		"stream":  newCPUEngine(t, p, Work{Cuts: shotCuts(p, 2)}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, c, done, err := engine(fixedSpread(t, []int{70, 40}, 10, [2]int{4, 1}, [2]int{9, 1}, 200, false))
-			if err != nil {
+			if err := e.Intact(); err != nil {
 				t.Fatal(err)
 			}
-			defer done()
-			if err := k.Intact(); err != nil {
-				t.Fatal(err)
-			}
+			o := &e.tables.op
 			for part, b := range map[string][]byte{
-				"table": c.op.Table.Bytes(), "span": c.op.Span.Bytes(), "reach": c.op.Reach.Bytes(), "shift": c.op.Shift.Bytes(),
+				"table": o.Table.Bytes(), "span": o.Span.Bytes(), "reach": o.Reach.Bytes(), "shift": o.Shift.Bytes(),
 			} {
 				for _, at := range []int{0, len(b) / 2, len(b) - 1} {
 					if len(b) == 0 {
 						continue
 					}
 					b[at] ^= 0x10
-					if k.Intact() == nil {
+					if e.Intact() == nil {
 						t.Errorf("a flipped bit in byte %d of %d of the %s goes unnoticed", at, len(b), part)
 					}
 					b[at] ^= 0x10
 				}
 			}
-			if err := k.Intact(); err != nil {
+			if err := e.Intact(); err != nil {
 				t.Errorf("as before: %v", err)
 			}
 		})

@@ -24,12 +24,12 @@ const (
 
 // cuts returns the first tile of each piece and the number of tiles: it depends on
 // the slab alone.
-func (t *tiling) cuts() []int {
-	starts := make([]int, len(t.boxes))
-	for i, b := range t.boxes {
-		starts[i] = b.tile
+func (t *Tiling) cuts() []int {
+	starts := make([]int, len(t.Boxes))
+	for i, b := range t.Boxes {
+		starts[i] = b.First
 	}
-	return group(starts, t.tiles, mostImagePieces, leastTiles)
+	return Pieces(starts, t.Tiles, mostImagePieces, leastTiles)
 }
 
 // traceCuts returns the first trace of each piece and the number of traces: it
@@ -45,12 +45,13 @@ func (p *Problem) traceCuts() []int {
 			}
 		}
 	}
-	return group(starts, len(source), mostTracePieces, leastTraces)
+	return Pieces(starts, len(source), mostTracePieces, leastTraces)
 }
 
-// group makes of parts that begin at starts, n elements in all, at most the given
-// number of groups of nearly the same size, and no more than have least elements.
-func group(starts []int, n, most, least int) []int {
+// Pieces makes of parts that begin at starts, n elements in all, at most the given number
+// of groups of nearly the same size, and no more than have least elements each. It returns
+// where they begin, and n.
+func Pieces(starts []int, n, most, least int) []int {
 	cuts := []int{0}
 	if n == 0 {
 		return cuts
@@ -65,21 +66,11 @@ func group(starts []int, n, most, least int) []int {
 	return append(cuts, n)
 }
 
-// tables is what an application in pieces asks of an engine.
-type tables interface {
-	// sumTiles sets the sums of tiles lo to hi of image64, in order from the first.
-	sumTiles(ctx context.Context, lo, hi int, quantum float64) error
-	// sumTraces sets the sums of one piece of the forward, in order from the first:
-	// exact with a quantum, else plain.
-	sumTraces(ctx context.Context, piece int, plain []float32, exact []float64, quantum float64) error
-}
-
 // application is one under way: a dist.Application.
 type application struct {
 	*workspace
 	cuts   []int
 	ahead  int
-	scale  []float32 // of the image in the adjoint; nil for 1
 	sum    func(lo, hi, piece int) (device.Buf, error)
 	finish func(lo, hi, piece int) error
 }
@@ -110,26 +101,35 @@ func (a *application) check() {
 	}
 }
 
-// backward begins an adjoint in pieces.
-func (w *workspace) backward(ctx context.Context, t tables, image []float32, quantum float64) *application {
-	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts), scale: w.scale}
+// Begin implements dist.Pieced. Its error is a quantum where the budget for tables
+// does not hold the places of a run.
+func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	if err := k.exactly(quantum); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if d == dist.Forward {
+		data, image := k.slices("forward", dst, src)
+		return k.forward(ctx, data, image, quantum)
+	}
+	data, image := k.slices("adjoint", src, dst)
+	migrate := k.migration(ctx, data, quantum)
+	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error { return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate) }), nil
+}
+
+// backward begins an adjoint in pieces; sum sets the sums of tiles lo to hi. Without a
+// quantum they are handed out in float32.
+func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) *application {
+	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts)}
 	w.current = a
 	const size = simd.TileSize
-	if quantum != 0 {
-		a.sum = func(lo, hi, _ int) (device.Buf, error) {
-			err := t.sumTiles(ctx, lo, hi, quantum)
+	a.sum = func(lo, hi, _ int) (device.Buf, error) {
+		err := sum(lo, hi)
+		if err != nil || quantum != 0 {
 			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
 		}
-		a.finish = func(lo, hi, _ int) error {
-			return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image64.S, a.scale, lo, hi) })
-		}
-		return a
-	}
-	a.sum = func(lo, hi, _ int) (device.Buf, error) {
-		if err := t.sumTiles(ctx, lo, hi, 0); err != nil {
-			return nil, err
-		}
-		err := w.each(ctx, lo, hi, func(lo, hi int) {
+		err = w.each(ctx, lo, hi, func(lo, hi int) {
 			for i := lo * size; i < hi*size; i++ {
 				w.image32.S[i] = float32(w.image64.S[i])
 			}
@@ -137,47 +137,44 @@ func (w *workspace) backward(ctx context.Context, t tables, image []float32, qua
 		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
 	}
 	a.finish = func(lo, hi, _ int) error {
-		return w.each(ctx, lo, hi, func(lo, hi int) { unload(w.tiles, image, w.image32.S, a.scale, lo, hi) })
+		if quantum != 0 {
+			return w.unloadSums(ctx, image, scale, lo, hi)
+		}
+		return w.each(ctx, lo, hi, func(lo, hi int) { unload(&w.Tiling, image, w.image32.S, scale, lo, hi) })
 	}
 	return a
 }
 
-// forward begins a forward in pieces.
-func (w *workspace) forward(ctx context.Context, t tables, data, image []float32, quantum float64) (dist.Application, error) {
-	if err := w.makeRing(quantum != 0); err != nil {
+// forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
+// float32.
+func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
+	n, length := ringLen(k.traceCuts, k.Problem.NT)
+	sums, err := k.makeRing(n, quantum != 0)
+	if err != nil {
 		return nil, err
 	}
-	if err := w.load(ctx, image); err != nil {
+	if err := k.loadImage(ctx, image); err != nil {
 		return nil, err
 	}
-	a := &application{workspace: w, cuts: w.traceCuts, ahead: ring}
-	w.current = a
-	if quantum != 0 {
-		part := slots(w, w.ring64)
-		a.sum = func(lo, hi, piece int) (device.Buf, error) {
-			sums := part(lo, hi, piece)
-			err := t.sumTraces(ctx, piece, nil, sums, quantum)
-			return device.Wrap(w.host, sums), err
-		}
-		a.finish = func(lo, hi, piece int) error { return convolveRows(ctx, w, data, part(lo, hi, piece), lo) }
-		return a, nil
-	}
-	part := slots(w, w.ring32)
+	a := &application{workspace: k.workspace, cuts: k.traceCuts, ahead: ring}
+	k.current = a
+	c := &cursor{kernel: k}
+	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*k.Problem.NT) }
 	a.sum = func(lo, hi, piece int) (device.Buf, error) {
-		sums := part(lo, hi, piece)
-		err := t.sumTraces(ctx, piece, sums, nil, 0)
-		return device.Wrap(w.host, sums), err
+		return slot(lo, hi, piece), c.sumTraces(ctx, piece, slot(lo, hi, piece), quantum)
 	}
-	a.finish = func(lo, hi, piece int) error { return convolveRows(ctx, w, data, part(lo, hi, piece), lo) }
+	a.finish = func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
 	return a, nil
 }
 
-// makeRing allocates the sums of two pieces of the forward.
-func (w *workspace) makeRing(exact bool) error {
+// makeRing allocates the sums of two pieces of the forward, n samples.
+func (w *workspace) makeRing(n int, exact bool) (device.Buf, error) {
 	if exact {
-		return grow(&w.ring64, w.p.ringLen())
+		err := grow(&w.ring64, n)
+		return device.Wrap(w.host, w.ring64.S), err
 	}
-	return grow(&w.ring32, w.p.ringLen())
+	err := grow(&w.ring32, n)
+	return device.Wrap(w.host, w.ring32.S), err
 }
 
 // grow makes room for n elements.
@@ -186,76 +183,43 @@ func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
 		return nil
 	}
 	(*m).Free()
-	*m, err = simd.Alloc[T](n)
+	if *m, err = simd.Alloc[T](n); err != nil {
+		*m = &simd.Memory[T]{}
+	}
 	return err
 }
 
-// ringLen is the number of samples in two pieces of the forward.
-func (p *Problem) ringLen() int {
-	cuts := p.traceCuts()
-	longest := 0
+// ringLen is the number of samples in the pieces of the forward that have memory, and in
+// one of them.
+func ringLen(cuts []int, nt int) (all, piece int) {
 	for i := range len(cuts) - 1 {
-		longest = max(longest, cuts[i+1]-cuts[i])
+		piece = max(piece, (cuts[i+1]-cuts[i])*nt)
 	}
-	return min(ring, len(cuts)-1) * longest * p.NT
-}
-
-// slots returns where the sums of a piece of the forward are.
-func slots[T float32 | float64](w *workspace, m *simd.Memory[T]) func(lo, hi, piece int) []T {
-	nt := w.p.NT
-	length := w.p.ringLen() / max(1, min(ring, len(w.traceCuts)-1))
-	return func(lo, hi, piece int) []T {
-		return m.S[piece%ring*length:][:(hi-lo)*nt]
-	}
+	return min(ring, len(cuts)-1) * piece, piece
 }
 
 // convolveRows adds traces, [row − row0][nt], convolved, to the data.
-func convolveRows[T float32 | float64](ctx context.Context, w *workspace, data []float32, traces []T, row0 int) error {
-	nt := w.p.NT
-	return parallel(ctx, w.threads, len(traces)/nt, func(worker, i int) error {
-		u := w.ends[worker][0].trace
-		switch row := any(traces[i*nt : (i+1)*nt]).(type) {
-		case []float32:
-			copy(u, row)
-		case []float64:
-			simd.Narrow(u, row)
+func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
+	nt := k.Problem.NT
+	return parallel(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
+		u, row := k.ends[worker][0].trace, traces.Slice(i*nt, nt)
+		if row.Type() == device.F32 {
+			copy(u, device.Slice[float32](row))
+		} else {
+			simd.Narrow(u, device.Slice[float64](row))
 		}
-		w.add(worker, data, row0+i)
+		k.addTrace(worker, data, row0+i)
 		return nil
 	})
 }
 
-// Begin implements dist.Pieced.
-func (c *CPU) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d == dist.Forward {
-		data, image := c.slices("forward", dst, src)
-		return c.forward(ctx, c, data, image, quantum)
-	}
-	data, image := c.slices("adjoint", src, dst)
-	if len(c.ready) == 0 || &c.ready[0] != &data[0] {
-		if err := c.correlateAll(ctx, data, nil); err != nil {
-			return nil, err
-		}
-	}
-	c.ready = nil
-	return c.backward(ctx, c, image, quantum), nil
-}
-
-func (c *CPU) sumTiles(ctx context.Context, lo, hi int, quantum float64) error {
-	return c.each(ctx, lo, hi, func(lo, hi int) {
-		clear(c.image64.S[lo*simd.TileSize : hi*simd.TileSize])
-		c.migrate(ctx, lo, hi, quantum)
-	})
-}
-
-func (c *CPU) sumTraces(ctx context.Context, piece int, plain []float32, exact []float64, quantum float64) error {
+// sumTraces sets the sums of one piece of the forward.
+func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
 	if quantum != 0 {
-		return c.demigrateExactly(ctx, piece, exact, quantum)
+		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt := c.traceCuts[piece], c.p.NT
-	return c.demigrate(ctx, piece, piece+1, func(_, row int, collapse func([]float32)) {
-		collapse(plain[(row-row0)*nt : (row-row0+1)*nt])
+	row0, nt, to := o.traceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
+	return o.demigrate(ctx, piece, piece+1, func(_, trace int, collapse func([]float32)) {
+		collapse(to[(trace-row0)*nt : (trace-row0+1)*nt])
 	})
 }

@@ -26,17 +26,17 @@ type layout struct {
 // and the same bits in every layout; it returns the number of values that are not 0.
 func exactEverywhere(t *testing.T, p *Problem, near float64, seed uint64, layouts ...layout) (nonzero int) {
 	p = sorted(p)
-	ref, err := NewReference(t.Context(), p)
+	ref, err := NewReference(t.Context(), p, Work{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, d := noise(seed, p.Grid.Len()), noise(seed+1, p.NumTraces()*p.NT)
 	h := device.NewHost(1)
 	wantD, wantM := make([]float64, len(d)), make([]float64, len(m))
-	if err := ref.Forward(t.Context(), device.Wrap(h, wantD), device.Wrap(h, wide(m))); err != nil {
+	if err := only(ref).Forward(t.Context(), device.Wrap(h, wantD), device.Wrap(h, wide(m))); err != nil {
 		t.Fatal(err)
 	}
-	if err := ref.Adjoint(t.Context(), device.Wrap(h, wantM), device.Wrap(h, wide(d))); err != nil {
+	if err := only(ref).Adjoint(t.Context(), device.Wrap(h, wantM), device.Wrap(h, wide(d))); err != nil {
 		t.Fatal(err)
 	}
 	for isa := simd.Portable; isa <= simd.Best(); isa++ {
@@ -163,7 +163,7 @@ func TestManyPieces(t *testing.T) {
 		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
 		h := device.NewHost(1)
 		one := split(t, p, 1, 1, 2, 0, 0)
-		e := one.share[0][0].engine
+		e := one.share[0][0].kernel
 		for k, src := range [2][]float32{m, d} {
 			direction := dist.Direction(k)
 			want := make([]float32, []int{len(d), len(m)}[k])
@@ -187,7 +187,7 @@ func TestManyPieces(t *testing.T) {
 				g.close()
 			}
 		}
-		pieces := [2]int{len(e.(*CPU).traceCuts) - 1, len(e.(*CPU).tileCuts) - 1}
+		pieces := [2]int{len(e.(*kernel).traceCuts) - 1, len(e.(*kernel).tileCuts) - 1}
 		if max(pieces[0], pieces[1]) < 3 {
 			t.Errorf("%d pieces of traces, %d of tiles", pieces[0], pieces[1])
 		}
@@ -201,7 +201,7 @@ func TestBrokenOff(t *testing.T) {
 	p := fixedSpread(t, []int{130, 70}, 10, [2]int{6, 1}, [2]int{20, 1}, 200, true)
 	for _, budget := range []int64{0, 20} {
 		g := split(t, p, 1, 1, 2, budget, 0)
-		e := g.share[0][0].engine
+		e := g.share[0][0].kernel
 		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
 		for k, src := range [2][]float32{m, d} {
 			direction := dist.Direction(k)
@@ -246,8 +246,7 @@ func TestBrokenOff(t *testing.T) {
 // are places 3 to 22, the first 13 of which share a cell with the sources.
 func TestShortBudget(t *testing.T) {
 	p := fixedSpread(t, []int{40, 20}, 10, [2]int{3, 1}, [2]int{20, 1}, 100, false)
-	e := split(t, p, 1, 1, 1, 10, 0).share[0][0].engine
-	defer e.Close()
+	e := split(t, p, 1, 1, 1, 10, 0).share[0][0].kernel
 	h := device.NewHost(1)
 	d, m := device.Wrap(h, make([]float32, p.NumTraces()*p.NT)), device.Wrap(h, make([]float32, p.Grid.Len()))
 	if _, err := e.Begin(t.Context(), dist.Forward, d, m, 0); err != nil {
@@ -263,14 +262,14 @@ func TestShortBudget(t *testing.T) {
 func TestPeak(t *testing.T) {
 	for i, c := range []trial{{dim: 2, weights: 1}, {dim: 3, weights: 1}, {dim: 2}, {dim: 3, weights: 2, irregular: true}} {
 		p := c.problem(t, uint64(i+5))
-		r, err := NewReference(t.Context(), p)
+		r, err := NewReference(t.Context(), p, Work{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		most := 0.0
 		for trace := range p.NumTraces() {
 			for n := range p.Grid.Len() {
-				if k, _, a := r.at(trace, n); k >= 0 {
+				if k, _, a := r.(*referenceEngine).images[0].at(trace, n); k >= 0 {
 					if p.Dynamic { // the image's share
 						a *= p.Velocity[n] / 2
 						if c.dim == 3 {
@@ -281,14 +280,9 @@ func TestPeak(t *testing.T) {
 				}
 			}
 		}
-		e, err := NewCPU(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := e.Peak(); !(got > most && got < 20*most) {
+		if got := newCPUEngine(t, p, Work{}).Peak(); !(got > most && got < 20*most) {
 			t.Errorf("%v: peak %g, largest weight %g", c, got, most)
 		}
-		e.Close()
 	}
 }
 
@@ -308,11 +302,11 @@ func TestSlabs(t *testing.T) {
 		}
 		n, width := p.Grid.Shape[0], SlabPoints(dim)
 		m, d := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
-		whole, parts := engines(t, p), [][]Engine{}
+		whole, parts := everyEngine(t, p), [][]Engine{}
 		for _, cut := range [][2]int{{0, width}, {width, width}, {width, n}, {n, n}} {
 			q := *p
 			q.Slab = cut
-			parts = append(parts, engines(t, &q))
+			parts = append(parts, everyEngine(t, &q))
 		}
 		for k, e := range whole {
 			wantD, wantM := outcome(t, e, m, d)
@@ -354,14 +348,14 @@ func outcome(t *testing.T, e Engine, m, d []float32) (data, image []float64) {
 	}
 	data, image = make([]float64, len(d)), make([]float64, len(m))
 	dst := alloc(data)
-	if err := e.Forward(t.Context(), dst, alloc(wide(m))); err != nil {
+	if err := only(e).Forward(t.Context(), dst, alloc(wide(m))); err != nil {
 		t.Fatal(err)
 	}
 	if err := device.Download(data, dst); err != nil {
 		t.Fatal(err)
 	}
 	dst = alloc(image)
-	if err := e.Adjoint(t.Context(), dst, alloc(wide(d))); err != nil {
+	if err := only(e).Adjoint(t.Context(), dst, alloc(wide(d))); err != nil {
 		t.Fatal(err)
 	}
 	if err := device.Download(image, dst); err != nil {

@@ -1,6 +1,7 @@
 package kirchhoff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,75 +9,89 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is a problem made ready for an engine on another processor: the image in
-// tiles, the two filters, and one place's tables after the other.
+// Plan is what an engine needs of a problem before it has tables: the image in tiles and
+// the two filters. It also makes tables, place by place.
 type Plan struct {
 	Problem Problem // without Velocity and Amplitude
+	Tiling
+	Scale []float32 // [ImageLen()], the image's share of the weights; nil for 1
+	Peak  float64   // see dist.Pieced
 
-	Tiles  int
-	Points []int32   // [Tiles][64], the image point in each slot; ^n for a slot beyond the grid that repeats n
-	Boxes  []Box     // superblocks of tiles, in the order of tiles
-	Scale  []float32 // [ImageLen()], the image's share of the weights; nil for 1
-	Peak   float64   // see dist.Pieced
+	// Convolve and Correlate are the convolution with the wavelet and its transpose.
+	Convolve, Correlate *Filter
 
-	// Convolve and Correlate are the wavelet and its transpose.
-	Convolve, Correlate Filter
-
-	tiles *tiling
-	of    *Problem
+	bands *bands   // nil without anti-aliasing
+	of    *Problem // until Solve
 }
 
-// Box is a superblock: Count tiles along each of three axes (the first is 1 in 2-D),
-// numbered in C order from First.
-type Box struct {
-	First int
-	Count [3]int
+// outline makes the parts of a plan that take memory.
+func outline(p *Problem, m *memory) *Plan {
+	lo, hi := p.slab()
+	l := &Plan{Problem: *p, Tiling: *newTiling(p.Grid, [2]int{lo, hi}, m), bands: newBands(p, m)}
+	if p.Dynamic {
+		l.Scale = onHeap[float32](m, p.ImageLen())
+	}
+	l.Convolve, l.Correlate = newFilters(p.taps(), p.Wavelet.Zero, p.NT)
+	l.Problem.Velocity, l.Problem.Amplitude = nil, nil
+	return l
 }
 
-// Filter is y[n] = Σ_j Taps[j] x[n + j + First].
-type Filter struct {
-	Taps  []float32
-	First int
+// fill computes what a plan knows of p.
+func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
+	factor := 2.0 // 2/v or, where cos θ = |p_s + p_r|/2, 1/v
+	if p.Grid.Dim() == 3 {
+		factor = 1
+	}
+	for i := range l.Scale {
+		l.Scale[i] = float32(factor / p.Velocity[l.first+i])
+	}
+	l.Peak, err = peak(ctx, p, &l.Tiling)
+	return err
 }
 
-// PlaceTable is what the cpu engine's tables hold of one place, see package simd.
-type PlaceTable struct {
-	Rows   []uint32    // [Tiles][Row()]
-	Spans  []simd.Span // [Tiles]
-	Shifts []uint8     // [Tiles], with Compact
-}
-
-// NewPlan prepares p. Its errors are those of Validate and of given amplitudes.
+// NewPlan prepares p, which must have no anti-aliasing. Its errors are those of Validate
+// and of given amplitudes.
 func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	lo, hi := p.slab()
-	t := newTiling(p.Grid, [2]int{lo, hi})
-	l := &Plan{Problem: *p, Tiles: t.tiles, Points: t.point, Scale: p.imageScale(), tiles: t, of: p}
-	side := [3]int{1, 8, 8}
-	if p.Grid.Dim() == 3 {
-		side = [3]int{4, 4, 4}
-	}
-	for _, b := range t.boxes {
-		box := Box{First: b.tile}
-		for a := range box.Count {
-			box.Count[a] = (b.hi[a] - b.lo[a] + side[a] - 1) / side[a]
-		}
-		l.Boxes = append(l.Boxes, box)
-	}
-	var err error
-	if l.Peak, err = peak(ctx, p, t); err != nil {
-		return nil, err
-	}
-	convolve, correlate := newFilters(p.taps(), p.Wavelet.Zero, p.NT)
-	l.Convolve, l.Correlate = Filter{convolve.taps, convolve.first}, Filter{correlate.taps, correlate.first}
-	l.Problem.Velocity, l.Problem.Amplitude = nil, nil
-	return l, nil
+	l := outline(p, &memory{})
+	l.of = p
+	return l, l.fill(ctx, p)
 }
 
-// Mode says what the rows of a PlaceTable hold.
-func (l *Plan) Mode() simd.Mode { return l.Problem.mode() }
+// Outline is a plan's tiles without their points, and its filters: what sizes depend on.
+// p must be valid.
+func Outline(p *Problem) *Plan { return outline(p, &memory{counting: true}) }
+
+// Layout is what a table holds of a place in each tile: 64 times, as float32 or, with
+// Compact, 16 bits, then Fields − 1 times 64 float32 that weights are made of.
+type Layout struct {
+	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
+	Words   int // 32-bit words of a tile
+	Compact bool
+}
+
+// Layout says what the rows of a PlaceTable hold.
+func (l *Plan) Layout() Layout {
+	m := l.Problem.mode()
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0}
+}
+
+// Span says where the times of a place within a tile lie, in samples: at Base + the
+// table's, which is within [0, Width]. A negative Width says that the place gives nothing
+// to the tile.
+type Span struct {
+	Base  int32
+	Width float32
+}
+
+// PlaceTable is the table of one place.
+type PlaceTable struct {
+	Rows   []uint32 // [Tiles][Layout.Words]
+	Spans  []Span   // [Tiles]
+	Shifts []uint8  // [Tiles], with Compact: a code's unit is 2^shift/2048 sample
+}
 
 // Solve computes the tables of all places in use and hands each to sink, on up to
 // Threads goroutines at a time; a table is valid until sink returns. It is called
@@ -85,6 +100,50 @@ func (l *Plan) Mode() simd.Mode { return l.Problem.mode() }
 func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) error) error {
 	p := l.of
 	l.of = nil
+	var made []*tables // of one place each
+	defer func() {
+		for _, t := range made {
+			t.free()
+		}
+	}()
+	one := func() *tables {
+		made = append(made, newTables(l, 1, false))
+		return made[len(made)-1]
+	}
+	return l.solve(ctx, p, one, func(place int, t *tables) error {
+		spans := make([]Span, l.Tiles)
+		for i, s := range t.op.Span.S {
+			spans[i] = Span(s)
+		}
+		return sink(place, &PlaceTable{Rows: t.op.Table.S, Spans: spans, Shifts: t.op.Shift.S})
+	})
+}
+
+// maker makes the tables of one place after the other, on one thread.
+type maker struct {
+	memory
+	tables *tables // what it packs them into
+	slow   slowness
+	along  [][]float64 // scratch for slopes
+}
+
+func (l *Plan) newMaker(p *Problem, counting bool) *maker {
+	k := &maker{memory: memory{counting: counting}}
+	take := func() []float64 { return alloc[float64](&k.memory, p.Grid.Len()).S }
+	if p.Directed() {
+		k.slow = newSlowness(p.Grid.Dim(), take)
+	}
+	if l.bands != nil {
+		for range p.Grid.Dim() {
+			k.along = append(k.along, take())
+		}
+	}
+	return k
+}
+
+// solve computes the tables of all places of p in use. Each thread packs them into the
+// tables that it gets, of one place or of all, and then calls done.
+func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done func(place int, t *tables) error) error {
 	if l.Tiles == 0 {
 		return nil
 	}
@@ -92,31 +151,37 @@ func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) er
 	if p.Directed() {
 		w = newWeights(p)
 	}
-	free := make(chan *placePacker, p.threads())
-	each := func(place int, f traveltime.Field) error {
-		var s *placePacker
-		select {
-		case s = <-free:
-		default:
-			s = l.packer(p)
+	free := make(chan *maker, p.threads())
+	for range p.threads() {
+		k := l.newMaker(p, false)
+		defer k.free()
+		k.tables = into()
+		if err := cmp.Or(k.err, k.tables.err); err != nil {
+			return err
 		}
-		defer func() {
-			select {
-			case free <- s:
-			default:
-			}
-		}()
+		free <- k
+	}
+	each := func(place int, f traveltime.Field) error {
+		k := <-free
+		defer func() { free <- k }()
+		t, at := k.tables, place
+		if t.op.Places == 1 {
+			at = 0
+		}
+		if l.bands != nil {
+			t.setSlopes(at, l.bands.slopes(k.along, &l.Tiling, f.Time))
+		}
 		var slow *slowness
 		if w != nil {
-			slow = &s.slow
+			slow = &k.slow
 			if err := w.of(slow, place, f); err != nil {
 				return err
 			}
 		}
-		if err := s.pack(0, f.Time, slow); err != nil {
+		if err := t.pack(at, f.Time, slow); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
-		return sink(place, &PlaceTable{Rows: s.table, Spans: s.span, Shifts: s.shift})
+		return done(place, t)
 	}
 	opt := traveltime.Options{Threads: p.threads(), Progress: p.Progress}
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, each); err != nil {
@@ -124,26 +189,3 @@ func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) er
 	}
 	return nil
 }
-
-// placePacker packs one place at a time.
-type placePacker struct {
-	packer
-	slow slowness
-}
-
-func (l *Plan) packer(p *Problem) *placePacker {
-	mode := p.mode()
-	k := packer{tiling: l.tiles, dt: p.DT, t0: p.T0, nt: p.NT, mode: mode, places: 1,
-		table: make([]uint32, l.Tiles*mode.Row()), span: make([]simd.Span, l.Tiles),
-		reach: make([]simd.Reach, len(l.Boxes))}
-	if mode&simd.Compact != 0 {
-		k.shift = make([]uint8, l.Tiles)
-	}
-	return &placePacker{packer: k}
-}
-
-// TableMode says what the rows of a problem's tables hold.
-func TableMode(p *Problem) simd.Mode { return p.mode() }
-
-// TileCount is the number of tiles of a problem's image, and of boxes of them.
-func TileCount(p *Problem) (tiles, boxes int64) { return p.tileCount() }

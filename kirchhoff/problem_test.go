@@ -41,7 +41,7 @@ func TestValidate(t *testing.T) {
 	} {
 		p := *good
 		c.change(&p)
-		for _, err := range []error{p.Validate(), errOf(NewReference(t.Context(), &p)), errOf(NewCPU(t.Context(), &p))} {
+		for _, err := range []error{p.Validate(), errOf(NewReference(t.Context(), &p, Work{})), errOf(New(t.Context(), &p, Work{}))} {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -56,16 +56,16 @@ func TestCancel(t *testing.T) {
 	p := trial{dim: 2}.problem(t, 3)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, e := range engines(t, p) {
+	for _, e := range everyEngine(t, p) {
 		h := device.NewHost(1)
-		image, data := alloc(t, h, e, p.Grid.Len()), alloc(t, h, e, p.NumTraces()*p.NT)
-		for _, err := range []error{e.Forward(ended, data, image), e.Adjoint(ended, image, data)} {
+		image, data := buffer(t, h, e, p.Grid.Len()), buffer(t, h, e, p.NumTraces()*p.NT)
+		for _, err := range []error{only(e).Forward(ended, data, image), only(e).Adjoint(ended, image, data)} {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: error %v, want %v", name(e), err, context.Canceled)
 			}
 		}
 	}
-	for _, err := range []error{errOf(NewReference(ended, p)), errOf(NewCPU(ended, p))} {
+	for _, err := range []error{errOf(NewReference(ended, p, Work{})), errOf(New(ended, p, Work{}))} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("set-up: error %v, want %v", err, context.Canceled)
 		}
@@ -74,7 +74,7 @@ func TestCancel(t *testing.T) {
 
 func TestSizesPanic(t *testing.T) {
 	p := trial{dim: 2}.problem(t, 3)
-	for _, e := range engines(t, p) {
+	for _, e := range everyEngine(t, p) {
 		h := device.NewHost(1)
 		func() {
 			defer func() {
@@ -82,7 +82,7 @@ func TestSizesPanic(t *testing.T) {
 					t.Errorf("%s: a data buffer one sample short is accepted", name(e))
 				}
 			}()
-			_ = e.Forward(t.Context(), alloc(t, h, e, p.NumTraces()*p.NT-1), alloc(t, h, e, p.Grid.Len()))
+			_ = only(e).Forward(t.Context(), buffer(t, h, e, p.NumTraces()*p.NT-1), buffer(t, h, e, p.Grid.Len()))
 		}()
 	}
 }
@@ -121,7 +121,7 @@ func TestParts(t *testing.T) {
 	part.Positions = &survey.Positions{Dim: 2, XYZ: p.Positions.XYZ, Role: p.Positions.Role, Row: p.Positions.Row,
 		Source: p.Positions.Source[n/2:], Receiver: p.Positions.Receiver[n/2:]}
 	part.MaxDistance[0], part.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
-	whole, some := engines(t, p), engines(t, &part)
+	whole, some := everyEngine(t, p), everyEngine(t, &part)
 	for i := range whole {
 		all, _ := both(t, p, whole[i], 1)
 		tail, _ := both(t, &part, some[i], 1)
@@ -147,7 +147,7 @@ func TestAmplitudeGaps(t *testing.T) {
 				}
 				return b, nil
 			}
-			all := engines(t, p)
+			all := everyEngine(t, p)
 			data, image := both(t, p, all[0], 3)
 			limit := 1e-5
 			if compact {
@@ -181,7 +181,7 @@ func TestAmplitude(t *testing.T) {
 		return b, nil
 	}
 	for factor = 1; factor <= 2; factor++ {
-		want, got := engines(t, p), engines(t, &given)
+		want, got := everyEngine(t, p), everyEngine(t, &given)
 		for i := range want {
 			a, _ := both(t, p, want[i], 1)
 			b, _ := both(t, &given, got[i], 1)
@@ -193,11 +193,11 @@ func TestAmplitude(t *testing.T) {
 		}
 	}
 	given.Amplitude = func(int) ([]float64, error) { return nil, errors.New("no such row") }
-	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "no such row") {
+	if _, err := New(t.Context(), &given, Work{}); err == nil || !strings.Contains(err.Error(), "no such row") {
 		t.Errorf("error %v, want one with %q", err, "no such row")
 	}
 	given.Amplitude = func(int) ([]float64, error) { return []float64{1}, nil }
-	if _, err := NewCPU(t.Context(), &given); err == nil || !strings.Contains(err.Error(), "has 1 value") {
+	if _, err := New(t.Context(), &given, Work{}); err == nil || !strings.Contains(err.Error(), "has 1 value") {
 		t.Errorf("error %v, want one with %q", err, "has 1 value")
 	}
 }
@@ -222,16 +222,12 @@ func TestProgress(t *testing.T) {
 	p := trial{dim: 2}.problem(t, 3)
 	last, total := 0, 0
 	p.Progress = func(d, n int) { last, total = d, n }
-	e, err := NewCPU(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := newCPUEngine(t, p, Work{})
 	if last != total || total != len(p.usedPlaces()) {
 		t.Errorf("progress ended at %d of %d, want %d", last, total, len(p.usedPlaces()))
 	}
 	n := p.Positions.Len()
-	if got, want := e.TableBytes(), int64(n*e.tiles.tiles*(64*4+8)+n*len(e.tiles.boxes)*8); got != want {
+	if got, want := e.TableBytes(), int64(n*e.Tiles*(64*4+8)+n*len(e.Boxes)*8); got != want {
 		t.Errorf("tables take %d bytes, want %d", got, want)
 	}
 }

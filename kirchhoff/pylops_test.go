@@ -102,10 +102,10 @@ func comparePylops(t *testing.T, c *pylopsCase, e Engine, image []float64, toler
 	if err := device.Upload(m, image); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Forward(ctx, d, m); err != nil {
+	if err := only(e).Forward(ctx, d, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Adjoint(ctx, back, d); err != nil {
+	if err := only(e).Adjoint(ctx, back, d); err != nil {
 		t.Fatal(err)
 	}
 	check := func(name string, b device.Buf, index []int, value []float64) {
@@ -129,7 +129,7 @@ func comparePylops(t *testing.T, c *pylopsCase, e Engine, image []float64, toler
 // TestReferencePylops: 1e-12 is what two correct float64 implementations keep.
 func TestReferencePylops(t *testing.T) {
 	eachPylops(t, func(t *testing.T, c *pylopsCase, image []float64) {
-		e, err := NewReference(context.Background(), c.problem(t))
+		e, err := NewReference(context.Background(), c.problem(t), Work{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,12 +143,7 @@ func TestCPUPylops(t *testing.T) {
 		t.Run(isa.String(), func(t *testing.T) {
 			t.Setenv("LSM_CPU_ISA", isa.String())
 			eachPylops(t, func(t *testing.T, c *pylopsCase, image []float64) {
-				e, err := NewCPU(context.Background(), c.problem(t))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer e.Close()
-				comparePylops(t, c, e, image, 1e-6)
+				comparePylops(t, c, newCPUEngine(t, c.problem(t), Work{}), image, 1e-6)
 			})
 		})
 	}

@@ -18,12 +18,9 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 		dynamic, compact := i%2 == 1, i/2 == 1
 		p := fixedSpread(t, []int{37, 29}, 10, [2]int{5, 1}, [2]int{7, 1}, 180, dynamic)
 		p.Compact = compact
-		whole, err := NewCPU(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer whole.Close()
-		if got, want := int64(p.Positions.Len())*p.PlaceBytes(), whole.TableBytes(); got != want {
+		whole := newCPUEngine(t, p, Work{})
+		place := Needs(p, Work{}).Place
+		if got, want := int64(p.Positions.Len())*place, whole.TableBytes(); got != want {
 			t.Errorf("estimated tables of %d bytes, made %d", got, want)
 		}
 		h := device.NewHost(1)
@@ -37,22 +34,20 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 		}
 		apply := func(e Engine) (traces, image []float32) {
 			traces, image = make([]float32, n), make([]float32, len(m))
-			if err := e.Forward(ctx, device.Wrap(h, traces), device.Wrap(h, m)); err != nil {
+			if err := only(e).Forward(ctx, device.Wrap(h, traces), device.Wrap(h, m)); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.Adjoint(ctx, device.Wrap(h, image), device.Wrap(h, d)); err != nil {
+			if err := only(e).Adjoint(ctx, device.Wrap(h, image), device.Wrap(h, d)); err != nil {
 				t.Fatal(err)
 			}
 			return traces, image
 		}
 		traces, image := apply(whole)
 		for _, places := range []int64{2, 3, 5, 12} {
-			r, err := NewRecompute(ctx, p, places*p.PlaceBytes())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.TableBytes() > places*p.PlaceBytes() || places == 12 && r.Stretches() != 1 || places < 12 && r.Stretches() < 2 {
-				t.Errorf("%d places: %d stretches, tables of %d bytes", places, r.Stretches(), r.TableBytes())
+			r := newCPUEngine(t, p, Work{Remake: true, Budget: places * place})
+			stretches := len(r.kernels[0].units)
+			if r.TableBytes() > places*place || places == 12 && stretches != 1 || places < 12 && stretches < 2 {
+				t.Errorf("%d places: %d stretches, tables of %d bytes", places, stretches, r.TableBytes())
 			}
 			u, v := apply(r)
 			if !slices.Equal(u, traces) {
@@ -66,12 +61,12 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 			if worst > 1e-6*largest {
 				t.Errorf("dynamic %v, compact %v, %d places: images differ by %g of the largest value", dynamic, compact, places, worst/largest)
 			}
-			op := dist.Lift(r, dist.Local(device.F32, p.Grid.Shape...), dist.Local(device.F32, p.NumTraces(), p.NT))
+			op := dist.Lift(only(r), dist.Local(device.F32, p.Grid.Shape...), dist.Local(device.F32, p.NumTraces(), p.NT))
 			if e, err := dist.DotTest(ctx, h, op, 3); err != nil || e > 1e-6 {
 				t.Errorf("dynamic %v, compact %v, %d places: dot test %g, %v", dynamic, compact, places, e, err)
 			}
 		}
-		if _, err := NewRecompute(ctx, p, 2*p.PlaceBytes()-1); err == nil {
+		if _, err := New(ctx, p, Work{Remake: true, Budget: 2*place - 1}); err == nil {
 			t.Error("a budget below the tables of one trace was accepted")
 		}
 	}

@@ -8,13 +8,17 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Reference is the operator in plain Go and float64. Its buffers are float64 on
-// the host: the image [ImageLen()], the data [ntrace, nt].
-type Reference struct {
+// referenceEngine has the operator of each image in plain Go and float64. Its buffers are
+// float64 on the host: the image [ImageLen()], the data [ntrace, nt].
+type referenceEngine struct{ images []*reference }
+
+// reference is the operator of one image.
+type reference struct {
 	p       Problem
 	traces  int     // of the data
 	rows    []int32 // row of the data of each trace; nil: its own number
@@ -33,23 +37,46 @@ type Reference struct {
 	*referenceRoom
 }
 
-// referenceRoom is the memory of an application. Engines of classes share it.
+// referenceRoom is the memory of an application. All images share it.
 type referenceRoom struct {
-	mu    sync.Mutex // guards what follows: one application at a time
-	conv  []*convolver
+	mu    sync.Mutex  // guards what follows: one application at a time
 	trace [][]float64 // one scratch trace per worker, [band, nt]
 	e     []float64   // [ntrace, band, nt], correlated traces
 }
 
-// NewReference computes the tables of p. It takes 8 bytes per place and image
-// point, 24 (2-D) or 40 (3-D) with Dynamic or an aperture. Its errors are those of Validate,
-// of the traveltime method and of ctx.
-func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
+// NewReference makes the engine in plain Go and float64, against which every other is
+// tested. Its tables take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with
+// Dynamic or an aperture; they are kept. Its errors are those of Validate, of the
+// traveltime method and of ctx, and work that it does not do, see package engines.
+func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if err := Refuse("reference", p, w); err != nil {
+		return nil, err
+	}
+	all, err := newReference(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	e := &referenceEngine{}
+	for _, c := range w.images() {
+		r := *all
+		if !c.All {
+			r.p.Positions, r.rows = p.pick(c.Traces), c.Traces
+		}
+		if c.Opening != (Window{}) {
+			r.p.Opening = c.Opening
+			r.lim = r.p.limits()
+		}
+		e.images = append(e.images, &r)
+	}
+	return e, nil
+}
+
+func newReference(ctx context.Context, p *Problem) (*reference, error) {
 	lo, _ := p.slab()
-	r := &Reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
+	r := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
 	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights
@@ -57,21 +84,21 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 		w = newWeights(p)
 		r.p.Velocity = slices.Clone(p.Velocity)
 	}
-	tiles, err := r.makeBands(p)
-	if err != nil {
-		return nil, err
-	}
+	take := func() []float64 { return make([]float64, p.Grid.Len()) }
+	tiles := r.makeBands(p)
 	sink := func(place int, f traveltime.Field) error {
 		r.time[place] = slices.Clone(f.Time)
 		if r.bands != nil {
-			var err error
-			if r.slope[place], err = r.bands.slopes(new(gradient), tiles, f.Time); err != nil {
-				return err
+			var along [][]float64
+			for range p.Grid.Dim() {
+				along = append(along, take())
 			}
+			r.slope[place] = r.bands.slopes(along, tiles, f.Time)
 		}
 		if w == nil {
 			return nil
 		}
+		r.slow[place] = newSlowness(p.Grid.Dim(), take)
 		return w.of(&r.slow[place], place, f)
 	}
 	opt := traveltime.Options{Threads: r.threads, Progress: p.Progress}
@@ -79,31 +106,31 @@ func NewReference(ctx context.Context, p *Problem) (*Reference, error) {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
 	for range r.threads {
-		r.conv = append(r.conv, newConvolver(r.h, p.Wavelet.Zero, p.NT))
 		r.trace = append(r.trace, make([]float64, r.bandCount()*p.NT))
 	}
 	return r, nil
 }
 
 // makeBands prepares anti-aliasing, if there is any, over the tiles that it returns.
-func (r *Reference) makeBands(p *Problem) (t *tiling, err error) {
-	if r.bands, err = newBands(p); r.bands == nil {
-		return nil, err
+func (r *reference) makeBands(p *Problem) *Tiling {
+	var m memory
+	if r.bands = newBands(p, &m); r.bands == nil {
+		return nil
 	}
 	lo, hi := p.slab()
-	t = newTiling(p.Grid, [2]int{lo, hi})
+	t := newTiling(p.Grid, [2]int{lo, hi}, &m)
 	r.slope, r.tile = make([][]float32, p.Positions.Len()), make([]int32, p.ImageLen())
-	for tile := range t.tiles {
+	for tile := range t.Tiles {
 		for _, n := range t.slots(tile) {
 			if n >= 0 {
 				r.tile[n] = int32(tile)
 			}
 		}
 	}
-	return t, nil
+	return t
 }
 
-func (r *Reference) bandCount() int {
+func (r *reference) bandCount() int {
 	if r.bands == nil {
 		return 1
 	}
@@ -111,7 +138,7 @@ func (r *Reference) bandCount() int {
 }
 
 // band is the band in which a trace meets point i of the slab.
-func (r *Reference) band(trace, i int) int {
+func (r *reference) band(trace, i int) int {
 	if r.bands == nil {
 		return 0
 	}
@@ -120,40 +147,81 @@ func (r *Reference) band(trace, i int) int {
 }
 
 // smooth adds to y a band of the trace x. It is its own transpose.
-func (r *Reference) smooth(y, x []float64, band int) {
+func (r *reference) smooth(y, x []float64, band int) {
 	f := r.bands.triangle[band]
 	for n := range y {
-		for j, tap := range f.taps {
-			if at := n + j + f.first; at >= 0 && at < len(x) {
+		for j, tap := range f.Taps {
+			if at := n + j + f.First; at >= 0 && at < len(x) {
 				y[n] += float64(tap) * x[at]
 			}
 		}
 	}
 }
 
-// Name is the engine's name in the configuration.
-func (r *Reference) Name() string { return "reference" }
-
-// Type is float64.
-func (r *Reference) Type() device.Type { return device.F64 }
-
-// TableBytes is the memory held by the tables.
-func (r *Reference) TableBytes() int64 {
-	arrays := int64(1)
-	if r.p.Directed() {
-		arrays = 2*int64(r.p.Grid.Dim()) - 1 // time, amplitude, angle or unit vector
+// Kernels implements Engine.
+func (e *referenceEngine) Kernels() (out []dist.Kernel) {
+	for _, r := range e.images {
+		out = append(out, r)
 	}
-	return arrays * 8 * int64(len(r.p.usedPlaces())) * int64(r.p.Grid.Len())
+	return out
 }
 
-// Triples is the number of (trace, image point) pairs one application visits.
-func (r *Reference) Triples() int64 { return r.p.Triples() }
+// Groups implements Engine.
+func (e *referenceEngine) Groups() dist.Grouped { return nil }
 
-// Close does nothing; the tables are the garbage collector's business.
-func (r *Reference) Close() {}
+// Squared implements Engine.
+func (e *referenceEngine) Squared() dist.Kernel { return squaredReference{e.images[0]} }
+
+// Name implements Engine.
+func (e *referenceEngine) Name() string { return "reference" }
+
+// Info implements Engine.
+func (e *referenceEngine) Info() string {
+	if n := len(e.images); n > 1 {
+		return fmt.Sprintf("float64; %d images", n)
+	}
+	return "float64"
+}
+
+// Type implements Engine.
+func (e *referenceEngine) Type() device.Type { return device.F64 }
+
+// TableBytes implements Engine.
+func (e *referenceEngine) TableBytes() int64 {
+	r := e.images[0]
+	used := 0
+	for _, t := range r.time {
+		if t != nil {
+			used++
+		}
+	}
+	return int64(used) * r.p.referencePlace()
+}
+
+// referencePlace is the memory of the reference engine's table of one place: of times,
+// amplitudes, and angles or unit vectors.
+func (p *Problem) referencePlace() int64 {
+	arrays := int64(1)
+	if p.Directed() {
+		arrays = 2*int64(p.Grid.Dim()) - 1
+	}
+	return arrays * 8 * int64(p.Grid.Len())
+}
+
+// Triples implements Engine.
+func (e *referenceEngine) Triples() int64 {
+	r := e.images[0]
+	return int64(r.traces) * int64(r.p.ImageLen())
+}
+
+// Intact implements Engine: nothing is known of these tables.
+func (e *referenceEngine) Intact() error { return nil }
+
+// Close does nothing: the tables are the garbage collector's business.
+func (e *referenceEngine) Close() {}
 
 // Forward adds the demigrated traces of the image src to dst.
-func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
+func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,13 +240,13 @@ func (r *Reference) Forward(ctx context.Context, dst, src device.Buf) error {
 			r.smooth(first, u[band*nt:(band+1)*nt], band)
 		}
 		u = first
-		r.conv[worker].convolve(r.row(data, trace), u)
+		convolve(r.row(data, trace), u, r.h, r.p.Wavelet.Zero)
 		return nil
 	})
 }
 
 // Adjoint adds the migrated image of the traces src to dst.
-func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
+func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("adjoint", src, dst)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,10 +255,10 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
 	}
-	err := parallel(ctx, r.threads, ntrace, func(worker, trace int) error {
+	err := parallel(ctx, r.threads, ntrace, func(_, trace int) error {
 		e := r.e[trace*size : (trace+1)*size]
 		clear(e)
-		r.conv[worker].correlate(e[:nt], r.row(data, trace))
+		correlate(e[:nt], r.row(data, trace), r.h, r.p.Wavelet.Zero)
 		for band := 1; band < r.bandCount(); band++ {
 			r.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
 		}
@@ -216,7 +284,7 @@ func (r *Reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 }
 
 // row is a trace of the data.
-func (r *Reference) row(data []float64, trace int) []float64 {
+func (r *reference) row(data []float64, trace int) []float64 {
 	if r.rows != nil {
 		trace = int(r.rows[trace])
 	}
@@ -225,7 +293,7 @@ func (r *Reference) row(data []float64, trace int) []float64 {
 
 // at returns where grid point i falls on a trace: between samples k and k+1, at
 // a fraction w, with weight a; k is −1 where it makes no contribution.
-func (r *Reference) at(trace, i int) (k int, w, a float64) {
+func (r *reference) at(trace, i int) (k int, w, a float64) {
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
 	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
 	if !(q > -1 && q < float64(r.p.NT-1)) {
@@ -250,7 +318,7 @@ func (r *Reference) at(trace, i int) (k int, w, a float64) {
 }
 
 // cosine is cos θ, θ half the angle between the slowness vectors.
-func (r *Reference) cosine(s, rec, i int) float64 {
+func (r *reference) cosine(s, rec, i int) float64 {
 	a, b := &r.slow[s], &r.slow[rec]
 	if r.p.Grid.Dim() == 2 {
 		return math.Cos((a.angle[i] - b.angle[i]) / 2)
@@ -260,7 +328,7 @@ func (r *Reference) cosine(s, rec, i int) float64 {
 }
 
 // angles returns the dip and the opening angle of a pair of rays, in radians.
-func (r *Reference) angles(s, rec, i int) (dip, opening float64) {
+func (r *reference) angles(s, rec, i int) (dip, opening float64) {
 	a, b := &r.slow[s], &r.slow[rec]
 	if r.p.Grid.Dim() == 2 {
 		return angles2(a.angle[i], b.angle[i])
@@ -269,7 +337,7 @@ func (r *Reference) angles(s, rec, i int) (dip, opening float64) {
 }
 
 // slices returns the elements of a data and an image buffer, of the right size.
-func (r *Reference) slices(op string, data, image device.Buf) (d, m []float64) {
+func (r *reference) slices(op string, data, image device.Buf) (d, m []float64) {
 	d, m = device.Slice[float64](data), device.Slice[float64](image)
 	checkSizes(op, &r.p, r.traces, len(d), len(m))
 	return d, m

@@ -10,19 +10,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// pieced is an engine that works in pieces.
-type pieced interface {
-	Engine
-	dist.Pieced
-}
-
 // share is what one of several engines holds of a problem: traces first to last and
 // a slab.
 type share struct {
 	first, last int
 	slab        [2]int
-	engine      pieced
-	kernel      dist.Pieced // what is applied: the engine, or its squared operator
+	engine      Engine
+	kernel      dist.Pieced // what is applied: the operator, or the squared one
 }
 
 // process is a problem on a grid of shots × blocks.
@@ -90,16 +84,8 @@ func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, s
 			if p.Amplitude != nil {
 				q.Amplitude = func(place int) ([]float64, error) { return p.Amplitude(int(from[place])) }
 			}
-			var err error
-			if budget > 0 {
-				s.engine, err = NewRecompute(t.Context(), &q, budget*q.PlaceBytes())
-			} else {
-				s.engine, err = NewCPU(t.Context(), &q)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.kernel = s.engine
+			s.engine = newCPUEngine(t, &q, Work{Remake: budget > 0, Budget: budget * Needs(&q, Work{}).Place})
+			s.kernel = only(s.engine).(dist.Pieced)
 			line = append(line, s)
 		}
 		g.share = append(g.share, line)
@@ -111,7 +97,7 @@ func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, s
 func (g *process) square() {
 	for _, line := range g.share {
 		for j := range line {
-			line[j].kernel = line[j].engine.(Squarer).Squared().(dist.Pieced)
+			line[j].kernel = line[j].engine.Squared().(dist.Pieced)
 		}
 	}
 }
@@ -129,14 +115,7 @@ func (g *process) close() {
 func (g *process) clean(t testing.TB) {
 	for _, line := range g.share {
 		for _, s := range line {
-			var w *workspace
-			switch e := s.engine.(type) {
-			case *CPU:
-				w = e.workspace
-			case *Recompute:
-				w = e.workspace
-			}
-			for _, w := range w.windows {
+			for _, w := range s.engine.(*cpu).windows {
 				if !w.dirty && slices.ContainsFunc(w.S, func(v float32) bool { return v != 0 }) {
 					t.Error("windows that should be empty are not")
 				}

@@ -53,15 +53,15 @@ func TestSpike(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 20, DT: 0.004, T0: c.t0, Dynamic: c.dynamic,
 				Velocity: velocity, Times: times, Wavelet: survey.Wavelet{Samples: c.wavelet, Zero: c.zero, DT: 0.004}}
-			for _, e := range engines(t, p) {
+			for _, e := range everyEngine(t, p) {
 				h := device.NewHost(1)
-				image, data := alloc(t, h, e, 9), alloc(t, h, e, 20)
+				image, data := buffer(t, h, e, 9), buffer(t, h, e, 20)
 				if err := device.Upload(image, []float64{0, 0, 0, 0, 1, 0, 0, 0, 0}); err != nil {
 					t.Fatal(err)
 				}
 				// Twice, to see that the engine adds.
 				for range 2 {
-					if err := e.Forward(t.Context(), data, image); err != nil {
+					if err := only(e).Forward(t.Context(), data, image); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -87,7 +87,7 @@ func TestSpike(t *testing.T) {
 	}
 }
 
-func alloc(t testing.TB, h *device.Host, e Engine, n int) device.Buf {
+func buffer(t testing.TB, h *device.Host, e Engine, n int) device.Buf {
 	b, err := h.Alloc(n, e.Type())
 	if err != nil {
 		t.Fatal(err)

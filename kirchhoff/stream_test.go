@@ -24,7 +24,7 @@ func shotCuts(p *Problem, shots int) (cuts []int) {
 }
 
 // exactStream applies a stream with a quantum for each direction: A m and Aᵀd.
-func exactStream(t *testing.T, s *Stream, m, d []float32, quantum [2]float64) (traces, image []float32) {
+func exactStream(t *testing.T, s dist.Grouped, m, d []float32, quantum [2]float64) (traces, image []float32) {
 	t.Helper()
 	h := device.NewHost(1)
 	traces, image = make([]float32, len(d)), make([]float32, len(m))
@@ -74,19 +74,15 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 			p = fixedSpread(t, []int{17, 9, 8}, 20, [2]int{3, 2}, [2]int{4, 5}, 100, dynamic)
 		}
 		p.Compact, p.Threads = compact, 1+i%2
-		whole, err := NewCPU(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer whole.Close()
+		whole := newCPUEngine(t, p, Work{})
 		h := device.NewHost(1)
 		m, d := noise(uint64(i), p.Grid.Len()), noise(uint64(9+i), p.NumTraces()*p.NT)
 		apply := func(e Engine) (traces, image []float32) {
 			traces, image = make([]float32, len(d)), make([]float32, len(m))
-			if err := e.Forward(t.Context(), device.Wrap(h, traces), device.Wrap(h, m)); err != nil {
+			if err := only(e).Forward(t.Context(), device.Wrap(h, traces), device.Wrap(h, m)); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.Adjoint(t.Context(), device.Wrap(h, image), device.Wrap(h, d)); err != nil {
+			if err := only(e).Adjoint(t.Context(), device.Wrap(h, image), device.Wrap(h, d)); err != nil {
 				t.Fatal(err)
 			}
 			return traces, image
@@ -103,10 +99,7 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 			remake bool
 		}{{1, false}, {3, false}, {7, false}, {1, true}, {4, true}} {
 			name := fmt.Sprintf("dynamic %v, compact %v, groups of %d shots, tables made anew %v", dynamic, compact, c.shots, c.remake)
-			s, err := NewStream(t.Context(), p, shotCuts(p, c.shots), c.remake)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := newCPUEngine(t, p, Work{Cuts: shotCuts(p, c.shots), Remake: c.remake})
 			u, v := apply(s)
 			if !slices.Equal(u, traces) {
 				t.Errorf("%s: traces differ", name)
@@ -114,18 +107,17 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 			if diff := difference(wide(v), wide(image)); !(diff <= 1e-6) {
 				t.Errorf("%s: images differ by %.1e", name, diff)
 			}
-			op := dist.Lift(s, dist.Local(device.F32, p.Grid.Shape...), dist.Local(device.F32, p.NumTraces(), p.NT))
+			op := dist.Lift(only(s), dist.Local(device.F32, p.Grid.Shape...), dist.Local(device.F32, p.NumTraces(), p.NT))
 			if e, err := dist.DotTest(t.Context(), h, op, 3); err != nil || !(e <= 1e-6) {
 				t.Errorf("%s: dot test %g, %v", name, e, err)
 			}
-			if u, v = exactStream(t, s, m, d, quantum); !slices.Equal(u, exactTraces) || !slices.Equal(v, exactImage) {
+			if u, v = exactStream(t, s.Groups(), m, d, quantum); !slices.Equal(u, exactTraces) || !slices.Equal(v, exactImage) {
 				t.Errorf("%s: exact sums have other bits, differences %.1e and %.1e", name,
 					difference(wide(u), wide(exactTraces)), difference(wide(v), wide(exactImage)))
 			}
 			if all := whole.TableBytes(); !c.remake && s.TableBytes() != all || c.remake && s.TableBytes() >= all {
 				t.Errorf("%s: tables of %d bytes, of all places %d", name, s.TableBytes(), all)
 			}
-			s.Close()
 		}
 	}
 }
@@ -133,8 +125,8 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 // Groups that cut a shot in two, leave traces out or are empty are refused.
 func TestStreamRefusesGroups(t *testing.T) {
 	p := fixedSpread(t, []int{9, 9}, 10, [2]int{3, 1}, [2]int{4, 1}, 50, false)
-	for _, cuts := range [][]int{nil, {0}, {0, 8}, {4, 12}, {0, 6, 12}, {0, 4, 4, 12}} {
-		if _, err := NewStream(t.Context(), p, cuts, false); err == nil {
+	for _, cuts := range [][]int{{}, {0}, {0, 8}, {4, 12}, {0, 6, 12}, {0, 4, 4, 12}} {
+		if _, err := New(t.Context(), p, Work{Cuts: cuts}); err == nil {
 			t.Errorf("groups cut at %v were accepted", cuts)
 		}
 	}
@@ -143,11 +135,7 @@ func TestStreamRefusesGroups(t *testing.T) {
 // The bound on the adjoint's source follows from the largest samples: Gain holds.
 func TestGainBoundsTheAdjointsSource(t *testing.T) {
 	p := fixedSpread(t, []int{9, 9}, 10, [2]int{3, 1}, [2]int{4, 1}, 50, false)
-	s, err := NewStream(t.Context(), p, shotCuts(p, 3), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := newCPUEngine(t, p, Work{Cuts: shotCuts(p, 3)}).Groups()
 	g, err := s.Open(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

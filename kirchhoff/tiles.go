@@ -5,79 +5,87 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// tiling cuts a grid into tiles of 64 points, 8×8 in 2-D and 4×4×4 in 3-D, with
-// points of a tile ordered by patches of 4×4 and z fastest within them, as the
-// kernels pair neighbours. Tiles are numbered superblock by superblock (8×8 tiles,
-// or 4×4×4): successive tiles then lie close together and their times fall on the
-// same stretch of each trace, which stays in the cache.
-//
-// Of a slab of the grid there are its tiles alone; slabs are whole superblocks.
-type tiling struct {
-	tiles int
-	first int // points of the grid before the slab
-	// point is the C-order number within the slab of the grid point in each slot,
-	// [tiles][64]. Slots beyond the grid repeat the nearest point, so that they do not
+// Tiling cuts a grid, or a slab of it, into tiles of 64 points, 8×8 in 2-D and 4×4×4 in
+// 3-D. The points of a tile are ordered by patches of 4×4 and z fastest within them, as
+// the kernels pair neighbours. Tiles are numbered box by box: successive tiles lie close
+// together, so their times fall on the same stretch of each trace, which stays in the
+// cache. Slabs are whole boxes.
+type Tiling struct {
+	Tiles int
+	// Points is the C-order number within the slab of the grid point in each slot,
+	// [Tiles][64]. Slots beyond the grid repeat the nearest point, so that they do not
 	// widen a tile's range of times, and hold its complement ^n.
-	point []int32
-	boxes []box
+	Points []int32
+	Boxes  []Box // in the order of tiles
+
+	first int // points of the grid before the slab
 }
 
-// box is a superblock: its first tile, and the grid points [lo, hi) along each of
-// three axes.
-type box struct {
-	tile   int
-	lo, hi [3]int
+// Box is a superblock of 8×8 tiles, or 4×4×4, less at the end of the grid. It has three
+// axes, the first of which is one point long in 2-D.
+type Box struct {
+	First  int    // its first tile
+	Lo, Hi [3]int // its grid points [Lo, Hi) along each axis
+	Count  [3]int // tiles along each axis; they are numbered in C order from First
+}
+
+// sides returns the grid as three axes, and a tile's and a box's points along each.
+func sides(g grid.Grid) (shape, tile, box [3]int) {
+	shape, tile, box = [3]int{1, 1, 1}, [3]int{1, 8, 8}, [3]int{1, 64, 64}
+	copy(shape[3-g.Dim():], g.Shape)
+	if g.Dim() == 3 {
+		tile, box = [3]int{4, 4, 4}, [3]int{16, 16, 16}
+	}
+	return shape, tile, box
 }
 
 // newTiling cuts the points [slab[0], slab[1]) along the first axis of g.
-func newTiling(g grid.Grid, slab [2]int) *tiling {
-	// As three axes: a 2-D grid is one plane, its tile 1×8×8.
-	shape, tile, super := [3]int{1, 1, 1}, [3]int{1, 8, 8}, [3]int{1, 8, 8}
-	copy(shape[3-g.Dim():], g.Shape)
-	if g.Dim() == 3 {
-		tile, super = [3]int{4, 4, 4}, [3]int{4, 4, 4}
-	}
-	t := &tiling{first: slab[0] * (g.Len() / g.Shape[0])}
-	var count [3]int // tiles along each axis
-	for a := range count {
-		count[a] = (shape[a] + tile[a] - 1) / tile[a]
-	}
-	x := 3 - g.Dim() // the first axis
-	t.point = make([]int32, 0, (slab[1]-slab[0]+tile[x]-1)/tile[x]*(count[0]*count[1]*count[2]/count[x])*simd.TileSize)
-	eachBox(count, super, func(lo, hi [3]int) {
-		b := box{tile: t.tiles}
-		for a := range count {
-			b.lo[a], b.hi[a] = lo[a]*tile[a], min(hi[a]*tile[a], shape[a])
-		}
-		if b.lo[x] < slab[0] || b.hi[x] > slab[1] {
-			return
-		}
-		t.boxes = append(t.boxes, b)
-		for i := lo[0]; i < hi[0]; i++ {
-			for j := lo[1]; j < hi[1]; j++ {
-				for k := lo[2]; k < hi[2]; k++ {
-					t.add([3]int{i * tile[0], j * tile[1], k * tile[2]}, shape, g.Dim())
+func newTiling(g grid.Grid, slab [2]int, m *memory) *Tiling {
+	shape, tile, size := sides(g)
+	t := &Tiling{first: slab[0] * (g.Len() / g.Shape[0])}
+	lo, hi, x := [3]int{}, shape, 3-g.Dim()
+	lo[x], hi[x] = slab[0], slab[1]
+	var b Box
+	for i := lo[0]; i < hi[0]; i += size[0] {
+		for j := lo[1]; j < hi[1]; j += size[1] {
+			for k := lo[2]; k < hi[2]; k += size[2] {
+				b.First, b.Lo = t.Tiles, [3]int{i, j, k}
+				tiles := 1
+				for a, at := range b.Lo {
+					b.Hi[a] = min(at+size[a], hi[a])
+					b.Count[a] = (b.Hi[a] - at + tile[a] - 1) / tile[a]
+					tiles *= b.Count[a]
 				}
+				t.Boxes = append(t.Boxes, b)
+				t.Tiles += tiles
 			}
 		}
-	})
+	}
+	t.Points = onHeap[int32](m, t.Tiles*simd.TileSize)
+	if len(t.Points) > 0 {
+		t.fill(shape, tile, g.Dim())
+	}
 	return t
 }
 
-// eachBox calls f for boxes of the given size that together cover [0, n).
-func eachBox(n, size [3]int, f func(lo, hi [3]int)) {
-	for i := 0; i < n[0]; i += size[0] {
-		for j := 0; j < n[1]; j += size[1] {
-			for k := 0; k < n[2]; k += size[2] {
-				f([3]int{i, j, k}, [3]int{min(i+size[0], n[0]), min(j+size[1], n[1]), min(k+size[2], n[2])})
+// fill sets the points of all tiles.
+func (t *Tiling) fill(shape, tile [3]int, dim int) {
+	n := 0
+	for _, b := range t.Boxes {
+		for i := b.Lo[0]; i < b.Hi[0]; i += tile[0] {
+			for j := b.Lo[1]; j < b.Hi[1]; j += tile[1] {
+				for k := b.Lo[2]; k < b.Hi[2]; k += tile[2] {
+					t.fillTile(t.slots(n), [3]int{i, j, k}, shape, dim)
+					n++
+				}
 			}
 		}
 	}
 }
 
-// add appends the tile whose first point is at.
-func (t *tiling) add(at, shape [3]int, dim int) {
-	for slot := range simd.TileSize {
+// fillTile sets the points of the tile whose first point is at.
+func (t *Tiling) fillTile(points []int32, at, shape [3]int, dim int) {
+	for slot := range points {
 		patch, row, col := slot/16, slot/4%4, slot%4
 		offset := [3]int{patch, row, col} // 3-D: patches lie along x
 		if dim == 2 {
@@ -95,22 +103,21 @@ func (t *tiling) add(at, shape [3]int, dim int) {
 		if beyond {
 			n = ^n
 		}
-		t.point = append(t.point, int32(n))
+		points[slot] = int32(n)
 	}
-	t.tiles++
 }
 
 // end is the tile after the last of a box.
-func (t *tiling) end(box int) int {
-	if box+1 < len(t.boxes) {
-		return t.boxes[box+1].tile
+func (t *Tiling) end(box int) int {
+	if box+1 < len(t.Boxes) {
+		return t.Boxes[box+1].First
 	}
-	return t.tiles
+	return t.Tiles
 }
 
 // slots returns the points of one tile.
-func (t *tiling) slots(tile int) []int32 {
-	return t.point[tile*simd.TileSize : (tile+1)*simd.TileSize]
+func (t *Tiling) slots(tile int) []int32 {
+	return t.Points[tile*simd.TileSize : (tile+1)*simd.TileSize]
 }
 
 // source returns the point that a slot takes its tables from.
@@ -121,11 +128,11 @@ func source(point int32) int32 {
 	return point
 }
 
-// load sets tiles lo to hi of dst, [tiles][64], to image times scale (nil for 1),
-// zero in slots beyond the grid.
-func (t *tiling) load(dst, image, scale []float32, lo, hi int) {
+// load sets tiles lo to hi of dst, [tile][64], to image times scale (nil for 1), zero in
+// slots beyond the grid.
+func (t *Tiling) load(dst, image, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
-		n := t.point[i]
+		n := t.Points[i]
 		switch {
 		case n < 0:
 			dst[i] = 0
@@ -138,9 +145,9 @@ func (t *tiling) load(dst, image, scale []float32, lo, hi int) {
 }
 
 // unload adds tiles lo to hi of src times scale to image, the transpose of load.
-func unload[T float32 | float64](t *tiling, image []float32, src []T, scale []float32, lo, hi int) {
+func unload[T float32 | float64](t *Tiling, image []float32, src []T, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
-		n := t.point[i]
+		n := t.Points[i]
 		switch {
 		case n < 0:
 		case scale == nil:

@@ -26,9 +26,9 @@ func drawGrid(t *rapid.T) grid.Grid {
 func TestTilesCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g, [2]int{0, g.Shape[0]})
+		tiles := newTiling(g, [2]int{0, g.Shape[0]}, &memory{})
 		seen := make([]int, g.Len())
-		for tile := range tiles.tiles {
+		for tile := range tiles.Tiles {
 			here := map[int32]bool{}
 			for _, n := range tiles.slots(tile) {
 				if n >= 0 {
@@ -55,9 +55,9 @@ func TestTilesCover(t *testing.T) {
 func TestTilesNeighbours(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g, [2]int{0, g.Shape[0]})
-		for i := 0; i < len(tiles.point); i += 2 {
-			a, b := source(tiles.point[i]), source(tiles.point[i+1])
+		tiles := newTiling(g, [2]int{0, g.Shape[0]}, &memory{})
+		for i := 0; i < len(tiles.Points); i += 2 {
+			a, b := source(tiles.Points[i]), source(tiles.Points[i+1])
 			if b != a+1 && b != a {
 				t.Fatalf("slots %d and %d of %v hold points %d and %d", i, i+1, g.Shape, a, b)
 			}
@@ -69,18 +69,18 @@ func TestTilesNeighbours(t *testing.T) {
 func TestTilesTranspose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
-		tiles := newTiling(g, [2]int{0, g.Shape[0]})
+		tiles := newTiling(g, [2]int{0, g.Shape[0]}, &memory{})
 		value := rapid.Custom(func(t *rapid.T) float32 { return float32(rapid.IntRange(-8, 8).Draw(t, "v")) })
 		image := rapid.SliceOfN(value, g.Len(), g.Len()).Draw(t, "image")
 		scale := rapid.SliceOfN(value, g.Len(), g.Len()).Draw(t, "scale")
-		packed := make([]float32, len(tiles.point))
-		other := make([]float64, len(tiles.point))
+		packed := make([]float32, len(tiles.Points))
+		other := make([]float64, len(tiles.Points))
 		for i := range other {
 			other[i] = float64(i % 5)
 		}
 		back := make([]float32, g.Len())
-		tiles.load(packed, image, scale, 0, tiles.tiles)
-		unload(tiles, back, other, scale, 0, tiles.tiles)
+		tiles.load(packed, image, scale, 0, tiles.Tiles)
+		unload(tiles, back, other, scale, 0, tiles.Tiles)
 		left, right := 0.0, 0.0
 		for i := range packed {
 			left += float64(packed[i]) * other[i]
@@ -102,7 +102,7 @@ func TestBlocks(t *testing.T) {
 		index := rapid.SliceOfN(rapid.Int32Range(0, 60), n, n)
 		p := &survey.Positions{Role: make([]survey.Role, 61), Source: index.Draw(t, "source"), Receiver: index.Draw(t, "receiver")}
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
-		b := newBlocking(p, count(n), cells{rapid.Int32Range(1, 9).Draw(t, "sources"), rapid.Int32Range(1, 9).Draw(t, "receivers"), limit})
+		b := newBlocking(p, count(n), cells{rapid.Int32Range(1, 9).Draw(t, "sources"), rapid.Int32Range(1, 9).Draw(t, "receivers"), limit, false})
 		seen := make([]bool, n)
 		next := 0
 		for block := range b.len() {
@@ -141,7 +141,7 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// TestFilters: the taps in SIMD, the Fourier transforms and the definition agree,
+// TestFilters: the taps in SIMD, the sums in Go and the definition agree,
 // in both directions, for wavelets shorter and longer than the trace.
 func TestFilters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -151,23 +151,23 @@ func TestFilters(t *testing.T) {
 		zero := rapid.IntRange(0, len(h)-1).Draw(t, "zero")
 		x := rapid.SliceOfN(value, nt, nt).Draw(t, "x")
 		isa := simd.ISA(rapid.IntRange(0, int(simd.Best())).Draw(t, "isa"))
-		convolve, correlate := newFilters(h, zero, nt)
+		forward, backward := newFilters(h, zero, nt)
 		for _, d := range []struct {
 			name string
-			f    *filter
-			fft  func(y, u []float64)
+			f    *Filter
+			slow func(y, u, h []float64, zero int)
 			at   func(n, j int) int
 		}{
-			{"convolution", convolve, newConvolver(h, zero, nt).convolve, func(n, j int) int { return n - j + zero }},
-			{"correlation", correlate, newConvolver(h, zero, nt).correlate, func(n, j int) int { return n + j - zero }},
+			{"convolution", forward, convolve, func(n, j int) int { return n - j + zero }},
+			{"correlation", backward, correlate, func(n, j int) int { return n + j - zero }},
 		} {
-			in := d.f.padded(nt)
+			in := d.f.padded(&memory{}, nt)
 			for i, v := range x {
 				in.trace[i] = float32(v)
 			}
 			fast, slow := make([]float32, nt), make([]float64, nt)
 			d.f.apply(isa, fast, in, false)
-			d.fft(slow, x)
+			d.slow(slow, x, h, zero)
 			for n := range nt {
 				want := 0.0
 				for j, v := range h {
@@ -177,7 +177,7 @@ func TestFilters(t *testing.T) {
 				}
 				// Multiples of 1/64 below 2^18: exact in float32.
 				if float64(fast[n]) != want || math.Abs(slow[n]-want) > 1e-12*float64(len(h)) {
-					t.Fatalf("%s of %d with %d taps: sample %d is %g (%v), %g (Fourier), want %g",
+					t.Fatalf("%s of %d with %d taps: sample %d is %g (%v), %g (in Go), want %g",
 						d.name, nt, len(h), n, fast[n], isa, slow[n], want)
 				}
 			}
@@ -189,7 +189,7 @@ func TestFilters(t *testing.T) {
 func TestFilterTails(t *testing.T) {
 	h := []float64{0, 1e-12, 3e-10, 1, 2, -1, 1e-8, 1e-11, 1e-11}
 	_, correlate := newFilters(h, 4, 100)
-	if want := []float32{1, 2, -1, 1e-8}; !slices.Equal(correlate.taps, want) || correlate.first != -1 {
-		t.Errorf("taps %v from %d, want %v from -1", correlate.taps, correlate.first, want)
+	if want := []float32{1, 2, -1, 1e-8}; !slices.Equal(correlate.Taps, want) || correlate.First != -1 {
+		t.Errorf("taps %v from %d, want %v from -1", correlate.Taps, correlate.First, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -59,11 +58,21 @@ func (w *weights) limit(a float64) float64 {
 
 // slowness is what the weights need to know of one place, at every image point.
 type slowness struct {
-	memory *pages.Arena // to take them from; nil: Go's heap
-
 	amp   []float64    // b · taper; zero where the place drops the pair
 	angle []float64    // 2-D: a, radians
-	unit  [3][]float64 // 3-D: ∇t/|∇t|
+	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch
+}
+
+// newSlowness makes one of arrays that take returns.
+func newSlowness(dim int, take func() []float64) (s slowness) {
+	s.amp = take()
+	for a := range dim {
+		s.unit[a] = take()
+	}
+	if dim == 2 {
+		s.angle = take()
+	}
+	return s
 }
 
 // from is s without its first n points.
@@ -80,34 +89,10 @@ func (s *slowness) from(n int) *slowness {
 	return t
 }
 
-// allocate makes slices of n elements in an arena, or for nil in Go's heap.
-func allocate(a *pages.Arena, n int, to ...*[]float64) (err error) {
-	for _, s := range to {
-		if a == nil {
-			*s = make([]float64, n)
-		} else if *s, err = pages.Make[float64](a, n); err != nil {
-			return fmt.Errorf("kirchhoff: %w", err)
-		}
-	}
-	return nil
-}
-
 // of fills s from the traveltime field of a place.
 func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	g := w.p.Grid
 	n, dim := g.Len(), g.Dim()
-	if s.amp == nil {
-		parts := []*[]float64{&s.amp}
-		for a := range dim {
-			parts = append(parts, &s.unit[a])
-		}
-		if dim == 2 {
-			parts = append(parts, &s.angle)
-		}
-		if err := allocate(s.memory, n, parts...); err != nil {
-			return err
-		}
-	}
 	if err := w.spreading(s.amp, place); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package solver
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -33,184 +32,227 @@ import (
 // single precision a few iterations in ten are lost. With Options.Orthogonalize
 // = n each s is made orthogonal to the first n gradients, which are kept:
 // n vectors of image, no further application, no further collective.
+//
+// # With a preconditioner
+//
+// Options.Preconditioner may change a little from application to application, as
+// an inner iteration does (Notay 2000, "Flexible conjugate gradients", SIAM J.
+// Sci. Comput. 22, on AᴴA). With p = M s at the start, the steps that differ are
+//
+//	α = ⟨q, r⟩/‖q‖²
+//	w = (s_old − s)/(α‖q‖),  v = p/‖q‖
+//	p = M s − Σ ⟨M s, w_i⟩ v_i
+//
+// where w_i = AᴴA v_i are those of the iterations so far, so that directions are
+// conjugate to each other: of all if Options.Orthogonalize is at least their
+// number, else of the first and of the last, Orthogonalize in all and at least
+// one. Two vectors of image are kept for each.
+//
+// # Streamed data
+//
+// Without a vector of data an iteration is one pass over the data's geometry that
+// fuses the forward and the adjoint:
+//
+//	q = AᴴA p,  δ = ‖A p‖²,  α = γ/δ,  s = s − α q
+//
+// and the norm of the residual comes from ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²δ.
+// That loses digits as the square of the residual's decrease: in every
+// TrueResidual-th iteration, and in the last, gradient and norm are computed from
+// the data. The adjoint error is that of ⟨p, q⟩ = δ, relative to ‖A‖‖p‖‖A p‖.
+// Drift is that of the residual's norm.
+//
+// Scalars of its state are γ, ‖p‖², ⟨p, s⟩ and the lower bound of ‖A‖, with a
+// preconditioner the last alone, and of streamed data ‖r‖² and what passes carry.
+// Its vectors are x, p, the residual r or, streamed or with a preconditioner, s,
+// and those kept: g0, g1, …, or v0, w0, v1, ….
 type CGLS struct {
 	core
-	r, q *dist.Vector // data
+	res  residual
 	s, p *dist.Vector // image
-	kept gradients
 
-	gamma    float64 // ‖s‖²
-	pp       float64 // ‖p‖²
-	ps, psIm float64 // ⟨p, s⟩
+	kept []*dist.Vector // gradients, of unit length; that of iterate k is number k
+	v, w []*dist.Vector // with a preconditioner
+	list []dist.Pair    // scratch
+
+	// Without a preconditioner.
+	gamma    float64    // ‖s‖²
+	pp       float64    // ‖p‖²
+	ps, psIm float64    // ⟨p, s⟩
+	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
 // NewCGLS returns the method with the given options.
-func NewCGLS(o Options) *CGLS { return &CGLS{core: core{name: "cgls", opt: o}} }
+func NewCGLS(o Options) *CGLS {
+	c := &CGLS{core: core{name: "cgls", opt: o, streams: true}}
+	c.recurrence = c
+	return c
+}
+
+func (c *CGLS) preconditioned() bool { return c.opt.Preconditioner != nil }
 
 func (c *CGLS) scalars() []scalar {
-	return []scalar{{"gamma", &c.gamma}, {"pp", &c.pp}, {"ps", &c.ps}, {"ps_im", &c.psIm}, {"norm", &c.norm}}
+	list := append(c.res.scalars(), scalar{"norm", &c.bound})
+	if c.preconditioned() {
+		return list
+	}
+	return append([]scalar{{"gamma", &c.gamma}, {"pp", &c.pp}, {"ps", &c.ps}, {"ps_im", &c.psIm}}, list...)
 }
 
-// State implements Method. Its scalars are γ = ‖s‖², ‖p‖², ⟨p, s⟩ and the lower
-// bound of ‖A‖.
-func (c *CGLS) State() *State { return c.export(c.scalars()) }
-
-// Vectors implements Method: x, the residual r, the direction p, and the
-// gradients kept so far, g0, g1, ….
+// Vectors implements Method.
 func (c *CGLS) Vectors() map[string]*dist.Vector {
-	v := map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p}
-	for i, g := range c.kept.until(c.st.Iteration) {
-		v[fmt.Sprintf("g%d", i)] = g
+	to := map[string]*dist.Vector{"x": c.x, "p": c.p}
+	if r := c.res.vector(); r != nil {
+		to["r"] = r
 	}
-	return v
+	if to["r"] == nil || c.preconditioned() {
+		to["s"] = c.s
+	}
+	for i, g := range c.orthogonal() {
+		to[fmt.Sprintf("g%d", i)] = g
+	}
+	for i := range min(c.st.Iteration, len(c.v)) {
+		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
+	}
+	return to
 }
 
-func (c *CGLS) allocate() error {
-	if err := allocate(c.data, &c.r, &c.q); err != nil {
-		return err
+func (c *CGLS) allocate() {
+	c.res = c.problem.residual(&c.core)
+	c.res.allocate()
+	n := c.opt.Orthogonalize
+	c.kept, c.v, c.w = nil, nil, nil
+	if c.preconditioned() {
+		n = max(1, n)
+		c.v, c.w = make([]*dist.Vector, n), make([]*dist.Vector, n)
+	} else {
+		c.kept = make([]*dist.Vector, n)
 	}
-	var err error
-	if c.kept, err = newGradients(c.opt.Orthogonalize, c.image); err != nil {
-		return err
+	for _, list := range [][]*dist.Vector{c.kept, c.v, c.w} {
+		for i := range list {
+			c.images(&list[i])
+		}
 	}
-	return allocate(c.image, &c.s, &c.p)
+	c.images(&c.s, &c.p)
 }
 
-// Resume implements Method.
-func (c *CGLS) Resume(a dist.Operator, d *dist.Vector, s *State) error {
-	if err := c.resume(a, d, s, c.scalars()); err != nil {
-		return err
+func (c *CGLS) start(x0 *dist.Vector) {
+	total, gamma := c.res.start(c.s, x0)
+	c.finite("the gradient norm", math.Sqrt(gamma))
+	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
+	if c.preconditioned() {
+		c.do.Apply(c.opt.Preconditioner, c.p, c.s)
+		return
 	}
-	return c.allocate()
+	c.gamma, c.pp, c.ps, c.psIm = gamma, gamma, gamma, 0
+	c.keep()
+	c.do.Copy(c.p, c.s)
 }
 
-// Init implements Method.
-func (c *CGLS) Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector) error {
-	if err := c.begin(a, d, x0); err != nil {
-		return err
+func (c *CGLS) step() {
+	if last(c.st.History.Gradient) == 0 { // nothing to gain
+		c.stay()
+		return
 	}
-	if err := c.allocate(); err != nil {
-		return err
+	m, pp := c.along()
+	c.finite("the norm of A p", math.Sqrt(m.square))
+	c.seen(math.Sqrt(m.square), math.Sqrt(pp))
+	c.agree(m.left, m.right, c.bound*math.Sqrt(pp)*m.size)
+	alpha := c.gamma / m.square
+	if c.preconditioned() {
+		alpha = real(m.descent) / m.square
 	}
-	if err := c.start(ctx, c.r, x0 != nil); err != nil {
-		return err
-	}
-	if err := a.ApplyAdjoint(ctx, c.s, c.r); err != nil {
-		return err
-	}
-	first, total, dots, err := dotsWithRows(c.r, [2]*dist.Vector{c.s, c.s})
-	if err != nil {
-		return err
-	}
-	c.gamma = real(dots[0])
-	if err := c.check(total, c.gamma); err != nil {
-		return err
-	}
-	c.pp, c.ps, c.psIm = c.gamma, c.gamma, 0
-	c.st.History.add(first, total, math.Sqrt(c.gamma))
-	c.st.Stationary = c.stationary(math.Sqrt(c.gamma), total)
-	if err := c.kept.keep(0, c.s, c.gamma); err != nil {
-		return err
-	}
-	return dist.Copy(c.p, c.s)
-}
-
-func (c *CGLS) check(total, gamma float64) error {
-	switch {
-	case !finite(total):
-		return c.nan("the residual norm", total)
-	case !finite(gamma):
-		return c.nan("the gradient norm", math.Sqrt(gamma))
-	}
-	return nil
-}
-
-// Step implements Method.
-func (c *CGLS) Step(ctx context.Context) error {
-	if c.gamma == 0 { // nothing to gain: stay
-		return c.stay()
-	}
-	if err := c.a.Apply(ctx, c.q, c.p); err != nil {
-		return err
-	}
-	dots, err := dist.Dots([2]*dist.Vector{c.q, c.q}, [2]*dist.Vector{c.q, c.r})
-	if err != nil {
-		return err
-	}
-	qq, qr := real(dots[0]), dots[1]
-	if !finite(qq) {
-		return c.nan("the norm of A p", math.Sqrt(qq))
-	}
-	c.seen(math.Sqrt(qq), math.Sqrt(c.pp))
-	scale := c.norm * math.Sqrt(c.pp) * last(c.st.History.Total)
-	if err := c.adjoint(qr, complex(c.ps, c.psIm), scale); err != nil {
-		return err
-	}
-	if qq == 0 { // lost to underflow: A does not see p
+	if c.do.Err == nil && (m.square == 0 || alpha == 0) { // lost to underflow: A does not see p
 		c.st.Stationary = true
-		return c.stay()
+		c.stay()
+		return
 	}
-	alpha := c.gamma / qq
-	if !finite(alpha) {
-		return c.nan("the step length", alpha)
+	c.finite("the step length", alpha)
+	slot := min(c.st.Iteration, len(c.v)-1)
+	if c.preconditioned() {
+		c.do.Copy(c.w[slot], c.s)
+		c.do.Axpby(1/math.Sqrt(m.square), c.p, 0, c.v[slot])
 	}
-	if err := dist.Axpby(-alpha, c.q, 1, c.r); err != nil {
-		return err
+	c.res.descend(alpha, c.s)
+	total, gamma := c.gradient()
+	if c.preconditioned() {
+		scale := 1 / (alpha * math.Sqrt(m.square))
+		c.do.Axpby(-scale, c.s, scale, c.w[slot])
 	}
-	first, total, gamma, sp, err := c.gradient(ctx)
-	if err != nil {
-		return err
+	c.do.Axpby(alpha, c.p, 1, c.x)
+	if c.do.Err == nil && c.res.correct(c.s, c.x) {
+		total, gamma = c.gradient()
 	}
-	if err := dist.Axpby(alpha, c.p, 1, c.x); err != nil {
-		return err
+	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
+	if c.preconditioned() {
+		c.conjugate()
+	} else {
+		c.turn(gamma)
 	}
-	if c.due(c.st.Iteration + 1) {
-		replace, err := c.drift(ctx, c.q, c.r, total, c.st.DataNorm)
-		if err != nil {
-			return err
-		}
-		if replace {
-			c.st.Replaced++
-			if err := dist.Axpby(1, c.q, 1, c.r); err != nil {
-				return err
-			}
-			if first, total, gamma, sp, err = c.gradient(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return c.turn(first, total, gamma, sp)
 }
 
-// gradient sets s = Aᴴr, made orthogonal to the gradients kept, and returns the
-// norms of r, ‖s‖², and ⟨p, Aᴴr⟩.
-func (c *CGLS) gradient(ctx context.Context) (first, total, gamma float64, ps complex128, err error) {
-	if err = c.a.ApplyAdjoint(ctx, c.s, c.r); err != nil {
-		return
+// along looks in the direction p. It returns ‖p‖², too.
+func (c *CGLS) along() (m slope, pp float64) {
+	if !c.preconditioned() {
+		c.res.along(c.p)
+		return c.res.slope(complex(c.ps, c.psIm)), c.pp
 	}
-	first, total, dots, err := dotsWithRows(c.r, c.kept.pairs(c.st.Iteration, c.s, c.p)...)
-	if err != nil {
-		return
+	dots := c.res.along(c.p, dist.Pair{c.p, c.s}, dist.Pair{c.p, c.p})
+	return c.res.slope(dots[0]), real(dots[1])
+}
+
+// gradient returns ‖r‖ and ‖s‖², after s has been made orthogonal to the gradients kept.
+func (c *CGLS) gradient() (total, gamma float64) {
+	c.list = append(c.list[:0], dist.Pair{c.s, c.s}, dist.Pair{c.p, c.s})
+	if c.preconditioned() {
+		c.list = c.list[:1]
 	}
-	if err = c.check(total, real(dots[0])); err != nil {
-		return
+	for _, g := range c.orthogonal() {
+		c.list = append(c.list, dist.Pair{g, c.s})
 	}
-	gamma, err = c.kept.remove(c.st.Iteration, c.s, dots)
-	return first, total, gamma, dots[1], err
+	total, dots := c.res.norms(c.list...)
+	gamma = real(dots[0])
+	c.finite("the gradient norm", math.Sqrt(gamma))
+	if c.preconditioned() {
+		return total, gamma
+	}
+	c.turned = dots[1]
+	for i, g := range c.orthogonal() {
+		v := dots[2+i]
+		c.do.AxpbyComplex(-v, g, 1, c.s)
+		gamma -= real(v)*real(v) + imag(v)*imag(v)
+	}
+	return total, max(gamma, 0)
+}
+
+// orthogonal are the gradients kept of the iterates so far.
+func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.st.Iteration+1, len(c.kept))] }
+
+// keep stores s as the gradient of the iterate.
+func (c *CGLS) keep() {
+	if k := c.st.Iteration; k < len(c.kept) && c.gamma != 0 {
+		c.do.Axpby(1/math.Sqrt(c.gamma), c.s, 0, c.kept[k])
+	}
 }
 
 // turn sets the next direction, p = s + β p with β = γ'/γ, and with it
 // ⟨p, s⟩ = γ' + β⟨p_old, s⟩ and ‖p‖² = γ' + 2β Re⟨p_old, s⟩ + β²‖p_old‖².
-func (c *CGLS) turn(first, total, gamma float64, ps complex128) error {
+func (c *CGLS) turn(gamma float64) {
 	beta := gamma / c.gamma
-	if err := dist.Axpby(1, c.s, beta, c.p); err != nil {
-		return err
-	}
-	c.pp = gamma + 2*beta*real(ps) + beta*beta*c.pp
-	c.ps, c.psIm = gamma+beta*real(ps), beta*imag(ps)
+	c.do.Axpby(1, c.s, beta, c.p)
+	c.pp = gamma + 2*beta*real(c.turned) + beta*beta*c.pp
+	c.ps, c.psIm = gamma+beta*real(c.turned), beta*imag(c.turned)
 	c.gamma = gamma
-	c.st.Iteration++
-	c.st.History.add(first, total, math.Sqrt(gamma))
-	c.st.Stationary = c.stationary(math.Sqrt(gamma), total)
-	return c.kept.keep(c.st.Iteration, c.s, c.gamma)
+	c.keep()
+}
+
+// conjugate sets the next direction, p = M s − Σ ⟨M s, w_i⟩ v_i.
+func (c *CGLS) conjugate() {
+	c.do.Apply(c.opt.Preconditioner, c.p, c.s)
+	c.list = c.list[:0]
+	for i := range min(c.st.Iteration, len(c.v)) {
+		c.list = append(c.list, dist.Pair{c.w[i], c.p})
+	}
+	for i, v := range c.do.Dots(c.list...) {
+		c.do.AxpbyComplex(-v, c.v[i], 1, c.p)
+	}
 }

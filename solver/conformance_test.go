@@ -123,7 +123,7 @@ func testMethods[T device.Number](t *testing.T, s setting) {
 	}
 	r := rand.New(rand.NewPCG(20, 82))
 	for _, p := range problems[T](r) {
-		for _, name := range solver.Names() {
+		for _, name := range solver.Names(nil) {
 			first := strings.HasSuffix(name, "ista")
 			if first && p.slow {
 				continue
@@ -148,14 +148,14 @@ func testMethods[T device.Number](t *testing.T, s setting) {
 // norms computed afresh.
 func conform(q placed, p problem, name string, got []complex128) error {
 	ctx := context.Background()
-	o := solver.DefaultOptions()
+	o := options()
 	o.Restart = true
 	m, err := solver.New(name, o)
 	if err != nil {
 		return err
 	}
 	data := q.data(p.d)
-	op, d, err := solver.Damp(q.op, data, p.lambda)
+	op, d, err := damp(q.op, data, p.lambda)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func conform(q placed, p problem, name string, got []complex128) error {
 	if p.x0 != nil {
 		x0 = q.image(p.x0)
 	}
-	if err := m.Init(ctx, op, d, x0); err != nil {
+	if err := m.Init(ctx, solver.Hold(op, d), x0); err != nil {
 		return err
 	}
 	limit := 60

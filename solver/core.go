@@ -6,98 +6,91 @@ import (
 	"math"
 	"math/cmplx"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
 // core is what all methods share.
 type core struct {
-	name string
-	opt  Options
+	recurrence
+	do      dist.Work // of the call under way
+	name    string
+	opt     Options
+	streams bool // works on a problem whose data are streamed
 
-	a   dist.Operator
-	d   *dist.Vector
-	x   *dist.Vector
-	eps float64 // rounding unit of the element type
-	st  State
+	problem Problem
+	a       dist.Operator // of a problem that is held
+	d       *dist.Vector
+	x       *dist.Vector
+	eps     float64 // rounding unit of the element type
+	st      State
 
-	norm float64 // largest ‖A p‖/‖p‖ met so far: a lower bound of ‖A‖
+	bound float64 // largest ‖A p‖/‖p‖ met so far: a lower bound of ‖A‖
 }
 
-func (c *core) Name() string    { return c.name }
-func (c *core) X() *dist.Vector { return c.x }
+// recurrence is what core asks of its method. What goes wrong is left in do.
+type recurrence interface {
+	allocate()             // its vectors, but for x
+	scalars() []scalar     // that it carries between iterations
+	start(x0 *dist.Vector) // from x, which x0 is unless it is nil for zero
+	step()
+}
 
-// scalar is a named number that a method carries between iterations.
+// scalar is a named number.
 type scalar struct {
 	name  string
 	value *float64
 }
 
-// export brings the state's scalars up to date.
-func (c *core) export(scalars []scalar) *State {
-	if c.st.Scalars == nil {
-		c.st.Scalars = make(map[string]float64, len(scalars))
-	}
-	for _, s := range scalars {
+// Name implements Method.
+func (c *core) Name() string { return c.name }
+
+// X implements Method.
+func (c *core) X() *dist.Vector { return c.x }
+
+// State implements Method.
+func (c *core) State() *State {
+	c.st.Scalars = make(map[string]float64)
+	for _, s := range c.scalars() {
 		c.st.Scalars[s.name] = *s.value
 	}
 	return &c.st
 }
 
-// attach binds the method to a problem.
-func (c *core) attach(a dist.Operator, d *dist.Vector) (err error) {
-	if !d.Layout.Equal(a.Range()) {
-		panic(fmt.Sprintf("solver: data of layout %v for an operator with range %v", d.Layout, a.Range()))
-	}
-	c.a, c.d = a, d
-	c.eps = rounding(a)
-	c.opt = c.opt.limits(c.eps)
-	c.norm = 0
-	c.x, err = c.image()
-	return err
-}
-
-// begin attaches the method and sets x to the start model.
-func (c *core) begin(a dist.Operator, d, x0 *dist.Vector) error {
-	if err := c.attach(a, d); err != nil {
-		return err
-	}
+// Init implements Method.
+func (c *core) Init(ctx context.Context, p Problem, x0 *dist.Vector) error {
+	c.attach(ctx, p)
 	c.st = State{Method: c.name}
-	dd, err := dist.Norm(d)
-	if err != nil {
-		return err
+	if c.do.Err == nil {
+		c.st.DataNorm, c.do.Err = p.DataNorm()
 	}
-	c.st.DataNorm = dd
-	if !finite(dd) {
-		return c.nan("the norm of the data", dd)
+	c.finite("the norm of the data", c.st.DataNorm)
+	if x0 != nil {
+		c.finite("the norm of the start model", c.do.Norm(x0))
+		c.do.Copy(c.x, x0)
+		x0 = c.x
 	}
-	if x0 == nil {
-		return nil
+	if c.do.Err == nil {
+		c.start(x0)
 	}
-	xx, err := dist.Norm(x0)
-	if err != nil {
-		return err
-	}
-	if !finite(xx) {
-		return c.nan("the norm of the start model", xx)
-	}
-	return dist.Copy(c.x, x0)
+	return c.do.Err
 }
 
-// resume attaches the method to a problem and gives it a saved state.
-func (c *core) resume(a dist.Operator, d *dist.Vector, s *State, scalars []scalar) error {
+// Step implements Method.
+func (c *core) Step(ctx context.Context) error {
+	c.do.Ctx, c.do.Err = ctx, nil
+	c.step()
+	return c.do.Err
+}
+
+// Resume implements Method.
+func (c *core) Resume(p Problem, s *State) error {
 	if err := s.validate(c.name); err != nil {
 		return err
 	}
-	if err := c.attach(a, d); err != nil {
-		return err
+	if c.attach(context.Background(), p); c.do.Err != nil {
+		return c.do.Err
 	}
-	return c.take(s, scalars)
-}
-
-// take takes a saved state over.
-func (c *core) take(s *State, scalars []scalar) error {
-	for _, v := range scalars {
+	for _, v := range c.scalars() {
 		x, ok := s.Scalars[v.name]
 		if !ok {
 			return fmt.Errorf("solver: the saved state of %s lacks %q", c.name, v.name)
@@ -108,48 +101,48 @@ func (c *core) take(s *State, scalars []scalar) error {
 	return nil
 }
 
-// image allocates a vector like x, data one like d.
-func (c *core) image() (*dist.Vector, error) {
-	return dist.NewVector(deviceOf(c.d), c.a.Domain())
-}
-
-func (c *core) data() (*dist.Vector, error) { return c.d.Clone() }
-
-func deviceOf(v *dist.Vector) device.Device {
-	for v.Parts != nil {
-		v = v.Parts[0]
+// attach binds the method to a problem and allocates its vectors.
+func (c *core) attach(ctx context.Context, p Problem) {
+	c.do.Ctx, c.do.Err = ctx, nil
+	h, ok := p.(*Held)
+	switch {
+	case ok:
+		c.a, c.d = h.A, h.D
+	case !c.streams:
+		c.do.Err = inMemory(c.name)
+		return
 	}
-	return v.Buf.Device()
+	c.problem = p
+	c.eps = p.epsilon()
+	c.opt = c.opt.limits(c.eps)
+	c.bound = 0
+	c.images(&c.x)
+	c.allocate()
 }
 
-// allocate fills the given pointers with vectors made by f.
-func allocate(f func() (*dist.Vector, error), to ...**dist.Vector) (err error) {
-	for _, p := range to {
-		if *p, err = f(); err != nil {
-			return err
-		}
-	}
-	return nil
+// images allocates vectors like x, data those like d.
+func (c *core) images(to ...**dist.Vector) {
+	c.do.New(c.problem.Device(), c.problem.Domain(), to...)
 }
 
-// residual sets r = d − A x.
-func (c *core) residual(ctx context.Context, r *dist.Vector) error {
-	if err := c.a.Apply(ctx, r, c.x); err != nil {
-		return err
-	}
-	return dist.Axpby(1, c.d, -1, r)
-}
+func (c *core) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
+
+// subtract sets r = d − A x, x nil for zero.
+func (c *core) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
 
 // seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
 func (c *core) seen(ap, p float64) {
 	if p > 0 {
-		c.norm = max(c.norm, ap/p)
+		c.bound = max(c.bound, ap/p)
 	}
 }
 
-// adjoint records |left − right|/scale, the error of an identity that holds for
+// agree records |left − right|/scale, the error of an identity that holds for
 // adjoint operators, and fails past the limit.
-func (c *core) adjoint(left, right complex128, scale float64) error {
+func (c *core) agree(left, right complex128, scale float64) {
+	if c.do.Err != nil {
+		return
+	}
 	diff := cmplx.Abs(left - right)
 	e := 0.0
 	if diff > 0 {
@@ -157,91 +150,92 @@ func (c *core) adjoint(left, right complex128, scale float64) error {
 	}
 	c.st.AdjointError = e
 	if c.opt.AdjointFail > 0 && e > c.opt.AdjointFail {
-		return &Failure{FailedAdjoint, c.name, c.st.Iteration + 1, "the adjoint error", e, c.opt.AdjointFail}
+		c.do.Err = &Failure{FailedAdjoint, c.name, c.st.Iteration + 1, "the adjoint error", e, c.opt.AdjointFail}
 	}
-	return nil
 }
 
-// nan is the failure of a quantity in the iteration under way, or at the start.
-func (c *core) nan(quantity string, v float64) error {
+// finite fails where a quantity of the iteration under way, or of the start, is no
+// number.
+func (c *core) finite(quantity string, v float64) {
+	if !finite(v) {
+		c.fail(quantity, v)
+	}
+}
+
+// fail ends the run with FailedNaN, unless it has failed before.
+func (c *core) fail(quantity string, v float64) {
+	if c.do.Err != nil {
+		return
+	}
 	it := c.st.Iteration + 1
 	if c.st.History.Total == nil {
 		it = 0
 	}
-	return &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
+	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
 }
 
 // stationary reports whether a gradient of norm s of a residual of norm r
 // cannot be told from rounding.
 func (c *core) stationary(s, r float64) bool {
-	return s == 0 || s <= c.eps*c.norm*r || r <= c.eps*c.st.DataNorm
+	return s == 0 || s <= c.eps*c.bound*r || r <= c.eps*c.st.DataNorm
 }
 
-// rows returns the rows of a stack, or the vector itself.
-func rows(v *dist.Vector) []*dist.Vector {
-	if v.Parts != nil {
-		return v.Parts
+// norms returns the norm of r's first row and of the whole r, which must be finite,
+// and the inner products of the pairs, with one collective.
+func (c *core) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
+	rows := r.Rows()
+	all := make([]dist.Pair, 0, len(rows)+len(pairs))
+	for _, v := range rows {
+		all = append(all, dist.Pair{v, v})
 	}
-	return []*dist.Vector{v}
-}
-
-// dotsWithRows returns the norm of r's first row and of the whole r, and the
-// inner products of the pairs, with one collective.
-func dotsWithRows(r *dist.Vector, pairs ...[2]*dist.Vector) (first, total float64, dots []complex128, err error) {
-	rr := rows(r)
-	all := make([][2]*dist.Vector, 0, len(rr)+len(pairs))
-	for _, v := range rr {
-		all = append(all, [2]*dist.Vector{v, v})
-	}
-	dots, err = dist.Dots(append(all, pairs...)...)
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	for _, v := range dots[:len(rr)] {
+	dots = c.do.Dots(append(all, pairs...)...)
+	for _, v := range dots[:len(rows)] {
 		total += real(v)
 	}
-	return math.Sqrt(real(dots[0])), math.Sqrt(total), dots[len(rr):], nil
+	total = math.Sqrt(total)
+	c.finite("the residual norm", total)
+	return math.Sqrt(real(dots[0])), total, dots[len(rows):]
 }
 
 // due reports whether the true residual is to be computed after iteration k.
 func (c *core) due(k int) bool { return c.opt.TrueResidual > 0 && k%c.opt.TrueResidual == 0 }
 
-// drift sets e = (d − A x) − r, records its norm relative to that of d, and says
-// whether it is past √ε‖r‖, so that r should be replaced by r + e.
-func (c *core) drift(ctx context.Context, e, r *dist.Vector, rnorm, dnorm float64) (replace bool, err error) {
-	if err := c.residual(ctx, e); err != nil {
-		return false, err
+// drift sets e, the true residual, to e − r, records its norm relative to that of d,
+// and says whether it is past √ε‖r‖, so that r should be replaced by r + e.
+func (c *core) drift(e, r *dist.Vector, rnorm, dnorm float64) (far bool) {
+	c.do.Axpby(-1, r, 1, e)
+	n := c.do.Norm(e)
+	if c.finite("the true residual", n); c.do.Err != nil {
+		return false
 	}
-	if err := dist.Axpby(-1, r, 1, e); err != nil {
-		return false, err
-	}
-	n, err := dist.Norm(e)
-	if err != nil {
-		return false, err
-	}
-	if !finite(n) {
-		return false, c.nan("the true residual", n)
-	}
+	c.drifted(n, dnorm)
+	return n > math.Sqrt(c.eps)*rnorm
+}
+
+// drifted records the norm of a drift relative to that of the data.
+func (c *core) drifted(n, dnorm float64) {
 	c.st.Drift, c.st.DriftAt = n, c.st.Iteration+1
 	if dnorm > 0 {
 		c.st.Drift /= dnorm
 	}
-	return n > math.Sqrt(c.eps)*rnorm, nil
 }
 
-// start sets r to the residual of the start model: d itself where that is zero.
-func (c *core) start(ctx context.Context, r *dist.Vector, given bool) error {
-	if !given {
-		return dist.Copy(r, c.d)
+// record ends an iteration, or the start, with the norms at its x.
+func (c *core) record(first, total, gradient float64) {
+	if c.do.Err != nil {
+		return
 	}
-	return c.residual(ctx, r)
+	if c.st.History.Total != nil {
+		c.st.Iteration++
+	}
+	c.st.History.add(first, total, gradient)
+	c.st.Stationary = c.stationary(gradient, total)
 }
 
 // stay counts an iteration that left everything as it was.
-func (c *core) stay() error {
+func (c *core) stay() {
 	h := &c.st.History
 	h.add(last(h.Residual), last(h.Total), last(h.Gradient))
 	c.st.Iteration++
 	c.st.AdjointError = 0
-	return nil
 }

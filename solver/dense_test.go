@@ -127,8 +127,24 @@ func must(t testing.TB, err error) {
 func solve(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) solver.Reason {
 	t.Helper()
 	ctx := context.Background()
-	must(t, m.Init(ctx, a, d, x0))
+	must(t, m.Init(ctx, solver.Hold(a, d), x0))
 	reason, err := solver.Run(ctx, m, solver.Stop{Iterations: n})
 	must(t, err)
 	return reason
+}
+
+// options are those of most runs.
+func options() solver.Options { return solver.Options{TrueResidual: 10} }
+
+// damp returns the operator and the data of min ‖A x − d‖² + λ²‖x‖².
+func damp(a dist.Operator, d *dist.Vector, lambda float64) (dist.Operator, *dist.Vector, error) {
+	if lambda == 0 {
+		return a, d, nil
+	}
+	p, err := solver.Hold(a, d).AddRows(dist.Scale(lambda, dist.Identity(a.Domain())))
+	if err != nil {
+		return nil, nil, err
+	}
+	h := p.(*solver.Held)
+	return h.A, h.D, nil
 }

@@ -71,7 +71,7 @@ func (v *vault) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 func TestVectorsStayOnTheDevice(t *testing.T) {
 	ctx := context.Background()
 	const n = 500
-	for _, name := range solver.Names() {
+	for _, name := range solver.Names(nil) {
 		v := &vault{Host: device.NewHost(1)}
 		l := dist.Local(device.F32, n)
 		w, err := dist.NewVector(v, l)
@@ -85,11 +85,11 @@ func TestVectorsStayOnTheDevice(t *testing.T) {
 		}
 		must(t, device.Upload(w.Buf, weights))
 		must(t, device.Upload(d.Buf, data))
-		op, d2, err := solver.Damp(dist.Diagonal(w), d, 0.5)
+		op, d2, err := damp(dist.Diagonal(w), d, 0.5)
 		must(t, err)
 		m, err := solver.New(name, solver.Options{TrueResidual: 2, Sparsity: 1e-3})
 		must(t, err)
-		must(t, m.Init(ctx, op, d2, nil))
+		must(t, m.Init(ctx, solver.Hold(op, d2), nil))
 		crossings, allocations := v.crossings, v.allocations
 		reason, err := solver.Run(ctx, m, solver.Stop{Iterations: 8})
 		must(t, err)
@@ -116,10 +116,10 @@ func TestIterationsAllocateNoVectors(t *testing.T) {
 	l := dist.Local(device.F32, n)
 	a := dist.Diagonal(&dist.Vector{Layout: l, Buf: device.Wrap(one, ones)})
 	d := &dist.Vector{Layout: l, Buf: device.Wrap(one, append([]float32(nil), ones...))}
-	for _, name := range solver.Names() {
+	for _, name := range solver.Names(nil) {
 		m, err := solver.New(name, solver.Options{TrueResidual: 2, StepLength: 1e-3, Sparsity: 1e-3})
 		must(t, err)
-		must(t, m.Init(ctx, a, d, nil))
+		must(t, m.Init(ctx, solver.Hold(a, d), nil))
 		must(t, m.Step(ctx))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -36,9 +36,8 @@
 //
 //	min ‖A x − d‖² + λ²‖x‖²  =  min ‖(A; λI) x − (d; 0)‖²,
 //
-// which Damp lays out; other rows are stacked with dist.VStack the same way.
-// The history keeps the first row's residual, the data misfit, apart from the
-// whole.
+// which Problem.AddRows lays out as it does any other rows. The history keeps the
+// first row's residual, the data misfit, apart from the whole.
 //
 // # What is checked while it runs
 //

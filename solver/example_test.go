@@ -43,8 +43,8 @@ func Example() {
 		panic(err)
 	}
 
-	m := solver.NewCGLS(solver.DefaultOptions())
-	if err := m.Init(ctx, a, d, nil); err != nil {
+	m := solver.NewCGLS(options())
+	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
 		panic(err)
 	}
 	reason, err := solver.Run(ctx, m, solver.Stop{Iterations: 20, Tolerance: 1e-8},

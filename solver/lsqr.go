@@ -1,7 +1,6 @@
 package solver
 
 import (
-	"context"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -25,7 +24,7 @@ import (
 //
 // The adjoint error is that of ⟨A v, u⟩ = ⟨v, Aᴴu⟩, relative to ‖A‖; u and v have
 // norm one. The drift is reported; nothing is replaced, since r does not drive
-// the iteration.
+// the iteration. Scalars of its state are α, ρ̄, φ̄, ⟨v, Aᴴu⟩ and the lower bound of ‖A‖.
 type LSQR struct {
 	core
 	u, q, r *dist.Vector // data
@@ -36,16 +35,16 @@ type LSQR struct {
 }
 
 // NewLSQR returns the method with the given options.
-func NewLSQR(o Options) *LSQR { return &LSQR{core: core{name: "lsqr", opt: o}} }
+func NewLSQR(o Options) *LSQR {
+	c := &LSQR{core: core{name: "lsqr", opt: o}}
+	c.recurrence = c
+	return c
+}
 
 func (c *LSQR) scalars() []scalar {
 	return []scalar{{"alpha", &c.alpha}, {"rhobar", &c.rhobar}, {"phibar", &c.phibar},
-		{"vz", &c.vz}, {"vz_im", &c.vzIm}, {"norm", &c.norm}}
+		{"vz", &c.vz}, {"vz_im", &c.vzIm}, {"norm", &c.bound}}
 }
-
-// State implements Method. Its scalars are α, ρ̄, φ̄, ⟨v, Aᴴu⟩ and the lower bound
-// of ‖A‖.
-func (c *LSQR) State() *State { return c.export(c.scalars()) }
 
 // Vectors implements Method: x, the bidiagonalisation's u and v, the direction
 // w and the residual r.
@@ -53,153 +52,79 @@ func (c *LSQR) Vectors() map[string]*dist.Vector {
 	return map[string]*dist.Vector{"x": c.x, "u": c.u, "v": c.v, "w": c.w, "r": c.r}
 }
 
-func (c *LSQR) allocate() error {
-	if err := allocate(c.data, &c.u, &c.q, &c.r); err != nil {
-		return err
-	}
-	return allocate(c.image, &c.v, &c.w, &c.z)
+func (c *LSQR) allocate() {
+	c.data(&c.u, &c.q, &c.r)
+	c.images(&c.v, &c.w, &c.z)
 }
 
-// Resume implements Method.
-func (c *LSQR) Resume(a dist.Operator, d *dist.Vector, s *State) error {
-	if err := c.resume(a, d, s, c.scalars()); err != nil {
-		return err
-	}
-	return c.allocate()
-}
-
-// Init implements Method.
-func (c *LSQR) Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector) error {
-	if err := c.begin(a, d, x0); err != nil {
-		return err
-	}
-	if err := c.allocate(); err != nil {
-		return err
-	}
-	if err := c.start(ctx, c.r, x0 != nil); err != nil {
-		return err
-	}
-	first, beta, _, err := dotsWithRows(c.r)
-	if err != nil {
-		return err
-	}
-	if !finite(beta) {
-		return c.nan("the residual norm", beta)
-	}
-	if err := normalise(c.u, c.r, beta); err != nil {
-		return err
-	}
-	if err := a.ApplyAdjoint(ctx, c.z, c.u); err != nil {
-		return err
-	}
-	if c.alpha, err = dist.Norm(c.z); err != nil {
-		return err
-	}
-	if !finite(c.alpha) {
-		return c.nan("the gradient norm", c.alpha)
-	}
-	if err := normalise(c.v, c.z, c.alpha); err != nil {
-		return err
-	}
+func (c *LSQR) start(x0 *dist.Vector) {
+	c.subtract(c.r, x0)
+	first, beta, _ := c.norms(c.r)
+	c.normalise(c.u, c.r, beta)
+	c.do.ApplyAdjoint(c.a, c.z, c.u)
+	c.alpha = c.do.Norm(c.z)
+	c.finite("the gradient norm", c.alpha)
+	c.normalise(c.v, c.z, c.alpha)
 	c.vz, c.vzIm = c.alpha, 0
 	c.phibar, c.rhobar = beta, c.alpha
-	c.st.History.add(first, beta, c.alpha*beta)
-	c.st.Stationary = c.stationary(c.alpha*beta, beta)
-	return dist.Copy(c.w, c.v)
+	c.record(first, beta, c.alpha*beta)
+	c.do.Copy(c.w, c.v)
 }
 
 // normalise sets dst = src/norm, or zero where the norm is.
-func normalise(dst, src *dist.Vector, norm float64) error {
-	if norm == 0 {
-		return dst.Zero()
+func (c *LSQR) normalise(dst, src *dist.Vector, norm float64) {
+	switch {
+	case norm != 0:
+		c.do.Axpby(1/norm, src, 0, dst)
+	case c.do.Err == nil:
+		c.do.Err = dst.Zero()
 	}
-	return dist.Axpby(1/norm, src, 0, dst)
 }
 
-// Step implements Method.
-func (c *LSQR) Step(ctx context.Context) error {
+func (c *LSQR) step() {
 	if c.alpha == 0 || c.phibar == 0 {
-		return c.stay()
+		c.stay()
+		return
 	}
-	beta, err := c.forward(ctx)
-	if err != nil {
-		return err
-	}
+	beta := c.forward()
 	rho := math.Hypot(c.rhobar, beta)
 	cs, sn := c.rhobar/rho, beta/rho
 	phi, phibar := cs*c.phibar, sn*c.phibar
 	if !finite(rho) || !finite(phi) {
-		return c.nan("the norm of A v − α u", beta)
+		c.fail("the norm of A v − α u", beta)
 	}
-	if err := dist.Axpby(-cs*phibar, c.u, sn*sn, c.r); err != nil {
-		return err
-	}
-	if err := c.a.ApplyAdjoint(ctx, c.z, c.u); err != nil {
-		return err
-	}
-	if err := dist.Axpby(1, c.z, -beta, c.v); err != nil {
-		return err
-	}
-	first, total, dots, err := dotsWithRows(c.r, [2]*dist.Vector{c.v, c.v}, [2]*dist.Vector{c.v, c.z})
-	if err != nil {
-		return err
-	}
+	c.do.Axpby(-cs*phibar, c.u, sn*sn, c.r)
+	c.do.ApplyAdjoint(c.a, c.z, c.u)
+	c.do.Axpby(1, c.z, -beta, c.v)
+	first, total, dots := c.norms(c.r, dist.Pair{c.v, c.v}, dist.Pair{c.v, c.z})
 	alpha := math.Sqrt(real(dots[0]))
-	switch {
-	case !finite(alpha):
-		return c.nan("the gradient norm", alpha)
-	case !finite(total):
-		return c.nan("the residual norm", total)
-	}
-	if err := normalise(c.v, c.v, alpha); err != nil {
-		return err
-	}
-	if err := dist.Axpby(phi/rho, c.w, 1, c.x); err != nil {
-		return err
-	}
-	if err := dist.Axpby(1, c.v, -sn*alpha/rho, c.w); err != nil {
-		return err
-	}
+	c.finite("the gradient norm", alpha)
+	c.normalise(c.v, c.v, alpha)
+	c.do.Axpby(phi/rho, c.w, 1, c.x)
+	c.do.Axpby(1, c.v, -sn*alpha/rho, c.w)
 	if c.due(c.st.Iteration + 1) {
-		if _, err := c.drift(ctx, c.q, c.r, total, c.st.DataNorm); err != nil {
-			return err
-		}
+		c.subtract(c.q, c.x)
+		c.drift(c.q, c.r, total, c.st.DataNorm)
 	}
 	c.vz, c.vzIm = 0, 0
 	if alpha > 0 {
 		c.vz, c.vzIm = real(dots[1])/alpha, imag(dots[1])/alpha
 	}
 	c.alpha, c.rhobar, c.phibar = alpha, -cs*alpha, phibar
-	c.st.Iteration++
-	gradient := phibar * alpha * math.Abs(cs)
-	c.st.History.add(first, total, gradient)
-	c.st.Stationary = c.stationary(gradient, total)
-	return nil
+	c.record(first, total, phibar*alpha*math.Abs(cs))
 }
 
 // forward takes the first half of the bidiagonalisation, after the test of the
 // adjoint: it sets u to the next one, of norm one, and returns β.
-func (c *LSQR) forward(ctx context.Context) (beta float64, err error) {
-	if err := c.a.Apply(ctx, c.q, c.v); err != nil {
-		return 0, err
-	}
-	dots, err := dist.Dots([2]*dist.Vector{c.q, c.q}, [2]*dist.Vector{c.q, c.u})
-	if err != nil {
-		return 0, err
-	}
+func (c *LSQR) forward() (beta float64) {
+	c.do.Apply(c.a, c.q, c.v)
+	dots := c.do.Dots(dist.Pair{c.q, c.q}, dist.Pair{c.q, c.u})
 	qq := math.Sqrt(real(dots[0]))
-	if !finite(qq) {
-		return 0, c.nan("the norm of A v", qq)
-	}
+	c.finite("the norm of A v", qq)
 	c.seen(qq, 1)
-	if err := c.adjoint(dots[1], complex(c.vz, c.vzIm), c.norm); err != nil {
-		return 0, err
-	}
-	if err := dist.Axpby(1, c.q, -c.alpha, c.u); err != nil {
-		return 0, err
-	}
-	if beta, err = dist.Norm(c.u); err != nil {
-		return 0, err
-	}
-	return beta, normalise(c.u, c.u, beta)
+	c.agree(dots[1], complex(c.vz, c.vzIm), c.bound)
+	c.do.Axpby(1, c.q, -c.alpha, c.u)
+	beta = c.do.Norm(c.u)
+	c.normalise(c.u, c.u, beta)
+	return beta
 }

@@ -3,6 +3,8 @@ package solver
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -14,11 +16,10 @@ type Method interface {
 	// Name is the method's name in the configuration: "cgls", …
 	Name() string
 
-	// Init starts the method on min ‖A x − d‖² (CG: on A x = d) from x0, or
-	// from zero where x0 is nil. It keeps a and d, which must not change while
-	// the method runs, and copies x0. It costs one adjoint, and one forward
-	// more where x0 is given.
-	Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector) error
+	// Init starts the method on a problem (CG: on A x = d of a Held one) from x0, or
+	// from zero where x0 is nil, and copies x0. It costs one adjoint, and one forward
+	// more where x0 is given; of streamed data one pass.
+	Init(ctx context.Context, p Problem, x0 *dist.Vector) error
 
 	// Step does one iteration. Its error is a *Failure where the numbers failed;
 	// then x is still the last good iterate and the method is at its end.
@@ -40,7 +41,7 @@ type Method interface {
 
 	// Resume sets the method to a saved State. The caller must then fill every
 	// one of Vectors with what was saved, before the first Step.
-	Resume(a dist.Operator, d *dist.Vector, s *State) error
+	Resume(p Problem, s *State) error
 }
 
 // State is what a method carries from one iteration to the next besides its
@@ -87,16 +88,9 @@ func last(x []float64) float64 { return x[len(x)-1] }
 // clone returns a copy that shares nothing with s.
 func (s *State) clone() State {
 	c := *s
-	c.Scalars = make(map[string]float64, len(s.Scalars))
-	for k, v := range s.Scalars {
-		c.Scalars[k] = v
-	}
-	h := s.History
-	c.History = History{
-		Residual:  append([]float64(nil), h.Residual...),
-		Total:     append([]float64(nil), h.Total...),
-		Gradient:  append([]float64(nil), h.Gradient...),
-		Objective: append([]float64(nil), h.Objective...),
+	c.Scalars = maps.Clone(s.Scalars)
+	for _, h := range []*[]float64{&c.History.Residual, &c.History.Total, &c.History.Gradient, &c.History.Objective} {
+		*h = slices.Clone(*h)
 	}
 	return c
 }

@@ -157,11 +157,11 @@ func oracleCGLS[T float32 | float64](t *testing.T, file string, costTol, xTol fl
 		if !o.f.Has(group + "/x") {
 			continue
 		}
-		a, data, err := solver.Damp(op, d, o.number(group+"/damp"))
+		a, data, err := damp(op, d, o.number(group+"/damp"))
 		must(t, err)
 		want := o.read(group + "/cost")
 		for _, name := range []string{"cgls", "lsqr"} {
-			m, err := solver.New(name, solver.DefaultOptions())
+			m, err := solver.New(name, options())
 			must(t, err)
 			solve(t, m, a, data, nil, len(want)-1)
 			o.near(group+"/cost by "+name, m.State().History.Residual, want, costTol)
@@ -216,7 +216,7 @@ func TestOracleCGOnNormalEquations(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			o := openOracle(t, file)
 			_, op := newDemigration[float64](o)
-			m := solver.NewNormalCG(solver.DefaultOptions())
+			m := solver.NewCG(options())
 			want := o.read("cg_normal/cost")
 			solve(t, m, op, real64[float64](o.read("Km"), op.Range()), nil, len(want)-1)
 			o.near("cg_normal/cost", m.State().History.Gradient, want, 1e-10)

@@ -18,60 +18,54 @@ const (
 // and good to about a fifth, by at most ten rounds of the power method from a vector
 // that is not orthogonal to its eigenvector, such as Aᴴd. A round costs one forward
 // and one adjoint.
-func LargestEigenvalue(ctx context.Context, a dist.Operator, from *dist.Vector) (float64, error) {
-	n, err := dist.Norm(from)
-	if err != nil || n == 0 || !finite(n) {
-		return n, err
+func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float64, error) {
+	w := &dist.Work{Ctx: ctx}
+	n := w.Norm(from)
+	if w.Err != nil || n == 0 || !finite(n) {
+		return n, w.Err
 	}
-	v, err := from.Clone()
-	if err != nil {
-		return 0, err
+	var v, q *dist.Vector
+	if w.New(from.Device(), from.Layout, &v, &q); w.Err != nil {
+		return 0, w.Err
 	}
 	defer v.Free()
-	t, err := dist.NewVector(deviceOf(from), a.Range())
-	if err != nil {
-		return 0, err
-	}
-	defer t.Free()
-	if err := dist.Axpby(1/n, from, 0, v); err != nil {
-		return 0, err
-	}
-	return powerIteration(ctx, a, v, t, 10, 0.05)
+	defer q.Free()
+	w.Axpby(1/n, from, 0, v)
+	lambda := powerIteration(w, v, p.epsilon(), 10, 0.05, func() {
+		if w.Err == nil {
+			_, w.Err = p.Normal(ctx, q, v)
+		}
+		w.Copy(v, q)
+	})
+	return lambda, w.Err
 }
 
 // powerIteration estimates the largest eigenvalue of AᴴA, from below, by the power
-// method from v, which has norm one and is overwritten; t is a vector of data,
-// overwritten. It ends where what is still to come is estimated to be less than the
-// tolerance, after the given rounds at the latest.
+// method from v, which has norm one and is overwritten; normal sets v = AᴴA v, up to
+// the rounding unit ε. It ends where what is still to come is estimated to be less than
+// the tolerance, after the given rounds at the latest.
 //
 // ‖AᴴA v‖ for a unit v lies between ‖A v‖² and the eigenvalue, and grows from round
 // to round, in the end geometrically: growth g after growth h leaves g·q/(1 − q)
 // with q = g/h. Where the growth itself grows, another eigenvector is only just
 // coming up.
-func powerIteration(ctx context.Context, a dist.Operator, v, t *dist.Vector, rounds int, tolerance float64) (float64, error) {
+func powerIteration(w *dist.Work, v *dist.Vector, eps float64, rounds int, tolerance float64, normal func()) float64 {
 	lambda, grew := 0.0, 0.0
 	for round := range rounds {
-		if err := a.Apply(ctx, t, v); err != nil {
-			return 0, err
-		}
-		if err := a.ApplyAdjoint(ctx, v, t); err != nil {
-			return 0, err
-		}
-		n, err := dist.Norm(v)
-		if err != nil || n == 0 || !finite(n) {
-			return n, err
+		normal()
+		n := w.Norm(v)
+		if w.Err != nil || n == 0 || !finite(n) {
+			return n
 		}
 		growth := n - lambda
-		if growth <= 4*rounding(a)*n || growth < grew && growth*growth <= tolerance*n*(grew-growth) {
-			return n, nil
+		if growth <= 4*eps*n || growth < grew && growth*growth <= tolerance*n*(grew-growth) {
+			return n
 		}
 		lambda = n
 		if round > 0 {
 			grew = growth
 		}
-		if err := dist.Axpby(1/n, v, 0, v); err != nil {
-			return 0, err
-		}
+		w.Axpby(1/n, v, 0, v)
 	}
-	return lambda, nil
+	return lambda
 }

@@ -1,7 +1,6 @@
 package solver
 
 import (
-	"context"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -54,7 +53,8 @@ import (
 //
 // The adjoint error is that of ⟨A x, r⟩ = ⟨x, Aᴴr⟩ with A x = d − r, relative to
 // ‖A‖‖x‖‖r‖ with ‖A‖² taken as 1/τ; ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least,
-// since d − r says nothing about a smaller A x than rounding leaves of d.
+// since d − r says nothing about a smaller A x than rounding leaves of d. Scalars of
+// its state are the step τ and FISTA's t.
 type Proximal struct {
 	core
 	momentum bool
@@ -65,24 +65,25 @@ type Proximal struct {
 	trial    *dist.Vector // x' before it is accepted; with backtracking only, ISTA: z
 	gt       *dist.Vector // gradient there; with backtracking only
 
-	step float64 // τ
-	t    float64 // FISTA's t
+	tau float64 // step length τ
+	t   float64 // FISTA's t
 }
 
 // NewISTA returns the method with the given options.
-func NewISTA(o Options) *Proximal { return &Proximal{core: core{name: "ista", opt: o}} }
+func NewISTA(o Options) *Proximal { return newProximal("ista", o) }
 
 // NewFISTA returns the method with the given options.
-func NewFISTA(o Options) *Proximal {
-	return &Proximal{core: core{name: "fista", opt: o}, momentum: true}
+func NewFISTA(o Options) *Proximal { return newProximal("fista", o) }
+
+func newProximal(name string, o Options) *Proximal {
+	c := &Proximal{core: core{name: name, opt: o}, momentum: name == "fista"}
+	c.recurrence = c
+	return c
 }
 
 func (c *Proximal) scalars() []scalar {
-	return []scalar{{"step", &c.step}, {"t", &c.t}}
+	return []scalar{{"step", &c.tau}, {"t", &c.t}}
 }
-
-// State implements Method. Its scalars are the step τ and FISTA's t.
-func (c *Proximal) State() *State { return c.export(c.scalars()) }
 
 // Vectors implements Method: x and the gradient at x, and with momentum the
 // point z and the gradient there.
@@ -93,154 +94,108 @@ func (c *Proximal) Vectors() map[string]*dist.Vector {
 	return map[string]*dist.Vector{"x": c.x, "g": c.g, "z": c.z, "gz": c.gz}
 }
 
-func (c *Proximal) allocate() error {
-	if err := allocate(c.data, &c.r); err != nil {
-		return err
-	}
-	images := []**dist.Vector{&c.z, &c.gz}
+func (c *Proximal) allocate() {
+	c.data(&c.r)
+	c.images(&c.z, &c.gz)
 	if c.momentum {
-		images = append(images, &c.g)
+		c.images(&c.g)
 	}
 	if c.opt.Backtracking {
-		images = append(images, &c.gt)
+		c.images(&c.gt)
 		if c.momentum {
-			images = append(images, &c.trial)
+			c.images(&c.trial)
 		}
 	}
-	return allocate(c.image, images...)
 }
 
-// Resume implements Method.
-func (c *Proximal) Resume(a dist.Operator, d *dist.Vector, s *State) error {
-	if err := c.resume(a, d, s, c.scalars()); err != nil {
-		return err
-	}
-	return c.allocate()
-}
-
-// Init implements Method. Where no step length is given it costs the power
-// iteration more, up to 30 forwards and adjoints.
-func (c *Proximal) Init(ctx context.Context, a dist.Operator, d, x0 *dist.Vector) error {
-	if err := c.begin(a, d, x0); err != nil {
-		return err
-	}
-	if err := c.allocate(); err != nil {
-		return err
-	}
+// start costs, where no step length is given, the power iteration more, up to 30
+// forwards and adjoints.
+func (c *Proximal) start(x0 *dist.Vector) {
 	c.t = 1
-	if err := c.start(ctx, c.r, x0 != nil); err != nil {
-		return err
-	}
-	if err := a.ApplyAdjoint(ctx, c.gz, c.r); err != nil {
-		return err
-	}
-	first, total, dots, err := dotsWithRows(c.r, [2]*dist.Vector{c.gz, c.gz}, [2]*dist.Vector{c.x, c.x})
-	if err != nil {
-		return err
-	}
+	c.subtract(c.r, x0)
+	c.do.ApplyAdjoint(c.a, c.gz, c.r)
+	first, total, dots := c.norms(c.r, dist.Pair{c.gz, c.gz}, dist.Pair{c.x, c.x})
 	gradient, size := math.Sqrt(real(dots[0])), math.Sqrt(real(dots[1]))
-	switch {
-	case !finite(total):
-		return c.nan("the residual norm", total)
-	case !finite(gradient):
-		return c.nan("the gradient norm", gradient)
+	c.finite("the gradient norm", gradient)
+	c.setStep(gradient, size)
+	c.settle(proximalNorms{first: first, total: total, gradient: gradient, size: size})
+	if c.momentum {
+		c.do.Copy(c.z, c.x)
+		c.do.Copy(c.g, c.gz)
 	}
-	if err := c.setStep(ctx, gradient, size); err != nil {
-		return err
-	}
-	c.st.History.add(first, total, gradient)
-	c.settle(gradient, total, size)
-	if !c.momentum {
-		return nil
-	}
-	if err := dist.Copy(c.z, c.x); err != nil {
-		return err
-	}
-	return dist.Copy(c.g, c.gz)
 }
 
 // setStep sets the step length unless it is given, from the gradient (from x where
 // that vanishes) by a power iteration, or for backtracking as that of steepest
-// descent; zero where both vanish.
-func (c *Proximal) setStep(ctx context.Context, gradient, size float64) error {
-	c.step = c.opt.StepLength
-	if c.step != 0 {
-		return nil
-	}
+// descent; zero where both vanish. z and r are overwritten.
+func (c *Proximal) setStep(gradient, size float64) {
+	c.tau = c.opt.StepLength
 	from := c.gz
 	if gradient == 0 {
 		from, gradient = c.x, size
 	}
-	if gradient == 0 {
-		return nil
+	if c.do.Err != nil || c.tau != 0 || gradient == 0 {
+		return
 	}
-	if err := dist.Axpby(1/gradient, from, 0, c.z); err != nil {
-		return err
-	}
-	inverse, err := c.inverseStep(ctx)
-	if err != nil {
-		return err
+	c.do.Axpby(1/gradient, from, 0, c.z)
+	inverse := 0.0
+	if c.opt.Backtracking {
+		c.do.Apply(c.a, c.r, c.z)
+		n := c.do.Norm(c.r)
+		inverse = n * n
+	} else {
+		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance, func() {
+			c.do.Apply(c.a, c.r, c.z)
+			c.do.ApplyAdjoint(c.a, c.z, c.r)
+		})
 	}
 	if !finite(inverse) {
-		return c.nan("the norm of A", math.Sqrt(inverse))
+		c.fail("the norm of A", math.Sqrt(inverse))
 	}
 	if inverse > 0 {
-		c.step = 1 / inverse
+		c.tau = 1 / inverse
 	}
-	return nil
 }
 
-// inverseStep is 1/τ from z, which has norm one; z and r are overwritten.
-func (c *Proximal) inverseStep(ctx context.Context) (float64, error) {
-	if !c.opt.Backtracking {
-		lambda, err := powerIteration(ctx, c.a, c.z, c.r, stepRounds, stepTolerance)
-		return stepMargin * lambda, err
+// settle ends an iteration. There is nothing left to gain at a point of zero without
+// gradient, or without a penalty where there is not for any least-squares method.
+func (c *Proximal) settle(n proximalNorms) {
+	if c.do.Err != nil {
+		return
 	}
-	if err := c.a.Apply(ctx, c.r, c.z); err != nil {
-		return 0, err
+	if c.tau > 0 {
+		c.bound = 1 / math.Sqrt(c.tau)
 	}
-	n, err := dist.Norm(c.r)
-	return n * n, err
+	c.record(n.first, n.total, n.gradient)
+	c.st.Stationary = n.gradient == 0 && n.size == 0 || c.opt.Sparsity == 0 && c.st.Stationary
 }
 
-// settle decides whether there is nothing left to gain: zero at a point without
-// gradient, or without a penalty what holds for every least-squares method.
-func (c *Proximal) settle(gradient, total, size float64) {
-	if c.step > 0 {
-		c.norm = 1 / math.Sqrt(c.step)
-	}
-	c.st.Stationary = gradient == 0 && size == 0 || c.opt.Sparsity == 0 && c.stationary(gradient, total)
-}
-
-// Step implements Method.
-func (c *Proximal) Step(ctx context.Context) error {
-	if c.step == 0 {
-		return c.stay()
+func (c *Proximal) step() {
+	if c.tau == 0 {
+		c.stay()
+		return
 	}
 	point := c.x
 	if c.momentum {
 		point = c.z
 	}
 	var n proximalNorms
-	var err error
 	if c.opt.Backtracking {
-		n, err = c.backtrack(ctx, point)
+		n = c.backtrack(point)
 	} else {
-		n, err = c.try(ctx, point, c.z, c.gz)
+		n = c.try(point, c.z, c.gz)
 	}
-	if err != nil {
-		return err
+	if c.do.Err != nil {
+		return
 	}
 	h := &c.st.History
 	h.Objective = append(h.Objective, 0.5*n.total*n.total+n.penalty)
-	h.add(n.first, n.total, n.gradient)
-	c.st.Iteration++
-	c.settle(n.gradient, n.total, n.size)
+	c.settle(n)
 	if !c.momentum {
 		c.x, c.z = c.z, c.x
-		return nil
+		return
 	}
-	return c.extrapolate()
+	c.extrapolate()
 }
 
 // proximalNorms is what is measured at an iterate: norms of the residual's first row
@@ -249,115 +204,76 @@ type proximalNorms struct{ first, total, gradient, size, penalty float64 }
 
 // backtrack takes the step from a point with as short a step length as it needs, and
 // leaves the new iterate in z and its gradient in gz.
-func (c *Proximal) backtrack(ctx context.Context, point *dist.Vector) (n proximalNorms, err error) {
+func (c *Proximal) backtrack(point *dist.Vector) (n proximalNorms) {
 	next := &c.z
 	if c.momentum {
 		next = &c.trial
 	}
 	for {
-		if err := dist.Copy(c.gt, c.gz); err != nil {
-			return n, err
-		}
-		if n, err = c.try(ctx, point, *next, c.gt); err != nil {
-			return n, err
-		}
-		holds, err := c.modelHolds(point, *next, n)
-		if err != nil {
-			return n, err
-		}
-		if holds {
+		c.do.Copy(c.gt, c.gz)
+		n = c.try(point, *next, c.gt)
+		if c.modelHolds(point, *next, n) || c.do.Err != nil {
 			break
 		}
-		c.step /= 2
+		c.tau /= 2
 	}
 	c.gz, c.gt = c.gt, c.gz
 	if c.momentum {
 		c.z, c.trial = c.trial, c.z
 	}
-	return n, nil
+	return n
 }
 
 // modelHolds reports whether τ⟨x' − z, g(z) − g(x')⟩ ≤ ‖x' − z‖², up to rounding:
 // that of the gradients, a few ε‖A‖‖r‖ in norm, and that of the inner products.
-func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) (bool, error) {
-	dots, err := dist.Dots([2]*dist.Vector{z, z}, [2]*dist.Vector{z, next},
-		[2]*dist.Vector{next, c.gz}, [2]*dist.Vector{next, c.gt}, [2]*dist.Vector{z, c.gz}, [2]*dist.Vector{z, c.gt},
-		[2]*dist.Vector{c.gz, c.gz})
-	if err != nil {
-		return false, err
-	}
+func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 	var v [7]float64
-	for i, d := range dots {
+	for i, d := range c.do.Dots(dist.Pair{z, z}, dist.Pair{z, next},
+		dist.Pair{next, c.gz}, dist.Pair{next, c.gt}, dist.Pair{z, c.gz}, dist.Pair{z, c.gt}, dist.Pair{c.gz, c.gz}) {
 		v[i] = real(d)
 	}
 	sizes, gradients := n.size+math.Sqrt(v[0]), n.gradient+math.Sqrt(v[6])
 	distance := max(0, n.size*n.size-2*v[1]+v[0])
-	bend := c.step * (v[2] - v[3] - v[4] + v[5])
+	bend := c.tau * (v[2] - v[3] - v[4] + v[5])
 	const few = 16
-	noise := few*c.eps*math.Sqrt(c.step*distance)*n.total + few*0x1p-52*sizes*(sizes+c.step*gradients)
-	return bend <= distance+noise, nil
+	noise := few*c.eps*math.Sqrt(c.tau*distance)*n.total + few*0x1p-52*sizes*(sizes+c.tau*gradients)
+	return bend <= distance+noise
 }
 
 // try takes the step from a point: next becomes the new iterate and g, on entry the
 // gradient at the point, the gradient there. r becomes its residual.
-func (c *Proximal) try(ctx context.Context, point, next, g *dist.Vector) (n proximalNorms, err error) {
-	if err := dist.Axpby(1, point, c.step, g); err != nil {
-		return n, err
-	}
-	if err := dist.Copy(next, g); err != nil {
-		return n, err
-	}
-	t := c.opt.Sparsity * c.step
-	if err := dist.SoftThreshold(next, t); err != nil {
-		return n, err
-	}
-	dots, err := dist.Dots([2]*dist.Vector{next, next}, [2]*dist.Vector{next, g})
-	if err != nil {
-		return n, err
-	}
+func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
+	c.do.Axpby(1, point, c.tau, g)
+	c.do.Copy(next, g)
+	t := c.opt.Sparsity * c.tau
+	c.do.Do(func() error { return dist.SoftThreshold(next, t) })
+	dots := c.do.Dots(dist.Pair{next, next}, dist.Pair{next, g})
 	square := real(dots[0])
 	n.size = math.Sqrt(square)
 	if t > 0 {
 		n.penalty = c.opt.Sparsity * (real(dots[1]) - square) / t
 	}
-	err = c.measure(ctx, next, g, &n)
-	return n, err
+	c.measure(next, g, &n)
+	return n
 }
 
 // measure computes the residual of x into r and the gradient there into g, with the
 // test of the adjoint.
-func (c *Proximal) measure(ctx context.Context, x, g *dist.Vector, n *proximalNorms) error {
-	if !finite(n.size) {
-		return c.nan("the norm of the image", n.size)
-	}
-	if err := c.a.Apply(ctx, c.r, x); err != nil {
-		return err
-	}
-	if err := dist.Axpby(1, c.d, -1, c.r); err != nil {
-		return err
-	}
-	if err := c.a.ApplyAdjoint(ctx, g, c.r); err != nil {
-		return err
-	}
-	first, total, dots, err := dotsWithRows(c.r,
-		[2]*dist.Vector{g, g}, [2]*dist.Vector{c.d, c.r}, [2]*dist.Vector{x, g})
-	if err != nil {
-		return err
-	}
-	n.first, n.total, n.gradient = first, total, math.Sqrt(real(dots[0]))
-	switch {
-	case !finite(n.total):
-		return c.nan("the residual norm", n.total)
-	case !finite(n.gradient):
-		return c.nan("the gradient norm", n.gradient)
-	}
-	scale := max(n.size/math.Sqrt(c.step), 0.01*c.st.DataNorm) * total
-	return c.adjoint(dots[1]-complex(total*total, 0), dots[2], scale)
+func (c *Proximal) measure(x, g *dist.Vector, n *proximalNorms) {
+	c.finite("the norm of the image", n.size)
+	c.subtract(c.r, x)
+	c.do.ApplyAdjoint(c.a, g, c.r)
+	var dots []complex128
+	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{x, g})
+	n.gradient = math.Sqrt(real(dots[0]))
+	c.finite("the gradient norm", n.gradient)
+	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
+	c.agree(dots[1]-complex(n.total*n.total, 0), dots[2], scale)
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it
 // and gz the gradient there. On entry z and gz hold the new iterate's.
-func (c *Proximal) extrapolate() error {
+func (c *Proximal) extrapolate() {
 	j := c.st.History.Objective
 	if k := len(j); c.opt.Restart && k > 1 && j[k-1] > j[k-2] {
 		c.t = 1
@@ -365,13 +281,8 @@ func (c *Proximal) extrapolate() error {
 	next := (1 + math.Sqrt(1+4*c.t*c.t)) / 2
 	m := (c.t - 1) / next
 	c.t = next
-	if err := dist.Axpby(1+m, c.z, -m, c.x); err != nil {
-		return err
-	}
-	if err := dist.Axpby(1+m, c.gz, -m, c.g); err != nil {
-		return err
-	}
+	c.do.Axpby(1+m, c.z, -m, c.x)
+	c.do.Axpby(1+m, c.gz, -m, c.g)
 	c.x, c.z = c.z, c.x
 	c.g, c.gz = c.gz, c.g
-	return nil
 }

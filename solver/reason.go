@@ -3,6 +3,7 @@ package solver
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Reason says why a run ended.
@@ -16,9 +17,9 @@ const (
 	ConvergedGradient Reason = "converged_gradient"
 	// StoppedIterations: the iteration limit.
 	StoppedIterations Reason = "stopped_iterations"
-	// StoppedSignal: asked to stop by FlagSignal on some rank.
+	// StoppedSignal: asked to stop by a signal on some rank.
 	StoppedSignal Reason = "stopped_signal"
-	// StoppedTime: asked to stop by FlagTime on some rank.
+	// StoppedTime: asked to stop, the time being up, on some rank.
 	StoppedTime Reason = "stopped_time"
 	// Matched: the image was made by matching filters, without iterations. No Method
 	// ends so.
@@ -37,13 +38,7 @@ const (
 )
 
 // Failed reports whether the run ended by a failure.
-func (r Reason) Failed() bool {
-	switch r {
-	case FailedNaN, FailedAdjoint, FailedIndefinite, FailedObserver, FailedOperator:
-		return true
-	}
-	return false
-}
+func (r Reason) Failed() bool { return strings.HasPrefix(string(r), "failed_") }
 
 // Failure is the numerical failure of a method: FailedNaN, FailedAdjoint or
 // FailedIndefinite. The method's x is the last good iterate.

@@ -36,9 +36,6 @@ type Report struct {
 	Elapsed time.Duration `json:"elapsed_ns"` // since Run began
 }
 
-// warner is a method that knows its own limit for warnings.
-type warner interface{ adjointWarn() float64 }
-
 func (c *core) adjointWarn() float64 { return c.opt.AdjointWarn }
 
 func newReport(m Method, stop Stop, elapsed time.Duration) Report {
@@ -65,7 +62,7 @@ func newReport(m Method, stop Stop, elapsed time.Duration) Report {
 	if r.HasDrift {
 		r.Drift = st.Drift
 	}
-	if w, ok := m.(warner); ok && w.adjointWarn() > 0 {
+	if w, ok := m.(interface{ adjointWarn() float64 }); ok && w.adjointWarn() > 0 {
 		r.AdjointWarning = r.AdjointError > w.adjointWarn()
 	}
 	return r

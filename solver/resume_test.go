@@ -20,7 +20,7 @@ import (
 func testResume[T device.Number](t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(6, 6))
-	a, d, err := solver.Damp(dense[T]{m: matrix[T](r, 40, 25)}.operator(), vector[T](normal[T](r, 40)), 0.5)
+	a, d, err := damp(dense[T]{m: matrix[T](r, 40, 25)}.operator(), vector[T](normal[T](r, 40)), 0.5)
 	must(t, err)
 	x0 := vector[T](normal[T](r, 25))
 	o := solver.Options{TrueResidual: 5, Orthogonalize: 6, Sparsity: 0.2, Restart: true}
@@ -29,9 +29,9 @@ func testResume[T device.Number](t *testing.T) {
 	for i := range weights {
 		weights[i] = complex(0.1+r.Float64(), 0)
 	}
-	for i, name := range append(solver.Names(), "ista", "fista", "cgls") {
+	for i, name := range append(solver.Names(nil), "ista", "fista", "cgls") {
 		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
-		if i == len(solver.Names())+2 {
+		if i == len(solver.Names(nil))+2 {
 			o.Preconditioner = dist.Diagonal(vector[T](weights))
 		}
 		whole, err := solver.New(name, o)
@@ -48,7 +48,7 @@ func testResume[T device.Number](t *testing.T) {
 			must(t, err)
 			var st solver.State
 			must(t, json.Unmarshal(saved, &st))
-			must(t, after.Resume(a, d, &st))
+			must(t, after.Resume(solver.Hold(a, d), &st))
 			from, to := before.Vectors(), after.Vectors()
 			if len(from) != len(to) || to["x"] == nil {
 				t.Fatalf("%s: saved %d vectors, resumed %d", name, len(from), len(to))
@@ -80,7 +80,7 @@ func TestInitStartsAfresh(t *testing.T) {
 	a := dense[complex64]{m: matrix[complex64](r, 30, 15)}.operator()
 	other := dense[complex64]{m: matrix[complex64](r, 30, 15)}.operator()
 	d := vector[complex64](normal[complex64](r, 30))
-	for _, name := range solver.Names() {
+	for _, name := range solver.Names(nil) {
 		for _, n := range []int{1, 7} {
 			o := solver.Options{TrueResidual: 3, Sparsity: 0.2}
 			fresh, err := solver.New(name, o)
@@ -105,7 +105,7 @@ func TestCarriedNumbersMatchTheVectors(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 8))
 	m := matrix[complex128](r, 30, 20)
 	c := solver.NewCGLS(solver.Options{})
-	must(t, c.Init(ctx, dense[complex128]{m: m}.operator(), vector[complex128](normal[complex128](r, 30)), nil))
+	must(t, c.Init(ctx, solver.Hold(dense[complex128]{m: m}.operator(), vector[complex128](normal[complex128](r, 30))), nil))
 	for k := range 12 {
 		v, n := c.Vectors(), c.State().Scalars
 		s, p := hermitianTimes(m, values[complex128](v["r"])), values[complex128](v["p"])
@@ -141,7 +141,7 @@ func TestResumeRefusesWhatDoesNotFit(t *testing.T) {
 	} {
 		s := good
 		spoil(&s)
-		err := solver.NewCGLS(solver.Options{}).Resume(a, d, &s)
+		err := solver.NewCGLS(solver.Options{}).Resume(solver.Hold(a, d), &s)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error that names %s, got %v", want, err)
 		}

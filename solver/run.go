@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -19,53 +21,34 @@ type Stop struct {
 	// rows, is at most Tolerance·‖d‖: norms, not squares. Zero means never.
 	Tolerance float64
 
-	// Flags, where given, is asked once an iteration whether to stop: FlagSignal,
-	// FlagTime or neither. It may answer differently on every rank.
-	Flags func() uint64
+	// Asked, where given, is asked once an iteration whether to stop: it answers
+	// StoppedSignal, StoppedTime or "", perhaps differently on every rank.
+	Asked func() Reason
 	// Comm is over all ranks of the run; nil means there is one. Every decision
 	// to stop is agreed on over it.
 	Comm comm.Comm
 }
 
-// Flags that Stop.Flags may return.
-const (
-	FlagSignal uint64 = 1 << iota // a signal asked the run to stop
-	FlagTime                      // its time is up
-)
+// precedence lists the reasons on which ranks agree: what failed first, then what is
+// done, then who asked.
+var precedence = []Reason{
+	FailedNaN, FailedAdjoint, FailedIndefinite, FailedObserver,
+	ConvergedResidual, ConvergedGradient, StoppedIterations, StoppedSignal, StoppedTime,
+}
 
-// Flags that Run adds; ranks agree on them together with those of Stop.Flags.
-const (
-	flagNaN uint64 = 1 << (iota + 32)
-	flagAdjoint
-	flagIndefinite
-	flagObserver
-	flagResidual
-	flagGradient
-	flagIterations
-)
-
-// reasons lists the flags by precedence: what failed first, then what is done,
-// then who asked.
-var reasons = [...]struct {
-	flag   uint64
-	reason Reason
-}{
-	{flagNaN, FailedNaN},
-	{flagAdjoint, FailedAdjoint},
-	{flagIndefinite, FailedIndefinite},
-	{flagObserver, FailedObserver},
-	{flagResidual, ConvergedResidual},
-	{flagGradient, ConvergedGradient},
-	{flagIterations, StoppedIterations},
-	{FlagSignal, StoppedSignal},
-	{FlagTime, StoppedTime},
+// flag is a reason's bit, 0 for one that is not agreed on.
+func (r Reason) flag() uint64 {
+	if i := slices.Index(precedence, r); i >= 0 {
+		return 1 << i
+	}
+	return 0
 }
 
 // Run steps a method that Init or Resume has started until stop says so, and
 // reports to the observers before the first iteration and after every one. The
 // error is nil unless the reason has Failed; it wraps a *Failure where the
-// numbers failed. Between iterations a cancelled context counts as FlagSignal. After anything but FailedOperator all ranks return the same
-// reason, together.
+// numbers failed. Between iterations a cancelled context counts as StoppedSignal. After
+// anything but FailedOperator all ranks return the same reason, together.
 func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reason, error) {
 	began := time.Now()
 	world := stop.Comm
@@ -81,7 +64,7 @@ func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reaso
 			r := newReport(m, stop, time.Since(began))
 			for _, o := range observers {
 				if err = o(ctx, m, r); err != nil {
-					flags = flagObserver
+					flags = FailedObserver.flag()
 					break
 				}
 			}
@@ -91,14 +74,12 @@ func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reaso
 		if agreeErr != nil {
 			return FailedOperator, agreeErr
 		}
-		for _, r := range reasons {
-			if flags&r.flag == 0 {
-				continue
+		if flags != 0 {
+			reason := precedence[bits.TrailingZeros64(flags)]
+			if err == nil && reason.Failed() {
+				err = fmt.Errorf("solver: %s, iteration %d: another rank ended with %s", m.Name(), m.State().Iteration, reason)
 			}
-			if err == nil && r.reason.Failed() {
-				err = fmt.Errorf("solver: %s, iteration %d: another rank ended with %s", m.Name(), m.State().Iteration, r.reason)
-			}
-			return r.reason, err
+			return reason, err
 		}
 		if err = m.Step(ctx); err != nil && failureFlag(err) == 0 {
 			return FailedOperator, err
@@ -107,36 +88,30 @@ func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reaso
 }
 
 // flags is what this rank has to say about stopping.
-func (s Stop) flags(ctx context.Context, st *State) uint64 {
-	var f uint64
+func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 	if ctx.Err() != nil {
-		f = FlagSignal
+		f = StoppedSignal.flag()
 	}
-	if s.Flags != nil {
-		f |= s.Flags() & (FlagSignal | FlagTime)
+	if s.Asked != nil {
+		f |= s.Asked().flag() & (StoppedSignal.flag() | StoppedTime.flag())
 	}
 	if s.Tolerance > 0 && last(st.History.Total) <= s.Tolerance*st.DataNorm {
-		f |= flagResidual
+		f |= ConvergedResidual.flag()
 	}
 	if st.Stationary {
-		f |= flagGradient
+		f |= ConvergedGradient.flag()
 	}
 	if st.Iteration >= s.Iterations {
-		f |= flagIterations
+		f |= StoppedIterations.flag()
 	}
 	return f
 }
 
+// failureFlag is the flag of a Failure, 0 for another error.
 func failureFlag(err error) uint64 {
 	var f *Failure
 	if !errors.As(err, &f) {
 		return 0
 	}
-	switch f.Reason {
-	case FailedAdjoint:
-		return flagAdjoint
-	case FailedIndefinite:
-		return flagIndefinite
-	}
-	return flagNaN
+	return f.Reason.flag()
 }

@@ -20,8 +20,8 @@ func small(seed uint64) (dist.Operator, *dist.Vector) {
 func started(t testing.TB) *solver.CGLS {
 	t.Helper()
 	a, d := small(1)
-	m := solver.NewCGLS(solver.DefaultOptions())
-	must(t, m.Init(context.Background(), a, d, nil))
+	m := solver.NewCGLS(options())
+	must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 	return m
 }
 
@@ -41,14 +41,14 @@ func TestToleranceIsRelativeToTheData(t *testing.T) {
 	a, d := small(1)
 	dn, err := dist.Norm(d)
 	must(t, err)
-	for _, name := range solver.Names() {
+	for _, name := range solver.Names(nil) {
 		m, err := solver.New(name, solver.Options{StepLength: 2e-2})
 		must(t, err)
 		solve(t, m, a, d, nil, 8)
 		h := append([]float64(nil), m.State().History.Total...)
 		for k := 1; k <= 4; k++ {
 			tol := (h[k] + h[k-1]) / 2 / dn
-			must(t, m.Init(context.Background(), a, d, nil))
+			must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 			reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 50, Tolerance: tol})
 			if reason != solver.ConvergedResidual || err != nil || m.State().Iteration != k {
 				t.Errorf("%s, tolerance %g: %s after %d, want %d; %v", name, tol, reason, m.State().Iteration, k, err)
@@ -60,16 +60,16 @@ func TestToleranceIsRelativeToTheData(t *testing.T) {
 // All rows count, in the residual and in the data.
 func TestToleranceIsOfAllRows(t *testing.T) {
 	a, d := small(2)
-	op, data, err := solver.Damp(a, d, 20)
+	op, data, err := damp(a, d, 20)
 	must(t, err)
 	m := solver.NewCGLS(solver.Options{})
-	must(t, m.Init(context.Background(), op, data, nil))
+	must(t, m.Init(context.Background(), solver.Hold(op, data), nil))
 	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 30})
 	must(t, err)
 	h := m.State().History
 	end := len(h.Total) - 1
 	tol := (h.Total[end] + h.Residual[end]) / 2 / m.State().DataNorm
-	must(t, m.Init(context.Background(), op, data, nil))
+	must(t, m.Init(context.Background(), solver.Hold(op, data), nil))
 	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 30, Tolerance: tol})
 	if reason == solver.ConvergedResidual || err != nil || !(h.Residual[end] < 0.99*h.Total[end]) {
 		t.Errorf("%s, %v; first row %g, all rows %g", reason, err, h.Residual[end], h.Total[end])
@@ -98,31 +98,31 @@ func TestRanksStopTogether(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		want   solver.Reason
-		flags  uint64
+		asked  [2]solver.Reason // by ranks 2 and 3
 		err    error
 		cancel bool
 	}{
-		{"signal", solver.StoppedSignal, solver.FlagSignal, nil, false},
-		{"time", solver.StoppedTime, solver.FlagTime, nil, false},
-		{"both", solver.StoppedSignal, solver.FlagSignal | solver.FlagTime, nil, false},
-		{"cancelled context", solver.StoppedSignal, 0, nil, true},
-		{"observer", solver.FailedObserver, 0, fault, false},
+		{"signal", solver.StoppedSignal, [2]solver.Reason{solver.StoppedSignal}, nil, false},
+		{"time", solver.StoppedTime, [2]solver.Reason{solver.StoppedTime}, nil, false},
+		{"both", solver.StoppedSignal, [2]solver.Reason{solver.StoppedTime, solver.StoppedSignal}, nil, false},
+		{"cancelled context", solver.StoppedSignal, [2]solver.Reason{}, nil, true},
+		{"observer", solver.FailedObserver, [2]solver.Reason{}, fault, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			must(t, commtest.Ranks(4, func(world comm.Comm) error {
 				mine := world.Rank() == 2
 				a, d := small(1)
-				m := solver.NewCGLS(solver.DefaultOptions())
+				m := solver.NewCGLS(options())
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				if err := m.Init(ctx, a, d, nil); err != nil {
+				if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
 					return err
 				}
-				stop := solver.Stop{Iterations: 9, Comm: world, Flags: func() uint64 {
-					if mine && m.State().Iteration >= 3 {
-						return c.flags
+				stop := solver.Stop{Iterations: 9, Comm: world, Asked: func() solver.Reason {
+					if world.Rank() >= 2 && m.State().Iteration >= 3 {
+						return c.asked[world.Rank()-2]
 					}
-					return 0
+					return ""
 				}}
 				reason, err := solver.Run(ctx, m, stop, func(_ context.Context, m solver.Method, r solver.Report) error {
 					if !mine || r.Iteration < 3 {
@@ -148,11 +148,11 @@ func TestRanksStopTogether(t *testing.T) {
 // What is finished is not "stopped": the limit outranks the signal.
 func TestTheLimitOutranksTheSignal(t *testing.T) {
 	m := started(t)
-	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 2, Flags: func() uint64 {
+	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 2, Asked: func() solver.Reason {
 		if m.State().Iteration == 2 {
-			return solver.FlagSignal | 1<<32 | 1<<33 // only the public flags count
+			return solver.StoppedSignal
 		}
-		return 0
+		return solver.FailedNaN // is nothing to ask for
 	}})
 	if reason != solver.StoppedIterations || err != nil {
 		t.Errorf("%s, %v", reason, err)
@@ -163,8 +163,8 @@ func TestOperatorErrorIsPassedOn(t *testing.T) {
 	fault := errors.New("lost a device")
 	a, d := small(1)
 	b := &breaking{Operator: a, left: 3, err: fault}
-	m := solver.NewCGLS(solver.DefaultOptions())
-	must(t, m.Init(context.Background(), b, d, nil))
+	m := solver.NewCGLS(options())
+	must(t, m.Init(context.Background(), solver.Hold(b, d), nil))
 	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 9})
 	if reason != solver.FailedOperator || !reason.Failed() || !errors.Is(err, fault) {
 		t.Errorf("%s, %v", reason, err)
@@ -186,10 +186,10 @@ func (b *breaking) Apply(ctx context.Context, dst, src *dist.Vector) error {
 
 func TestReports(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
-	a, d, err := solver.Damp(dense[float64]{m: matrix[float64](r, 30, 12)}.operator(), vector[float64](normal[float64](r, 30)), 1.5)
+	a, d, err := damp(dense[float64]{m: matrix[float64](r, 30, 12)}.operator(), vector[float64](normal[float64](r, 30)), 1.5)
 	must(t, err)
 	m := solver.NewCGLS(solver.Options{TrueResidual: 3})
-	must(t, m.Init(context.Background(), a, d, nil))
+	must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 	n := 0
 	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 7},
 		func(_ context.Context, _ solver.Method, r solver.Report) error {

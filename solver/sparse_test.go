@@ -90,7 +90,7 @@ func TestSparseIsOptimal(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := p.Init(context.Background(), q.op, q.data(d), nil); err != nil {
+				if err := p.Init(context.Background(), solver.Hold(q.op, q.data(d)), nil); err != nil {
 					return err
 				}
 				_, err = solver.Run(context.Background(), p, solver.Stop{Iterations: 3000, Comm: q.world})
@@ -183,7 +183,7 @@ func TestStepLengthFromPowerIteration(t *testing.T) {
 		r := rand.New(rand.NewPCG(33, seed))
 		m := matrix[float64](r, 20, 15)
 		p := solver.NewISTA(solver.Options{})
-		must(t, p.Init(context.Background(), dense[float64]{m: m}.operator(), vector[float64](normal[float64](r, 20)), nil))
+		must(t, p.Init(context.Background(), solver.Hold(dense[float64]{m: m}.operator(), vector[float64](normal[float64](r, 20))), nil))
 		l := math.Pow(largest(m), 2)
 		if s := p.State().Scalars["step"] * l; s > 1.02 || s < 0.9 {
 			t.Errorf("seed %d: step is %.3f/‖A‖²", seed, s)
@@ -224,14 +224,14 @@ func TestLargestEigenvalueOfKnownSpectra(t *testing.T) {
 		for seed := range uint64(5) {
 			op, d := spectrum(seed, e)
 			p := solver.NewISTA(solver.Options{})
-			must(t, p.Init(context.Background(), op, d, nil))
+			must(t, p.Init(context.Background(), solver.Hold(op, d), nil))
 			if s := p.State().Scalars["step"] * largest; !(s <= 1.01 && s >= 0.9) {
 				t.Errorf("%s, seed %d: the step is %.3f/λ", name, seed, s)
 			}
 			from, err := dist.NewVector(host, op.Domain())
 			must(t, err)
 			must(t, op.ApplyAdjoint(context.Background(), from, d))
-			rough, err := solver.LargestEigenvalue(context.Background(), op, from)
+			rough, err := solver.LargestEigenvalue(context.Background(), solver.Hold(op, d), from)
 			must(t, err)
 			if q := rough / largest; !(q <= 1+1e-6 && q >= 0.8) {
 				t.Errorf("%s, seed %d: the estimate is %.3f λ", name, seed, q)
@@ -339,7 +339,7 @@ func TestSparseWithDamping(t *testing.T) {
 	const mu, lambda = 0.3, 2
 	want := combine(make([]complex128, 8), 1.0/(1+lambda*lambda), shrink(hermitianTimes(m, d), mu))
 	for _, name := range proximal {
-		op, data, err := solver.Damp(dense[float64]{m: m}.operator(), vector[float64](d), lambda)
+		op, data, err := damp(dense[float64]{m: m}.operator(), vector[float64](d), lambda)
 		must(t, err)
 		p, err := solver.New(name, solver.Options{Sparsity: mu})
 		must(t, err)

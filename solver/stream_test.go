@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -59,26 +60,21 @@ func (h *held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error)
 	return real(square), h.ApplyAdjoint(ctx, s, r)
 }
 
-func (h *held) Penalty(context.Context, *dist.Vector) (float64, error) { return 0, nil }
-func (h *held) Carried() []*float64                                    { return nil }
-func (h *held) DataNorm() float64 {
-	n, _ := dist.Norm(h.d)
-	return n
-}
+func (h *held) Carried() []*float64        { return nil }
+func (h *held) DataNorm() (float64, error) { return dist.Norm(h.d) }
 
-func newStream(t *testing.T, name string, n solver.Streamed, o solver.Options) *solver.Stream {
+// newStream is a method for streamed data.
+func newStream(t *testing.T, name string, o solver.Options) solver.Method {
 	t.Helper()
-	c, err := solver.NewStream(name, n, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, err := solver.For(solver.Stream(nil), name, o)
+	must(t, err)
 	return c
 }
 
-// run starts a method whose problem is its own and does n iterations.
-func run(t *testing.T, c solver.Method, x0 *dist.Vector, n int) {
+// run starts a method and does n iterations.
+func run(t *testing.T, c solver.Method, p solver.Problem, x0 *dist.Vector, n int) {
 	t.Helper()
-	if err := c.Init(context.Background(), nil, nil, x0); err != nil {
+	if err := c.Init(context.Background(), p, x0); err != nil {
 		t.Fatal(err)
 	}
 	for range n {
@@ -108,7 +104,7 @@ func streamPath[T device.Number](t *testing.T, near float64) {
 	change := dist.Diagonal(vector[T](weights))
 	d, x0 := vector[T](normal[T](r, rows)), vector[T](normal[T](r, cols))
 	zero := vector[T](make([]complex128, 12))
-	stream := func(n solver.Streamed, err error) solver.Streamed {
+	stream := func(n solver.Problem, err error) solver.Problem {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,25 +113,25 @@ func streamPath[T device.Number](t *testing.T, near float64) {
 	for name, c := range map[string]struct {
 		a     dist.Operator
 		d     *dist.Vector
-		n     func(n solver.Streamed) solver.Streamed
+		n     func(n solver.Problem) solver.Problem
 		start *dist.Vector
 		keep  int
 	}{
-		"plain": {a, d, func(n solver.Streamed) solver.Streamed { return n }, nil, 0},
-		"start": {a, d, func(n solver.Streamed) solver.Streamed { return n }, x0, 4},
+		"plain": {a, d, func(n solver.Problem) solver.Problem { return n }, nil, 0},
+		"start": {a, d, func(n solver.Problem) solver.Problem { return n }, x0, 4},
 		"row": {dist.VStack(a, row), below(d, zero),
-			func(n solver.Streamed) solver.Streamed { return stream(solver.StreamRow(n, row)) }, x0, 20},
+			func(n solver.Problem) solver.Problem { return stream(n.AddRows(row)) }, x0, 20},
 		"change": {dist.Chain(a, change), d,
-			func(n solver.Streamed) solver.Streamed { return stream(solver.StreamChange(n, change)) }, x0, 20},
-		"row and change": {dist.Chain(dist.VStack(a, row), change), below(d, zero), func(n solver.Streamed) solver.Streamed {
-			return stream(solver.StreamChange(stream(solver.StreamRow(n, row)), change))
+			func(n solver.Problem) solver.Problem { return stream(n.Change(change)) }, x0, 20},
+		"row and change": {dist.Chain(dist.VStack(a, row), change), below(d, zero), func(n solver.Problem) solver.Problem {
+			return stream(stream(n.AddRows(row)).Change(change))
 		}, nil, 20},
 	} {
 		o := solver.Options{Orthogonalize: c.keep, TrueResidual: 4, Last: n}
 		want, h := solver.NewCGLS(o), &held{Operator: a, d: d}
 		solve(t, want, c.a, c.d, c.start, n)
-		got := newStream(t, "cgls", c.n(h), o)
-		run(t, got, c.start, n)
+		got := newStream(t, "cgls", o)
+		run(t, got, c.n(solver.Stream(h)), c.start, n)
 		u, v := want.State().History, got.State().History
 		for k := range u.Residual {
 			for _, pair := range [][2]float64{{v.Residual[k], u.Residual[k]}, {v.Total[k], u.Total[k]}, {v.Gradient[k], u.Gradient[k]}} {
@@ -172,18 +168,19 @@ func TestStreamResumes(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	a, d := dense[float32]{m: matrix[float32](r, 30, 20)}.operator(), vector[float32](normal[float32](r, 30))
 	o := solver.Options{Orthogonalize: 3, TrueResidual: 3}
+	p := solver.Stream(&held{Operator: a, d: d})
 	for _, name := range []string{"cgls", "cg"} {
-		want := newStream(t, name, &held{Operator: a, d: d}, o)
-		run(t, want, nil, 8)
+		want := newStream(t, name, o)
+		run(t, want, p, nil, 8)
 		for stop := range 8 {
-			first := newStream(t, name, &held{Operator: a, d: d}, o)
-			run(t, first, nil, stop)
+			first := newStream(t, name, o)
+			run(t, first, p, nil, stop)
 			saved := map[string][]float32{}
 			for n, v := range first.Vectors() {
 				saved[n] = append([]float32(nil), device.Slice[float32](v.Buf)...)
 			}
-			then := newStream(t, name, &held{Operator: a, d: d}, o)
-			if err := then.Resume(nil, nil, first.State()); err != nil {
+			then := newStream(t, name, o)
+			if err := then.Resume(p, first.State()); err != nil {
 				t.Fatal(err)
 			}
 			vectors := then.Vectors()
@@ -228,8 +225,8 @@ func TestStreamFails(t *testing.T) {
 		{&held{Operator: spoilt.operator(), d: d}, solver.FailedAdjoint},
 		{&held{Operator: dense[float64]{m: m}.operator(), d: nan}, solver.FailedNaN},
 	} {
-		s := newStream(t, "cgls", c.n, solver.DefaultOptions())
-		err := s.Init(context.Background(), nil, nil, nil)
+		s := newStream(t, "cgls", options())
+		err := s.Init(context.Background(), solver.Stream(c.n), nil)
 		for range 5 {
 			if err == nil {
 				err = s.Step(context.Background())
@@ -240,7 +237,8 @@ func TestStreamFails(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.reason)
 		}
 	}
-	if _, err := solver.NewStream("lsqr", nil, solver.Options{}); err == nil {
-		t.Error("lsqr was streamed")
+	p := solver.Stream(&held{Operator: spoilt.operator(), d: d})
+	if err := newStream(t, "lsqr", options()).Init(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "cg and cgls") {
+		t.Errorf("lsqr was streamed: %v", err)
 	}
 }

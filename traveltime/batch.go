@@ -15,7 +15,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/kirchhoff-lsm/lsm/internal/pages"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -66,77 +66,67 @@ func findEngine(name string, lanes int) (engine, bool) {
 	return e, e.sweep != nil
 }
 
-// batch is the scratch memory of one batch of sources, all of it outside Go's heap, so
-// that it may point to itself; made once per worker and engine.
+// batch is a batch of sources in C: sweep.h has the shapes of its arrays, which lie
+// outside Go's heap.
 type batch struct {
-	c       *C.eik_batch
-	rows    int // n0*n1
-	row     int // floats in a row of tau
-	origin  [3]float64
-	spacing [3]float64 // m
-	unit    float64    // m, the smallest spacing
-	blocks  int
-	memory  pages.Arena
+	c                 C.eik_batch
+	tau, beyond, back []float32
+	rho               [3][]float32
+	box               [3][]uint16
+	dirty, dirs       []uint16
+	row               int // floats in a row of tau
+	origin, spacing   [3]float64
+	unit              float64 // m, the smallest spacing
 }
 
-func newBatch(e *Eikonal, lanes int) (*batch, error) {
-	b := &batch{}
-	failed := false
-	get := func(bytes int) unsafe.Pointer {
-		p, err := pages.Make[byte](&b.memory, bytes)
-		failed = failed || err != nil
-		return unsafe.Pointer(unsafe.SliceData(p))
-	}
-	if b.c = (*C.eik_batch)(get(int(unsafe.Sizeof(C.eik_batch{})))); failed {
-		return nil, fmt.Errorf("traveltime: out of memory")
-	}
-	g, dim := e.model, e.model.Dim()
-	n := [3]int{g.Shape[0], 1, g.Shape[dim-1]}
-	b.origin, b.spacing = [3]float64{g.Origin[0], 0, g.Origin[dim-1]}, [3]float64{g.Spacing[0], math.Inf(1), g.Spacing[dim-1]}
-	if dim == 3 {
-		n[1], b.origin[1], b.spacing[1] = g.Shape[1], g.Origin[1], g.Spacing[1]
+// newBatch makes a batch of so many lanes on g. Where s fails, it may not be used.
+func newBatch(g grid.Grid, lanes int, s *scratch) *batch {
+	b := &batch{spacing: [3]float64{1: math.Inf(1)}}
+	n, dim := [3]int{1: 1}, g.Dim()
+	for axis := range dim {
+		a := sweepAxis(axis, dim)
+		n[a], b.origin[a], b.spacing[a] = g.Shape[axis], g.Origin[axis], g.Spacing[axis]
 	}
 	b.unit = min(b.spacing[0], b.spacing[1], b.spacing[2])
-	b.rows, b.row = n[0]*n[1], (n[2]+2*C.EIK_GHOSTS)*lanes
-	c := b.c
+	rows := n[0] * n[1]
+	b.row = (n[2] + 2*C.EIK_GHOSTS) * lanes
+	c := &b.c
 	c.dim, c.lanes = C.int(dim), C.int(lanes)
 	c.chunks = C.int((n[2] + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
-	b.blocks = b.rows * int(c.chunks)
 	for a := range 3 {
 		c.n[a] = C.int(n[a])
 		c.h[a] = C.float(b.spacing[a] / b.unit)
-		c.rho[a] = (*C.float)(get(4 * lanes * n[a]))
-		c.box[a] = (*C.uint16_t)(get(2 * n[a]))
+		b.rho[a], b.box[a] = take[float32](s, lanes*n[a]), take[uint16](s, n[a])
+		c.rho[a], c.box[a] = cfloats(b.rho[a]), cwords(b.box[a])
 	}
-	c.rho_back = (*C.float)(get(4 * lanes * n[2]))
-	c.tau = (*C.float)(get(4 * b.rows * b.row))
-	c.beyond = (*C.float)(get(4 * b.row))
-	c.dirty = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
-	c.dirs = (*C.uint16_t)(get(2 * C.EIK_DIRECTIONS * b.blocks))
-	if failed {
-		b.free()
-		return nil, fmt.Errorf("traveltime: out of memory: a batch of %d sources on %v needs %d bytes", lanes, g, batchBytes(g, lanes))
-	}
-	fill(floats(c.beyond, b.row), C.EIK_UNREACHED)
-	return b, nil
+	b.back = take[float32](s, lanes*n[2])
+	b.tau, b.beyond = take[float32](s, rows*b.row), take[float32](s, b.row)
+	flags := C.EIK_DIRECTIONS * rows * int(c.chunks)
+	b.dirty, b.dirs = take[uint16](s, flags), take[uint16](s, flags)
+	c.rho_back, c.tau, c.beyond = cfloats(b.back), cfloats(b.tau), cfloats(b.beyond)
+	c.dirty, c.dirs = cwords(b.dirty), cwords(b.dirs)
+	fill(b.beyond, C.EIK_UNREACHED)
+	return b
 }
 
-func (b *batch) free() { b.memory.Free() }
+// sweepAxis is the number that the sweeps give to a grid's axis: z is always number 2.
+func sweepAxis(axis, dim int) int {
+	if axis == dim-1 {
+		return 2
+	}
+	return axis
+}
 
 // start sets the batch up for its sources: geometry, boxes, unreached times.
 func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
 	lanes := int(b.c.lanes)
-	fill(floats(b.c.tau, b.rows*b.row), C.EIK_UNREACHED)
-	size := C.EIK_DIRECTIONS * b.blocks
-	dirty := unsafe.Slice((*uint16)(b.c.dirty), size)
-	clear(dirty)
-	clear(unsafe.Slice((*uint16)(b.c.dirs), size))
-	dim := p.Dim
-	for a := range 3 {
-		clear(unsafe.Slice((*uint16)(b.c.box[a]), int(b.c.n[a])))
+	fill(b.tau, C.EIK_UNREACHED)
+	clear(b.dirty)
+	clear(b.dirs)
+	for a := range b.box {
+		clear(b.box[a])
 	}
 	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n])) * e.scale) }
-	tau := floats(b.c.tau, b.rows*b.row)
 	for lane := range lanes {
 		// Idle lanes repeat the last source but are never due.
 		at := p.At(places[min(lane, len(places)-1)])
@@ -144,95 +134,82 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
 		if lane >= len(places) {
 			continue
 		}
-		for axis := range dim {
-			a := b.axis(axis, dim)
-			lo, hi := startRange(e.model, axis, at[axis])
+		for axis, x := range at {
+			lo, hi := startRange(e.model, axis, x)
 			for i := lo; i <= hi; i++ {
-				unsafe.Slice((*uint16)(b.c.box[a]), int(b.c.n[a]))[i] |= 1 << lane
+				b.box[sweepAxis(axis, p.Dim)][i] |= 1 << lane
 			}
 		}
 		startBox(e.model, at, velocity, func(k [3]int, t float64) {
-			if dim == 2 {
+			if p.Dim == 2 {
 				k[1], k[2] = 0, k[1]
 			}
 			row := k[0]*int(b.c.n[1]) + k[1]
-			tau[row*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
-			C.eik_mark_all(b.c, C.int(k[0]), C.int(k[1]), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+			b.tau[row*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+			C.eik_mark_all(&b.c, C.int(k[0]), C.int(k[1]), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
 		})
 	}
 }
 
-// axis is the C side's number of a grid axis: z is always number 2.
-func (b *batch) axis(axis, dim int) int {
-	if axis == dim-1 {
-		return 2
-	}
-	return axis
-}
-
+// geometry sets where the grid's points lie as one lane's source sees them.
 func (b *batch) geometry(lane int, at []float64) {
 	lanes := int(b.c.lanes)
-	for axis := range at {
-		a := b.axis(axis, len(at))
-		n := int(b.c.n[a])
-		rho := floats(b.c.rho[a], n*lanes)
-		for i := range n {
-			rho[i*lanes+lane] = float32((b.origin[a] + float64(i)*b.spacing[a] - at[axis]) / b.unit)
-		}
-		if a == 2 {
-			back := floats(b.c.rho_back, n*lanes)
-			for i := range n {
-				back[i*lanes+lane] = -rho[i*lanes+lane]
+	for axis, x := range at {
+		a := sweepAxis(axis, len(at))
+		for i := range int(b.c.n[a]) {
+			rho := float32((b.origin[a] + float64(i)*b.spacing[a] - x) / b.unit)
+			b.rho[a][i*lanes+lane] = rho
+			if a == 2 {
+				b.back[i*lanes+lane] = -rho
 			}
 		}
 	}
 }
 
-// settle sweeps until nothing is due: first-order times, then second-order
-// ones. It returns the number of second-order rounds and the tolerance that the
-// last of them had.
-func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) (rounds int, tolerance float64, err error) {
-	size := C.EIK_DIRECTIONS * b.blocks
-	dirty := unsafe.Slice((*uint16)(b.c.dirty), size)
-	dirs := unsafe.Slice((*uint16)(b.c.dirs), size)
-	slow2 := (*C.float)(unsafe.Pointer(&e.slow2[0]))
+// settle sweeps until nothing is due: first-order times, then second-order ones. Its
+// last tolerance stays in the batch.
+func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) error {
+	slow2 := cfloats(e.slow2)
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
-			blocks += int(C.eik_call(eng.sweep, b.c, slow2, C.int(d), order))
+			blocks += int(C.eik_call(eng.sweep, &b.c, slow2, C.int(d), order))
 		}
 		return blocks
 	}
 	b.c.tolerance = firstTolerance
 	for r := 0; r < maxRounds && round(0) > 0; r++ {
 		if err := ctx.Err(); err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
-	copy(dirty, dirs)
+	copy(b.dirty, b.dirs)
 	b.c.tolerance = secondTolerance
-	for rounds < maxRounds && round(1) > 0 {
+	for r := 1; r <= maxRounds && round(1) > 0; r++ {
 		if err := ctx.Err(); err != nil {
-			return 0, 0, err
+			return err
 		}
-		if rounds++; rounds > patience {
+		if r > patience {
 			b.c.tolerance *= 2
 		}
-	}
-	return rounds, float64(b.c.tolerance), nil
-}
-
-// split writes τ of the first n lanes to dst, [n][points].
-func (b *batch) split(dst []float32, n int) error {
-	if lost := C.eik_split(cfloats(dst), b.c.tau, C.long(b.rows), b.c.n[2], b.c.lanes, C.int(n)); lost > 0 {
-		return fmt.Errorf("traveltime: %d of %d times were never reached by the sweeps", lost, len(dst))
 	}
 	return nil
 }
 
-func floats(p *C.float, n int) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(p)), n) }
+// split writes τ of the first n lanes to dst, [n][points].
+func (b *batch) split(dst []float32, n int) error {
+	c := &b.c
+	if lost := C.eik_split(cfloats(dst), c.tau, C.long(c.n[0]*c.n[1]), c.n[2], c.lanes, C.int(n)); lost > 0 {
+		return fmt.Errorf("traveltime: %d of %d times were never reached by the sweeps", lost, len(dst))
+	}
+	return nil
+}
 
 func fill(dst []float32, v float32) {
 	for i := range dst {
 		dst[i] = v
 	}
 }
+
+func cfloats(v []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(v))) }
+
+func cwords(v []uint16) *C.uint16_t { return (*C.uint16_t)(unsafe.Pointer(unsafe.SliceData(v))) }

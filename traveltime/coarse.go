@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/pages"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -20,11 +19,10 @@ import (
 // the position: smooth where T has its tip. Gradients are those of the
 // interpolant.
 type Coarse struct {
-	g      grid.Grid
-	coarse grid.Grid
-	name   string
-	r      *resample
-	tau    map[row][]float32 // [coarse.Len()], s/m
+	placewise // with the name of the method whose tables these are
+	coarse    grid.Grid
+	r         *resample
+	tau       map[row][]float32 // [coarse.Len()], s/m
 }
 
 // row names a place by where it comes from, since callers number their own.
@@ -58,7 +56,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{g: g, coarse: coarsened(g, factor), name: m.Name(), tau: make(map[row][]float32, p.Len())}
+	c := &Coarse{placewise: placewise{m.Name(), g}, coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
 	c.r = newResample(c.coarse, g)
 	places := make([]int, p.Len())
 	n := c.coarse.Len()
@@ -116,42 +114,35 @@ func slownessAt(g grid.Grid, t []float64, i int) float64 {
 	return sum / count
 }
 
-// Name implements Method: the name of the method whose tables these are.
-func (c *Coarse) Name() string { return c.name }
-
-// Grid implements Method.
-func (c *Coarse) Grid() grid.Grid { return c.g }
-
-// Domain implements Method: the places are those of NewCoarse, wherever they lie.
-func (c *Coarse) Domain() *grid.Grid { return nil }
-
-// ScratchBytes implements Method: a field, and τ (with its slopes) on the grid.
-func (c *Coarse) ScratchBytes(gradient bool) int64 { return fieldBytes(c.g, gradient) * (8 + 4) / 8 }
+// ScratchBytes implements Method: a field, and as many arrays of τ and its slopes.
+func (c *Coarse) ScratchBytes(gradient bool) int64 {
+	return c.placewise.ScratchBytes(gradient) * (8 + 4) / 8
+}
 
 // Solve implements Method.
 func (c *Coarse) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, c.g, p, places, opt, func(w *room, place int) error {
+	return c.each(ctx, p, places, opt, func(r *room, place int) error {
 		tau, ok := c.tau[rowOf(p, place)]
 		if !ok {
 			return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
 		}
-		return c.field(w, tau, p.At(place))
+		return c.field(r, tau, p.At(place))
 	}, sink)
 }
 
 // field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(w *room, tau []float32, at []float64) (err error) {
-	if w.part == nil {
-		w.part = make([][]float32, 1+len(w.field.Gradient))
-		for i := range w.part {
-			if w.part[i], err = pages.Make[float32](&w.Arena, c.g.Len()); err != nil {
-				return fmt.Errorf("traveltime: %w", err)
-			}
+func (c *Coarse) field(r *room, tau []float32, at []float64) error {
+	if r.part == nil {
+		for range 1 + len(r.out.Gradient) {
+			r.part = append(r.part, take[float32](&r.scratch, c.g.Len()))
 		}
-		w.line = make([]float32, c.coarse.Shape[c.g.Dim()-1])
+		r.line = make([]float32, c.coarse.Shape[c.g.Dim()-1])
 	}
-	c.r.apply(w.part, w.line, tau, c.coarse, c.g)
-	finish(w.field, w.part, w.part[0], c.g, at, 1)
+	if r.err != nil {
+		return r.err
+	}
+	c.r.apply(r.part, r.line, tau, c.coarse, c.g)
+	finish(r.out, r.part, r.part[0], c.g, at, 1)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -19,20 +18,6 @@ type Eikonal struct {
 	scale    float64   // s/m, largest slowness
 	resample *resample // nil where image and model are the same grid
 	engines  []engine  // widest first
-
-	mu     sync.Mutex
-	report Report
-}
-
-// Report says how the solves of an Eikonal went.
-type Report struct {
-	Places int // fields computed
-	Rounds int // most rounds of second-order sweeps that a batch took
-
-	// Tolerance is the largest relative change of a time that the last round
-	// of a batch was allowed to leave: 1e-6, or more where rough models kept
-	// times moving for too many rounds.
-	Tolerance float64
 }
 
 // NewEikonal returns the method for the velocity in m/s, in C order on the grid
@@ -80,13 +65,6 @@ func (e *Eikonal) Grid() grid.Grid { return e.image }
 // Domain implements Method: the model's grid, on which the equation is solved.
 func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 
-// Report sums up all calls of Solve so far.
-func (e *Eikonal) Report() Report {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.report
-}
-
 // Solve implements Method. Places must lie inside the velocity model. Up to 16
 // places near each other are solved together, but every field has the same bits
 // whatever the other places, their order and the number of threads.
@@ -97,23 +75,8 @@ func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, 
 			return err
 		}
 	}
-	jobs := e.batches(p, places, opt)
-	count := counter{total: len(places), progress: opt.Progress}
-	return pool(ctx, opt.threads(len(jobs)), len(jobs), func() (func(int) error, func()) {
-		w := &worker{e: e, gradient: opt.Gradient}
-		return func(i int) error {
-			if err := w.solve(ctx, p, jobs[i]); err != nil {
-				return err
-			}
-			for lane, place := range jobs[i].places {
-				if err := sink(place, w.field(lane, p.At(place))); err != nil {
-					return err
-				}
-				count.add()
-			}
-			return nil
-		}, w.free
-	})
+	newWorker := func() worker { return &lanes{e: e, p: p, gradient: opt.Gradient} }
+	return work(ctx, e.batches(p, places, opt), opt, newWorker, sink)
 }
 
 func checkSource(g grid.Grid, p *survey.Positions, i int) error {

@@ -133,9 +133,6 @@ func TestEikonalLinear(t *testing.T) {
 					c.name, p.At(i), rms, largest, gradient, c.rms, c.max, c.gradient)
 			}
 		}
-		if r := m.Report(); r.Places != p.Len() || r.Tolerance != float64(float32(1e-6)) {
-			t.Errorf("%s: report %+v: want %d places settled to 1e-6", c.name, r, p.Len())
-		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // apply interpolates t, given on from, to the points of to: dst[0] is the value
 // and, where there are more parts, dst[1+a] the derivative along axis a, per
-// metre. Line is scratch of from's points along z.
+// metre. Line is scratch of from's points along z; all but t lie outside Go's heap.
 func (r *resample) apply(dst [][]float32, line, t []float32, from, to grid.Grid) {
 	dim := from.Dim()
 	var pin runtime.Pinner
@@ -34,7 +34,6 @@ func (r *resample) apply(dst [][]float32, line, t []float32, from, to grid.Grid)
 	}
 	var to4 [4]*C.float
 	for k := range dst {
-		pin.Pin(&dst[k][0])
 		to4[k] = cfloats(dst[k])
 	}
 	gradient := C.int(0)
@@ -45,10 +44,9 @@ func (r *resample) apply(dst [][]float32, line, t []float32, from, to grid.Grid)
 }
 
 // finish sets f to T = R τ·scale and, where f has gradients, to ∇T with the
-// derivatives of τ in part[1:], on the grid g for the position at.
+// derivatives of τ in part[1:], on the grid g for the position at. Both lie outside Go's
+// heap.
 func finish(f Field, part [][]float32, tau []float32, g grid.Grid, at []float64, scale float64) {
-	var pin runtime.Pinner
-	defer pin.Unpin()
 	var n [3]C.int
 	var origin, spacing, source [3]C.double
 	var grad [3]*C.double
@@ -57,8 +55,6 @@ func finish(f Field, part [][]float32, tau []float32, g grid.Grid, at []float64,
 		n[a], source[a] = C.int(g.Shape[a]), C.double(at[a])
 		origin[a], spacing[a] = C.double(g.Origin[a]), C.double(g.Spacing[a])
 		if f.Gradient != nil {
-			pin.Pin(&f.Gradient[a][0])
-			pin.Pin(&part[1+a][0])
 			grad[a] = (*C.double)(unsafe.Pointer(&f.Gradient[a][0]))
 			slope[a] = cfloats(part[1+a])
 		}
@@ -66,5 +62,3 @@ func finish(f Field, part [][]float32, tau []float32, g grid.Grid, at []float64,
 	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau), &slope[0], C.int(g.Dim()),
 		&n[0], &origin[0], &spacing[0], &source[0], C.double(scale))
 }
-
-func cfloats(v []float32) *C.float { return (*C.float)(unsafe.Pointer(&v[0])) }

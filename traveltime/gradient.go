@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/pages"
 )
 
 // CentralGradient writes the gradient of the field t on the grid g into dst,
@@ -57,38 +56,4 @@ func checkField(g grid.Grid, t []float64, grad [][]float64) {
 			panic(fmt.Sprintf("traveltime: gradient part %d has %d values, the grid %d points", a, len(grad[a]), n))
 		}
 	}
-}
-
-// fieldBytes is the size of a field on g.
-func fieldBytes(g grid.Grid, gradient bool) int64 {
-	if gradient {
-		return 8 * int64(g.Len()) * int64(1+g.Dim())
-	}
-	return 8 * int64(g.Len())
-}
-
-// fieldIn is newField in an arena.
-func fieldIn(a *pages.Arena, g grid.Grid, gradient bool) (f Field, err error) {
-	if f.Time, err = pages.Make[float64](a, g.Len()); err != nil || !gradient {
-		return f, err
-	}
-	f.Gradient = make([][]float64, g.Dim())
-	for i := range f.Gradient {
-		if f.Gradient[i], err = pages.Make[float64](a, g.Len()); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-// newField allocates a field on g, with a gradient if asked for.
-func newField(g grid.Grid, gradient bool) Field {
-	f := Field{Time: make([]float64, g.Len())}
-	if gradient {
-		f.Gradient = make([][]float64, g.Dim())
-		for a := range f.Gradient {
-			f.Gradient[a] = make([]float64, g.Len())
-		}
-	}
-	return f
 }

@@ -63,13 +63,13 @@ func TestBenchCommOnCards(t *testing.T) {
 					return err
 				}
 				defer card.Close()
-				comms, done, err := a.carriers(c, []string{"nccl", "mpi", "mpi-staged"}, card, aware)
+				comms, done, err := carriers(a, c, []string{"nccl", "mpi", "mpi-staged"}, card, aware)
 				if err != nil {
 					return err
 				}
 				defer done()
 				s := bench.CommSpec{First: 24, Last: 1 << 16, Factor: 50, Iterations: 2, Warmup: 1, Type: device.F64, Card: card}
-				return a.benchComm(context.Background(), s, true, "", comms...)
+				return benchComm(context.Background(), a, commOptions{CommSpec: s, limits: true}, comms...)
 			})
 			if err != nil {
 				t.Fatalf("%d ranks: %v", ranks, err)

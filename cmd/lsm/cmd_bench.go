@@ -1,14 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -19,8 +21,6 @@ func newBench(a *app) *cobra.Command {
 		Short: "Speed of this machine, with correctness beside",
 		Long: `Bench measures the program on this machine. Every figure is the median of
 several runs and stands beside the error of what was timed.`,
-		GroupID: groupMachine,
-		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
 		},
@@ -30,105 +30,129 @@ several runs and stands beside the error of what was timed.`,
 	return cmd
 }
 
+// kernelOptions are the choices of lsm bench kernel.
+type kernelOptions struct {
+	bench.KernelSize
+	reproducible string
+	limits       bool
+}
+
 func newBenchKernel(a *app) *cobra.Command {
-	size := bench.KernelSize{}
-	limits := false
-	var reproducible string
+	var o kernelOptions
 	cmd := &cobra.Command{
 		Use:   "kernel",
 		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
 		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
   lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits
   lsm bench kernel --antialias 25 --dip-limit 50,60`,
-		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := positive(map[string]int{"sources": size.Sources, "receivers": size.Receivers, "runs": size.Runs, "wavelet": size.Wavelet}); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
-			switch size.Engine {
-			case "cpu", "reference":
-			case "cuda", "hip":
-				card, _, err := job.OpenCard(engineOf(size.Engine), 1)
-				if err != nil {
-					return err
-				}
-				defer card.Close()
-				size.Card = card
-			default:
-				return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu, cuda, hip or reference", size.Engine))
-			}
-			if reproducible != "ranks" && reproducible != "off" {
-				return status.Usage(fmt.Errorf("bench: --reproducible is %q, want ranks or off", reproducible))
-			}
-			size.Exact = reproducible == "ranks" && size.Engine != "reference"
-			if size.Threads <= 0 {
-				size.Threads = runtime.GOMAXPROCS(0)
-			}
-			r, err := bench.Kernel(cmd.Context(), size)
-			if err != nil {
-				return status.Usage(err)
-			}
-			if limits && r.Card == nil {
-				l := bench.MeasureLimits(size.Runs)
-				r.Limits = &l
-				// The limits are of one core.
-				r.StoreShare = l.StoreNS / (r.Forward * float64(size.Threads))
-				r.GatherShare = l.GatherNS / (r.Adjoint * float64(size.Threads))
-			}
-			a.report.Printf("%s, %s, %s, dynamic %v: %.3g triples\n", r.Engine, size, readable.Count(r.Threads, "thread"), r.Dynamic, float64(r.Triples))
-			a.report.Printf("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
-				r.Forward, r.Adjoint, r.ForwardGFlops, r.AdjointGFlops, r.BytesPer)
-			if size.Exact {
-				a.report.Printf("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
-					r.ForwardExact, r.ForwardRatio, r.AdjointExact, r.AdjointRatio)
-			}
-			if r.ForwardCost > 0 {
-				a.report.Printf("time over that without dip limit and anti-aliasing: forward × %.3f  adjoint × %.3f\n", r.ForwardCost, r.AdjointCost)
-				if size.Exact {
-					a.report.Printf("and with the same bits for any number of ranks: forward × %.3f  adjoint × %.3f\n", r.ForwardExactCost, r.AdjointExactCost)
-				}
-			}
-			if r.Limits != nil {
-				a.report.Printf("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
-					r.Limits.GatherNS, 100*r.GatherShare, r.Limits.StoreNS, 100*r.StoreShare, r.Limits.ReadBytes/1e9)
-			}
-			if r.Card != nil {
-				a.report.Printf("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
-				a.report.Printf("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%.1f %%, %.1f %%)\n",
-					r.Card.CopyBytes/1e9, 100*r.ForwardCopy, 100*r.AdjointCopy, r.Card.Issue, 100*r.ForwardIssue, 100*r.AdjointIssue)
-			}
-			a.report.Printf("dot test %.1e  %s\n", r.DotError, r.Verdict)
-			a.report.Event("kernel", "engine", r.Engine, "forward_ns", r.Forward, "adjoint_ns", r.Adjoint,
-				"forward_exact_ns", r.ForwardExact, "adjoint_exact_ns", r.AdjointExact,
-				"forward_exact_ratio", r.ForwardRatio, "adjoint_exact_ratio", r.AdjointRatio,
-				"forward_cost", r.ForwardCost, "adjoint_cost", r.AdjointCost,
-				"forward_exact_cost", r.ForwardExactCost, "adjoint_exact_cost", r.AdjointExactCost,
-				"triples", r.Triples, "dot_error", r.DotError, "threads", r.Threads, "dynamic", r.Dynamic,
-				"forward_gflops", r.ForwardGFlops, "adjoint_gflops", r.AdjointGFlops, "table_bytes", r.TableBytes,
-				"bytes_per_triple", r.BytesPer, "limits", r.Limits, "store_share", r.StoreShare,
-				"gather_share", r.GatherShare, "card", r.Card, "forward_copy_share", r.ForwardCopy, "adjoint_copy_share", r.AdjointCopy,
-				"forward_issue_share", r.ForwardIssue, "adjoint_issue_share", r.AdjointIssue, "verdict", r.Verdict)
-			return verdict(r.Verdict)
+			return benchKernel(cmd.Context(), a, o)
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&size.Sources, "sources", 16, "sources along the top")
-	fl.IntVar(&size.Receivers, "receivers", 64, "receivers along the top")
-	fl.IntSliceVar(&size.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
-	fl.IntVar(&size.Samples, "samples", 1500, "samples a trace, 4 ms apart")
-	fl.IntVar(&size.Wavelet, "wavelet", 81, "samples of the wavelet; 1 shows what convolution costs")
-	fl.StringVar(&size.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
-	fl.IntVar(&size.Threads, "threads", 0, "0: all processors")
-	fl.BoolVar(&size.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
-	fl.Float64SliceVar(&size.DipLimit, "dip-limit", nil, "with a limit of the dip, `START,CUT` in degrees, and what it costs")
-	fl.Float64Var(&size.Antialias, "antialias", 0, "with anti-aliasing for traces `SPACING` metres apart, and what it costs")
-	fl.BoolVar(&size.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
-	fl.BoolVar(&size.Streamer, "streamer", false, "a moving spread instead of a fixed one")
-	fl.IntVar(&size.Runs, "runs", 5, "runs, of which the median is printed")
-	fl.StringVar(&reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
-	fl.BoolVar(&limits, "limits", false, "measure this machine's limits as well; a card's are always measured")
+	fl.IntVar(&o.Sources, "sources", 16, "sources along the top")
+	fl.IntVar(&o.Receivers, "receivers", 64, "receivers along the top")
+	fl.IntSliceVar(&o.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
+	fl.IntVar(&o.Samples, "samples", 1500, "samples a trace, 4 ms apart")
+	fl.IntVar(&o.Wavelet, "wavelet", 81, "samples of the wavelet; 1 shows what convolution costs")
+	fl.StringVar(&o.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
+	fl.IntVar(&o.Threads, "threads", 0, "0: all processors")
+	fl.BoolVar(&o.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
+	fl.Float64SliceVar(&o.DipLimit, "dip-limit", nil, "with a limit of the dip, `START,CUT` in degrees, and what it costs")
+	fl.Float64Var(&o.Antialias, "antialias", 0, "with anti-aliasing for traces `SPACING` metres apart, and what it costs")
+	fl.BoolVar(&o.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
+	fl.BoolVar(&o.Streamer, "streamer", false, "a moving spread instead of a fixed one")
+	fl.IntVar(&o.Runs, "runs", 5, "runs, of which the median is printed")
+	fl.StringVar(&o.reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
+	fl.BoolVar(&o.limits, "limits", false, "measure this machine's limits as well; a card's are always measured")
 	return cmd
+}
+
+func (o *kernelOptions) check() error {
+	if err := positive(map[string]int{"sources": o.Sources, "receivers": o.Receivers, "runs": o.Runs, "wavelet": o.Wavelet}); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"cpu", "reference", "cuda", "hip"}, o.Engine) {
+		return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu, cuda, hip or reference", o.Engine))
+	}
+	if o.reproducible != "ranks" && o.reproducible != "off" {
+		return status.Usage(fmt.Errorf("bench: --reproducible is %q, want ranks or off", o.reproducible))
+	}
+	o.Exact = o.reproducible == "ranks" && o.Engine != "reference"
+	if o.Threads <= 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	return nil
+}
+
+func benchKernel(ctx context.Context, a *app, o kernelOptions) error {
+	if o.Engine == "cuda" || o.Engine == "hip" {
+		card, _, err := operator.OpenCard(engineOf(o.Engine), 1)
+		if err != nil {
+			return err
+		}
+		defer card.Close()
+		o.Card = card
+	}
+	r, err := bench.Kernel(ctx, o.KernelSize)
+	if err != nil {
+		return status.Usage(err)
+	}
+	var limits *bench.Limits
+	if o.limits && r.Card == nil {
+		l := bench.MeasureLimits(o.Runs)
+		limits = &l
+	}
+	tellKernel(a, o, r, limits)
+	return verdict(r.Verdict)
+}
+
+// tellKernel prints a result, with the limits of one core where they are known.
+func tellKernel(a *app, o kernelOptions, r *bench.KernelResult, limits *bench.Limits) {
+	say := a.report.Printf
+	say("%s, %v, %s, dynamic %v: %.3g triples\n", r.Engine, o.KernelSize, readable.Count(o.Threads, "thread"), o.Dynamic, float64(r.Triples))
+	say("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
+		r.Forward, r.Adjoint, r.GFlops[0], r.GFlops[1], r.BytesPer)
+	if o.Exact {
+		say("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
+			r.Exact[0], r.ExactRatio[0], r.Exact[1], r.ExactRatio[1])
+	}
+	if r.Cost[0] > 0 {
+		say("time over that without dip limit and anti-aliasing: forward × %.3f  adjoint × %.3f\n", r.Cost[0], r.Cost[1])
+		if o.Exact {
+			say("and with the same bits for any number of ranks: forward × %.3f  adjoint × %.3f\n", r.ExactCost[0], r.ExactCost[1])
+		}
+	}
+	storeShare, gatherShare := 0.0, 0.0
+	if limits != nil {
+		storeShare, gatherShare = limits.StoreNS/(r.Forward*float64(o.Threads)), limits.GatherNS/(r.Adjoint*float64(o.Threads))
+		say("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
+			limits.GatherNS, 100*gatherShare, limits.StoreNS, 100*storeShare, limits.ReadBytes/1e9)
+	}
+	var card *bench.CardLimits
+	var copied, issued [2]float64
+	if r.Card != nil {
+		card, copied, issued = &r.Card.Limits, r.Card.Copy, r.Card.Issue
+		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
+		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%.1f %%, %.1f %%)\n",
+			card.CopyBytes/1e9, 100*copied[0], 100*copied[1], card.Issue, 100*issued[0], 100*issued[1])
+	}
+	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
+	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
+		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "limits", limits, "store_share", storeShare, "gather_share", gatherShare,
+		"card", card, "verdict", r.Verdict}
+	for _, f := range []struct {
+		name string
+		of   [2]float64 // forward, adjoint
+	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"cost", r.Cost}, {"exact_cost", r.ExactCost},
+		{"gflops", r.GFlops}, {"copy_share", copied}, {"issue_share", issued}} {
+		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
+	}
+	a.report.Event("kernel", fields...)
 }
 
 func newBenchTraveltime(a *app) *cobra.Command {
@@ -138,7 +162,6 @@ func newBenchTraveltime(a *app) *cobra.Command {
 		Use:         "traveltime",
 		Short:       "Milliseconds a source, and the error, of the eikonal solver",
 		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
-		Args:        arguments(),
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,106 +10,122 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
+// commOptions are the choices of lsm bench comm.
+type commOptions struct {
+	bench.CommSpec
+	first, last, typ string // of the specification, as typed
+	engine, plot     string
+	backends         []string
+	limits           bool
+}
+
 func newBenchComm(a *app) *cobra.Command {
-	s := bench.CommSpec{}
-	var first, last, typ, engine, plot string
-	var backends []string
-	var limits bool
+	var o commOptions
 	cmd := &cobra.Command{
 		Use:   "comm",
 		Short: "Microseconds and bandwidth of the collectives over all ranks",
 		Long: `Bench comm times the collectives on arrays of growing size and checks every
 element of every result. The tables are those of the NCCL tests;
 docs/collectives.md derives their columns. With several backends each size is
-measured by one after the other. nccl, rccl and mpi-staged work on arrays in the
-memory of GPUs, and mpi beside them or with --engine, where the library takes
-such. Operations, of which those that a backend has are measured by default:
+measured with one after the other. nccl, rccl and mpi-staged work on arrays in the
+memory of GPUs. So does mpi, beside them or with --engine, where the MPI library can.
+By default it measures those of these operations that a backend has:
 ` + strings.Join(bench.CommOperations(), ", ") + ".",
 		Example: `  mpirun -n 4 lsm bench comm
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
   srun lsm bench comm --type float64 --json
   srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
-		Args:        arguments(),
 		Annotations: exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if s.First, err = byteCount("first", first); err != nil {
+			if err := o.check(a.force); err != nil {
 				return err
 			}
-			if s.Last, err = byteCount("last", last); err != nil {
-				return err
-			}
-			if s.Type, err = elementType(typ); err != nil {
-				return err
-			}
-			if err := checkBackends(backends, &engine); err != nil {
-				return err
-			}
-			if plot != "" {
-				if err := job.CheckOutput(plot, a.force); err != nil {
-					return err
-				}
-			}
-			cfg := &config.Config{}
-			cfg.Comm.Backend = controlOf(backends)
-			if err := comm.Together(a.world, a.join(cfg)); err != nil {
-				return err
-			}
-			if err := a.agree(cfg); err != nil {
-				return err
-			}
-			m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
-			if s.Memory = m.Available; m.Limit > 0 {
-				s.Memory = min(m.Available, m.Limit)
-			}
-			if engine != "cpu" {
-				_, node, err := machine.Share(a.world.Host().AllGather)
-				if err != nil {
-					return err
-				}
-				var warning string
-				s.Card, warning, err = job.OpenCard(engineOf(engine), node)
-				if err := comm.Together(a.world, err); err != nil {
-					return err
-				}
-				defer s.Card.Close()
-				if warning != "" {
-					a.report.Warn(warning)
-				}
-			}
-			b, built := comm.Lookup(a.world.Name())
-			comms, done, err := a.carriers(a.world, backends, s.Card, built && s.Card != nil && b.Aware(s.Card.Space()))
-			if err != nil {
-				return err
-			}
-			defer done()
-			return a.benchComm(cmd.Context(), s, limits, plot, comms...)
+			return joinAndBench(cmd.Context(), a, o)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&first, "first", "1KiB", "`bytes` of the smallest array")
-	fl.StringVar(&last, "last", "1GiB", "`bytes` of the largest array; memory may end the list earlier")
-	fl.IntVar(&s.Factor, "factor", 2, "from one size to the next")
-	fl.IntVar(&s.Iterations, "iterations", 10, "timed, of which the median is printed")
-	fl.IntVar(&s.Warmup, "warm-up", 2, "iterations before the timed ones")
-	fl.StringSliceVar(&s.Operations, "operations", nil, "those to measure, with commas between (default all)")
-	fl.StringVar(&typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
-	fl.StringSliceVar(&backends, "backend", []string{"auto"}, "communicators, as comm.backend, with commas between")
-	fl.StringVar(&engine, "engine", "", "whose memory holds the arrays: cpu, cuda, hip (else what the backends need)")
-	fl.StringVar(&plot, "plot", "", "`PNG` of the time of the first operation against the size")
-	fl.BoolVar(&limits, "limits", false, "measure how fast the ranks can copy memory as well")
+	fl.StringVar(&o.first, "first", "1KiB", "`bytes` of the smallest array")
+	fl.StringVar(&o.last, "last", "1GiB", "`bytes` of the largest array; memory may end the list earlier")
+	fl.IntVar(&o.Factor, "factor", 2, "from one size to the next")
+	fl.IntVar(&o.Iterations, "iterations", 10, "timed iterations, of which the median is printed")
+	fl.IntVar(&o.Warmup, "warm-up", 2, "iterations before the timed ones")
+	fl.StringSliceVar(&o.Operations, "operations", nil, "those to measure, separated by commas (default all)")
+	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
+	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
+	fl.StringVar(&o.engine, "engine", "", "whose memory holds the arrays: cpu, cuda, hip (default: what the backends need)")
+	fl.StringVar(&o.plot, "plot", "", "`PNG` of the time of the first operation against the size")
+	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
 	return cmd
+}
+
+func (o *commOptions) check(force bool) (err error) {
+	if o.First, err = byteCount("first", o.first); err != nil {
+		return err
+	}
+	if o.Last, err = byteCount("last", o.last); err != nil {
+		return err
+	}
+	if o.Type, err = elementType(o.typ); err != nil {
+		return err
+	}
+	if err := checkBackends(o.backends, &o.engine); err != nil || o.plot == "" {
+		return err
+	}
+	return job.CheckOutput(o.plot, force)
+}
+
+// joinAndBench joins the other ranks, opens cards and communicators, and measures.
+func joinAndBench(ctx context.Context, a *app, o commOptions) error {
+	cfg := &config.Config{}
+	cfg.Comm.Backend = controlOf(o.backends)
+	if err := comm.Together(a.world, a.join(cfg)); err != nil {
+		return err
+	}
+	if err := a.agree(cfg); err != nil {
+		return err
+	}
+	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
+	if o.Memory = m.Available; m.Limit > 0 {
+		o.Memory = min(m.Available, m.Limit)
+	}
+	if o.engine != "cpu" {
+		_, node, err := machine.Share(a.world.Host().AllGather)
+		if err != nil {
+			return err
+		}
+		var warning string
+		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
+		if err := comm.Together(a.world, err); err != nil {
+			return err
+		}
+		defer o.Card.Close()
+		if warning != "" {
+			a.report.Warn(warning)
+		}
+	}
+	b, built := comm.Lookup(a.world.Name())
+	comms, done, err := carriers(a, a.world, o.backends, o.Card, built && o.Card != nil && b.Aware(o.Card.Space()))
+	if err != nil {
+		return err
+	}
+	defer done()
+	return benchComm(ctx, a, o, comms...)
 }
 
 func byteCount(flag, text string) (int64, error) {
@@ -130,23 +147,23 @@ func elementType(name string) (device.Type, error) {
 
 // benchComm prints one table for each operation, each closed as the NCCL tests
 // close theirs; with several communicators a row for each.
-func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, plot string, comms ...comm.Comm) error {
+func benchComm(ctx context.Context, a *app, o commOptions, comms ...comm.Comm) error {
 	c := comms[0]
-	b, err := bench.NewComm(s, comms...)
+	b, err := bench.NewComm(o.CommSpec, comms...)
 	if err := comm.Together(c, err); err != nil {
 		return err
 	}
 	where := "the host's memory"
-	if s.Card != nil {
-		where = s.Card.Name()
+	if o.Card != nil {
+		where = o.Card.Name()
 	}
 	a.report.Printf("# backend %s, ranks %d, on this node %d; arrays in %s; median of %d iterations after %d of warm-up\n",
-		strings.Join(namesOf(comms), ", "), c.Size(), b.Here, where, s.Iterations, s.Warmup)
+		strings.Join(namesOf(comms), ", "), c.Size(), b.Here, where, o.Iterations, o.Warmup)
 	if len(b.Left) > 0 {
 		a.report.Warn(fmt.Sprintf("sizes end at %s: with %d ranks on a node there is no memory for %s",
 			humanize.IBytes(uint64(slices.Max(b.Sizes))), b.Here, humanize.IBytes(uint64(b.Left[0]))))
 	}
-	if limits {
+	if o.limits {
 		rate, err := b.CopyBandwidth()
 		if err != nil {
 			return err
@@ -156,15 +173,21 @@ func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, plot
 	}
 	wrong := int64(0)
 	for i, operation := range b.Operations {
-		n, lines, err := a.benchCollective(ctx, b, s, operation, comms)
+		var rows []bench.CommRow
+		tellHead(a, operation, len(comms) > 1)
+		err := b.Run(ctx, operation, func(r bench.CommRow) {
+			rows = append(rows, r)
+			tellRow(a, r, o.Type, comms)
+		})
 		if err != nil {
 			return err
 		}
-		wrong += n
-		if i == 0 && plot != "" {
-			if err := a.once(func() error { return a.plotLines(plot, operation, lines) }); err != nil {
-				return err
-			}
+		wrong += tellSum(a, rows, comms)
+		if i > 0 || o.plot == "" {
+			continue
+		}
+		if err := a.once(func() error { return plotTimes(o.plot, operation, rows, a.force) }); err != nil {
+			return err
 		}
 	}
 	a.finish("ranks", c.Size(), "wrong", wrong)
@@ -174,58 +197,64 @@ func (a *app) benchComm(ctx context.Context, s bench.CommSpec, limits bool, plot
 	return nil
 }
 
-// plotLines draws the times of an operation.
-func (a *app) plotLines(path, operation string, lines []picture.Line) error {
-	figure, err := picture.Lines("size: power of two, bytes", "time, µs", picture.Options{Title: operation}, lines...)
-	if err != nil {
-		return err
-	}
-	return picture.WriteFile(path, figure, a.force)
-}
-
-// benchCollective prints the table of one operation and returns the number of
-// wrong elements, and the times in µs against the binary logarithms of the sizes, a line
-// for each communicator that has the operation.
-func (a *app) benchCollective(ctx context.Context, b *bench.Comm, s bench.CommSpec, operation string, comms []comm.Comm) (wrong int64, lines []picture.Line, err error) {
-	head := "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s%s\n"
-	behind := func(text string) string { // a column for several backends alone
-		if len(comms) == 1 {
-			return ""
-		}
-		return "  " + text
-	}
-	a.report.Printf("#\n# %s\n#\n", operation)
-	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", behind("backend"))
-	a.report.Printf(head, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "")
-	bus := map[string]float64{}
-	err = b.Run(ctx, operation, func(r bench.CommRow) {
-		wrong += r.Wrong
-		bus[r.Backend] += r.Bus / float64(len(b.Sizes))
+// plotTimes draws the times of an operation, a line for each backend.
+func plotTimes(path, operation string, rows []bench.CommRow, force bool) error {
+	var lines []picture.Line
+	for _, r := range rows {
 		at := slices.IndexFunc(lines, func(l picture.Line) bool { return l.Name == r.Backend })
 		if at < 0 {
 			at, lines = len(lines), append(lines, picture.Line{Name: r.Backend})
 		}
 		lines[at].X, lines[at].Y = append(lines[at].X, math.Log2(float64(r.Size))), append(lines[at].Y, 1e6*r.Seconds)
-		a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
-			r.Size, r.Count, s.Type, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(r.Backend))
-		a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "ranks", comms[0].Size(),
-			"size", r.Size, "count", r.Count, "type", s.Type.String(), "redop", r.Redop, "root", r.Root,
-			"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
-	})
+	}
+	figure, err := picture.Lines("size: power of two, bytes", "time, µs", picture.Options{Title: operation}, lines...)
 	if err != nil {
-		return wrong, nil, err
+		return err
 	}
-	v := "OK"
+	return picture.WriteFile(path, figure, force)
+}
+
+// behind is a last column that is there for several backends alone.
+func behind(several bool, text string) string {
+	if !several {
+		return ""
+	}
+	return "  " + text
+}
+
+func tellHead(a *app, operation string, several bool) {
+	const head = "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s%s\n"
+	a.report.Printf("#\n# %s\n#\n", operation)
+	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", behind(several, "backend"))
+	a.report.Printf(head, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "")
+}
+
+func tellRow(a *app, r bench.CommRow, typ device.Type, comms []comm.Comm) {
+	a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
+		r.Size, r.Count, typ, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(len(comms) > 1, r.Backend))
+	a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "ranks", comms[0].Size(),
+		"size", r.Size, "count", r.Count, "type", typ.String(), "redop", r.Redop, "root", r.Root,
+		"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
+}
+
+// tellSum closes a table and returns the number of wrong elements.
+func tellSum(a *app, rows []bench.CommRow, comms []comm.Comm) (wrong int64) {
+	bus := map[string][]float64{}
+	for _, r := range rows {
+		wrong += r.Wrong
+		bus[r.Backend] = append(bus[r.Backend], r.Bus)
+	}
+	verdict := "OK"
 	if wrong > 0 {
-		v = "FAILED"
+		verdict = "FAILED"
 	}
-	a.report.Printf("# Out of bounds values : %d %s\n", wrong, v)
+	a.report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
 	for _, name := range namesOf(comms) {
-		if mean, measured := bus[name]; measured {
-			a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", mean/1e9, behind(name))
+		if b := bus[name]; b != nil {
+			a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(b, nil)/1e9, behind(len(comms) > 1, name))
 		}
 	}
-	return wrong, lines, nil
+	return wrong
 }
 
 func namesOf(comms []comm.Comm) []string {
@@ -234,4 +263,89 @@ func namesOf(comms []comm.Comm) []string {
 		names[i] = c.Name()
 	}
 	return names
+}
+
+// besideEachOther refuses backends that cannot be measured one after the other over the
+// same ranks.
+func besideEachOther(backends []string) error {
+	for i, b := range backends {
+		if len(backends) > 1 && !slices.Contains([]string{"mpi", "mpi-staged", "nccl", "rccl"}, b) {
+			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want mpi, mpi-staged, nccl or rccl", b))
+		}
+		if slices.Contains(backends[:i], b) {
+			return status.Usage(fmt.Errorf("bench: --backend has %q twice", b))
+		}
+	}
+	return nil
+}
+
+// checkBackends refuses backends that do not go together, and settles the engine whose
+// memory they carry where it is left open.
+func checkBackends(backends []string, engine *string) error {
+	if err := besideEachOther(backends); err != nil {
+		return err
+	}
+	need := map[string]string{"nccl": "cuda", "rccl": "hip"}
+	for _, b := range backends {
+		want := need[b]
+		switch {
+		case want != "" && *engine == "":
+			*engine = want
+		case want != "" && *engine != want:
+			return status.Usage(fmt.Errorf("bench: --backend %s carries memory of engine %s, not of %s", b, want, *engine))
+		}
+	}
+	switch {
+	case *engine == "" && slices.Contains(backends, "mpi-staged"):
+		*engine = "cuda"
+	case *engine == "":
+		*engine = "cpu"
+	case *engine == "cpu" && slices.Contains(backends, "mpi-staged"):
+		return status.Usage(errors.New("bench: --backend mpi-staged carries memory of a GPU, --engine is cpu"))
+	case !slices.Contains([]string{"cpu", "cuda", "hip"}, *engine):
+		return status.Usage(fmt.Errorf("bench: --engine is %q, want cpu, cuda or hip", *engine))
+	}
+	return nil
+}
+
+// controlOf is the comm.backend of the ranks that backends stand on.
+func controlOf(backends []string) string {
+	if slices.ContainsFunc(backends, func(b string) bool { return strings.HasPrefix(b, "mpi") }) {
+		return "mpi"
+	}
+	return backends[0]
+}
+
+// carriers are the communicators of some backends, all over the ranks of the world; done
+// closes what was opened for them. With a card, and a world that is not aware of GPUs,
+// the world itself is left out, unless nothing else is.
+func carriers(a *app, world comm.Comm, backends []string, card *gpu.Device, aware bool) (list []comm.Comm, done func(), err error) {
+	done = func() {}
+	for _, b := range backends {
+		switch {
+		case b == "nccl" || b == "rccl":
+			g, err := nccl.New(world, card)
+			if err != nil {
+				done()
+				return nil, nil, status.Hint(fmt.Errorf("bench: --backend %s: %w", b, err), status.HintOf(err))
+			}
+			before, unwatch := done, watch.OnVerdict(world, g.Cut)
+			done = func() { unwatch(); g.Close(); before() }
+			a.report.Printf("# %s\n", g.About())
+			list = append(list, g)
+		case b == "mpi-staged":
+			list = append(list, comm.Staged(world))
+		case card != nil && !aware && world.Size() > 1 && len(backends) > 1:
+			a.report.Infof("%s: its library does not take memory of a GPU: it is left out; mpi-staged goes through the host", b)
+		case card != nil && !aware && world.Size() > 1:
+			return nil, nil, status.Resource(fmt.Errorf("bench: the library of backend %s does not take memory of engine %v; mpi-staged goes through the host",
+				world.Name(), card.Engine()))
+		default:
+			list = append(list, world)
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil, status.Resource(errors.New("bench: no backend is left"))
+	}
+	return list, done, nil
 }

@@ -39,7 +39,7 @@ func benchOnRanks(t *testing.T, ranks int, asJSON bool, as func(comm.Comm) comm.
 		if c.Rank() == 0 {
 			a.report = progress.New(progress.Options{Out: &text, Err: &errs, JSON: asJSON})
 		}
-		codes[c.Rank()] = status.Code(a.benchComm(context.Background(), s, false, "", as(c)))
+		codes[c.Rank()] = status.Code(benchComm(context.Background(), a, commOptions{CommSpec: s}, as(c)))
 		return nil
 	})
 	if err != nil || errs.Len() > 0 {

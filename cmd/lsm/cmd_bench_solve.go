@@ -38,7 +38,6 @@ written. docs/performance.md derives the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
-		Args:        arguments("CONFIG"),
 		Annotations: exits("3", "4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := positive(map[string]int{"iterations": o.iterations}); err != nil {

@@ -31,48 +31,47 @@ They agree where both are at most the tolerance; 0 asks for the same numbers. Wi
 to B, ⟨A, B⟩ / ‖A‖²: what is then left is a difference of shape.`,
 		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4
   lsm compare image.h5 reflectivity.h5 --scale --tolerance 0.7`,
-		GroupID: groupFiles,
-		Args:    arguments("A", "B"),
 		Annotations: exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",
 			"3 a file is missing or damaged, or grids or traces differ", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(tolerance >= 0) {
 				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
 			}
-			for _, file := range args {
-				if err := a.tryFile(cmd.Context(), file); err != nil {
-					return err
-				}
+			if err := a.tryFile(cmd.Context(), args...); err != nil {
+				return err
 			}
 			d, err := compareFiles(cmd.Context(), args[0], args[1], scale)
 			if err != nil {
 				return err
 			}
-			l2, largest := d.relativeL2(), d.relativeLargest()
-			agree := l2 <= tolerance && largest <= tolerance
-			verdict := "agree"
-			if !agree {
-				verdict = "do not agree"
-			}
-			if scale {
-				a.report.Printf("scale of A           %.6g\n", d.scale)
-			}
-			a.report.Printf("relative L2          %.3e\n", l2)
-			a.report.Printf("largest difference   %.3e  (%.4g, at %s; greatest value %.4g)\n", largest, d.worst, d.place(), d.greatest)
-			a.report.Printf("%ss %s within %g\n", d.kind, verdict, tolerance)
-			a.report.Event("compare", "kind", d.kind, "relative_l2", l2, "largest_relative", largest, "largest", d.worst,
-				"tolerance", tolerance, "scale", d.scale, "agree", agree)
-			a.finish("agree", agree)
-			if !agree {
-				return fmt.Errorf("%s and %s differ: relative L2 %.3e, largest difference %.3e, tolerance %g",
-					args[0], args[1], l2, largest, tolerance)
-			}
-			return nil
+			return d.tell(a, args, tolerance)
 		},
 	}
 	cmd.Flags().Float64Var(&tolerance, "tolerance", tolerance, "greatest `difference` that still agrees")
 	cmd.Flags().BoolVar(&scale, "scale", false, "multiply A by the number that brings it closest to B; not for surveys")
 	return cmd
+}
+
+// tell prints the differences and a verdict, which is its error.
+func (d *difference) tell(a *app, files []string, tolerance float64) error {
+	l2, largest := relative(math.Sqrt(d.sum), math.Sqrt(d.norm)), relative(d.worst, d.greatest)
+	agree, verdict := l2 <= tolerance && largest <= tolerance, "agree"
+	if !agree {
+		verdict = "do not agree"
+	}
+	if d.fit {
+		a.report.Printf("scale of A           %.6g\n", d.scale)
+	}
+	a.report.Printf("relative L2          %.3e\n", l2)
+	a.report.Printf("largest difference   %.3e  (%.4g, at %s; greatest value %.4g)\n", largest, d.worst, d.describe(d.worstNumber), d.greatest)
+	a.report.Printf("%ss %s within %g\n", d.kind, verdict, tolerance)
+	a.report.Event("compare", "kind", d.kind, "relative_l2", l2, "largest_relative", largest, "largest", d.worst,
+		"tolerance", tolerance, "scale", d.scale, "agree", agree)
+	a.finish("agree", agree)
+	if agree {
+		return nil
+	}
+	return fmt.Errorf("%s and %s differ: relative L2 %.3e, largest difference %.3e, tolerance %g", files[0], files[1], l2, largest, tolerance)
 }
 
 // difference adds up the differences between two arrays as their pieces come.
@@ -84,18 +83,6 @@ type difference struct {
 	worst, greatest    float64 // max |a − b|, max |b|
 	count, worstNumber int     // elements so far; the one of the worst
 	describe           func(number int) string
-}
-
-// rescale finds the number that brings a closest to b; 1 where a is zero.
-func rescale[T float32 | float64](d *difference, a, b []T) {
-	both, own := 0.0, 0.0
-	for i, v := range a {
-		both += float64(v) * float64(b[i])
-		own += float64(v) * float64(v)
-	}
-	if d.fit && own > 0 {
-		d.scale = both / own
-	}
 }
 
 func add[T float32 | float64](d *difference, a, b []T) {
@@ -111,10 +98,6 @@ func add[T float32 | float64](d *difference, a, b []T) {
 	}
 	d.count += len(a)
 }
-
-func (d *difference) relativeL2() float64      { return relative(math.Sqrt(d.sum), math.Sqrt(d.norm)) }
-func (d *difference) relativeLargest() float64 { return relative(d.worst, d.greatest) }
-func (d *difference) place() string            { return d.describe(d.worstNumber) }
 
 // relative is x / whole, and 0 where both are 0.
 func relative(x, whole float64) float64 {
@@ -139,54 +122,37 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	d := &difference{kind: kindA, fit: fit, scale: 1}
 	switch kindA {
 	case "image":
-		return d, d.images(a, b)
+		x, err := h5.ReadImage(a)
+		if err != nil {
+			return nil, err
+		}
+		y, err := h5.ReadImage(b)
+		if err != nil {
+			return nil, err
+		}
+		return d, onGrids(d, a, b, x.Grid, y.Grid, x.Data, y.Data)
 	case "survey":
 		if fit {
 			return nil, status.Usage(fmt.Errorf("compare: --scale is for images and models, %s is a survey", a))
 		}
 		return d, d.surveys(ctx, a, b)
 	case "model":
-		return d, d.models(a, b)
+		g, x, err := h5.ReadModel(a)
+		if err != nil {
+			return nil, err
+		}
+		h, y, err := h5.ReadModel(b)
+		if err != nil {
+			return nil, err
+		}
+		return d, onGrids(d, a, b, g, h, x, y)
 	}
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
 }
 
-func (d *difference) images(a, b string) error {
-	x, err := h5.ReadImage(a)
-	if err != nil {
-		return err
-	}
-	y, err := h5.ReadImage(b)
-	if err != nil {
-		return err
-	}
-	if err := d.on(x.Grid, y.Grid, a, b); err != nil {
-		return err
-	}
-	rescale(d, x.Data, y.Data)
-	add(d, x.Data, y.Data)
-	return nil
-}
-
-func (d *difference) models(a, b string) error {
-	g, x, err := h5.ReadModel(a)
-	if err != nil {
-		return err
-	}
-	h, y, err := h5.ReadModel(b)
-	if err != nil {
-		return err
-	}
-	if err := d.on(g, h, a, b); err != nil {
-		return err
-	}
-	rescale(d, x, y)
-	add(d, x, y)
-	return nil
-}
-
-// on checks that both arrays lie on one grid.
-func (d *difference) on(g, h grid.Grid, a, b string) error {
+// onGrids compares the arrays x and y of two files, which must lie on one grid. To fit,
+// the scale is the number that brings x closest to y; 1 where x is zero.
+func onGrids[T float32 | float64](d *difference, a, b string, g, h grid.Grid, x, y []T) error {
 	if !g.Equal(h) {
 		return status.Input(fmt.Errorf("grids differ: %s has %s, %s; %s has %s, %s", a, g, gridExtent(g), b, h, gridExtent(h)))
 	}
@@ -195,6 +161,15 @@ func (d *difference) on(g, h grid.Grid, a, b string) error {
 		g.Point(p, number)
 		return extent(p, g.Dim())
 	}
+	both, own := 0.0, 0.0
+	for i, v := range x {
+		both += float64(v) * float64(y[i])
+		own += float64(v) * float64(v)
+	}
+	if d.fit && own > 0 {
+		d.scale = both / own
+	}
+	add(d, x, y)
 	return nil
 }
 

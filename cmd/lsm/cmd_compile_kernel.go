@@ -13,11 +13,9 @@ import (
 // process that hands it a card it does not know.
 func newCompileKernel(*app) *cobra.Command {
 	return &cobra.Command{
-		Use:         job.CompileCommand,
-		Short:       "Compile a GPU kernel from the standard input",
-		Hidden:      true,
-		Args:        arguments(),
-		Annotations: exits(),
+		Use:    job.CompileCommand,
+		Short:  "Compile a GPU kernel from the standard input",
+		Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			return driver.ServeCompile(os.Stdin, os.Stdout)
 		},

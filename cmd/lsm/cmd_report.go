@@ -20,22 +20,18 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// reportFlags are the choices of lsm report, and what it has found of the run.
-type reportFlags struct {
-	output, folder         string
-	adjoint, residual      string
-	log, trace             string
-	at, gathers            []float64
-	shots                  []int
-	compute                bool
-	image                  string            // the argument
-	survey, velocity       string            // the files that the run read, "" where they are not to be found
-	inputs                 map[string]string // digests by role
-	adjointNamed, computed bool
+// reportOptions are the choices of lsm report.
+type reportOptions struct {
+	output, folder    string
+	adjoint, residual string
+	log, trace        string
+	at, gathers       []float64
+	shots             []int
+	compute           bool
 }
 
 func newReport(a *app) *cobra.Command {
-	f := reportFlags{}
+	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "One web page of a run: images, convergence, gathers, times, settings",
@@ -44,112 +40,164 @@ network: image and adjoint, velocity, spectra, convergence, gathers, times, conf
 where everything came from, and a verdict in plain words. RUN is the image file
 that lsm run has written.
 
-The image file holds most of it. The adjoint and the survey are looked for where
-the configuration names them, and taken if they are those of the run. What is not
-there is left out, and the page says what would bring it. A page that report made of
-RUN is made anew; any other file at its place stays, unless --force is given.`,
+The image file holds most of it. Report looks for the adjoint and the survey where
+the configuration names them, and uses them if they belong to the run. What is not
+there is left out, and the page says how to get it. A page that report made of RUN
+is replaced; any other file of that name is kept, unless --force is given.`,
 		Example: `  lsm report image.h5
   lsm report image.h5 --compute -o report.html
   lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
-		GroupID:     groupFiles,
-		Args:        arguments("RUN"),
 		Annotations: exits("3", "4", "5", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.image = args[0]
-			return a.makeReport(cmd.Context(), f)
+			return makeReport(cmd.Context(), a, args[0], o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", "report.html", "`HTML` file to write")
-	flags.StringVar(&f.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
-	flags.StringVar(&f.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
-	flags.StringVar(&f.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
-	flags.StringVar(&f.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
-	flags.StringVar(&f.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
-	flags.IntSliceVar(&f.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
-	flags.Float64SliceVar(&f.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (else at its centre)")
-	flags.Float64SliceVar(&f.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (else five along x)")
-	flags.BoolVar(&f.compute, "compute", false, "compute adjoint, residual and a dot test from the run's inputs")
+	flags.StringVarP(&o.output, "output", "o", "report.html", "`HTML` file to write")
+	flags.StringVar(&o.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
+	flags.StringVar(&o.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
+	flags.StringVar(&o.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
+	flags.StringVar(&o.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
+	flags.StringVar(&o.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
+	flags.IntSliceVar(&o.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
+	flags.Float64SliceVar(&o.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
+	flags.Float64SliceVar(&o.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
+	flags.BoolVar(&o.compute, "compute", false, "compute adjoint, residual and a dot test from the run's inputs")
 	return cmd
 }
 
-func (a *app) makeReport(ctx context.Context, f reportFlags) error {
-	if ext := strings.ToLower(filepath.Ext(f.output)); ext != ".html" && ext != ".htm" {
-		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", f.output))
+func makeReport(ctx context.Context, a *app, image string, o reportOptions) error {
+	if ext := strings.ToLower(filepath.Ext(o.output)); ext != ".html" && ext != ".htm" {
+		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", o.output))
 	}
-	read := []fileUse{{"the image", f.image}, {"--adjoint", f.adjoint}, {"--residual", f.residual}, {"--log", f.log}, {"--trace", f.trace}}
-	if err := distinct(read, alike("--output", f.output)); err != nil {
+	read := []fileUse{{"the image", image}, {"--adjoint", o.adjoint}, {"--residual", o.residual}, {"--log", o.log}, {"--trace", o.trace}}
+	if err := distinct(read, alike("--output", o.output)); err != nil {
 		return err
 	}
-	source := sourceOf(f.output, f.image)
-	remakes := func() bool { return a.force || report.Source(f.output) == source }
-	if err := h5.CheckOutput(f.output, remakes()); err != nil {
+	source := sourceOf(o.output, image)
+	check := func() error { return h5.CheckOutput(o.output, a.force || report.Source(o.output) == source) }
+	if err := check(); err != nil {
 		return err
 	}
-	r, err := a.reportOn(ctx, &f)
-	if err != nil {
+	c := collector{a: a, ctx: ctx, reportOptions: o, run: &report.Run{File: image, Source: source, At: o.at}}
+	if o.compute {
+		var err error
+		if c.scratch, err = os.MkdirTemp("", "lsm-report-"); err != nil {
+			return status.Resource(err)
+		}
+		defer os.RemoveAll(c.scratch)
+	}
+	if err := c.collect(); err != nil {
 		return err
 	}
-	if dim := r.Image.Grid.Dim(); len(f.at) != 0 && dim != 3 {
-		return status.Usage(errors.New("report: --at: has no say here, the image is no 3-D array whose slices are drawn"))
-	} else if len(f.at) != 0 && len(f.at) != dim {
-		return status.Usage(fmt.Errorf("report: --at has %s, the image has %d axes", readable.Count(len(f.at), "value"), r.Image.Grid.Dim()))
+	r := c.run
+	if dim := r.Image.Grid.Dim(); len(o.at) != 0 && dim != 3 {
+		return status.Usage(errors.New("report: --at: has no effect here, the image is not a 3-D array whose slices are drawn"))
+	} else if len(o.at) != 0 && len(o.at) != dim {
+		return status.Usage(fmt.Errorf("report: --at has %s, the image has %d axes", readable.Count(len(o.at), "value"), dim))
 	}
-	r.Source = source
 	var page bytes.Buffer
 	if err := report.Write(&page, r); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(f.output, remakes()); err != nil {
+	if err := check(); err != nil {
 		return err // it came to be meanwhile
 	}
-	if err := job.WriteText(f.output, page.String()); err != nil {
+	if err := job.WriteText(o.output, page.String()); err != nil {
 		return err
 	}
-	a.report.Printf("report: %s\n", f.output)
-	a.finish("output", f.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
-		"residual", f.residual != "", "times", r.Times != nil, "notes", len(r.Notes))
+	a.wrote("report", o.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
+		"residual", c.residual != "", "times", r.Times != nil, "notes", len(r.Notes))
 	return nil
 }
 
-// reportOn gathers what is known of the run.
-func (a *app) reportOn(ctx context.Context, f *reportFlags) (*report.Run, error) {
-	im, err := a.readImage(ctx, f.image)
+// collector gathers what is known of a run.
+type collector struct {
+	a   *app
+	ctx context.Context // of the one command that this serves
+	reportOptions
+	run     *report.Run
+	scratch string            // folder for what is computed
+	inputs  map[string]string // digests of the run's inputs, by role
+
+	survey, velocity string // the files that the run read, "" where they are not to be found
+
+	adjointNamed, adjointComputed bool
+}
+
+func (c *collector) collect() error {
+	return inOrder(c.readRun, c.findInputs, c.computeMissing, c.readTold, c.readAdjoint, c.readVelocity, c.readImageGathers, c.readShots)
+}
+
+func (c *collector) readRun() (err error) {
+	if c.run.Image, err = c.readImage(c.run.File); err != nil {
+		return err
+	}
+	c.inputs = inputsOf(c.run.Image)
+	if c.folder == "" {
+		return nil
+	}
+	if info, err := os.Stat(c.folder); err != nil || !info.IsDir() {
+		return status.Usage(fmt.Errorf("report: --folder %s: no such folder", c.folder))
+	}
+	return nil
+}
+
+// findInputs looks for the run's files where its configuration names them.
+func (c *collector) findInputs() error {
+	r := c.run
+	c.adjointNamed = c.adjoint != ""
+	if r.Image.Config == "" {
+		return nil
+	}
+	cfg, err := c.parse(r.Image.Config, nil)
 	if err != nil {
-		return nil, err
+		return nil // shown as text: another version of lsm has written it
 	}
-	r := &report.Run{File: f.image, Image: im, At: f.at}
-	if err := a.find(ctx, f, r); err != nil {
-		return nil, err
+	r.Config = cfg
+	if !c.adjointNamed {
+		c.adjoint = c.named("output.adjoint", cfg.Output.Adjoint)
 	}
-	if f.compute {
-		scratch, err := os.MkdirTemp("", "lsm-report-")
-		if err != nil {
-			return nil, status.Resource(err)
-		}
-		defer os.RemoveAll(scratch)
-		if err := a.computeFor(ctx, f, r, scratch); err != nil {
-			return nil, err
-		}
+	return inOrder(c.findResidual,
+		func() (err error) {
+			c.survey, err = c.readByRun("survey", cfg.Survey.File, "Its traces are not shown.")
+			return err
+		},
+		func() (err error) {
+			c.velocity, err = c.readByRun("velocity", cfg.Velocity.File, "It is not shown.")
+			return err
+		})
+}
+
+func (c *collector) readVelocity() error {
+	if c.velocity == "" {
+		return nil
 	}
-	if err := f.readTold(r); err != nil {
-		return nil, err
+	if err := c.a.tryFile(c.ctx, c.velocity); err != nil {
+		return err
 	}
-	if err := a.readAdjoint(ctx, f, r); err != nil {
-		return nil, err
+	g, v, err := h5.ReadModel(c.velocity)
+	c.run.Velocity = &report.Model{File: c.velocity, Grid: g, Values: v}
+	return err
+}
+
+// note says something on the page.
+func (c *collector) note(format string, args ...any) {
+	c.run.Notes = append(c.run.Notes, fmt.Sprintf(format, args...))
+}
+
+// inputsOf are the digests of the inputs from which an image was made, by role.
+func inputsOf(im *h5.Image) map[string]string {
+	digests := map[string]string{}
+	for _, in := range provenance.FromAttrs(im.Attrs).Inputs {
+		digests[in.Role] = in.SHA256
 	}
-	if err := a.readVelocity(ctx, f, r); err != nil {
-		return nil, err
-	}
-	if err := f.readImageGathers(r); err != nil {
-		return nil, err
-	}
-	return r, a.readGathers(ctx, f, r)
+	return digests
 }
 
 // readImage reads an image file, in a child process first.
-func (a *app) readImage(ctx context.Context, path string) (*h5.Image, error) {
-	if err := a.tryFile(ctx, path); err != nil {
+func (c *collector) readImage(path string) (*h5.Image, error) {
+	if err := c.a.tryFile(c.ctx, path); err != nil {
 		return nil, err
 	}
 	kind, err := h5.Kind(path)
@@ -165,86 +213,17 @@ func (a *app) readImage(ctx context.Context, path string) (*h5.Image, error) {
 	return h5.ReadImage(path)
 }
 
-// find reads the configuration and looks for the run's files where it names
-// them.
-func (a *app) find(ctx context.Context, f *reportFlags, r *report.Run) error {
-	f.adjointNamed = f.adjoint != ""
-	f.inputs = map[string]string{}
-	for _, in := range provenance.FromAttrs(r.Image.Attrs).Inputs {
-		f.inputs[in.Role] = in.SHA256
+// named is the file that a key of the configuration names, "" where it is not there.
+func (c *collector) named(key string, path config.Path) string {
+	switch {
+	case !path.IsSet():
+		return ""
+	case exists(path.File):
+		return path.File
+	case !c.compute:
+		c.note("%s, which %s names, is not there.", path.File, key)
 	}
-	if f.folder != "" {
-		if info, err := os.Stat(f.folder); err != nil || !info.IsDir() {
-			return status.Usage(fmt.Errorf("report: --folder %s: no such folder", f.folder))
-		}
-	}
-	if r.Image.Config == "" {
-		return nil
-	}
-	var err error
-	if r.Config, err = f.parse(r.Image.Config, nil); err != nil {
-		return nil // shown as text: another version of lsm has written it
-	}
-	if path := r.Config.Output.Adjoint; !f.adjointNamed && path.IsSet() {
-		if exists(path.File) {
-			f.adjoint = path.File
-		} else if !f.compute {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.adjoint names, is not there.", path.File))
-		}
-	}
-	if err := a.findResidual(ctx, f, r); err != nil {
-		return err
-	}
-	f.survey, err = f.readByRun(r, "survey", r.Config.Survey.File, "Its traces are not shown.")
-	if err != nil {
-		return err
-	}
-	f.velocity, err = f.readByRun(r, "velocity", r.Config.Velocity.File, "It is not shown.")
-	return err
-}
-
-// readByRun is the file of an input if it is there and the one that the run read, else
-// "".
-func (f *reportFlags) readByRun(r *report.Run, role string, path config.Path, consequence string) (string, error) {
-	if !path.IsSet() || !exists(path.File) {
-		return "", nil
-	}
-	in, err := provenance.Hash(role, path.File)
-	if err != nil {
-		return "", status.Input(err)
-	}
-	if in.SHA256 != f.inputs[role] {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s is not the %s that the run read: its SHA-256 is another. %s", path.File, role, consequence))
-		return "", nil
-	}
-	return path.File, nil
-}
-
-// findResidual takes output.residual if it is of the run that wrote the image.
-func (a *app) findResidual(ctx context.Context, f *reportFlags, r *report.Run) error {
-	path := r.Config.Output.Residual
-	if f.residual != "" || !path.IsSet() {
-		return nil
-	}
-	if !exists(path.File) {
-		if !f.compute {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s, which output.residual names, is not there.", path.File))
-		}
-		return nil
-	}
-	if err := a.tryFile(ctx, path.File); err != nil {
-		return err
-	}
-	attrs, err := h5.ReadAttrs(path.File)
-	if err != nil {
-		return err
-	}
-	if made, of := provenance.FromAttrs(attrs), provenance.FromAttrs(r.Image.Attrs); !made.Started.Equal(of.Started) || made.Host != of.Host {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s was written by another run than the image. It is not shown.", path.File))
-		return nil
-	}
-	f.residual = path.File
-	return nil
+	return ""
 }
 
 func exists(path string) bool {
@@ -252,16 +231,57 @@ func exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// readByRun is the file of an input if it is there and the one that the run read, else
+// "".
+func (c *collector) readByRun(role string, path config.Path, consequence string) (string, error) {
+	if !path.IsSet() || !exists(path.File) {
+		return "", nil
+	}
+	in, err := provenance.Hash(role, path.File)
+	if err != nil {
+		return "", status.Input(err)
+	}
+	if in.SHA256 != c.inputs[role] {
+		c.note("%s is not the %s that the run read: its SHA-256 is another. %s", path.File, role, consequence)
+		return "", nil
+	}
+	return path.File, nil
+}
+
+// findResidual takes output.residual if it is of the run that wrote the image.
+func (c *collector) findResidual() error {
+	if c.residual != "" {
+		return nil
+	}
+	path := c.named("output.residual", c.run.Config.Output.Residual)
+	if path == "" {
+		return nil
+	}
+	if err := c.a.tryFile(c.ctx, path); err != nil {
+		return err
+	}
+	attrs, err := h5.ReadAttrs(path)
+	if err != nil {
+		return err
+	}
+	if made, of := provenance.FromAttrs(attrs), provenance.FromAttrs(c.run.Image.Attrs); !made.Started.Equal(of.Started) || made.Host != of.Host {
+		c.note("%s was written by another run than the image. It is not shown.", path)
+		return nil
+	}
+	c.residual = path
+	return nil
+}
+
 // parse reads the configuration of the run as if it lay in its folder. The
 // environment of this process has no say in it.
-func (f *reportFlags) parse(text string, set []string) (*config.Config, error) {
-	folder := f.folder
+func (c *collector) parse(text string, set []string) (*config.Config, error) {
+	folder := c.folder
 	if folder == "" {
-		c, err := config.Parse(filepath.Join(filepath.Dir(f.image), "config.toml"), []byte(text), nil, nil)
+		cfg, err := config.Parse(filepath.Join(filepath.Dir(c.run.File), "config.toml"), []byte(text), nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		folder = runFolder(f.image, c.Output.File.Text)
+		folder = runFolder(c.run.File, cfg.Output.File.Text)
 	}
 	return config.Parse(filepath.Join(folder, "config.toml"), []byte(text), set, nil)
 }
@@ -286,36 +306,36 @@ func runFolder(image, written string) string {
 }
 
 // readAdjoint takes the plain image if it is one of the same survey and model.
-func (a *app) readAdjoint(ctx context.Context, f *reportFlags, r *report.Run) error {
-	if f.adjoint == "" {
+func (c *collector) readAdjoint() error {
+	if c.adjoint == "" {
 		return nil
 	}
-	im, err := a.readImage(ctx, f.adjoint)
+	im, err := c.readImage(c.adjoint)
 	if err != nil {
 		return err
 	}
-	fault := ""
-	for _, in := range provenance.FromAttrs(im.Attrs).Inputs {
-		if want, known := f.inputs[in.Role]; known && want != in.SHA256 {
-			fault = fmt.Sprintf("%s was made from another %s than the run's", f.adjoint, in.Role)
+	fault, r := "", c.run
+	for role, digest := range inputsOf(im) {
+		if want, known := c.inputs[role]; known && want != digest {
+			fault = fmt.Sprintf("%s was made from another %s than the run's", c.adjoint, role)
 		}
 	}
 	switch {
 	case !im.Grid.Equal(r.Image.Grid):
-		fault = fmt.Sprintf("%s lies on another grid than the image: %v, not %v", f.adjoint, im.Grid, r.Image.Grid)
+		fault = fmt.Sprintf("%s lies on another grid than the image: %v, not %v", c.adjoint, im.Grid, r.Image.Grid)
 	case fault == "" && len(im.ResidualNorm) > 0:
-		fault = fmt.Sprintf("%s is no plain migration: it holds the history of a solver", f.adjoint)
+		fault = fmt.Sprintf("%s is no plain migration: it holds the history of a solver", c.adjoint)
 	}
 	switch {
-	case fault == "":
-		r.Adjoint, r.AdjointFrom = im, f.adjoint
-		if f.computed {
+	case fault != "" && (c.adjointNamed || c.adjointComputed):
+		return status.Input(errors.New(fault))
+	case fault != "":
+		c.note("%s. It is not shown.", fault)
+	default:
+		r.Adjoint, r.AdjointFrom = im, c.adjoint
+		if c.adjointComputed {
 			r.AdjointFrom = "computed for this page"
 		}
-	case f.adjointNamed || f.computed:
-		return status.Input(errors.New(fault))
-	default:
-		r.Notes = append(r.Notes, fault+". It is not shown.")
 	}
 	return nil
 }

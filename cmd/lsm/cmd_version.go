@@ -43,12 +43,9 @@ func build() (v, c string) {
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "version",
-		Short:       "Version, commit, libraries, instruction set",
-		GroupID:     groupMachine,
-		Args:        arguments(),
-		Annotations: exits(),
-		RunE:        func(*cobra.Command, []string) error { return a.printVersion() },
+		Use:   "version",
+		Short: "Version, commit, libraries, instruction set",
+		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
 }
 

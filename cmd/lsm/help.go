@@ -123,9 +123,6 @@ func newHelp(a *app) *cobra.Command {
 		Example: `  lsm help run
   lsm help config solver.damping
   lsm help config --template > config.toml`,
-		GroupID:     groupMachine,
-		Args:        arguments("[TOPIC]", "[KEY]"),
-		Annotations: exits(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := append(slices.Clone(args), "", "")
 			topic, key := words[0], words[1]
@@ -210,13 +207,10 @@ is {"event":"done",…} for status 0, and {"event":"error","status":…,"message
 
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "completion SHELL",
-		Short:       "Completion script for bash, zsh or fish",
-		Example:     "  lsm completion bash > /etc/bash_completion.d/lsm",
-		GroupID:     groupMachine,
-		Args:        arguments("SHELL"),
-		ValidArgs:   []string{"bash", "zsh", "fish"},
-		Annotations: exits(),
+		Use:       "completion SHELL",
+		Short:     "Completion script for bash, zsh or fish",
+		Example:   "  lsm completion bash > /etc/bash_completion.d/lsm",
+		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var b bytes.Buffer
 			var err error

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,42 +14,45 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/io/picture"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// computeFor computes what no file brings: the adjoint, the residual of the
-// image, and a dot test. Files of its own go to the folder.
-func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, folder string) error {
+// computeMissing computes what no file brings: the adjoint, the residual of the
+// image, and a dot test.
+func (c *collector) computeMissing() error {
+	r := c.run
+	if !c.compute {
+		return nil
+	}
 	if r.Image.Config == "" {
-		return status.Input(fmt.Errorf("%s: holds no configuration to compute from", f.image))
+		return status.Input(fmt.Errorf("%s: holds no configuration to compute from", r.File))
 	}
-	cfg, err := f.parse(r.Image.Config, append([]string{"comm.backend=self", "comm.grid=[0,1]"}, a.set...))
+	cfg, err := c.parse(r.Image.Config, append([]string{"comm.backend=self", "comm.grid=[0,1]"}, c.a.set...))
 	if err != nil {
-		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", f.image, err))
+		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", r.File, err))
 	}
-	j, err := a.open(cfg, job.Traces)
+	j, err := c.a.open(cfg, job.Traces)
 	if status.Code(err) == status.BadInput {
 		return status.Hint(err, "--folder DIR says which folder the paths of the run's configuration start from")
 	} else if err != nil {
 		return err
 	}
 	defer j.Close()
-	src := a.source(j, "report")
-	for _, in := range provenance.FromAttrs(j.Attrs(src)).Inputs {
-		if want, known := f.inputs[in.Role]; known && want != in.SHA256 {
+	src := c.a.source(j, "report")
+	for _, in := range provenance.FromAttrs(j.Attrs(src, "")).Inputs {
+		if want, known := c.inputs[in.Role]; known && want != in.SHA256 {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
 		}
 	}
 	if !j.Image.Equal(r.Image.Grid) {
-		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", f.image, r.Image.Grid, j.Image))
+		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Image))
 	}
-	op, err := j.Build(ctx)
+	op, err := j.Build(c.ctx)
 	if err != nil {
 		return err
 	}
 	defer op.Engine.Close()
-	e, err := j.DotTest(ctx, op)
+	e, err := j.DotTest(c.ctx, op)
 	if err != nil {
 		return err
 	}
@@ -59,88 +61,66 @@ func (a *app) computeFor(ctx context.Context, f *reportFlags, r *report.Run, fol
 	if err != nil {
 		return err
 	}
-	if f.adjoint == "" {
-		migrated, err := j.Migrate(ctx, op, d)
+	if c.adjoint == "" {
+		migrated, err := j.Migrate(c.ctx, op, d)
 		if err != nil {
 			return err
 		}
-		f.adjoint, f.computed = filepath.Join(folder, "adjoint.h5"), true
-		if err := j.WriteAdjoint(f.adjoint, migrated, src); err != nil {
+		c.adjoint, c.adjointComputed = filepath.Join(c.scratch, "adjoint.h5"), true
+		if err := j.WriteAdjoint(c.adjoint, migrated, src); err != nil {
 			return err
 		}
 	}
-	if f.residual != "" || cfg.Data.Whiten > 0 {
+	if c.residual != "" || cfg.Data.Whiten > 0 {
 		return nil
 	}
-	f.residual = filepath.Join(folder, "residual.h5")
-	if j.HasGathers() {
-		predicted, err := j.ModelGathers(ctx, op, f.image)
+	c.residual = filepath.Join(c.scratch, "residual.h5")
+	if j.Classes.N > 0 {
+		predicted, err := j.ModelGathers(c.ctx, op, r.File)
 		if err != nil {
 			return err
 		}
 		if err := dist.Axpby(1, d, -1, predicted); err != nil {
 			return err
 		}
-		return j.WriteTraces(f.residual, predicted, src)
+		return j.WriteTraces(c.residual, predicted, src)
 	}
-	return j.WriteResidualOf(ctx, f.residual, op, d, r.Image.Data, src)
-}
-
-// readVelocity reads the velocity model.
-func (a *app) readVelocity(ctx context.Context, f *reportFlags, r *report.Run) error {
-	if f.velocity == "" {
-		return nil
-	}
-	if err := a.tryFile(ctx, f.velocity); err != nil {
-		return err
-	}
-	g, v, err := h5.ReadModel(f.velocity)
-	if err != nil {
-		return err
-	}
-	r.Velocity = &report.Model{File: f.velocity, Grid: g, Values: v}
-	return nil
+	return j.WriteResidual(c.ctx, c.residual, op, d, &job.Result{Image: r.Image.Data}, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint
 // that lie beside them.
-func (f *reportFlags) readImageGathers(r *report.Run) error {
-	files := []struct {
-		path string
-		to   *[]picture.ImageGather
-	}{{f.image, &r.ImageGathers}}
-	if r.Adjoint != nil {
-		files = append(files, struct {
-			path string
-			to   *[]picture.ImageGather
-		}{f.adjoint, &r.AdjointGathers})
+func (c *collector) readImageGathers() error {
+	r := c.run
+	found, err := gathersOf(r.File, c.gathers)
+	if err != nil {
+		return err
 	}
-	for i, file := range files {
-		g, err := h5.OpenGathers(file.path)
-		if err != nil {
-			return err
+	if found == nil {
+		if len(c.gathers) > 0 {
+			return noGathers(r.File)
 		}
-		if g == nil {
-			if i == 0 && len(f.gathers) > 0 {
-				return noGathers(file.path)
-			}
-			return nil
-		}
-		defer g.Close()
-		if i > 0 && (g.Kind != r.Classes.Name || !slices.Equal(g.Centers, r.Classes.Centers) || !g.Grid().Equal(r.Image.Grid)) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s has gathers of other classes than the image. They are not shown.", file.path))
-			return nil
-		}
-		r.Classes, r.ClassLimits = classesOf(g.Gathers), g.Limits
-		if *file.to, err = readGathers(g, f.gathers); err != nil {
-			return err
-		}
+		return nil
 	}
+	r.Classes, r.ClassLimits, r.ImageGathers = found.classes, found.limits, found.list
+	if r.Adjoint == nil {
+		return nil
+	}
+	beside, err := gathersOf(c.adjoint, c.gathers)
+	if err != nil || beside == nil {
+		return err
+	}
+	if beside.classes.Name != r.Classes.Name || !slices.Equal(beside.classes.Centers, r.Classes.Centers) || !beside.grid.Equal(found.grid) {
+		c.note("%s has gathers of other classes than the image. They are not shown.", c.adjoint)
+		return nil
+	}
+	r.AdjointGathers = beside.list
 	return nil
 }
 
 // readTold reads the log and the trace.
-func (f *reportFlags) readTold(r *report.Run) error {
+func (c *collector) readTold() error {
+	r := c.run
 	read := func(path string, parse func(io.Reader) error) error {
 		if path == "" {
 			return nil
@@ -155,20 +135,20 @@ func (f *reportFlags) readTold(r *report.Run) error {
 		}
 		return nil
 	}
-	err := read(f.trace, func(file io.Reader) (err error) {
+	err := read(c.trace, func(file io.Reader) (err error) {
 		r.Times, err = report.ReadTrace(file)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return read(f.log, func(file io.Reader) (err error) {
+	return read(c.log, func(file io.Reader) (err error) {
 		if r.Log, err = report.ReadLog(file); err != nil {
 			return err
 		}
 		if !r.Log.Belongs(r.Image.ResidualNorm) {
 			return fmt.Errorf("is the log of another run: its last residual is %g, that of %s is %g",
-				*r.Log.Residual, f.image, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1])
+				*r.Log.Residual, r.File, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1])
 		}
 		if r.Log.Times != nil {
 			r.Times = r.Log.Times
@@ -177,46 +157,47 @@ func (f *reportFlags) readTold(r *report.Run) error {
 	})
 }
 
-// readGathers reads a few shots of the survey and of its residual.
-func (a *app) readGathers(ctx context.Context, f *reportFlags, r *report.Run) error {
-	data, err := a.openTraces(ctx, f.survey)
+// readShots reads a few shots of the survey and of its residual.
+func (c *collector) readShots() error {
+	r, path := c.run, c.survey
+	if c.residual != "" && r.Config != nil && r.Config.Data.Whiten > 0 {
+		c.note("%s is that of whitened traces, not of those recorded. It is not shown.", c.residual)
+		c.residual = ""
+	}
+	data, err := c.openTraces(path)
 	if err != nil {
 		return err
 	}
 	defer data.Close()
-	if f.residual != "" && r.Config != nil && r.Config.Data.Whiten > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s is that of whitened traces, not of those recorded. It is not shown.", f.residual))
-		f.residual = ""
-	}
-	residual, err := a.openTraces(ctx, f.residual)
+	residual, err := c.openTraces(c.residual)
 	if err != nil {
 		return err
 	}
 	defer residual.Close()
 	var s *survey.Survey
-	switch {
-	case data.SurveyReader == nil && residual.SurveyReader == nil:
-		return nil
-	case data.SurveyReader == nil:
+	if residual.SurveyReader != nil {
 		s = residual.Survey()
-	default:
+	}
+	if data.SurveyReader != nil {
 		s = data.Survey()
 		if r.Config != nil {
 			if data.keep, err = inputs.Select(s, r.Config); err != nil {
-				return fmt.Errorf("%s: %w", f.survey, err)
+				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
 		if data.keep != nil {
 			s = s.Select(data.keep)
 		}
-		if residual.SurveyReader == nil {
-			break
-		}
+	}
+	if s == nil {
+		return nil
+	}
+	if data.SurveyReader != nil && residual.SurveyReader != nil {
 		if err := sameTraces(s, residual.Survey()); err != nil {
-			return status.Input(fmt.Errorf("%s does not hold the traces of %s: %w", f.residual, f.survey, err))
+			return status.Input(fmt.Errorf("%s does not hold the traces of %s: %w", c.residual, path, err))
 		}
 	}
-	shots, err := f.chooseShots(s)
+	shots, err := chooseShots(s, c.shots)
 	if err != nil {
 		return err
 	}
@@ -243,22 +224,15 @@ type traceFile struct {
 	keep []int32 // the traces that are counted; nil: all
 }
 
-func (a *app) openTraces(ctx context.Context, path string) (traceFile, error) {
+func (c *collector) openTraces(path string) (t traceFile, err error) {
 	if path == "" {
-		return traceFile{}, nil
+		return t, nil
 	}
-	if err := a.tryFile(ctx, path); err != nil {
-		return traceFile{}, err
+	if err := c.a.tryFile(c.ctx, path); err != nil {
+		return t, err
 	}
-	r, err := h5.OpenSurvey(path)
-	if err != nil {
-		return traceFile{}, err
-	}
-	if !r.HasData() {
-		r.Close()
-		return traceFile{}, status.Input(fmt.Errorf("%s: has no traces", path))
-	}
-	return traceFile{SurveyReader: r}, nil
+	r, err := openTraces(path, "")
+	return traceFile{SurveyReader: r}, err
 }
 
 // Close closes the file, if there is one.
@@ -273,11 +247,10 @@ func (t traceFile) read(traces []int32) ([]float32, error) {
 		return nil, nil
 	}
 	if t.keep != nil {
-		list := make([]int32, len(traces))
+		traces = slices.Clone(traces)
 		for i, n := range traces {
-			list[i] = t.keep[n]
+			traces[i] = t.keep[n]
 		}
-		traces = list
 	}
 	v := make([]float32, len(traces)*t.Survey().NT)
 	return v, t.ReadTraceList(v, traces)
@@ -288,26 +261,22 @@ const shownShots = 3
 
 // chooseShots are the rows asked for, or some that have traces, spread over the
 // survey but for its ends, where spreads are cut short.
-func (f *reportFlags) chooseShots(s *survey.Survey) ([]int, error) {
-	for _, shot := range f.shots {
+func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
+	for _, shot := range asked {
 		if shot < 0 || shot >= s.NumSources() {
 			return nil, status.Usage(fmt.Errorf("report: shot %d: the survey has sources 0 to %d", shot, s.NumSources()-1))
 		}
 	}
-	if len(f.shots) > 0 {
-		return f.shots, nil
-	}
-	has := make([]bool, s.NumSources())
-	for i := range s.NumTraces() {
-		src, _ := s.Pair(i)
-		has[src] = true
+	if len(asked) > 0 {
+		return asked, nil
 	}
 	var all, some []int
-	for shot, ok := range has {
-		if ok {
-			all = append(all, shot)
-		}
+	for i := range s.NumTraces() {
+		src, _ := s.Pair(i)
+		all = append(all, src)
 	}
+	slices.Sort(all)
+	all = slices.Compact(all)
 	for k := range shownShots {
 		some = append(some, all[(2*k+1)*len(all)/(2*shownShots)])
 	}

@@ -12,13 +12,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
 
-// Groups of commands in the help.
-const (
-	groupMigrate = "migrate"
-	groupFiles   = "files"
-	groupMachine = "machine"
-)
-
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lsm COMMAND",
@@ -50,47 +43,42 @@ a picture of the underground.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and warnings alone")
 	flags.BoolP("help", "h", false, "print this help")
 
-	root.AddGroup(
-		&cobra.Group{ID: groupMigrate, Title: "Migrate"},
-		&cobra.Group{ID: groupFiles, Title: "Look at files, and make them"},
-		&cobra.Group{ID: groupMachine, Title: "This machine, this program"},
-	)
-	root.AddCommand(
-		newRun(a),
-		newMigrate(a),
-		newModel(a),
-		newCheck(a),
-		newTraveltime(a),
-		newVelocity(a),
-		newSynth(a),
-		newImport(a),
-		newExport(a),
-		newBench(a),
-		newInfo(a),
-		newPlot(a),
-		newReport(a),
-		newCompare(a),
-		newDoctor(a),
-		newVersion(a),
-		newCompletion(a),
-		newCompileKernel(a),
-	)
 	help := newHelp(a)
-	root.SetHelpCommand(help)
-	for _, c := range append(slices.Clone(root.Commands()), help) {
-		a.mark(c)
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
+		{"Look at files, and make them", []*cobra.Command{newVelocity(a), newSynth(a), newImport(a), newExport(a),
+			newInfo(a), newPlot(a), newReport(a), newCompare(a)}},
+		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), help}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			if c != help {
+				root.AddCommand(c)
+			}
+			a.mark(root, c)
+		}
 	}
+	root.SetHelpCommand(help)
 	root.SetHelpFunc(a.printHelp)
 	return root
 }
 
-// mark notes when a command, or one below it, begins: errors before that are
+// mark gives a command, and those below it, what all commands share: the check of
+// arguments, exit statuses, and a note when it begins, since errors before that are
 // those of the command line, flags that it requires included.
-func (a *app) mark(c *cobra.Command) {
+func (a *app) mark(root, c *cobra.Command) {
 	for _, below := range c.Commands() {
-		a.mark(below)
+		a.mark(root, below)
 	}
-	root, work := c.Root(), c.RunE
+	c.Args = arguments(c.Use)
+	if c.Annotations == nil {
+		c.Annotations = exits()
+	}
+	work := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.started, a.command = true, fullName(cmd)
 		cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -100,21 +88,15 @@ func (a *app) mark(c *cobra.Command) {
 		})
 		a.report.SetQuiet(a.quiet)
 		if !slices.Contains(together, a.command) {
-			if a.launcher.Rank > 0 {
-				a.leaveToFirst()
+			if l := a.launcher; l.Rank > 0 { // without a word it would end as if nothing was wrong
+				if !a.quiet {
+					fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", l.Rank, l.Ranks, l.Name, a.command)
+				}
 				return nil
 			}
 			a.launcher = machine.Launcher{Ranks: 1}
 		}
 		return work(cmd, args)
-	}
-}
-
-// leaveToFirst says why this rank does nothing: else a process that a launcher's rank
-// started would end without a word.
-func (a *app) leaveToFirst() {
-	if !a.quiet {
-		fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", a.launcher.Rank, a.launcher.Ranks, a.launcher.Name, a.command)
 	}
 }
 

@@ -141,7 +141,7 @@ func TestKindsOfCards(t *testing.T) {
 		}
 		return
 	}
-	for _, s := range device.Spaces() {
+	for _, s := range spaces {
 		want := s.String() == os.Getenv("LSM_TEST_MPI_AWARE")
 		if Aware(s) != want || strings.Contains(About(), s.String()+"-aware") != want {
 			t.Errorf("aware of %v: %v, %s", s, Aware(s), About())

@@ -19,9 +19,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-func init() {
-	comm.Register(comm.Backend{Name: "mpi", Open: Open, Close: Close, About: About, Aware: Aware})
-}
+func init() { comm.MPI = &comm.Backend{Open: Open, Close: Close, About: About, Aware: Aware} }
+
+// spaces are the kinds of GPUs whose memory a library may take.
+var spaces = [...]device.Space{device.CUDA, device.ROCm}
 
 // limit is the most numbers in one call of MPI, which counts with C's int.
 var limit = 1 << 30
@@ -53,7 +54,7 @@ func Open() (comm.Comm, error) {
 	var funneled C.int
 	if f := w.do(func() C.int {
 		err := C.lsm_init(&funneled)
-		for _, s := range device.Spaces() {
+		for _, s := range spaces {
 			w.aware[s] = C.lsm_aware(C.int(s)) == 1
 		}
 		return err
@@ -99,7 +100,7 @@ func About() string {
 	}
 	about += ", MPI_THREAD_FUNNELED"
 	known := false
-	for _, s := range device.Spaces() {
+	for _, s := range spaces {
 		if opened.aware[s] {
 			about, known = fmt.Sprintf("%s, %v-aware", about, s), true
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -38,27 +37,22 @@ func (c call) String() string {
 	return s
 }
 
-// hash condenses a call to a number.
-func (c call) hash() uint64 {
-	h := fnv.New64a()
+// ballot is what a rank brings to an agreement, in which the ranks' numbers are added
+// up: a hash of the call, small enough for an exact sum, and whether it has an error.
+func (c call) ballot(err error) []float64 {
+	h := fnv.New32a()
 	fmt.Fprint(h, c.kind, c.typ, c.n, c.root, c.counts, c.window, c.within)
-	return h.Sum64()
+	v := []float64{float64(h.Sum32()), 0}
+	if err != nil {
+		v[1] = 1
+	}
+	return v
 }
 
-// short is as much of the hash as can be summed over the ranks of any run. Where all
-// are alike the sum is a multiple of each.
-func (c call) short() int64 { return int64(c.hash() >> 24) }
-
-// agreed asks all ranks of the control for the largest and the smallest hash, and
-// whether one has an error. 52 bits of a hash are a whole number in float64.
-func (g *Group) agreed(c call, err error) (bool, error) {
-	h := float64(c.hash() >> 12)
-	v := []float64{h, -h, 0}
-	if err != nil {
-		v[2] = 1
-	}
-	lost := g.control.Host().AllReduce(v, comm.Max)
-	return v[0] == -v[1] && v[2] == 0, lost
+// agreed tells whether so many ranks have brought this call: their hashes then add up to
+// that multiple of its own.
+func (c call) agreed(sums []float64, ranks int) bool {
+	return sums[0] == c.ballot(nil)[0]*float64(ranks) && sums[1] == 0
 }
 
 // agree makes sure that all ranks of the group make the same call, before any
@@ -70,11 +64,11 @@ func (g *Group) agree(c call, err error) error {
 	if g.size == 1 {
 		return err
 	}
-	agreed, lost := g.agreed(c, err)
-	if lost != nil {
+	v := c.ballot(err)
+	if lost := g.control.Host().AllReduce(v, comm.Sum); lost != nil {
 		return errors.Join(err, lost)
 	}
-	if agreed {
+	if c.agreed(v, g.size) {
 		g.world.drain()
 		return nil
 	}
@@ -82,30 +76,9 @@ func (g *Group) agree(c call, err error) error {
 	if err != nil {
 		text = err.Error()
 	}
-	all, lost := g.control.Host().AllGather([]byte(text))
-	if err != nil || lost != nil {
-		return errors.Join(err, lost)
+	differ := comm.Same(g.control, []comm.Fact{{Name: "the call", Value: text}})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("comm: the ranks do not agree on a call: %s", byRank(all))
-}
-
-// byRank lists what ranks said, those who said the same together.
-func byRank(all [][]byte) string {
-	ranks := map[string][]string{}
-	var order []string
-	for r, b := range all {
-		if s := string(b); ranks[s] == nil {
-			order = append(order, s)
-		}
-		ranks[string(b)] = append(ranks[string(b)], fmt.Sprint(r))
-	}
-	var parts []string
-	for _, s := range order {
-		noun := "rank "
-		if len(ranks[s]) > 1 {
-			noun = "ranks "
-		}
-		parts = append(parts, noun+strings.Join(ranks[s], ", ")+": "+s)
-	}
-	return strings.Join(parts, "; ")
+	return fmt.Errorf("comm: the ranks do not agree on a call: %v", differ)
 }

@@ -37,26 +37,26 @@ func TestMismatch(t *testing.T) {
 			what, others string // in the error of the others
 			call         func() error
 		}{
-			{"length", "ranks 0, 2: all-reduce of 4 float32; rank 1: all-reduce of 5 float32",
+			{"length", "the call is all-reduce of 4 float32 on ranks 0 and 2, all-reduce of 5 float32 on rank 1",
 				func() error { return g.AllReduce(buf(pick(4, 5), device.F32)) }},
-			{"type", "rank 1: all-reduce of 4 int64",
+			{"type", "all-reduce of 4 int64 on rank 1",
 				func() error {
 					return g.AllReduce(buf(4, device.Type(pick(int(device.F64), int(device.I64)))))
 				}},
-			{"device", "rank 1: comm: all-reduce of a buffer on cpu: nccl takes those of cuda 1 (emulated GPU)",
+			{"device", "comm: all-reduce of a buffer on cpu: nccl takes those of cuda 1 (emulated GPU) on rank 1",
 				func() error { return g.AllReduce(on[odd]) }},
-			{"root", "rank 1: broadcast of 4 float32 from rank 2",
+			{"root", "broadcast of 4 float32 from rank 2 on rank 1",
 				func() error { return g.Bcast(buf(4, device.F32), pick(0, 2)) }},
-			{"counts", "all-gather of [2 2 2] float32; rank 1: all-gather of [3 2 1] float32", func() error {
+			{"counts", "all-gather of [2 2 2] float32 on ranks 0 and 2, all-gather of [3 2 1] float32 on rank 1", func() error {
 				return g.AllGather(buf(6, device.F32), buf(2, device.F32), []int{pick(2, 3), 2, pick(2, 1)})
 			}},
-			{"kind", "rank 1: all-reduce of 6 float32", func() error {
+			{"kind", "all-reduce of 6 float32 on rank 1", func() error {
 				if odd {
 					return g.AllReduce(buf(6, device.F32))
 				}
 				return g.AllGather(buf(6, device.F32), buf(2, device.F32), []int{2, 2, 2})
 			}},
-			{"split", "rank 1: comm: split with color -1", func() error {
+			{"split", "comm: split with color -1 on rank 1", func() error {
 				_, err := g.Split(pick(0, -1), 0)
 				return err
 			}},

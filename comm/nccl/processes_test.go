@@ -126,18 +126,7 @@ func (h remoteHost) AllGather(x []byte) (all [][]byte, err error) {
 	return all, err
 }
 
-func (h remoteHost) Bcast(x []byte, root int) ([]byte, error) {
-	all, err := h.AllGather(x)
-	if err != nil {
-		return nil, err
-	}
-	return all[root], nil
-}
-
 func (h remoteHost) AllReduce(x []float64, op comm.Op) error {
-	if op != comm.Max {
-		return fmt.Errorf("%v is not needed here", op)
-	}
 	mine := make([]byte, 0, 8*len(x))
 	for _, v := range x {
 		mine = strconv.AppendUint(append(mine, ' '), math.Float64bits(v), 16)
@@ -146,10 +135,17 @@ func (h remoteHost) AllReduce(x []float64, op comm.Op) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range all {
+	for rank, b := range all {
 		r := newWords(b)
 		for i := range x {
-			x[i] = max(x[i], math.Float64frombits(r()))
+			switch v := math.Float64frombits(r()); {
+			case rank == 0:
+				x[i] = v
+			case op == comm.Max:
+				x[i] = max(x[i], v)
+			default:
+				x[i] += v
+			}
 		}
 	}
 	return nil

@@ -34,8 +34,8 @@ const backlog = 1024
 type request struct {
 	group  *Group
 	call   call
-	buf    *gpu.Buf // nil: this rank cannot take part
-	ballot []int64  // the hash of the call and whether there is an error, summed over the ranks; the identifier
+	buf    *gpu.Buf  // nil: this rank cannot take part
+	ballot []float64 // summed over the ranks; the identifier follows
 	agreed comm.Request
 	done   chan ending
 }
@@ -88,10 +88,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	w.openLane()
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
 		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len()}, b)}
-	r.ballot = []int64{r.call.short(), 0}
-	if err != nil {
-		r.ballot[1] = 1
-	}
+	r.ballot = r.call.ballot(err)
 	if g.started == 0 {
 		id, idErr := g.identifier()
 		if idErr != nil {
@@ -121,7 +118,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 
 // identifier is that of the group's second communicator, which its first started
 // all-reduce brings to all: 32 bits a number, zeros on all ranks but the first.
-func (g *Group) identifier() ([]int64, error) {
+func (g *Group) identifier() ([]float64, error) {
 	var id C.unique_id
 	if g.rank == 0 {
 		if err := g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId"); err != nil {
@@ -129,9 +126,9 @@ func (g *Group) identifier() ([]int64, error) {
 		}
 	}
 	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
-	v := make([]int64, len(words))
+	v := make([]float64, len(words))
 	for i, u := range words {
-		v[i] = int64(u)
+		v[i] = float64(u)
 	}
 	return v, nil
 }
@@ -176,7 +173,7 @@ func (r *request) run() error {
 	if id := r.ballot[2:]; len(id) > 0 {
 		g.id = id
 	}
-	if r.ballot[0] != r.call.short()*int64(g.size) || r.ballot[1] != 0 {
+	if !r.call.agreed(r.ballot, g.size) {
 		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %v, another a different one or one with an error", g.rank, r.call)
 	}
 	if err := g.join2(); err != nil {

@@ -27,7 +27,7 @@ type member struct {
 	// still is the time without a sign of work when it was last heard of.
 	still   time.Duration
 	latest  string // the stream of its last call
-	streams map[string]*glance
+	streams map[string]glance
 	closed  bool // its connection did, without a goodbye
 	gone    bool // it said goodbye
 	why     string
@@ -42,7 +42,7 @@ type group struct {
 func newJudge(o Options, size int, from time.Time) *judge {
 	j := &judge{o: o, ranks: make([]member, size), groups: map[string]group{}}
 	for r := range j.ranks {
-		j.ranks[r] = member{heard: from, streams: map[string]*glance{}}
+		j.ranks[r] = member{heard: from, streams: map[string]glance{}}
 	}
 	return j
 }
@@ -55,10 +55,10 @@ func (j *judge) note(rank int, b beat, now time.Time) {
 		if g.Members != nil {
 			j.groups[g.ID] = group{g.Name, g.Members}
 		}
-		if old := m.streams[g.ID]; g.Past == nil && old != nil && old.Started == g.Started {
+		if old := m.streams[g.ID]; g.Past == nil && old.Started == g.Started {
 			g.Past = old.Past
 		}
-		m.streams[g.ID] = &g
+		m.streams[g.ID] = g
 	}
 }
 
@@ -109,7 +109,7 @@ func (j *judge) find(now time.Time) *finding {
 	if len(waiters) == 0 {
 		return nil
 	}
-	for _, look := range []func([]waiter) *finding{j.left, j.mismatch, j.circle, j.unmoved, j.endless} {
+	for _, look := range []func([]waiter) *finding{j.left, j.circle, j.unmoved, j.endless} {
 		if f := look(waiters); f != nil {
 			return f
 		}
@@ -145,13 +145,8 @@ func (j *judge) waiters(least time.Duration) []waiter {
 	return out
 }
 
-// started is how many calls of a stream a rank is known to have begun.
-func (j *judge) started(rank int, id string) uint64 {
-	if g := j.ranks[rank].streams[id]; g != nil {
-		return g.Started
-	}
-	return 0
-}
+// stream is what is known of a rank's calls in a stream.
+func (j *judge) stream(rank int, id string) glance { return j.ranks[rank].streams[id] }
 
 func (j *judge) waits(rank int) bool {
 	for _, g := range j.ranks[rank].streams {
@@ -173,22 +168,33 @@ func (j *judge) partners(w waiter) []int {
 	return out
 }
 
-// missing are the partners that have not begun the waiter's call: for a
-// send-receive those that are not in the other end of it.
+// past is a call as a rank remembers it, if it does.
+func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
+	g := j.stream(rank, id)
+	if q > g.Started || g.Started-q >= uint64(len(g.Past)) {
+		return c, false
+	}
+	return g.Past[len(g.Past)-1-int(g.Started-q)], true
+}
+
+// missing are the partners that have not begun the waiter's call, or made another of its
+// number: for a send-receive those that are not in the other end of it.
 func (j *judge) missing(w waiter) []int {
 	var out []int
 	for _, m := range j.partners(w) {
-		if w.Call.Kind == sendRecv && !j.opposite(w, m) || w.Call.Kind != sendRecv && j.started(m, w.id) < w.Seq {
+		g := j.stream(m, w.id)
+		there := g.Started >= w.Seq
+		if c, known := j.past(m, w.id, w.Seq); known {
+			there = c == w.Call
+		}
+		if w.Call.Kind == sendRecv {
+			there = slices.ContainsFunc(g.Waits, func(s stay) bool { return w.Call.meets(w.rank, s.Call, m) })
+		}
+		if !there {
 			out = append(out, m)
 		}
 	}
 	return out
-}
-
-// opposite tells whether a rank is in the other end of a waiter's send-receive.
-func (j *judge) opposite(w waiter, rank int) bool {
-	g := j.ranks[rank].streams[w.id]
-	return g != nil && slices.ContainsFunc(g.Waits, func(s stay) bool { return w.Call.meets(w.rank, s.Call, rank) })
 }
 
 // lost finds a rank that is not heard of any more.
@@ -236,8 +242,7 @@ func (j *judge) whereLost(rank int) string {
 }
 
 func (j *judge) inside(rank int, id string, seq uint64) bool {
-	g := j.ranks[rank].streams[id]
-	return g != nil && slices.ContainsFunc(g.Waits, func(s stay) bool { return s.Seq == seq })
+	return slices.ContainsFunc(j.stream(rank, id).Waits, func(s stay) bool { return s.Seq == seq })
 }
 
 // waitersIn counts the ranks but one that are inside a call.
@@ -258,8 +263,8 @@ func (j *judge) where(rank int) string {
 			return "in " + j.brief(w)
 		}
 	}
-	g := j.ranks[rank].streams[j.ranks[rank].latest]
-	if g == nil {
+	g, known := j.ranks[rank].streams[j.ranks[rank].latest]
+	if !known {
 		return "before its first collective"
 	}
 	return "after " + g.Last.brief(g.Started, j.groups[g.ID].name)

@@ -13,7 +13,6 @@ typedef uint64_t address; // CUdeviceptr; void * in HIP, of the same size and cl
 // names. A symbol "" has no counterpart there and its field stays NULL.
 #define DRIVER_CALLS(X)                                                                         \
 	X(init, "cuInit", "hipInit", (unsigned flags), (flags))                                     \
-	X(version, "cuDriverGetVersion", "hipDriverGetVersion", (int *version), (version))          \
 	X(count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count), (count))                    \
 	X(device, "cuDeviceGet", "hipDeviceGet",                                                    \
 	  (int *device, int ordinal), (device, ordinal))                                            \
@@ -50,7 +49,6 @@ typedef uint64_t address; // CUdeviceptr; void * in HIP, of the same size and cl
 	   (dst, value, bytes, stream))                                                             \
 	X(module_load, "cuModuleLoadData", "hipModuleLoadData",                                     \
 	  (void **module, const void *image), (module, image))                                      \
-	X(module_unload, "cuModuleUnload", "hipModuleUnload", (void *module), (module))             \
 	X(module_function, "cuModuleGetFunction", "hipModuleGetFunction",                           \
 	  (void **function, void *module, const char *name), (function, module, name))              \
 	X(function_get, "cuFuncGetAttribute", "hipFuncGetAttribute",                                \

@@ -105,8 +105,9 @@ func (c *Context) await(done <-chan error) error {
 	}
 }
 
-// do runs f on the context's thread and waits for it.
-func (c *Context) do(f func() error) error {
+// Do runs f in its turn on the context's thread, where the card's context is
+// current, and waits for it.
+func (c *Context) Do(f func() error) error {
 	done := make(chan error, 1)
 	if !c.send(command{run: f, done: done}) {
 		return errClosed
@@ -114,8 +115,9 @@ func (c *Context) do(f func() error) error {
 	return c.await(done)
 }
 
-// post runs f on the context's thread in its turn. Its error is kept.
-func (c *Context) post(f func() error) { c.send(command{run: f}) }
+// Post runs f in its turn on the context's thread. Its error makes all later
+// work fail.
+func (c *Context) Post(f func() error) { c.send(command{run: f}) }
 
 // Err is the error of the first posted command that failed so far, nil if none.
 func (c *Context) Err() error {
@@ -224,13 +226,15 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 	case cmd.done != nil:
 		cmd.done <- err
 	case err != nil:
-		c.fail(err)
+		c.Fail(err)
 	}
 	return waiting{}, false
 }
 
-// fail keeps the first error of what was posted.
-func (c *Context) fail(err error) { c.failure.CompareAndSwap(nil, &err) }
+// Fail makes all later work fail with an error, which may have come from elsewhere.
+// Those who wait for the card get it once the card has ended its work. Of several errors
+// the first counts.
+func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
 // poll answers those whose event has passed and keeps the others.
 func (c *Context) poll(waits []waiting) []waiting {
@@ -243,11 +247,11 @@ func (c *Context) poll(waits []waiting) []waiting {
 		}
 		if code == 0 {
 			if err := c.told(len(c.spans)); err != nil {
-				c.fail(err)
+				c.Fail(err)
 			}
 		}
 		if err := c.driver.check(code, "event_query"); err != nil {
-			c.fail(err) // of a kernel, found out now
+			c.Fail(err) // of a kernel, found out now
 		}
 		c.events[untimed] = append(c.events[untimed], w.event)
 		w.done <- c.Err()

@@ -35,21 +35,13 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 	m := &Module{context: c, name: name}
 	text := C.CBytes(append(image[:len(image):len(image)], 0)) // PTX is a C string
 	defer C.free(text)
-	err := c.do(func() error {
+	err := c.Do(func() error {
 		return c.driver.check(C.driver_module_load(&c.driver.calls, &m.handle, text), "module_load")
 	})
 	if err != nil {
 		return nil, resource(fmt.Errorf("%s: %w", name, err))
 	}
 	return m, nil
-}
-
-// Unload takes the module off the card; its functions are no more.
-func (m *Module) Unload() error {
-	c := m.context
-	return c.do(func() error {
-		return c.driver.check(C.driver_module_unload(&c.driver.calls, m.handle), "module_unload")
-	})
 }
 
 // What a driver can say of a kernel, numbered alike in both.
@@ -73,7 +65,7 @@ const carveoutMost = 100
 func (m *Module) Function(name string) (*Function, error) {
 	c := m.context
 	f := &Function{Name: name}
-	err := c.do(func() error {
+	err := c.Do(func() error {
 		s := C.CString(name)
 		defer C.free(unsafe.Pointer(s))
 		if err := c.driver.check(C.driver_module_function(&c.driver.calls, &f.handle, m.handle, s), "module_function"); err != nil {
@@ -155,7 +147,7 @@ func (c *Context) Launch(f *Function, s Shape, args ...Arg) {
 	if stream == nil {
 		stream = c.main
 	}
-	c.post(func() error {
+	c.Post(func() error {
 		if err := c.allow(f, s.Shared); err != nil {
 			return err
 		}

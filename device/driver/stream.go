@@ -31,7 +31,7 @@ const (
 
 // NewStream adds a stream.
 func (c *Context) NewStream() (s *Stream, err error) {
-	err = c.do(func() (err error) { s, err = c.newStream(); return err })
+	err = c.Do(func() (err error) { s, err = c.newStream(); return err })
 	return s, resource(err)
 }
 
@@ -43,23 +43,13 @@ func (c *Context) newStream() (*Stream, error) {
 
 // CloseStream gives a stream back once its work is done.
 func (c *Context) CloseStream(s *Stream) {
-	c.post(func() error {
+	c.Post(func() error {
 		return c.driver.check(C.driver_stream_destroy(&c.driver.calls, s.handle), "stream_destroy")
 	})
 }
 
 // Follow makes a stream wait, on the card, for all that another one was asked.
-func (c *Context) Follow(s, other *Stream) {
-	c.post(func() error {
-		e, err := c.record(other, untimed)
-		if err != nil {
-			return err
-		}
-		// The wait is for the state of the event now, so it can be used again.
-		c.events[untimed] = append(c.events[untimed], e)
-		return c.driver.check(C.driver_stream_wait(&c.driver.calls, s.handle, e.handle, 0), "stream_wait")
-	})
-}
+func (c *Context) Follow(s, other *Stream) { c.After(s, c.Mark(other)) }
 
 // record runs on the context's thread and puts an event at the end of a stream.
 func (c *Context) record(s *Stream, kind int) (*Event, error) {
@@ -93,7 +83,7 @@ type Span struct {
 // took. Whoever has waited for the stream since End finds tell called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
-	c.post(func() (err error) {
+	c.Post(func() (err error) {
 		if err := c.told(mostTold); err != nil {
 			return err
 		}
@@ -112,7 +102,7 @@ func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)
 // End ends the span here.
 func (p *Span) End() {
 	c := p.context
-	c.post(func() (err error) {
+	c.Post(func() (err error) {
 		if p.end, err = c.record(p.stream, timed); err == nil {
 			c.spans = append(c.spans, p)
 		}

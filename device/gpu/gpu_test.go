@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/devicetest"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.ServeCompile()
 	os.Exit(gpuemu.Main(m))
 }
 
@@ -52,13 +49,10 @@ func TestCUDA(t *testing.T) {
 		d.dots.blocks = blocks
 		forms = append(forms, d)
 	}
-	devicetest.Run(t, forms...)
+	conform(t, forms...)
 }
 
-func TestHIP(t *testing.T) { devicetest.Run(t, open(t, Options{Engine: driver.HIP})) }
-
-// The compilers of real cards take the kernels, and no register spills.
-func TestRealCompilers(t *testing.T) { drivertest.Compile(t, VectorSource()) }
+func TestHIP(t *testing.T) { conform(t, open(t, Options{Engine: driver.HIP})) }
 
 // No kernel touches what is not its own, whatever the lengths.
 func TestSanitized(t *testing.T) {

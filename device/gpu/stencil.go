@@ -7,8 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// Stencil implements dist.Stenciler: dst is set from src and the rows beside it, nil
-// for none.
+// Stencil implements device.Device.
 func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) error {
 	to, from, err := d.pair("stencil", dst, src)
 	if err != nil {

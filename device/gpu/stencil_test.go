@@ -14,8 +14,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 
-var _ dist.Stenciler = (*gpu.Device)(nil)
-
 // Derivatives on a card give the host's bits, along every axis of an array that is
 // split over ranks, and pass the dot test.
 func TestDerivativesAsOnTheHost(t *testing.T) {
@@ -29,15 +27,14 @@ func TestDerivativesAsOnTheHost(t *testing.T) {
 	}
 	defer d.Close()
 	shape := []int{9, 5, 31}
-	first := func(l *dist.Layout, axis int) (dist.Operator, error) { return dist.FirstDerivative(l, axis, 0.7) }
-	second := func(l *dist.Layout, axis int) (dist.Operator, error) { return dist.SecondDerivative(l, axis, 0.3) }
+	laplacian := func(l *dist.Layout, _ int) (dist.Operator, error) { return dist.Laplacian(l) }
 	for _, typ := range []device.Type{device.F32, device.F64, device.C64, device.C128} {
 		err := commtest.Ranks(2, func(c comm.Comm) error {
 			l := &dist.Layout{Shape: shape, Off: []int{0, 4 * 155}[c.Rank()], N: []int{4, 5}[c.Rank()] * 155,
 				Type: typ, Shards: c, Copies: comm.Self()}
 			for axis := range shape {
-				for i, of := range []func(*dist.Layout, int) (dist.Operator, error){first, second} {
-					name := []string{"first", "second"}[i]
+				for i, of := range []func(*dist.Layout, int) (dist.Operator, error){dist.Difference, laplacian} {
+					name := []string{"difference", "laplacian"}[i]
 					// An operator keeps buffers of the device that it was first used on.
 					var results [2]string
 					for i, dev := range []device.Device{device.NewHost(1), d} {

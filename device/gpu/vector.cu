@@ -25,8 +25,8 @@ __device__ inline c128 operator*(c128 a, c128 b)
 	return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// y = a·x + b·y, and y = a·x where keep is false: reads x (and y) once, writes y.
-template <class T> __device__ void axpby(i64 n, T a, const T *x, T b, T *y, bool keep)
+// y = f(x, y): reads x and, where keep is true, y once; writes y.
+template <class T, class F> __device__ void combine(i64 n, const T *x, T *y, bool keep, F f)
 {
 	i64 first = (i64)blockIdx.x * span + threadIdx.x;
 	T u[each], v[each];
@@ -40,7 +40,13 @@ template <class T> __device__ void axpby(i64 n, T a, const T *x, T b, T *y, bool
 #pragma unroll
 	for (int k = 0; k < each; k++)
 		if (first + k * width < n)
-			y[first + k * width] = keep ? a * u[k] + b * v[k] : a * u[k];
+			y[first + k * width] = f(u[k], v[k]);
+}
+
+// y = a·x + b·y, and y = a·x where keep is false.
+template <class T> __device__ void axpby(i64 n, T a, const T *x, T b, T *y, bool keep)
+{
+	combine(n, x, y, keep, [=](const T &u, const T &v) { return keep ? a * u + b * v : a * u; });
 }
 
 #define AXPBY_REAL(name, T)                                                                   \
@@ -58,27 +64,11 @@ AXPBY_REAL(axpby_i64, i64)
 AXPBY_COMPLEX(axpby_c64, c64, float)
 AXPBY_COMPLEX(axpby_c128, c128, double)
 
-// y = y·x: reads both once, writes y.
-template <class T> __device__ void multiply(i64 n, T *y, const T *x)
-{
-	i64 first = (i64)blockIdx.x * span + threadIdx.x;
-	T u[each], v[each];
-#pragma unroll
-	for (int k = 0; k < each; k++)
-		if (first + k * width < n) {
-			u[k] = x[first + k * width];
-			v[k] = y[first + k * width];
-		}
-#pragma unroll
-	for (int k = 0; k < each; k++)
-		if (first + k * width < n)
-			y[first + k * width] = v[k] * u[k];
-}
-
+// y = y·x.
 #define MULTIPLY(name, T)                                                                     \
 	extern "C" __global__ void __launch_bounds__(width) name(i64 n, T *y, const T *x)         \
 	{                                                                                         \
-		multiply<T>(n, y, x);                                                                 \
+		combine(n, x, y, true, [](const T &u, const T &v) { return v * u; });                 \
 	}
 MULTIPLY(multiply_f32, float)
 MULTIPLY(multiply_f64, double)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -54,7 +55,7 @@ type Comm struct {
 
 	comms  []comm.Comm // the first is asked what is beside the measuring
 	spec   CommSpec
-	arrays arrays
+	arrays *arrays
 }
 
 // NewComm checks spec and allocates, once for all sizes and communicators, the two
@@ -74,19 +75,12 @@ func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
 		return nil, err
 	}
 	largest := max(int(slices.Max(b.Sizes))/spec.Type.Size(), c.Size())
-	var err error
-	switch spec.Type {
-	case device.F32:
-		b.arrays, err = newArrays[float32](c, spec.Card, largest)
-	case device.F64:
-		b.arrays, err = newArrays[float64](c, spec.Card, largest)
-	case device.C64:
-		b.arrays, err = newArrays[complex64](c, spec.Card, largest)
-	case device.C128:
-		b.arrays, err = newArrays[complex128](c, spec.Card, largest)
-	case device.I64:
-		b.arrays, err = newArrays[int64](c, spec.Card, largest)
+	allocate := map[device.Type]func(comm.Comm, *gpu.Device, int) (*arrays, error){
+		device.F32: newArrays[float32], device.F64: newArrays[float64], device.I64: newArrays[int64],
+		device.C64: newArrays[complex64], device.C128: newArrays[complex128],
 	}
+	var err error
+	b.arrays, err = allocate[spec.Type](c, spec.Card, largest)
 	return b, comm.Together(c, err)
 }
 
@@ -133,8 +127,7 @@ func (b *Comm) choose() error {
 }
 
 // CommOperations are the names of all operations.
-func CommOperations() []string {
-	var names []string
+func CommOperations() (names []string) {
 	for _, o := range collectives {
 		names = append(names, o.name)
 	}
@@ -226,16 +219,18 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 // neither of which is timed, and ends with a check of every element. Its time is
 // that of the slowest rank.
 func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
-	n := c.Size()
 	whole, part := int(size)/b.spec.Type.Size(), 0
-	count := whole
-	if o.dealt {
-		part = max(1, whole/n)
-		whole, count = part*n, part
+	count, redop := whole, "none"
+	switch o.result {
+	case sums:
+		redop = "sum"
+	case gathered:
+		part = max(1, whole/c.Size())
+		whole, count = part*c.Size(), part
 	}
 	wrong := []float64{0}
 	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations,
-		func() error { return b.arrays.prepare(o, whole, part) },
+		func() error { return b.arrays.prepare(o, whole) },
 		b.arrays.call(c, o, whole, part),
 		func() error {
 			n, err := b.arrays.wrong(o, whole, part)
@@ -248,10 +243,10 @@ func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
 	if err := b.comms[0].Host().AllReduce(wrong, comm.Sum); err != nil {
 		return CommRow{}, err
 	}
-	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: o.redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
 	r.Size = int64(whole) * int64(b.spec.Type.Size())
 	r.Algorithm = float64(r.Size) / r.Seconds
-	r.Bus = r.Algorithm * o.bus(float64(n))
+	r.Bus = r.Algorithm * o.bus(float64(c.Size()))
 	return r, nil
 }
 
@@ -280,44 +275,30 @@ func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (
 	if err := b.comms[0].Host().AllReduce(t, comm.Max); err != nil {
 		return 0, err
 	}
-	return max(Median(t), 1e-9), nil // the clock counts whole nanoseconds
-}
-
-// copyOnCard is CopyBandwidth of n float32 within the ranks' cards.
-func (b *Comm) copyOnCard(n int) (float64, error) {
-	d := b.spec.Card
-	src, err := d.Alloc(n, device.F32)
-	if err != nil {
-		return 0, err
-	}
-	defer d.Free(src)
-	dst, err := d.Alloc(n, device.F32)
-	if err != nil {
-		return 0, err
-	}
-	defer d.Free(dst)
-	seconds, err := b.timed(1, b.spec.Iterations, d.Sync, func() error {
-		if err := d.Copy(dst, src); err != nil {
-			return err
-		}
-		return d.Sync()
-	}, d.Sync)
-	return 4 * float64(n) / seconds, err
+	return max(median(t), 1e-9), nil // the clock counts whole nanoseconds
 }
 
 // CopyBandwidth is the bytes per second at which each rank copies memory that is
 // larger than the caches, its card's if the arrays are there, while all ranks do so.
 // The slowest rank's counts.
 func (b *Comm) CopyBandwidth() (float64, error) {
-	const n = 1 << 24 // 64 MiB
-	src, dst := make([]float32, n), make([]float32, n)
-	for i := range src {
-		src[i] = 1 // pages that nobody wrote would all be one and the same
-	}
-	nothing := func() error { return nil }
+	const n = 1 << 24 // float32: 64 MiB
+	d := device.Device(device.NewHost(1))
 	if b.spec.Card != nil {
-		return b.copyOnCard(n)
+		d = b.spec.Card
 	}
-	seconds, err := b.timed(1, b.spec.Iterations, nothing, func() error { copy(dst, src); return nil }, nothing)
+	var bufs [2]device.Buf
+	for i := range bufs {
+		var err error
+		if bufs[i], err = d.Alloc(n, device.F32); err != nil {
+			return 0, err
+		}
+		defer d.Free(bufs[i])
+	}
+	ones := slices.Repeat([]float32{1}, n) // pages that nobody wrote would all be one and the same
+	if err := device.Upload(bufs[1], ones); err != nil {
+		return 0, err
+	}
+	seconds, err := b.timed(1, b.spec.Iterations, d.Sync, func() error { return errors.Join(d.Copy(bufs[0], bufs[1]), d.Sync()) }, d.Sync)
 	return 4 * n / seconds, err
 }

@@ -4,9 +4,12 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -42,46 +45,35 @@ type KernelSize struct {
 	Exact bool
 }
 
-// KernelResult is one line of `lsm bench kernel`. Times are medians in
-// nanoseconds per (source, receiver, image point), convolution included.
+// KernelResult is what `lsm bench kernel` prints. Times are medians in nanoseconds per
+// (source, receiver, image point), convolution included.
 type KernelResult struct {
-	Engine   string  `json:"engine"`
-	Forward  float64 `json:"forward_ns"`
-	Adjoint  float64 `json:"adjoint_ns"`
-	Triples  int64   `json:"triples"`
-	DotError float64 `json:"dot_error"`
-	Threads  int     `json:"threads"`
-	Dynamic  bool    `json:"dynamic"`
+	Engine     string
+	Triples    int64
+	DotError   float64
+	Verdict    string // "OK" or "FAILED", of the dot test
+	TableBytes int64
+	BytesPer   float64 // bytes of tables over triples
 
-	// With sums that do not depend on the partition: solver.reproducible = "ranks".
-	// Ratios are medians over pairs of runs, one after the other.
-	ForwardExact float64 `json:"forward_exact_ns,omitempty"`
-	AdjointExact float64 `json:"adjoint_exact_ns,omitempty"`
-	ForwardRatio float64 `json:"forward_exact_ratio,omitempty"`
-	AdjointRatio float64 `json:"adjoint_exact_ratio,omitempty"`
+	Forward, Adjoint float64
+	GFlops           [2]float64 // by direction: dist.Forward, dist.Backward, as all pairs below
 
+	// Where asked for, with sums that do not depend on the partition, and their time over
+	// that of ordinary ones: the median over pairs of runs, one after the other.
+	Exact, ExactRatio [2]float64
 	// Time over that without DipLimit and Antialias, in the same run: of ordinary sums and
 	// of exact ones.
-	ForwardCost      float64 `json:"forward_cost,omitempty"`
-	AdjointCost      float64 `json:"adjoint_cost,omitempty"`
-	ForwardExactCost float64 `json:"forward_exact_cost,omitempty"`
-	AdjointExactCost float64 `json:"adjoint_exact_cost,omitempty"`
+	Cost, ExactCost [2]float64
 
-	ForwardGFlops float64 `json:"forward_gflops"`
-	AdjointGFlops float64 `json:"adjoint_gflops"`
-	TableBytes    int64   `json:"table_bytes"`
-	BytesPer      float64 `json:"bytes_per_triple"` // tables read once, over triples
-	Limits        *Limits `json:"limits,omitempty"`
-	StoreShare    float64 `json:"store_share,omitempty"`  // store limit over forward time
-	GatherShare   float64 `json:"gather_share,omitempty"` // gather limit over adjoint time
-	Verdict       string  `json:"verdict"`                // "OK" or "FAILED", of the dot test
+	Card *CardResult // on a card
+}
 
-	// On a card: its limits, and the shares of them that are reached. Of the copy
-	// bandwidth: tables, image and data crossing its memory once; of the issue limit: an
-	// instruction for each of Flops.
-	Card                       *CardLimits `json:"card,omitempty"`
-	ForwardCopy, AdjointCopy   float64     `json:"-"`
-	ForwardIssue, AdjointIssue float64     `json:"-"`
+// CardResult is a card's limits, and the shares of them that are reached. Of the copy
+// bandwidth: tables, image and data crossing its memory once; of the issue limit: an
+// instruction for each of Flops.
+type CardResult struct {
+	Limits      CardLimits
+	Copy, Issue [2]float64
 }
 
 // Flops are the floating-point operations of one triple: time sum, weight,
@@ -103,24 +95,17 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := device.Device(device.NewHost(size.Threads))
-	if size.Card != nil {
-		d = size.Card
-	}
-	e, info, err := size.engine(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	ops, err := size.operators(e, p)
-	if err != nil {
-		return nil, err
-	}
-	kinds := len(ops)
+	problems := []*kirchhoff.Problem{p}
 	if p.DipLimit != nil || p.Antialias != nil {
 		plain := *p
 		plain.DipLimit, plain.Antialias = nil, nil
-		e, _, err := size.engine(ctx, &plain)
+		problems = append(problems, &plain)
+	}
+	r := &KernelResult{Verdict: "OK"}
+	var ops []dist.Operator // of each problem: ordinary sums, and exact ones if asked for
+	limit := 1e-6
+	for i, p := range problems {
+		e, info, err := size.engine(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -130,8 +115,17 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			return nil, err
 		}
 		ops = append(ops, more...)
+		if e.Type() == device.F64 {
+			limit = 1e-13
+		}
+		if i == 0 {
+			r.Engine, r.Triples, r.TableBytes = info, e.Triples(), e.TableBytes()
+		}
 	}
-	r := &KernelResult{Engine: info, Triples: e.Triples(), Threads: size.Threads, Dynamic: size.Dynamic, TableBytes: e.TableBytes()}
+	d := device.Device(device.NewHost(size.Threads))
+	if size.Card != nil {
+		d = size.Card
+	}
 	// The dot test is the warm-up: it touches every page.
 	for _, op := range ops {
 		e, err := dist.DotTest(ctx, d, op, 1)
@@ -140,11 +134,6 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 		}
 		r.DotError = max(r.DotError, e)
 	}
-	limit := 1e-6
-	if e.Type() == device.F64 {
-		limit = 1e-13
-	}
-	r.Verdict = "OK"
 	if !(r.DotError <= limit) {
 		r.Verdict = "FAILED"
 	}
@@ -152,62 +141,74 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := float64(r.Triples)
-	r.Forward, r.Adjoint = Median(times[0][dist.Forward])/n, Median(times[0][dist.Backward])/n
-	if size.Exact {
-		r.ForwardExact, r.AdjointExact = Median(times[1][dist.Forward])/n, Median(times[1][dist.Backward])/n
-		r.ForwardRatio = ratio(times[1][dist.Forward], times[0][dist.Forward])
-		r.AdjointRatio = ratio(times[1][dist.Backward], times[0][dist.Backward])
+	r.count(size, times, len(problems) > 1)
+	if size.Card != nil {
+		err = r.countCard(size, float64(4*(p.Grid.Len()+p.NumTraces()*p.NT)))
 	}
-	if len(ops) > kinds {
-		r.ForwardCost = ratio(times[0][dist.Forward], times[kinds][dist.Forward])
-		r.AdjointCost = ratio(times[0][dist.Backward], times[kinds][dist.Backward])
+	return r, err
+}
+
+// count turns the times of the operators' runs, ns by direction, into figures.
+func (r *KernelResult) count(size KernelSize, times [][2][]float64, costs bool) {
+	exact, plain := 1, len(times)/2
+	for d := range r.GFlops {
+		r.GFlops[d] = Flops(len(size.Shape), size.Dynamic) * float64(r.Triples) / median(times[0][d])
 		if size.Exact {
-			r.ForwardExactCost = ratio(times[1][dist.Forward], times[kinds+1][dist.Forward])
-			r.AdjointExactCost = ratio(times[1][dist.Backward], times[kinds+1][dist.Backward])
+			r.Exact[d] = median(times[exact][d]) / float64(r.Triples)
+			r.ExactRatio[d] = ratio(times[exact][d], times[0][d])
+		}
+		if costs {
+			r.Cost[d] = ratio(times[0][d], times[plain][d])
+		}
+		if costs && size.Exact {
+			r.ExactCost[d] = ratio(times[exact][d], times[plain+exact][d])
 		}
 	}
-	flops := Flops(len(size.Shape), size.Dynamic)
-	r.ForwardGFlops, r.AdjointGFlops = flops/r.Forward, flops/r.Adjoint
-	r.BytesPer = float64(r.TableBytes) / n
-	if size.Card == nil {
-		return r, nil
-	}
+	r.Forward = median(times[0][dist.Forward]) / float64(r.Triples)
+	r.Adjoint = median(times[0][dist.Backward]) / float64(r.Triples)
+	r.BytesPer = float64(r.TableBytes) / float64(r.Triples)
+}
+
+// countCard measures the card's limits. Vectors are the bytes of image and data.
+func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 	l, err := MeasureCard(size.Card, size.Runs)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Card = &l
-	bytes := float64(r.TableBytes) + 4*float64(p.Grid.Len()+p.NumTraces()*p.NT)
-	copied, issued := 1e9*bytes/n/l.CopyBytes, 1e9*flops/l.Issue // ns a triple
-	r.ForwardCopy, r.AdjointCopy = copied/r.Forward, copied/r.Adjoint
-	r.ForwardIssue, r.AdjointIssue = issued/r.Forward, issued/r.Adjoint
-	return r, nil
+	r.Card = &CardResult{Limits: l}
+	copied := 1e9 * (float64(r.TableBytes) + vectors) / float64(r.Triples) / l.CopyBytes // ns a triple
+	issued := 1e9 * Flops(len(size.Shape), size.Dynamic) / l.Issue
+	for d, took := range [2]float64{r.Forward, r.Adjoint} {
+		r.Card.Copy[d], r.Card.Issue[d] = copied/took, issued/took
+	}
+	return nil
 }
 
 // engine makes the engine and says what it is.
 func (k KernelSize) engine(ctx context.Context, p *kirchhoff.Problem) (kirchhoff.Engine, string, error) {
+	work := kirchhoff.Work{Exact: k.Exact}
 	if k.Engine == "reference" {
-		e, err := kirchhoff.NewReference(ctx, p)
+		e, err := kirchhoff.NewReference(ctx, p, kirchhoff.Work{})
 		return e, k.Engine, err
 	}
 	if k.Card != nil {
-		e, err := kirchhoffgpu.New(ctx, k.Card, p)
+		e, err := kirchhoffgpu.New(ctx, k.Card, p, work)
 		return e, k.Card.Name(), err
 	}
-	e, err := kirchhoff.NewCPU(ctx, p)
+	isa, err := kirchhoff.ISA()
 	if err != nil {
 		return nil, "", err
 	}
-	return e, "cpu/" + e.ISA(), nil
+	e, err := kirchhoff.New(ctx, p, work)
+	return e, "cpu/" + isa, err
 }
 
 // operators are those of an engine: with ordinary sums and, if asked for, exact ones.
 func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) ([]dist.Operator, error) {
 	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	ops := []dist.Operator{dist.Lift(e, image, data)}
+	ops := []dist.Operator{dist.Lift(e.Kernels()[0], image, data)}
 	if k.Exact {
-		op, err := dist.LiftWith(e, image, data, dist.LiftOptions{Exact: true})
+		op, err := dist.LiftWith(e.Kernels()[0], image, data, dist.LiftOptions{Exact: true})
 		if err != nil {
 			return nil, err
 		}
@@ -248,16 +249,30 @@ func alternate(ctx context.Context, d device.Device, ops []dist.Operator, runs i
 	return times, nil
 }
 
+// median is the median of t, which stays as it is.
+func median(t []float64) float64 {
+	t = slices.Sorted(slices.Values(t))
+	n := len(t)
+	return (t[(n-1)/2] + t[n/2]) / 2
+}
+
 // ratio is the median of a[i]/b[i].
 func ratio(a, b []float64) float64 {
 	r := make([]float64, len(a))
 	for i := range r {
 		r[i] = a[i] / b[i]
 	}
-	return Median(r)
+	return median(r)
 }
 
-// timedOn waits for the device before and after.
+// timed is how many nanoseconds f takes.
+func timed(f func() error) (ns float64, err error) {
+	begin := time.Now()
+	err = f()
+	return float64(time.Since(begin).Nanoseconds()), err
+}
+
+// timedOn is timed for work that the device may still do when f is back.
 func timedOn(d device.Device, f func() error) (ns float64, err error) {
 	if err := d.Sync(); err != nil {
 		return 0, err
@@ -270,10 +285,15 @@ func timedOn(d device.Device, f func() error) (ns float64, err error) {
 	})
 }
 
-func timed(f func() error) (ns float64, err error) {
-	begin := time.Now()
-	err = f()
-	return float64(time.Since(begin).Nanoseconds()), err
+// medianOf is the median of several runs of f, in nanoseconds.
+func medianOf(runs int, d device.Device, f func() error) (ns float64, err error) {
+	t := make([]float64, runs)
+	for i := range t {
+		if t[i], err = timedOn(d, f); err != nil {
+			return 0, err
+		}
+	}
+	return median(t), nil
 }
 
 func fill(v *dist.Vector) error {
@@ -287,23 +307,16 @@ func fill(v *dist.Vector) error {
 // problem lays the geometry out.
 func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	dim := len(k.Shape)
-	g := grid.Grid{Origin: make([]float64, dim), Spacing: make([]float64, dim), Shape: k.Shape}
-	for a := range g.Spacing {
-		g.Spacing[a] = 10
-	}
-	if err := g.Validate(); err != nil {
+	g, err := square(k.Shape)
+	if err != nil {
 		return nil, err
 	}
 	times, err := traveltime.NewAnalytic(2000, g)
 	if err != nil {
 		return nil, err
 	}
-	s := &survey.Survey{Dim: dim, Fixed: true, NT: k.Samples, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}
-	n := k.Wavelet
-	if n == 0 {
-		n = 81
-	}
-	s.Wavelet = centred(s.Wavelet, n)
+	s := &survey.Survey{Dim: dim, Fixed: true, NT: k.Samples, DT: 0.004}
+	s.Wavelet = centred(synth.Ricker(20, s.DT), cmp.Or(k.Wavelet, 81))
 	if k.Streamer {
 		k.tow(s, g)
 	} else {
@@ -313,21 +326,25 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	v := make([]float64, g.Len())
-	for i := range v {
-		v[i] = 2000
-	}
 	var antialias []float64
 	if k.Antialias != 0 {
-		for range dim - 1 {
-			antialias = append(antialias, k.Antialias)
-		}
+		antialias = slices.Repeat([]float64{k.Antialias}, dim-1)
 	}
 	return &kirchhoff.Problem{
 		DipLimit: k.DipLimit, Antialias: antialias,
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
-		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: v, AngleLimit: []float64{72, 90}, Threads: k.Threads,
+		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil
+}
+
+// spacing is that of all grids, in metres.
+const spacing = 10
+
+// square is a grid from the origin with that spacing along all axes.
+func square(shape []int) (grid.Grid, error) {
+	dim := len(shape)
+	g := grid.Grid{Origin: make([]float64, dim), Spacing: slices.Repeat([]float64{spacing}, dim), Shape: shape}
+	return g, g.Validate()
 }
 
 // spread lays n positions along x, or over a square of x and y, at the top; the
@@ -379,11 +396,7 @@ func centred(w survey.Wavelet, n int) survey.Wavelet {
 }
 
 func (k KernelSize) String() string {
-	shape := fmt.Sprint(k.Shape[0])
-	for _, n := range k.Shape[1:] {
-		shape += fmt.Sprintf("×%d", n)
-	}
-	kind := ""
+	shape, kind := strings.ReplaceAll(strings.Trim(fmt.Sprint(k.Shape), "[]"), " ", "×"), ""
 	if k.Streamer {
 		kind = " streamer"
 	}

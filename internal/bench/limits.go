@@ -7,9 +7,9 @@ package bench
 import "C"
 
 import (
-	"slices"
-	"time"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // Limits are what one core of this machine can do at most in the three things
@@ -37,13 +37,8 @@ func MeasureLimits(runs int) Limits {
 	}
 	ns := func(f func()) float64 {
 		f()
-		t := make([]float64, runs)
-		for i := range t {
-			begin := time.Now()
-			f()
-			t[i] = float64(time.Since(begin).Nanoseconds())
-		}
-		return Median(t)
+		ns, _ := medianOf(runs, device.NewHost(1), func() error { f(); return nil }) // which cannot fail
+		return ns
 	}
 	var sink C.float
 	ip := (*C.int)(unsafe.Pointer(&index[0]))
@@ -62,14 +57,4 @@ func MeasureLimits(runs int) Limits {
 		panic("bench: not a number")
 	}
 	return l
-}
-
-// Median is the median of t, which it sorts.
-func Median(t []float64) float64 {
-	slices.Sort(t)
-	n := len(t)
-	if n%2 == 1 {
-		return t[n/2]
-	}
-	return (t[n/2-1] + t[n/2]) / 2
 }

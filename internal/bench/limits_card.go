@@ -42,18 +42,11 @@ const (
 	mostCopied  = 256 << 20 // bytes, beyond any cache
 )
 
-// median is the median seconds of launches, after one to warm up.
-func median(d *gpu.Device, runs int, launch func()) (float64, error) {
+// seconds is the median of launches, after one to warm up.
+func seconds(d *gpu.Device, runs int, launch func()) (float64, error) {
 	launch()
-	t := make([]float64, runs)
-	for i := range t {
-		ns, err := timedOn(d, func() error { launch(); return nil })
-		if err != nil {
-			return 0, err
-		}
-		t[i] = ns / 1e9
-	}
-	return Median(t), nil
+	ns, err := medianOf(runs, d, func() error { launch(); return nil })
+	return ns / 1e9, err
 }
 
 func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
@@ -77,7 +70,7 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 		return 0, err
 	}
 	at := func(i int) driver.Arg { return driver.Address(bufs[i].(*gpu.Buf).Memory()) }
-	seconds, err := median(d, runs, func() {
+	took, err := seconds(d, runs, func() {
 		d.Context().Launch(f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), driver.Int64(int64(n/4)))
 	})
 	if err != nil {
@@ -92,7 +85,7 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 			return 0, status.Numerical(fmt.Errorf("bench: the card copied element %d as %g, want %d", i, v, i%1021))
 		}
 	}
-	return 2 * 4 * float64(n) / seconds, nil
+	return 2 * 4 * float64(n) / took, nil
 }
 
 func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
@@ -115,16 +108,16 @@ func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	}
 	// As many rounds as take a millisecond or so.
 	rounds := 1
-	seconds := 0.0
+	took := 0.0
 	for ; ; rounds *= 4 {
-		if seconds, err = median(d, 1, launch(rounds)); err != nil {
+		if took, err = seconds(d, 1, launch(rounds)); err != nil {
 			return 0, err
 		}
-		if seconds > 1e-3 || rounds > 1<<16 {
+		if took > 1e-3 || rounds > 1<<16 {
 			break
 		}
 	}
-	if seconds, err = median(d, runs, launch(rounds)); err != nil {
+	if took, err = seconds(d, runs, launch(rounds)); err != nil {
 		return 0, err
 	}
 	// v → v/2 + 1 from a whole number me + c.
@@ -141,5 +134,5 @@ func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 			return 0, status.Numerical(fmt.Errorf("bench: thread %d of the card computed %g, want %g", me, got, want))
 		}
 	}
-	return 64 * float64(rounds) * float64(threads) / seconds, nil
+	return 64 * float64(rounds) * float64(threads) / took, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -14,18 +15,17 @@ import (
 const (
 	topVelocity = 1500
 	gradient    = 0.6
-	spacing     = 10
 )
 
 // TimesResult is one line of `lsm bench traveltime`.
 type TimesResult struct {
-	PerSource float64 `json:"ms_per_source"` // median, wall time × threads over sources
-	RMS       float64 `json:"rms_relative"`  // root mean square of (T − exact)/exact
-	Worst     float64 `json:"max_relative"`
-	Sources   int     `json:"sources"`
-	Threads   int     `json:"threads"`
-	Points    int     `json:"points"`
-	Verdict   string  `json:"verdict"` // "OK" where rms_relative ≤ 1e-5, else "FAILED"
+	PerSource float64 // median, wall time × threads over sources
+	RMS       float64 // root mean square of (T − exact)/exact
+	Worst     float64
+	Sources   int
+	Threads   int
+	Points    int
+	Verdict   string // "OK" where rms_relative ≤ 1e-5, else "FAILED"
 }
 
 // Traveltimes measures the eikonal solver against the analytic solution for a
@@ -33,11 +33,8 @@ type TimesResult struct {
 // 2001, eq. 3.7.6).
 func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (*TimesResult, error) {
 	dim := len(shape)
-	g := grid.Grid{Origin: make([]float64, dim), Spacing: make([]float64, dim), Shape: shape}
-	for a := range g.Spacing {
-		g.Spacing[a] = spacing
-	}
-	if err := g.Validate(); err != nil {
+	g, err := square(shape)
+	if err != nil {
 		return nil, err
 	}
 	v := make([]float64, g.Len())
@@ -68,17 +65,14 @@ func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (
 	if err := m.Solve(ctx, p, all, opt, accuracy); err != nil {
 		return nil, err
 	}
-	t := make([]float64, runs)
-	for i := range t {
-		t[i], err = timed(func() error {
-			return m.Solve(ctx, p, all, opt, func(int, traveltime.Field) error { return nil })
-		})
-		if err != nil {
-			return nil, err
-		}
+	ns, err := medianOf(runs, device.NewHost(1), func() error {
+		return m.Solve(ctx, p, all, opt, func(int, traveltime.Field) error { return nil })
+	})
+	if err != nil {
+		return nil, err
 	}
 	r := &TimesResult{
-		PerSource: Median(t) * float64(threads) / float64(sources) / 1e6,
+		PerSource: ns * float64(threads) / float64(sources) / 1e6,
 		RMS:       math.Sqrt(sum / float64(count)), Worst: worst,
 		Sources: sources, Threads: threads, Points: g.Len(), Verdict: "OK",
 	}

@@ -15,16 +15,22 @@
 //	example  value shown in the template where the default is empty
 //	unit     SI unit, or degrees, minutes, GiB
 //	range    interval of numbers, "[0,1e6]", "(0,)"; of every value of a list
-//	choices  the only texts allowed
+//	choices  the only texts allowed; "registry": those of choices.go
 //	len      allowed lengths of a list, "0,2,3"
 //	scalar   "yes": a lone number stands for a list of one
 //	required "yes": there is no default
 //	live     "yes": uncommented in the template, as required keys are
 //	traces   "same": shapes modelled traces, so survey files remember it; "once":
 //	         changes recorded traces, so a residual remembers it
-//	with     "key=value" without which the key does not act
+//	order    of a list's values: "ascending", or "sorted", which allows equal ones
+//	with     condition without which the key does not act
 //	also     names that other programs use, for suggestions only
 //	help     what the key does
+//
+// # Rules
+//
+// Which values do not go together is a table as well, rules.go: conditions (see
+// condition) and a message. What takes more than conditions to tell is in cross.go.
 //
 // # Problems
 //

@@ -13,12 +13,6 @@ func encode(v any) string {
 		return quote(v)
 	case Path:
 		return quote(v.Text)
-	case bool:
-		return strconv.FormatBool(v)
-	case int:
-		return strconv.Itoa(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
 	case float64:
 		s := strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
 		if strings.ContainsAny(s, ".ein") { // exponent, inf, nan

@@ -8,9 +8,9 @@ import (
 // textWidth is the width of help and template, for a terminal of 80 columns.
 const textWidth = 78
 
-// rules are the paragraphs on how a configuration is put together, for the help
+// preface are the paragraphs on how a configuration is put together, for the help
 // and the docs page.
-func rules() []string {
+func preface() []string {
 	return []string{
 		"The configuration is one TOML file. Units are SI (m, s, m/s), angles are degrees; coordinates are columns x z or x y z, and z points down.",
 		"A key may also be given in the environment, as LSM_SECTION_KEY (LSM_SOLVER_ITERATIONS=5), or on the command line, as --set section.key=value (--set solver.iterations=5). Later ones win: default, file, environment, --set. There the value is TOML as well, but a text needs no quotes and a list no brackets: --set kirchhoff.engine=reference, --set image.shape=401,301. Variables whose first word is no section, such as LSM_SHARED, are left alone.",
@@ -23,7 +23,7 @@ func rules() []string {
 // values, default and meaning.
 func Help() string {
 	var b strings.Builder
-	for _, p := range rules() {
+	for _, p := range preface() {
 		wrap(&b, "", p)
 		b.WriteByte('\n')
 	}

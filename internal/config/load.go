@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -41,46 +42,30 @@ type reader struct {
 // Load reads the file and parses it with Parse. A file that cannot be read is
 // reported in the same form; errors.Is(err, fs.ErrNotExist) tells a missing one.
 func Load(path string, set, environ []string) (*Config, error) {
-	source, err := read(path)
-	if err != nil {
-		p := Problem{Source: path, Message: err.Error(), err: err}
-		var pe *fs.PathError
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			p.Message = "no such file"
-		case errors.Is(err, fs.ErrPermission):
-			p.Message = "no permission to read the file"
-		case errors.As(err, &pe):
-			p.Message = pe.Err.Error()
-		}
-		if path == "" {
-			p.Source = "configuration"
-			p.Message = "no file is named"
-		}
-		return nil, &Problems{List: []Problem{p}}
-	}
-	return Parse(path, source, set, environ)
-}
-
-// read reads the file, and of one that is too large just enough to tell.
-func read(path string) ([]byte, error) {
+	var source []byte
 	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer f.Close()
+		source, err = io.ReadAll(io.LimitReader(f, maxSize+1)) // of one too large, just enough to tell
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		return Parse(path, source, set, environ)
 	}
-	if info.IsDir() {
-		return nil, errors.New("is a folder, want a TOML file")
+	p := Problem{Source: path, Message: err.Error(), err: err}
+	var pe *fs.PathError
+	switch {
+	case path == "":
+		p.Source, p.Message = "configuration", "no file is named"
+	case errors.Is(err, fs.ErrNotExist):
+		p.Message = "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		p.Message = "no permission to read the file"
+	case errors.Is(err, syscall.EISDIR):
+		p.Message = "is a folder, want a TOML file"
+	case errors.As(err, &pe):
+		p.Message = pe.Err.Error()
 	}
-	source, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err != nil {
-		return nil, err
-	}
-	return source, nil
+	return nil, &Problems{List: []Problem{p}}
 }
 
 // Parse makes a configuration from the source of the file at path, which need

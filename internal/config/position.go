@@ -13,6 +13,7 @@ type positions struct {
 	source string
 	meta   toml.MetaData
 	doc    map[string]toml.Primitive
+	tables map[string]map[string]toml.Primitive // the sections that were asked for
 	asked  int
 }
 
@@ -22,7 +23,7 @@ const mostAsked = 500
 
 // locate parses the document, for positions alone.
 func locate(source string) *positions {
-	p := &positions{source: source}
+	p := &positions{source: source, tables: map[string]map[string]toml.Primitive{}}
 	p.meta, _ = toml.Decode(source, &p.doc)
 	return p
 }
@@ -66,7 +67,10 @@ func (p *positions) table(v toml.Primitive) (keys map[string]toml.Primitive) {
 func (p *positions) line(section, key string) int {
 	v, ok := p.doc[section]
 	if ok && key != "" {
-		v, ok = p.table(v)[key]
+		if p.tables[section] == nil {
+			p.tables[section] = p.table(v)
+		}
+		v, ok = p.tables[section][key]
 	}
 	if !ok {
 		return 0

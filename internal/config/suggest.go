@@ -78,8 +78,11 @@ func (t *fieldTable) suggest(in *section, key string) (found []*Field) {
 		match func(s *section) *Field
 	}{{true, exact}, {true, other}, {false, exact}, {true, near}, {false, other}, {false, near}} {
 		for _, s := range t.sections {
-			if f := try.match; s == in == try.here && f(s) != nil {
-				found = append(found, f(s))
+			if (s == in) != try.here {
+				continue
+			}
+			if f := try.match(s); f != nil {
+				found = append(found, f)
 			}
 		}
 		if found != nil {

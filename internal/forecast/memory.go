@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
-	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -43,15 +42,17 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// CoarseFactor is the distance, in points, between those that coarse tables keep.
-const CoarseFactor = 2
-
 // Garbage is what the collector may let stand on the heap besides what is counted,
 // touched what becomes resident of code, libraries and run time in the course of a run.
 const (
 	Garbage = 4 << 20
 	touched = 1 << 20
 )
+
+// Work is how the rank goes through its traces.
+func (m Memory) Work() plan.Work {
+	return plan.Work{Work: kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables}, Compact: m.Compact, Coarse: m.Coarse > 0}
+}
 
 // Total is the sum.
 func (m Memory) Total() int64 {
@@ -94,7 +95,7 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(Longest(m.Groups), "trace"))
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest(m.Groups), "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
@@ -173,7 +174,7 @@ func (c *count) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = 4*int64(c.Image.Len()) + c.dipBytes() + c.matchBytes()
+		m.Gather = 4*int64(c.Image.Len()) + c.rootBytes()
 	}
 	return m
 }
@@ -194,31 +195,30 @@ func (c *count) lists() int64 {
 func (c *count) onCard(m Memory) Memory {
 	p := c.problem
 	vectors := c.vectors() + 4*c.samples() // and the data
-	whole := func() int64 { return kernels.Need(p, c.Card.Multiprocessors, c.Exact()) + vectors }
+	need := func(p *kirchhoff.Problem) kirchhoff.Need {
+		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
+	}
+	n := need(p)
 	m.CardLimit = c.Card.Free
-	m.Card = whole()
-	if c.held.Tables == "uint16" || c.held.Tables == "auto" && m.Card > m.CardLimit {
+	if c.held.Tables == "uint16" || c.held.Tables == "auto" && n.Tables+n.Scratch+vectors > m.CardLimit {
 		m.Compact, p.Compact = true, true
-		m.Card = whole()
+		n = need(p)
 	}
-	m.AllTables = kernels.PlaceBytes(p) * c.places()
+	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
 	if coarse := c.CoarseProblem(c.share); coarse != nil {
-		m.Card += kernels.Need(coarse, c.Card.Multiprocessors, c.Exact())
+		n := need(coarse)
+		m.Card += n.Tables + n.Scratch
 	}
-	m.Scratch = p.FieldBytes() + c.windowBytes()
+	m.Scratch = n.Making + c.windowBytes()
 	return m
 }
 
 // reference completes the memory of the reference engine, whose tables are on the heap.
 func (c *count) reference(m Memory) Memory {
-	place := 8 * c.points()
-	if c.problem.Directed() {
-		place *= 2*int64(c.Image.Dim()) - 1
-	}
-	m.Scratch = 8*c.samples()*int64(c.problem.Bands()) + c.windowBytes() + c.coarseBytes(m.Vectors)
-	m.AllTables = place * c.places()
-	m.Tables = m.AllTables
-	m.making(c.problem.FieldBytes(), 0)
+	n := kirchhoff.ReferenceNeeds(c.problem)
+	m.Scratch = n.Heap + c.windowBytes() + c.coarseBytes(m.Vectors)
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.making(n.Making, 0)
 	return m
 }
 
@@ -226,45 +226,51 @@ func (c *count) reference(m Memory) Memory {
 // where they fit, else in 16 bits, else of as many places at a time as fit.
 func (c *count) resident(m Memory) Memory {
 	p, coarse := c.problem, c.coarseBytes(m.Vectors)
-	m.Scratch = p.HeapBytes() + c.windowBytes()
-	m.add(c.overlap())
-	scratch := m
-	scratch.add(p.ScratchBytes() + p.PieceBytes(c.Exact()) + coarse)
-	m.AllTables = p.PlaceBytes() * c.places()
+	m.Scratch = c.windowBytes()
+	work := kirchhoff.Work{Exact: c.Exact()}
+	with := func(m Memory, n kirchhoff.Need) Memory {
+		m.add(coarse + c.overlap(n.Pieces))
+		m.engine(n)
+		return m
+	}
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
 		}
-		whole := scratch
 		p.Compact = tables == "uint16"
+		whole := with(m, kirchhoff.Needs(p, work))
 		whole.Compact = p.Compact
-		whole.AllTables = p.PlaceBytes() * c.places()
-		whole.Tables = whole.AllTables
-		whole.Outside += whole.Tables
-		whole.making(p.MakingBytes(), p.TraceBytes(p.NumTraces()))
 		if c.held.Tables == tables || whole.Total() <= m.Limit {
 			return whole
 		}
 	}
 	p.Compact = false
-	m.Recompute = true
-	making := p.MakingBytes()
+	m.Recompute, work.Remake = true, true
+	place, making := kirchhoff.Needs(p, work).Place, int64(0)
 	if c.held.Tables == "coarse" {
 		// What the coarse tables are made with is gone before there are others.
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
-		making += traveltime.CoarseScratchBytes(c.Image)*int64(p.Threads) - p.FieldBytes()
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
+		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
-		k := m
-		k.Tables = places * p.PlaceBytes()
-		k.Outside += k.Tables
-		k.add(p.ScratchBytes() + p.PieceBytes(c.Exact()) + coarse)
-		k.making(making, p.TraceBytes(p.RecomputeTraces(k.Tables)))
-		return k
+		work.Budget = places * place
+		n := kirchhoff.Needs(p, work)
+		n.Tables = work.Budget // of which even the largest stretch may take less
+		n.Making += making
+		return with(m, n)
 	})
+}
+
+// engine counts what the host's engine takes.
+func (m *Memory) engine(n kirchhoff.Need) {
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Outside += n.Tables
+	m.Scratch += n.Heap
+	m.add(n.Scratch)
+	m.making(n.Making, n.Traces)
 }
 
 // searches is how often the number of places whose tables are held is halved in search of
@@ -293,12 +299,12 @@ func (c *count) most(with func(places int64) Memory) Memory {
 
 // overlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
-func (c *count) overlap() (bytes int64) {
+func (c *count) overlap(pieces int64) (bytes int64) {
 	if c.Config.Comm.Overlap == "off" {
 		return 0
 	}
 	if c.points() < int64(c.Image.Len()) { // data are summed over blocks
-		bytes += c.problem.PieceBytes(c.Exact())
+		bytes += pieces
 	}
 	if c.share.Traces() < c.Shots.Traces() { // images are summed over shots
 		word := int64(4)
@@ -315,14 +321,7 @@ func (c *count) overlap() (bytes int64) {
 func (c *count) streamed(m Memory) Memory {
 	p := c.problem
 	m.Stream = true
-	images := solver.StreamFootprint(c.Config.Solver.Method, c.SolverOptions())
-	if c.Config.Solver.Damping > 0 {
-		images += 2 // the row's scratch
-	}
-	if c.Surface != nil {
-		images += 4 // its weights, two of scratch, the image beside the iterate
-	}
-	m.Vectors = 4 * c.points() * int64(images)
+	m.Vectors = c.vectors()
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
@@ -337,7 +336,7 @@ func (c *count) streamed(m Memory) Memory {
 	p.Compact = false
 	m.Recompute = true
 	if c.held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 	}
 	return c.fitGroups(m)
 }
@@ -352,19 +351,15 @@ const (
 // fitGroups cuts groups as large as they may be, or smaller where memory asks for it.
 func (c *count) fitGroups(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
-	m.AllTables = p.PlaceBytes() * c.places()
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := int64(Longest(m.Groups)), secondLongest(m.Groups)
+		longest, second := int64(longest(m.Groups)), secondLongest(m.Groups)
 		m.Data = 4 * nt * (2*longest + second)
-		if m.Tables = m.AllTables; m.Recompute {
-			m.Tables = p.PlaceBytes() * kirchhoff.GroupPlaces(p.Positions, m.Groups)
-		}
-		m.Scratch, m.Outside, m.Late = p.HeapBytes(), m.Tables, m.Vectors+m.Gather
+		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
+		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
 		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
-		traces, pieces := p.StreamTraces(m.Groups, c.Exact())
-		m.add(p.ScratchBytes() + pieces + c.overlap())
-		m.making(p.MakingBytes(), p.TraceBytes(traces))
+		m.add(c.overlap(n.Pieces))
+		m.engine(n)
 		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
 			return m
 		}
@@ -383,8 +378,8 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// Longest is the number of traces in the largest group.
-func Longest(cuts []int) (most int) {
+// longest is the number of traces in the largest group.
+func longest(cuts []int) (most int) {
 	for i := range len(cuts) - 1 {
 		most = max(most, cuts[i+1]-cuts[i])
 	}

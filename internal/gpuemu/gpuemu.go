@@ -5,14 +5,14 @@
 // the whole path from Go to the kernel is the one that a real card sees.
 //
 // The compiler runs g++ over a kernel's source. Each block runs on one thread,
-// its threads as fibres that change places at barriers and warp functions, and
-// blocks of one launch run side by side, every second launch backwards. Streams
+// its threads as fibres that change places at barriers, and blocks of one launch run
+// side by side, every second launch backwards. Streams
 // are asynchronous. New memory and shared memory hold NaN, memory is counted,
 // and words around every allocation show kernels that wrote beyond it. A barrier
 // that not all threads reach is an error.
 //
-// It cannot show races within a block, the memory model's surprises, warps out
-// of step, or speed. The environment sets it:
+// It cannot show races within a block, the memory model's surprises, or speed. It has
+// no warp functions, which no kernel here calls. The environment sets it:
 //
 //	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
 //	GPUEMU_MEMORY    bytes of a card (1 GiB)

@@ -77,7 +77,7 @@ func TestNothingCrosses(t *testing.T) {
 	gpuemu.Need(t)
 	p := line(t)
 	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		a, data, err := solver.Damp(op, d, 0.5)
+		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func TestNothingCrosses(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), a, data, nil); err != nil {
+		if err := m.Init(context.Background(), problem, nil); err != nil {
 			return err
 		}
 		for k := range 4 {
@@ -112,7 +112,7 @@ func TestSumsStayOnCards(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := m.Init(context.Background(), op, d, nil); err != nil {
+		if err := m.Init(context.Background(), solver.Hold(op, d), nil); err != nil {
 			return err
 		}
 		up, down := j.Device.Traffic()
@@ -213,19 +213,6 @@ func TestSumsAreRegistered(t *testing.T) {
 			if text := fmt.Sprintf("sums of the %s over 2 ranks: %s", sums, how); strings.Count(said.String(), text) != 1 {
 				t.Errorf("%s: not said: %s\n%s", library, text, said.String())
 			}
-		}
-	}
-}
-
-// Beside a GPU engine = "auto" says what it does and why.
-func TestAutoNote(t *testing.T) {
-	if note := autoNote(nil); note != "" {
-		t.Errorf("without a GPU: %q", note)
-	}
-	note := autoNote([]string{"nvidia0", "nvidia1"})
-	for _, want := range []string{"auto takes cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
-		if !strings.Contains(note, want) {
-			t.Errorf("%q does not say %q", note, want)
 		}
 	}
 }
@@ -353,7 +340,7 @@ func TestCardTimes(t *testing.T) {
 		must(t, err)
 		must(t, j.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
-	must(t, j.card.Sync())
+	must(t, j.Card.Sync())
 	calls := map[string]int{}
 	account := report.Account()
 	for _, lane := range account.Beside.Inner {

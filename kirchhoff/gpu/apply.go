@@ -5,31 +5,9 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
-
-// Threads of a block and samples that one makes, as in the kernels.
-const (
-	threads = 256
-	narrow  = 128 // of the filters and of bounds
-	segment = 7 * narrow
-)
-
-// launch asks for a kernel; no blocks are nothing to do.
-func (e *Engine) launch(name string, blocks, blocksY, threads, shared int, args ...driver.Arg) {
-	if blocks == 0 || blocksY == 0 {
-		return
-	}
-	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{blocks, blocksY, 1},
-		Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
-}
-
-// elements launches a kernel over n elements.
-func (e *Engine) elements(name string, n int, args ...driver.Arg) {
-	e.launch(name, (n+threads-1)/threads, 1, threads, 0, append([]driver.Arg{driver.Int64(int64(n))}, args...)...)
-}
 
 // Forward adds the demigrated traces of the image src to dst.
 func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
@@ -100,7 +78,7 @@ func (e *Engine) mine(op string, bufs ...device.Buf) error {
 
 // load puts the image into tiles.
 func (e *Engine) load(image device.Buf) {
-	e.elements("load", e.plan.Tiles*simd.TileSize, address(e.tiled), address(image), address(e.scale), address(e.points))
+	e.elements("load", e.plan.Tiles*simd.TileSize, e.tiled, image, e.scale, e.points)
 }
 
 // correlateAll sets the rows to all traces correlated with the wavelet.
@@ -111,9 +89,8 @@ func (e *Engine) correlateAll(data device.Buf) {
 
 // filterRows filters rows of x; a block of threads makes step samples.
 func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps) {
-	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0,
-		address(y), driver.Int64(int64(ystride)), address(x), driver.Int64(int64(xstride)), driver.Int32(int32(e.nt)),
-		address(t.at), driver.Int32(int32(t.count)), driver.Int32(int32(t.first)))
+	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
+		t.at, int32(t.count), int32(t.first))
 }
 
 // convolveRows adds traces lo to hi, convolved, to the data.
@@ -122,17 +99,15 @@ func (e *Engine) convolveRows(kind string, data, sums device.Buf, lo, hi int) {
 }
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
-func magic(quantum float64) driver.Arg { return driver.Float64(1.5 * (1 << 53) * quantum) }
+func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
 // migrate sets the sums of a piece of the image, all parts.
 func (e *Engine) migrate(piece int, quantum float64) {
 	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
 	tile := e.firstTile[lo]
 	part := e.plan.Tiles * simd.TileSize
-	e.launch("adjoint", e.groupOf[hi]-e.groupOf[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Mode()),
-		driver.Struct(e.operator), driver.Struct(e.adjoint), address(e.rows),
-		driver.Address(e.image.(*card.Buf).Memory()+driver.Memory(8*tile*simd.TileSize)),
-		driver.Int32(int32(e.groupOf[lo])), driver.Int32(int32(tile)), driver.Int64(int64(part)), magic(quantum))
+	e.launch("adjoint", e.firstGroup[hi]-e.firstGroup[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Layout().Fields),
+		e.operator, e.adjoint, e.rows, e.image.Slice(tile*simd.TileSize, 0), int32(e.firstGroup[lo]), int32(tile), int64(part), magic(quantum))
 }
 
 // demigrate sets the sums of a piece of the traces, not yet convolved, all parts.
@@ -140,14 +115,13 @@ func (e *Engine) demigrate(piece int, quantum float64) error {
 	if err := e.dev.Zero(e.traces); err != nil {
 		return err
 	}
-	blocks := e.blocks[piece+1] - e.blocks[piece]
+	blocks := e.firstBlock[piece+1] - e.firstBlock[piece]
 	if e.plan.Tiles == 0 {
 		return nil
 	}
-	e.launch("forward", blocks, e.forwardParts, lanes, 2*stageBytes(e.plan.Mode())+4*lanes*e.window,
-		driver.Struct(e.operator), driver.Struct(e.forward), address(e.tiled), address(e.traces),
-		driver.Int32(int32(e.blocks[piece])), driver.Int32(int32(e.traceCuts[piece])), driver.Int32(int32(e.stride)),
-		driver.Int32(int32(e.window)), driver.Int64(int64(e.tracePart())), magic(quantum))
+	e.launch("forward", blocks, e.forwardParts, lanes, 2*forwardStage(e.plan.Layout().Fields)+4*lanes*e.window,
+		e.operator, e.forward, e.tiled, e.traces, int32(e.firstBlock[piece]), int32(e.traceCuts[piece]), int32(e.stride),
+		int32(e.window), int64(e.tracePart()), magic(quantum))
 	return nil
 }
 
@@ -156,13 +130,11 @@ func (e *Engine) tracePart() int { return e.longestPiece() * e.stride }
 
 // collect adds up n sums of several parts.
 func (e *Engine) collect(name string, dst, sums device.Buf, n, parts, part int) {
-	e.elements(name, n, address(dst), address(sums), driver.Int32(int32(parts)), driver.Int64(int64(part)))
+	e.elements(name, n, dst, sums, int32(parts), int64(part))
 }
 
 // unload adds tiles lo to hi to the image; sums begin with tile lo.
 func (e *Engine) unload(name string, image, sums device.Buf, lo, hi, parts int) {
 	part := e.plan.Tiles * simd.TileSize
-	e.elements(name, (hi-lo)*simd.TileSize, address(image), address(sums), address(e.scale),
-		driver.Address(e.points.(*card.Buf).Memory()+driver.Memory(4*lo*simd.TileSize)),
-		driver.Int32(int32(parts)), driver.Int64(int64(part)))
+	e.elements(name, (hi-lo)*simd.TileSize, image, sums, e.scale, e.points.Slice(lo*simd.TileSize, 0), int32(parts), int64(part))
 }

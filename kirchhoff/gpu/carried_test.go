@@ -9,7 +9,6 @@ import (
 	carried "github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // On cards for which NVRTC makes the worse code of a program, the one carried as PTX is
@@ -18,7 +17,7 @@ func TestCarriedWhereBetter(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	programs := []driver.Source{source(simd.Static), source(simd.Plane)}
+	programs := []driver.Source{source(1, false), source(3, false)}
 	for _, src := range programs {
 		ptx, err := carried.PTX(src)
 		must(t, err)

@@ -2,10 +2,8 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"github.com/dustin/go-humanize"
 
@@ -22,36 +20,30 @@ import (
 // do not wait for it, as those of the device; an error of the card shows at the next
 // Sync, Dots or copy.
 type Engine struct {
-	plan    *kirchhoff.Plan
-	dev     *card.Device
-	context *driver.Context
-	kernels map[string]*driver.Function
-	nt      int
-	ntrace  int
-	stride  int // elements between the forward's traces
-	tableB  int64
+	buffers
+	plan       *kirchhoff.Plan
+	processors int
+	context    *driver.Context
+	kernels    map[string]*driver.Function
+	nt, ntrace int
+	stride     int // elements between the forward's traces
 
-	bufs []device.Buf // all, to be freed
+	firstGroup []int // of each box, and the number of groups
+	firstTile  []int // of each box, and the number of tiles
+	traceCuts  []int // first trace of each piece of the forward, and their number
+	boxCuts    []int // first box of each piece of the adjoint, and their number
+	firstBlock []int // of each piece of the forward, and the number of blocks
 
-	// Tables.
-	operator []uint64 // struct Operator
-	ngroups  int
-
-	// Lists.
-	adjoint      []uint64 // struct Traces
-	adjointParts int
-	groupOf      []int // first group of each box, and their number
-	firstTile    []int // first tile of each box, and their number
-	forward      []uint64
-	forwardParts int
-	blocks       []int // first block of each piece of the forward, and their number
-	traceCuts    []int // first trace of each piece of the forward, and their number
-	boxCuts      []int // first box of each piece of the adjoint, and their number
-	window       int   // entries of a window of the forward
-
-	points, scale       device.Buf
-	convolve, correlate taps
-	shots, chunks       sums // of bounds
+	// Tables, lists and what is computed from the start.
+	table, span, groups, boxes device.Buf
+	operator                   operator
+	adjoint                    traces
+	forward                    blocks
+	adjointParts, forwardParts int
+	window                     int // entries of a window of the forward
+	points, scale              device.Buf
+	convolve, correlate        taps
+	shots, chunks              sums // of bounds
 
 	mu      sync.Mutex // guards what follows: one application at a time
 	closed  bool
@@ -78,23 +70,21 @@ var (
 
 // New compiles the kernels for a card, computes the tables of p and copies them to the
 // card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
-// with Compact. Its errors are those of kirchhoff.NewPlan and Plan.Solve, of the
-// compiler and, where the card has too little memory, a missing resource that says
-// what is needed and what there is. p.Threads is the number of threads that compute
-// tables.
-func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem) (*Engine, error) {
-	if p.Antialias != nil {
-		return nil, errors.New("kirchhoff: the gpu engine has no anti-aliasing (kirchhoff.antialias), the cpu engine has")
-	}
-	if p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) {
-		return nil, errors.New("kirchhoff: the gpu engine has no limits of dip and opening angle (kirchhoff.dip_limit, kirchhoff.opening_limit), the cpu engine has")
+// with Compact. Its errors are those of kirchhoff.Refuse, kirchhoff.NewPlan and
+// Plan.Solve, of the compiler and, where the card has too little memory, a missing
+// resource that says what is needed and what there is. p.Threads is the number of
+// threads that compute tables.
+func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
+	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
+		return nil, err
 	}
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{plan: l, dev: dev, context: dev.Context(), nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
-	if err := e.make(ctx); err != nil {
+	e := layout(l, dev.Card().Multiprocessors)
+	e.dev, e.context = dev, dev.Context()
+	if err := e.make(ctx, p); err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -107,9 +97,9 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
 
-func (e *Engine) make(ctx context.Context) error {
+func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	e.kernels = map[string]*driver.Function{}
-	for i, src := range []driver.Source{source(e.plan.Mode()), endsSource()} {
+	for i, src := range []driver.Source{source(e.plan.Layout().Fields, e.plan.Layout().Compact), endsSource()} {
 		module, err := e.dev.Build(src)
 		if err != nil {
 			return err
@@ -120,150 +110,85 @@ func (e *Engine) make(ctx context.Context) error {
 			}
 		}
 	}
-	list, firsts := groups(e.plan)
-	e.ngroups, e.groupOf = len(list)/groupTiles, firsts
-	if err := e.allocate(list); err != nil {
-		need := Need(&e.plan.Problem, e.dev.Card().Multiprocessors, false)
+	adjoint := newAdjointLists(e.plan.Problem.Positions, receivers(e.plan.Layout().Fields))
+	forward := newForwardLists(e.plan.Problem.Positions, e.traceCuts)
+	e.firstBlock = forward.firsts
+	e.allocate(len(adjoint.runs)/2, forward.longest())
+	e.put(adjoint, forward)
+	if e.err != nil {
+		need := Needs(p, kirchhoff.Work{}, e.processors)
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
-			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(e.tableBytes())), e.plan.Problem.Positions.Len(), err)
+			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
-	return e.tables(ctx, list)
+	return e.fill(ctx)
 }
 
-// tableBytes is the memory of the tables of all places.
-func (e *Engine) tableBytes() int64 {
-	return int64(e.plan.Problem.Positions.Len()) * PlaceBytes(&e.plan.Problem)
-}
-
-// alloc returns elements that are freed with the engine.
-func (e *Engine) alloc(n int, t device.Type) (device.Buf, error) {
-	b, err := e.dev.Alloc(n, t)
-	if err == nil {
-		e.bufs = append(e.bufs, b)
-	}
-	return b, err
-}
-
-// words copies 32-bit words to the card.
-func words[T int32 | uint32 | float32](e *Engine, list []T) (device.Buf, error) {
-	b, err := e.alloc(len(list), device.F32)
-	if err != nil {
-		return nil, err
-	}
-	return b, e.put(b, asFloats(list))
-}
-
-func (e *Engine) put(dst device.Buf, src []float32) error {
-	return e.dev.Copy(dst, device.Wrap(device.NewHost(0), src))
-}
-
-// asFloats is a list seen as float32, for copies.
-func asFloats[T int32 | uint32 | float32](list []T) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list))
-}
-
-func reachWords(list []reach) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), 2*len(list))
-}
-
-func memory(b device.Buf) uint64 { return uint64(b.(*card.Buf).Memory()) }
-
-func address(b device.Buf) driver.Arg {
-	if b == nil {
-		return driver.Address(0)
-	}
-	return driver.Address(b.(*card.Buf).Memory())
-}
-
-// allocate gets all memory that an engine has from the start, and copies lists.
-func (e *Engine) allocate(list []int32) error {
-	l, p := e.plan, &e.plan.Problem
-	var err error
-	get := func(to *device.Buf, n int, t device.Type) {
-		if err == nil {
-			*to, err = e.alloc(n, t)
-		}
-	}
-	put := func(to *device.Buf, list []int32) {
-		if err == nil {
-			*to, err = words(e, list)
-		}
-	}
-	places := p.Positions.Len()
-	var table, spans, groups, boxes device.Buf
-	get(&table, places*l.Tiles*l.Mode().Row(), device.F32)
-	get(&spans, places*l.Tiles*2, device.F32)
-	get(&groups, places*e.ngroups*2, device.F32)
-	get(&boxes, places*len(l.Boxes)*2, device.F32)
-	get(&e.rows, 2*e.ntrace*e.nt, device.F32)
-	get(&e.tiled, l.Tiles*simd.TileSize, device.F32)
-	if err != nil {
-		return err
-	}
-	e.operator = []uint64{memory(table), memory(spans), memory(groups), memory(boxes),
-		pair(l.Tiles, e.ngroups), pair(len(l.Boxes), e.nt)}
-
-	adj := newAdjointLists(p.Positions, receivers(l.Mode()))
-	var groupTiles, runs, rows, cells, parts device.Buf
-	put(&groupTiles, list)
-	put(&runs, adj.runs)
-	put(&rows, adj.rows)
-	put(&cells, adj.receivers)
-	e.adjointParts = e.parts(e.ngroups, len(adj.runs)/2, l.Tiles*simd.TileSize)
-	put(&parts, cut(len(adj.runs)/2, e.adjointParts))
-	get(&e.image, e.adjointParts*l.Tiles*simd.TileSize, device.F64)
-	if err != nil {
-		return err
-	}
-	e.adjoint = []uint64{memory(groupTiles), memory(runs), memory(rows), memory(cells), memory(parts)}
-
-	e.cut()
-	fwd := newForwardLists(p.Positions, e.traceCuts)
-	e.blocks = fwd.firsts
-	longest := 0
-	for i := range len(e.traceCuts) - 1 {
-		longest = max(longest, e.blocks[i+1]-e.blocks[i])
-	}
-	e.forwardParts = e.parts(longest, len(l.Boxes), e.longestPiece()*e.stride)
+// layout is an engine without memory, with the pieces and groups that a plan is cut into.
+func layout(l *kirchhoff.Plan, processors int) *Engine {
+	p := &l.Problem
+	e := &Engine{plan: l, processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
+	ngroups := 0
 	for _, b := range l.Boxes {
-		e.firstTile = append(e.firstTile, b.First)
+		e.firstGroup, e.firstTile = append(e.firstGroup, ngroups), append(e.firstTile, b.First)
+		n := 1
+		for a, size := range groupSize(p.Grid.Dim()) {
+			n *= (b.Count[a] + size - 1) / size
+		}
+		ngroups += n
 	}
-	e.firstTile = append(e.firstTile, l.Tiles)
-	var placeList, traceList, tiles, boxParts device.Buf
-	put(&placeList, fwd.places)
-	put(&traceList, fwd.traces)
-	put(&tiles, int32s(e.firstTile))
-	put(&boxParts, cut(len(l.Boxes), e.forwardParts))
-	get(&e.traces, e.forwardParts*e.longestPiece()*e.stride, device.F64)
-	put(&e.points, l.Points)
-	if l.Scale != nil && err == nil {
-		e.scale, err = words(e, l.Scale)
-	}
-	if err != nil {
-		return err
-	}
-	if e.convolve, err = e.filter(l.Convolve); err != nil {
-		return err
-	}
-	if e.correlate, err = e.filter(l.Correlate); err != nil {
-		return err
-	}
-	e.forward = []uint64{memory(placeList), memory(traceList), memory(tiles), memory(boxParts)}
-	return e.prepareBounds()
+	e.firstGroup, e.firstTile = append(e.firstGroup, ngroups), append(e.firstTile, l.Tiles)
+	e.cut()
+	return e
 }
 
-// filter copies a filter to the card.
-func (e *Engine) filter(f kirchhoff.Filter) (taps, error) {
-	at, err := words(e, f.Taps)
-	return taps{at, len(f.Taps), f.First}, err
+// allocate gets the memory that an engine has from the start, but for lists. The adjoint
+// has so many runs, the longest piece of the forward so many blocks.
+func (e *Engine) allocate(runs, longest int) {
+	l, places := e.plan, e.plan.Problem.Positions.Len()
+	tiles, boxes := l.Tiles, len(l.Boxes)
+	ngroups := e.firstGroup[boxes]
+	e.table = e.alloc(places*tiles*l.Layout().Words, device.F32)
+	e.span = e.alloc(places*tiles*2, device.F32)
+	e.groups = e.alloc(places*ngroups*2, device.F32)
+	e.boxes = e.alloc(places*boxes*2, device.F32)
+	e.rows = e.alloc(2*e.ntrace*e.nt, device.F32)
+	e.tiled = e.alloc(tiles*simd.TileSize, device.F32)
+	e.adjointParts = parts(e.processors, ngroups, runs, tiles*simd.TileSize)
+	e.image = e.alloc(e.adjointParts*tiles*simd.TileSize, device.F64)
+	e.forwardParts = parts(e.processors, longest, boxes, e.tracePart())
+	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
+	e.points = e.alloc(tiles*simd.TileSize, device.F32)
+	if l.Problem.Dynamic {
+		e.scale = e.alloc(l.Problem.ImageLen(), device.F32)
+	}
 }
 
-// pair is two ints of a structure.
-func pair(a, b int) uint64 { return uint64(uint32(a)) | uint64(uint32(b))<<32 }
-
-// parts is partsOf for this card.
-func (e *Engine) parts(blocks, most, sums int) int {
-	return int(partsOf(e.dev.Card().Multiprocessors, int64(blocks), int64(most), int64(sums)))
+// put copies lists to the card.
+func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
+	l, b := e.plan, &e.buffers
+	boxes := len(l.Boxes)
+	list := []device.Buf{
+		words(b, groups(l)), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
+		words(b, cut(len(adj.runs)/2, e.adjointParts)),
+		words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(boxes, e.forwardParts)),
+	}
+	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
+	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
+	e.prepareBounds()
+	if e.err != nil {
+		return
+	}
+	if e.err = put(e.points, l.Points); e.err == nil && e.scale != nil {
+		e.err = put(e.scale, l.Scale)
+	}
+	at := make([]driver.Memory, len(list))
+	for i, buf := range list {
+		at[i] = memory(buf)
+	}
+	e.operator = operator{memory(e.table), memory(e.span), memory(e.groups), memory(e.boxes),
+		int32(l.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
+	e.adjoint = traces{at[0], at[1], at[2], at[3], at[4]}
+	e.forward = blocks{at[5], at[6], at[7], at[8]}
 }
 
 // cut cuts [0, n) into parts of nearly the same size: where they begin, and n.
@@ -283,51 +208,46 @@ func int32s(list []int) []int32 {
 	return out
 }
 
-// adjointStage is the size of a stage of the adjoint, see adjoint.cu.
-func adjointStage(m simd.Mode) int {
-	const points = 512
-	window := 192
-	if m.Weights() == simd.Static {
-		window = 128
-	}
-	return 8*window*int(receivers(m)) + 4*points*m.Fields()
-}
+// Kernels implements kirchhoff.Engine: the engine is the only one.
+func (e *Engine) Kernels() []dist.Kernel { return []dist.Kernel{e} }
 
-// stageBytes is the size of a stage of the forward, see forward.cu.
-func stageBytes(m simd.Mode) int {
-	chunk := 16
-	if m.Weights() == simd.Static {
-		chunk = 32
-	}
-	return 4 * (blockPlaces*(chunk+4)*m.Fields() + chunk)
-}
+// Groups implements kirchhoff.Engine.
+func (e *Engine) Groups() dist.Grouped { return nil }
+
+// Squared implements kirchhoff.Engine: it is not known.
+func (e *Engine) Squared() dist.Kernel { return nil }
 
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 
+// Info implements kirchhoff.Engine.
+func (e *Engine) Info() string {
+	text := "float32, " + e.dev.Name()
+	if e.plan.Problem.Compact {
+		text += ", times in 16 bits"
+	}
+	return text
+}
+
 // Type is float32.
 func (e *Engine) Type() device.Type { return device.F32 }
 
-// Device is where the engine's buffers must be.
-func (e *Engine) Device() device.Device { return e.dev }
-
 // TableBytes is the memory held by the tables, on the card.
-func (e *Engine) TableBytes() int64 { return e.tableBytes() }
+func (e *Engine) TableBytes() int64 {
+	return int64(e.plan.Problem.Positions.Len()) * placeBytes(e.plan)
+}
 
 // Triples is the number of (trace, image point) pairs one application visits.
 func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
+
+// Intact implements kirchhoff.Engine: cards correct their memory themselves.
+func (e *Engine) Intact() error { return nil }
 
 // Close frees what the engine has on the card. It waits for an application that is
 // being asked for.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
-		return
-	}
 	e.closed, e.current, e.ready = true, nil, nil
-	for _, b := range e.bufs {
-		e.dev.Free(b)
-	}
-	e.bufs = nil
+	e.free()
 }

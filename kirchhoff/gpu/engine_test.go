@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 		t.Run(c.String(), func(t *testing.T) {
 			p := c.problem(t, uint64(i))
 			e := engine(t, d, p)
-			if dot, err := dist.DotTest(t.Context(), d, operator(p, e), 7); err != nil || !(dot <= 1e-6) {
+			if dot, err := dist.DotTest(t.Context(), d, lifted(p, e), 7); err != nil || !(dot <= 1e-6) {
 				t.Errorf("dot test %.2e (%v), want at most 1e-6", dot, err)
 			}
 			m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
@@ -28,10 +28,10 @@ func TestConformance(t *testing.T) {
 				empty++
 			}
 			h := device.NewHost(2)
-			cpu, err := kirchhoff.NewCPU(t.Context(), p)
+			cpu, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
 			must(t, err)
 			defer cpu.Close()
-			ref, err := kirchhoff.NewReference(t.Context(), p)
+			ref, err := kirchhoff.NewReference(t.Context(), p, kirchhoff.Work{})
 			must(t, err)
 			for _, other := range []kirchhoff.Engine{cpu, ref} {
 				near := 1e-5
@@ -56,6 +56,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func operator(p *kirchhoff.Problem, e kirchhoff.Engine) dist.Operator {
-	return dist.Lift(e, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+func lifted(p *kirchhoff.Problem, e kirchhoff.Engine) dist.Operator {
+	return dist.Lift(e.Kernels()[0], dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
 }

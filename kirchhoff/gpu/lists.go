@@ -4,17 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
-
-// receivers is the number of receivers of a cell of the adjoint, as in the kernels.
-func receivers(m simd.Mode) int32 {
-	if m.Weights() == simd.Static {
-		return 16
-	}
-	return 8
-}
 
 // cellSources is the most sources of a cell of the adjoint: a receiver's values are
 // read once for them.
@@ -61,14 +52,6 @@ func newAdjointLists(p *survey.Positions, width int32) *adjointLists {
 	return l
 }
 
-// Sizes of the forward's blocks, as in the kernels.
-const (
-	lanes        = 128
-	blockSources = 16
-	blockTargets = 32
-	blockPlaces  = blockSources + blockTargets
-)
-
 // forwardLists are the traces in the forward's blocks, of a few sources and receivers
 // each. Every trace is summed by itself, so that no result depends on them.
 type forwardLists struct {
@@ -109,6 +92,14 @@ func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 	}
 	l.firsts = append(l.firsts, l.len())
 	return l
+}
+
+// longest is the most blocks of a piece.
+func (l *forwardLists) longest() (most int) {
+	for i := range len(l.firsts) - 1 {
+		most = max(most, l.firsts[i+1]-l.firsts[i])
+	}
+	return most
 }
 
 func (l *forwardLists) len() int { return len(l.places) / blockPlaces }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -35,33 +34,12 @@ func (e *Engine) cut() {
 			}
 		}
 	}
-	e.traceCuts = pieces(starts, len(source), mostTracePieces, leastTraces)
-	tiles := make([]int, len(e.plan.Boxes))
-	for i, b := range e.plan.Boxes {
-		tiles[i] = b.First
-	}
-	for _, tile := range pieces(tiles, e.plan.Tiles, mostImagePieces, leastTiles) {
-		box, _ := slices.BinarySearch(tiles, tile)
+	e.traceCuts = kirchhoff.Pieces(starts, len(source), mostTracePieces, leastTraces)
+	boxes := len(e.plan.Boxes)
+	for _, tile := range kirchhoff.Pieces(e.firstTile[:boxes], e.plan.Tiles, mostImagePieces, leastTiles) {
+		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
 		e.boxCuts = append(e.boxCuts, box)
 	}
-}
-
-// pieces makes of parts that begin at starts, n elements in all, at most the given
-// number of groups of nearly the same size, and no more than have least elements each:
-// where they begin, and n.
-func pieces(starts []int, n, most, least int) []int {
-	cuts := []int{0}
-	if n == 0 {
-		return cuts
-	}
-	groups := max(1, min(most, n/least))
-	last := 0
-	for _, at := range starts {
-		if g := at * groups / n; g > last {
-			cuts, last = append(cuts, at), g
-		}
-	}
-	return append(cuts, n)
 }
 
 // longestPiece is the most traces of a piece of the forward.
@@ -80,20 +58,13 @@ type sums struct {
 }
 
 // makeSums gets the memory for sums of parts that begin at starts.
-func (e *Engine) makeSums(starts []int32) (s sums, err error) {
-	s.n = len(starts) - 1
-	if s.parts, err = e.alloc(int(starts[s.n]), device.F64); err != nil {
-		return s, err
-	}
-	if s.result, err = e.alloc(s.n, device.F64); err != nil {
-		return s, err
-	}
-	s.starts, err = words(e, starts)
-	return s, err
+func (e *Engine) makeSums(starts []int32) sums {
+	n := len(starts) - 1
+	return sums{parts: e.alloc(int(starts[n]), device.F64), starts: words(&e.buffers, starts), result: e.alloc(n, device.F64), n: n}
 }
 
-// chunk is the number of points that a block of magnitude adds up, as in the kernels.
-const chunk = 64 * threads
+// chunk is the number of points that a block of magnitude adds up.
+const chunk = steps * threads
 
 // slabPoints is the number of points of a whole slab.
 func (e *Engine) slabPoints() int {
@@ -102,7 +73,7 @@ func (e *Engine) slabPoints() int {
 }
 
 // prepareBounds gets the memory for bounds.
-func (e *Engine) prepareBounds() (err error) {
+func (e *Engine) prepareBounds() {
 	source := e.plan.Problem.Positions.Source
 	starts := []int32{}
 	for i := range source {
@@ -110,17 +81,14 @@ func (e *Engine) prepareBounds() (err error) {
 			starts = append(starts, int32(i))
 		}
 	}
-	if e.shots, err = e.makeSums(append(starts, int32(len(source)))); err != nil {
-		return err
-	}
+	e.shots = e.makeSums(append(starts, int32(len(source))))
 	size := e.slabPoints()
 	slabs, per := (e.plan.Problem.ImageLen()+size-1)/size, (size+chunk-1)/chunk
 	starts = starts[:0]
 	for i := range slabs + 1 {
 		starts = append(starts, int32(i*per))
 	}
-	e.chunks, err = e.makeSums(starts)
-	return err
+	e.chunks = e.makeSums(starts)
 }
 
 // Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
@@ -142,15 +110,13 @@ func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
 		s = e.chunks
 		size := e.slabPoints()
-		e.launch("magnitude", (size+chunk-1)/chunk, s.n, threads, 0, address(s.parts), address(src), address(e.scale),
-			driver.Int64(int64(src.Len())), driver.Int64(int64(size)))
+		e.launch("magnitude", (size+chunk-1)/chunk, s.n, threads, 0, s.parts, src, e.scale, int64(src.Len()), int64(size))
 	} else {
 		e.correlateAll(src)
 		e.ready = src
-		e.launch("largest", e.ntrace, 1, narrow, 0, address(s.parts), address(e.rows), driver.Int32(int32(e.nt)))
+		e.launch("largest", e.ntrace, 1, narrow, 0, s.parts, e.rows, int32(e.nt))
 	}
-	e.launch("total", (s.n+narrow-1)/narrow, 1, narrow, 0,
-		driver.Int32(int32(s.n)), address(s.result), address(s.parts), address(s.starts))
+	e.launch("total", (s.n+narrow-1)/narrow, 1, narrow, 0, int32(s.n), s.result, s.parts, s.starts)
 	out := make([]float64, s.n)
 	if s.n == 0 {
 		return out, nil
@@ -204,15 +170,15 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 }
 
 // makeRing gets the memory for sums of two pieces of the forward.
-func (e *Engine) makeRing(exact bool) (err error) {
+func (e *Engine) makeRing(exact bool) error {
 	t := device.F32
 	if exact {
 		t = device.F64
 	}
 	if e.ring == nil || e.ring.Type() != t {
-		e.ring, err = e.alloc(min(ahead, len(e.traceCuts)-1)*e.tracePart(), t)
+		e.ring = e.alloc(min(ahead, len(e.traceCuts)-1)*e.tracePart(), t)
 	}
-	return err
+	return e.err
 }
 
 // Sums are the buffers that Sum returns stretches of, for sums with a quantum or

@@ -22,16 +22,14 @@ import (
 func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engine, o dist.LiftOptions, data []float32, each func()) []float32 {
 	t.Helper()
 	domain, rng := dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	a, err := dist.LiftWith(e, domain, rng, o)
+	a, err := dist.LiftWith(e.Kernels()[0], domain, rng, o)
 	must(t, err)
 	v, err := dist.NewVector(d, rng)
 	must(t, err)
 	must(t, device.Upload(v.Buf, data))
 	// Without this rounding alone would tell two runs apart.
-	options := solver.DefaultOptions()
-	options.Orthogonalize = 20
-	m := solver.NewCGLS(options)
-	must(t, m.Init(t.Context(), a, v, nil))
+	m := solver.NewCGLS(solver.Options{TrueResidual: 10, Orthogonalize: 20})
+	must(t, m.Init(t.Context(), solver.Hold(a, v), nil))
 	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
 		func(context.Context, solver.Method, solver.Report) error { each(); return nil })
 	must(t, err)
@@ -46,7 +44,7 @@ func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engi
 func TestSolve(t *testing.T) {
 	d, h := open(t, driver.CUDA), device.NewHost(2)
 	p := spread(t, []int{70, 30}, 10, 6, 12, 150, true)
-	cpu, err := kirchhoff.NewCPU(t.Context(), p)
+	cpu, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
 	must(t, err)
 	defer cpu.Close()
 	e := engine(t, d, p)
@@ -110,7 +108,7 @@ func TestManyPieces(t *testing.T) {
 		spread(t, []int{12, 9}, 30, 50, 90, 20, false),
 	} {
 		e := engine(t, d, p)
-		cpu, err := kirchhoff.NewCPU(t.Context(), p)
+		cpu, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
 		must(t, err)
 		defer cpu.Close()
 		m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
@@ -181,7 +179,7 @@ func TestTooLittleMemory(t *testing.T) {
 	t.Setenv("GPUEMU_MEMORY", "40000000")
 	d := open(t, driver.CUDA)
 	p := spread(t, []int{400, 300}, 10, 40, 60, 100, false)
-	_, err := New(t.Context(), d, p)
+	_, err := New(t.Context(), d, p, kirchhoff.Work{})
 	if status.Code(err) != status.NoResource {
 		t.Fatalf("%v has status %d, want %d", err, status.Code(err), status.NoResource)
 	}
@@ -190,7 +188,7 @@ func TestTooLittleMemory(t *testing.T) {
 			t.Errorf("%v: does not say %q", err, want)
 		}
 	}
-	_, err = New(t.Context(), d, spread(t, []int{40, 30}, 10, 4, 6, 100, false)) // what was taken was given back
+	_, err = New(t.Context(), d, spread(t, []int{40, 30}, 10, 4, 6, 100, false), kirchhoff.Work{}) // what was taken was given back
 	must(t, err)
 }
 
@@ -199,7 +197,7 @@ func TestFaults(t *testing.T) {
 	d := open(t, driver.CUDA)
 	p := spread(t, []int{70, 70}, 60, 2, 2, 30000, false)
 	p.DT = 1e-4
-	if _, err := New(t.Context(), d, p); !errors.Is(err, errWide) {
+	if _, err := New(t.Context(), d, p, kirchhoff.Work{}); !errors.Is(err, errWide) {
 		t.Errorf("times too far apart: %v", err)
 	}
 	p = spread(t, []int{20, 20}, 10, 2, 2, 100, false)
@@ -279,15 +277,15 @@ func TestNeed(t *testing.T) {
 		e := engine(t, d, p)
 		must(t, e.makeRing(true))
 		var took, tables int64
-		for i, b := range e.bufs {
+		for i, b := range e.list {
 			n := int64(b.Len() * b.Type().Size())
 			took += n
 			if i < 2 { // the lists of groups and boxes are next to nothing
 				tables += n
 			}
 		}
-		if need := Need(p, d.Card().Multiprocessors, true); took > need || took < need/2 {
-			t.Errorf("an engine takes %d bytes, foretold %d", took, need)
+		if n := Needs(p, kirchhoff.Work{Exact: true}, d.Card().Multiprocessors); took > n.Tables+n.Scratch || took < (n.Tables+n.Scratch)/2 {
+			t.Errorf("an engine takes %d bytes, foretold %d", took, n.Tables+n.Scratch)
 		}
 		if tables != e.TableBytes() {
 			t.Errorf("tables take %d bytes, foretold %d", tables, e.TableBytes())

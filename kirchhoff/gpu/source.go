@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 var (
@@ -19,23 +18,20 @@ var (
 	endsText string
 )
 
-// modes are all kinds of tables.
-var modes = []simd.Mode{simd.Static, simd.Plane, simd.Space,
-	simd.Static + simd.Compact, simd.Plane + simd.Compact, simd.Space + simd.Compact}
-
-// source is the program for one kind of tables: three files one after the other.
-func source(m simd.Mode) driver.Source {
+// source is the program for one kind of tables, of so many values a point: three files one
+// after the other.
+func source(fields int, compact bool) driver.Source {
 	text := ""
 	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
 		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
 	}
-	compact := 0
-	if m&simd.Compact != 0 {
-		compact = 1
+	flag := 0
+	if compact {
+		flag = 1
 	}
 	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", m.Weights()), fmt.Sprintf("COMPACT=%d", compact)}}
-	if m.Weights() == simd.Static {
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", fields/2), fmt.Sprintf("COMPACT=%d", flag)}}
+	if fields == 1 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
 	return src
@@ -47,8 +43,10 @@ func endsSource() driver.Source { return driver.Source{Name: "ends.cu", Text: en
 // Sources are all programs of this package.
 func Sources() []driver.Source {
 	all := []driver.Source{endsSource()}
-	for _, m := range modes {
-		all = append(all, source(m))
+	for _, compact := range []bool{false, true} {
+		for _, fields := range []int{1, 3, 5} {
+			all = append(all, source(fields, compact))
+		}
 	}
 	return all
 }

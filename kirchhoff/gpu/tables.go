@@ -9,28 +9,23 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Of times on the card, as in the kernels.
-const (
-	fraction = 20   // bits behind the point
-	never    = 2047 // whole samples of a time that does not count
-	// farthest is how many samples after the first time of a box a time may lie: sums
-	// of two stay below never.
-	farthest = 1022
-)
+// farthest is how many samples after the first time of a box a time may lie: sums of two
+// stay below never.
+const farthest = 1022
 
-// groupTiles is the number of tiles that a block of the adjoint's threads owns.
-const groupTiles = 8
-
-// groups lists the tiles of each group, −1 where a box has none: 2×4 tiles in 2-D, z
-// last, 2×2×2 in 3-D. The tiles of a group lie in one box; groups are in the order of
-// boxes, and firsts is the first group of each and their number.
-func groups(l *kirchhoff.Plan) (tiles []int32, firsts []int) {
-	size := [3]int{1, 2, 4}
-	if l.Problem.Grid.Dim() == 3 {
-		size = [3]int{2, 2, 2}
+// groupSize is the tiles of a group along each axis: 2×4 in 2-D, z last, 2×2×2 in 3-D.
+func groupSize(dim int) [3]int {
+	if dim == 3 {
+		return [3]int{2, 2, 2}
 	}
+	return [3]int{1, 2, 4}
+}
+
+// groups lists the tiles of each group, −1 where a box has none. The tiles of a group lie
+// in one box; groups are in the order of boxes.
+func groups(l *kirchhoff.Plan) (tiles []int32) {
+	size := groupSize(l.Problem.Grid.Dim())
 	for _, b := range l.Boxes {
-		firsts = append(firsts, len(tiles)/groupTiles)
 		var at [3]int
 		for at[0] = 0; at[0] < b.Count[0]; at[0] += size[0] {
 			for at[1] = 0; at[1] < b.Count[1]; at[1] += size[1] {
@@ -43,7 +38,7 @@ func groups(l *kirchhoff.Plan) (tiles []int32, firsts []int) {
 			}
 		}
 	}
-	return tiles, append(firsts, len(tiles)/groupTiles)
+	return tiles
 }
 
 // tileOf is the number of a tile of a box, −1 beyond it.
@@ -81,8 +76,8 @@ const gap = 1 << 20
 // form turns the cpu engine's table of one place into the card's. One is needed for
 // each place that is worked on at a time.
 type form struct {
-	plan  *kirchhoff.Plan
-	mode  simd.Mode
+	plan *kirchhoff.Plan
+	kirchhoff.Layout
 	limit float64 // samples; later times of one place are off the record whatever the other
 
 	spans  []int32 // [tile][2]: first sample; shift, −1 where there is no contribution
@@ -97,7 +92,7 @@ type form struct {
 
 func newForm(l *kirchhoff.Plan, list []int32, firsts []int) *form {
 	p := &l.Problem
-	return &form{plan: l, mode: l.Mode(), limit: float64(p.NT) + p.T0/(2*p.DT),
+	return &form{plan: l, Layout: l.Layout(), limit: float64(p.NT) + p.T0/(2*p.DT),
 		spans: make([]int32, 2*l.Tiles), boxes: make([]reach, len(l.Boxes)), groups: make([]reach, firsts[len(firsts)-1]),
 		tiles: make([]reach, l.Tiles), missing: make([]bool, l.Tiles), groupList: list, groupBox: firsts}
 }
@@ -106,7 +101,7 @@ var errWide = errors.New("the gpu engine holds times that lie that far apart in 
 
 // convert turns the rows of t into fixed-point times, in place, and fills f's lists.
 func (f *form) convert(t *kirchhoff.PlaceTable) error {
-	size := f.mode.Row()
+	size := f.Words
 	for i, b := range f.plan.Boxes {
 		first, end := b.First, f.plan.Tiles
 		if i+1 < len(f.plan.Boxes) {
@@ -124,11 +119,11 @@ func (f *form) convert(t *kirchhoff.PlaceTable) error {
 			if t.Spans[tile].Width < 0 {
 				f.tiles[tile], f.missing[tile] = nothing(), true
 				f.spans[2*tile], f.spans[2*tile+1] = 0, -1
-				clear(t.Rows[(tile+1)*size-(f.mode.Fields()-1)*simd.TileSize : (tile+1)*size])
+				clear(t.Rows[(tile+1)*size-(f.Fields-1)*simd.TileSize : (tile+1)*size])
 				continue
 			}
-			if f.mode&simd.Compact != 0 {
-				err = f.compact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
+			if f.Compact {
+				err = f.convertCompact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
 			} else {
 				err = f.plain(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, lo)
 			}
@@ -153,7 +148,7 @@ func (f *form) group(box int) {
 			}
 		}
 		// With weights what does not count has weight zero.
-		if r.lo <= r.hi && missing && f.mode.Weights() == simd.Static {
+		if r.lo <= r.hi && missing && f.Fields == 1 {
 			r.hi += gap
 		}
 		f.groups[g] = r
@@ -183,11 +178,11 @@ func (f *form) plain(tile int, row []uint32, base, lo int32) error {
 			return err
 		}
 		if !ok {
-			row[i] = never << fraction
+			row[i] = never << fractionBits
 			f.leave(tile, row, i)
 			continue
 		}
-		fixed := math.RoundToEven(t * (1 << fraction))
+		fixed := math.RoundToEven(t * (1 << fractionBits))
 		row[i] = uint32(fixed)
 		last = max(last, fixed)
 	}
@@ -195,7 +190,7 @@ func (f *form) plain(tile int, row []uint32, base, lo int32) error {
 	return nil
 }
 
-func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
+func (f *form) convertCompact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
 	last := -1.0
 	f.missing[tile] = false
 	for i := range simd.TileSize {
@@ -214,7 +209,7 @@ func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32
 			f.leave(tile, row, i)
 			continue
 		}
-		last = max(last, t*(1<<fraction))
+		last = max(last, t*(1<<fractionBits))
 	}
 	f.finish(tile, base, int32(shift), last)
 	return nil
@@ -223,7 +218,7 @@ func (f *form) compact(tile int, row []uint32, base int32, shift uint8, lo int32
 // leave leaves point i of a tile out.
 func (f *form) leave(tile int, row []uint32, i int) {
 	f.missing[tile] = true
-	for n := len(row) - (f.mode.Fields()-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
+	for n := len(row) - (f.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
 		row[n] = 0
 	}
 }
@@ -233,7 +228,7 @@ func (f *form) finish(tile int, base, shift int32, last float64) {
 	f.spans[2*tile], f.spans[2*tile+1] = base, shift
 	f.tiles[tile] = nothing()
 	if last >= 0 {
-		f.tiles[tile] = reach{base, base + int32(last/(1<<fraction))}
+		f.tiles[tile] = reach{base, base + int32(last/(1<<fractionBits))}
 	} else {
 		f.spans[2*tile+1] = -1
 	}

@@ -165,7 +165,7 @@ func spread(t testing.TB, shape []int, h float64, sources, receivers, nt int, dy
 // engine makes the engine of p on a card.
 func engine(t testing.TB, d *card.Device, p *kirchhoff.Problem) *Engine {
 	t.Helper()
-	e, err := New(t.Context(), d, p)
+	e, err := New(t.Context(), d, p, kirchhoff.Work{})
 	must(t, err)
 	t.Cleanup(e.Close)
 	return e
@@ -210,8 +210,8 @@ func both(t testing.TB, d device.Device, e kirchhoff.Engine, m, x []float32) (da
 		return b
 	}
 	traces, points := to(len(x)), to(len(m))
-	must(t, e.Forward(t.Context(), traces, from(m)))
-	must(t, e.Adjoint(t.Context(), points, from(x)))
+	must(t, e.Kernels()[0].Forward(t.Context(), traces, from(m)))
+	must(t, e.Kernels()[0].Adjoint(t.Context(), points, from(x)))
 	return download(t, traces), download(t, points)
 }
 

@@ -6,31 +6,23 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// tables computes the tables and copies them to the card, each while others are
-// computed.
-func (e *Engine) tables(ctx context.Context, list []int32) error {
-	l := e.plan
+// fill computes the tables and copies them to the card, each while others are computed.
+func (e *Engine) fill(ctx context.Context) error {
+	l, list := e.plan, groups(e.plan)
 	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), l.Mode(), lengths) }()
+	defer func() { e.window = windowEntries(e.dev.Card(), l.Layout().Fields, lengths) }()
 	free := make(chan *form, 64)
-	row := l.Tiles * l.Mode().Row()
-	at := func(i, words int, src []float32, place int) error {
-		if words == 0 {
-			return nil
-		}
-		return e.put(e.bufs[i].Slice(place*words, words), src)
-	}
 	return l.Solve(ctx, func(place int, t *kirchhoff.PlaceTable) error {
 		var f *form
 		select {
 		case f = <-free:
 		default:
-			f = newForm(l, list, e.groupOf)
+			f = newForm(l, list, e.firstGroup)
 		}
 		defer func() {
 			select {
@@ -42,16 +34,19 @@ func (e *Engine) tables(ctx context.Context, list []int32) error {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		lengths.add(f.boxes)
-		return errors.Join(at(0, row, asFloats(t.Rows), place), at(1, 2*l.Tiles, asFloats(f.spans), place),
-			at(2, 2*len(f.groups), reachWords(f.groups), place), at(3, 2*len(f.boxes), reachWords(f.boxes), place))
+		at := func(b device.Buf) device.Buf {
+			n := b.Len() / l.Problem.Positions.Len()
+			return b.Slice(place*n, n)
+		}
+		return errors.Join(put(at(e.table), t.Rows), put(at(e.span), f.spans), put(at(e.groups), f.groups), put(at(e.boxes), f.boxes))
 	})
 }
 
 // windowEntries is the length of the forward's windows: as much as most boxes need, if
 // shared memory is large enough; the rest takes more passes. No result depends on it.
-func windowEntries(c driver.Card, m simd.Mode, spans *spans) int {
+func windowEntries(c driver.Card, fields int, spans *spans) int {
 	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
-	most := (min(c.Shared-2<<10, mostBytes) - 2*stageBytes(m)) / (4 * lanes)
+	most := (min(c.Shared-2<<10, mostBytes) - 2*forwardStage(fields)) / (4 * lanes)
 	return min(max(spans.most()+guards, least), most)
 }
 

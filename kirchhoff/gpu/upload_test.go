@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -39,8 +40,8 @@ func TestTablesStream(t *testing.T) {
 		t.Fatalf("%d fields of %d places", len(up), p.Positions.Len())
 	}
 	for i := 1; i < len(up); i++ {
-		if went := up[i] - up[i-1]; went < PlaceBytes(p)*9/10 {
-			t.Errorf("before field %d %d bytes went to the card, a table has %d", i, went, PlaceBytes(p))
+		if went := up[i] - up[i-1]; went < Needs(p, kirchhoff.Work{}, 1).Place*9/10 {
+			t.Errorf("before field %d %d bytes went to the card, a table has %d", i, went, Needs(p, kirchhoff.Work{}, 1).Place)
 		}
 	}
 }

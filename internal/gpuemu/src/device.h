@@ -26,7 +26,6 @@ struct Dim {
 	unsigned x, y, z;
 };
 
-constexpr int warp_threads = 32;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t stack_bytes = 512 << 10;
 #else
@@ -38,17 +37,6 @@ struct Barrier {
 	unsigned arrived = 0, turn = 0;
 };
 
-// Lanes of a warp that meet in a function with one mask, and what they bring.
-struct Meeting {
-	unsigned mask = 0;
-	Barrier barrier;
-	uint64_t brought[2][warp_threads][2];
-};
-
-struct Warp {
-	std::vector<Meeting> meetings;
-};
-
 struct Fibre {
 	void *stack = nullptr;
 #if defined(__x86_64__)
@@ -57,7 +45,6 @@ struct Fibre {
 	ucontext_t context;
 #endif
 	Dim thread = {0, 0, 0};
-	unsigned number = 0; // in the block
 	bool started = false, ended = false;
 };
 
@@ -68,8 +55,6 @@ struct Block {
 	void **params;
 	unsigned char *shared;
 	Barrier barrier;
-	int votes[2];
-	std::vector<Warp> warps;
 	std::vector<Fibre> fibres;
 	Fibre scheduler;
 	bool moved; // somebody ended or a barrier opened since the scheduler asked
@@ -150,10 +135,8 @@ inline bool resume(Fibre &f)
 // wrong, or nullptr.
 inline const char *run(Block &b)
 {
-	for (unsigned i = 0; i < b.threads; i++) {
+	for (unsigned i = 0; i < b.threads; i++)
 		b.fibres[i].thread = {i % b.block.x, i / b.block.x % b.block.y, i / b.block.x / b.block.y};
-		b.fibres[i].number = i;
-	}
 	block = &b;
 	const char *wrong = nullptr;
 	while (b.alive > 0 && !wrong) {
@@ -183,47 +166,6 @@ inline void wait(Barrier &b, unsigned expected)
 	}
 	while (b.turn == turn)
 		yield();
-}
-
-inline unsigned lane() { return self->number % warp_threads; }
-
-// meet brings a value to the other lanes of a mask and returns all their values.
-// Two buffers suffice: who comes to the next meeting has read this one.
-template <class T> inline uint64_t (*meet(unsigned mask, T value))[2]
-{
-	static_assert(sizeof(T) <= 16, "values of a warp function have at most 16 bytes");
-	unsigned first = self->number - lane();
-	if (block->threads - first < warp_threads)
-		mask &= (1u << (block->threads - first)) - 1; // the last warp may be short
-	auto &meetings = block->warps[self->number / warp_threads].meetings;
-	size_t i = 0;
-	while (i < meetings.size() && meetings[i].mask != mask)
-		i++;
-	if (i == meetings.size()) {
-		meetings.emplace_back();
-		meetings[i].mask = mask;
-	}
-	unsigned turn = meetings[i].barrier.turn & 1;
-	memcpy(meetings[i].brought[turn][lane()], &value, sizeof value);
-	// Another mask may come meanwhile and move the meetings: no pointer is kept.
-	unsigned expected = __builtin_popcount(mask), now = meetings[i].barrier.turn;
-	if (++meetings[i].barrier.arrived == expected) {
-		meetings[i].barrier.arrived = 0;
-		meetings[i].barrier.turn++;
-		block->moved = true;
-	}
-	while (meetings[i].barrier.turn == now)
-		yield();
-	return meetings[i].brought[turn];
-}
-
-template <class T> inline T shuffle(unsigned mask, T value, unsigned source)
-{
-	auto brought = meet(mask, value);
-	T out = value;
-	if (source < warp_threads && mask >> source & 1)
-		memcpy(&out, brought[source], sizeof out);
-	return out;
 }
 
 // The parameters of a kernel: their sizes, and a call with them.
@@ -267,7 +209,6 @@ GPUEMU_EXPORT const char *gpuemu_run(void (*entry)(void **), gpuemu::Dim grid, g
 	b.grid = grid, b.block = block, b.index = index, b.entry = entry, b.params = params;
 	b.threads = b.alive = block.x * block.y * block.z;
 	b.fibres.resize(b.threads);
-	b.warps.resize((b.threads + gpuemu::warp_threads - 1) / gpuemu::warp_threads);
 	// Exactly as long as asked for, and full of NaN.
 	b.shared = static_cast<unsigned char *>(::operator new(shared, std::align_val_t(256)));
 	memset(b.shared, 0xFF, shared);

@@ -58,12 +58,6 @@ EXPORT int cuInit(unsigned)
 	return visible().empty() ? NoDevice : Success;
 }
 
-EXPORT int cuDriverGetVersion(int *v)
-{
-	*v = 12000;
-	return Success;
-}
-
 EXPORT int cuDeviceGetCount(int *n)
 {
 	*n = int(visible().size());
@@ -174,8 +168,10 @@ EXPORT int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 static std::mutex streams_lock;
 static std::map<Stream *, int> streams;
 
-static void drain_all()
+EXPORT int cuMemFree_v2(uint64_t address)
 {
+	if (int s = enter("cuMemFree"))
+		return s;
 	std::vector<Stream *> all;
 	{
 		std::lock_guard<std::mutex> hold(streams_lock);
@@ -185,13 +181,6 @@ static void drain_all()
 	}
 	for (Stream *s : all)
 		s->drain();
-}
-
-EXPORT int cuMemFree_v2(uint64_t address)
-{
-	if (int s = enter("cuMemFree"))
-		return s;
-	drain_all();
 	return memory_free(address);
 }
 
@@ -290,7 +279,6 @@ EXPORT int cuLaunchHostFunc(Stream *s, void (*f)(void *), void *data)
 
 struct Module {
 	void *library;
-	std::string file; // to be removed with the module, "" for none
 	std::mutex lock;
 	std::map<std::string, std::unique_ptr<Kernel>> kernels;
 };
@@ -333,11 +321,8 @@ EXPORT int cuModuleLoadData(Module **m, const void *image)
 	void *library = written ? dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
 	if (!library)
 		fprintf(stderr, "gpuemu: %s\n", written ? dlerror() : "the temporary folder is full");
-	// The sanitizer reads lines from the file when it reports.
-	if (!sanitize() || !library) {
+	if (!sanitize() || !library) // which reads lines from the file when it reports
 		unlink(name.c_str());
-		name = "";
-	}
 	if (!library)
 		return InvalidImage;
 	auto use = reinterpret_cast<void (*)(void *(*)(size_t), void (*)(void *, size_t))>(dlsym(library, "gpuemu_stacks"));
@@ -348,19 +333,6 @@ EXPORT int cuModuleLoadData(Module **m, const void *image)
 	use(take_stack, give_stack);
 	*m = new Module;
 	(*m)->library = library;
-	(*m)->file = name;
-	return Success;
-}
-
-EXPORT int cuModuleUnload(Module *m)
-{
-	if (int e = enter("cuModuleUnload"))
-		return e;
-	drain_all();
-	if (!m->file.empty())
-		unlink(m->file.c_str());
-	dlclose(m->library);
-	delete m;
 	return Success;
 }
 
@@ -556,24 +528,18 @@ static const struct {
 	{LaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 };
 
-EXPORT int cuGetErrorName(int status, const char **text)
+static int error(int status, const char **text, bool name)
 {
 	for (auto &e : errors)
 		if (e.status == status) {
-			*text = e.name;
+			*text = name ? e.name : e.text;
 			return Success;
 		}
 	return InvalidValue;
 }
 
-EXPORT int cuGetErrorString(int status, const char **text)
-{
-	for (auto &e : errors)
-		if (e.status == status) {
-			*text = e.text;
-			return Success;
-		}
-	return InvalidValue;
-}
+EXPORT int cuGetErrorName(int status, const char **text) { return error(status, text, true); }
+
+EXPORT int cuGetErrorString(int status, const char **text) { return error(status, text, false); }
 
 } // namespace gpuemu

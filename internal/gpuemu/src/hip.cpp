@@ -11,7 +11,6 @@
 	EXPORT int hip parameters { return cuda arguments; }
 
 SAME(hipInit, cuInit, (unsigned f), (f))
-SAME(hipDriverGetVersion, cuDriverGetVersion, (int *v), (v))
 SAME(hipGetDeviceCount, cuDeviceGetCount, (int *n), (n))
 SAME(hipDeviceGet, cuDeviceGet, (int *card, int i), (card, i))
 SAME(hipDeviceGetName, cuDeviceGetName, (char *s, int n, int card), (s, n, card))
@@ -35,7 +34,6 @@ SAME(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 SAME(hipMemsetD8Async, cuMemsetD8Async,
      (uint64_t d, unsigned char v, size_t n, void *s), (d, v, n, s))
 SAME(hipModuleLoadData, cuModuleLoadData, (void **m, const void *p), (m, p))
-SAME(hipModuleUnload, cuModuleUnload, (void *m), (m))
 SAME(hipModuleGetFunction, cuModuleGetFunction, (void **k, void *m, const char *name), (k, m, name))
 SAME(hipFuncGetAttribute, cuFuncGetAttribute, (int *v, int which, void *k), (v, which, k))
 SAME(hipStreamCreateWithFlags, cuStreamCreate, (void **s, unsigned f), (s, f))

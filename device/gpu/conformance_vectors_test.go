@@ -1,0 +1,268 @@
+package gpu
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// lengths around the borders of what devices cut vectors into: 1<<10 elements of
+// a block and 1<<14 of a partial sum on a card, 1<<15 on the host.
+var lengths = []int{0, 1, 2, 3, 4, 5, 1000, 1025, 16384, 16385, 32767, 32768, 32769, 65536, 100003}
+
+func number[T device.Number](r *rand.Rand) T {
+	re, im := r.NormFloat64(), r.NormFloat64()
+	var z T
+	switch any(z).(type) {
+	case float32:
+		return any(float32(re)).(T)
+	case float64:
+		return any(re).(T)
+	case complex64:
+		return any(complex64(complex(re, im))).(T)
+	case complex128:
+		return any(complex(re, im)).(T)
+	}
+	return any(int64(100 * re)).(T)
+}
+
+func numbers[T device.Number](seed uint64, n int) []T {
+	r := rand.New(rand.NewPCG(seed, uint64(n)))
+	out := make([]T, n)
+	for i := range out {
+		out[i] = number[T](r)
+	}
+	return out
+}
+
+func wide[T device.Number](v T) complex128 {
+	switch v := any(v).(type) {
+	case float32:
+		return complex(float64(v), 0)
+	case float64:
+		return complex(v, 0)
+	case complex64:
+		return complex128(v)
+	case complex128:
+		return v
+	case int64:
+		return complex(float64(v), 0)
+	}
+	panic("unreachable")
+}
+
+// ulp is the rounding unit of T; whole numbers have none.
+func ulp[T device.Number]() float64 {
+	switch device.TypeOf[T]() {
+	case device.F32, device.C64:
+		return 0x1p-23
+	case device.I64:
+		return 0
+	}
+	return 0x1p-52
+}
+
+// put is a new buffer with the elements of x; get is what a buffer holds.
+func put[T device.Number](t testing.TB, d device.Device, x []T) device.Buf {
+	t.Helper()
+	b, err := d.Alloc(len(x), device.TypeOf[T]())
+	must(t, err)
+	t.Cleanup(func() { d.Free(b) })
+	must(t, d.Copy(b, device.Wrap(device.NewHost(1), x)))
+	return b
+}
+
+func get[T device.Number](t testing.TB, b device.Buf) []T {
+	t.Helper()
+	x := make([]T, b.Len())
+	must(t, b.Device().Copy(device.Wrap(device.NewHost(1), x), b))
+	return x
+}
+
+// suite holds one device in several forms: with other numbers of threads, or of
+// blocks. They must agree to the bit.
+type suite []device.Device
+
+// each runs f for every length on the first and the last form.
+func (s suite) each(t *testing.T, f func(t *testing.T, d device.Device, n int)) {
+	for _, n := range lengths {
+		for i, d := range s {
+			if i > 0 && i < len(s)-1 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%d on form %d", n, i), func(t *testing.T) { f(t, d, n) })
+		}
+	}
+}
+
+func testAxpby[T device.Number](t *testing.T, s suite) {
+	isReal := device.TypeOf[T]() != device.C64 && device.TypeOf[T]() != device.C128
+	s.each(t, func(t *testing.T, d device.Device, n int) {
+		for _, c := range [][2]complex128{{1, 1}, {2, 0}, {0, 3}, {-1, 2}, {2 + 1i, -1i}, {0, 0}} {
+			if isReal && (imag(c[0]) != 0 || imag(c[1]) != 0) {
+				continue
+			}
+			x, y := numbers[T](1, n), numbers[T](2, n)
+			by := put(t, d, y)
+			must(t, d.Axpby(c[0], put(t, d, x), c[1], by))
+			got := get[T](t, by)
+			for i := range got {
+				want := c[0]*wide(x[i]) + c[1]*wide(y[i])
+				scale := cmplx.Abs(c[0])*cmplx.Abs(wide(x[i])) + cmplx.Abs(c[1])*cmplx.Abs(wide(y[i]))
+				if e := cmplx.Abs(wide(got[i]) - want); !(e <= 4*ulp[T]()*scale) {
+					t.Fatalf("%v x + %v y: element %d is %v, want %v", c[0], c[1], i, got[i], want)
+				}
+			}
+		}
+	})
+}
+
+func testMultiply[T device.Number](t *testing.T, s suite) {
+	s.each(t, func(t *testing.T, d device.Device, n int) {
+		x, y := numbers[T](3, n), numbers[T](4, n)
+		by := put(t, d, y)
+		must(t, d.Multiply(by, put(t, d, x)))
+		got := get[T](t, by)
+		for i := range got {
+			want := wide(x[i]) * wide(y[i])
+			if e := cmplx.Abs(wide(got[i]) - want); !(e <= 4*ulp[T]()*cmplx.Abs(wide(x[i]))*cmplx.Abs(wide(y[i]))) {
+				t.Fatalf("element %d is %v, want %v", i, got[i], want)
+			}
+		}
+	})
+}
+
+func testCopyAndZero[T device.Number](t *testing.T, s suite) {
+	s.each(t, func(t *testing.T, d device.Device, n int) {
+		x := numbers[T](5, n)
+		b, err := d.Alloc(n, device.TypeOf[T]())
+		must(t, err)
+		defer d.Free(b)
+		for i, v := range get[T](t, b) {
+			if wide(v) != 0 {
+				t.Fatalf("element %d of a new buffer is %v", i, v)
+			}
+		}
+		must(t, d.Copy(b, put(t, d, x)))
+		for i, v := range get[T](t, b) {
+			if v != x[i] {
+				t.Fatalf("element %d is %v, want %v", i, v, x[i])
+			}
+		}
+		if n < 3 {
+			return
+		}
+		// A slice is a window on the same memory, and nothing beyond it is touched.
+		must(t, d.Zero(b.Slice(1, n-2)))
+		got := get[T](t, b)
+		for i := range got {
+			want := wide(x[i])
+			if i > 0 && i < n-1 {
+				want = 0
+			}
+			if wide(got[i]) != want {
+				t.Fatalf("element %d is %v after zeroing all but the ends", i, got[i])
+			}
+		}
+	})
+}
+
+func testSoftThreshold[T device.Number](t *testing.T, s suite) {
+	s.each(t, func(t *testing.T, d device.Device, n int) {
+		const limit = 0.7
+		x := numbers[T](6, n)
+		b := put(t, d, x)
+		must(t, d.SoftThreshold(b, limit))
+		got := get[T](t, b)
+		for i := range got {
+			v := wide(x[i])
+			r := cmplx.Abs(v)
+			want := complex128(0)
+			if r > limit {
+				want = v * complex(1-limit/r, 0)
+			}
+			if e := cmplx.Abs(wide(got[i]) - want); !(e <= 4*ulp[T]()*(r+limit)) {
+				t.Fatalf("element %d: %v became %v, want %v", i, x[i], got[i], want)
+			}
+		}
+	})
+}
+
+func testDots[T device.Number](t *testing.T, s suite) {
+	for _, n := range lengths {
+		x, y := numbers[T](7, n), numbers[T](8, n)
+		var xy, yx, xx complex128
+		scale := 0.0
+		for i := range x {
+			xy += cmplx.Conj(wide(x[i])) * wide(y[i])
+			yx += cmplx.Conj(wide(y[i])) * wide(x[i])
+			xx += cmplx.Conj(wide(x[i])) * wide(x[i])
+			scale += cmplx.Abs(wide(x[i])) * cmplx.Abs(wide(y[i]))
+		}
+		var first []complex128
+		for p, d := range s {
+			bx, by := put(t, d, x), put(t, d, y)
+			got, err := d.Dots([2]device.Buf{bx, by}, [2]device.Buf{by, bx}, [2]device.Buf{bx, bx})
+			must(t, err)
+			// Sums are in float64 whatever T is.
+			for i, want := range []complex128{xy, yx, xx} {
+				if e := cmplx.Abs(got[i] - want); !(e <= 1e-15*float64(n+1)*(scale+real(xx))) {
+					t.Errorf("%d elements, product %d: %v, want %v", n, i, got[i], want)
+				}
+			}
+			if imag(got[2]) != 0 || real(got[2]) < 0 {
+				t.Errorf("%d elements: ⟨x, x⟩ = %v", n, got[2])
+			}
+			if first == nil {
+				first = got
+			}
+			for i := range got {
+				if got[i] != first[i] {
+					t.Errorf("%d elements: form %d gives %v, form 0 %v", n, p, got[i], first[i])
+				}
+			}
+		}
+	}
+}
+
+// A NaN or an infinity shows wherever it stands, on either side.
+func testDotsCarryNaN[T float32 | float64 | complex64 | complex128](t *testing.T, s suite) {
+	d := s[len(s)-1]
+	for _, n := range []int{1, 4, 7, 32768, 32769, 70001} {
+		for _, at := range []int{0, n / 2, n - 1} {
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				x, y := numbers[T](9, n), numbers[T](10, n)
+				y[at] = 0 // ∞·0 must show too
+				x[at] = T(fromReal[T](bad))
+				bx, by := put(t, d, x), put(t, d, y)
+				got, err := d.Dots([2]device.Buf{bx, by}, [2]device.Buf{by, bx}, [2]device.Buf{bx, bx}, [2]device.Buf{by, by})
+				must(t, err)
+				for i, v := range got {
+					bad := cmplx.IsNaN(v) || cmplx.IsInf(v)
+					if bad != (i < 3) {
+						t.Errorf("%g at %d of %d: product %d is %v", x[at], at, n, i, v)
+					}
+				}
+			}
+		}
+	}
+}
+
+func fromReal[T device.Number](v float64) T {
+	var z T
+	switch any(z).(type) {
+	case float32:
+		return any(float32(v)).(T)
+	case float64:
+		return any(v).(T)
+	case complex64:
+		return any(complex64(complex(v, 0))).(T)
+	case complex128:
+		return any(complex(v, 0)).(T)
+	}
+	return any(int64(v)).(T)
+}

@@ -1,0 +1,89 @@
+package dist
+
+import (
+	"context"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// Work does one operation on vectors after the other, and none after one that has
+// failed: Err is the first error. Numbers that were not computed are zero.
+type Work struct {
+	Ctx context.Context
+	Err error
+}
+
+// Pair are two vectors whose inner product is asked for.
+type Pair = [2]*Vector
+
+// Do calls f, unless something has failed.
+func (w *Work) Do(f func() error) {
+	if w.Err == nil {
+		w.Err = f()
+	}
+}
+
+// Apply sets dst = A src.
+func (w *Work) Apply(a Operator, dst, src *Vector) {
+	w.Do(func() error { return a.Apply(w.Ctx, dst, src) })
+}
+
+// ApplyAdjoint sets dst = Aᴴ src.
+func (w *Work) ApplyAdjoint(a Operator, dst, src *Vector) {
+	w.Do(func() error { return a.ApplyAdjoint(w.Ctx, dst, src) })
+}
+
+// Zero sets v to zero.
+func (w *Work) Zero(v *Vector) { w.Do(v.Zero) }
+
+// Copy sets dst = src.
+func (w *Work) Copy(dst, src *Vector) { w.Do(func() error { return Copy(dst, src) }) }
+
+// Axpby sets y = a x + b y.
+func (w *Work) Axpby(a float64, x *Vector, b float64, y *Vector) {
+	w.AxpbyComplex(complex(a, 0), x, complex(b, 0), y)
+}
+
+// AxpbyComplex sets y = a x + b y; for real vectors the factors must be real.
+func (w *Work) AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) {
+	w.Do(func() error { return AxpbyComplex(a, x, b, y) })
+}
+
+// Multiply sets dst = dst·x, element by element.
+func (w *Work) Multiply(dst, x *Vector) { w.Do(func() error { return Multiply(dst, x) }) }
+
+// Dots are the inner products of pairs; see there.
+func (w *Work) Dots(pairs ...Pair) (dots []complex128) {
+	w.Do(func() (err error) {
+		dots, err = Dots(pairs...)
+		return err
+	})
+	if w.Err != nil {
+		return make([]complex128, len(pairs))
+	}
+	return dots
+}
+
+// Square is ‖v‖².
+func (w *Work) Square(v *Vector) float64 { return real(w.Dots(Pair{v, v})[0]) }
+
+// Norm is ‖v‖.
+func (w *Work) Norm(v *Vector) float64 { return math.Sqrt(w.Square(v)) }
+
+// New allocates zero vectors of a layout on a device.
+func (w *Work) New(d device.Device, l *Layout, to ...**Vector) {
+	for _, p := range to {
+		w.Do(func() (err error) {
+			*p, err = NewVector(d, l)
+			return err
+		})
+	}
+}
+
+// Scratch is New for a vector that may be there already.
+func (w *Work) Scratch(d device.Device, l *Layout, to ...**Vector) {
+	if *to[0] == nil {
+		w.New(d, l, to...)
+	}
+}

@@ -1,0 +1,81 @@
+// Package engines is the one table of what each engine of the operator offers. What an
+// engine does not offer is refused: by the configuration with the key that asks for it,
+// by the engine's constructor for other programs.
+package engines
+
+import (
+	"slices"
+	"strings"
+)
+
+// Features are things that an engine may offer: a set of bits.
+type Features uint16
+
+const (
+	Gathers    Features = 1 << iota // an image for each class
+	Streamed                        // data that are never held as a whole
+	Recomputed                      // tables made anew in every application
+	Coarse                          // the same, interpolated from coarse ones
+	Compact                         // tables with times in 16 bits
+	Dynamic                         // dynamic weights, also of given amplitudes
+	DipLimit
+	OpeningLimit
+	Antialias
+	Exact    // sums that do not depend on how the work is shared out
+	Diagonal // the operator with its elements squared
+
+	all = 1<<iota - 1
+)
+
+// names are what messages call the features, in the order of their bits.
+var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "exact sums", "a diagonal"}
+
+func (f Features) String() string {
+	var list []string
+	for i, name := range names {
+		if f>>i&1 == 1 {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Engine is one row of the table.
+type Engine struct {
+	Name   string // in the configuration
+	Text   string // what it is, in one line
+	Offers Features
+}
+
+const card = Compact | Dynamic | Exact
+
+// Table has all engines.
+var Table = []Engine{
+	{"cpu", "float32, on all cores and vector units of the host", all},
+	{"reference", "float64, in plain Go: slow, and what the others are tested against",
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Diagonal},
+	{"cuda", "float32, on an NVIDIA GPU", card},
+	{"hip", "float32, on an AMD GPU", card},
+}
+
+// Missing is what of the given features the engine of that name does not offer.
+func Missing(name string, f Features) Features {
+	for _, e := range Table {
+		if e.Name == name {
+			return f &^ e.Offers
+		}
+	}
+	return f
+}
+
+// Offering names the engines that offer all of the given features.
+func Offering(f Features) (list []string) {
+	for _, e := range Table {
+		if f&^e.Offers == 0 {
+			list = append(list, e.Name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,165 @@
+package gpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
+)
+
+// What the kernels and this package must agree on. TestKernelsAgree compares these
+// constants and structs with the CUDA C++ text.
+const (
+	fractionBits = 20   // FRACTION: bits of a time behind the point
+	never        = 2047 // NEVER: whole samples of a time that does not count
+
+	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
+	threads    = 256 // THREADS: of a block of the adjoint, and of most of ends.cu
+
+	lanes        = 128 // LANES: threads of a block of the forward, its most traces
+	blockSources = 16  // SOURCES of a block of the forward
+	blockTargets = 32  // TARGETS: its receivers
+	blockPlaces  = blockSources + blockTargets
+
+	narrow  = 128        // WIDTH: threads of the filters and of bounds
+	segment = 7 * narrow // SEGMENT: samples that a block of the filters makes
+	steps   = 64         // STEPS: points that a thread of magnitude adds up
+)
+
+// receivers is the number of receivers of a cell of the adjoint, for tables of so many
+// fields: RECEIVERS.
+func receivers(fields int) int32 {
+	if fields == 1 {
+		return 16
+	}
+	return 8
+}
+
+// adjointStage is the size of the adjoint's Stage, in bytes.
+func adjointStage(fields int) int {
+	const points = groupTiles * 64
+	window := 192 // WINDOW
+	if fields == 1 {
+		window = 128
+	}
+	return 8*window*int(receivers(fields)) + 4*points*fields
+}
+
+// forwardStage is the size of a stage of the forward, in bytes: STAGE words.
+func forwardStage(fields int) int {
+	chunk := 16 // CHUNK
+	if fields == 1 {
+		chunk = 32
+	}
+	return 4 * (blockPlaces*(chunk+4)*fields + chunk)
+}
+
+// operator is the kernels' struct Operator.
+type operator struct {
+	table, span, groups, boxes driver.Memory
+	tiles, ngroups, nboxes, nt int32
+}
+
+// traces is the kernels' struct Traces.
+type traces struct{ groups, runs, rows, receivers, parts driver.Memory }
+
+// blocks is the kernels' struct Blocks.
+type blocks struct{ places, traces, tiles, parts driver.Memory }
+
+func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
+
+// cells are a struct as the driver passes it by value.
+func cells[T any](v T) driver.Arg {
+	n := unsafe.Sizeof(v) / 8
+	return driver.Struct(unsafe.Slice((*uint64)(unsafe.Pointer(&v)), n))
+}
+
+// launch asks for x × y blocks of so many threads, with bytes of shared memory beside the
+// kernel's own; no blocks are nothing to do. Arguments are buffers, nil for a null
+// pointer, the structs above, int32, int64 and float64.
+func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
+	if x == 0 || y == 0 {
+		return
+	}
+	list := make([]driver.Arg, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case nil:
+			list[i] = driver.Address(0)
+		case device.Buf:
+			list[i] = driver.Address(memory(v))
+		case int32:
+			list[i] = driver.Int32(v)
+		case int64:
+			list[i] = driver.Int64(v)
+		case float64:
+			list[i] = driver.Float64(v)
+		case operator:
+			list[i] = cells(v)
+		case traces:
+			list[i] = cells(v)
+		case blocks:
+			list[i] = cells(v)
+		default:
+			panic(fmt.Sprintf("kirchhoff: kernel %s with a %T", name, arg))
+		}
+	}
+	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, list...)
+}
+
+// elements launches a kernel over n elements.
+func (e *Engine) elements(name string, n int, args ...any) {
+	e.launch(name, (n+threads-1)/threads, 1, threads, 0, append([]any{int64(n)}, args...)...)
+}
+
+// buffers are all that an engine has on its card. Those of no card only count, so that the
+// code which allocates also tells how much it would allocate. After an error nothing more
+// is allocated.
+type buffers struct {
+	dev   *card.Device // nil: count
+	bytes int64
+	list  []device.Buf
+	err   error
+}
+
+// alloc returns n zeroed elements; nil after an error, and of no card.
+func (b *buffers) alloc(n int, t device.Type) device.Buf {
+	b.bytes += int64(n) * int64(t.Size())
+	if b.dev == nil || b.err != nil {
+		return nil
+	}
+	buf, err := b.dev.Alloc(n, t)
+	if err != nil {
+		b.err = err
+		return nil
+	}
+	b.list = append(b.list, buf)
+	return buf
+}
+
+// words copies 32-bit words to the card.
+func words[T int32 | float32](b *buffers, list []T) device.Buf {
+	buf := b.alloc(len(list), device.F32)
+	if buf != nil {
+		b.err = put(buf, list)
+	}
+	return buf
+}
+
+// put copies n 32-bit words, in elements of any size, to a buffer.
+func put[T any](to device.Buf, list []T) error {
+	if to.Len() == 0 {
+		return nil
+	}
+	src := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), to.Len())
+	return to.Device().Copy(to, device.Wrap(device.NewHost(0), src))
+}
+
+func (b *buffers) free() {
+	for _, buf := range b.list {
+		b.dev.Free(buf)
+	}
+	b.list = nil
+}

@@ -1,0 +1,107 @@
+package gpu
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// constant finds the value of a constant in CUDA C++ text, of the two that depend on
+// weights that for tables without them or with.
+func constant(t *testing.T, text, name string, weights bool) int {
+	t.Helper()
+	m := regexp.MustCompile(`\b` + name + ` = (?:WEIGHTS == 0 \? (\d+) : )?(\d+)\b`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("the kernels have no constant %s", name)
+	}
+	if m[1] != "" && !weights {
+		m[2] = m[1]
+	}
+	n, err := strconv.Atoi(m[2])
+	must(t, err)
+	return n
+}
+
+// The constants and structs that both sides state are the same on both.
+func TestKernelsAgree(t *testing.T) {
+	all := timesText + adjointText + forwardText
+	for _, c := range []struct {
+		text, name string
+		want       int
+	}{
+		{all, "TILE", simd.TileSize}, {all, "FRACTION", fractionBits}, {all, "CODE_BITS", simd.Bits}, {all, "NEVER", never},
+		{all, "GROUP", groupTiles}, {all, "THREADS", threads}, {endsText, "THREADS", threads},
+		{all, "LANES", lanes}, {all, "SOURCES", blockSources}, {all, "TARGETS", blockTargets},
+		{endsText, "WIDTH", narrow}, {endsText, "STEPS", steps},
+	} {
+		if got := constant(t, c.text, c.name, true); got != c.want {
+			t.Errorf("%s is %d in the kernels, %d here", c.name, got, c.want)
+		}
+	}
+	if got := constant(t, endsText, "WIDTH", true) * constant(t, endsText, "EACH", true); got != segment || !strings.Contains(endsText, "SEGMENT = WIDTH * EACH") {
+		t.Errorf("SEGMENT is %d in the kernels, %d here", got, segment)
+	}
+	for _, fields := range []int{1, 3, 5} {
+		weights := fields > 1
+		if got := constant(t, all, "RECEIVERS", weights); got != int(receivers(fields)) {
+			t.Errorf("RECEIVERS is %d in the kernels, %d here", got, receivers(fields))
+		}
+		window, chunk := constant(t, all, "WINDOW", weights), constant(t, all, "CHUNK", weights)
+		if got := 8*window*int(receivers(fields)) + 4*fields*groupTiles*simd.TileSize; got != adjointStage(fields) {
+			t.Errorf("a stage of the adjoint has %d bytes in the kernels, %d here", got, adjointStage(fields))
+		}
+		if got := 4 * (blockPlaces*(chunk+4)*fields + chunk); got != forwardStage(fields) {
+			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(fields))
+		}
+	}
+	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];"} {
+		if !strings.Contains(all, s) {
+			t.Errorf("the kernels do not say %q any more: what is derived from it must change", s)
+		}
+	}
+	for name, v := range map[string]any{"Operator": operator{}, "Traces": traces{}, "Blocks": blocks{}} {
+		if got, want := fieldsHere(v), fieldsThere(t, all, name); got != want {
+			t.Errorf("struct %s is %s in the kernels, %s here", name, want, got)
+		}
+	}
+}
+
+// fieldsHere are the names of a struct's fields, those of pointers with a star.
+func fieldsHere(v any) string {
+	var list []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		switch f.Type {
+		case reflect.TypeFor[driver.Memory]():
+			list = append(list, "*"+f.Name)
+		case reflect.TypeFor[int32]():
+			list = append(list, f.Name)
+		default:
+			list = append(list, f.Name+" of "+f.Type.String())
+		}
+	}
+	return fmt.Sprint(list)
+}
+
+// fieldsThere are those of a struct of the kernels.
+func fieldsThere(t *testing.T, text, name string) string {
+	t.Helper()
+	body := regexp.MustCompile(`(?s)\bstruct ` + name + ` \{(.*?)\};`).FindStringSubmatch(text)
+	if body == nil {
+		t.Fatalf("the kernels have no struct %s", name)
+	}
+	var list []string
+	for _, line := range strings.Split(body[1], "\n") {
+		line, _, _ = strings.Cut(line, "//")
+		m := regexp.MustCompile(`(const \w+|int) (\*?\w+(?:, \w+)*);`).FindStringSubmatch(line)
+		if m != nil {
+			list = append(list, strings.Split(m[2], ", ")...)
+		}
+	}
+	return fmt.Sprint(list)
+}

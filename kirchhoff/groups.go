@@ -1,0 +1,102 @@
+package kirchhoff
+
+import (
+	"context"
+	"math"
+	"runtime"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+)
+
+// stream applies the operator to streamed traces, group by group. A group is a unit;
+// what an application needs besides tables is as large as a group.
+//
+// With exact sums its traces and, with the same quantum, its image have the same bits
+// however the groups are cut: they end where no unit of exact sums does.
+type stream struct{ *kernel }
+
+var _ dist.Grouped = stream{}
+
+// Groups implements Engine.
+func (e *cpu) Groups() dist.Grouped {
+	if e.work.Cuts == nil {
+		return nil
+	}
+	return stream{e.kernels[0]}
+}
+
+// Groups implements dist.Grouped.
+func (s stream) Groups() int { return len(s.units) }
+
+// Group implements dist.Grouped.
+func (s stream) Group(i int) (lo, hi int) {
+	return s.units[i].lo * s.Problem.NT, s.units[i].hi * s.Problem.NT
+}
+
+// Gain bounds what correlating a trace with the wavelet makes of its largest sample:
+// the sum of the absolute values of its taps.
+func (s stream) Gain() float64 {
+	sum := 0.0
+	for _, v := range s.Correlate.Taps {
+		sum += math.Abs(float64(v))
+	}
+	return slack * sum
+}
+
+// Bound implements dist.Grouped.
+func (s stream) Bound(src device.Buf) []float64 { return s.boundImage(device.Slice[float32](src)) }
+
+// Clear implements dist.Grouped.
+func (s stream) Clear(ctx context.Context) error { return s.clearSums(ctx, 0, s.Tiles) }
+
+// Begin implements dist.Grouped.
+func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
+	return s.backward(ctx, device.Slice[float32](dst), s.Scale, quantum, func(int, int) error { return nil })
+}
+
+// group is the operator of one group's traces, whose tables and lists are ready.
+type group struct{ *kernel }
+
+// Open implements dist.Grouped. One group is open at a time.
+func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
+	k := s.group(i)
+	o, err := k.open(ctx, k.units[0])
+	if err != nil {
+		return nil, err
+	}
+	k.kept = o
+	return group{k}, nil
+}
+
+// group is the kernel of a group's traces alone.
+func (s stream) group(i int) *kernel {
+	u := s.units[i]
+	p := s.part(s.list(u))
+	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts()}
+	k.units = []unit{{hi: k.traces, last: len(k.traceCuts) - 2}}
+	return k
+}
+
+// Begin implements dist.Group.
+func (g group) Begin(ctx context.Context, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	return g.kernel.Begin(ctx, dist.Forward, dst, src, quantum)
+}
+
+// Bound implements dist.Group.
+func (g group) Bound(src device.Buf) ([]float64, error) { return g.kernel.Bound(dist.Backward, src) }
+
+// Add implements dist.Group.
+func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer runtime.KeepAlive(g.kernel)
+	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum)
+}
+
+// Close implements dist.Group.
+func (g group) Close() {
+	o := g.kept
+	g.kept = nil
+	o.close()
+}

@@ -1,0 +1,265 @@
+package kirchhoff
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// lists are some traces of a kernel in the blocks of both directions, with the tables of
+// their places and room for the traces.
+type lists struct {
+	memory
+	*kernel
+	tables *tables
+
+	op   simd.Operator // with the adjoint's blocks
+	nadj int           // their number
+	// fwd has the forward's blocks. The rows of their pairs are numbers of the kernel's
+	// traces, those of the adjoint's count the traces of these lists.
+	fwd   []*demigrator
+	trace []int32               // number of each trace in the kernel; nil: its own
+	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
+	ready []float32             // the data of which rows hold the correlation, until used
+}
+
+// allocate makes room for n traces in so many bands.
+func (o *lists) allocate(t *tables, n, bands int) {
+	o.op = t.op
+	o.op.Bands = bands
+	o.rows = alloc[float32](&o.memory, n*o.op.Pitch())
+}
+
+// perTrace is what block lists take for a trace: a pair and its part of a run, in each
+// direction.
+const perTrace = 2 * (12 + 4)
+
+// newLists makes the lists of p's traces, which are the given ones of the kernel.
+func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
+	o := &lists{kernel: k, tables: t, trace: trace}
+	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
+	o.op.Opening = k.problem.limits().opening
+	adjoint := newBlocking(p.Positions, count(p.NumTraces()), adjointCells)
+	putBlocks(&o.memory, &o.op, adjoint)
+	o.nadj = adjoint.len()
+	o.cut(p)
+	return o
+}
+
+// with is the same lists for a kernel of the same traces with another window.
+func (o *lists) with(k *kernel) *lists {
+	q := *o
+	q.kernel, q.op.Opening = k, k.problem.limits().opening
+	q.fwd = nil
+	for _, d := range o.fwd {
+		e := *d
+		e.op.Opening = q.op.Opening
+		q.fwd = append(q.fwd, &e)
+	}
+	return &q
+}
+
+// count is 0, 1, … n − 1.
+func count(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// putBlocks copies a block list to where the kernels can read it.
+func putBlocks(m *memory, o *simd.Operator, b *blocking) {
+	o.Pairs, o.Runs, o.Blocks = put(m, b.pairs), put(m, b.runs), put(m, b.blocks)
+}
+
+// cut makes the forward's blocks, each within one piece: cells first, then other
+// traces.
+func (o *lists) cut(p *Problem) {
+	pieces := [2][][]int32{make([][]int32, len(o.traceCuts)-1), make([][]int32, len(o.traceCuts)-1)}
+	lanes := o.isa.HasCells(o.op.Mode) && o.bands == nil
+	if lanes && o.inCells == nil {
+		o.inCells = inCells(o.problem.Positions)
+	}
+	k := 0
+	for i := range int32(p.NumTraces()) {
+		for o.number(i) < o.traceCuts[k] {
+			k--
+		}
+		for o.number(i) >= o.traceCuts[k+1] {
+			k++
+		}
+		kind := 1
+		if lanes && o.inCells[o.number(i)] {
+			kind = 0
+		}
+		pieces[kind][k] = append(pieces[kind][k], i)
+	}
+	for kind, traces := range pieces {
+		if !slices.ContainsFunc(traces, func(t []int32) bool { return len(t) > 0 }) {
+			continue
+		}
+		d := &demigrator{op: o.op, cells: kind == 0}
+		d.cut(p, traces, 4*o.threads*len(traces))
+		for i := range d.pairs {
+			pair := &d.pairs[i]
+			pair.Row = int32(o.number(pair.Row))
+		}
+		d.put(p, &o.memory)
+		o.fwd = append(o.fwd, d)
+	}
+}
+
+// number is the number of a trace in the kernel.
+func (o *lists) number(trace int32) int {
+	if o.trace == nil {
+		return int(trace)
+	}
+	return int(o.trace[trace])
+}
+
+// close frees lists that are not kept, and tables that were made for them.
+func (o *lists) close() {
+	if o == o.kept {
+		return
+	}
+	o.memory.free()
+	if o.tables != o.kernel.tables {
+		o.tables.free()
+	}
+}
+
+// forwardBlocks calls f for each block of the forward's pieces lo to hi.
+func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int, d *demigrator, block int) error) error {
+	n := 0
+	for _, d := range o.fwd {
+		n += d.pieces[hi] - d.pieces[lo]
+	}
+	return parallel(ctx, o.threads, n, func(worker, i int) error {
+		for _, d := range o.fwd {
+			if n := d.pieces[hi] - d.pieces[lo]; i >= n {
+				i -= n
+				continue
+			}
+			return f(worker, d, d.pieces[lo]+i)
+		}
+		return nil
+	})
+}
+
+// demigrate calls done for each trace of the forward's pieces lo to hi with its number
+// in the kernel and what writes the trace, not yet convolved.
+func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
+	if o.op.Bands > 1 {
+		return o.demigrateBands(ctx, lo, hi, done)
+	}
+	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
+		windows := o.windows[worker]
+		length := d.trace()
+		clear(windows.S[:(pair1-pair0)*length])
+		windows.dirty = true
+		for tile := 0; tile < o.Tiles; tile += step {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
+		}
+		for i := pair0; i < pair1; i++ {
+			done(worker, int(d.pairs[i].Row), func(trace []float32) { d.collapse(trace, windows.S[(i-pair0)*length:]) })
+		}
+		return nil
+	})
+}
+
+// demigrateBands is demigrate with anti-aliasing.
+func (o *lists) demigrateBands(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
+	nt := o.Problem.NT
+	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
+		sums := o.antialias[worker].sums[:(pair1-pair0)*nt]
+		clear(sums)
+		if err := o.boxes(ctx, worker, d, block, sums, -1, 0); err != nil {
+			return err
+		}
+		for i := pair0; i < pair1; i++ {
+			done(worker, int(d.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
+		}
+		return nil
+	})
+}
+
+// demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of one
+// of the forward's pieces, not yet convolved. What a box of tiles gives a trace is
+// rounded, so the order of boxes does not matter.
+func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
+	nt, row0 := o.Problem.NT, o.traceCuts[piece]
+	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
+		pair0, pair1 := d.pairRange(block)
+		for _, pair := range d.pairs[pair0:pair1] {
+			row := int(pair.Row) - row0
+			clear(sums[row*nt : (row+1)*nt])
+		}
+		return o.boxes(ctx, worker, d, block, sums, row0, quantum)
+	})
+}
+
+// boxes adds a block of the forward to sums, box by box; see simd's Drain.
+func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int, sums []float64, row0 int, quantum float64) error {
+	windows := o.windows[worker]
+	if windows.dirty {
+		clear(windows.S)
+	}
+	windows.dirty = true
+	var scratch []float64
+	if d.op.Bands > 1 {
+		scratch = o.antialias[worker].scratch
+	}
+	for box, b := range o.Boxes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d.forward(o.isa, windows.Memory, o.image32, b.First, o.end(box), block)
+		d.drain(o.isa, sums, windows.Memory, scratch, box, block, row0, quantum)
+	}
+	windows.dirty = false
+	return nil
+}
+
+// correlateAll correlates the traces with the wavelet, and sets largest, if given, to
+// the largest sample of each.
+func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
+	o.ready = nil
+	nt, size := o.Problem.NT, o.op.Pitch()
+	return parallel(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
+		row := o.rows.S[trace*size : trace*size+nt]
+		o.correlateTrace(worker, row, o.row(data, o.number(int32(trace))))
+		if largest != nil {
+			largest[trace] = o.isa.Largest(row) // smoothing makes nothing larger
+		}
+		for band := 1; band < o.op.Bands; band++ {
+			at := trace*size + band*o.op.Stride
+			o.smooth(worker, o.rows.S[at:at+nt], row, band)
+		}
+		return nil
+	})
+}
+
+// migrate adds the adjoint of the traces to the sums of tiles lo to hi. It correlates the
+// data, unless that is done, before the first tiles.
+func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64) error {
+	if lo == 0 {
+		if len(o.ready) == 0 || &o.ready[0] != &data[0] {
+			if err := o.correlateAll(ctx, data, nil); err != nil {
+				return err
+			}
+		}
+		o.ready = nil
+	}
+	return o.each(ctx, lo, hi, func(lo, hi int) {
+		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package kirchhoff
+
+// Needs is the memory that the engine of New takes, in each application of w at the most.
+// It runs the code that allocates, without memory. A Budget below the least is taken for
+// that.
+func Needs(p *Problem, w Work) (n Need) {
+	n.Place = Outline(p).placeBytes()
+	w.Budget = max(w.Budget, 2*n.Place)
+	e, err := newCPU(p, w, true)
+	if err != nil {
+		return n // New will tell
+	}
+	n.Tables, n.AllTables = e.held, n.Place*int64(p.Positions.Len())
+	n.Heap = e.heap
+	all := false
+	for _, k := range e.kernels {
+		traces := k.problem.NumTraces()
+		if w.Cuts != nil || w.Remake {
+			traces = 0
+			for _, u := range k.units {
+				traces = max(traces, u.hi-u.lo)
+			}
+			n.Traces = max(n.Traces, k.traceBytes(traces))
+		} else if k.rows != nil || !all { // kernels of all traces share lists
+			n.Traces += k.traceBytes(traces)
+			all = all || k.rows == nil
+		}
+		if w.Cuts == nil {
+			n.Pieces = max(n.Pieces, k.pieceBytes())
+			continue
+		}
+		for i := range k.units {
+			n.Pieces = max(n.Pieces, stream{k}.group(i).pieceBytes())
+		}
+	}
+	n.Scratch = e.bytes + n.Pieces
+	n.Making = (p.Times.ScratchBytes(false) + e.newMaker(p, true).bytes) * int64(e.threads)
+	return n
+}
+
+// traceBytes is the memory of so many traces in the lists that are held at once. Room is
+// for all bands: how many are met is known of tables alone.
+func (k *kernel) traceBytes(traces int) int64 {
+	bands := 1
+	if k.bands != nil {
+		bands = k.bands.n
+	}
+	o := &lists{memory: memory{counting: true}, kernel: k}
+	o.allocate(newTables(k.Plan, 1, true), traces, bands)
+	return o.memory.bytes + perTrace*int64(traces)
+}
+
+// pieceBytes is the memory of the forward's pieces.
+func (k *kernel) pieceBytes() int64 {
+	n, _ := ringLen(k.traceCuts, k.Problem.NT)
+	if k.work.Exact {
+		return 8 * int64(n)
+	}
+	return 4 * int64(n)
+}
+
+// LeastPlaces is the number of places whose tables Work.Remake needs at a time: the two
+// of a trace, or with exact sums those of a run.
+func (p *Problem) LeastPlaces(exact bool) int {
+	if exact {
+		return min(1+int(adjointCells.receivers), p.Positions.Len())
+	}
+	return 2
+}
+
+// ReferenceNeeds is the memory that the engine of NewReference takes, all of it on Go's
+// heap but for the traveltimes.
+func ReferenceNeeds(p *Problem) Need {
+	n := Need{Place: p.referencePlace(), Making: p.Times.ScratchBytes(false) * int64(p.threads())}
+	n.Tables = n.Place * int64(p.Positions.Len())
+	n.AllTables = n.Tables
+	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces
+	return n
+}

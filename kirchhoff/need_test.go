@@ -1,0 +1,118 @@
+package kirchhoff
+
+import (
+	"math"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+func bytesOf[T float32 | float64](list ...*simd.Memory[T]) (n int64) {
+	var t T
+	size := int64(4)
+	if any(t) == any(float64(0)) {
+		size = 8
+	}
+	for _, m := range list {
+		if m != nil {
+			n += size * int64(len(m.S))
+		}
+	}
+	return n
+}
+
+// TestNeeds: what an engine on a slab is said to take is within 5 per cent of what it
+// holds.
+func TestNeeds(t *testing.T) {
+	for _, c := range []struct {
+		shape   []int
+		slab    [2]int
+		dynamic bool
+		compact bool
+		alias   []float64
+	}{
+		{[]int{201, 90}, [2]int{}, true, false, nil},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}},
+	} {
+		dim := len(c.shape)
+		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
+		p.Slab, p.Compact, p.Threads, p.Antialias = c.slab, c.compact, 2, c.alias
+		e := newCPUEngine(t, p, Work{})
+		n := Needs(p, Work{})
+		o := &e.tables.op
+		held := 4*len(o.Table.S) + 8*len(o.Span.S) + 8*len(o.Reach.S) + len(o.Shift.S)
+		if e.bands != nil {
+			held += 4*len(o.Slope.S) + 8*len(o.Slopes.S)
+		}
+		if e.TableBytes() != int64(held) || n.Tables != int64(held) || n.AllTables != n.Tables || n.Place*int64(p.Positions.Len()) != n.Tables {
+			t.Errorf("%+v: tables of %d bytes, said to be %d and %+v", c, held, e.TableBytes(), n)
+		}
+		near := func(what string, said, held int64) {
+			t.Helper()
+			if math.Abs(float64(said)/float64(held)-1) > 0.05 {
+				t.Errorf("%+v: %s: %d bytes, said to be %d", c, what, held, said)
+			}
+		}
+		scratch := bytesOf(e.image32) + bytesOf(e.image64)
+		for _, w := range e.windows {
+			scratch += bytesOf(w.Memory)
+		}
+		near("scratch", n.Scratch-n.Pieces, scratch)
+		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).op.Pairs.S)))
+		heap := 4 * int64(len(e.Scale)+len(e.Points))
+		for i, r := range e.ends {
+			heap += 4 * int64(len(r[0].all)+len(r[1].all))
+			if e.bands != nil {
+				heap += 8 * int64(len(e.antialias[i].sums)+len(e.antialias[i].scratch))
+			}
+		}
+		near("heap", n.Heap, heap)
+		k := e.newMaker(p, false)
+		defer k.free()
+		making := 8 * (len(k.slow.amp) + len(k.slow.angle))
+		for _, x := range append(k.along, k.slow.unit[:]...) {
+			making += 8 * len(x)
+		}
+		if got, want := n.Making-2*p.Times.ScratchBytes(false), 2*int64(making); got != want {
+			t.Errorf("%+v: %d bytes while tables are made, said to be %d", c, want, got)
+		}
+		d, m := make([]float32, p.NumTraces()*p.NT), make([]float32, p.ImageLen())
+		h := device.NewHost(1)
+		for _, q := range []float64{0, 1e-6} {
+			if _, err := only(e).(dist.Pieced).Begin(t.Context(), dist.Forward, device.Wrap(h, d), device.Wrap(h, m), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exact := Needs(p, Work{Exact: true}).Pieces
+		if bytesOf(e.ring32) != n.Pieces || bytesOf(e.ring64) != exact {
+			t.Errorf("%+v: pieces of %d and %d bytes, said to be %d and %d", c, bytesOf(e.ring32), bytesOf(e.ring64), n.Pieces, exact)
+		}
+	}
+}
+
+// What units hold in turn is what their largest needs.
+func TestNeedsOfUnits(t *testing.T) {
+	p := fixedSpread(t, []int{90, 70}, 10, [2]int{20, 1}, [2]int{30, 1}, 400, true)
+	place := Needs(p, Work{}).Place
+	for _, w := range []Work{{Cuts: shotCuts(p, 3)}, {Cuts: shotCuts(p, 3), Remake: true}, {Remake: true, Budget: 20 * place}, {Remake: true, Budget: 40 * place}} {
+		e, n := newCPUEngine(t, p, w), Needs(p, w)
+		k := e.kernels[0]
+		var tables, traces int64
+		err := k.eachUnit(t.Context(), func(o *lists) error {
+			tables, traces = max(tables, o.tables.bytes), max(traces, o.memory.bytes)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tables != n.Tables || n.Tables != e.TableBytes() || math.Abs(float64(n.Traces)/float64(traces)-1) > 0.05 {
+			t.Errorf("%+v: tables of %d bytes, lists of %d, said to be %+v", w, tables, traces, n)
+		}
+	}
+}

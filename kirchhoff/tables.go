@@ -1,0 +1,298 @@
+package kirchhoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/bits"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// tables are those of some places, as the kernels read them.
+type tables struct {
+	memory
+	*Plan
+	op     simd.Operator // without lists of traces
+	sum    uint64        // of the tables as they were made
+	sealed bool
+}
+
+// newTables makes room for the tables of some places.
+func newTables(l *Plan, places int, counting bool) *tables {
+	p := &l.Problem
+	t, lim := &tables{Plan: l, memory: memory{counting: counting}}, p.limits()
+	m := &t.memory
+	mode, n, boxes := p.mode(), l.Tiles*places, len(l.Boxes)*places
+	o := &t.op
+	o.Places, o.Stride, o.Mode, o.NT, o.Bands = places, strideOf(p.NT), mode, p.NT, 1
+	o.Dynamic, o.Dip, o.Opening = p.Dynamic, lim.dip, lim.opening
+	o.Table = alloc[uint32](m, n*mode.Row())
+	o.Span = alloc[simd.Span](m, n)
+	o.Reach = alloc[simd.Reach](m, boxes)
+	shifts := 0
+	if p.Compact {
+		shifts = n
+	}
+	o.Shift = alloc[uint8](m, shifts)
+	if l.bands != nil {
+		o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
+		o.Slope = alloc[float32](m, n)
+		o.Slopes = alloc[simd.Slopes](m, boxes)
+	}
+	return t
+}
+
+// make computes the tables of p's places.
+func (t *tables) make(ctx context.Context, p *Problem) error {
+	if t.err != nil {
+		return t.err
+	}
+	return t.solve(ctx, p, func() *tables { return t }, func(int, *tables) error { return nil })
+}
+
+// mode says what the rows of a problem's tables hold.
+func (p *Problem) mode() simd.Mode {
+	mode := simd.Space
+	switch {
+	case !p.Directed():
+		mode = simd.Static
+	case p.Grid.Dim() == 2:
+		mode = simd.Plane
+	}
+	if p.aperture() {
+		mode += simd.Aperture
+	}
+	if p.Compact {
+		mode += simd.Compact
+	}
+	return mode
+}
+
+// strideOf is the distance between rows of nt samples. Rows an odd number of cache
+// lines apart share no sets.
+func strideOf(nt int) int {
+	const line = 16
+	return ((nt+2*simd.TileSize+line-1)/line | 1) * line
+}
+
+// usedBands is one more than the highest band in which a trace may meet a tile.
+func (t *tables) usedBands(p *survey.Positions) int {
+	if t.bands == nil {
+		return 1
+	}
+	steepest := make([]float32, t.op.Places)
+	for i, s := range t.op.Slopes.S {
+		place := i % t.op.Places
+		steepest[place] = max(steepest[place], s.Hi)
+	}
+	most := 0
+	for i, s := range p.Source {
+		most = max(most, simd.Band(t.bands.n, steepest[s], steepest[p.Receiver[i]]))
+	}
+	return most + 1
+}
+
+var errNotIntact = errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
+
+// hashSeed is one for the process.
+var hashSeed = maphash.MakeSeed()
+
+// seal remembers what the tables are.
+func (t *tables) seal() { t.sealed, t.sum = true, t.checksum() }
+
+// intact is an error if tables that were sealed have changed.
+func (t *tables) intact() error {
+	if t.sealed && t.checksum() != t.sum {
+		return errNotIntact
+	}
+	return nil
+}
+
+func (t *tables) checksum() (sum uint64) {
+	o := &t.op
+	for _, part := range [][]byte{o.Table.Bytes(), o.Span.Bytes(), o.Reach.Bytes(), o.Shift.Bytes(), o.Slope.Bytes(), o.Slopes.Bytes()} {
+		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(hashSeed, part)
+	}
+	return sum
+}
+
+// never is a time, in samples, beyond any record: half of what keeps the sum of
+// two in an int32.
+const never = 5e8
+
+// pack converts the times of a place, s, and in the dynamic case what the weights
+// need. Half of t0 goes to each end of a ray, so that a place may be both source
+// and receiver. Times are reduced to samples in float64 and rounded to float32 only
+// once they are relative to the tile. Its error is a tile's times that are too far
+// apart for Compact.
+func (t *tables) pack(place int, time []float64, s *slowness) error {
+	time = time[t.first:]
+	if s != nil {
+		s = s.from(t.first)
+	}
+	for i, b := range t.Boxes {
+		at := &t.op.Reach.S[i*t.op.Places+place]
+		var slopes simd.Slopes
+		any := false
+		*at = simd.Reach{Lo: never, Hi: -never}
+		for tile := b.First; tile < t.end(i); tile++ {
+			if err := t.packTile(tile, place, time, s); err != nil {
+				return err
+			}
+			if span := t.op.Span.S[tile*t.op.Places+place]; span.Width >= 0 {
+				at.Lo = min(at.Lo, span.Base)
+				at.Hi = max(at.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
+				if s := t.slopeAt(tile, place); !any {
+					slopes, any = simd.Slopes{Lo: s, Hi: s}, true
+				} else {
+					slopes = simd.Slopes{Lo: min(slopes.Lo, s), Hi: max(slopes.Hi, s)}
+				}
+			}
+		}
+		if t.bands != nil {
+			t.op.Slopes.S[i*t.op.Places+place] = slopes
+		}
+	}
+	return nil
+}
+
+func (t *tables) slopeAt(tile, place int) float32 {
+	if t.bands == nil {
+		return 0
+	}
+	return t.op.Slope.S[tile*t.op.Places+place]
+}
+
+// setSlopes sets the slopes of a place at all tiles; it goes before pack.
+func (t *tables) setSlopes(place int, slopes []float32) {
+	for tile, s := range slopes {
+		t.op.Slope.S[tile*t.op.Places+place] = s
+	}
+}
+
+// packTile packs one tile; times and s begin at the slab.
+func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
+	p, size := &t.Problem, t.op.Mode.Row()
+	shift := p.T0 / (2 * p.DT)
+	limit := float64(never)
+	if p.Compact {
+		// No time is negative, so points beyond this are off the record whatever the
+		// pair. To hold them would cost the others of the tile their accuracy.
+		limit = min(limit, float64(p.NT)+shift)
+	}
+	var q [simd.TileSize]float64
+	at := tile*t.op.Places + place
+	row := t.op.Table.S[at*size : (at+1)*size]
+	points := t.slots(tile)
+	least := math.Inf(1)
+	for i, n := range points {
+		q[i] = time[source(n)]/p.DT - shift
+		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
+			q[i] = never
+		}
+		least = min(least, q[i])
+	}
+	base := math.Floor(least)
+	width := float32(0)
+	if p.Compact {
+		var err error
+		if width, t.op.Shift.S[at], err = encode(row, &q, base); err != nil {
+			return err
+		}
+	} else {
+		for i := range q {
+			rel := float32(q[i] - base)
+			row[i] = math.Float32bits(rel)
+			width = max(width, rel)
+		}
+	}
+	t.op.Span.S[at] = simd.Span{Base: int32(base), Width: width}
+	fields := row[size-(t.op.Mode.Fields()-1)*simd.TileSize:]
+	if least == never || t.op.Mode.Weights() != simd.Static && !t.weights(fields, points, &q, s) {
+		t.op.Span.S[at].Width = -1
+	}
+	return nil
+}
+
+// encode writes times q, in samples, as 16 bits relative to base, and returns the
+// largest and the shift: with shift 0 a code is a time in units of 1/2048 sample,
+// which holds 32 samples, and each further shift doubles both.
+func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float32, shift uint8, err error) {
+	widest := 0.0
+	gaps := false
+	for _, t := range q {
+		if t == never {
+			gaps = true
+		} else {
+			widest = max(widest, t-base)
+		}
+	}
+	unit := 1.0 / (1 << simd.Bits)
+	for math.Round(widest/unit) >= simd.Never {
+		unit *= 2
+		shift++
+	}
+	if shift > simd.MaxShift {
+		return 0, 0, fmt.Errorf("times of a tile lie %g samples apart, compact tables hold %d", widest, simd.Never<<simd.MaxShift>>simd.Bits)
+	}
+	code := func(t float64) uint32 {
+		if t == never {
+			return simd.Never
+		}
+		return uint32(math.Round((t - base) / unit))
+	}
+	for i := range row[:simd.TileSize/2] {
+		n := i/16*32 + i%16 // see package simd
+		row[i] = code(q[n]) | code(q[n+16])<<16
+	}
+	width = float32(math.Round(widest/unit) * unit)
+	if shift > 0 {
+		width = max(width, 32) // the kernels take less to mean no shift
+	}
+	if gaps {
+		width = never // never inside a record, so that codes are looked at
+	}
+	return width, shift, nil
+}
+
+// weights fills row, the fields behind the times q, and reports whether any is not zero.
+// They are 0 where there is no time: kernels may multiply by them all the same.
+func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, s *slowness) bool {
+	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
+	any := false
+	for i, n := range points {
+		n := source(n)
+		b := s.amp[n]
+		if q[i] == never {
+			b = 0
+		}
+		any = any || b != 0
+		if t.op.Mode.Weights() == simd.Plane+simd.Aperture {
+			set(0, i, b)
+			if b != 0 { // the angle may be NaN
+				set(1, i, s.angle[n])
+			} else {
+				set(1, i, 0)
+			}
+			continue
+		}
+		if t.op.Mode.Weights() == simd.Plane {
+			sin, cos := math.Sincos(s.angle[n] / 2)
+			if b == 0 { // the angle may be NaN
+				sin, cos = 0, 0
+			}
+			set(0, i, b*cos)
+			set(1, i, b*sin)
+			continue
+		}
+		set(0, i, b)
+		for a := range 3 {
+			set(1+a, i, s.unit[a][n])
+		}
+	}
+	return any
+}

@@ -1,0 +1,310 @@
+package kirchhoff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// kernel is the operator of one image on the cpu: a dist.Pieced. Its traces are all of
+// the problem or those of a class.
+type kernel struct {
+	*cpu
+	problem   *Problem // with the traces and the window of the image
+	traces    int      // of the data
+	rows      []int32  // row of the data of each trace; nil: its own number
+	traceCuts []int    // first trace of each piece of the forward, and the number of traces
+	inCells   []bool   // see the function
+	order     []int32  // the traces in the order of units; nil: their own
+
+	units  []unit
+	places int    // of the unit that has most
+	short  int    // places of the largest run that the budget cuts, which then has no exact sums; 0: none
+	kept   *lists // of the only unit, with tables that are kept; else nil
+}
+
+// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept
+// or made anew whenever it is opened. It meets all tiles.
+type unit struct {
+	lo, hi      int
+	first, last int // pieces of the forward in which its traces lie
+}
+
+// newKernel makes the kernel of a class and cuts its traces into units, with tables of so
+// many bytes for a place.
+func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
+	k := &kernel{cpu: e, problem: p, traces: p.NumTraces()}
+	if !c.All {
+		q := *p
+		q.Positions, k.rows = p.pick(c.Traces), c.Traces
+		k.problem = &q
+	}
+	if c.Opening != (Window{}) {
+		q := *k.problem
+		q.Opening = c.Opening
+		k.problem = &q
+	}
+	pos, n := k.problem.Positions, k.problem.NumTraces()
+	k.traceCuts = k.problem.traceCuts()
+	k.places = pos.Len()
+	switch {
+	case e.work.Cuts != nil:
+		for i, at := range e.work.Cuts[1:] {
+			k.add(e.work.Cuts[i], at)
+		}
+		if e.work.Remake {
+			k.places = groupPlaces(pos, e.work.Cuts)
+		}
+	case e.work.Remake:
+		most := k.places
+		if place > 0 {
+			most = int(min(e.work.Budget/place, int64(most)))
+		}
+		if most < 2 && k.places > 1 {
+			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", e.work.Budget, 2*place)
+		}
+		k.stretches(most)
+	default:
+		k.units = []unit{{hi: n, last: len(k.traceCuts) - 2}}
+	}
+	return k, nil
+}
+
+// pick is the positions of some of p's traces, with all places.
+func (p *Problem) pick(traces []int32) *survey.Positions {
+	out := *p.Positions
+	out.Source, out.Receiver = make([]int32, len(traces)), make([]int32, len(traces))
+	for i, t := range traces {
+		out.Source[i], out.Receiver[i] = p.Positions.Source[t], p.Positions.Receiver[t]
+	}
+	return &out
+}
+
+// add makes a unit of the traces lo to hi in the order of units.
+func (k *kernel) add(lo, hi int) {
+	u := unit{lo: lo, hi: hi}
+	least, most := lo, hi-1
+	if k.order != nil {
+		list := k.order[lo:hi]
+		least, most = int(slices.Min(list)), int(slices.Max(list))
+	}
+	piece := func(trace int) int {
+		at, found := slices.BinarySearch(k.traceCuts, trace)
+		if !found {
+			at--
+		}
+		return at
+	}
+	u.first, u.last = piece(least), piece(most)
+	k.units = append(k.units, u)
+}
+
+// groupPlaces is the largest number of places that the traces of a group have.
+func groupPlaces(p *survey.Positions, cuts []int) int {
+	seen, most := make([]int, p.Len()), 0 // the last group, from 1, that used a place
+	for i := range len(cuts) - 1 {
+		n := 0
+		for _, list := range [2][]int32{p.Source, p.Receiver} {
+			for _, place := range list[cuts[i]:cuts[i+1]] {
+				if seen[place] != i+1 {
+					seen[place] = i + 1
+					n++
+				}
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// stretches makes units of as many runs of traces (see blocking), in the order of
+// sources, as have their places among most. The fewer places neighbouring shots need, the
+// less is computed twice. A run that has more places than that is cut.
+func (k *kernel) stretches(most int) {
+	p := k.problem.Positions
+	k.order, k.places = count(len(p.Source)), 0
+	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / adjointCells.receivers }
+	slices.SortFunc(k.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(a, b))
+	})
+	s := &stretch{p: p, seen: make([]int, p.Len()), unit: 1}
+	var first int
+	end := func(at int) {
+		k.places = max(k.places, s.places)
+		k.add(first, at)
+		s.unit, first, s.places = s.unit+1, at, 0
+	}
+	for at := 0; at < len(k.order); {
+		next := at + 1
+		for next < len(k.order) && p.Source[k.order[next]] == p.Source[k.order[at]] && cell(k.order[next]) == cell(k.order[at]) {
+			next++
+		}
+		if s.places > 0 && s.places+s.fresh(k.order[at:next]) > most {
+			end(at)
+		}
+		if n := s.fresh(k.order[at:next]); n > most { // trace by trace then
+			k.short = max(k.short, n)
+			for ; at < next; at++ {
+				if s.places > 0 && s.places+s.fresh(k.order[at:at+1]) > most {
+					end(at)
+				}
+				s.mark(k.order[at : at+1])
+			}
+			continue
+		}
+		s.mark(k.order[at:next])
+		at = next
+	}
+	if len(k.order) > 0 {
+		end(len(k.order))
+	}
+}
+
+// stretch is a unit in the making.
+type stretch struct {
+	p      *survey.Positions
+	seen   []int // by place: the last unit, from 1, that used it
+	unit   int
+	places int
+}
+
+// fresh is the number of places of some traces that the unit does not have yet.
+func (s *stretch) fresh(traces []int32) int {
+	met := map[int32]bool{}
+	for _, i := range traces {
+		for _, place := range [2]int32{s.p.Source[i], s.p.Receiver[i]} {
+			if s.seen[place] != s.unit {
+				met[place] = true
+			}
+		}
+	}
+	return len(met)
+}
+
+// mark adds the places of some traces.
+func (s *stretch) mark(traces []int32) {
+	s.places += s.fresh(traces)
+	for _, i := range traces {
+		s.seen[s.p.Source[i]], s.seen[s.p.Receiver[i]] = s.unit, s.unit
+	}
+}
+
+// list is the traces of a unit; nil stands for all in their own order.
+func (k *kernel) list(u unit) []int32 {
+	if k.order != nil {
+		return k.order[u.lo:u.hi]
+	}
+	if u.lo == 0 && u.hi == k.problem.NumTraces() {
+		return nil
+	}
+	traces := count(u.hi - u.lo)
+	for i := range traces {
+		traces[i] += int32(u.lo)
+	}
+	return traces
+}
+
+// open makes a unit ready: its tables, unless they are kept, and its lists.
+func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
+	if k.kept != nil {
+		return k.kept, nil
+	}
+	traces := k.list(u)
+	q, t := k.part(traces), k.tables
+	if t == nil {
+		t = newTables(k.Plan, q.Positions.Len(), false)
+		if err := t.make(ctx, q); err != nil {
+			t.free()
+			return nil, err
+		}
+	}
+	o := newLists(k, t, q, traces)
+	if o.err != nil {
+		o.close()
+		return nil, o.err
+	}
+	return o, nil
+}
+
+// part is the problem of some traces: with all places where their tables are kept, else
+// with their own alone.
+func (k *kernel) part(traces []int32) *Problem {
+	q := *k.problem
+	if k.tables != nil {
+		if traces != nil {
+			q.Positions = q.pick(traces)
+		}
+		return &q
+	}
+	if traces == nil {
+		traces = count(q.NumTraces())
+	}
+	var from []int32
+	q.Positions, from = q.Positions.Subset(traces)
+	if given := q.Amplitude; given != nil {
+		q.Amplitude = func(place int) ([]float64, error) { return given(int(from[place])) }
+	}
+	return &q
+}
+
+// eachUnit calls f with the units, opened one after the other.
+func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
+	for _, u := range k.units {
+		o, err := k.open(ctx, u)
+		if err != nil {
+			return err
+		}
+		err = f(o)
+		o.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cursor goes through the units as the pieces of a forward need them.
+type cursor struct {
+	*kernel
+	at   *lists // of the unit in which the last piece ended, or nil
+	next int    // unit after it
+}
+
+// sumTraces sets the sums of one piece of the forward, in order from the first.
+func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
+	for {
+		if c.at == nil {
+			if c.next == len(c.units) || c.units[c.next].first > piece {
+				return nil
+			}
+			o, err := c.open(ctx, c.units[c.next])
+			if err != nil {
+				return err
+			}
+			c.at = o
+			c.next++
+		}
+		if err := c.at.sumTraces(ctx, piece, sums, quantum); err != nil {
+			return err
+		}
+		if c.units[c.next-1].last > piece {
+			return nil
+		}
+		c.at.close()
+		c.at = nil
+	}
+}
+
+// exactly returns an error if exact sums are asked for but the budget for tables does
+// not hold the places of a run.
+func (k *kernel) exactly(quantum float64) error {
+	if quantum == 0 || k.short == 0 {
+		return nil
+	}
+	return status.Resource(fmt.Errorf("kirchhoff: sums that do not depend on the partition need tables of %d places at a time, there is memory for fewer", k.short))
+}

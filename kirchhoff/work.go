@@ -1,0 +1,136 @@
+package kirchhoff
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+)
+
+// Engine is one implementation of the operator.
+type Engine interface {
+	// Kernels are the operators, one for each image. Forward maps an image to the traces
+	// and Adjoint the traces to an image; both add into their destination, may be called
+	// from several goroutines (one call of an engine runs at a time) and return ctx's
+	// error if it ends first, with the destination half filled. Those of the cpu and gpu
+	// engines are dist.Pieced.
+	Kernels() []dist.Kernel
+	// Groups applies the operator to streamed traces; nil unless Work has Cuts.
+	Groups() dist.Grouped
+	// Squared is the operator of the first image with its elements squared. Its adjoint
+	// takes w², the squared weights of all samples, [ntrace, nt], to the diagonal of
+	// Aᵀ W² A, in one pass and without approximation: with the columns c[k] = W C e[k] of
+	// the convolution over the record,
+	//
+	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
+	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
+	//
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error. With anti-aliasing,
+	// where columns differ from band to band, its adjoint is one too. It shares the
+	// engine's memory: of the two one application may be under way at a time. Nil where
+	// the engine does not know it.
+	Squared() dist.Kernel
+
+	Name() string      // in the configuration
+	Info() string      // element type, instruction set or card, and how the work is done
+	Type() device.Type // element type of the data and image buffers
+	TableBytes() int64 // memory of the tables that are held at once
+	Triples() int64    // (trace, image point) pairs that one application of one image visits
+
+	// Intact reports an error if tables that are kept are no longer what they were when
+	// they were made. It reads them once. A table that a fault of the machine's memory has
+	// changed is wrong in both directions alike, so no test of the adjoint finds it.
+	Intact() error
+	// Close frees the tables; the engine is of no use afterwards. It waits for an
+	// application that is running.
+	Close()
+}
+
+// Work says how an engine goes through a problem. An engine works in units: some
+// traces, with the tables of the places that they use. The zero Work is one unit of all
+// traces whose tables are kept. Results have the same bits for any units, but for images
+// whose sums are not exact, which differ by rounding.
+type Work struct {
+	// Cuts is nil, or the first trace of each group of streamed traces, and the number of
+	// traces: a group is a unit, and memory besides tables is needed for one group at a
+	// time. Groups are whole shots.
+	Cuts []int
+	// Remake makes tables anew in every application, a unit's at a time. Units are groups,
+	// or as many runs of traces of one source as have tables of at most Budget bytes
+	// together.
+	Remake bool
+	Budget int64
+	// Classes is nil for one image, or what belongs to each of several. They share
+	// tables and scratch.
+	Classes []Class
+	// Exact says that applications will be asked for with a quantum, see dist.Pieced.
+	Exact bool
+}
+
+// Class is what belongs to one of several images.
+type Class struct {
+	Traces  []int32 // their numbers, ascending, or none
+	All     bool    // all traces, instead of Traces
+	Opening Window  // of the angle between the two rays, instead of the problem's; zero: the problem's. The problem needs a window too.
+}
+
+// Need is the memory that an engine takes, in bytes.
+type Need struct {
+	Tables    int64 // at once
+	AllTables int64 // of every place; more than Tables where they are made anew
+	Place     int64 // tables of one place
+	Scratch   int64 // outside Go's heap, from before the tables are made; with what applications in pieces take
+	Pieces    int64 // the part of Scratch that applications in pieces take
+	Traces    int64 // outside Go's heap, once the tables are made
+	Making    int64 // outside Go's heap, while tables are made
+	Heap      int64 // on Go's heap
+}
+
+// Refuse returns an error if the engine of that name does not offer what p and w ask for.
+func Refuse(engine string, p *Problem, w Work) error {
+	asked := engines.Features(0)
+	for f, wanted := range map[engines.Features]bool{
+		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
+		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil,
+	} {
+		if wanted {
+			asked |= f
+		}
+	}
+	if missing := engines.Missing(engine, asked); missing != 0 {
+		return fmt.Errorf("kirchhoff: the %s engine does not offer %v; these do: %s", engine, missing, strings.Join(engines.Offering(asked), ", "))
+	}
+	return nil
+}
+
+// images are the classes, one of everything where there are none.
+func (w *Work) images() []Class {
+	if len(w.Classes) == 0 {
+		return []Class{{All: true}}
+	}
+	return w.Classes
+}
+
+// check returns the first fault found in w, which is to go through p.
+func (w *Work) check(p *Problem) error {
+	if w.Cuts == nil {
+		return nil
+	}
+	if w.Classes != nil {
+		return errors.New("kirchhoff: streamed traces make one image, not one for each class")
+	}
+	n := len(w.Cuts) - 1
+	if n < 1 || w.Cuts[0] != 0 || w.Cuts[n] != p.NumTraces() {
+		return fmt.Errorf("kirchhoff: groups of %d traces are cut at %v", p.NumTraces(), w.Cuts)
+	}
+	source := p.Positions.Source
+	for i, at := range w.Cuts[:n] {
+		if at >= w.Cuts[i+1] || i > 0 && source[at] == source[at-1] {
+			return fmt.Errorf("kirchhoff: group %d, traces %d to %d, is not of whole shots", i, at, w.Cuts[i+1])
+		}
+	}
+	return nil
+}

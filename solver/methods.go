@@ -1,0 +1,104 @@
+package solver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Info describes a least-squares method to whoever configures one.
+type Info struct {
+	Name        string // in a configuration
+	Description string // in a line of help
+
+	Streamed       bool // works where data are streamed
+	Preconditioned bool // takes Options.Preconditioner
+	Orthogonalizes bool // takes Options.Orthogonalize
+	Sparse         bool // takes Options.Sparsity and Options.Backtracking
+
+	held, streamed func(Options) Method
+}
+
+// Methods are all least-squares methods. Each takes real and complex vectors, rows
+// below the data and a start model.
+var Methods = []Info{
+	{
+		Name: "cg", Description: "conjugate gradients on the normal equations",
+		Streamed: true,
+		held:     func(o Options) Method { return NewCG(o) },
+		streamed: func(o Options) Method {
+			o.Orthogonalize = 0
+			c := NewCGLS(o)
+			c.name = "cg"
+			return c
+		},
+	},
+	{
+		Name: "cgls", Description: "conjugate gradients for least squares",
+		Streamed: true, Preconditioned: true, Orthogonalizes: true,
+		held: func(o Options) Method { return NewCGLS(o) },
+	},
+	{
+		Name: "lsqr", Description: "the iterates of cgls by bidiagonalisation, steadier on ill-conditioned problems",
+		held: func(o Options) Method { return NewLSQR(o) },
+	},
+	{
+		Name: "ista", Description: "sparse images by iterative soft thresholding",
+		Sparse: true,
+		held:   func(o Options) Method { return NewISTA(o) },
+	},
+	{
+		Name: "fista", Description: "ista with momentum",
+		Sparse: true,
+		held:   func(o Options) Method { return NewFISTA(o) },
+	},
+}
+
+// New returns the method of the given configuration name for a problem that is held.
+func New(name string, o Options) (Method, error) {
+	m, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return m.held(o), nil
+}
+
+// For returns the method of the given configuration name for a problem, which Init and
+// Resume must then be given.
+func For(p Problem, name string, o Options) (Method, error) {
+	m, err := find(name)
+	if _, held := p.(*Held); err != nil || held || m.streamed == nil {
+		return New(name, o)
+	}
+	return m.streamed(o), nil
+}
+
+func find(name string) (Info, error) {
+	i := slices.IndexFunc(Methods, func(m Info) bool { return m.Name == name })
+	if i < 0 {
+		return Info{}, fmt.Errorf("solver: method %q is unknown, must be one of %s", name, strings.Join(Names(nil), ", "))
+	}
+	return Methods[i], nil
+}
+
+// Names are those of the methods that a condition holds for, nil for all.
+func Names(which func(Info) bool) (list []string) {
+	for _, m := range Methods {
+		if which == nil || which(m) {
+			list = append(list, m.Name)
+		}
+	}
+	return list
+}
+
+// Takes reports whether a condition holds for the method of a name.
+func Takes(name string, which func(Info) bool) bool {
+	m, err := find(name)
+	return err == nil && which(m)
+}
+
+// inMemory says that a method does not work on streamed data.
+func inMemory(name string) error {
+	which := Names(func(m Info) bool { return m.Streamed })
+	return fmt.Errorf("solver: method %q needs the data in memory, %s do not", name, strings.Join(which, " and "))
+}

@@ -1,0 +1,180 @@
+package solver
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+)
+
+// residual carries r = d − A x along the iterates of CGLS. Where the data are held
+// it is a vector; where they are streamed it is what can be known without them, the
+// gradient and ‖r‖. What goes wrong is left in the method's do.
+type residual interface {
+	allocate()
+	scalars() []scalar
+	vector() *dist.Vector // r; nil where it is none
+
+	// start is the residual at x, nil for zero: it sets s = Aᴴr and returns ‖r‖, over
+	// all rows, and ‖s‖².
+	start(s, x *dist.Vector) (total, gamma float64)
+	// along looks in the direction p, and returns inner products asked for besides.
+	along(p *dist.Vector, besides ...dist.Pair) []complex128
+	// slope is what along found, given ⟨p, s⟩.
+	slope(ps complex128) slope
+	// descend goes to x + α p and brings s there.
+	descend(alpha float64, s *dist.Vector)
+	// norms returns ‖r‖, which must be finite, and inner products asked for besides.
+	norms(besides ...dist.Pair) (total float64, dots []complex128)
+	// misfit is the norm of r's first row, given x.
+	misfit(x *dist.Vector) float64
+	// correct compares the residual with the true one at x. Where that takes its
+	// place s is its gradient, and changed is true.
+	correct(s, x *dist.Vector) (changed bool)
+}
+
+// slope is what a residual knows of a direction p.
+type slope struct {
+	square  float64    // ‖A p‖²
+	descent complex128 // ⟨A p, r⟩
+
+	// Equal for an operator and its adjoint, up to rounding that is relative to
+	// ‖A‖‖p‖ times size.
+	left, right complex128
+	size        float64
+}
+
+// heldResidual is a vector of data.
+type heldResidual struct {
+	*core
+	r, q         *dist.Vector // q = A p
+	first, total float64
+	qq           float64
+	qr           complex128
+}
+
+func (h *Held) residual(of *core) residual { return &heldResidual{core: of} }
+
+func (h *heldResidual) allocate()            { h.data(&h.r, &h.q) }
+func (h *heldResidual) scalars() []scalar    { return nil }
+func (h *heldResidual) vector() *dist.Vector { return h.r }
+
+func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
+	h.subtract(h.r, x)
+	h.do.ApplyAdjoint(h.a, s, h.r)
+	total, dots := h.norms(dist.Pair{s, s})
+	return total, real(dots[0])
+}
+
+func (h *heldResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+	h.do.Apply(h.a, h.q, p)
+	dots := h.do.Dots(append([]dist.Pair{{h.q, h.q}, {h.q, h.r}}, besides...)...)
+	h.qq, h.qr = real(dots[0]), dots[1]
+	return dots[2:]
+}
+
+func (h *heldResidual) slope(ps complex128) slope {
+	return slope{square: h.qq, descent: h.qr, left: h.qr, right: ps, size: last(h.st.History.Total)}
+}
+
+func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
+	h.do.Axpby(-alpha, h.q, 1, h.r)
+	h.do.ApplyAdjoint(h.a, s, h.r)
+}
+
+func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
+	h.first, h.total, dots = h.core.norms(h.r, besides...)
+	return h.total, dots
+}
+
+func (h *heldResidual) misfit(*dist.Vector) float64 { return h.first }
+
+func (h *heldResidual) correct(s, x *dist.Vector) bool {
+	if !h.due(h.st.Iteration + 1) {
+		return false
+	}
+	h.subtract(h.q, x)
+	if !h.drift(h.q, h.r, h.total, h.st.DataNorm) {
+		return false
+	}
+	h.st.Replaced++
+	h.do.Axpby(1, h.q, 1, h.r)
+	h.do.ApplyAdjoint(h.a, s, h.r)
+	return true
+}
+
+// streamedResidual is known by its gradient, which is the method's s, and by ‖r‖.
+type streamedResidual struct {
+	*core
+	of     *streamed
+	q      *dist.Vector // AᴴA p
+	norm2  float64      // ‖r‖², which rounding may make negative
+	delta  float64      // ‖A p‖²
+	pq, ps complex128
+}
+
+func (s *streamed) residual(of *core) residual { return &streamedResidual{core: of, of: s} }
+
+func (r *streamedResidual) allocate()            { r.images(&r.q) }
+func (r *streamedResidual) vector() *dist.Vector { return nil }
+
+func (r *streamedResidual) scalars() []scalar {
+	list := []scalar{{"total", &r.norm2}}
+	for i, v := range r.of.Carried() {
+		list = append(list, scalar{fmt.Sprintf("carried_%d", i), v})
+	}
+	return list
+}
+
+func (r *streamedResidual) start(s, x *dist.Vector) (total, gamma float64) {
+	r.norm2, r.do.Err = r.of.Gradient(r.do.Ctx, s, x)
+	g := r.do.Norm(s)
+	total, _ = r.norms()
+	return total, g * g
+}
+
+func (r *streamedResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+	r.delta, r.do.Err = r.of.Normal(r.do.Ctx, r.q, p)
+	dots := r.do.Dots(append([]dist.Pair{{p, r.q}}, besides...)...)
+	r.pq = dots[0]
+	return dots[1:]
+}
+
+func (r *streamedResidual) slope(ps complex128) slope {
+	r.ps = ps
+	return slope{square: r.delta, descent: ps, left: r.pq, right: complex(r.delta, 0), size: math.Sqrt(r.delta)}
+}
+
+// descend takes ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²‖A p‖² (Hestenes & Stiefel 1952,
+// section 10, with ⟨A p, r⟩ = ⟨p, s⟩).
+func (r *streamedResidual) descend(alpha float64, s *dist.Vector) {
+	r.norm2 += alpha * (alpha*r.delta - 2*real(r.ps))
+	r.do.Axpby(-alpha, r.q, 1, s)
+}
+
+func (r *streamedResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
+	dots = r.do.Dots(besides...)
+	r.finite("the residual norm", r.norm2)
+	return math.Sqrt(max(r.norm2, 0)), dots
+}
+
+func (r *streamedResidual) misfit(x *dist.Vector) float64 {
+	if r.do.Err != nil || r.of.rows == nil {
+		return math.Sqrt(max(r.norm2, 0))
+	}
+	r.of.below(&r.do, x)
+	return math.Sqrt(max(r.norm2-r.do.Square(r.of.by), 0))
+}
+
+func (r *streamedResidual) correct(s, x *dist.Vector) bool {
+	if k := r.st.Iteration + 1; !r.due(k) && (r.opt.TrueResidual <= 0 || k != r.opt.Last) {
+		return false
+	}
+	before := math.Sqrt(max(r.norm2, 0))
+	r.norm2, r.do.Err = r.of.Gradient(r.do.Ctx, s, x)
+	if r.finite("the true residual", r.norm2); r.do.Err != nil {
+		return false
+	}
+	r.drifted(math.Abs(math.Sqrt(r.norm2)-before), r.st.DataNorm)
+	return true
+}
