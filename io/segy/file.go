@@ -222,6 +222,6 @@ func (f *File) fault(at int64, field, format string, args ...any) error {
 }
 
 // faultIn is an error at a field of the file's own headers.
-func (f *File) faultIn(field Field, name, format string, args ...any) error {
-	return f.fault(int64(field.Byte), name, format, args...)
+func (f *File) faultIn(field Field, format string, args ...any) error {
+	return f.fault(int64(field.Byte), names[field], format, args...)
 }
