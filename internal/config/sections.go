@@ -62,7 +62,7 @@ type Image struct {
 
 // Traveltime is the section [traveltime].
 type Traveltime struct {
-	Method string `toml:"method" json:"method" traces:"same" default:"eikonal" choices:"registry" also:"mode,type"`
+	Method string `toml:"method" json:"method" traces:"same" default:"eikonal" also:"mode,type" help:"{choices}"`
 	File   Path   `toml:"file" json:"file" with:"traveltime.method:tables" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables). Method table needs it, the other methods do not read it."`
 }
 
