@@ -21,6 +21,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -109,7 +110,7 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 			return err
 		}
 		var warning string
-		o.Card, warning, err = job.OpenCard(engineOf(o.engine), node)
+		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
 		if err := comm.Together(a.world, err); err != nil {
 			return err
 		}

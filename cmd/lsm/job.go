@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
@@ -214,7 +215,7 @@ func lockCheckpoints(a *app, cfg *config.Config) error {
 		a.atEnd(func() { os.Remove(folder) })
 	}
 	var held *lockfile.Held
-	if err := a.lock(job.CheckpointLock(cfg)); errors.As(err, &held) {
+	if err := a.lock(checkpoint.Lock(cfg)); errors.As(err, &held) {
 		return fmt.Errorf("checkpoint.folder: %w", err)
 	}
 	return nil

@@ -12,56 +12,71 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
+// Band is the frequency content of a wavelet, in Hz.
+type Band struct {
+	Peak float64 // largest amplitude
+	High float64 // 99 % of the energy lies below
+}
+
+// BandOf measures the wavelet's spectrum, zero-padded to at least 1024 samples.
+func BandOf(w survey.Wavelet) Band {
+	n := max(1024, 2*len(w.Samples))
+	padded := make([]float64, n)
+	copy(padded, w.Samples)
+	fft := fourier.NewFFT(n)
+	total, largest := 0.0, 0.0
+	b := Band{High: math.NaN()}
+	energy := make([]float64, n/2+1)
+	for i, c := range fft.Coefficients(nil, padded) {
+		energy[i] = real(c)*real(c) + imag(c)*imag(c)
+		total += energy[i]
+		if energy[i] > largest {
+			largest, b.Peak = energy[i], fft.Freq(i)/w.DT
+		}
+	}
+	sum := 0.0
+	for i, e := range energy {
+		if sum += e; sum >= 0.99*total {
+			b.High = fft.Freq(i) / w.DT
+			break
+		}
+	}
+	return b
+}
+
 // Whitener filters with zero phase: spectra are divided by √(|W|² + e² max|W|²), W that
-// of the wavelet which the operator convolves with. Each goroutine needs its own.
+// of the wavelet which the operator convolves with.
 type Whitener struct {
-	fft      *fourier.FFT
-	gain     []float64    // over the length of the transform; shared
-	padded   []float64    // scratch
-	spectrum []complex128 // scratch
+	n    int       // length of the transform
+	gain []float64 // by frequency, divided by n
 }
 
 // newWhitener makes the filter for traces of nt samples. The transform is long enough
 // that no lag within a trace wraps around.
 func newWhitener(w survey.Wavelet, nt int, e float64) *Whitener {
-	n := 1 << bits.Len(uint(2*(nt+len(w.Samples))))
-	f := &Whitener{fft: fourier.NewFFT(n), padded: make([]float64, n)}
-	copy(f.padded, w.Samples)
-	f.spectrum = f.fft.Coefficients(nil, f.padded)
-	f.gain = make([]float64, len(f.spectrum))
+	f := &Whitener{n: 1 << bits.Len(uint(2*(nt+len(w.Samples))))}
+	padded := make([]float64, f.n)
+	copy(padded, w.Samples)
+	spectrum := fourier.NewFFT(f.n).Coefficients(nil, padded)
 	largest := 0.0
-	for _, c := range f.spectrum {
+	for _, c := range spectrum {
 		largest = max(largest, cmplx.Abs(c))
 	}
-	for i, c := range f.spectrum {
-		f.gain[i] = 1 / math.Hypot(cmplx.Abs(c), e*largest) / float64(n)
+	for _, c := range spectrum {
+		f.gain = append(f.gain, 1/math.Hypot(cmplx.Abs(c), e*largest)/float64(f.n))
 	}
 	return f
 }
 
-func (f *Whitener) clone() *Whitener {
-	n := len(f.padded)
-	return &Whitener{fourier.NewFFT(n), f.gain, make([]float64, n), make([]complex128, len(f.gain))}
-}
-
-// apply filters what stands in padded.
-func (f *Whitener) apply() {
-	f.fft.Coefficients(f.spectrum, f.padded)
-	for i, g := range f.gain {
-		f.spectrum[i] *= complex(g, 0)
-	}
-	f.fft.Sequence(f.padded, f.spectrum)
-}
-
-// trace filters a trace in place.
-func (f *Whitener) trace(x []float32) {
-	for i, v := range x {
-		f.padded[i] = float64(v)
-	}
-	clear(f.padded[len(x):])
-	f.apply()
-	for i := range x {
-		x[i] = float32(f.padded[i])
+// filter returns what filters n samples in place. Each goroutine needs its own.
+func (f *Whitener) filter() func(x []float64) {
+	fft, spectrum := fourier.NewFFT(f.n), make([]complex128, len(f.gain))
+	return func(x []float64) {
+		fft.Coefficients(spectrum, x)
+		for i, g := range f.gain {
+			spectrum[i] *= complex(g, 0)
+		}
+		fft.Sequence(x, spectrum)
 	}
 }
 
@@ -72,15 +87,14 @@ const WhitenLoss = 1e-4
 // wavelet is the filtered wavelet on the shortest support, of lags within a trace of nt
 // samples, that leaves half of WhitenLoss's energy out at either end.
 func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
-	n := len(f.padded)
-	clear(f.padded)
+	x := make([]float64, f.n)
 	for i, v := range w.Samples {
-		f.padded[(i-w.Zero+n)%n] = v
+		x[(i-w.Zero+f.n)%f.n] = v
 	}
-	f.apply()
-	lag := func(k int) float64 { return f.padded[(k+n)%n] }
+	f.filter()(x)
+	lag := func(k int) float64 { return x[(k+f.n)%f.n] }
 	energy := 0.0
-	for _, v := range f.padded {
+	for _, v := range x {
 		energy += v * v
 	}
 	spare := 0.5 * WhitenLoss * WhitenLoss * energy
@@ -100,7 +114,7 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 
 // whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
-func (p *Plan) whiten() {
+func whiten(p *Plan) {
 	s, e := p.Survey, p.Config.Data.Whiten
 	if p.Need != Traces || e == 0 {
 		return
@@ -117,15 +131,22 @@ func (f *Whitener) Traces(traces []float32, nt, threads int) {
 	if f == nil {
 		return
 	}
-	n := len(traces) / nt
 	var all sync.WaitGroup
 	for t := range threads {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			own := f.clone()
-			for i := t; i < n; i += threads {
-				own.trace(traces[i*nt : (i+1)*nt])
+			filter, padded := f.filter(), make([]float64, f.n)
+			for i := t * nt; i < len(traces); i += threads * nt {
+				trace := traces[i : i+nt]
+				for k, v := range trace {
+					padded[k] = float64(v)
+				}
+				clear(padded[nt:])
+				filter(padded)
+				for k := range trace {
+					trace[k] = float32(padded[k])
+				}
 			}
 		}()
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -24,7 +25,7 @@ func (p *Plan) AliasSpacing() []float64 {
 	}
 }
 
-func (p *Plan) checkAliasSpacing() error {
+func checkAliasSpacing(p *Plan) error {
 	if given, across := p.Config.Kirchhoff.AliasSpacing, p.Image.Dim()-1; len(given) > across {
 		return status.Usage(fmt.Errorf("kirchhoff.antialias_spacing: %v m has %d values, a 2-D image has 1 horizontal axis", given, len(given)))
 	}
@@ -36,7 +37,7 @@ func (p *Plan) checkAliasSpacing() error {
 // neither has neighbours, twice the distance of midpoints. 0 along an axis on which
 // nothing has any.
 func traceSpacing(s *survey.Survey) []float64 {
-	shots, spreads, middles := map[int][]float64{}, map[int][]float64{}, []float64(nil)
+	shots, spreads, middles := make([][]float64, s.NumSources()), make([][]float64, s.NumReceivers()), []float64(nil)
 	for i := range s.NumTraces() {
 		src, rec := s.Pair(i)
 		a, b := s.Source(src), s.Receiver(rec)
@@ -46,10 +47,8 @@ func traceSpacing(s *survey.Survey) []float64 {
 			middles = append(middles, a[k]+b[k])
 		}
 	}
-	across := s.Dim - 1
-	out := make([]float64, across)
-	near, other := spacings(shots, s.Dim), spacings(spreads, s.Dim)
-	twice := spacings(map[int][]float64{0: middles}, s.Dim)
+	near, other, twice := spacings(shots, s.Dim), spacings(spreads, s.Dim), spacings([][]float64{middles}, s.Dim)
+	out := make([]float64, s.Dim-1)
 	for a := range out {
 		switch {
 		case near[a] > 0 && other[a] > 0:
@@ -72,15 +71,11 @@ const (
 // spacings is the median distance to the nearest neighbour that lies rather along each
 // horizontal axis than along the other, over gathers of positions, [position][dim]; 0
 // where nothing has one.
-func spacings(gathers map[int][]float64, dim int) []float64 {
-	numbers := make([]int, 0, len(gathers))
-	for n := range gathers {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
+func spacings(gathers [][]float64, dim int) []float64 {
+	gathers = slices.DeleteFunc(gathers, func(xyz []float64) bool { return len(xyz) == 0 })
 	distances := make([][]float64, dim-1)
-	for i := 0; i < len(numbers); i += max(1, len(numbers)/mostGathers) {
-		xyz := gathers[numbers[i]]
+	for i := 0; i < len(gathers); i += max(1, len(gathers)/mostGathers) {
+		xyz := gathers[i]
 		n := len(xyz) / dim
 		for k := 0; k < n; k += max(1, n/mostPositions) {
 			for a, d := range nearest(xyz, dim, k) {
@@ -119,4 +114,44 @@ func nearest(xyz []float64, dim, k int) []float64 {
 		}
 	}
 	return best
+}
+
+// Pair is a trace, by the rows of its places, and an image point with its number.
+type Pair struct {
+	Source, Receiver []float64 // m
+	X                []float64 // m
+	Point            int
+}
+
+// SamplePairs are pairs of a trace and an image point that are spread evenly over all
+// traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
+// alone. A pair holds until the next one.
+func (p *Plan) SamplePairs() iter.Seq[Pair] {
+	const pairs = 1 << 16
+	g, s := p.Image, p.Survey
+	numbers := g.Dim() + 1 // that make a pair
+	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
+	for range 60 {
+		root = math.Pow(1+root, 1/float64(numbers+1))
+	}
+	return func(yield func(Pair) bool) {
+		q := Pair{X: make([]float64, g.Dim())}
+		for i := range pairs {
+			draw := func(number, n int) int {
+				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
+				return min(n-1, int(f*float64(n)))
+			}
+			q.Point = 0
+			for a, n := range g.Shape {
+				k := draw(a+1, n)
+				q.X[a] = g.Coord(a, k)
+				q.Point = q.Point*n + k
+			}
+			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
+			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)
+			if !yield(q) {
+				return
+			}
+		}
+	}
 }
