@@ -1,6 +1,9 @@
 package config
 
-import "github.com/kirchhoff-lsm/lsm/traveltime"
+import (
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
 
 // Choice is one value of a text key that another package offers.
 type Choice struct {
@@ -12,6 +15,14 @@ type Choice struct {
 // registries are the offered values by key, in addition to those of the tag choices.
 var registries = map[string][]Choice{
 	"traveltime.method": traveltimes(),
+	"kirchhoff.engine":  operators(),
+}
+
+func operators() (list []Choice) {
+	for _, e := range engines.Table {
+		list = append(list, Choice{Name: e.Name, Help: e.Text})
+	}
+	return list
 }
 
 // Register offers values of a text key, such as "solver.regularization", before the
