@@ -41,6 +41,18 @@ func Together(c Comm, err error) error {
 	return nil
 }
 
+// FromFirst returns, on all ranks, what rank 0 brought. It is collective.
+func FromFirst(c Comm, x []byte) ([]byte, error) {
+	if c.Rank() != 0 {
+		x = nil
+	}
+	all, err := c.Host().AllGather(x)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
 // Agreed is an error that all ranks know of, so that each may leave on its own.
 type Agreed struct {
 	Rank int // whose error it is

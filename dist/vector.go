@@ -39,6 +39,14 @@ func (v *Vector) Free() {
 // Clone allocates a zero vector of the same layout on the same device.
 func (v *Vector) Clone() (*Vector, error) { return NewVector(v.Device(), v.Layout) }
 
+// Rows are the parts of a stack; a leaf is its own.
+func (v *Vector) Rows() []*Vector {
+	if v.Parts != nil {
+		return v.Parts
+	}
+	return []*Vector{v}
+}
+
 // Device is where v is.
 func (v *Vector) Device() device.Device {
 	for v.Parts != nil {

@@ -4,49 +4,43 @@ package grid
 // linearly along each axis, and writes the result to dst. Points outside g take
 // the nearest value on its edge.
 func (g Grid) Interpolate(dst, v []float64, at Grid) {
-	dim := g.Dim()
-	// Along each axis: the lower neighbour of each target point and its distance.
-	low := make([][]int, dim)
-	frac := make([][]float64, dim)
-	for a := range dim {
-		low[a] = make([]int, at.Shape[a])
-		frac[a] = make([]float64, at.Shape[a])
-		for i := range low[a] {
-			x := (at.Coord(a, i) - g.Origin[a]) / g.Spacing[a]
-			k := min(max(int(x), 0), max(g.Shape[a]-2, 0))
-			low[a][i] = k
-			if g.Shape[a] > 1 {
-				frac[a][i] = min(max(x-float64(k), 0), 1)
-			}
-		}
-	}
-	st := g.Strides()
-	idx := make([]int, dim)
+	var x [3]float64
+	value := func(n int) float64 { return v[n] }
 	for n := range dst {
-		sum := 0.0
-		for corner := range 1 << dim {
-			w, at := 1.0, 0
-			for a := range dim {
-				k := low[a][idx[a]]
-				f := frac[a][idx[a]]
-				if corner>>a&1 == 1 {
-					w *= f
-					k = min(k+1, g.Shape[a]-1)
-				} else {
-					w *= 1 - f
-				}
-				at += k * st[a]
-			}
-			if w != 0 {
-				sum += w * v[at]
+		at.Point(x[:], n)
+		dst[n] = g.At(x[:at.Dim()], value)
+	}
+}
+
+// At is the value at the position x of a field that value gives by the C-order number of
+// a point, interpolated like Interpolate.
+func (g Grid) At(x []float64, value func(n int) float64) float64 {
+	var frac [3]float64
+	var step [3]int // to the upper neighbour
+	base, stride := 0, 1
+	for a := len(x) - 1; a >= 0; a-- {
+		if n := g.Shape[a]; n > 1 {
+			u := (x[a] - g.Origin[a]) / g.Spacing[a]
+			k := min(max(int(u), 0), n-2)
+			frac[a], step[a] = min(max(u-float64(k), 0), 1), stride
+			base += k * stride
+		}
+		stride *= g.Shape[a]
+	}
+	sum := 0.0
+	for corner := range 1 << len(x) {
+		weight, n := 1.0, base
+		for a := range x {
+			if corner>>a&1 == 1 {
+				weight *= frac[a]
+				n += step[a]
+			} else {
+				weight *= 1 - frac[a]
 			}
 		}
-		dst[n] = sum
-		for a := dim - 1; a >= 0; a-- {
-			if idx[a]++; idx[a] < at.Shape[a] {
-				break
-			}
-			idx[a] = 0
+		if weight != 0 {
+			sum += weight * value(n)
 		}
 	}
+	return sum
 }

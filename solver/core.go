@@ -183,10 +183,7 @@ func (c *core) stationary(s, r float64) bool {
 // norms returns the norm of r's first row and of the whole r, which must be finite,
 // and the inner products of the pairs, with one collective.
 func (c *core) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
-	rows := r.Parts
-	if rows == nil {
-		rows = []*dist.Vector{r}
-	}
+	rows := r.Rows()
 	all := make([]dist.Pair, 0, len(rows)+len(pairs))
 	for _, v := range rows {
 		all = append(all, dist.Pair{v, v})

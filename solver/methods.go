@@ -91,6 +91,12 @@ func Names(which func(Info) bool) (list []string) {
 	return list
 }
 
+// Takes reports whether a condition holds for the method of a name.
+func Takes(name string, which func(Info) bool) bool {
+	m, err := find(name)
+	return err == nil && which(m)
+}
+
 // inMemory says that a method does not work on streamed data.
 func inMemory(name string) error {
 	which := Names(func(m Info) bool { return m.Streamed })

@@ -10,6 +10,7 @@ package survey
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -91,14 +92,13 @@ func (s *Survey) Receiver(i int) []float64 { return s.Receivers[i*s.Dim : (i+1)*
 // found: it names the thing, the value and the limit. Samples are checked for
 // NaN and infinity; dead (all-zero) traces are legal and counted by Dead.
 func (s *Survey) Validate() error {
-	if s.Dim != 2 && s.Dim != 3 {
+	switch {
+	case s.Dim != 2 && s.Dim != 3:
 		return fmt.Errorf("survey: positions have %s, want 2 (x z) or 3 (x y z)", readable.Count(s.Dim, "column"))
-	}
-	if len(s.Sources) == 0 || len(s.Receivers) == 0 {
+	case len(s.Sources) == 0 || len(s.Receivers) == 0:
 		return fmt.Errorf("survey: %s and %s, need at least one of each",
 			readable.Count(len(s.Sources)/s.Dim, "source"), readable.Count(len(s.Receivers)/s.Dim, "receiver"))
-	}
-	if len(s.Sources)%s.Dim != 0 || len(s.Receivers)%s.Dim != 0 {
+	case len(s.Sources)%s.Dim != 0 || len(s.Receivers)%s.Dim != 0:
 		return fmt.Errorf("survey: positions are not a multiple of %d columns", s.Dim)
 	}
 	for _, p := range []struct {
@@ -111,29 +111,23 @@ func (s *Survey) Validate() error {
 			}
 		}
 	}
-	if s.NT < 2 {
+	shift := math.Abs(s.T0) / s.DT
+	switch {
+	case s.NT < 2:
 		return fmt.Errorf("survey: traces have %s, need at least 2", readable.Count(s.NT, "sample"))
-	}
-	if !(s.DT > 0) {
+	case !(s.DT > 0):
 		return fmt.Errorf("survey: dt is %g s, must be positive", s.DT)
-	}
-	if !(s.DT >= LeastInterval && s.DT <= GreatestInterval) {
+	case !(s.DT >= LeastInterval && s.DT <= GreatestInterval):
 		return fmt.Errorf("survey: dt is %g s, must be from %g to %g s", s.DT, LeastInterval, GreatestInterval)
-	}
-	if !(math.Abs(s.T0) <= Latest) {
+	case !(math.Abs(s.T0) <= Latest):
 		return fmt.Errorf("survey: t0 is %g s, must be finite and at most %g s from 0", s.T0, Latest)
+	case shift > math.MaxInt32:
+		return fmt.Errorf("survey: t0 is %g s, %.3g samples of %g s from 0, at most %d", s.T0, shift, s.DT, math.MaxInt32)
 	}
-	if n := math.Abs(s.T0) / s.DT; n > math.MaxInt32 {
-		return fmt.Errorf("survey: t0 is %g s, %.3g samples of %g s from 0, at most %d", s.T0, n, s.DT, math.MaxInt32)
-	}
-	if err := s.validatePairs(); err != nil {
-		return err
-	}
-	if err := s.Wavelet.validate(s.DT); err != nil {
-		return err
-	}
-	if err := s.validateWeight(); err != nil {
-		return err
+	for _, part := range []func() error{s.validatePairs, s.validateWavelet, s.validateWeight} {
+		if err := part(); err != nil {
+			return err
+		}
 	}
 	if s.Data == nil {
 		return nil
@@ -193,15 +187,15 @@ func (s *Survey) validateWeight() error {
 	return nil
 }
 
-func (w Wavelet) validate(dt float64) error {
-	if len(w.Samples) == 0 {
+func (s *Survey) validateWavelet() error {
+	w := s.Wavelet
+	switch {
+	case len(w.Samples) == 0:
 		return fmt.Errorf("survey: wavelet has no samples")
-	}
-	if w.Zero < 0 || w.Zero >= len(w.Samples) {
+	case w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("survey: wavelet: zero is sample %d, must be in [0, %d]", w.Zero, len(w.Samples)-1)
-	}
-	if !(math.Abs(w.DT-dt) <= 1e-6*dt) {
-		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, dt)
+	case !(math.Abs(w.DT-s.DT) <= 1e-6*s.DT):
+		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, s.DT)
 	}
 	silent := true
 	for i, v := range w.Samples {
@@ -217,8 +211,7 @@ func (w Wavelet) validate(dt float64) error {
 }
 
 // Dead returns the number of traces whose samples are all zero.
-func (s *Survey) Dead() int {
-	dead := 0
+func (s *Survey) Dead() (dead int) {
 	for i := 0; i+s.NT <= len(s.Data); i += s.NT {
 		if Silent(s.Data[i : i+s.NT]) {
 			dead++
@@ -238,10 +231,5 @@ func Peak(samples []float32) float32 {
 
 // Silent reports whether every sample is zero.
 func Silent(trace []float32) bool {
-	for _, v := range trace {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(trace, func(v float32) bool { return v != 0 })
 }

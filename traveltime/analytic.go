@@ -14,8 +14,8 @@ import (
 // Positions may lie anywhere, outside the grid too. At the position itself the
 // gradient, which has no direction there, is the zero vector.
 type Analytic struct {
+	placewise
 	velocity float64
-	g        grid.Grid
 }
 
 // NewAnalytic returns the method for the velocity, in m/s, on the grid g.
@@ -26,24 +26,12 @@ func NewAnalytic(velocity float64, g grid.Grid) (*Analytic, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	return &Analytic{velocity: velocity, g: g}, nil
+	return &Analytic{placewise{"analytic", g}, velocity}, nil
 }
-
-// Name implements Method.
-func (m *Analytic) Name() string { return "analytic" }
-
-// Grid implements Method.
-func (m *Analytic) Grid() grid.Grid { return m.g }
-
-// Domain implements Method: positions may lie anywhere.
-func (m *Analytic) Domain() *grid.Grid { return nil }
-
-// ScratchBytes implements Method.
-func (m *Analytic) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gradient) }
 
 // Solve implements Method.
 func (m *Analytic) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
+	return m.each(ctx, p, places, opt, func(r *room, place int) error {
 		m.fill(r.out, p.At(place))
 		return nil
 	}, sink)

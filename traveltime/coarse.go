@@ -19,11 +19,10 @@ import (
 // the position: smooth where T has its tip. Gradients are those of the
 // interpolant.
 type Coarse struct {
-	g      grid.Grid
-	coarse grid.Grid
-	name   string
-	r      *resample
-	tau    map[row][]float32 // [coarse.Len()], s/m
+	placewise // with the name of the method whose tables these are
+	coarse    grid.Grid
+	r         *resample
+	tau       map[row][]float32 // [coarse.Len()], s/m
 }
 
 // row names a place by where it comes from, since callers number their own.
@@ -57,7 +56,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{g: g, coarse: coarsened(g, factor), name: m.Name(), tau: make(map[row][]float32, p.Len())}
+	c := &Coarse{placewise: placewise{m.Name(), g}, coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
 	c.r = newResample(c.coarse, g)
 	places := make([]int, p.Len())
 	n := c.coarse.Len()
@@ -115,21 +114,14 @@ func slownessAt(g grid.Grid, t []float64, i int) float64 {
 	return sum / count
 }
 
-// Name implements Method: the name of the method whose tables these are.
-func (c *Coarse) Name() string { return c.name }
-
-// Grid implements Method.
-func (c *Coarse) Grid() grid.Grid { return c.g }
-
-// Domain implements Method: the places are those of NewCoarse, wherever they lie.
-func (c *Coarse) Domain() *grid.Grid { return nil }
-
 // ScratchBytes implements Method: a field, and as many arrays of τ and its slopes.
-func (c *Coarse) ScratchBytes(gradient bool) int64 { return fieldBytes(c.g, gradient) * (8 + 4) / 8 }
+func (c *Coarse) ScratchBytes(gradient bool) int64 {
+	return c.placewise.ScratchBytes(gradient) * (8 + 4) / 8
+}
 
 // Solve implements Method.
 func (c *Coarse) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, c.g, p, places, opt, func(r *room, place int) error {
+	return c.each(ctx, p, places, opt, func(r *room, place int) error {
 		tau, ok := c.tau[rowOf(p, place)]
 		if !ok {
 			return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])

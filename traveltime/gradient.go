@@ -57,11 +57,3 @@ func checkField(g grid.Grid, t []float64, grad [][]float64) {
 		}
 	}
 }
-
-// fieldBytes is the size of a field on g.
-func fieldBytes(g grid.Grid, gradient bool) int64 {
-	if gradient {
-		return 8 * int64(g.Len()) * int64(1+g.Dim())
-	}
-	return 8 * int64(g.Len())
-}

@@ -72,7 +72,7 @@ func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(
 						for a := range dim {
 							y[a] = at[a] + f*x[a]
 						}
-						tau += gaussWeight[j] / panels / multilinear(g, y[:dim], velocity)
+						tau += gaussWeight[j] / panels / g.At(y[:dim], velocity)
 					}
 				}
 				if r2 > 0 {
@@ -94,39 +94,11 @@ func velocitySlope(g grid.Grid, at []float64, velocity func(n int) float64) (slo
 		lo, hi := math.Max(g.Origin[a], at[a]-g.Spacing[a]), math.Min(g.End(a), at[a]+g.Spacing[a])
 		if hi > lo {
 			x[a] = hi
-			v := multilinear(g, x[:dim], velocity)
+			v := g.At(x[:dim], velocity)
 			x[a] = lo
-			slope[a] = (v - multilinear(g, x[:dim], velocity)) / (hi - lo)
+			slope[a] = (v - g.At(x[:dim], velocity)) / (hi - lo)
 			x[a] = at[a]
 		}
 	}
 	return slope
-}
-
-// multilinear interpolates at x, which lies on the grid.
-func multilinear(g grid.Grid, x []float64, value func(n int) float64) float64 {
-	base, stride := 0, g.Strides()
-	var w [3]float64
-	for a, n := range g.Shape {
-		u := (x[a] - g.Origin[a]) / g.Spacing[a]
-		i := max(0, min(int(math.Floor(u)), n-2))
-		w[a] = math.Max(0, math.Min(u-float64(i), 1))
-		base += i * stride[a]
-	}
-	sum := 0.0
-	for corner := range 1 << len(x) {
-		at, weight := base, 1.0
-		for a := range x {
-			if corner>>a&1 == 1 {
-				at += stride[a]
-				weight *= w[a]
-			} else {
-				weight *= 1 - w[a]
-			}
-		}
-		if weight != 0 {
-			sum += weight * value(at)
-		}
-	}
-	return sum
 }

@@ -20,8 +20,8 @@ type Rows interface {
 // Table is the method for given tables: one field per source and receiver row,
 // used as it stands. The gradient is CentralGradient of the table.
 type Table struct {
+	placewise
 	rows Rows
-	g    grid.Grid
 	mu   sync.Mutex // over rows
 }
 
@@ -32,36 +32,19 @@ func NewTable(rows Rows, tables, image grid.Grid) (*Table, error) {
 	if rows == nil {
 		panic("traveltime: no tables given")
 	}
-	for _, g := range []struct {
-		name string
-		g    grid.Grid
-	}{{"tables", tables}, {"image", image}} {
-		if err := g.g.Validate(); err != nil {
-			return nil, fmt.Errorf("traveltime: %s: %w", g.name, err)
-		}
+	if err := image.Validate(); err != nil {
+		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
 	if !tables.Equal(image) {
 		return nil, fmt.Errorf("traveltime: tables are given at %v from %v m, the image has %v from %v m: must be the same grid",
 			tables, tables.Origin, image, image.Origin)
 	}
-	return &Table{rows: rows, g: image}, nil
+	return &Table{placewise: placewise{"table", image}, rows: rows}, nil
 }
-
-// Name implements Method.
-func (m *Table) Name() string { return "table" }
-
-// Grid implements Method.
-func (m *Table) Grid() grid.Grid { return m.g }
-
-// Domain implements Method: positions may lie anywhere, only their rows count.
-func (m *Table) Domain() *grid.Grid { return nil }
-
-// ScratchBytes implements Method.
-func (m *Table) ScratchBytes(gradient bool) int64 { return fieldBytes(m.g, gradient) }
 
 // Solve implements Method. Every time must be finite and not negative.
 func (m *Table) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return eachPlace(ctx, m.g, p, places, opt, func(r *room, place int) error {
+	return m.each(ctx, p, places, opt, func(r *room, place int) error {
 		return m.fill(r.out, p.Role[place], int(p.Row[place]))
 	}, sink)
 }

@@ -126,8 +126,30 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 	return group.Wait()
 }
 
-// room is the worker of methods that know each field by itself: fill computes that of
-// one place into out.
+// placewise is a method that knows each place's field by itself, wherever the place lies.
+type placewise struct {
+	name string
+	g    grid.Grid
+}
+
+// Name implements Method.
+func (m *placewise) Name() string { return m.name }
+
+// Grid implements Method.
+func (m *placewise) Grid() grid.Grid { return m.g }
+
+// Domain implements Method: positions may lie anywhere.
+func (m *placewise) Domain() *grid.Grid { return nil }
+
+// ScratchBytes implements Method: a field.
+func (m *placewise) ScratchBytes(gradient bool) int64 {
+	if gradient {
+		return 8 * int64(m.g.Len()) * int64(1+m.g.Dim())
+	}
+	return 8 * int64(m.g.Len())
+}
+
+// room is the worker of such a method.
 type room struct {
 	scratch
 	g        grid.Grid
@@ -148,15 +170,15 @@ func (r *room) solve(context.Context, job) error {
 
 func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, place) }
 
-// eachPlace solves place by place.
-func eachPlace(ctx context.Context, g grid.Grid, p *survey.Positions, places []int, opt Options,
+// each solves place by place: fill computes the field of one into the room's out.
+func (m *placewise) each(ctx context.Context, p *survey.Positions, places []int, opt Options,
 	fill func(r *room, place int) error, sink func(place int, f Field) error) error {
-	checkPlaces(g, p, places)
+	checkPlaces(m.g, p, places)
 	jobs := make([]job, len(places))
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]
 	}
-	return work(ctx, jobs, opt, func() worker { return &room{g: g, gradient: opt.Gradient, fill: fill} }, sink)
+	return work(ctx, jobs, opt, func() worker { return &room{g: m.g, gradient: opt.Gradient, fill: fill} }, sink)
 }
 
 func checkPlaces(g grid.Grid, p *survey.Positions, places []int) {

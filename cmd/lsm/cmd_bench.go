@@ -10,7 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -91,7 +91,7 @@ func (o *kernelOptions) check() error {
 
 func benchKernel(ctx context.Context, a *app, o kernelOptions) error {
 	if o.Engine == "cuda" || o.Engine == "hip" {
-		card, _, err := job.OpenCard(engineOf(o.Engine), 1)
+		card, _, err := operator.OpenCard(engineOf(o.Engine), 1)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -38,33 +39,30 @@ may use.`,
 			if !mpi {
 				a.speak(a.report.JSON()) // each rank for itself
 			}
-			a.doctorMachine()
-			a.doctorLibraries()
-			a.doctorLauncher(mpi)
+			doctorMachine(a)
+			doctorLibraries(a)
+			doctorLauncher(a, mpi)
 			if mpi && a.launcher.Ranks > 1 {
-				if err := a.doctorRanks(); err != nil {
+				if err := doctorRanks(a); err != nil {
 					return err
 				}
 			}
-			a.doctorVerdict()
+			doctorVerdict(a, mpi)
 			return nil
 		},
 	}
 }
 
 // row prints one finding.
-func (a *app) row(name, format string, args ...any) {
+func row(a *app, name, format string, args ...any) {
 	a.report.Printf("%-14s %s\n", name, fmt.Sprintf(format, args...))
 }
 
-func (a *app) doctorMachine() {
+func doctorMachine(a *app) {
 	host, _ := os.Hostname() // "" where the system does not tell
 	name, features := machine.CPU()
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	gpus := machine.Accelerators("/dev")
-	a.row("host", "%s, %s/%s", host, runtime.GOOS, runtime.GOARCH)
-	a.row("processor", "%s; %s for this process, %s by default", name, readable.Count(runtime.NumCPU(), "core"), readable.Count(runtime.GOMAXPROCS(0), "thread"))
-	a.row("instructions", "%s", strings.Join(features, " "))
 	memory := "unknown"
 	if m.Total > 0 {
 		memory = fmt.Sprintf("%s, %s available", humanize.IBytes(uint64(m.Total)), humanize.IBytes(uint64(m.Available)))
@@ -72,22 +70,21 @@ func (a *app) doctorMachine() {
 	if m.Limit > 0 {
 		memory += fmt.Sprintf(", limited to %s by the control group", humanize.IBytes(uint64(m.Limit)))
 	}
-	a.row("memory", "%s", memory)
-	a.row("GPU devices", "%s", orNone(gpus))
+	row(a, "host", "%s, %s/%s", host, runtime.GOOS, runtime.GOARCH)
+	row(a, "processor", "%s; %s for this process, %s by default", name, readable.Count(runtime.NumCPU(), "core"), readable.Count(runtime.GOMAXPROCS(0), "thread"))
+	row(a, "instructions", "%s", strings.Join(features, " "))
+	row(a, "memory", "%s", memory)
+	row(a, "GPU devices", "%s", orNone(gpus))
 	a.report.Event("machine", "host", host, "platform", runtime.GOOS+"/"+runtime.GOARCH, "cpu", name, "cpu_features", features,
 		"cores", runtime.NumCPU(), "threads", runtime.GOMAXPROCS(0), "memory_bytes", m.Total,
 		"memory_available_bytes", m.Available, "memory_limit_bytes", m.Limit, "gpu_devices", gpus)
 }
 
-func (a *app) doctorLibraries() {
-	a.row("HDF5", "%s (linked)", h5.LibraryVersion())
+func doctorLibraries(a *app) {
+	row(a, "HDF5", "%s (linked)", h5.LibraryVersion())
 	found := librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))
 	for _, l := range found {
-		path := l.Path
-		if path == "" {
-			path = "not found (" + l.File + ")"
-		}
-		a.report.Printf("  %-24s %s\n", l.Name, path)
+		a.report.Printf("  %-24s %s\n", l.Name, cmp.Or(l.Path, "not found ("+l.File+")"))
 	}
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
 }
@@ -110,14 +107,14 @@ func librariesOf(loader []string) []machine.Library {
 	return append(found, machine.MPIs(loader)...)
 }
 
-func (a *app) doctorLauncher(mpi bool) {
+func doctorLauncher(a *app, mpi bool) {
 	l := a.launcher
 	programs := machine.Programs(os.Getenv("PATH"), "mpirun", "srun", "nvidia-smi", "rocm-smi")
 	launcher := "none: a process of its own"
 	if l.Name != "" {
 		launcher = fmt.Sprintf("%s: rank %d of %d", l.Name, l.Rank, l.Ranks)
 	}
-	a.row("launcher", "%s", launcher)
+	row(a, "launcher", "%s", launcher)
 	for _, v := range l.Variables {
 		a.report.Printf("  %s=%s\n", v.Name, v.Value)
 	}
@@ -125,7 +122,7 @@ func (a *app) doctorLauncher(mpi bool) {
 	for _, p := range programs {
 		names = append(names, p.Value)
 	}
-	a.row("programs", "%s", orNone(names))
+	row(a, "programs", "%s", orNone(names))
 	a.report.Event("launcher", "name", l.Name, "rank", l.Rank, "ranks", l.Ranks, "variables", l.Variables, "programs", programs)
 	if l.Ranks > 1 && !mpi {
 		a.report.Warn(fmt.Sprintf("started as %d ranks, but this build has no MPI: each would do the whole run alone; start one process", l.Ranks))
@@ -144,7 +141,7 @@ type seat struct {
 }
 
 // doctorRanks joins the other ranks and prints where each of them is.
-func (a *app) doctorRanks() error {
+func doctorRanks(a *app) error {
 	if err := comm.Together(a.world, a.join(nil)); err != nil {
 		return err
 	}
@@ -175,18 +172,17 @@ func (a *app) doctorRanks() error {
 		if s.ROCR != "" {
 			gpus += ", ROCm devices " + s.ROCR
 		}
-		a.row(fmt.Sprintf("rank %d", rank), "%s, process %d, one of %d there: %d threads, %s of memory%s", s.Host, s.PID, s.Ranks, s.Threads,
+		row(a, fmt.Sprintf("rank %d", rank), "%s, process %d, one of %d there: %d threads, %s of memory%s", s.Host, s.PID, s.Ranks, s.Threads,
 			humanize.IBytes(uint64(s.Memory/int64(s.Ranks))), gpus)
 		a.report.Event("rank", "rank", rank, "seat", s)
 	}
 	return nil
 }
 
-func (a *app) doctorVerdict() {
+func doctorVerdict(a *app, mpi bool) {
 	v, c := build()
-	b, mpi := comm.Lookup("mpi")
 	library := ""
-	if mpi {
+	if b, ok := comm.Lookup("mpi"); ok {
 		library = " (" + b.About() + ")"
 	}
 	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
@@ -195,14 +191,22 @@ func (a *app) doctorVerdict() {
 		isa = err.Error()
 	}
 	a.report.Printf("  engine reference, cpu (%s kernels)\n", isa)
-	cuda, hip := a.doctorCards(driver.CUDA), a.doctorCards(driver.HIP)
+	cuda, hip := doctorCards(a, driver.CUDA), doctorCards(a, driver.HIP)
 	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
-	ncclThere, rcclThere := a.doctorCarrier(driver.CUDA), a.doctorCarrier(driver.HIP)
+	carried := map[driver.Engine]bool{}
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		lib, err := nccl.Open(engine)
+		if carried[engine] = err == nil; carried[engine] {
+			a.report.Printf("  communicator %s: %v\n", nccl.Backend(engine), lib)
+		} else {
+			a.report.Printf("  not communicator %s: %v\n", nccl.Backend(engine), err)
+		}
+	}
 	if !mpi {
 		a.report.Printf("%s\n", withoutMPI(machine.MPIs(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
 	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
-		"mpi", mpi, "cuda", cuda, "nccl", ncclThere, "hip", hip, "rccl", rcclThere)
+		"mpi", mpi, "cuda", cuda, "nccl", carried[driver.CUDA], "hip", hip, "rccl", carried[driver.HIP])
 }
 
 // withoutMPI is what to say of a build without MPI, given the libraries that were found.
@@ -220,30 +224,10 @@ func withoutMPI(mpis []machine.Library) string {
 		strings.Join(here, ", "))
 }
 
-// doctorCarrier loads the library that carries sums between the GPUs of an engine, and
-// says which it is or why there is none.
-func (a *app) doctorCarrier(engine driver.Engine) bool {
-	lib, err := nccl.Open(engine)
-	if err != nil {
-		a.report.Printf("  not communicator %s: %v\n", nccl.Backend(engine), err)
-		return false
-	}
-	a.report.Printf("  communicator %s: %v\n", nccl.Backend(engine), lib)
-	return true
-}
-
-// doctorCards lists the GPUs of an engine and says what compiles its programs, or why
+// doctorCards lists the GPUs of an engine and says where its programs come from, or why
 // the engine cannot be had, and whether it can.
-func (a *app) doctorCards(engine driver.Engine) bool {
-	var cards []driver.Card
-	lib, err := driver.Open(engine)
-	if err == nil {
-		cards, err = lib.Cards()
-	}
-	programs := ""
-	if err == nil {
-		programs, err = programsOf(engine)
-	}
+func doctorCards(a *app, engine driver.Engine) bool {
+	cards, programs, err := cardsOf(engine)
 	if err != nil {
 		a.report.Printf("  not engine %v: %v\n", engine, err)
 		return false
@@ -256,17 +240,22 @@ func (a *app) doctorCards(engine driver.Engine) bool {
 	return true
 }
 
-// programsOf says where an engine's programs come from; without a source of them its
-// error says why.
-func programsOf(engine driver.Engine) (string, error) {
+func cardsOf(engine driver.Engine) (cards []driver.Card, programs string, err error) {
+	lib, err := driver.Open(engine)
+	if err != nil {
+		return nil, "", err
+	}
+	if cards, err = lib.Cards(); err != nil {
+		return nil, "", err
+	}
 	k, err := driver.OpenCompiler(engine)
 	switch {
 	case err == nil:
-		return fmt.Sprintf("programs compiled by %s %s", k.Library, k.Version), nil
+		return cards, fmt.Sprintf("programs compiled by %s %s", k.Library, k.Version), nil
 	case engine == driver.CUDA:
-		return fmt.Sprintf("programs carried as PTX for %s: %v", ahead.Arch, err), nil
+		return cards, fmt.Sprintf("programs carried as PTX for %s: %v", ahead.Arch, err), nil
 	}
-	return "", err
+	return nil, "", err
 }
 
 func orNone(list []string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// exportFlags are the choices of lsm export.
-type exportFlags struct {
+// exportOptions are the choices of lsm export.
+type exportOptions struct {
 	output, format, order string
 	sampleFormat          int
 	line                  string
@@ -25,7 +26,7 @@ type exportFlags struct {
 }
 
 func newExport(a *app) *cobra.Command {
-	var f exportFlags
+	var f exportOptions
 	cmd := &cobra.Command{
 		Use:   "export FILE -o SEGY",
 		Short: "An image, a model or a survey as SEG-Y or SU",
@@ -46,7 +47,7 @@ the east coordinate.`,
 			if err := f.complete(cmd); err != nil {
 				return status.Usage(fmt.Errorf("export: %w", err))
 			}
-			return a.export(cmd, args[0], &f)
+			return f.run(cmd, a, args[0])
 		},
 	}
 	fl := cmd.Flags()
@@ -63,7 +64,7 @@ the east coordinate.`,
 	return cmd
 }
 
-func (f *exportFlags) complete(cmd *cobra.Command) error {
+func (f *exportOptions) complete(cmd *cobra.Command) error {
 	f.opt = fielddata.ExportOptions{Kind: segy.Kind(f.format), Order: segy.Order(f.order), Format: segy.Format(f.sampleFormat), Line: fielddata.NoLine()}
 	if f.format == "" && strings.HasSuffix(strings.ToLower(f.output), ".su") {
 		f.opt.Kind = segy.SU
@@ -88,17 +89,9 @@ func (f *exportFlags) complete(cmd *cobra.Command) error {
 	return f.opt.Validate()
 }
 
-func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
-	if err := distinct([]fileUse{{"the input", path}, {"--line", f.line}}, alike("--output", f.output)); err != nil {
+func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
+	if err := a.checkFiles(cmd.Context(), []fileUse{{"the input", path}, {"--line", f.line}}, f.output, a.force); err != nil {
 		return err
-	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
-		return err
-	}
-	for _, file := range []string{path, f.line} {
-		if err := a.tryFile(cmd.Context(), file); err != nil {
-			return err
-		}
 	}
 	kind, err := h5.Kind(path)
 	if err != nil {
@@ -117,22 +110,7 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 			return err
 		}
 	}
-	var done *fielddata.Exported
-	switch {
-	case survey:
-		done, err = a.exportSurvey(cmd, path, f)
-	case f.gathers:
-		done, err = a.exportGathers(cmd, path, f)
-	case kind == "image":
-		var im *h5.Image
-		if im, err = h5.ReadImage(path); err == nil {
-			done, err = fielddata.ExportGrid(cmd.Context(), f.output, im.Grid, im.Data, f.opt, a.report)
-		}
-	case kind == "model" || f.velocity:
-		done, err = a.exportModel(cmd, path, f)
-	default:
-		err = status.Input(fmt.Errorf("%s: a file of kind %s cannot be exported", path, kind))
-	}
+	done, err := f.export(cmd.Context(), a, path, kind)
 	if err != nil {
 		return err
 	}
@@ -154,43 +132,46 @@ func (a *app) export(cmd *cobra.Command, path string, f *exportFlags) error {
 	return nil
 }
 
-func (a *app) exportSurvey(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
-	in, err := h5.OpenSurvey(path)
-	if err != nil {
-		return nil, err
+// export writes what is asked for of a file of a kind.
+func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (*fielddata.Exported, error) {
+	switch {
+	case kind == "survey" && !f.velocity:
+		in, err := openTraces(path, "--velocity writes a model that it carries")
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		return fielddata.ExportSurvey(ctx, f.output, in, f.opt, a.report)
+	case f.gathers:
+		r, err := h5.OpenGathers(path)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+		}
+		defer r.Close()
+		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.report)
+	case kind == "image":
+		im, err := h5.ReadImage(path)
+		if err != nil {
+			return nil, err
+		}
+		return fielddata.ExportGrid(ctx, f.output, im.Grid, im.Data, f.opt, a.report)
+	case kind != "model" && !f.velocity:
+		return nil, status.Input(fmt.Errorf("%s: a file of kind %s cannot be exported", path, kind))
 	}
-	defer in.Close()
-	if !in.HasData() {
-		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no traces", path)), "--velocity writes a model that it carries")
-	}
-	return fielddata.ExportSurvey(cmd.Context(), f.output, in, f.opt, a.report)
-}
-
-func (a *app) exportGathers(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
-	r, err := h5.OpenGathers(path)
-	if err != nil {
-		return nil, err
-	}
-	if r == nil {
-		return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
-	}
-	defer r.Close()
-	return fielddata.ExportGathers(cmd.Context(), f.output, r, f.opt, a.report)
-}
-
-func (a *app) exportModel(cmd *cobra.Command, path string, f *exportFlags) (*fielddata.Exported, error) {
 	g, v, err := h5.ReadModel(path)
 	if err != nil {
 		return nil, err
 	}
-	single := make([]float32, len(v))
-	rounded := 0
+	single, rounded := make([]float32, len(v)), 0
 	for i, x := range v {
 		if single[i] = float32(x); float64(single[i]) != x {
 			rounded++
 		}
 	}
-	done, err := fielddata.ExportGrid(cmd.Context(), f.output, g, single, f.opt, a.report)
+	done, err := fielddata.ExportGrid(ctx, f.output, g, single, f.opt, a.report)
 	if err == nil && rounded > 0 {
 		done.Lost = append(done.Lost, fmt.Sprintf("%d velocities are rounded to float32", rounded))
 	}

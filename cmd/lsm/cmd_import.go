@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -22,8 +22,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// importFlags are the choices of lsm import.
-type importFlags struct {
+// importOptions are the choices of lsm import.
+type importOptions struct {
 	output, folder     string
 	mapping            string
 	headers            []string
@@ -40,7 +40,7 @@ type importFlags struct {
 }
 
 func newImport(a *app) *cobra.Command {
-	f := importFlags{opt: fielddata.DefaultOptions()}
+	f := importOptions{opt: fielddata.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "import FILE... -o SURVEY",
 		Short: "A survey from SEG-Y or SU files, with a check of their quality",
@@ -70,14 +70,14 @@ zero-offset traces of a stack. Static corrections are told, and applied with
 			if err := f.complete(cmd); err != nil {
 				return status.Usage(fmt.Errorf("import: %w", err))
 			}
-			return a.importFiles(cmd, files, &f)
+			return f.run(cmd.Context(), a, files)
 		},
 	}
 	f.define(cmd)
 	return cmd
 }
 
-func (f *importFlags) define(cmd *cobra.Command) {
+func (f *importOptions) define(cmd *cobra.Command) {
 	fl, o := cmd.Flags(), &f.opt
 	fl.StringVarP(&f.output, "output", "o", "", "survey `FILE` to write; none: check alone")
 	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
@@ -108,7 +108,7 @@ func (f *importFlags) define(cmd *cobra.Command) {
 }
 
 // complete turns the flags into options.
-func (f *importFlags) complete(cmd *cobra.Command) error {
+func (f *importOptions) complete(cmd *cobra.Command) error {
 	o := &f.opt
 	for name, to := range map[string]struct {
 		flag *float64
@@ -147,18 +147,18 @@ func (f *importFlags) complete(cmd *cobra.Command) error {
 	return o.Validate()
 }
 
-func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) error {
-	if err := a.prepareImport(files, f); err != nil {
+func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
+	if err := f.prepare(a, files); err != nil {
 		return err
 	}
-	im, err := fielddata.Read(cmd.Context(), files, f.opt, a.report)
+	im, err := fielddata.Read(ctx, files, f.opt, a.report)
 	if err != nil {
 		return err
 	}
 	defer im.Close()
-	a.importSummary(im)
+	tellImport(a, im)
 	if f.output == "" {
-		if err := a.importReport(im, f.folder); err != nil {
+		if err := writeReport(a, im, f.folder); err != nil {
 			return err
 		}
 		if n := len(im.Left); n > 0 && f.folder == "" {
@@ -166,9 +166,8 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 		}
 		return nil
 	}
-	switch strings.ToLower(filepath.Ext(f.wavelet)) {
-	case ".h5", ".hdf5":
-		if err := a.tryFile(cmd.Context(), f.wavelet); err != nil {
+	if ext := strings.ToLower(filepath.Ext(f.wavelet)); ext == ".h5" || ext == ".hdf5" {
+		if err := a.tryFile(ctx, f.wavelet); err != nil {
 			return err
 		}
 	}
@@ -180,76 +179,69 @@ func (a *app) importFiles(cmd *cobra.Command, files []string, f *importFlags) er
 	if err := im.Room(f.output); err != nil {
 		return err
 	}
-	if err := a.importReport(im, f.folder); err != nil {
+	if err := writeReport(a, im, f.folder); err != nil {
 		return err
 	}
-	attrs, err := a.importAttrs(files)
+	attrs, err := importAttrs(a, files)
 	if err != nil {
 		return err
 	}
-	if err := im.Write(cmd.Context(), f.output, w, h5.WriteOptions{Force: a.force, Attrs: attrs}, a.report); err != nil {
+	if err := im.Write(ctx, f.output, w, h5.WriteOptions{Force: a.force, Attrs: attrs}, a.report); err != nil {
 		return err
 	}
 	if len(im.Left) > 0 {
-		if err := a.writeLeft(im, f.leftFile()); err != nil {
+		if err := writeLeft(a, im, f.leftFile()); err != nil {
 			return err
 		}
 		a.finish("left_out", f.leftFile())
 	}
-	a.report.Printf("survey: %s\n", f.output)
-	a.finish("output", f.output)
+	a.wrote("survey", f.output)
 	return nil
 }
 
-// prepareImport finds out what cannot work before anything large is read.
-func (a *app) prepareImport(files []string, f *importFlags) error {
+// prepare finds out what cannot work before anything large is read.
+func (f *importOptions) prepare(a *app, files []string) error {
+	var fresh []string // must not be there without --force
 	if f.folder != "" {
 		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
 			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))
 		}
 		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot} {
-			if err := a.free(filepath.Join(f.folder, name)); err != nil {
-				return err
-			}
+			fresh = append(fresh, filepath.Join(f.folder, name))
 		}
 	}
-	if f.output == "" {
+	if f.output != "" {
+		out := []fileUse{{"--output", f.output}, {"the list of traces left out", f.leftFile()}}
+		if err := distinct(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), out); err != nil {
+			return err
+		}
+		if err := h5.CheckOutput(f.output, a.force); err != nil {
+			return err
+		}
+		fresh = append(fresh, f.leftFile())
+	}
+	for _, path := range fresh {
+		if _, err := os.Lstat(path); err == nil && !a.force {
+			return fmt.Errorf("import: %s: %w", path, fs.ErrExist)
+		}
+	}
+	if f.output == "" || f.ricker > 0 || f.wavelet != "" {
 		return nil
 	}
-	out := []fileUse{{"--output", f.output}, {"the list of traces left out", f.leftFile()}}
-	if err := distinct(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), out); err != nil {
-		return err
-	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
-		return err
-	}
-	if err := a.free(f.leftFile()); err != nil {
-		return err
-	}
-	if f.ricker > 0 || f.wavelet != "" {
-		return nil
-	}
-	hint := "--ricker HZ makes a Ricker wavelet, --wavelet FILE reads one; without -o the files are checked alone"
+	peak := ""
 	if hz := fielddata.PeakFrequency(files[0], f.opt.Read); hz > 0 {
-		hint = fmt.Sprintf("--ricker HZ makes a Ricker wavelet (the spectrum of the first traces peaks at %.3g Hz), --wavelet FILE reads one; without -o the files are checked alone", hz)
+		peak = fmt.Sprintf(" (the spectrum of the first traces peaks at %.3g Hz)", hz)
 	}
-	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")), hint)
-}
-
-// free refuses a file that is there already, without --force.
-func (a *app) free(path string) error {
-	if _, err := os.Lstat(path); err == nil && !a.force {
-		return fmt.Errorf("import: %s: %w", path, fs.ErrExist)
-	}
-	return nil
+	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")),
+		"--ricker HZ makes a Ricker wavelet"+peak+", --wavelet FILE reads one; without -o the files are checked alone")
 }
 
 // leftFile is where the traces are listed that are not in the survey.
-func (f *importFlags) leftFile() string {
+func (f *importOptions) leftFile() string {
 	return strings.TrimSuffix(f.output, filepath.Ext(f.output)) + "-left-out.csv"
 }
 
-func (f *importFlags) sourceWavelet(dt float64) (survey.Wavelet, error) {
+func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 	if f.wavelet != "" {
 		return fielddata.ReadWavelet(f.wavelet, f.waveletZero, dt)
 	}
@@ -260,7 +252,7 @@ func (f *importFlags) sourceWavelet(dt float64) (survey.Wavelet, error) {
 }
 
 // importAttrs is the provenance of the survey.
-func (a *app) importAttrs(files []string) ([]h5.Attr, error) {
+func importAttrs(a *app, files []string) ([]h5.Attr, error) {
 	defer a.report.Time("hash inputs")()
 	r := provenance.New("import")
 	r.Version, r.Commit = build()
@@ -278,13 +270,13 @@ func (a *app) importAttrs(files []string) ([]h5.Attr, error) {
 	return r.Attrs(), nil
 }
 
-func (a *app) writeLeft(im *fielddata.Import, path string) error {
-	var b bytes.Buffer
+func writeLeft(a *app, im *fielddata.Import, path string) error {
+	var b strings.Builder
 	if err := im.WriteLeft(&b); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		return status.Resource(fmt.Errorf("import: %w", err))
+	if err := job.WriteText(path, b.String()); err != nil {
+		return err
 	}
 	a.report.Printf("left out: %s, listed in %s\n", readable.Count(len(im.Left), "trace"), path)
 	return nil

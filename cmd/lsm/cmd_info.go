@@ -40,8 +40,8 @@ with it, and the exit status is 3.`,
 			if err != nil {
 				return withFormatHint(path, err)
 			}
-			fault := a.summary(d)
-			a.describe(d)
+			fault := summary(a, d)
+			describe(a, d)
 			for _, o := range d.Objects {
 				switch {
 				case fault != nil:
@@ -89,39 +89,39 @@ func withFormatHint(path string, err error) error {
 }
 
 // describe prints every dataset and the attributes of the root.
-func (a *app) describe(d *h5.Description) {
-	width := 0
-	for _, o := range d.Objects {
+func describe(a *app, d *h5.Description) {
+	var objects, attrs [][2]string
+	for i, o := range d.Objects {
 		if !plumbing(o) {
-			width = max(width, len(o.Name))
+			objects = append(objects, [2]string{o.Name, describeObject(o)})
+		}
+		finiteAttrs(d.Objects[i].Attrs)
+	}
+	for _, at := range d.Attrs {
+		if at.Name != "sha256_attributes" {
+			attrs = append(attrs, [2]string{at.Name, valueText(at.Value)})
 		}
 	}
+	finiteAttrs(d.Attrs)
 	a.report.Printf("\n")
-	for _, o := range d.Objects {
-		if plumbing(o) {
-			continue
-		}
-		a.report.Printf("  %-*s  %s\n", width, o.Name, describeObject(o))
-	}
+	a.columns(objects)
 	if len(d.Attrs) > 0 {
 		a.report.Printf("\nattributes of the file\n")
 	}
-	width = 0
-	for _, at := range d.Attrs {
-		width = max(width, len(at.Name))
-	}
-	for _, at := range d.Attrs {
-		if at.Name == "sha256_attributes" {
-			continue
-		}
-		a.report.Printf("  %-*s  %s\n", width, at.Name, valueText(at.Value))
-	}
-	for i := range d.Objects {
-		finiteAttrs(d.Objects[i].Attrs)
-	}
-	finiteAttrs(d.Attrs)
+	a.columns(attrs)
 	a.report.Event("file", "path", d.Path, "bytes", d.Bytes, "format", d.Format, "kind", d.Kind,
 		"attributes", d.Attrs, "objects", d.Objects)
+}
+
+// columns prints names and what stands beside them.
+func (a *app) columns(rows [][2]string) {
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[0]))
+	}
+	for _, row := range rows {
+		a.report.Printf("  %-*s  %s\n", width, row[0], row[1])
+	}
 }
 
 // plumbing reports whether an object is of interest to programs alone: a group,

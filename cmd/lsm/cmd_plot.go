@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
@@ -65,18 +64,12 @@ func plotFiles(ctx context.Context, a *app, files []string, d *drawing, flags *p
 	if ext := strings.ToLower(filepath.Ext(out)); ext != ".png" {
 		return status.Usage(fmt.Errorf("plot: %s: pictures are PNG files, the name must end in .png", out))
 	}
-	if err := distinct(alike("the input", files...), alike("--output", out)); err != nil {
-		return err
-	}
 	source := sourceOf(out, files...)
 	redraws := func() bool {
 		made, from := picture.Origin(out)
 		return a.force || made == plotSoftware && from == source
 	}
-	if err := h5.CheckOutput(out, redraws()); err != nil {
-		return err
-	}
-	if err := a.tryFile(ctx, files...); err != nil {
+	if err := a.checkFiles(ctx, alike("the input", files...), out, redraws()); err != nil {
 		return err
 	}
 	figure, err := d.draw(files)
@@ -100,8 +93,7 @@ func plotFiles(ctx context.Context, a *app, files []string, d *drawing, flags *p
 	if err := picture.WriteFile(out, figure, redraws()); err != nil {
 		return err
 	}
-	a.report.Printf("picture: %s\n", out)
-	a.finish("output", out)
+	a.wrote("picture", out)
 	return nil
 }
 

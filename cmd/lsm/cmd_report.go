@@ -106,8 +106,7 @@ func makeReport(ctx context.Context, a *app, image string, o reportOptions) erro
 	if err := job.WriteText(o.output, page.String()); err != nil {
 		return err
 	}
-	a.report.Printf("report: %s\n", o.output)
-	a.finish("output", o.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
+	a.wrote("report", o.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
 		"residual", c.residual != "", "times", r.Times != nil, "notes", len(r.Notes))
 	return nil
 }

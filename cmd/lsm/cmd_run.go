@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
@@ -154,7 +155,7 @@ func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if there, err = a.world.Host().Bcast(there, 0); err != nil || len(there) > 0 {
+	if there, err = comm.FromFirst(a.world, there); err != nil || len(there) > 0 {
 		return "", err
 	}
 	return path.File, nil

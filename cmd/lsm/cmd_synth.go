@@ -22,8 +22,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// synthFlags are the command's own flags.
-type synthFlags struct {
+// synthOptions are the command's own flags.
+type synthOptions struct {
 	folder, model string
 	units         string
 	spacing       float64
@@ -34,7 +34,7 @@ type synthFlags struct {
 }
 
 func newSynth(a *app) *cobra.Command {
-	var f synthFlags
+	var f synthOptions
 	names := &strings.Builder{}
 	for _, n := range synth.Names() {
 		fmt.Fprintf(names, "  %-8s %s\n", n, synth.Title(n))
@@ -55,7 +55,7 @@ environment change is in the configuration too, but for [comm] and [machine].`,
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
 		Annotations: exits("3", "4", "5", "130"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.synth(cmd, args, f) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
@@ -82,25 +82,34 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	return cmd
 }
 
-func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
+const readme = "README.md"
+
+// caseFiles are the files of a case.
+var caseFiles = []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme}
+
+func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
 	}
-	c, err := a.buildCase(cmd.Context(), args, f)
+	c, err := f.build(ctx, a, args)
 	if err != nil {
 		return err
 	}
-	if err := a.amend(c, f.folder); err != nil {
+	if err := amend(c, f.folder, a.set); err != nil {
 		return err
 	}
-	if err := a.keepModel(f); err != nil {
+	var out []string
+	for _, name := range caseFiles {
+		out = append(out, filepath.Join(f.folder, name))
+	}
+	if err := distinct(alike("--model", f.model), alike("synth", out...)); err != nil {
 		return err
 	}
-	undo, err := a.claim(f.folder, caseFiles...)
+	undo, err := claim(f.folder, out, a.force)
 	if err != nil {
 		return err
 	}
-	if err := a.writeCase(cmd, f, c); err != nil {
+	if err := f.write(ctx, a, c); err != nil {
 		undo()
 		return err
 	}
@@ -112,25 +121,11 @@ func (a *app) synth(cmd *cobra.Command, args []string, f synthFlags) error {
 	return nil
 }
 
-const readme = "README.md"
-
-// caseFiles are the files of a case.
-var caseFiles = []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile, synth.ReflectivityFile, synth.ConfigFile, readme}
-
-// keepModel refuses to write over the model that the survey is laid over.
-func (a *app) keepModel(f synthFlags) error {
-	var out []fileUse
-	for _, name := range caseFiles {
-		out = append(out, fileUse{"synth", filepath.Join(f.folder, name)})
-	}
-	return distinct(alike("--model", f.model), out)
-}
-
 // amend writes what --set and the environment change into the case's configuration, so
 // that it images with the operator that modelled. What says where a command runs, and
 // not what it makes, stays out; what the case itself consists of cannot be changed so.
-func (a *app) amend(c *synth.Case, folder string) error {
-	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), a.set, os.Environ())
+func amend(c *synth.Case, folder string, set []string) error {
+	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {
 		return err
 	}
@@ -151,25 +146,23 @@ func (a *app) amend(c *synth.Case, folder string) error {
 }
 
 // claim makes the folder and sees to it that none of the files in it gets
-// overwritten without --force. The function that it returns leaves the folder
+// overwritten without force. The function that it returns leaves the folder
 // as it was found, but for files that were overwritten.
-func (a *app) claim(folder string, names ...string) (undo func(), err error) {
-	_, missing := os.Stat(folder)
+func claim(folder string, files []string, force bool) (undo func(), err error) {
+	var fresh []string
+	if _, err := os.Stat(folder); err != nil {
+		fresh = append(fresh, folder)
+	}
+	undo = func() {
+		for _, path := range slices.Backward(fresh) {
+			os.Remove(path)
+		}
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, status.Resource(fmt.Errorf("synth: %w", err))
 	}
-	var fresh []string
-	undo = func() {
-		for _, path := range fresh {
-			os.Remove(path)
-		}
-		if missing != nil {
-			os.Remove(folder)
-		}
-	}
-	for _, name := range names {
-		path := filepath.Join(folder, name)
-		if err := job.CheckOutput(path, a.force); err != nil {
+	for _, path := range files {
+		if err := job.CheckOutput(path, force); err != nil {
 			undo()
 			return nil, err
 		}
@@ -180,65 +173,38 @@ func (a *app) claim(folder string, names ...string) (undo func(), err error) {
 	return undo, nil
 }
 
-// writeCase writes all files of a case.
-func (a *app) writeCase(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
+// write writes all files of a case. The survey's geometry comes before its data: the
+// configuration that migrates it also models it.
+func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 	in := func(name string) string { return filepath.Join(f.folder, name) }
 	opt := h5.WriteOptions{Force: a.force}
-	if err := h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt); err != nil {
-		return job.FileError(err)
-	}
-	if err := h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt); err != nil {
-		return job.FileError(err)
-	}
-	if err := h5.WriteImage(in(synth.ReflectivityFile), &h5.Image{Grid: c.Grid, Data: c.Reflectivity}, opt); err != nil {
-		return job.FileError(err)
-	}
-	if err := job.WriteText(in(synth.ConfigFile), c.Config); err != nil {
+	err := inOrder(
+		func() error { return h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt) },
+		func() error { return h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt) },
+		func() error {
+			return h5.WriteImage(in(synth.ReflectivityFile), &h5.Image{Grid: c.Grid, Data: c.Reflectivity}, opt)
+		},
+		func() error { return job.WriteText(in(synth.ConfigFile), c.Config) },
+		func() error { return job.WriteText(in(readme), c.Readme) },
+		func() error { return h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt) },
+	)
+	if err != nil {
 		return err
 	}
-	if err := job.WriteText(in(readme), c.Readme); err != nil {
-		return err
-	}
-	// The geometry alone first: the configuration that migrates it also models it.
-	if err := h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt); err != nil {
-		return job.FileError(err)
-	}
-	if err := a.synthData(cmd, f, c); err != nil {
+	if err := f.addData(ctx, a, c); err != nil {
 		os.Remove(in(synth.SurveyFile)) // a survey without data looks finished and is not
 		return err
 	}
 	return nil
 }
 
-func (a *app) buildCase(ctx context.Context, args []string, f synthFlags) (*synth.Case, error) {
+func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth.Case, error) {
 	f.opt.Geometry = synth.Geometry(f.geometry)
 	switch {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
-		if err := checkUnits("synth", f.units); err != nil {
-			return nil, err
-		}
-		if err := a.tryFile(ctx, f.model); err != nil {
-			return nil, err
-		}
-		g, v, err := inputs.ReadVelocity(f.model, f.units)
-		if err != nil {
-			return nil, withUnitsFlag(err)
-		}
-		if f.spacing != 0 {
-			coarse := g
-			if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
-				return nil, status.Usage(err)
-			}
-			a.report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
-		}
-		c, err := synth.FromModel(g, v, f.opt)
-		var small *synth.CoarseError
-		if errors.As(err, &small) {
-			err = status.Hint(err, fmt.Sprintf("--spacing %.3g resamples the model, linearly; a lower --frequency needs less", 0.995*small.Needed))
-		}
-		return c, status.Usage(err)
+		return f.fromModel(ctx, a)
 	case f.spacing != 0:
 		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
 	case len(args) == 0:
@@ -248,8 +214,35 @@ func (a *app) buildCase(ctx context.Context, args []string, f synthFlags) (*synt
 	return c, status.Usage(err)
 }
 
-// synthData demigrates the true reflectivity into the survey file.
-func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
+// fromModel lays a survey over the user's model.
+func (f *synthOptions) fromModel(ctx context.Context, a *app) (*synth.Case, error) {
+	if err := checkUnits("synth", f.units); err != nil {
+		return nil, err
+	}
+	if err := a.tryFile(ctx, f.model); err != nil {
+		return nil, err
+	}
+	g, v, err := inputs.ReadVelocity(f.model, f.units)
+	if err != nil {
+		return nil, withUnitsFlag(err)
+	}
+	if f.spacing != 0 {
+		coarse := g
+		if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
+			return nil, status.Usage(err)
+		}
+		a.report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
+	}
+	c, err := synth.FromModel(g, v, f.opt)
+	var small *synth.CoarseError
+	if errors.As(err, &small) {
+		err = status.Hint(err, fmt.Sprintf("--spacing %.3g resamples the model, linearly; a lower --frequency needs less", 0.995*small.Needed))
+	}
+	return c, status.Usage(err)
+}
+
+// addData demigrates the true reflectivity into the survey file.
+func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error {
 	cfg, err := config.Load(filepath.Join(f.folder, synth.ConfigFile), a.set, os.Environ())
 	if err != nil {
 		return err
@@ -259,17 +252,17 @@ func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 		return err
 	}
 	defer j.Close()
-	op, err := j.Build(cmd.Context())
+	op, err := j.Build(ctx)
 	if err != nil {
 		return err
 	}
 	defer op.Engine.Close()
-	d, err := j.Model(cmd.Context(), op, c.Reflectivity)
+	d, err := j.Model(ctx, op, c.Reflectivity)
 	if err != nil {
 		return err
 	}
 	if f.snr != 0 {
-		if err := a.addNoise(d.Buf, f); err != nil {
+		if err := f.addNoise(a, d.Buf); err != nil {
 			return err
 		}
 	}
@@ -278,7 +271,7 @@ func (a *app) synthData(cmd *cobra.Command, f synthFlags, c *synth.Case) error {
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }
 
-func (a *app) addNoise(traces device.Buf, f synthFlags) error {
+func (f *synthOptions) addNoise(a *app, traces device.Buf) error {
 	x := make([]float32, traces.Len())
 	if err := device.Download(x, traces); err != nil {
 		return err

@@ -9,22 +9,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// velocityFlags are the choices of lsm velocity.
-type velocityFlags struct {
+// velocityOptions are the choices of lsm velocity.
+type velocityOptions struct {
 	output, units          string
 	at, rms                []string
 	spacing, margin, depth float64
 }
 
 func newVelocity(a *app) *cobra.Command {
-	var f velocityFlags
+	var f velocityOptions
 	cmd := &cobra.Command{
 		Use:   "velocity SURVEY -o MODEL",
 		Short: "A plain velocity model for a survey, from a few picks",
@@ -38,7 +37,7 @@ layers of interval velocity (Dix 1955).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
 		Annotations: exits("3", "4"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.velocity(cmd.Context(), args[0], &f) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
@@ -52,7 +51,7 @@ layers of interval velocity (Dix 1955).`,
 	return cmd
 }
 
-func (a *app) velocity(ctx context.Context, path string, f *velocityFlags) error {
+func (f *velocityOptions) run(ctx context.Context, a *app, path string) error {
 	if err := checkUnits("velocity", f.units); err != nil {
 		return err
 	}
@@ -60,18 +59,12 @@ func (a *app) velocity(ctx context.Context, path string, f *velocityFlags) error
 	if err != nil {
 		return withUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
-	if err := distinct(alike("the survey", path), alike("--output", f.output)); err != nil {
-		return err
-	}
-	if err := h5.CheckOutput(f.output, a.force); err != nil {
-		return err
-	}
-	if err := a.tryFile(ctx, path); err != nil {
+	if err := a.checkFiles(ctx, alike("the survey", path), f.output, a.force); err != nil {
 		return err
 	}
 	s, _, err := h5.ReadSurveyHeader(path)
 	if err != nil {
-		return job.FileError(err)
+		return err
 	}
 	g, err := velocity.Cover(s, f.spacing, f.margin, f.depth)
 	if err != nil {
@@ -79,33 +72,30 @@ func (a *app) velocity(ctx context.Context, path string, f *velocityFlags) error
 	}
 	v := profile.Fill(g, func([]float64) float64 { return 0 })
 	if err := h5.WriteModel(f.output, g, v, h5.WriteOptions{Force: a.force}); err != nil {
-		return job.FileError(err)
+		return err
 	}
 	a.report.Printf("model: %s, %s, %s to %s m/s\n", f.output, g, readable.Speed(float64(v[0])), readable.Speed(float64(v[len(v)-1])))
 	a.finish("output", f.output, "shape", g.Shape)
 	return nil
 }
 
-func (f *velocityFlags) profile() (velocity.Profile, error) {
+func (f *velocityOptions) profile() (velocity.Profile, error) {
+	flag, list, profile := "--at", f.at, velocity.NewProfile
 	if (f.at == nil) == (f.rms == nil) {
 		return nil, fmt.Errorf("give --at or --rms")
 	}
 	if f.rms != nil {
-		picks, err := f.parsePicks(f.rms)
-		if err != nil {
-			return nil, fmt.Errorf("--rms: %w", err)
-		}
-		return velocity.Dix(picks)
+		flag, list, profile = "--rms", f.rms, velocity.Dix
 	}
-	picks, err := f.parsePicks(f.at)
+	picks, err := f.parsePicks(list)
 	if err != nil {
-		return nil, fmt.Errorf("--at: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	return velocity.NewProfile(picks)
+	return profile(picks)
 }
 
 // parsePicks reads pairs and gives their velocities in m/s.
-func (f *velocityFlags) parsePicks(list []string) ([]velocity.Pick, error) {
+func (f *velocityOptions) parsePicks(list []string) ([]velocity.Pick, error) {
 	picks := make([]velocity.Pick, len(list))
 	for i, s := range list {
 		at, v, ok := strings.Cut(s, ":")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -13,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -26,8 +28,8 @@ const (
 	reportShot    = "shot.png"
 )
 
-// importSummary tells what was found.
-func (a *app) importSummary(im *fielddata.Import) {
+// tellImport says what was found.
+func tellImport(a *app, im *fielddata.Import) {
 	for _, line := range summaryLines(im) {
 		a.report.Printf("%s\n", line)
 	}
@@ -99,7 +101,7 @@ func summaryLines(im *fielddata.Import) []string {
 	}
 	add("%d samples at %s ms from %s ms on, Nyquist %s Hz", im.NT, readable.Time(1e3*im.DT), readable.Time(1e3*im.T0), readable.Frequency(0.5/im.DT))
 	for role, name := range []string{"source", "receiver"} {
-		add("%s  %s  median step %s m", readable.Count(len(im.Places[role])/im.Dim, name), ranges(im.Places[role], im.Dim), readable.Length(q.Spacing[role]))
+		add("%s  %s  median step %s m", readable.Count(len(im.Places[role])/im.Dim, name), extent(rounded(im.Places[role]), im.Dim), readable.Length(q.Spacing[role]))
 	}
 	if im.Dim == 2 {
 		l := im.Line
@@ -117,29 +119,18 @@ func summaryLines(im *fielddata.Import) []string {
 	return out
 }
 
-// ranges are the least and greatest coordinates: "x 0 to 10 m, z 5 m".
-func ranges(xyz []float64, dim int) string {
-	var parts []string
-	for a, name := range []string{"x", "y", "z"}[:dim] {
-		if dim == 2 && a == 1 {
-			name = "z"
-		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i := a; i < len(xyz); i += dim {
-			lo, hi = math.Min(lo, xyz[i]), math.Max(hi, xyz[i])
-		}
-		lo, hi = math.Round(1000*lo)/1000+0, math.Round(1000*hi)/1000+0 // no -0
-		if lo == hi {
-			parts = append(parts, fmt.Sprintf("%s %.10g m", name, lo))
-		} else {
-			parts = append(parts, fmt.Sprintf("%s %.10g to %.10g m", name, lo, hi))
-		}
+// rounded are positions to a millimetre.
+func rounded(xyz []float64) []float64 {
+	out := slices.Clone(xyz)
+	for i, x := range out {
+		out[i] = math.Round(1000*x)/1000 + 0 // no -0
 	}
-	return strings.Join(parts, ", ")
+	return out
 }
 
-// importReport writes the folder of a report, where one is wanted.
-func (a *app) importReport(im *fielddata.Import, folder string) error {
+// writeReport writes the folder of a report, where one is wanted: a text, the traces
+// left out, and pictures of fold, offsets, places and the first shot.
+func writeReport(a *app, im *fielddata.Import, folder string) error {
 	if folder == "" {
 		return nil
 	}
@@ -158,8 +149,43 @@ func (a *app) importReport(im *fielddata.Import, folder string) error {
 	if err := job.WriteText(filepath.Join(folder, reportText), text); err != nil {
 		return err
 	}
-	if err := a.writeLeft(im, filepath.Join(folder, reportTraces)); err != nil {
+	if err := writeLeft(a, im, filepath.Join(folder, reportTraces)); err != nil {
 		return err
 	}
-	return a.importPictures(im, folder)
+	data, offsets, err := im.FirstShot()
+	if err != nil {
+		return err
+	}
+	draw := func(name string) func(*picture.Figure, error) error {
+		return func(figure *picture.Figure, err error) error {
+			if err != nil {
+				return err
+			}
+			return picture.WriteFile(filepath.Join(folder, name), figure, a.force)
+		}
+	}
+	q, m, fold := im.QC, im.QC.FoldMap, picture.Options{Title: "fold", Bar: "traces"}
+	err = inOrder(
+		func() error {
+			if im.Dim == 3 {
+				return draw(reportFold)(picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, fold))
+			}
+			return draw(reportFold)(picture.Histogram(q.Fold.From, q.Fold.Step, q.Fold.Count, "midpoint x (m)", "traces", fold))
+		},
+		func() error {
+			return draw(reportOffsets)(picture.Histogram(q.Offsets.From, q.Offsets.Step, q.Offsets.Count, "offset (m)", "traces", picture.Options{Title: "offsets"}))
+		},
+		func() error {
+			return draw(reportPlaces)(picture.Plan(im.Map[0], im.Map[1], picture.Options{Title: "sources and receivers on the map"}))
+		},
+		func() error {
+			times := picture.Times{NT: im.NT, DT: im.DT, T0: im.T0}
+			return draw(reportShot)(picture.Gather(data, times, offsets, picture.Options{Title: "first source", Clip: 95}))
+		})
+	if err != nil {
+		return err
+	}
+	a.report.Printf("report: %s\n", folder)
+	a.finish("report", folder)
+	return nil
 }

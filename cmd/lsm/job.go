@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
@@ -93,7 +94,7 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	if a.trace != "" {
 		a.report.KeepTrace(a.world.Size())
 	}
-	if err := a.once(func() error { return checkFiles(a, cfg, outputs) }); err != nil {
+	if err := a.once(func() error { return checkJobFiles(a, cfg, outputs) }); err != nil {
 		return nil, err
 	}
 	if err := a.once(func() error { return lockOutputs(a, cfg, outputs) }); err != nil {
@@ -125,8 +126,7 @@ func (a *app) produce(path string, need job.Need, what string, work func(j *job.
 	if err != nil {
 		return err
 	}
-	a.report.Printf("%s: %s\n", what, out)
-	a.finish("output", out)
+	a.wrote(what, out)
 	return a.closing(predicted)
 }
 
@@ -145,8 +145,8 @@ func (a *app) once(do func() error) error {
 	return comm.Together(a.world, err)
 }
 
-// checkFiles refuses outputs that cannot be written, and then inputs that cannot be read.
-func checkFiles(a *app, cfg *config.Config, outputs []config.Path) error {
+// checkJobFiles refuses outputs that cannot be written, and then inputs that cannot be read.
+func checkJobFiles(a *app, cfg *config.Config, outputs []config.Path) error {
 	read := append([]fileUse{{"the configuration file", cfg.Path()}, {"--reflectivity", a.reflectivity}}, uses(cfg.Reads())...)
 	if err := distinct(read, append(uses(cfg.Writes()), fileUse{"--trace", a.trace})); err != nil {
 		return err
@@ -215,7 +215,7 @@ func lockCheckpoints(a *app, cfg *config.Config) error {
 		a.atEnd(func() { os.Remove(folder) })
 	}
 	var held *lockfile.Held
-	if err := a.lock(job.CheckpointLock(cfg)); errors.As(err, &held) {
+	if err := a.lock(checkpoint.Lock(cfg)); errors.As(err, &held) {
 		return fmt.Errorf("checkpoint.folder: %w", err)
 	}
 	return nil

@@ -16,36 +16,43 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// summary says what kind of file it is and the few numbers that matter about
-// that kind; the error is what makes the file unusable.
-func (a *app) summary(d *h5.Description) error {
+// summaries say in a few lines what matters about each kind of file, and the same as
+// keys and values of an event of the kind's name. An error is what makes the file
+// unusable.
+var summaries = map[string]func(a *app, d *h5.Description) (lines []string, fields []any, err error){
+	"survey":     surveySummary,
+	"model":      modelSummary,
+	"image":      imageSummary,
+	"tables":     tablesSummary,
+	"surface":    surfaceSummary,
+	"checkpoint": func(*app, *h5.Description) ([]string, []any, error) { return nil, nil, nil },
+}
+
+// summary prints what kind of file it is, and its summary.
+func summary(a *app, d *h5.Description) error {
 	format := ""
 	if d.Format != "" {
 		format = " (" + d.Format + ")"
 	}
 	a.report.Printf("%s: %s%s, %s\n", d.Path, d.Kind, format, humanize.IBytes(uint64(d.Bytes)))
-	switch d.Kind {
-	case "survey":
-		return a.surveySummary(d.Path)
-	case "model":
-		return a.modelSummary(d.Path)
-	case "image":
-		return a.imageSummary(d)
-	case "tables":
-		return a.tablesSummary(d.Path)
-	case "surface":
-		return a.surfaceSummary(d)
-	case "checkpoint":
-		return nil
+	summarize := summaries[d.Kind]
+	if summarize == nil {
+		return status.Hint(status.Input(fmt.Errorf("%s: is HDF5, but none of lsm's files", d.Path)),
+			"lsm help formats describes them")
 	}
-	return status.Hint(status.Input(fmt.Errorf("%s: is HDF5, but none of lsm's files", d.Path)),
-		"lsm help formats describes them")
+	lines, fields, err := summarize(a, d)
+	if err != nil || lines == nil {
+		return err
+	}
+	a.report.Printf("  %s\n", strings.Join(lines, "\n  "))
+	a.report.Event(d.Kind, fields...)
+	return nil
 }
 
-func (a *app) surveySummary(path string) error {
-	s, hasData, err := h5.ReadSurveyHeader(path)
+func surveySummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	s, hasData, err := h5.ReadSurveyHeader(d.Path)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	layout := "a list of traces"
 	if s.Fixed {
@@ -54,20 +61,103 @@ func (a *app) surveySummary(path string) error {
 	if !hasData {
 		layout += ", none recorded yet"
 	}
-	nearest, farthest := offsets(s)
-	w := s.Wavelet
-	a.report.Printf("  %s  %s\n", readable.Count(s.NumSources(), "source"), extent(s.Sources, s.Dim))
-	a.report.Printf("  %s  %s\n", readable.Count(s.NumReceivers(), "receiver"), extent(s.Receivers, s.Dim))
-	a.report.Printf("  %s: %s; offsets %s to %s m\n", readable.Count(s.NumTraces(), "trace"), layout, readable.Length(nearest), readable.Length(farthest))
-	a.report.Printf("  %d samples of %s s from %s s to %s s\n", s.NT, readable.Time(s.DT), readable.Time(s.T0), readable.Time(s.T0+float64(s.NT-1)*s.DT))
-	a.report.Printf("  wavelet of %s, time zero at sample %d\n", readable.Count(len(w.Samples), "sample"), w.Zero)
-	if s.Weight != nil {
-		a.report.Printf("  weights of the traces from %.6g to %.6g\n", slices.Min(s.Weight), slices.Max(s.Weight))
+	nearest, farthest := math.Inf(1), 0.0
+	for i := range s.NumTraces() {
+		nearest, farthest = min(nearest, s.Offset(i)), max(farthest, s.Offset(i))
 	}
-	a.report.Event("survey", "dimensions", s.Dim, "sources", s.NumSources(), "receivers", s.NumReceivers(),
+	w := s.Wavelet
+	lines = []string{
+		fmt.Sprintf("%s  %s", readable.Count(s.NumSources(), "source"), extent(s.Sources, s.Dim)),
+		fmt.Sprintf("%s  %s", readable.Count(s.NumReceivers(), "receiver"), extent(s.Receivers, s.Dim)),
+		fmt.Sprintf("%s: %s; offsets %s to %s m", readable.Count(s.NumTraces(), "trace"), layout, readable.Length(nearest), readable.Length(farthest)),
+		fmt.Sprintf("%d samples of %s s from %s s to %s s", s.NT, readable.Time(s.DT), readable.Time(s.T0), readable.Time(s.T0+float64(s.NT-1)*s.DT)),
+		fmt.Sprintf("wavelet of %s, time zero at sample %d", readable.Count(len(w.Samples), "sample"), w.Zero),
+	}
+	if s.Weight != nil {
+		lines = append(lines, fmt.Sprintf("weights of the traces from %.6g to %.6g", slices.Min(s.Weight), slices.Max(s.Weight)))
+	}
+	return lines, []any{"dimensions", s.Dim, "sources", s.NumSources(), "receivers", s.NumReceivers(),
 		"traces", s.NumTraces(), "fixed", s.Fixed, "has_data", hasData, "nt", s.NT, "dt", s.DT, "t0", s.T0,
-		"offset_min", nearest, "offset_max", farthest, "wavelet_samples", len(w.Samples), "wavelet_zero", w.Zero, "weighted", s.Weight != nil)
-	return nil
+		"offset_min", nearest, "offset_max", farthest, "wavelet_samples", len(w.Samples), "wavelet_zero", w.Zero, "weighted", s.Weight != nil}, nil
+}
+
+func modelSummary(a *app, d *h5.Description) (lines []string, fields []any, err error) {
+	g, v, err := h5.ReadModel(d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	lo, hi := bounds(v)
+	if err := velocity.Plausible(lo, hi); err != nil {
+		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", d.Path, err))
+	}
+	lines, fields = gridSummary(g)
+	return append(lines, fmt.Sprintf("velocity from %s to %s m/s", readable.Speed(lo), readable.Speed(hi))),
+		append(fields, "velocity_min", lo, "velocity_max", hi), nil
+}
+
+func surfaceSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	axes := 1
+	for _, o := range d.Objects {
+		if o.Name == "/surface" && len(o.Shape) == 2 {
+			axes = 2
+		}
+	}
+	g, z, err := h5.ReadSurface(d.Path, axes+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	lo, hi := bounds(z)
+	lines, fields = gridSummary(g)
+	return append(lines, fmt.Sprintf("surface from z = %s to %s m", readable.Length(lo), readable.Length(hi))),
+		append(fields, "z_min", lo, "z_max", hi), nil
+}
+
+func imageSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	im, err := h5.ReadImage(d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	lo, hi := bounds(im.Data)
+	lines, fields = gridSummary(im.Grid)
+	lines = append(lines, fmt.Sprintf("values from %.4g to %.4g", lo, hi))
+	fields = append(fields, "min", lo, "max", hi)
+	if n := len(im.ResidualNorm); n > 0 {
+		first, last, share := im.ResidualNorm[0], im.ResidualNorm[n-1], ""
+		if first > 0 {
+			share = fmt.Sprintf(" (%.3g%%)", 100*last/first)
+		}
+		lines = append(lines, fmt.Sprintf("least squares, %s: residual from %.4g to %.4g%s", readable.Count(n-1, "iteration"), first, last, share))
+		fields = append(fields, "iterations", n-1, "residual_first", first, "residual_last", last)
+	}
+	for _, at := range d.Attrs {
+		if text, ok := at.Value.(string); ok && at.Name == "reason" && text != "" {
+			lines, fields = append(lines, "stopped: "+text), append(fields, "reason", text)
+		}
+	}
+	return lines, fields, nil
+}
+
+func tablesSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	t, err := h5.OpenTables(d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.Close()
+	holds := []string{"times"}
+	if t.Has(survey.AtSource, h5.Amplitude) {
+		holds = append(holds, "amplitudes")
+	}
+	if t.Has(survey.AtSource, h5.Gradient) {
+		holds = append(holds, "gradients")
+	}
+	lines, fields = gridSummary(t.Grid())
+	return append(lines, fmt.Sprintf("%s of %s and %s", strings.Join(holds, ", "), readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"))),
+		append(fields, "sources", t.NumSources(), "receivers", t.NumReceivers(), "holds", holds), nil
+}
+
+// gridSummary is what all files on a grid have.
+func gridSummary(g grid.Grid) (lines []string, fields []any) {
+	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
 }
 
 // extent is the box around positions [n, dim], such as "x 0 to 4000 m, z 10 m".
@@ -87,105 +177,12 @@ func extent(positions []float64, dim int) string {
 	return strings.Join(parts, ", ")
 }
 
-// offsets are the least and greatest horizontal distances, in metres, between
-// the source and the receiver of a trace.
-func offsets(s *survey.Survey) (nearest, farthest float64) {
-	nearest = math.Inf(1)
-	for i := range s.NumTraces() {
-		offset := s.Offset(i)
-		nearest, farthest = min(nearest, offset), max(farthest, offset)
-	}
-	return nearest, farthest
-}
-
-func (a *app) modelSummary(path string) error {
-	g, v, err := h5.ReadModel(path)
-	if err != nil {
-		return err
-	}
-	lo, hi := bounds(v)
-	a.report.Printf("  %s; %s\n  velocity from %s to %s m/s\n", g, gridExtent(g), readable.Speed(lo), readable.Speed(hi))
-	if err := velocity.Plausible(lo, hi); err != nil {
-		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", path, err))
-	}
-	a.report.Event("model", append(gridFields(g), "velocity_min", lo, "velocity_max", hi)...)
-	return nil
-}
-
-func (a *app) surfaceSummary(d *h5.Description) error {
-	axes := 1
-	for _, o := range d.Objects {
-		if o.Name == "/surface" && len(o.Shape) == 2 {
-			axes = 2
-		}
-	}
-	g, z, err := h5.ReadSurface(d.Path, axes+1)
-	if err != nil {
-		return err
-	}
-	lo, hi := bounds(z)
-	a.report.Printf("  %s; %s\n  surface from z = %s to %s m\n", g, gridExtent(g), readable.Length(lo), readable.Length(hi))
-	a.report.Event("surface", append(gridFields(g), "z_min", lo, "z_max", hi)...)
-	return nil
-}
-
-func (a *app) imageSummary(d *h5.Description) error {
-	im, err := h5.ReadImage(d.Path)
-	if err != nil {
-		return err
-	}
-	lo, hi := bounds(im.Data)
-	a.report.Printf("  %s; %s\n  values from %.4g to %.4g\n", im.Grid, gridExtent(im.Grid), lo, hi)
-	fields := append(gridFields(im.Grid), "min", lo, "max", hi)
-	if n := len(im.ResidualNorm); n > 0 {
-		first, last := im.ResidualNorm[0], im.ResidualNorm[n-1]
-		a.report.Printf("  least squares, %s: residual from %.4g to %.4g", readable.Count(n-1, "iteration"), first, last)
-		if first > 0 {
-			a.report.Printf(" (%.3g%%)", 100*last/first)
-		}
-		a.report.Printf("\n")
-		fields = append(fields, "iterations", n-1, "residual_first", first, "residual_last", last)
-	}
-	for _, at := range d.Attrs {
-		if text, ok := at.Value.(string); ok && at.Name == "reason" && text != "" {
-			a.report.Printf("  stopped: %s\n", text)
-			fields = append(fields, "reason", text)
-		}
-	}
-	a.report.Event("image", fields...)
-	return nil
-}
-
-func (a *app) tablesSummary(path string) error {
-	t, err := h5.OpenTables(path)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	g := t.Grid()
-	holds := []string{"times"}
-	if t.Has(survey.AtSource, h5.Amplitude) {
-		holds = append(holds, "amplitudes")
-	}
-	if t.Has(survey.AtSource, h5.Gradient) {
-		holds = append(holds, "gradients")
-	}
-	a.report.Printf("  %s; %s\n  %s of %s and %s\n",
-		g, gridExtent(g), strings.Join(holds, ", "), readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"))
-	a.report.Event("tables", append(gridFields(g), "sources", t.NumSources(), "receivers", t.NumReceivers(), "holds", holds)...)
-	return nil
-}
-
 func gridExtent(g grid.Grid) string {
 	var parts []string
 	for axis, name := range grid.AxisNames(max(2, g.Dim()))[:g.Dim()] {
 		parts = append(parts, fmt.Sprintf("%s %s to %s m", name, readable.Length(g.Origin[axis]), readable.Length(g.End(axis))))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func gridFields(g grid.Grid) []any {
-	return []any{"shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
 }
 
 func bounds[T float32 | float64](v []T) (lo, hi float64) {

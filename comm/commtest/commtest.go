@@ -75,7 +75,7 @@ var cases = []struct {
 	{"broadcast from nowhere", nowhere},
 	{"host all-reduce", hostAllReduce},
 	{"host maximum carries nan", hostMaxCarriesNaN},
-	{"host broadcast", hostBroadcast},
+	{"host values of rank 0", fromFirst},
 	{"host all-gather", hostAllGather},
 	{"agree", agree},
 	{"split", split},

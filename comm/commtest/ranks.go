@@ -206,14 +206,6 @@ func (h rankHost) AllReduce(x []float64, op comm.Op) error {
 	return nil
 }
 
-func (h rankHost) Bcast(x []byte, root int) ([]byte, error) {
-	if err := comm.CheckRoot(h.r, root); err != nil {
-		return nil, err
-	}
-	b := h.r.hub.gather(h.r.me, append([]byte(nil), x...))[root].([]byte)
-	return append([]byte(nil), b...), nil
-}
-
 func (h rankHost) AllGather(x []byte) ([][]byte, error) {
 	var out [][]byte
 	for _, v := range h.r.hub.gather(h.r.me, append([]byte(nil), x...)) {

@@ -25,20 +25,6 @@ func (t host) Agree(flags uint64) (uint64, error) {
 	return x[0], err
 }
 
-func (t host) Bcast(x []byte, root int) ([]byte, error) {
-	if err := comm.CheckRoot(t.g, root); err != nil {
-		return nil, err
-	}
-	length := []int64{int64(len(x))}
-	if err := bcastHost(t.g, length, C.LSM_I64, root); err != nil {
-		return nil, err
-	}
-	if t.g.rank != root {
-		x = make([]byte, length[0])
-	}
-	return x, bcastHost(t.g, x, C.LSM_BYTE, root)
-}
-
 func (t host) AllGather(x []byte) ([][]byte, error) {
 	told, ones := make([]int64, t.g.size), make([]int, t.g.size)
 	told[t.g.rank] = int64(len(x))
@@ -74,15 +60,6 @@ func reduceHost[T float64 | uint64](g *group, what string, x []T, kind, op C.int
 	defer h.release()
 	b := raw(&h, x, kind)
 	return g.call(what, func() C.int { return C.lsm_allreduce(g.host, b.at, b.n, b.kind, op, C.int(limit)) })
-}
-
-func bcastHost[T byte | int64](g *group, x []T, kind C.int, root int) error {
-	var h held
-	defer h.release()
-	b := raw(&h, x, kind)
-	return g.call("host broadcast", func() C.int {
-		return C.lsm_bcast(g.host, b.at, b.n, b.kind, C.int(root), C.int(limit))
-	})
 }
 
 // gatherHost spreads the stretches of x, counts[rank] numbers each.

@@ -28,7 +28,7 @@ type Group struct {
 	rank, size int
 
 	started int            // all-reduces, in the order of calls
-	id      []float64      // of the second communicator; the lane's own, as is
+	id      []float64      // of the second communicator; the lane's own, like second
 	second  unsafe.Pointer // the one for started all-reduces, nil before the first
 
 	windows map[driver.Memory]int // registered buffers by address, numbered from 1
@@ -103,7 +103,7 @@ func (g *Group) open() (link unsafe.Pointer, err error) {
 	if err := comm.Together(g.control, err); err != nil {
 		return nil, err
 	}
-	b, err := g.control.Host().Bcast(C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))), 0)
+	b, err := comm.FromFirst(g.control, C.GoBytes(unsafe.Pointer(&id), C.int(unsafe.Sizeof(id))))
 	if err != nil {
 		return nil, err
 	}

@@ -126,14 +126,6 @@ func (h remoteHost) AllGather(x []byte) (all [][]byte, err error) {
 	return all, err
 }
 
-func (h remoteHost) Bcast(x []byte, root int) ([]byte, error) {
-	all, err := h.AllGather(x)
-	if err != nil {
-		return nil, err
-	}
-	return all[root], nil
-}
-
 func (h remoteHost) AllReduce(x []float64, op comm.Op) error {
 	mine := make([]byte, 0, 8*len(x))
 	for _, v := range x {

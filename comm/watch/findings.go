@@ -30,91 +30,53 @@ func (j *judge) left(waiters []waiter) *finding {
 	return nil
 }
 
-// mismatch finds ranks that wait in one stream and whose calls with the same
-// number are not the same. Messages have no common number: see circle.
-func (j *judge) mismatch(waiters []waiter) *finding {
-	ranks := map[string][]int{} // that wait, by stream
-	for _, w := range waiters {
-		if !slices.Contains(ranks[w.id], w.rank) {
-			ranks[w.id] = append(ranks[w.id], w.rank)
-		}
-	}
-	for _, w := range waiters {
-		if w.Call.Kind == sendRecv {
-			continue
-		}
-		if f := j.compare(w.id, ranks[w.id]); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-// compare looks for the first number whose call differs between the ranks.
-func (j *judge) compare(id string, ranks []int) *finding {
-	first, last := uint64(1), ^uint64(0)
-	for _, r := range ranks {
-		g := j.stream(r, id)
-		first = max(first, g.Started-uint64(len(g.Past))+1)
-		last = min(last, g.Started)
-	}
-	for q := first; q <= last; q++ {
-		var sides []side
-		for _, r := range ranks {
-			c := j.past(r, id, q)
-			k := slices.IndexFunc(sides, func(s side) bool { return s.call == c })
-			if k < 0 {
-				k = len(sides)
-				sides = append(sides, side{call: c, id: id, seq: q})
-			}
-			sides[k].ranks = append(sides[k].ranks, r)
-		}
-		if len(sides) > 1 {
-			return j.disagreement(fmt.Sprint("mismatch ", id, q), sides)
-		}
-	}
-	return nil
-}
-
-// past is a call as a rank remembers it.
-func (j *judge) past(rank int, id string, q uint64) call {
-	g := j.stream(rank, id)
-	return g.Past[len(g.Past)-1-int(g.Started-q)]
-}
-
-// circle finds ranks that wait for each other in different calls: each has not
-// begun the call that the one before it is in, or is in another message. Collectives that goroutines of
-// one rank call side by side can look like that for a while, hence the patience.
+// circle finds ranks that wait for each other: each has not begun the call that the one
+// before it is in, or made another call of that number. Collectives that goroutines of
+// one rank call side by side can look like that for a while, so calls of several numbers
+// get more patience than several calls of one.
 func (j *judge) circle(waiters []waiter) *finding {
 	at := map[int]waiter{} // each rank's longest wait
 	for _, w := range waiters {
-		if _, ok := at[w.rank]; !ok && w.For >= 3*j.o.Settle {
+		if _, ok := at[w.rank]; !ok {
 			at[w.rank] = w
 		}
 	}
 	done := map[int]bool{}
 	for _, w := range waiters {
-		path := j.follow(w.rank, at, done, nil)
-		if len(path) == 0 {
-			continue
-		}
-		// Whoever else is in one of these calls is on that side.
 		var sides []side
-		for _, r := range path {
-			v := at[r]
-			s := side{call: v.Call, id: v.id, seq: v.Seq}
-			for other := range j.ranks {
-				o, ok := at[other]
-				if ok && o.id == v.id && o.Seq == v.Seq && (v.Call.Kind != sendRecv || other == r) {
-					s.ranks = append(s.ranks, other)
-				}
+		patient := true
+		for _, r := range j.follow(w.rank, at, done, nil) {
+			made := j.versions(at[r])
+			if len(made) > 1 {
+				return j.disagreement(made)
 			}
-			sides = append(sides, s)
+			sides = append(sides, made...)
+			patient = patient && at[r].For >= 3*j.o.Settle
 		}
-		slices.SortFunc(sides, func(a, b side) int { return a.ranks[0] - b.ranks[0] })
-		return j.disagreement("circle", sides)
+		if len(sides) > 0 && patient {
+			slices.SortFunc(sides, func(a, b side) int { return a.ranks[0] - b.ranks[0] })
+			return j.disagreement(sides)
+		}
 	}
 	return nil
+}
+
+// versions are the calls that ranks made under the number of a waiter's. Messages have
+// no common numbers.
+func (j *judge) versions(w waiter) (sides []side) {
+	for r := range j.ranks {
+		c, known := j.past(r, w.id, w.Seq)
+		if !known || w.Call.Kind == sendRecv && r != w.rank {
+			continue
+		}
+		k := slices.IndexFunc(sides, func(s side) bool { return s.call == c })
+		if k < 0 {
+			k = len(sides)
+			sides = append(sides, side{call: c, id: w.id, seq: w.Seq})
+		}
+		sides[k].ranks = append(sides[k].ranks, r)
+	}
+	return sides
 }
 
 // follow walks from a rank to those it waits for and returns the first circle.
@@ -145,7 +107,7 @@ type side struct {
 }
 
 // disagreement names the lowest rank of each side.
-func (j *judge) disagreement(key string, sides []side) *finding {
+func (j *judge) disagreement(sides []side) *finding {
 	f := &finding{hold: j.o.Settle / 2}
 	var calls []string
 	for _, s := range sides {
@@ -157,7 +119,7 @@ func (j *judge) disagreement(key string, sides []side) *finding {
 		calls = append(calls, who+" called "+s.call.exact(s.seq, j.groups[s.id].name))
 	}
 	f.confirm = f.blame
-	f.key = fmt.Sprint(key, f.blame)
+	f.key = fmt.Sprint("disagreement ", calls)
 	f.text = fmt.Sprintf("ranks %s disagree: %s", list(f.blame), strings.Join(calls, ", "))
 	return f
 }

@@ -156,11 +156,6 @@ func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {
 		func() error { return h.g.inner.Host().AllReduce(x, op) })
 }
 
-func (h *guardedHost) Bcast(x []byte, root int) ([]byte, error) {
-	return ask(h.g.host, call{Kind: broadcast, Root: h.g.world(root)},
-		func() ([]byte, error) { return h.g.inner.Host().Bcast(x, root) })
-}
-
 func (h *guardedHost) AllGather(x []byte) ([][]byte, error) {
 	return ask(h.g.host, call{Kind: allGather}, func() ([][]byte, error) { return h.g.inner.Host().AllGather(x) })
 }

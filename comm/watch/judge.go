@@ -109,7 +109,7 @@ func (j *judge) find(now time.Time) *finding {
 	if len(waiters) == 0 {
 		return nil
 	}
-	for _, look := range []func([]waiter) *finding{j.left, j.mismatch, j.circle, j.unmoved, j.endless} {
+	for _, look := range []func([]waiter) *finding{j.left, j.circle, j.unmoved, j.endless} {
 		if f := look(waiters); f != nil {
 			return f
 		}
@@ -145,7 +145,7 @@ func (j *judge) waiters(least time.Duration) []waiter {
 	return out
 }
 
-// stream is what is known of a rank's calls in a stream, nothing where it has told none.
+// stream is what is known of a rank's calls in a stream.
 func (j *judge) stream(rank int, id string) glance { return j.ranks[rank].streams[id] }
 
 func (j *judge) waits(rank int) bool {
@@ -168,13 +168,25 @@ func (j *judge) partners(w waiter) []int {
 	return out
 }
 
-// missing are the partners that have not begun the waiter's call: for a
-// send-receive those that are not in the other end of it.
+// past is a call as a rank remembers it, if it does.
+func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
+	g := j.stream(rank, id)
+	if q > g.Started || g.Started-q >= uint64(len(g.Past)) {
+		return c, false
+	}
+	return g.Past[len(g.Past)-1-int(g.Started-q)], true
+}
+
+// missing are the partners that have not begun the waiter's call, or made another of its
+// number: for a send-receive those that are not in the other end of it.
 func (j *judge) missing(w waiter) []int {
 	var out []int
 	for _, m := range j.partners(w) {
 		g := j.stream(m, w.id)
 		there := g.Started >= w.Seq
+		if c, known := j.past(m, w.id, w.Seq); known {
+			there = c == w.Call
+		}
 		if w.Call.Kind == sendRecv {
 			there = slices.ContainsFunc(g.Waits, func(s stay) bool { return w.Call.meets(w.rank, s.Call, m) })
 		}

@@ -126,6 +126,17 @@ func TestJudgeSkew(t *testing.T) {
 		"rank 3 called broadcast 2 (3 float64) from rank 2")
 }
 
+// A rank that went on after a call that the others did not make is judged by that call.
+func TestJudgeMismatchPassed(t *testing.T) {
+	c := newCourt()
+	for _, r := range []int{0, 2, 3} {
+		c.does(r, onDevice, true, sum1000, from2)
+	}
+	c.does(1, onDevice, true, sum1000, from1, sum1000)
+	c.wants(t, c.after(6), "ranks 0 and 1 disagree", "rank 0 and 2 more called broadcast 2 (3 float64) from rank 2",
+		"rank 1 called broadcast 2 (3 float64) from rank 1")
+}
+
 func TestJudgeCircle(t *testing.T) {
 	c := newCourt()
 	for r := range everyone {

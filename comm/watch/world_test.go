@@ -113,14 +113,6 @@ type processHost struct {
 	p *process
 }
 
-func (h processHost) Bcast(x []byte, root int) ([]byte, error) {
-	all, err := h.p.gather("broadcast", x)
-	if err != nil {
-		return nil, err
-	}
-	return all[root], nil
-}
-
 func (h processHost) AllGather(x []byte) ([][]byte, error) { return h.p.gather("gather", x) }
 
 func (h processHost) Agree(flags uint64) (uint64, error) {

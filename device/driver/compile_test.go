@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -32,7 +31,9 @@ func TestCompileInChild(t *testing.T) {
 	gpuemu.NeedEmulator(t)
 	k, err := driver.OpenCompiler(driver.HIP)
 	must(t, err)
-	drivertest.Child(t, k)
+	exe, err := os.Executable()
+	must(t, err)
+	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
 	src := driver.Source{Name: "ok.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = VALUE; }`, Defines: []string{"VALUE=3"}}
 	b, err := k.Compile(src, "gfx90a")
 	must(t, err)

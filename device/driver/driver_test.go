@@ -14,14 +14,18 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.ServeCompile()
-	os.Exit(gpuemu.Main(m))
+	if os.Getenv("LSM_TEST_COMPILE") == "" {
+		os.Exit(gpuemu.Main(m))
+	}
+	if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func must(t testing.TB, err error) {

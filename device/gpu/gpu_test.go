@@ -9,13 +9,11 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.ServeCompile()
 	os.Exit(gpuemu.Main(m))
 }
 
@@ -55,9 +53,6 @@ func TestCUDA(t *testing.T) {
 }
 
 func TestHIP(t *testing.T) { conform(t, open(t, Options{Engine: driver.HIP})) }
-
-// The compilers of real cards take the kernels, and no register spills.
-func TestRealCompilers(t *testing.T) { drivertest.Compile(t, VectorSource()) }
 
 // No kernel touches what is not its own, whatever the lengths.
 func TestSanitized(t *testing.T) {

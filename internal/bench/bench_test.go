@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/drivertest"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 )
 
 func TestMain(m *testing.M) {
-	drivertest.ServeCompile()
 	os.Exit(gpuemu.Main(m))
 }
 

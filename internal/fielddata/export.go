@@ -44,17 +44,13 @@ func (e *Exported) lose(what string, worst float64, unit string) {
 }
 
 // publish writes a file whole or not at all.
-func publish(path string, fill func(w io.Writer) error) (err error) {
+func publish(path string, fill func(w io.Writer) error) error {
 	fail := func(err error) error { return status.Resource(fmt.Errorf("%s: %w", path, err)) }
 	tmp, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
 		return fail(err)
 	}
-	defer func() {
-		if e := tmp.Cleanup(); err == nil && e != nil {
-			err = fail(e)
-		}
-	}()
+	defer tmp.Cleanup()
 	buf := bufio.NewWriterSize(tmp, 1<<20)
 	if err := fill(buf); err != nil {
 		return err

@@ -45,34 +45,29 @@ var lengths = map[string]float64{"m": 1, "ft": 0.3048, "us-ft": 1200.0 / 3937}
 
 // Validate judges the options themselves.
 func (o *Options) Validate() error {
-	if _, ok := lengths[o.Units]; !ok && o.Units != "" {
-		return fmt.Errorf("units are %q, want m, ft or us-ft", o.Units)
-	}
-	if o.Dim != 2 && o.Dim != 3 {
-		return fmt.Errorf("%d dimensions, want 2 or 3", o.Dim)
-	}
-	if o.Dim == 3 && (o.Azimuth != nil || o.Origin != nil) {
-		return fmt.Errorf("a 3-D survey is not projected: it takes no azimuth and no origin of a line")
-	}
-	if o.Origin != nil && len(o.Origin) != 2 {
-		return fmt.Errorf("the line's origin has %d numbers, want east,north", len(o.Origin))
-	}
-	if o.NT < 0 || o.NT == 1 || o.NT > math.MaxInt32 {
-		return fmt.Errorf("%d samples a trace, want 2 to %d", o.NT, math.MaxInt32)
-	}
-	if len(o.IDs) == 0 {
-		return fmt.Errorf("no trace identification code counts as data")
-	}
 	numbers := append([]float64{o.Tolerance, o.Datum, o.DT}, o.Origin...)
 	for _, p := range []*float64{o.Azimuth, o.SourceZ, o.ReceiverZ, o.T0} {
 		if p != nil {
 			numbers = append(numbers, *p)
 		}
 	}
-	if slices.ContainsFunc(numbers, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+	_, known := lengths[o.Units]
+	switch {
+	case !known && o.Units != "":
+		return fmt.Errorf("units are %q, want m, ft or us-ft", o.Units)
+	case o.Dim != 2 && o.Dim != 3:
+		return fmt.Errorf("%d dimensions, want 2 or 3", o.Dim)
+	case o.Dim == 3 && (o.Azimuth != nil || o.Origin != nil):
+		return fmt.Errorf("a 3-D survey is not projected: it takes no azimuth and no origin of a line")
+	case o.Origin != nil && len(o.Origin) != 2:
+		return fmt.Errorf("the line's origin has %d numbers, want east,north", len(o.Origin))
+	case o.NT < 0 || o.NT == 1 || o.NT > math.MaxInt32:
+		return fmt.Errorf("%d samples a trace, want 2 to %d", o.NT, math.MaxInt32)
+	case len(o.IDs) == 0:
+		return fmt.Errorf("no trace identification code counts as data")
+	case slices.ContainsFunc(numbers, func(v float64) bool { return v-v != 0 }):
 		return fmt.Errorf("an option is not a finite number")
-	}
-	if o.Tolerance < 0 || o.DT < 0 {
+	case o.Tolerance < 0 || o.DT < 0:
 		return fmt.Errorf("tolerance is %g m and sampling interval %g s, must not be negative", o.Tolerance, o.DT)
 	}
 	return nil

@@ -27,25 +27,24 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 		return err
 	}
 	defer f.Close()
-	all, err := f.Attrs().All()
+	a := f.Attrs()
+	take := func(name string, to ...*float64) {
+		if err != nil || !a.Has(name) {
+			return
+		}
+		var v []float64
+		v, err = a.Floats(name, len(to))
+		for i := range v {
+			*to[i] = v[i]
+		}
+	}
+	take(AttrDatum, &o.Datum)
+	if !keepLine {
+		take(AttrAzimuth, &o.Line.Azimuth)
+		take(AttrOrigin, &o.Line.Origin[0], &o.Line.Origin[1])
+	}
 	if err != nil {
 		return err
-	}
-	for _, at := range all {
-		numbers, ok := at.Value.([]float64)
-		if v, single := at.Value.(float64); single {
-			numbers, ok = []float64{v}, true
-		}
-		switch {
-		case !ok:
-		case at.Name == AttrDatum && len(numbers) == 1:
-			o.Datum = numbers[0]
-		case keepLine:
-		case at.Name == AttrAzimuth && len(numbers) == 1:
-			o.Line.Azimuth = numbers[0]
-		case at.Name == AttrOrigin && len(numbers) == 2:
-			o.Line.Origin = [2]float64{numbers[0], numbers[1]}
-		}
 	}
 	if err := o.Validate(); err != nil {
 		return status.Input(fmt.Errorf("%s: %w", survey, err))
@@ -53,7 +52,7 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	return nil
 }
 
-// WayBack are the flags with which an import finds the same x and z again.
+// WayBack is the flags with which an import of the file gives the same x and z.
 func (o *ExportOptions) WayBack(dim int) string {
 	flags := " --keep-dead --keep-duplicates --keep-positive"
 	switch {

@@ -42,15 +42,17 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// CoarseFactor is the distance, in points, between those that coarse tables keep.
-const CoarseFactor = 2
-
 // Garbage is what the collector may let stand on the heap besides what is counted,
 // touched what becomes resident of code, libraries and run time in the course of a run.
 const (
 	Garbage = 4 << 20
 	touched = 1 << 20
 )
+
+// Work is how the rank goes through its traces.
+func (m Memory) Work() plan.Work {
+	return plan.Work{Work: kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables}, Compact: m.Compact, Coarse: m.Coarse > 0}
+}
 
 // Total is the sum.
 func (m Memory) Total() int64 {
@@ -93,7 +95,7 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(Longest(m.Groups), "trace"))
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest(m.Groups), "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
@@ -172,7 +174,7 @@ func (c *count) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = 4*int64(c.Image.Len()) + c.dipBytes() + c.matchBytes()
+		m.Gather = 4*int64(c.Image.Len()) + c.rootBytes()
 	}
 	return m
 }
@@ -247,7 +249,7 @@ func (c *count) resident(m Memory) Memory {
 	place, making := kirchhoff.Needs(p, work).Place, int64(0)
 	if c.held.Tables == "coarse" {
 		// What the coarse tables are made with is gone before there are others.
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
 	}
 	if p.Velocity != nil {
@@ -319,14 +321,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 func (c *count) streamed(m Memory) Memory {
 	p := c.problem
 	m.Stream = true
-	images := streamFootprint(c.Config.Solver.Method, c.SolverOptions())
-	if c.Config.Solver.Damping > 0 {
-		images += 2 // the row's scratch
-	}
-	if c.Surface != nil {
-		images += 4 // its weights, two of scratch, the image beside the iterate
-	}
-	m.Vectors = 4 * c.points() * int64(images)
+	m.Vectors = c.vectors()
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
@@ -341,7 +336,7 @@ func (c *count) streamed(m Memory) Memory {
 	p.Compact = false
 	m.Recompute = true
 	if c.held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 	}
 	return c.fitGroups(m)
 }
@@ -358,7 +353,7 @@ func (c *count) fitGroups(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := int64(Longest(m.Groups)), secondLongest(m.Groups)
+		longest, second := int64(longest(m.Groups)), secondLongest(m.Groups)
 		m.Data = 4 * nt * (2*longest + second)
 		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
 		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
@@ -383,8 +378,8 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// Longest is the number of traces in the largest group.
-func Longest(cuts []int) (most int) {
+// longest is the number of traces in the largest group.
+func longest(cuts []int) (most int) {
 	for i := range len(cuts) - 1 {
 		most = max(most, cuts[i+1]-cuts[i])
 	}

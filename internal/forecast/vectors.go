@@ -1,132 +1,157 @@
 package forecast
 
 import (
+	"context"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// vectors is what the solver, its preconditioner and its problem hold, in bytes.
+// vectors is what the solver, its preconditioner and its problem hold besides the traces,
+// in bytes: the same problem is made and solved for two iterations on a device that counts.
+// The share's part of the image and of the data stand there for the whole. A problem that
+// cannot be made is refused where it is made in earnest.
 func (c *count) vectors() int64 {
-	options, residual := c.SolverOptions(), c.Config.Output.Residual.IsSet()
-	if c.TwoLevel() {
-		options.Preconditioner = struct{ dist.Operator }{} // any
+	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), image: c.local(c.Image.Shape[1:]), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
+	if n := c.Classes.N; n > 0 {
+		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
-	images, data := footprint(c.Config.Solver.Method, options)
-	if c.Matches() {
-		images, data = 3, 1
+	s := v.setting(v.image, v.data)
+	if c.Config.Solver.Start.IsSet() {
+		s.Start = v.vector(v.image)
 	}
-	below, besides := c.rowVectors()
-	images += below*(data+1) + besides // the data's rows, too
-	if c.Config.Solver.Preconditioner == "diagonal" {
-		images += 3         // P, what lies between it and the operator, the image
-		data = max(data, 3) // w² and what engines make of it; the solver's come later
+	if c.held.Stream {
+		s.Passes = v
+	} else {
+		s.Data = v.vector(v.data)
 	}
-	if c.Engine == "reference" {
-		data++ // the data in double precision
+	peak, _ := formulation.Peak(s)
+	if c.held.Stream {
+		return peak
 	}
-	if c.Weighted() {
-		data += 2 // the weights and what lies between them and the operator
-		if residual {
-			data++ // the weighted data beside the data
-		}
-	}
-	if c.Surface != nil {
-		images += 3 // likewise, and the image beside the iterate
-	}
-	if residual {
-		data++
-	}
-	classes := int64(max(1, c.Classes.N))
-	elements := int64(images)*classes*c.points() + int64(data)*c.samples() + c.twoLevelElements()
-	if classes > 1 {
-		elements += c.points() // their sum
+	if n := c.Classes.N; n > 1 {
+		v.vector(v.image.Parts[0]) // their sum
 		if c.Config.Output.Adjoint.IsSet() {
-			elements += classes * c.points() // written before the solve, and not at once given back
+			v.vector(v.image) // written before the solve, and not at once given back
 		}
 	}
-	return int64(c.Type().Size()) * elements
+	if c.Config.Output.Residual.IsSet() {
+		v.vector(v.data)
+	}
+	peak = max(peak, v.on.Peak())
+	if c.Engine != "reference" { // which has the traces in double precision, too
+		peak -= 4 * c.samples()
+	}
+	return peak
 }
 
-// rowVectors is how many vectors of an image's length the rows of a problem take:
-// below each vector of data, and for themselves besides.
-func (c *count) rowVectors() (below, besides int) {
-	dim := c.Image.Dim()
-	if c.Config.Solver.Damping > 0 {
-		below++
+// local is the layout of the share's part of an image, given the shape of a plane.
+func (c *count) local(plane []int) *dist.Layout {
+	shape := append([]int{c.share.Slab[1] - c.share.Slab[0]}, plane...)
+	return dist.Local(c.Type(), shape...)
+}
+
+// imagined is a problem that is made to count its vectors.
+type imagined struct {
+	*count
+	on          *device.Counter
+	image, data *dist.Layout
+}
+
+func (v *imagined) vector(l *dist.Layout) *dist.Vector {
+	x, _ := dist.NewVector(v.on, l) // a counter never fails
+	return x
+}
+
+// setting is that of an operator between two layouts, without data.
+func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
+	s := &formulation.Setting{
+		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image, World: comm.Self(), Device: v.on,
+		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(),
+		Operator: dist.Unapplied(image, data),
+		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
+		Coarse:   func(context.Context) (*formulation.Coarse, error) { return v.coarse(), nil },
+		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
+		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
+	if v.Weighted() && !v.held.Stream {
+		s.Weights = v.vector(data)
+	}
+	if v.Surface != nil {
+		s.Surface = v.Surface.Weight
+		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
+	}
+	return s
+}
+
+// coarse is the problem on the coarser grid, all of it at most; nil for none.
+func (v *imagined) coarse() *formulation.Coarse {
+	g := v.Coarsened()
+	if g == nil {
+		return nil
+	}
+	n := v.Thinning()
+	s := v.setting(dist.Local(v.Type(), g.Shape...), dist.Local(v.Type(), v.share.Traces(), (v.Survey.NT-1)/n+1))
+	return &formulation.Coarse{Grid: g, Thinning: n, Operator: s.Scaled(), Close: func() {}}
+}
+
+// squared is an operator with its weights squared, of which engines make room for as many
+// data again, twice, in an adjoint.
+type squared struct {
+	dist.Operator
+	v *imagined
+}
+
+func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
+	for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
+		x.Free()
+	}
+	return nil
+}
+
+// What follows are passes over streamed traces.
+
+func (v *imagined) Domain() *dist.Layout       { return v.image }
+func (v *imagined) Device() device.Device      { return v.on }
+func (v *imagined) DataNorm() (float64, error) { return 1, nil }
+func (v *imagined) Carried() []*float64        { return nil }
+
+func (v *imagined) Normal(context.Context, *dist.Vector, *dist.Vector) (float64, error) {
+	return 1, nil
+}
+
+func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float64, error) {
+	return 1, nil
+}
+
+// rootBytes is what rank 0 holds of whole images besides the one that it writes, for
+// directions of layers and for matching filters.
+func (c *count) rootBytes() (bytes int64) {
 	if c.Regularizes() {
-		switch c.Config.Solver.Regularization {
-		case "gradient":
-			below += dim
-			besides++ // the stack's scratch
-		case "laplacian":
-			below++
-			besides += 2 // the sum's
-		case "dip":
-			below += dim - 1
-			besides += dim*(dim-1) + 2 // the directions, and scratch
-		}
+		bytes += formulation.RegulariserOf(c.Config.Solver.Regularization).HostBytes(c.Image)
 	}
-	if below > 0 {
-		besides++ // the scratch of the stack of data and rows
-	}
-	return below, besides
-}
-
-// dipBytes is what rank 0 holds for the directions of the layers.
-func (c *count) dipBytes() int64 {
-	if !c.Regularizes() || c.Config.Solver.Regularization != "dip" {
-		return 0
-	}
-	arrays := map[int]int64{2: 5, 3: 12}[c.Image.Dim()]
-	return 4 * arrays * int64(c.Image.Len())
-}
-
-// matchBytes is what rank 0 holds for matching filters besides the image that they make.
-func (c *count) matchBytes() int64 {
-	if !c.Matches() {
-		return 0
-	}
-	o, err := c.Matching()
-	if err != nil {
-		return 0 // the plan would not have been made
-	}
-	return 8*int64(c.Image.Len()) + o.Bytes(c.Image.Shape)
-}
-
-// windowBytes is what windows of the two-level preconditioner take on the host: their
-// multipliers, as many before they are smoothed, and whole images on their way.
-func (c *count) windowBytes() int64 {
-	if !c.TwoLevel() {
-		return 0
-	}
-	whole, each := int64(c.Image.Len()), int64(1)<<c.Image.Dim()/2 // multipliers a point
-	bytes := 4*each*(whole+c.points()) + 5*4*whole
-	if g := c.Coarsened(); g != nil {
-		bytes += 4 * (2*each + 3) * size(g.Shape)
+	if o, err := c.Matching(); c.Matches() && err == nil { // else the plan would not have been made
+		bytes += 8*int64(c.Image.Len()) + o.Bytes(c.Image.Shape)
 	}
 	return bytes
 }
 
-func size(shape []int) int64 {
-	n := int64(1)
-	for _, s := range shape {
-		n *= int64(s)
-	}
-	return n
-}
-
-// twoLevelElements is what the two-level preconditioner holds of vectors.
-func (c *count) twoLevelElements() int64 {
+// windowBytes is what windows of the two-level preconditioner take on the host.
+func (c *count) windowBytes() int64 {
 	if !c.TwoLevel() {
 		return 0
 	}
-	n := 3*c.points() + c.samples()
-	if g := c.Coarsened(); g != nil {
-		n += 8*size(g.Shape) + int64(c.share.Traces())*int64(c.Survey.NT/c.Thinning()+1)
+	g := c.Coarsened()
+	if g == nil {
+		g = &imaging.Coarsened{}
 	}
-	return n
+	return formulation.WindowBytes(c.Image.Shape, c.points(), g.Shape)
 }
 
 // coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
@@ -141,41 +166,4 @@ func (c *count) coarseBytes(vectors int64) int64 {
 	}
 	n := kirchhoff.Needs(p, kirchhoff.Work{Exact: c.Exact()})
 	return n.Tables + n.Scratch + n.Heap + n.Traces + max(0, n.Making-n.Traces-vectors)
-}
-
-// footprint is the number of image vectors and of data vectors that a method holds
-// besides the data given to it.
-func footprint(name string, o solver.Options) (images, data int) {
-	switch name {
-	case "cg":
-		return 5, 2
-	case "cgls":
-		if o.Preconditioner != nil {
-			return 3 + 2*max(1, o.Orthogonalize), 2
-		}
-		return 3 + o.Orthogonalize, 2
-	case "lsqr":
-		return 4, 3
-	case "ista":
-		images = 3
-	case "fista":
-		images = 4
-	default:
-		return 0, 0
-	}
-	if o.Backtracking {
-		images++
-		if name == "fista" {
-			images++
-		}
-	}
-	return images, 1
-}
-
-// streamFootprint is the number of image vectors that a method holds for streamed data.
-func streamFootprint(name string, o solver.Options) int {
-	if name != "cgls" {
-		return 4
-	}
-	return 4 + o.Orthogonalize
 }

@@ -217,19 +217,6 @@ func TestSumsAreRegistered(t *testing.T) {
 	}
 }
 
-// Beside a GPU engine = "auto" says what it does and why.
-func TestAutoNote(t *testing.T) {
-	if note := autoNote(nil); note != "" {
-		t.Errorf("without a GPU: %q", note)
-	}
-	note := autoNote([]string{"nvidia0", "nvidia1"})
-	for _, want := range []string{"auto uses the cpu", "nvidia0, nvidia1", "not been measured", `"cuda"`} {
-		if !strings.Contains(note, want) {
-			t.Errorf("%q does not say %q", note, want)
-		}
-	}
-}
-
 // A backend that cannot be had is an error that names the library, or a warning.
 func TestNoNCCL(t *testing.T) {
 	gpuemu.NeedEmulator(t)
@@ -353,7 +340,7 @@ func TestCardTimes(t *testing.T) {
 		must(t, err)
 		must(t, j.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
-	must(t, j.card.Sync())
+	must(t, j.Card.Sync())
 	calls := map[string]int{}
 	account := report.Account()
 	for _, lane := range account.Beside.Inner {

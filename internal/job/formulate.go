@@ -2,75 +2,170 @@ package job
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// formulation is the problem that the solver is given.
-type formulation struct {
-	problem  solver.Problem
-	start    *dist.Vector  // of x; nil stands for zero
-	damping  float64       // weight of the rows of solver.damping
-	sparsity float64       // weight of the l1 norm, for the methods that have one
-	rows     float64       // what rows below the data's add to the diagonal of aᵀa
-	m        dist.Operator // close to the inverse of aᵀa; nil: the solver goes without
-	close    func()        // after the solve
-	// image returns the image of an iterate: x itself unless a step changed variables.
-	image func(ctx context.Context, x *dist.Vector) (*dist.Vector, error)
-}
-
-// held is the problem where the traces are in memory.
-func (f *formulation) held() *solver.Held { return f.problem.(*solver.Held) }
-
-// formulate turns the operator and the data into the problem to be solved. Each step
-// wraps what the steps before it made: those that act on data come first, then rows of
-// their own, then changes of variables.
-func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation, error) {
-	f, err := j.weightedProblem(op, d)
-	if err != nil {
-		return nil, err
-	}
-	if f.start, err = j.startModel(op); err != nil {
-		return nil, err
-	}
-	for _, step := range []func(context.Context, *formulation) error{
-		j.keepBelow,
-		j.addRows,
-		func(ctx context.Context, f *formulation) error {
-			return j.precondition(context.WithoutCancel(ctx), op, f)
-		},
-	} {
-		if err := step(ctx, f); err != nil {
+// setting is what the problem of an operator and data is made of. The data may be nil
+// where only the operator matters.
+func (j *Job) setting(op *Operator, d *dist.Vector) (*formulation.Setting, error) {
+	if j.set == nil {
+		var err error
+		if j.set, err = settingOf(op); err != nil {
 			return nil, err
 		}
 	}
-	return f, nil
-}
-
-// change changes variables: from here on the solver looks for x, and what it looked for
-// before is D x with the diagonal d. The start is the caller's to change.
-func (f *formulation) change(d *dist.Vector) (err error) {
-	f.problem, err = f.problem.Change(dist.Diagonal(d))
-	image := f.image
-	f.image = func(ctx context.Context, x *dist.Vector) (*dist.Vector, error) {
-		dx, err := product(x, d)
-		if err != nil {
-			return nil, err
-		}
-		return image(ctx, dx)
+	s := *j.set
+	if s.Data = d; j.Held.Stream {
+		s.Passes = op.Stream
 	}
-	return err
+	return &s, nil
 }
 
-// product is a new vector, the product of x and y element by element.
-func product(x, y *dist.Vector) (*dist.Vector, error) {
-	v, err := x.Clone()
+// settingOf is the setting of an operator without data.
+func settingOf(op *Operator) (s *formulation.Setting, err error) {
+	s = &formulation.Setting{
+		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Slab,
+		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
+		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
+		Squared: func() (dist.Operator, error) { return squared(op) },
+		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
+		Gather:  op.Whole, Scatter: op.Spread,
+	}
+	if s.Weights, err = weights(op); err != nil || op.Surface == nil {
+		return s, err
+	}
+	s.Surface = op.Surface.Weight
+	s.Below, err = formulation.Diagonal(op.Device, op.Domain(), s.Surface)
+	return s, err
+}
+
+// weights is the diagonal of W, the weight of the trace times that of the mute at each
+// sample; nil where it is the identity, and where traces are streamed, which weighs them.
+func weights(op *Operator) (*dist.Vector, error) {
+	if op.Traces == nil || op.Traces.Weight == nil || op.Held.Stream {
+		return nil, nil
+	}
+	v, err := dist.NewVector(op.Device, op.Range())
 	if err != nil {
 		return nil, err
 	}
-	if err := dist.Copy(v, x); err != nil {
+	nt := op.Survey.NT
+	each := max(1, operator.Chunk/nt)
+	list := op.Shots.List(op.Share.First, op.Share.Last)
+	w := make([]float32, min(each, len(list))*nt)
+	for first := 0; first < len(list); first += each {
+		n := min(each, len(list)-first)
+		for i, trace := range list[first : first+n] {
+			op.Mute.Fill(w[i*nt:(i+1)*nt], op.Survey.Offset(int(trace)), op.Traces.Weight[first+i])
+		}
+		if err := device.Upload(v.Buf.Slice(first*nt, n*nt), w[:n*nt]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// squared is the operator with its weights squared.
+func squared(op *Operator) (dist.Operator, error) {
+	k := op.Engine.Squared()
+	if k == nil {
+		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
+	}
+	o := op.LiftOptions()
+	o.Choose = nil
+	lifted, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
+	return lifted, comm.Together(op.World, err)
+}
+
+// coarse is the problem of the same traces on the coarser grid, nil for none.
+func coarse(ctx context.Context, op *Operator) (*formulation.Coarse, error) {
+	c := op.Coarsened()
+	if c == nil {
+		return nil, nil
+	}
+	k, err := op.On(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	return v, dist.Multiply(v, y)
+	s, err := settingOf(k)
+	if err != nil {
+		return nil, err
+	}
+	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Slab, Operator: s.Scaled(), Close: k.Engine.Close}, nil
+}
+
+// formulate turns the operator and the data into the problem to be solved.
+func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation.Formulation, error) {
+	s, err := j.setting(op, d)
+	if err == nil {
+		err = j.LoadStart()
+	}
+	if err == nil && j.start != nil {
+		s.Start, err = op.ImageVector(j.start)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return formulation.New(context.WithoutCancel(ctx), s)
+}
+
+// cutAbove multiplies an image by S, in place.
+func (j *Job) cutAbove(op *Operator, m *dist.Vector) error {
+	s, err := j.setting(op, nil)
+	if err != nil || s.Below == nil {
+		return err
+	}
+	return dist.Multiply(m, s.Below)
+}
+
+// PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
+// at the price of up to ten iterations; nil where neither is used, or where traces are
+// streamed.
+func (j *Job) PenaltyTexts(ctx context.Context, op *Operator) ([]string, error) {
+	s, err := j.setting(op, nil)
+	if err != nil || s.Passes != nil || !s.Penalised() {
+		return nil, err
+	}
+	if s.Data, err = j.Data(op); err != nil {
+		return nil, err
+	}
+	return formulation.PenaltyTexts(ctx, s)
+}
+
+// match is Solve for solver.method = "matching".
+func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
+	began := time.Now()
+	f, err := j.formulate(ctx, op, d)
+	if err != nil {
+		return nil, err
+	}
+	o, err := j.Matching()
+	if err != nil {
+		return nil, err
+	}
+	live := j.Report.Solver("solver vectors", 1)
+	defer live.End()
+	m, err := f.Match(ctx, o)
+	if err != nil {
+		return nil, failure(err)
+	}
+	h := m.History
+	live.Iteration(progress.Iteration{
+		N: 1, Limit: 1, Residual: relative(h.Residual), Gradient: relative(h.Gradient), Adjoint: m.AdjointError, Took: time.Since(began),
+	})
+	r := &Result{History: h, Reason: solver.Matched}
+	if r.x, err = f.ImageOf(m.X); err != nil {
+		return nil, err
+	}
+	return r, j.finish(r, 1, h.Gradient[0] == 0)
 }

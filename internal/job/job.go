@@ -4,12 +4,18 @@
 package job
 
 import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -21,22 +27,21 @@ import (
 // it has read. It is made by Open. Methods that say so are collective.
 type Job struct {
 	*plan.Plan
-	*here
-	mine   *plan.Share
-	traces traces
+	*operator.Here
+	share  *plan.Share
+	traces *operator.Traces // nil for a walk that needs none
 
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
 	Alone bool
 
-	w *dist.Vector // of the data, the diagonal of W, once it is made; nil: all 1
-	s *dist.Vector // of the image, the diagonal of S, once it is made
+	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
 	start   []float32                   // the start model, once LoadStart has read it
 	digests []provenance.Input          // of all files that were read
 	kept    interface{ Intact() error } // tables kept in memory; nil: none
-	saved   []string                    // this run's own checkpoints, oldest first
+
 }
 
 // Need says what of the survey a walk uses.
@@ -57,13 +62,13 @@ func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 
 // open takes the first shots of the survey alone; 0: all of them.
 func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int) (*Job, error) {
-	program() // before anything is loaded
-	j := &Job{here: &here{Ranks: inputs.Ranks{World: world, Report: report}}, began: time.Now()}
-	err := j.join(cfg)
-	if err == nil {
-		err = j.prepare(cfg, need, shots)
-	}
+	j := &Job{began: time.Now()}
+	here, hardware, err := operator.Join(world, cfg, report)
 	if err != nil {
+		return nil, err
+	}
+	j.Here = here
+	if err := j.prepare(cfg, hardware, need, shots); err != nil {
 		j.Close()
 		return nil, err
 	}
@@ -71,7 +76,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 }
 
 // prepare reads the inputs, makes the plan and reads this rank's traces.
-func (j *Job) prepare(cfg *config.Config, need Need, shots int) error {
+func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need Need, shots int) error {
 	in, err := inputs.Read(j.Ranks, cfg)
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func (j *Job) prepare(cfg *config.Config, need Need, shots int) error {
 	j.Plan = &plan.Plan{Inputs: in} // to be closed
 	j.digests = in.Digests
 	end := j.Report.Time("plan")
-	p, err := plan.New(cfg, in, j.hardware, need)
+	p, err := plan.New(cfg, in, hardware, need)
 	end()
 	if err := j.Together(err); err != nil {
 		return err
@@ -88,11 +93,11 @@ func (j *Job) prepare(cfg *config.Config, need Need, shots int) error {
 		j.Report.Infof("%s", text)
 	}
 	p = p.First(shots)
-	if j.mine, err = p.Share(j.grid, j.World.Rank()); err != nil {
+	if j.share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
 	held, err := forecast.Decide(p, func(say func(*plan.Share) uint64) (uint64, error) {
-		return j.World.Host().Agree(say(j.mine))
+		return j.World.Host().Agree(say(j.share))
 	})
 	if err != nil {
 		return err
@@ -100,7 +105,12 @@ func (j *Job) prepare(cfg *config.Config, need Need, shots int) error {
 	if j.Plan = p.Holding(held); need != Traces {
 		return nil
 	}
-	return j.readTraces()
+	traces, found, err := operator.ReadTraces(j.Plan, j.Here, j.share, j.Memory().Groups)
+	if err != nil {
+		return err
+	}
+	j.traces, j.Plan = traces, j.Knowing(found)
+	return nil
 }
 
 // Close releases the files and the card that the job keeps open.
@@ -108,15 +118,12 @@ func (j *Job) Close() {
 	if j.Plan != nil {
 		j.Inputs.Close()
 	}
-	if j.traces.recording != nil {
-		j.traces.recording.Close()
-		j.traces.recording = nil
-	}
-	j.leave()
+	j.traces.Close()
+	j.Leave()
 }
 
 // Memory predicts what this rank holds in a run of the configured solver.
-func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.mine) }
+func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.share) }
 
 // WarnOfDoubts prints what is allowed and yet probably not meant.
 func (j *Job) WarnOfDoubts() {
@@ -125,10 +132,71 @@ func (j *Job) WarnOfDoubts() {
 	}
 }
 
-// together is comm.Together where ranks may come late.
-func (j *Job) together(err error) error {
-	if j.World.Size() > 1 {
-		defer j.Report.Time("waiting for ranks")()
+// Reading is how long one reading of this rank's streamed traces took.
+func (j *Job) Reading() time.Duration {
+	if j.traces == nil {
+		return 0
 	}
-	return comm.Together(j.World, err)
+	return j.traces.Took
 }
+
+// Operator is the demigration operator of a job.
+type Operator = operator.Operator
+
+// Build computes the traveltimes and makes the operator, on all ranks.
+func (j *Job) Build(ctx context.Context) (*Operator, error) {
+	if text := forecast.Beyond(j.Plan); text != "" {
+		j.Report.Infof("image.gathers: %s", text)
+	}
+	m := j.Memory()
+	j.boundHeap(m, false)
+	defer j.boundHeap(m, true)
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces, func(p *plan.Plan, s *plan.Share) (plan.Work, error) {
+		m := forecast.Of(p, s)
+		return m.Work(), m.Check()
+	})
+	if err == nil {
+		j.kept = op.Engine
+	}
+	return op, err
+}
+
+// boundHeap has the collector keep Go's heap to what the forecast counts of it, where this
+// process runs nothing else: garbage would otherwise stand until the heap has doubled.
+// What is there late only is not counted before. With a card the forecast of the host is
+// a rough one, and there is no bound.
+func (j *Job) boundHeap(m forecast.Memory, late bool) {
+	if !j.Alone || j.Card != nil {
+		return
+	}
+	_, heap := operator.Program()
+	bound := heap + forecast.Garbage + m.Total() - m.Program - m.Outside
+	if !late {
+		bound -= m.Late
+	}
+	bound += bound / 32 // of a limit the collector aims 3 per cent lower
+	debug.SetMemoryLimit(min(bound, userLimit()))
+}
+
+// userLimit is what the environment variable GOMEMLIMIT asks for.
+var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
+
+// collect gives the collector its turn now, where much has become garbage at once and
+// as much is asked for next: it works beside the program and might come too late.
+func (j *Job) collect() {
+	if j.Alone {
+		runtime.GC()
+	}
+}
+
+// Data moves this rank's traces into a vector of the operator's range, nil where they
+// are streamed.
+func (j *Job) Data(op *Operator) (*dist.Vector, error) {
+	if j.Found.Dead > 0 {
+		j.Report.Warn(forecast.DeadText(j.Plan))
+	}
+	return op.Data()
+}
+
+// CompileCommand is the hidden command that compiles a kernel for HIP.
+const CompileCommand = operator.CompileCommand

@@ -182,8 +182,8 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 func TestMatchingOverflow(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.method=matching")
-	for i := range j.traces.held { // a file with such numbers is refused
-		j.traces.held[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	for i := range j.traces.Samples { // a file with such numbers is refused
+		j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical {
 		t.Errorf("status %d: %v", status.Code(err), err)

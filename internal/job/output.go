@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 
@@ -12,9 +14,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Source says which program and command make an output.
@@ -29,33 +33,28 @@ func FileError(err error) error { return inputs.FileError(err) }
 // CheckOutput makes sure, before anything is computed, that path can be written.
 func CheckOutput(path string, force bool) error { return inputs.FileError(h5.CheckOutput(path, force)) }
 
-// WriteResult publishes the image of a least-squares run with its history.
+// WriteResult publishes the image of a least-squares run with its history. Its checkpoints
+// have served.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	defer j.Report.Time("write")()
-	if err := j.writeImage(path, r, src); err != nil {
+	if err := j.WriteAdjoint(path, r, src); err != nil {
 		return err
 	}
 	if j.Root() {
-		j.forget() // the checkpoints have served
+		j.checkpoints().Forget()
 	}
 	return nil
 }
 
-// WriteAdjoint publishes a plain Kirchhoff image.
+// WriteAdjoint publishes an image, gathers in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
-	return j.writeImage(path, r, src)
-}
-
-// writeImage writes an image file on rank 0, gathers in stretches.
-func (j *Job) writeImage(path string, r *Result, src Source) error {
 	var w *h5.ImageWriter
 	err := j.AtRoot(func() (err error) {
 		w, err = h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Data: r.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Config: j.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
+		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 		return err
 	})
 	if err != nil {
@@ -65,18 +64,9 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 		defer w.Abort()
 	}
 	if j.Classes.N > 0 {
-		err := dist.GatherEach(r.x, gatherElements, func(first int, part device.Buf) error {
-			v := make([]float32, part.Len())
-			if err := device.Download(v, part); err != nil {
-				return err
-			}
-			if err := finite(v, first); err != nil {
-				return err
-			}
-			return w.WriteGathers(v, first)
-		})
+		err := j.Gather(r.x, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
 		if err != nil {
-			return inputs.FileError(err)
+			return err
 		}
 	}
 	return j.AtRoot(func() error { return w.Commit() })
@@ -85,83 +75,63 @@ func (j *Job) writeImage(path string, r *Result, src Source) error {
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.Report.Time("write")()
-	w, err := j.createTraces(path, src)
+	nt := j.Survey.NT
+	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		return j.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
+	})
+}
+
+// writeSurvey publishes the traces that each hands to write on rank 0, as a survey of the
+// job's geometry; the first of them has the given number in the order of shots.
+func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
+	var w *h5.SurveyWriter
+	err := j.AtRoot(func() (err error) {
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if w != nil {
 		defer w.Abort()
 	}
-	nt := j.Survey.NT
-	err = dist.GatherEach(d, max(1, gatherElements/nt)*nt, func(first int, part device.Buf) error {
-		traces, err := finiteTraces(part, first)
-		if err != nil {
-			return err
-		}
-		return j.writeOrdered(w, traces, first/nt)
-	})
+	err = each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
 	if err != nil {
 		return inputs.FileError(err)
 	}
 	return j.AtRoot(func() error { return w.Commit() })
 }
 
-// createTraces begins a survey file of the job's geometry on rank 0; it is nil on the
-// others.
-func (j *Job) createTraces(path string, src Source) (w *h5.SurveyWriter, err error) {
-	err = j.AtRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
-		return err
-	})
-	return w, err
-}
-
-// finiteTraces copies part of a vector, from element first on, to the host.
-func finiteTraces(part device.Buf, first int) ([]float32, error) {
-	traces := make([]float32, part.Len())
-	if err := device.Download(traces, part); err != nil {
-		return nil, err
-	}
-	return traces, finite(traces, first)
-}
-
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
+	x, err := op.ImageVector(image)
+	if err == nil {
+		err = j.cutAbove(op, x)
+	}
+	if err != nil {
+		return err
+	}
 	if j.Held.Stream {
-		x, err := j.imageVector(op, image)
-		if err != nil {
-			return err
-		}
-		if err := j.cutAbove(x); err != nil {
-			return err
-		}
 		return j.writeStream(ctx, op, x, false, path, src)
 	}
-	d, err := j.Model(ctx, op, image)
+	d, err := j.forward(ctx, op, x)
 	if err != nil {
 		return err
 	}
 	return j.WriteTraces(path, d, src)
 }
 
-// WriteResidual publishes what a solve leaves of its data d, recorded minus predicted
-// traces, as a survey of the job's geometry. It is collective and costs one forward.
-func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) error {
-	return j.writeResidual(ctx, path, op, d, r.x, src)
-}
-
-// WriteResidualOf is WriteResidual of an image that Migrate or Solve has made, given on
-// all ranks.
-func (j *Job) WriteResidualOf(ctx context.Context, path string, op *Operator, d *dist.Vector, image []float32, src Source) error {
-	x, err := j.imageVector(op, image)
-	if err != nil {
-		return err
+// WriteResidual publishes what a result leaves of the data d, recorded minus predicted
+// traces, as a survey of the job's geometry. It is collective and costs one forward. A
+// result that was read again has its image on all ranks.
+func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) (err error) {
+	x := r.x
+	if x == nil {
+		if x, err = op.ImageVector(r.Image); err != nil {
+			return err
+		}
 	}
-	return j.writeResidual(ctx, path, op, d, x, src)
-}
-
-func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x *dist.Vector, src Source) error {
 	if j.Held.Stream {
 		return j.writeStream(ctx, op, x, true, path, src)
 	}
@@ -180,12 +150,12 @@ func (j *Job) writeResidual(ctx context.Context, path string, op *Operator, d, x
 
 // writeOrdered writes traces that lie shot by shot, from number first on, to
 // their places in the survey.
-func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) error {
-	if j.Shots.InOrder() {
+func writeOrdered(w *h5.SurveyWriter, p *plan.Plan, traces []float32, first int) error {
+	if p.Shots.InOrder() {
 		return w.WriteTraces(traces, first)
 	}
-	nt := j.Survey.NT
-	list := j.Shots.List(first, first+len(traces)/nt)
+	nt := p.Survey.NT
+	list := p.Shots.List(first, first+len(traces)/nt)
 	for i := 0; i < len(list); {
 		n := 1
 		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
@@ -199,28 +169,27 @@ func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) erro
 	return nil
 }
 
-// Attrs is the provenance of an output as file attributes.
-func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs() }
-
-func (j *Job) provenance(src Source, reason string) provenance.Record {
+// Attrs is the provenance of an output as file attributes; reason is why the solver
+// stopped, "" where none ran.
+func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
-	r.Ranks, r.Communicator = j.World.Size(), j.carrier()
+	r.Ranks, r.Communicator = j.World.Size(), j.Carrier()
 	if b, ok := comm.Lookup(j.World.Name()); ok {
 		r.MPI, _, _ = strings.Cut(b.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.Engine, j.isa, j.Held.Precision()
-	if j.card != nil {
-		r.Device = j.card.Card().Name
+	r.Engine, r.ISA, r.Tables = j.Engine, j.ISA, j.Held.Precision()
+	if j.Card != nil {
+		r.Device = j.Card.Card().Name
 	}
 	r.Inputs = j.digests
-	r.Reason = reason
+	r.Reason = string(reason)
 	r.Timeless(j.Exact())
-	return r
+	return r.Attrs()
 }
 
 // WriteText publishes a small text file whole or not at all.
@@ -229,4 +198,58 @@ func WriteText(path, text string) error {
 		return status.Resource(fmt.Errorf("%s: %w", path, err))
 	}
 	return nil
+}
+
+// writeStream writes the traces that an image predicts, or with residual the recorded
+// ones less those, as they are computed.
+func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, residual bool, path string, src Source) error {
+	size, err := dist.Norm(x)
+	if err != nil {
+		return err
+	}
+	all := true // zero
+	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		return op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
+			v, first, err := j.round(lo, data)
+			if err != nil {
+				return err
+			}
+			return j.Gather(v, j.Survey.NT, func(at int, traces []float32) error {
+				all = all && zero(traces)
+				return write(first(at), traces)
+			})
+		})
+	})
+	if err == nil && j.Root() && !residual && all && size > 0 {
+		j.warnUnseen()
+	}
+	return err
+}
+
+// round is what the ranks hold of one round of groups, this one data from an element of
+// its own traces on, as one vector; first is the trace, in the order of shots, at an
+// element of it.
+func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
+	nt := j.Survey.NT
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(data.Len()))
+	mine = binary.LittleEndian.AppendUint64(mine, uint64(j.share.First*nt+lo))
+	all, err := j.ShotAxis.Host().AllGather(mine)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &dist.Layout{N: data.Len(), Type: j.Type(), Shards: j.ShotAxis, Copies: j.BlockAxis}
+	from, to := make([]int, len(all)), make([]int, len(all))
+	total := 0
+	for row, b := range all {
+		if row == j.ShotAxis.Rank() {
+			l.Off = total
+		}
+		from[row], to[row] = total, int(binary.LittleEndian.Uint64(b[8:]))
+		total += int(binary.LittleEndian.Uint64(b))
+	}
+	l.Shape = []int{total}
+	return &dist.Vector{Layout: l, Buf: data}, func(at int) int {
+		row := sort.Search(len(from), func(i int) bool { return from[i] > at }) - 1
+		return (to[row] + at - from[row]) / nt
+	}, nil
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // probed opens the problem on one rank and hands the operator of its formulation, and
@@ -54,20 +56,19 @@ func TestPreconditionedDiagonal(t *testing.T) {
 			must(t, err)
 			f, err := j.formulate(t.Context(), op, d)
 			must(t, err)
-			plain := *j.Config
-			plain.Solver.Preconditioner = "none"
-			k := *j
-			k.Config = &plain
-			g, err := k.formulate(t.Context(), op, d)
+			plain, err := j.setting(op, d)
+			must(t, err)
+			plain.Config.Preconditioner = "none"
+			g, err := formulation.New(t.Context(), plain)
 			must(t, err)
 			var before, after []float64
 			for i := range j.Image.Len() {
-				before = append(before, column(t, j, g.held().A, i)[i])
-				after = append(after, column(t, j, f.held().A, i)[i])
+				before = append(before, column(t, j, g.Problem.(*solver.Held).A, i)[i])
+				after = append(after, column(t, j, f.Problem.(*solver.Held).A, i)[i])
 			}
 			top := slices.Max(before)
 			for i, v := range before {
-				want := v * (1 + leastLight) * top / (v + leastLight*top)
+				want := v * (1 + 0.01) * top / (v + 0.01*top)
 				if math.Abs(after[i]-want) > 1e-5*top {
 					t.Fatalf("point %d: diagonal %g, want %g of %g at most", i, after[i], want, top)
 				}
@@ -133,7 +134,9 @@ func TestPSF(t *testing.T) {
 					t.Fatalf("point %d: %g, want %g", i, got[i], v)
 				}
 			}
-			d, err := j.diagonal(t.Context(), op)
+			s, err := j.setting(op, nil)
+			must(t, err)
+			d, err := s.Light(t.Context())
 			must(t, err)
 			diagonal := make([]float64, d.Layout.N)
 			must(t, device.Download(diagonal, d.Buf))

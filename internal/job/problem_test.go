@@ -168,7 +168,7 @@ func (p *problem) model(t *testing.T, image []float32, engine string, set ...str
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
 	traces, nt := make([]float32, len(sorted)), j.Survey.NT
-	for i, n := range j.Shots.List(j.mine.First, j.mine.Last) {
+	for i, n := range j.Shots.List(j.share.First, j.share.Last) {
 		copy(traces[int(n)*nt:], sorted[i*nt:(i+1)*nt])
 	}
 	return traces

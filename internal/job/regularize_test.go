@@ -9,12 +9,14 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // formulated is the problem that the configuration makes, with rows.
-func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, *Operator, *formulation) {
+func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, *Operator, *formulation.Formulation) {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
 	d, err := j.Data(op)
@@ -32,13 +34,13 @@ func TestRegularizationRows(t *testing.T) {
 		for _, make := range []func(*testing.T) *problem{line, cube} {
 			p := make(t)
 			_, op, f := p.formulated(t, "reference", "solver.damping=0.5", "solver.regularization="+kind, "solver.regularization_weight=0.3")
-			e, err := dist.DotTest(context.Background(), device.NewHost(1), f.held().A, 2)
+			e, err := dist.DotTest(context.Background(), device.NewHost(1), f.Problem.(*solver.Held).A, 2)
 			must(t, err)
 			if e > 1e-13 {
 				t.Errorf("%s: dot test %g", kind, e)
 			}
-			if f.held().D.Parts[0].Layout != op.Range() || len(f.held().D.Parts) != 3 {
-				t.Fatalf("%s: %d rows, the first is %v", kind, len(f.held().D.Parts), f.held().D.Parts[0].Layout)
+			if f.Problem.(*solver.Held).D.Parts[0].Layout != op.Range() || len(f.Problem.(*solver.Held).D.Parts) != 3 {
+				t.Fatalf("%s: %d rows, the first is %v", kind, len(f.Problem.(*solver.Held).D.Parts), f.Problem.(*solver.Held).D.Parts[0].Layout)
 			}
 		}
 	}
@@ -117,10 +119,12 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 			image[x*n[1]+z] = float32(math.Sin(0.9 * (float64(z) - 0.4*float64(x))))
 		}
 	}
-	v, err := j.imageVector(op, image)
+	v, err := op.ImageVector(image)
 	must(t, err)
 	norm := func(kind string) float64 {
-		r, err := j.roughness(kind, v)
+		s, err := j.setting(op, nil)
+		must(t, err)
+		r, err := formulation.RegulariserOf(kind).Rows(s, v)
 		must(t, err)
 		y, err := dist.NewVector(j.Device, r.Range())
 		must(t, err)

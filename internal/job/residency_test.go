@@ -16,7 +16,7 @@ func TestOnePrecision(t *testing.T) {
 	p := line(t)
 	j := p.open(t, Traces, progress.Discard(), "cpu", "data.read=memory")
 	all := func(tables string) int64 {
-		return forecast.Of(j.Holding(plan.Residency{Tables: tables}), j.mine).Total()
+		return forecast.Of(j.Holding(plan.Residency{Tables: tables}), j.share).Total()
 	}
 	full, rounded := all("full"), all("uint16")
 	if rounded >= full {
@@ -35,7 +35,7 @@ func TestOnePrecision(t *testing.T) {
 		p := *j.Plan
 		r, err := forecast.Decide(&p, func(say func(*plan.Share) uint64) (flags uint64, err error) {
 			for rank, limit := range c.limits {
-				s := *j.mine
+				s := *j.share
 				s.Rank, p.Hardware.Memory = rank, limit
 				flags |= say(&s)
 			}
@@ -46,7 +46,7 @@ func TestOnePrecision(t *testing.T) {
 			t.Errorf("%s: tables are %q, want %q", c.what, r.Tables, c.want)
 		}
 		p.Hardware.Memory = full
-		if m := forecast.Of(p.Holding(r), j.mine); m.Compact != (c.want == "uint16") {
+		if m := forecast.Of(p.Holding(r), j.share); m.Compact != (c.want == "uint16") {
 			t.Errorf("%s: a rank with room for full tables holds them in 16 bits: %v", c.what, m.Compact)
 		}
 	}

@@ -33,7 +33,7 @@ func TestOffsetsSelect(t *testing.T) {
 	}
 	for i, q := range want {
 		n := q[0]*5 + q[1]
-		equal(t, "trace", j.traces.held[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
+		equal(t, "trace", j.traces.Samples[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
 	}
 	if j.Recorded != 15 {
 		t.Errorf("%d traces in the file, want 15", j.Recorded)

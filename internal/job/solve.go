@@ -7,7 +7,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -28,7 +30,6 @@ type Result struct {
 // under way is finished, a checkpoint is written and the error says so (exit
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
-	cfg := j.Config.Solver
 	defer j.collect() // the solver's vectors
 	if j.Matches() {
 		if resume {
@@ -40,92 +41,115 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
-	m, err := j.method(f)
-	if err != nil {
+	defer f.Close()
+	s := &solve{Job: j, store: j.checkpoints(), saved: time.Now()}
+	if s.Method, err = f.Method(); err != nil {
 		return nil, status.Usage(err)
-	}
-	from := ""
-	if resume {
-		if from, err = j.restore(m, f.problem); err != nil {
-			return nil, err
-		}
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
 	whole := context.WithoutCancel(ctx)
-	if from == "" {
-		if resume {
-			j.Report.Infof("no checkpoint in %s: starting from the beginning", j.Config.Checkpoint.Folder)
-		}
-		end := j.Report.Time("solver vectors")
-		err := m.Init(whole, f.problem, f.start)
-		end()
-		if err != nil {
-			return nil, failure(err)
-		}
-	} else {
-		j.Report.Infof("resumed from %s after %s", from, readable.Count(m.State().Iteration, "iteration"))
+	if err := s.begin(whole, f, resume); err != nil {
+		return nil, err
 	}
-	state := m.State()
-	live := j.Report.Solver("solver vectors", relative(state.History.Residual))
+	reason, err := s.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.intact(); err != nil {
+		return nil, err
+	}
+	r := &Result{History: s.State().History, Reason: reason}
+	if r.x, err = f.ImageOf(s.X()); err != nil {
+		return nil, err
+	}
+	return r, j.finish(r, 1/float64(len(r.x.Rows())), r.History.Gradient[0] == 0)
+}
+
+// finish brings the image of a result to rank 0: of several by class their sum times a
+// factor. One that is zero everywhere is worth a warning where it may be.
+func (j *Job) finish(r *Result, factor float64, empty bool) error {
+	stack, err := formulation.Stack(r.x, factor)
+	if err != nil {
+		return err
+	}
+	if r.Image, err = j.Whole(stack); err != nil {
+		return err
+	}
+	if j.Root() && empty && zero(r.Image) {
+		j.warnUnseen()
+	}
+	return nil
+}
+
+// solve is a solver under way.
+type solve struct {
+	*Job
+	solver.Method
+	store *checkpoint.Store
+	saved time.Time // when the last checkpoint was written
+}
+
+// begin starts the solver, or puts it where the newest checkpoint left it.
+func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
+	if resume {
+		from, err := s.store.Restore(s.Method, f.Problem)
+		if err != nil {
+			return err
+		}
+		if from != "" {
+			s.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
+			return nil
+		}
+		s.Report.Infof("no checkpoint in %s: starting from the beginning", s.Config.Checkpoint.Folder)
+	}
+	defer s.Report.Time("solver vectors")()
+	return failure(s.Init(ctx, f.Problem, f.Start))
+}
+
+// run iterates until the solver is done.
+func (s *solve) run(ctx context.Context) (solver.Reason, error) {
+	state, cfg := s.State(), s.Config.Solver
+	live := s.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
 		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance,
-		Comm: j.World,
+		Comm: s.World,
 		Asked: func() solver.Reason {
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				return solver.StoppedSignal
-			case j.timeIsUp():
+			}
+			if limit := s.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
 			return ""
 		},
 	}
-	reason, err := solver.Run(whole, m, stop, j.observe(live, state.Iteration), j.saveNowAndThen(state.Iteration))
+	reason, err := solver.Run(context.WithoutCancel(ctx), s.Method, stop, s.observe(live, state.Iteration), s.saveNowAndThen(state.Iteration))
 	if err != nil {
-		return nil, failure(err)
+		return "", failure(err)
 	}
-	if reason == solver.StoppedSignal || reason == solver.StoppedTime {
-		path, err := j.save(m)
-		if err != nil {
-			return nil, err
-		}
-		why := "stopped"
-		if reason == solver.StoppedTime {
-			why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", j.Config.Checkpoint.TimeLimit)
-		}
-		err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, m.State().Iteration, cfg.Iterations, path)),
-			"the same command with --resume goes on")
-		return nil, comm.Together(j.World, err) // all stop for the same reason
+	if reason != solver.StoppedSignal && reason != solver.StoppedTime {
+		return reason, nil
 	}
-	if err := j.intact(); err != nil {
-		return nil, err
-	}
-	x, err := f.image(whole, m.X())
+	path, err := s.save()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	stack, err := j.stack(x, 1/float64(len(parts(x))))
-	if err != nil {
-		return nil, err
+	why := "stopped"
+	if reason == solver.StoppedTime {
+		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.Config.Checkpoint.TimeLimit)
 	}
-	image, err := j.wholeImage(stack)
-	if err != nil {
-		return nil, err
-	}
-	history := m.State().History
-	if history.Gradient[0] == 0 && j.Root() && zero(image) {
-		j.warnUnseen()
-	}
-	return &Result{Image: image, History: history, Reason: reason, x: x}, nil
+	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, cfg.Iterations, path)),
+		"the same command with --resume goes on")
+	return "", comm.Together(s.World, err) // all stop for the same reason
 }
 
-// method is the solver of a formulation.
-func (j *Job) method(f *formulation) (solver.Method, error) {
-	o := j.SolverOptions()
-	o.Preconditioner, o.Sparsity = f.m, f.sparsity
-	return solver.For(f.problem, j.Config.Solver.Method, o)
+// save writes a checkpoint, unless tables have changed.
+func (s *solve) save() (string, error) {
+	if err := s.intact(); err != nil {
+		return "", err
+	}
+	return s.store.Save(s.Method)
 }
 
 // LoadStart reads the start model, where one is configured. A command that will
@@ -141,14 +165,6 @@ func (j *Job) LoadStart() error {
 	return err
 }
 
-// startModel is the start model as a vector, nil where none is configured.
-func (j *Job) startModel(op *Operator) (*dist.Vector, error) {
-	if err := j.LoadStart(); err != nil || j.start == nil {
-		return nil, err
-	}
-	return j.imageVector(op, j.start)
-}
-
 // ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
 // names it in the provenance of what is made from it.
 func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
@@ -161,7 +177,7 @@ func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
 
 // observe reports each iterate on the live line, but for the one that the run
 // starts or resumes from.
-func (j *Job) observe(live *progress.Solver, from int) solver.Observer {
+func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 	var before time.Duration
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
 		took := r.Elapsed - before
@@ -175,31 +191,30 @@ func (j *Job) observe(live *progress.Solver, from int) solver.Observer {
 			Took: took,
 		})
 		if r.AdjointWarning {
-			j.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
 		if r.Replaced > 0 && r.HasDrift {
-			j.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+			s.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
 		}
 		return nil
 	}
 }
 
 // saveNowAndThen writes checkpoints by the clock and by the count.
-func (j *Job) saveNowAndThen(from int) solver.Observer {
-	cfg := j.Config.Checkpoint
-	last := time.Now()
+func (s *solve) saveNowAndThen(from int) solver.Observer {
+	cfg := s.Config.Checkpoint
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
-		due := cfg.Minutes > 0 && time.Since(last).Minutes() >= cfg.Minutes ||
+		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
 		if r.Iteration == from || r.Iteration == r.Of {
 			return nil
 		}
-		if cfg.Minutes > 0 && j.World.Size() > 1 { // clocks differ; rank 0's counts
+		if cfg.Minutes > 0 && s.World.Size() > 1 { // clocks differ; rank 0's counts
 			flag := uint64(0)
-			if due && j.Root() {
+			if due && s.Root() {
 				flag = 1
 			}
-			all, err := j.World.Host().Agree(flag)
+			all, err := s.World.Host().Agree(flag)
 			if err != nil {
 				return err
 			}
@@ -208,16 +223,10 @@ func (j *Job) saveNowAndThen(from int) solver.Observer {
 		if !due {
 			return nil
 		}
-		_, err := j.save(m)
-		last = time.Now()
+		_, err := s.save()
+		s.saved = time.Now()
 		return err
 	}
-}
-
-// timeIsUp reports whether the run has lasted as long as it may.
-func (j *Job) timeIsUp() bool {
-	limit := j.Config.Checkpoint.TimeLimit
-	return limit > 0 && time.Since(j.began).Minutes() >= limit
 }
 
 // relative is the last of a history of norms, relative to the first.
@@ -234,4 +243,54 @@ func failure(err error) error {
 		return status.Numerical(err)
 	}
 	return err
+}
+
+// identity is what must be the same for a checkpoint to be continued: every key that
+// changes the iterates, and the inputs' hashes.
+func (j *Job) identity() map[string]string {
+	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
+	if j.Held.Stream {
+		p["data.read"] = "stream"
+	}
+	for _, f := range config.Fields() {
+		switch f.Section {
+		case "output", "checkpoint", "machine", "comm":
+			continue
+		}
+		switch f.Name() {
+		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
+			"solver.iterations", "solver.tolerance", // where to stop, not how to go
+			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
+			continue
+		}
+		p[f.Name()] = j.Config.Value(f.Name())
+	}
+	for _, in := range j.digests {
+		p[in.Role+" file's contents"] = in.SHA256
+	}
+	return p
+}
+
+func (j *Job) checkpoints() *checkpoint.Store {
+	return checkpoint.New(j.Ranks, j.Config, j.identity())
+}
+
+// CanResume reports whether there is a checkpoint to go on from. It finds what
+// forbids it, such as one of another plan, before anything is computed.
+func (j *Job) CanResume() (bool, error) {
+	if j.Matches() {
+		return false, nil
+	}
+	from, err := j.checkpoints().Newest()
+	return from != "", err
+}
+
+// intact makes sure, on all ranks, that the tables in memory are those that were
+// computed, before what was made with them is written.
+func (j *Job) intact() error {
+	var err error
+	if j.kept != nil {
+		err = status.Hint(status.Numerical(j.kept.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	}
+	return comm.Together(j.World, err)
 }

@@ -195,8 +195,8 @@ func TestOverflowIsNumerical(t *testing.T) {
 	p := line(t)
 	for _, method := range solver.Names(nil) {
 		j, op := p.ready(t, "cpu", "solver.method="+method, "solver.sparsity=0")
-		for i := range j.traces.held { // a file with such numbers is refused
-			j.traces.held[i] = math.MaxFloat32 * float32(1-2*(i%2))
+		for i := range j.traces.Samples { // a file with such numbers is refused
+			j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 		}
 		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {

@@ -65,12 +65,12 @@ func (p *problem) tight(t *testing.T, set ...string) string {
 	j := p.open(t, Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
 	little := *j.Plan
 	little.Hardware.Memory = 1
-	m := forecast.Of(&little, j.mine)
-	if n := len(m.Groups) - 1; n != len(j.mine.Shots) {
-		t.Fatalf("%d groups, %d shots", n, len(j.mine.Shots))
+	m := forecast.Of(&little, j.share)
+	if n := len(m.Groups) - 1; n != len(j.share.Shots) {
+		t.Fatalf("%d groups, %d shots", n, len(j.share.Shots))
 	}
 	j.Config.Data.Read = "memory"
-	all := forecast.Of(j.Holding(plan.Residency{Tables: j.Config.Kirchhoff.Tables}), j.mine)
+	all := forecast.Of(j.Holding(plan.Residency{Tables: j.Config.Kirchhoff.Tables}), j.share)
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -182,7 +182,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), op, reflectivity, Source{Force: true}); err != nil {
 				return err
 			}
-			return j.WriteResidualOf(context.Background(), p.path("residual.h5"), op, d, reflectivity, Source{Force: true})
+			return j.WriteResidual(context.Background(), p.path("residual.h5"), op, d, &Result{Image: reflectivity}, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
 			s, err := readSurvey(p.path(file))
@@ -269,7 +269,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *Operator) error {
-		return j.WriteResidualOf(context.Background(), j.Config.Survey.File.File+".residual", op, nil, make([]float32, j.Image.Len()), Source{})
+		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", op, nil, &Result{Image: make([]float32, j.Image.Len())}, Source{})
 	}
 	for _, c := range []struct {
 		what  string
@@ -377,7 +377,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 					return err
 				}
 				defer op.Engine.Close()
-				x, err := j.imageVector(op, noise(j.Image.Len(), 3))
+				x, err := op.ImageVector(noise(j.Image.Len(), 3))
 				if err != nil {
 					return err
 				}
@@ -385,20 +385,20 @@ func TestWrongGuessesAreMended(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if _, err := op.stream.Normal(context.Background(), q, x); err != nil {
+				if _, err := op.Stream.Normal(context.Background(), q, x); err != nil {
 					return err
 				}
-				again := op.stream.Again()
-				for _, v := range op.stream.Carried() {
+				again := op.Stream.Again()
+				for _, v := range op.Stream.Carried() {
 					*v *= scale
 				}
-				if _, err := op.stream.Normal(context.Background(), q, x); err != nil {
+				if _, err := op.Stream.Normal(context.Background(), q, x); err != nil {
 					return err
 				}
-				if op.stream.Again() != again+1 {
-					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.stream.Again()-again)
+				if op.Stream.Again() != again+1 {
+					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.Stream.Again()-again)
 				}
-				image, err := j.wholeImage(q)
+				image, err := j.Whole(q)
 				if err != nil || !j.Root() {
 					return err
 				}

@@ -108,9 +108,9 @@ func TestSurfaceTaper(t *testing.T) {
 	p := hills(t)
 	set := []string{"image.surface=survey", "image.surface_taper=20", "solver.iterations=5", "solver.true_residual_every=0"}
 	j, op := p.ready(t, "reference", set...)
-	s, err := j.below(op.Domain())
+	s, err := j.setting(op, nil)
 	must(t, err)
-	for n, got := range download(t, s.Buf) {
+	for n, got := range download(t, s.Below.Buf) {
 		d := p.grid.Coord(1, n%40) - j.Surface.Z[n/40]
 		want := math.Pow(math.Sin(math.Pi/2*min(max(d/20, 0), 1)), 2)
 		if math.Abs(float64(got)-want) > 1e-6 {
@@ -158,7 +158,7 @@ func TestSurfaceFile(t *testing.T) {
 			t.Errorf("column %d: %g m, want %g", i, z, want)
 		}
 	}
-	if got := j.plan(); got["surface file's contents"] == "" || got["image.surface_file"] != "" {
+	if got := j.identity(); got["surface file's contents"] == "" || got["image.surface_file"] != "" {
 		t.Error("a checkpoint does not know the surface by its contents")
 	}
 	// Receivers lie at z = 0 and 3 m, up to 20 m above it.

@@ -77,12 +77,6 @@ func (h talliedHost) AllReduce(x []float64, op comm.Op) error {
 	return h.Host.AllReduce(x, op)
 }
 
-func (h talliedHost) Bcast(x []byte, root int) ([]byte, error) {
-	got, err := h.Host.Bcast(x, root)
-	h.add(len(got))
-	return got, err
-}
-
 func (h talliedHost) AllGather(x []byte) ([][]byte, error) {
 	all, err := h.Host.AllGather(x)
 	sum := 0

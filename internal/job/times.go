@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -17,7 +18,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
 		Gradient: gradient,
 		Float64:  true,
-	}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, "").Attrs()})
+	}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, "")})
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		return nil
 	})
 	if err != nil {
-		return inputUnlessMarked(err)
+		return operator.BlameInput(err)
 	}
 	return w.Commit()
 }

@@ -54,14 +54,14 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Grid: j.grid, Sums: j.carrier(), Shots: j.Shots.Len(), Traces: j.Shots.Traces(), Setup: time.Since(began).Seconds(), Iterations: iterations}
+	t := &Trial{Grid: j.Grid, Sums: j.Carrier(), Shots: j.Shots.Len(), Traces: j.Shots.Traces(), Setup: time.Since(began).Seconds(), Iterations: iterations}
 	var plain trialRun
-	if plain, err = j.try(ctx, op, d, iterations, false); err != nil {
+	if plain, err = try(ctx, op, d, iterations, false); err != nil {
 		return nil, err
 	}
 	over := plain
 	if world.Size() > 1 {
-		if over, err = j.try(ctx, op, d, iterations, true); err != nil {
+		if over, err = try(ctx, op, d, iterations, true); err != nil {
 			return nil, err
 		}
 	}
@@ -85,20 +85,20 @@ type trialRun struct {
 	residual           float64
 }
 
-func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
+func try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
 	var waiting time.Duration
-	o := j.lift()
+	o := op.LiftOptions()
 	o.Overlap, o.Choose = overlap, nil
 	o.Observe = func(t dist.Times) {
 		waiting += t.Waiting
 		r.bytes += t.Bytes
 		r.pieces += t.Pieces
 	}
-	a, err := j.liftedWith(op, o)
+	a, err := op.Lift(o)
 	if err != nil {
 		return r, err
 	}
-	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(j.Config.Solver.Orthogonalize, iterations)})
+	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)})
 	if err != nil {
 		return r, err
 	}

@@ -89,18 +89,18 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 	must(t, err)
 	f, err := j.formulate(t.Context(), op, d)
 	must(t, err)
-	defer f.close()
+	defer f.Close()
 	x, mx := new(dist.Vector), new(dist.Vector)
 	y, my := new(dist.Vector), new(dist.Vector)
 	for i, v := range []**dist.Vector{&x, &y, &mx, &my} {
-		*v, err = dist.NewVector(j.Device, f.problem.Domain())
+		*v, err = dist.NewVector(j.Device, f.Problem.Domain())
 		must(t, err)
 		if i < 2 {
 			must(t, device.Upload((*v).Buf, noise((*v).Layout.N, uint64(i))))
 		}
 	}
-	must(t, f.m.Apply(t.Context(), mx, x))
-	must(t, f.m.Apply(t.Context(), my, y))
+	must(t, f.Preconditioner.Apply(t.Context(), mx, x))
+	must(t, f.Preconditioner.Apply(t.Context(), my, y))
 	inner := func(a, b *dist.Vector) float64 {
 		v, err := dist.Dot(a, b)
 		must(t, err)

@@ -32,8 +32,8 @@ func refused(t *testing.T, p *problem, code int, text string, set ...string) {
 // diagonal is W of a problem on one rank, nil where it is the identity.
 func (p *problem) diagonal(t *testing.T, engine string, set ...string) []float32 {
 	t.Helper()
-	j, op := p.ready(t, engine, set...)
-	w, err := j.weights(op.Range())
+	_, op := p.ready(t, engine, set...)
+	w, err := weights(op)
 	must(t, err)
 	if w == nil {
 		return nil
@@ -89,7 +89,7 @@ func TestNoWeights(t *testing.T) {
 	if p.diagonal(t, "cpu", "data.dead=keep") != nil {
 		t.Error("a dead trace that is kept has a weight")
 	}
-	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.traces.weight != nil {
+	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.traces != nil {
 		t.Error("modelling weighs traces")
 	}
 }

@@ -4,15 +4,12 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -76,6 +73,16 @@ type Residency struct {
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
 }
 
+// Work is how a rank goes through its traces.
+type Work struct {
+	kirchhoff.Work
+	Compact bool // times are held in 16 bits
+	Coarse  bool // tables are interpolated from coarse ones
+}
+
+// CoarseFactor is the distance, in points, between those that coarse tables keep.
+const CoarseFactor = 2
+
 // Precision says what traveltimes the operator has. Tables in full and tables that are
 // recomputed have the same.
 func (r Residency) Precision() string {
@@ -92,23 +99,23 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		Config: cfg, Inputs: in, Hardware: hw, Need: need,
 		Shots: newShots(in.Places), Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
 	}
-	for _, step := range []func() error{
-		p.checkWavelet,
-		p.placeImage,
-		p.checkAliasSpacing,
-		p.checkMatching,
-		p.chooseTimes,
-		p.checkUnits,
-		p.checkPlaces,
-		p.findSurface,
-		p.checkWeights,
+	for _, step := range []func(*Plan) error{
+		checkWavelet,
+		placeImage,
+		checkAliasSpacing,
+		checkMatching,
+		chooseTimes,
+		checkUnits,
+		checkPlaces,
+		findSurface,
+		checkWeights,
 	} {
-		if err := step(); err != nil {
+		if err := step(p); err != nil {
 			return nil, err
 		}
 	}
 	p.Classes = newClasses(p)
-	p.whiten()
+	whiten(p)
 	return p, nil
 }
 
@@ -186,54 +193,9 @@ func (p *Plan) Weighted() bool {
 	return p.Mute.On() || d.Weights == "rms" || d.Dead == "mask" && p.Found.Dead > 0
 }
 
-func (p *Plan) checkWavelet() error {
-	file := p.Config.Survey.File.File
-	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || !p.Config.Kirchhoff.WaveletFilter {
-		return err
-	}
-	// The filter has no constant part, and in 3-D no part at Nyquist either.
-	if n, least := len(p.Survey.Wavelet.Samples), p.Survey.Dim; n < least {
-		return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
-	}
-	return nil
-}
-
-// placeImage takes the image's grid from the configuration, or else from the velocity
-// model.
-func (p *Plan) placeImage() error {
-	c := p.Config.Image
-	if !c.IsSet() {
-		if p.Velocity.IsConstant() {
-			return status.Usage(fmt.Errorf("image: origin, spacing and shape are needed with velocity.constant"))
-		}
-		p.Image = p.Velocity.Grid
-		return nil
-	}
-	p.Image = c.Grid()
-	if err := p.Image.Validate(); err != nil {
-		return status.Usage(fmt.Errorf("image: %w", err))
-	}
-	if p.Image.Dim() != p.Survey.Dim {
-		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
-	}
-	if !p.Velocity.IsConstant() && !p.Image.Inside(p.Velocity.Grid) {
-		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(p.Velocity.Grid)))
-	}
-	return nil
-}
-
-// checkWeights makes sure that the survey has the weights asked for.
-func (p *Plan) checkWeights() error {
-	if p.Need == Traces && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
-		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
-			`weights = "rms" finds weights in the traces themselves`)
-	}
-	return nil
-}
-
-func (p *Plan) chooseTimes() (err error) {
+func chooseTimes(p *Plan) (err error) {
 	if p.Tables != nil {
-		if err := p.checkTables(); err != nil {
+		if err := checkTables(p); err != nil {
 			return err
 		}
 	}
@@ -250,19 +212,6 @@ func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
 	return traveltime.New(p.Config.Traveltime.Method, s)
 }
 
-// checkTables makes sure that the table file is for this image and survey.
-func (p *Plan) checkTables() error {
-	t, s, file := p.Tables, p.Survey, p.Config.Traveltime.File.File
-	if !t.Grid().Equal(p.Image) {
-		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
-	}
-	if t.NumSources() != s.NumSources() || t.NumReceivers() != s.NumReceivers() {
-		return status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
-			file, readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"), s.NumSources(), s.NumReceivers()))
-	}
-	return nil
-}
-
 // timeRows shows a table file to package traveltime.
 type timeRows struct{ t *h5.Tables }
 
@@ -270,18 +219,48 @@ func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
 	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
-// checkPlaces makes sure that the traveltimes can start at every place.
-func (p *Plan) checkPlaces() error {
-	g := p.Times.Domain()
-	if g == nil {
-		return nil
+// Problem describes the operator of a share to the engines.
+func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
+	c := p.Config.Kirchhoff
+	k := &kirchhoff.Problem{
+		Grid:          p.Image,
+		Slab:          s.Slab,
+		Positions:     s.Places,
+		NT:            p.Survey.NT,
+		DT:            p.Survey.DT,
+		T0:            p.Survey.T0,
+		Wavelet:       p.Wavelet,
+		WaveletFilter: c.WaveletFilter && p.White == nil,
+		Times:         p.Times,
+		Dynamic:       c.Dynamic,
+		Threads:       p.Threads,
 	}
-	for i := range p.Places.Len() {
-		if at := p.Places.At(i); !g.Contains(at) {
-			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))),
-				"extend the velocity model so that it holds every source and receiver")
+	if len(c.DipLimit) == 2 {
+		k.DipLimit = c.DipLimit
+	}
+	if o := c.OpeningLimit; len(o) == 2 {
+		k.Opening = kirchhoff.Window{Fall0: o[0], Fall1: o[1]}
+	}
+	if w := p.Classes.Windows; w != nil {
+		k.Opening = w[0]
+	}
+	if c.Antialias != "off" {
+		k.Antialias = p.AliasSpacing()
+	}
+	if k.Antialias != nil || c.Dynamic {
+		k.Velocity = p.Velocity.On(p.Image)
+	}
+	if c.Dynamic {
+		k.MaxDistance[0], k.MaxDistance[1] = kirchhoff.MaxDistance(p.Image, p.Places)
+		if len(c.AngleLimit) == 2 {
+			k.AngleLimit = c.AngleLimit
+		}
+		if t := p.Tables; t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude) {
+			k.Amplitude = func(own int) ([]float64, error) {
+				b, place := make([]float64, p.Image.Len()), s.From[own]
+				return b, t.ReadRow(b, p.Places.Role[place], h5.Amplitude, int(p.Places.Row[place]))
+			}
 		}
 	}
-	return nil
+	return k
 }

@@ -82,13 +82,15 @@ func newPolyline(points [][]float64) *polyline {
 	return l
 }
 
-func (l *polyline) at(p []float64) float64 {
+func (l *polyline) at(p []float64) float64 { return l.value(p[0]) }
+
+func (l *polyline) value(x float64) float64 {
 	n := len(l.x)
-	k, _ := slices.BinarySearch(l.x, p[0])
+	k, _ := slices.BinarySearch(l.x, x)
 	if k == 0 || k == n {
 		return l.z[min(k, n-1)]
 	}
-	f := (p[0] - l.x[k-1]) / (l.x[k] - l.x[k-1])
+	f := (x - l.x[k-1]) / (l.x[k] - l.x[k-1])
 	return (1-f)*l.z[k-1] + f*l.z[k]
 }
 

@@ -3,6 +3,8 @@ package progress
 import (
 	"fmt"
 	"io"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -31,9 +33,6 @@ type Stage struct {
 
 // Stage begins a stage.
 func (r *Reporter) Stage(name string) *Stage {
-	if r == nil {
-		return &Stage{name: name}
-	}
 	r.Event("stage", "stage", name, "state", "begin")
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,9 +43,6 @@ func (r *Reporter) Stage(name string) *Stage {
 // Total says how many units of work the stage has, such as 133 "positions"; it
 // shows a bar on a terminal.
 func (s *Stage) Total(n int, unit string) {
-	if s.r == nil {
-		return
-	}
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
 	s.total, s.unit = n, unit
@@ -77,9 +73,6 @@ var _ io.Writer = barWriter{}
 
 // Add reports n further units done; it may be called from many goroutines.
 func (s *Stage) Add(n int) {
-	if s.r == nil {
-		return
-	}
 	r := s.r
 	r.mu.Lock()
 	s.done += n
@@ -111,7 +104,7 @@ func (s *Stage) Add(n int) {
 func (s *Stage) End() { s.end(true) }
 
 func (s *Stage) end(say bool) {
-	if s.r == nil || s.ended {
+	if s.ended {
 		return
 	}
 	s.ended = true
@@ -130,4 +123,93 @@ func (s *Stage) end(say bool) {
 		text += fmt.Sprintf("  %d %s", s.done, s.unit)
 	}
 	r.line(text + "  " + span(took))
+}
+
+// Iteration is what a solver tells after each iteration. Numbers that a method
+// does not have are NaN and are left out.
+type Iteration struct {
+	N, Limit int           // iterations done, and the limit
+	Residual float64       // ‖d − A m‖ / ‖d‖
+	Gradient float64       // ‖Aᴴ r‖ relative to its first value
+	Adjoint  float64       // relative mismatch of the iteration's adjoint test
+	Took     time.Duration // wall time of this iteration
+}
+
+// Solver reports the iterations of one solve.
+type Solver struct {
+	r     *Reporter
+	stage *Stage
+	name  string
+	last  float64 // residual before
+	spent time.Duration
+	count int
+}
+
+// Solver begins a solve as a stage of the given name; residual is the relative
+// residual before the first iteration, NaN where it is not known.
+func (r *Reporter) Solver(name string, residual float64) *Solver {
+	return &Solver{r: r, stage: r.Stage(name), name: name, last: residual}
+}
+
+// Iteration reports one iteration, such as
+//
+//	iter 12/40  residual 3.214e-02 (-1.8%)  gradient 4.1e-03  adjoint 2e-06  1.84 s  eta 52 s
+func (s *Solver) Iteration(it Iteration) {
+	change := it.Residual/s.last - 1
+	s.last = it.Residual
+	s.spent += it.Took
+	s.count++
+	left := s.spent / time.Duration(s.count) * time.Duration(max(it.Limit-it.N, 0))
+
+	s.r.Event("iteration", "stage", s.name, "iteration", it.N, "iterations", it.Limit,
+		"residual", it.Residual, "change", change, "gradient", it.Gradient, "adjoint", it.Adjoint,
+		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds())
+
+	var b strings.Builder
+	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", digits(it.Limit), it.N, it.Limit, it.Residual)
+	if finite(change) {
+		fmt.Fprintf(&b, " (%+.1f%%)", 100*change)
+	}
+	if finite(it.Gradient) {
+		fmt.Fprintf(&b, "  gradient %.1e", it.Gradient)
+	}
+	if finite(it.Adjoint) {
+		fmt.Fprintf(&b, "  adjoint %.0e", it.Adjoint)
+	}
+	fmt.Fprintf(&b, "  %s", span(it.Took))
+	if left > 0 {
+		fmt.Fprintf(&b, "  eta %s", span(left))
+	}
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	s.r.liveLine(b.String())
+}
+
+// End ends the solve; the last iteration's line stays on the terminal.
+func (s *Solver) End() {
+	s.r.mu.Lock()
+	s.r.keep()
+	s.r.mu.Unlock()
+	s.stage.end(false)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func digits(n int) int { return len(fmt.Sprint(n)) }
+
+// span writes a duration with three figures at most: "0.42 ms", "1.84 s",
+// "12 min 5 s", "3 h 20 min".
+func span(d time.Duration) string {
+	switch s := d.Seconds(); {
+	case s < 0.0995:
+		return fmt.Sprintf("%.3g ms", 1e3*s)
+	case s < 9.995:
+		return fmt.Sprintf("%.2f s", s)
+	case s < 119.5:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 7199.5:
+		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
+	default:
+		return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
+	}
 }

@@ -1,11 +1,25 @@
+// Package report makes one HTML page of a least-squares migration: what was run
+// and how it went, its images, spectra, convergence, gathers, times, settings
+// and origin.
+//
+// The page is one file that needs nothing else: pictures are data URIs, there is no
+// script, and its content security policy forbids the browser to fetch anything. It is XML as well as HTML, follows the
+// reader's choice of a light or dark screen, and prints in black on white.
+//
+// Whatever is not known of a run is left out, with a line that says which
+// option or key would bring it. Texts from files are escaped by html/template
+// and freed of what no page may hold. The same run gives the same bytes.
 package report
 
 import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"html"
 	"html/template"
 	"io"
+	"os"
+	"regexp"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -142,3 +156,31 @@ func (r *Run) page() (*page, error) {
 func (r *Run) solved() bool { return len(r.Image.ResidualNorm) > 0 }
 
 func shapeText(g grid.Grid) string { return clean(g.String()) }
+
+// generator is what a page says that it was made by.
+const generator = "lsm report"
+
+// mostHead is in how many bytes of a page its origin stands.
+const mostHead = 1 << 16
+
+var origin = regexp.MustCompile(`<meta name="generator" content="` + generator + `"/>\s*<meta name="source" content="([^"]*)"/>`)
+
+// Source reads from what the page at path was made, as Run.Source says; "" for a file
+// that is no page of Write.
+func Source(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, mostHead))
+	found := origin.FindSubmatch(head)
+	if err != nil || found == nil {
+		return ""
+	}
+	return html.UnescapeString(string(found[1]))
+}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // clean replaces what no page may hold: bytes that are not UTF-8 and control
@@ -107,38 +107,16 @@ func (r *Run) title(p *page) {
 // input is a row of the table of inputs.
 type input struct{ Role, Path, SHA256 string }
 
-// origin are the attributes of the file: those that lsm writes by name, in its
-// order, and then any others.
+// origin are the attributes of the file, inputs apart.
 func (r *Run) origin(p *page) {
-	rec := provenance.FromAttrs(r.Image.Attrs)
-	for _, in := range rec.Inputs {
-		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
-	}
 	isInput := map[string]bool{}
-	for _, in := range rec.Inputs {
+	for _, in := range provenance.FromAttrs(r.Image.Attrs).Inputs {
+		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
 		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
 	}
-	known := map[string]bool{}
-	attrs := rec.Attrs()
-	for _, a := range attrs {
-		known[a.Name] = true
-	}
-	byName := map[string]h5.Attr{}
-	var rest []h5.Attr
 	for _, a := range r.Image.Attrs {
-		byName[a.Name] = a
-		if !known[a.Name] {
-			rest = append(rest, a)
-		}
-	}
-	for _, a := range attrs {
-		if there, ok := byName[a.Name]; ok && !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{strings.ReplaceAll(a.Name, "_", " "), clean(fmt.Sprint(there.Value))})
-		}
-	}
-	for _, a := range rest {
 		if !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{clean(a.Name), clean(fmt.Sprint(a.Value))})
+			p.Origin = append(p.Origin, fact{clean(strings.ReplaceAll(a.Name, "_", " ")), clean(fmt.Sprint(a.Value))})
 		}
 	}
 }
@@ -149,4 +127,50 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}
+
+// settings is the section on the configuration.
+type settings struct {
+	Sections []settingSection
+	Raw      string // shown as it stands where it cannot be read
+	Changed  int
+	Missing  string
+}
+
+type settingSection struct {
+	Name string
+	Keys []setting
+}
+
+// setting is one key. Default is "" for one that has its default.
+type setting struct {
+	Key, Value, Unit string
+	Changed          bool
+	Default          string
+}
+
+func (r *Run) settings() (s settings) {
+	switch {
+	case r.Image.Config == "":
+		s.Missing = "No configuration: lsm run writes it into the image file."
+		return s
+	case r.Config == nil:
+		s.Raw = clean(r.Image.Config)
+		s.Missing = "This version of lsm does not know all of this configuration; here it is as it stands in the file."
+		return s
+	}
+	for _, f := range config.Fields() {
+		if n := len(s.Sections); n == 0 || s.Sections[n-1].Name != f.Section {
+			s.Sections = append(s.Sections, settingSection{Name: f.Section})
+		}
+		value := r.Config.Value(f.Name())
+		k := setting{Key: f.Key, Value: clean(value), Unit: f.Unit}
+		if k.Changed = value != f.Default; k.Changed {
+			s.Changed++
+			k.Default = f.Default
+		}
+		last := &s.Sections[len(s.Sections)-1]
+		last.Keys = append(last.Keys, k)
+	}
+	return s
 }

@@ -2,8 +2,12 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
 // Name is the section's own name, without control characters.
@@ -73,4 +77,28 @@ func (r *Run) times(p *page) {
 			p.Notes = append(p.Notes, "The run warned: "+clean(w))
 		}
 	}
+}
+
+// ReadTrace finds where the time went from what lsm run --trace has written.
+func ReadTrace(r io.Reader) (*Times, error) {
+	sections, err := progress.ReadTrace(r)
+	if err != nil {
+		return nil, fmt.Errorf("is no trace of lsm run --trace: %w", err)
+	}
+	t := &Times{From: "the trace"}
+	for _, s := range sections {
+		t.Ranks = len(s.Seconds)
+		row := TimeRow{Path: s.Path, Min: slices.Min(s.Seconds), Max: slices.Max(s.Seconds), Calls: slices.Max(s.Calls)}
+		for _, v := range s.Seconds {
+			row.Avg += v / float64(t.Ranks)
+		}
+		t.Total += row.Avg
+		t.Rows = append(t.Rows, row)
+	}
+	for i := range t.Rows {
+		if t.Total > 0 {
+			t.Rows[i].Percent = 100 * t.Rows[i].Avg / t.Total
+		}
+	}
+	return t, nil
 }

@@ -3,7 +3,6 @@
 // dump of Go's run-time system.
 
 #define _GNU_SOURCE
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 enum { nsignals = sizeof signals / sizeof *signals };
 
 static struct sigaction before[nsignals];
-static uintptr_t own[2]; // where this program's own code lies
+extern char __executable_start, etext; // where this program's own code begins and ends
 static _Thread_local int inside;
 
 static char text[1 << 13];
@@ -48,7 +47,7 @@ static uintptr_t place(void *context) {
 static void crashed(int number, siginfo_t *info, void *context) {
 	uintptr_t at = place(context);
 	int i = 0;
-	if (inside && length > 0 && !(at >= own[0] && at < own[1])) {
+	if (inside && length > 0 && (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext)) {
 		if (write(channel, text, length) < 0) {
 			// nobody listens
 		}
@@ -64,27 +63,9 @@ static void crashed(int number, siginfo_t *info, void *context) {
 		sigaction(number, &before[i], NULL); // and so once more
 }
 
-// The first object is the program itself.
-static int program(struct dl_phdr_info *o, size_t size, void *p) {
-	int i;
-	(void)size, (void)p;
-	for (i = 0; i < o->dlpi_phnum; i++) {
-		const ElfW(Phdr) *h = &o->dlpi_phdr[i];
-		uintptr_t lo = o->dlpi_addr + h->p_vaddr;
-		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X))
-			continue;
-		if (own[1] == 0 || lo < own[0])
-			own[0] = lo;
-		if (lo + h->p_memsz > own[1])
-			own[1] = lo + h->p_memsz;
-	}
-	return 1;
-}
-
 static void install(void) {
 	struct sigaction a;
 	int i;
-	dl_iterate_phdr(program, NULL);
 	memset(&a, 0, sizeof a);
 	a.sa_sigaction = crashed;
 	a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART; // as Go asks for

@@ -6,6 +6,7 @@ import "C"
 import (
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -180,15 +181,9 @@ func readWhole[T Number](d *Dataset, dst []T, first int) error {
 	return nil
 }
 
-// Name is the absolute name of the dataset.
-func (d *Dataset) Name() string { return d.name }
-
 // Shape is the extent along each axis, empty for a scalar. The caller must not
 // change it.
 func (d *Dataset) Shape() []int { return d.shape }
-
-// Len is the number of elements.
-func (d *Dataset) Len() int { return d.len }
 
 // Type describes the elements in the file, such as "big-endian float64".
 func (d *Dataset) Type() string { return d.typ.String() }
@@ -218,14 +213,35 @@ func (d *Dataset) unwanted(want string) error {
 	return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), want)
 }
 
-// numbers reads a dataset of the wanted shape, see [Dataset.Want].
-func numbers[T Number](f *File, name, text string, shape ...int) ([]T, error) {
+// wanted is an attribute that a dataset must have, and where its number goes: a *float64
+// or an *int.
+type wanted struct {
+	name string
+	to   any
+}
+
+// load reads a dataset of the wanted shape, see [Dataset.Want], and attributes of it.
+func load[T Number](f *File, name, text string, shape []int, attrs ...wanted) ([]T, error) {
 	d, err := f.Dataset(name)
 	if err == nil {
 		err = d.Want(text, shape...)
 	}
-	if err != nil {
+	for _, a := range attrs {
+		if err != nil {
+			break
+		}
+		switch to := a.to.(type) {
+		case *float64:
+			*to, err = d.Attrs().Float(a.name)
+		case *int:
+			*to, err = d.Attrs().Int(a.name)
+		}
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case d.len > math.MaxInt32:
+		return nil, inputError(f.path, name, "has %d numbers, at most %d", d.len, math.MaxInt32)
 	}
 	return Read[T](d)
 }

@@ -2,6 +2,22 @@
 // traveltime tables, images and checkpoints are read and written here and
 // nowhere else. docs/format.md describes the files.
 //
+// # One layer
+//
+// gonum.org/v1/hdf5 opens and makes files, groups, datasets, dataspaces and property
+// lists, and has the library's predefined types. It does not move data: its Read takes
+// the element type of the file for that of memory and looks at no length, so that
+// float64 numbers overrun a []float32 without an error, and numbers of the other byte
+// order are not swapped. Numbers, attributes, texts and dimension scales therefore go
+// through direct calls of libhdf5, in four places: array.go moves numbers, attribute.go
+// attributes, text.go texts, and axis.go labels axes. shim.c holds the callbacks that Go
+// cannot express, crash_linux.c the fault handler.
+//
+// On this stand the kinds of files: survey.go, model.go, image.go and tables.go say which
+// datasets each holds, over which axes, for both directions. The table formats in
+// format.go lists the kinds; naming a file, describing it and trying it go through that
+// table. A new kind of file is a line there and a file like these.
+//
 // # Reading
 //
 // A dataset is read through an explicit memory type and in C order, whatever
@@ -11,12 +27,11 @@
 // of a survey and reading one row of a table are the same call. Extents are
 // compared with the file's size, with what is stored and with the machine's
 // memory before anything is allocated. Strings, compounds, enums, references,
-// external and virtual datasets are refused, and what lies behind external links.
+// external and virtual datasets are refused, and so is what lies behind external links.
 // Where a file carries digests, what is read is compared with them.
 //
-// [ReadSurvey], [OpenSurvey], [ReadModel], [ReadImage] and [OpenTables] add
-// what each kind of file must hold. Every error names the file, and the dataset
-// or attribute where there is one.
+// [OpenSurvey], [ReadModel], [ReadImage] and [OpenTables] add what each kind of file must
+// hold. Every error names the file, and the dataset or attribute where there is one.
 //
 // # Writing
 //

@@ -84,7 +84,7 @@ func (f *File) readHistory(im *Image) (err error) {
 		if !f.Has(h.name) {
 			continue
 		}
-		if *h.norms, err = numbers[float64](f, h.name, "[iterations + 1]", -1); err != nil {
+		if *h.norms, err = load[float64](f, h.name, "[iterations + 1]", []int{-1}); err != nil {
 			return err
 		}
 	}
@@ -187,19 +187,13 @@ type GatherReader struct {
 
 // OpenGathers opens the gathers of an image file; it is nil where there are none.
 func OpenGathers(path string) (*GatherReader, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if !f.Has("/gathers") {
-		return nil, f.Close()
-	}
-	r := &GatherReader{File: f}
-	if err := r.read(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return r, nil
+	return opening(path, func(f *File) (*GatherReader, error) {
+		if !f.Has("/gathers") {
+			return nil, f.Close()
+		}
+		r := &GatherReader{File: f}
+		return r, r.read()
+	})
 }
 
 func (r *GatherReader) read() (err error) {

@@ -29,21 +29,16 @@ func ReadSurveyHeader(path string) (s *survey.Survey, hasData bool, err error) {
 
 // OpenSurvey reads and validates everything but the traces.
 func OpenSurvey(path string) (*SurveyReader, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	r := &SurveyReader{File: f}
-	if err = r.read(); err == nil {
-		if r.as, err = os.Stat(path); err != nil {
-			err = readError(path, "", err)
+	return opening(path, func(f *File) (r *SurveyReader, err error) {
+		r = &SurveyReader{File: f}
+		if err = r.read(); err != nil {
+			return nil, err
 		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return r, nil
+		if r.as, err = os.Stat(path); err != nil {
+			return nil, readError(path, "", err)
+		}
+		return r, nil
+	})
 }
 
 // Unchanged makes sure that the file is as it was opened, as far as its size and time
@@ -213,43 +208,17 @@ func (r *SurveyReader) readPairs() error {
 		}
 		return nil
 	}
-	for _, p := range []struct {
-		name string
-		to   *[]int32
-	}{{"/source_index", &s.SourceIndex}, {"/receiver_index", &s.ReceiverIndex}} {
-		d, err := r.Dataset(p.name)
-		if err == nil {
-			err = d.Want("[ntrace]", ntrace)
-		}
-		if err != nil {
-			return err
-		}
-		if d.len > math.MaxInt32 {
-			return inputError(r.path, p.name, "has %d traces, at most %d", d.len, math.MaxInt32)
-		}
-		if *p.to, err = Read[int32](d); err != nil {
-			return err
-		}
-		ntrace = d.len
+	var err error
+	if s.SourceIndex, err = load[int32](r.File, "/source_index", "[ntrace]", []int{ntrace}); err != nil {
+		return err
 	}
-	return nil
+	s.ReceiverIndex, err = load[int32](r.File, "/receiver_index", "[ntrace]", []int{len(s.SourceIndex)})
+	return err
 }
 
-func (r *SurveyReader) readWavelet() error {
+func (r *SurveyReader) readWavelet() (err error) {
 	w := &r.header.Wavelet
-	d, err := r.Dataset("/wavelet")
-	if err == nil {
-		err = d.Want("[nw]", -1)
-	}
-	if err == nil {
-		w.DT, err = d.Attrs().Float("dt")
-	}
-	if err == nil {
-		w.Zero, err = d.Attrs().Int("zero")
-	}
-	if err == nil {
-		w.Samples, err = Read[float64](d)
-	}
+	w.Samples, err = load[float64](r.File, "/wavelet", "[nw]", []int{-1}, wanted{"dt", &w.DT}, wanted{"zero", &w.Zero})
 	return err
 }
 
@@ -263,14 +232,11 @@ func (r *SurveyReader) readWeight() error {
 	if err != nil {
 		return err
 	}
+	text, shape := "[ntrace]", []int{s.NumTraces()}
 	if s.Fixed && len(d.shape) == 2 {
-		err = d.Want("[ns, nr]", s.NumSources(), s.NumReceivers())
-	} else {
-		err = d.Want("[ntrace]", s.NumTraces())
+		text, shape = "[ns, nr]", []int{s.NumSources(), s.NumReceivers()}
 	}
-	if err == nil {
-		s.Weight, err = Read[float32](d)
-	}
+	s.Weight, err = load[float32](r.File, "/weight", text, shape)
 	return err
 }
 

@@ -52,16 +52,10 @@ type Tables struct {
 // OpenTables opens a table file. The times of sources and receivers must be
 // there, amplitudes and gradients may be; all must lie on one grid.
 func OpenTables(path string) (*Tables, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	t := &Tables{File: f}
-	if err := t.read(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return t, nil
+	return opening(path, func(f *File) (*Tables, error) {
+		t := &Tables{File: f}
+		return t, t.read()
+	})
 }
 
 func (t *Tables) read() error {

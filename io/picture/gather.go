@@ -4,6 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
 // Times says how the samples of a trace lie in time.
@@ -80,3 +87,86 @@ func mirrored(v []float32, nt int) []float32 {
 	}
 	return out
 }
+
+// ImageGather is what the images by class show below one point of the surface.
+type ImageGather struct {
+	Name   string    // of the point, its parts between commas: each has a line
+	Values []float32 // [classes, nz]
+}
+
+// Classes says what the classes of image gathers are.
+type Classes struct {
+	Name, Unit string    // such as offset, m
+	Centers    []float64 // one a class
+}
+
+// Widths of image gathers in inches: of one at least, and of all where they are few.
+const (
+	leastGather = 0.75
+	mostGathers = 6.2
+)
+
+// ImageGathers draws gathers on a grid side by side, depth downward, on one scale: each
+// with its name above, and its classes from left to right with their centres below. NaN
+// is an error.
+func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*Figure, error) {
+	if opt.Clip == 0 {
+		opt.Clip = defaultClip
+	}
+	z := g.Dim() - 1
+	n, nz, count := len(c.Centers), g.Shape[z], len(gathers)
+	if count == 0 || n == 0 {
+		return nil, fmt.Errorf("picture: %d image gathers of %d classes: nothing to draw", count, n)
+	}
+	w := max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
+	x := axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []plot.Tick{}}
+	var all []float32
+	var heads []head
+	var between []plot.Plotter
+	for k, gather := range gathers {
+		if len(gather.Values) != n*nz {
+			return nil, fmt.Errorf("picture: image gather %s has %d values for %d classes of %d depths", gather.Name, len(gather.Values), n, nz)
+		}
+		v, err := finite(gather.Values, func(i int) string { return fmt.Sprintf("%s, class %d, depth %d", gather.Name, i/nz, i%nz) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v...)
+		for _, t := range c.ticks(w / float64(count)) {
+			x.given = append(x.given, plot.Tick{Value: float64(k) + t.Value, Label: t.Label})
+		}
+		heads = append(heads, head{(float64(k) + 0.5) / float64(count), strings.Split(gather.Name, ", ")})
+		if k > 0 {
+			at := plotter.XYs{{X: float64(k), Y: g.Coord(z, 0) - g.Spacing[z]/2}, {X: float64(k), Y: g.End(z) + g.Spacing[z]/2}}
+			between = append(between, &plotter.Line{XYs: at, LineStyle: plotter.DefaultLineStyle})
+		}
+	}
+	r := &raster{array: array{v: all, n0: count * n, n1: nz}, win: opt.window(all), colors: opt.Colors.table()}
+	p := newPanel(w, 4, x, cells(g, z), opt.Title, r.win.note)
+	p.raster, p.heads, p.plotters = r, heads, between
+	return single(p, opt.Bar), nil
+}
+
+// ticks are those of one gather of so many inches, at fractions of its width: one a
+// class, with the centres of as many evenly spaced ones as there is room for, also
+// between neighbouring gathers.
+func (c Classes) ticks(width float64) []plot.Tick {
+	n := len(c.Centers)
+	ticks, each, room := make([]plot.Tick, n), width/float64(n), 0.0
+	for i, center := range c.Centers {
+		ticks[i] = plot.Tick{Value: (float64(i) + 0.5) / float64(n), Label: coordinate(center)}
+		room = max(room, textWidth(ticks[i].Label))
+	}
+	step := min(n, int(math.Ceil(room/each)))
+	edge := max(0, int(math.Ceil(room/2/each-0.5))) // classes whose text would reach beyond the gather
+	first := edge + max(0, n-1-2*edge)%step/2       // in the middle of those that are left
+	for i := range ticks {
+		if outside := i < edge || i >= n-edge; i%step != first%step || outside && n > 2*edge {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
+}
+
+// textWidth is about how wide a tick's text is with a space on either side, in inches.
+func textWidth(s string) float64 { return 0.07*float64(utf8.RuneCountInString(s)) + 0.1 }

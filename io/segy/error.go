@@ -42,3 +42,8 @@ func (e *Error) Unwrap() []error { return []error{ErrDamaged, e.Err} }
 func (f *File) fault(at int64, field, format string, args ...any) error {
 	return &Error{Path: f.Path, Byte: at, Field: field, Err: fmt.Errorf(format, args...)}
 }
+
+// faultIn is an error at a field of the file's own headers.
+func (f *File) faultIn(field Field, name, format string, args ...any) error {
+	return f.fault(int64(field.Byte), name, format, args...)
+}

@@ -41,22 +41,19 @@ func (f *File) openSEGY(opt Options) error {
 // else as the one in which the format code is one (section 5, bytes 3297 and
 // 3225).
 func (f *File) judgeOrder(reel []byte) error {
-	const constant = 0x01020304
 	if f.Order != AnyOrder {
 		return nil
 	}
-	at := int64(fileByteOrder.Byte)
 	switch uint32(fileByteOrder.Int(reel, binary.BigEndian)) {
-	case constant:
+	case 0x01020304:
 		f.Order = Big
 		return nil
 	case 0x04030201:
 		f.Order = Little
 		return nil
 	case 0x02010403:
-		return f.fault(at, "byte order", "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
+		return f.faultIn(fileByteOrder, "byte order", "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
 	}
-	at = int64(fileFormat.Byte)
 	big, little := fileFormat.Int(reel, binary.BigEndian), fileFormat.Int(reel, binary.LittleEndian)
 	switch {
 	case known(big):
@@ -68,7 +65,7 @@ func (f *File) judgeOrder(reel []byte) error {
 		if other := f.lookalike(reel); other != nil {
 			return &Error{Path: f.Path, Err: other}
 		}
-		return f.fault(at, "sample format code", "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
+		return f.faultIn(fileFormat, "sample format code", "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
 	}
 	return nil
 }
@@ -82,10 +79,10 @@ func (f *File) judgeFormat(reel []byte, given Format) error {
 		f.Format = Format(fileFormat.Int(reel, f.ByteOrder()))
 	}
 	if f.Format == gained4 {
-		return f.fault(int64(fileFormat.Byte), "sample format code", "is 4, fixed point with gain code, which is obsolete and not supported")
+		return f.faultIn(fileFormat, "sample format code", "is 4, fixed point with gain code, which is obsolete and not supported")
 	}
 	if f.Format.Bytes() == 0 {
-		return f.fault(int64(fileFormat.Byte), "sample format code", "is %d, want one of 1, 2, 3, 5 to 12, 15, 16", int(f.Format))
+		return f.faultIn(fileFormat, "sample format code", "is %d, want one of 1, 2, 3, 5 to 12, 15, 16", int(f.Format))
 	}
 	return nil
 }
@@ -121,13 +118,13 @@ func (f *File) judgeSampling(reel []byte) error {
 	}
 	if n := fileExtSamples.Int(reel, o); n != 0 {
 		if n < 0 {
-			return f.fault(int64(fileExtSamples.Byte), "extended number of samples", "is %d, must not be negative", n)
+			return f.faultIn(fileExtSamples, "extended number of samples", "is %d, must not be negative", n)
 		}
 		f.Samples = int(n)
 	}
 	if v := fileExtInterval.Value(reel, o); v != 0 {
 		if !(v > 0) || math.IsInf(v, 0) {
-			return f.fault(int64(fileExtInterval.Byte), "extended sample interval", "is %g µs, must be positive", v)
+			return f.faultIn(fileExtInterval, "extended sample interval", "is %g µs, must be positive", v)
 		}
 		f.Interval = v / 1e6
 	}
@@ -144,7 +141,7 @@ func (f *File) judgeExtent(reel []byte) error {
 	switch {
 	case texts >= 0:
 		if room := (f.Size - reelBytes) / textBytes; texts > room {
-			return f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is %d, but the file has room for %d", texts, room)
+			return f.faultIn(fileTexts, "number of extended textual headers", "is %d, but the file has room for %d", texts, room)
 		}
 		f.first += texts * textBytes
 	case texts == -1:
@@ -155,7 +152,7 @@ func (f *File) judgeExtent(reel []byte) error {
 		f.first += n * textBytes
 	case f.Major == 0:
 	default:
-		return f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is %d, must be -1 or more", texts)
+		return f.faultIn(fileTexts, "number of extended textual headers", "is %d, must be -1 or more", texts)
 	}
 	if f.Major < 2 {
 		return nil
@@ -164,8 +161,8 @@ func (f *File) judgeExtent(reel []byte) error {
 }
 
 // statedTexts is the number of extended textual headers, -1 for one to be found out.
-// In revision 0 byte 3505 is nobody's: there it counts only where the first of them
-// is a text indeed. A stanza that no number announces counts in every revision.
+// Revision 0 does not define byte 3505: there the number counts only where a text
+// follows. A stanza that no number announces counts in every revision.
 func (f *File) statedTexts(reel []byte) (int64, error) {
 	n := fileTexts.Int(reel, f.ByteOrder())
 	if f.Major > 0 && n != 0 || f.Size < reelBytes+textBytes {
@@ -222,7 +219,7 @@ func (f *File) statedExtra(reel []byte) (int64, error) {
 		n = two
 	}
 	if n < 0 || n > most {
-		return 0, f.fault(int64(long.Byte), "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, most, f.Size)
+		return 0, f.faultIn(long, "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, most, f.Size)
 	}
 	return n, nil
 }
@@ -237,19 +234,19 @@ func (f *File) judgeExtent2(reel []byte) error {
 	f.extra = int(n)
 	if first := fileFirst.Int(reel, o); first != 0 {
 		if first < f.first || first > f.Size {
-			return f.fault(int64(fileFirst.Byte), "byte offset of the first trace", "is %d, must be in [%d, %d]", first, f.first, f.Size)
+			return f.faultIn(fileFirst, "byte offset of the first trace", "is %d, must be in [%d, %d]", first, f.first, f.Size)
 		}
 		f.first = first
 	}
 	if f.claimed = fileTraces.Int(reel, o); f.claimed < 0 || f.claimed > f.Size/headerBytes {
-		return f.fault(int64(fileTraces.Byte), "number of traces", "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
+		return f.faultIn(fileTraces, "number of traces", "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
 	}
 	n = fileTrailers.Int(reel, o)
 	if room := (f.Size - f.first) / textBytes; n < 0 || n > room {
 		if n == -1 {
-			return f.fault(int64(fileTrailers.Byte), "number of data trailers", "is -1, a number to be found out, which is not supported")
+			return f.faultIn(fileTrailers, "number of data trailers", "is -1, a number to be found out, which is not supported")
 		}
-		return f.fault(int64(fileTrailers.Byte), "number of data trailers", "is %d, must be in [0, %d]", n, room)
+		return f.faultIn(fileTrailers, "number of data trailers", "is %d, must be in [0, %d]", n, room)
 	}
 	f.end -= n * textBytes
 	return nil
@@ -269,7 +266,7 @@ func (f *File) endText() (n int64, err error) {
 			return n, nil
 		}
 	}
-	return 0, f.fault(int64(fileTexts.Byte), "number of extended textual headers", "is -1, but none of the %d records that fit is the last, ((SEG: EndText))", n)
+	return 0, f.faultIn(fileTexts, "number of extended textual headers", "is -1, but none of the %d records that fit is the last, ((SEG: EndText))", n)
 }
 
 // judgeLength decides whether all traces have one length. The flag for it came

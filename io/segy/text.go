@@ -1,8 +1,11 @@
 package segy
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // textBytes is the size of a textual header: 40 lines of 80 columns (section 4).
@@ -11,13 +14,6 @@ const (
 	textColumns = 80
 	textRows    = textBytes / textColumns
 )
-
-// ebcdic are the printable characters of ASCII at their codes in EBCDIC (IBM code
-// page 037); the other codes are shown as blanks.
-const ebcdic = "                                                                " +
-	"           .<(+|&         !$*); -/         ,%_>?         `:#@'=\"" +
-	" abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    " +
-	"{ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      "
 
 // decodeText reads a textual header in EBCDIC or ASCII, whichever makes more
 // letters, digits and blanks of it. Lines end without blanks; what neither code
@@ -60,8 +56,7 @@ func textual(raw []byte) bool {
 	return ascii || other
 }
 
-func fromEBCDIC(b byte) byte { return ebcdic[b] }
-
+// fromASCII is the character of a code, a blank for what is not printable.
 func fromASCII(b byte) byte {
 	if b < ' ' || b > '~' {
 		return ' '
@@ -69,30 +64,28 @@ func fromASCII(b byte) byte {
 	return b
 }
 
+// fromEBCDIC is fromASCII for EBCDIC, IBM code page 037.
+func fromEBCDIC(b byte) byte {
+	r := charmap.CodePage037.DecodeByte(b)
+	if r > '~' {
+		return ' '
+	}
+	return fromASCII(byte(r))
+}
+
 // encodeText makes a textual header in EBCDIC: at most 40 lines, which get their
 // "C 1 " to "C40 ", of at most 76 characters; what EBCDIC lacks becomes a blank.
 func encodeText(lines []string) []byte {
-	raw := make([]byte, textBytes)
-	var code [128]byte
-	for i := range code {
-		code[i] = 0x40
-	}
-	for b := 255; b > 0; b-- {
-		if c := ebcdic[b]; c != ' ' {
-			code[c] = byte(b)
-		}
-	}
+	raw := bytes.Repeat([]byte{0x40}, textBytes) // blanks
 	for row := range textRows {
 		line := fmt.Sprintf("C%2d ", row+1)
 		if row < len(lines) {
 			line += lines[row]
 		}
-		for col := range textColumns {
-			c := byte(0x40)
-			if col < len(line) && line[col] < 128 {
-				c = code[line[col]]
+		for col := range min(textColumns, len(line)) {
+			if code, ok := charmap.CodePage037.EncodeRune(rune(line[col])); ok && line[col] < 0x7F && line[col] >= ' ' {
+				raw[row*textColumns+col] = code
 			}
-			raw[row*textColumns+col] = c
 		}
 	}
 	return raw

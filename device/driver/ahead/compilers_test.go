@@ -1,0 +1,301 @@
+package ahead_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+)
+
+// The test program is the compiling child of its own tests.
+func TestMain(m *testing.M) {
+	if os.Getenv("LSM_TEST_COMPILE") == "" {
+		os.Exit(m.Run())
+	}
+	if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// inChild makes a compiler compile in this test program, run anew.
+func inChild(t testing.TB, k *driver.Compiler) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
+}
+
+// The compilers of real cards take the kernels, and no register spills.
+func TestRealCompilers(t *testing.T) {
+	for _, src := range sources() {
+		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) { compileFor(t, src) })
+	}
+}
+
+// compileFor compiles a program by NVRTC for sm_80, sm_90, sm_100 and sm_120 and by hiprtc for
+// gfx90a, and fails where a kernel's registers spill. For cards on which the program
+// carried as PTX is used instead it has ptxas finish that, and allows what ptxas cannot
+// avoid, one register in two places. A compiler that
+// this machine lacks, or one too old for the card, is a skipped test that says so.
+// LSM_TEST_NVRTC_LIB and LSM_TEST_HIPRTC_LIB name them where the loader does not find
+// them. What has passed is remembered in the user's cache folder.
+func compileFor(t *testing.T, src driver.Source) {
+	for _, c := range []struct {
+		engine   driver.Engine
+		variable string
+		archs    []string
+		spills   func(driver.Binary) (string, error)
+	}{
+		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90", "sm_100", "sm_120"}, spillsOfCUDA},
+		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
+	} {
+		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
+		for _, arch := range c.archs {
+			t.Run(arch, func(t *testing.T) {
+				if c.engine == driver.CUDA && src.Carried(arch) {
+					finish(t, src, arch)
+					return
+				}
+				k, err := driver.OpenCompiler(c.engine)
+				if err != nil {
+					t.Skip(err)
+				}
+				mark := passed(k, src, arch)
+				if _, err := os.Stat(mark); err == nil {
+					t.Logf("%s %s made it without spills before", k.Library, k.Version)
+					return
+				}
+				if c.engine == driver.HIP {
+					inChild(t, k)
+				}
+				b, err := k.Compile(src, arch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if bytes.HasPrefix(b.Image, []byte("//")) {
+					t.Skipf("%s %s is too old for %s: it makes PTX, which says nothing of spills", k.Library, k.Version, arch)
+				}
+				spills, err := c.spills(b)
+				if err != nil {
+					t.Errorf("%s %s: %v\n%s", k.Library, k.Version, err, b.Log)
+				}
+				if spills != "" {
+					t.Errorf("%s: registers spill: %s", arch, spills)
+				}
+				t.Logf("%s %s, %d bytes\n%s", k.Library, k.Version, len(b.Image), b.Log)
+				if !t.Failed() && os.MkdirAll(filepath.Dir(mark), 0o755) == nil {
+					_ = os.WriteFile(mark, nil, 0o644) // without it, compiled once more
+				}
+			})
+		}
+	}
+}
+
+// leastSpill is what may be spilled of programs that are carried, in bytes.
+const leastSpill = 8
+
+// findPtxas is NVIDIA's assembler: the one that LSM_TEST_PTXAS names, else that on the
+// PATH, else the one that scripts/bootstrap.sh fetched.
+func findPtxas() string {
+	if named := os.Getenv("LSM_TEST_PTXAS"); named != "" {
+		return named
+	}
+	if found, err := exec.LookPath("ptxas"); err == nil {
+		return found
+	}
+	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", "ptxas")
+}
+
+// finish has ptxas make code of the PTX that is carried of a program.
+func finish(t *testing.T, src driver.Source, arch string) {
+	ptxas := findPtxas()
+	said, err := exec.Command(ptxas, "--version").CombinedOutput()
+	if err != nil {
+		t.Skipf("no ptxas to finish what is carried as PTX for %s: %v", arch, err)
+	}
+	b, err := ahead.PTX(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "program.ptx")
+	if err := os.WriteFile(file, b.Image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(ptxas, "-v", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
+	if bytes.Contains(out, []byte("is not defined for option 'gpu-name'")) {
+		t.Skipf("ptxas is too old for %s: %s", arch, said)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found := finishedLine.FindAllStringSubmatch(string(out), -1)
+	if len(found) == 0 {
+		t.Fatalf("ptxas says nothing of spills:\n%s", out)
+	}
+	for _, f := range found {
+		if stores, _ := strconv.Atoi(f[1]); stores > leastSpill {
+			t.Errorf("%s: registers spill: stores %s and loads %s bytes, at most %d are allowed", arch, f[1], f[2], leastSpill)
+		}
+	}
+}
+
+var finishedLine = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
+
+// passed is the file that is there once a program was compiled without spills, "" for
+// no place to keep it.
+func passed(k *driver.Compiler, src driver.Source, arch string) string {
+	if driver.UserCache().Dir == "" {
+		return ""
+	}
+	return filepath.Join(driver.UserCache().Dir, "no-spills", fmt.Sprintf("%v-%s-%s-%s", k.Engine, k.Version, arch, src.Hash()))
+}
+
+var spillLine = regexp.MustCompile(`Function properties for (\S+)\s+ptxas\s+\.\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+
+// spillsOfCUDA reads ptxas's own words, which -v makes it say of each kernel.
+func spillsOfCUDA(b driver.Binary) (spills string, err error) {
+	found := spillLine.FindAllStringSubmatch(b.Log, -1)
+	if len(found) == 0 {
+		return "", fmt.Errorf("the compiler says nothing of spills")
+	}
+	for _, f := range found {
+		if f[3] != "0" || f[4] != "0" {
+			spills += fmt.Sprintf("%s stores %s and loads %s bytes; ", f[1], f[3], f[4])
+		}
+	}
+	return spills, nil
+}
+
+// spillsOfHIP reads the counts in the code object's notes, which are MessagePack.
+func spillsOfHIP(b driver.Binary) (spills string, err error) {
+	found := 0
+	for _, key := range []string{".vgpr_spill_count", ".sgpr_spill_count"} {
+		rest := b.Image
+		for {
+			_, after, ok := bytes.Cut(rest, []byte(key))
+			if !ok {
+				break
+			}
+			n, err := messagePackInt(after)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", key, err)
+			}
+			if found++; n > 0 {
+				spills += key + " " + strconv.Itoa(n) + "; "
+			}
+			rest = after
+		}
+	}
+	if found == 0 {
+		return "", fmt.Errorf("the code object says nothing of spills")
+	}
+	return spills, nil
+}
+
+// messagePackInt is the unsigned number that data begins with.
+func messagePackInt(data []byte) (int, error) {
+	if len(data) < 5 {
+		return 0, fmt.Errorf("the notes end early")
+	}
+	switch c := data[0]; {
+	case c < 0x80:
+		return int(c), nil
+	case c == 0xcc:
+		return int(data[1]), nil
+	case c == 0xcd:
+		return int(binary.BigEndian.Uint16(data[1:])), nil
+	case c == 0xce:
+		return int(binary.BigEndian.Uint32(data[1:])), nil
+	}
+	return 0, fmt.Errorf("%#x begins no count", data[0])
+}
+
+// spilling wants more registers than a thread may have.
+const spilling = `
+extern "C" __global__ void __launch_bounds__(1024) spilling(const float *x, float *y, int n)
+{
+	float v[200];
+#pragma unroll
+	for (int i = 0; i < 200; i++)
+		v[i] = x[i * n + threadIdx.x];
+	for (int k = 0; k < n; k++) {
+#pragma unroll
+		for (int i = 0; i < 200; i++)
+			v[i] = v[i] * v[(i + 7) % 200] + x[k];
+	}
+#pragma unroll
+	for (int i = 0; i < 200; i++)
+		y[i * n + threadIdx.x] = v[i];
+}
+`
+
+// A kernel that spills is found out by both compilers.
+func TestSpillsAreFound(t *testing.T) {
+	for _, c := range []struct {
+		engine   driver.Engine
+		variable string
+		arch     string
+		spills   func(driver.Binary) (string, error)
+	}{
+		{driver.CUDA, "LSM_NVRTC_LIB", "sm_80", spillsOfCUDA},
+		{driver.HIP, "LSM_HIPRTC_LIB", "gfx90a", spillsOfHIP},
+	} {
+		t.Run(c.arch, func(t *testing.T) {
+			t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
+			k, err := driver.OpenCompiler(c.engine)
+			if err != nil {
+				t.Skip(err)
+			}
+			inChild(t, k)
+			for text, want := range map[string]bool{spilling: true, `extern "C" __global__ void f(float *x) { *x = 1; }`: false} {
+				b, err := k.Compile(driver.Source{Name: "spilling.cu", Text: text}, c.arch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				spills, err := c.spills(b)
+				if err != nil || (spills != "") != want {
+					t.Errorf("spills %q (%v), want %v\n%s", spills, err, want, b.Log)
+				}
+			}
+		})
+	}
+}
+
+// hiprtc ends its process over a target it does not know.
+func TestUnknownTarget(t *testing.T) {
+	t.Setenv("LSM_HIPRTC_LIB", os.Getenv("LSM_TEST_HIPRTC_LIB"))
+	k, err := driver.OpenCompiler(driver.HIP)
+	if err != nil {
+		t.Skip(err)
+	}
+	inChild(t, k)
+	if _, err := k.Compile(driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}, "gfx999"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestMessagePack(t *testing.T) {
+	for want, data := range map[int][]byte{
+		7: {7, 0, 0, 0, 0}, 200: {0xcc, 200, 0, 0, 0}, 300: {0xcd, 1, 44, 0, 0}, 70000: {0xce, 0, 1, 0x11, 0x70},
+	} {
+		if n, err := messagePackInt(data); n != want || err != nil {
+			t.Errorf("%x is %d (%v), want %d", data, n, err, want)
+		}
+	}
+	for _, data := range [][]byte{nil, {0xa1, 0, 0, 0, 0}} {
+		if _, err := messagePackInt(data); err == nil {
+			t.Errorf("%x is a number", data)
+		}
+	}
+}

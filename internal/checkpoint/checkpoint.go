@@ -1,0 +1,252 @@
+// Package checkpoint keeps the state of a solver in files. A checkpoint holds the plan that
+// it belongs to, the solver's scalars and its vectors: all that a run needs to go on as if
+// it had never stopped, bit for bit. Vectors are whole in it, so that any number of ranks
+// can go on from it. The two newest are kept, so that a fault while one is written costs
+// one interval at most.
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+const (
+	format = "lsm-checkpoint"
+	keep   = 2
+	digits = 7 // solver.iterations is at most 1e6
+	suffix = ".checkpoint.h5"
+	chunk  = 4 << 20 // elements of a vector that rank 0 holds at a time
+)
+
+// Store is the checkpoints of a run.
+type Store struct {
+	inputs.Ranks
+	folder string
+	base   string            // how their names begin
+	plan   map[string]string // what must be the same for one to be continued
+	own    []string          // this run's own, oldest first
+}
+
+// New returns the store of a configuration. A checkpoint is continued where what its plan
+// says is the same.
+func New(r inputs.Ranks, cfg *config.Config, plan map[string]string) *Store {
+	return &Store{Ranks: r, folder: cfg.Checkpoint.Folder.File, base: base(cfg), plan: plan}
+}
+
+func base(cfg *config.Config) string {
+	out := filepath.Base(cfg.Output.File.File)
+	return strings.TrimSuffix(out, filepath.Ext(out)) + "-"
+}
+
+// Lock is what a run locks so that no other writes or removes checkpoints of the same
+// names: a name in their folder.
+func Lock(cfg *config.Config) string {
+	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(base(cfg), "-"))
+}
+
+// pattern matches this output's checkpoints. All digits of the number are asked for:
+// "image-2.h5" has checkpoints beside "image.h5" too.
+func (s *Store) pattern() string {
+	return filepath.Join(h5.EscapeGlob(s.folder), h5.EscapeGlob(s.base)+strings.Repeat("[0-9]", digits)+suffix)
+}
+
+// all lists this output's checkpoints, newest first.
+func (s *Store) all() []string {
+	found, _ := filepath.Glob(s.pattern())
+	slices.Sort(found)
+	slices.Reverse(found)
+	return found
+}
+
+// sweep removes what runs that were killed while they wrote a checkpoint left of it.
+func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
+
+// Save writes a checkpoint, on all ranks. Of the others it leaves the one before it alone:
+// what else there is belongs to a run that this one replaces.
+func (s *Store) Save(m solver.Method) (string, error) {
+	defer s.Report.Time("checkpoint")()
+	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))
+	made := false
+	err := s.AtRoot(func() error {
+		_, missing := os.Stat(s.folder)
+		if err := os.MkdirAll(s.folder, 0o755); err != nil {
+			return status.Resource(fmt.Errorf("checkpoint: %w", err))
+		}
+		made = missing != nil
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := s.write(path, m); err != nil {
+		if made {
+			os.Remove(s.folder) // as it was
+		}
+		return "", err
+	}
+	s.adopt(path)
+	if s.Root() {
+		for _, other := range s.all() {
+			if !slices.Contains(s.own, other) {
+				os.Remove(other) // one that stays does no harm
+			}
+		}
+		s.sweep()
+	}
+	return path, nil
+}
+
+// adopt counts a checkpoint among this run's own.
+func (s *Store) adopt(path string) {
+	if !slices.Contains(s.own, path) {
+		s.own = append(s.own, path)
+	}
+	s.own = s.own[max(0, len(s.own)-keep):]
+}
+
+// write writes one file on rank 0.
+func (s *Store) write(path string, m solver.Method) error {
+	var w *h5.Writer
+	err := s.AtRoot(func() (err error) {
+		w, err = s.begin(path, m)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		defer w.Abort()
+	}
+	err = eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+		if v.Layout.Type == device.F64 {
+			return save[float64](s, w, name, v)
+		}
+		return save[float32](s, w, name, v)
+	})
+	if err != nil {
+		return err
+	}
+	return s.AtRoot(func() error { return w.Commit() })
+}
+
+// begin starts a checkpoint file with everything but the vectors.
+func (s *Store) begin(path string, m solver.Method) (*h5.Writer, error) {
+	w, err := h5.Create(path, format, h5.WriteOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
+		name  string
+		value any
+	}{{"/state", m.State()}, {"/plan", s.plan}} {
+		text, err := json.Marshal(part.value)
+		if err == nil {
+			err = w.Text(part.name, string(text))
+		}
+		if err != nil {
+			w.Abort()
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+	if err := w.Group("/vectors"); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+func save[T float32 | float64](s *Store, w *h5.Writer, name string, v *dist.Vector) error {
+	var to *h5.Section
+	err := s.AtRoot(func() (err error) {
+		to, err = h5.NewSection[T](w, name, []int{length(v)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return inputs.FileError(dist.GatherEach(v, chunk, func(first int, part device.Buf) error {
+		x := make([]T, part.Len())
+		if err := device.Download(x, part); err != nil {
+			return err
+		}
+		return h5.WriteAt(to, x, first)
+	}))
+}
+
+func load[T float32 | float64](s *Store, f *h5.File, name string, v *dist.Vector) error {
+	var from *h5.Dataset
+	err := s.AtRoot(func() (err error) {
+		if from, err = f.Dataset(name); err != nil {
+			return err
+		}
+		return from.Want("the vector of this run", length(v))
+	})
+	if err != nil {
+		return err
+	}
+	return inputs.FileError(dist.ScatterEach(v, chunk, func(first int, part device.Buf) error {
+		x := make([]T, part.Len())
+		if err := h5.ReadAt(from, x, first); err != nil {
+			return err
+		}
+		return device.Upload(part, x)
+	}))
+}
+
+// length is the number of elements of a leaf on all ranks.
+func length(v *dist.Vector) int {
+	n := 1
+	for _, s := range v.Layout.Shape {
+		n *= s
+	}
+	return n
+}
+
+// eachLeaf visits the leaves of vectors by name, in a fixed order; the rows of a
+// stack are numbered.
+func eachLeaf(vectors map[string]*dist.Vector, f func(name string, v *dist.Vector) error) error {
+	var visit func(name string, v *dist.Vector) error
+	visit = func(name string, v *dist.Vector) error {
+		if v.Parts == nil {
+			return f(name, v)
+		}
+		for i, p := range v.Parts {
+			if err := visit(fmt.Sprintf("%s_%d", name, i), p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, n := range slices.Sorted(maps.Keys(vectors)) {
+		if err := visit("/vectors/"+n, vectors[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget removes the checkpoints of a finished run, and their folder where nothing else is
+// in it. Rank 0 calls it.
+func (s *Store) Forget() {
+	s.sweep()
+	removed := false
+	for _, path := range s.all() {
+		removed = os.Remove(path) == nil || removed
+	}
+	if removed {
+		os.Remove(s.folder)
+	}
+}

@@ -1,0 +1,171 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// Newest is the newest readable checkpoint of this plan, "" where there is none. It is
+// collective, and finds what forbids to go on, such as a checkpoint of another plan.
+func (s *Store) Newest() (from string, err error) {
+	err = s.AtRoot(func() (err error) {
+		from, err = s.newest()
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	name, err := comm.FromFirst(s.World, []byte(from))
+	return string(name), err
+}
+
+// newest tries the checkpoints, newest first.
+func (s *Store) newest() (string, error) {
+	paths := s.all()
+	for i, path := range paths {
+		f, err := s.open(path)
+		if err == nil {
+			err = f.Close()
+		}
+		switch {
+		case err == nil:
+			return path, nil
+		case status.Code(err) == status.BadUsage:
+			return "", err // another plan: an older file would not be better
+		case i == len(paths)-1:
+			return "", status.Hint(err, "without --resume the run starts from the beginning")
+		}
+		s.Report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
+	}
+	return "", nil
+}
+
+// Restore puts m where the newest readable checkpoint of this plan left it, and
+// reports which. Without any checkpoint it returns "".
+func (s *Store) Restore(m solver.Method, p solver.Problem) (string, error) {
+	from, err := s.Newest()
+	if from == "" || err != nil {
+		return "", err
+	}
+	if err := s.load(from, m, p); err != nil {
+		return "", err
+	}
+	s.adopt(from)
+	return from, nil
+}
+
+// open opens a checkpoint, makes sure that its bytes are those that were written, and that
+// it belongs to this plan.
+func (s *Store) open(path string) (*h5.File, error) {
+	if err := s.TryFile(path); err != nil {
+		return nil, err
+	}
+	f, err := h5.Open(path)
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
+	if err := s.judge(f); err != nil {
+		f.Close()
+		return nil, inputs.FileError(err)
+	}
+	return f, nil
+}
+
+func (s *Store) judge(f *h5.File) error {
+	found, err := f.Attrs().Text("format")
+	if err != nil {
+		return err
+	}
+	if found != format {
+		return status.Input(fmt.Errorf("%s: @format: is %q, want %q", f.Path(), found, format))
+	}
+	if err := f.Verify(); err != nil {
+		return err
+	}
+	var plan map[string]string
+	if err := readJSON(f, "/plan", &plan); err != nil {
+		return err
+	}
+	return same(f.Path(), plan, s.plan)
+}
+
+// load reads a checkpoint on rank 0 and hands every rank its share.
+func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
+	var f *h5.File
+	var text []byte
+	err := s.AtRoot(func() (err error) {
+		if f, err = s.open(path); err != nil {
+			return err
+		}
+		var state solver.State
+		if err = readJSON(f, "/state", &state); err == nil {
+			text, err = json.Marshal(state)
+		}
+		return err
+	})
+	if f != nil {
+		defer f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if text, err = comm.FromFirst(s.World, text); err != nil {
+		return err
+	}
+	var state solver.State
+	if err = json.Unmarshal(text, &state); err == nil {
+		err = m.Resume(p, &state)
+	}
+	if err != nil {
+		err = status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	if err := s.Together(err); err != nil {
+		return err
+	}
+	return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+		if v.Layout.Type == device.F64 {
+			return load[float64](s, f, name, v)
+		}
+		return load[float32](s, f, name, v)
+	})
+}
+
+func readJSON(f *h5.File, name string, to any) error {
+	text, err := f.Text(name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		return status.Input(fmt.Errorf("%s: %s: %w", f.Path(), name, err))
+	}
+	return nil
+}
+
+// same refuses a checkpoint of another plan and names what differs.
+func same(path string, saved, now map[string]string) error {
+	all := maps.Clone(saved)
+	maps.Copy(all, now)
+	orNone := func(s string) string {
+		if s == "" {
+			return "none"
+		}
+		return s
+	}
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if saved[k] != now[k] {
+			return status.Hint(status.Usage(fmt.Errorf("%s: the checkpoint belongs to another run: %s was %s, is %s", path, k, orNone(saved[k]), orNone(now[k]))),
+				"set it back, remove the checkpoint, or run without --resume")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package formulation
+
+import (
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+)
+
+// dip penalises differences along the layers of the migrated image.
+type dip struct{}
+
+var _ = regularisers.register(dip{})
+
+func (dip) Name() string { return "dip" }
+
+// Diagonal is the sum of the squares of a unit vector's components.
+func (dip) Diagonal(int) float64 { return 1 }
+
+// HostBytes counts the arrays of imaging.Layers.
+func (dip) HostBytes(image grid.Grid) int64 {
+	arrays := map[int]int64{2: 5, 3: 12}[image.Dim()]
+	return 4 * arrays * int64(image.Len())
+}
+
+// Rows takes the directions of the layers from rank 0, which estimates them.
+func (dip) Rows(s *Setting, migrated *dist.Vector) (dist.Operator, error) {
+	defer s.Report.Time("dips")()
+	whole, err := s.Gather(migrated)
+	if err != nil {
+		return nil, err
+	}
+	dim := s.Image.Dim()
+	found, directions := make([][][]float32, dim-1), make([][]*dist.Vector, dim-1)
+	if whole != nil {
+		found = imaging.Layers(s.Image.Shape, whole, s.Threads)
+	}
+	for k := range directions {
+		for a := range dim {
+			var component []float32
+			if whole != nil {
+				component = found[k][a]
+			}
+			v, err := s.Scatter(component, migrated.Layout)
+			if err != nil {
+				return nil, err
+			}
+			directions[k] = append(directions[k], v)
+		}
+	}
+	return dist.Steered(directions...)
+}

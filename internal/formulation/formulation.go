@@ -1,0 +1,209 @@
+// Package formulation turns an operator and data into the problem that a solver is
+// given: min ‖W (A S P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
+// topography, R are rows for damping and regularization, and P is a change of variables
+// that preconditions. It works on values alone, so that the same steps on a
+// device.Counter tell what they take.
+package formulation
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// Setting is what a problem is made of on one rank.
+type Setting struct {
+	Config  config.Solver
+	Options solver.Options
+	Image   grid.Grid
+	Slab    [2]int    // points along x of this rank's part of the image
+	World   comm.Comm // all ranks
+	Device  device.Device
+	Threads int
+	Report  *progress.Reporter
+
+	Operator dist.Operator // A
+	Data     *dist.Vector  // d, which the problem takes over unless KeepData
+	KeepData bool
+	Passes   solver.Passes // instead of Data where they are streamed, weights included
+
+	Weights *dist.Vector            // the diagonal of W; nil: all 1
+	Below   *dist.Vector            // the diagonal of S; nil: all 1
+	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
+	Start   *dist.Vector            // the image to start from, taken over; nil: zero
+
+	// Squared makes the operator whose adjoint gives the diagonal of AᵀW²A from the
+	// squares of weights. Coarse makes the problem of the same traces on a coarser grid.
+	Squared func() (dist.Operator, error)
+	Coarse  func(ctx context.Context) (*Coarse, error)
+
+	// Gather brings an image to rank 0, nil on the others and where nothing is
+	// computed. Scatter brings it back.
+	Gather  func(*dist.Vector) ([]float32, error)
+	Scatter func([]float32, *dist.Layout) (*dist.Vector, error)
+}
+
+// counts reports whether nothing is computed, only counted.
+func (s *Setting) counts() bool {
+	_, ok := s.Device.(*device.Counter)
+	return ok
+}
+
+// Formulation is a problem with what its solver needs beside.
+type Formulation struct {
+	*Setting
+	Problem solver.Problem
+	Start   *dist.Vector // of x; nil stands for zero
+	Close   func()       // after the solve
+
+	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
+
+	damping  float64 // weight of the rows of solver.damping
+	sparsity float64 // weight of the l1 norm, for the methods that have one
+	rows     float64 // what rows below the data's add to the diagonal of AᵀA
+	changes  []*dist.Vector
+}
+
+// New makes the problem. Each step wraps what the steps before it made: weights and
+// topography first, then rows, then the preconditioner.
+func New(ctx context.Context, s *Setting) (*Formulation, error) {
+	f, err := weighted(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.addRows(ctx); err != nil {
+		return nil, err
+	}
+	if p := preconditioners.named(s.Config.Preconditioner); p != nil {
+		defer s.Report.Time("preconditioner")()
+		err = p.Precondition(ctx, f)
+	}
+	return f, err
+}
+
+// weighted is the problem with weights and topography.
+func weighted(s *Setting) (*Formulation, error) {
+	f := &Formulation{Setting: s, Start: s.Start, Close: func() {}}
+	if s.Passes != nil {
+		f.Problem = solver.Stream(s.Passes)
+	} else {
+		d, err := s.WeightedData()
+		if err != nil {
+			return nil, err
+		}
+		f.Problem = solver.Hold(s.weigh(), d)
+	}
+	if s.Below == nil {
+		return f, nil
+	}
+	if f.Start != nil {
+		inverse, err := Diagonal(s.Device, s.Below.Layout, func(point int) float64 {
+			if w := s.Surface(point); w >= leastStart {
+				return 1 / w
+			}
+			return 0
+		})
+		if err != nil {
+			return nil, err
+		}
+		defer inverse.Free()
+		if err := dist.Multiply(f.Start, inverse); err != nil {
+			return nil, err
+		}
+	}
+	return f, f.change(s.Below)
+}
+
+// leastStart is the least weight of S at which the start model is not left at zero.
+const leastStart = 1e-3
+
+// weigh is W A.
+func (s *Setting) weigh() dist.Operator {
+	if s.Weights == nil {
+		return s.Operator
+	}
+	return dist.Chain(dist.Diagonal(s.Weights), s.Operator)
+}
+
+// Scaled is W A S.
+func (s *Setting) Scaled() dist.Operator {
+	if s.Below == nil {
+		return s.weigh()
+	}
+	return dist.Chain(s.weigh(), dist.Diagonal(s.Below))
+}
+
+// WeightedData is W d, in a vector of its own if KeepData and else in that of d.
+func (s *Setting) WeightedData() (*dist.Vector, error) {
+	switch {
+	case s.Weights == nil:
+		return s.Data, nil
+	case s.KeepData:
+		return product(s.Data, s.Weights)
+	}
+	return s.Data, dist.Multiply(s.Data, s.Weights)
+}
+
+// change changes variables: from here on the solver looks for x, and what it looked for
+// before is D x with the diagonal d. The start is the caller's to change.
+func (f *Formulation) change(d *dist.Vector) (err error) {
+	f.changes = append(f.changes, d)
+	f.Problem, err = f.Problem.Change(dist.Diagonal(d))
+	return err
+}
+
+// ImageOf is the image of an iterate: x itself unless variables were changed.
+func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
+	for i := len(f.changes) - 1; i >= 0 && err == nil; i-- {
+		x, err = product(x, f.changes[i])
+	}
+	return x, err
+}
+
+// Method is the configured solver.
+func (f *Formulation) Method() (solver.Method, error) {
+	o := f.Options
+	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
+	return solver.For(f.Problem, f.Config.Method, o)
+}
+
+// Peak is the number of bytes that vectors take at most while a problem is made and
+// solved, those that are there already included, for a setting on a device.Counter.
+func Peak(s *Setting) (int64, error) {
+	ctx, counter := context.Background(), s.Device.(*device.Counter)
+	s.Report, s.Options.AdjointFail = progress.Discard(), -1
+	f, err := New(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	x := f.Start
+	if s.Config.Method == "matching" {
+		var r *Matched
+		if r, err = f.Match(ctx, imaging.MatchOptions{}); err == nil {
+			x = r.X
+		}
+	} else {
+		var m solver.Method
+		if m, err = f.Method(); err != nil {
+			return 0, err
+		}
+		err = m.Init(ctx, f.Problem, f.Start)
+		for range 2 {
+			if err == nil {
+				err = m.Step(ctx)
+			}
+		}
+		x = m.X()
+	}
+	if err == nil {
+		_, err = f.ImageOf(x)
+	}
+	return counter.Peak(), err
+}

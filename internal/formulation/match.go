@@ -1,0 +1,150 @@
+package formulation
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// Matched is what solver.method = "matching" makes. Its history has two entries, before
+// and after.
+type Matched struct {
+	X            *dist.Vector
+	History      solver.History
+	AdjointError float64
+}
+
+// Match solves a problem that is held approximately by matching filters: with the
+// migrated image m1 = Aᵀd and m2 = AᵀA m1, filters b with b ∗ m2 ≈ m1 make the image
+// b ∗ m1, which is scaled by the one factor that makes its misfit least. A signal ends it
+// between applications, on all ranks, not in the middle of one.
+func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Matched, error) {
+	h := f.Problem.(*solver.Held)
+	m := &matcher{Formulation: f, a: h.A, d: h.D, o: o, residual: make([]float64, 2), gradient: make([]float64, 2)}
+	m.w.Ctx = context.WithoutCancel(ctx)
+	m.w.New(f.Device, m.a.Domain(), &m.m1, &m.m2)
+	m.w.New(f.Device, m.d.Layout, &m.t)
+	for _, step := range []func(){m.migrate, m.remigrate, m.filter, m.fit} {
+		m.w.Do(func() error { return m.interrupted(ctx) })
+		if m.w.Err == nil {
+			step()
+		}
+	}
+	r := &Matched{X: m.x, AdjointError: m.adjointError}
+	r.History = solver.History{Residual: m.residual, Total: m.residual, Gradient: m.gradient}
+	return r, m.w.Err
+}
+
+// interrupted ends all ranks where one was told to.
+func (m *matcher) interrupted(ctx context.Context) error {
+	flag := uint64(0)
+	if ctx.Err() != nil {
+		flag = 1
+	}
+	all, err := m.World.Host().Agree(flag)
+	if err == nil && all != 0 {
+		err = fmt.Errorf("solver.method = \"matching\", which keeps no checkpoints, was interrupted: %w", context.Canceled)
+	}
+	return err
+}
+
+// matcher holds the vectors of one match.
+type matcher struct {
+	*Formulation
+	w      dist.Work
+	o      imaging.MatchOptions
+	a      dist.Operator
+	d      *dist.Vector
+	m1, m2 *dist.Vector
+	x      *dist.Vector // the image, once filtered
+	t      *dist.Vector // data
+
+	residual, gradient []float64 // before and after
+	adjointError       float64
+}
+
+// migrate makes m1 = Aᵀd.
+func (m *matcher) migrate() {
+	m.residual[0] = m.norm("the norm of the data", m.d)
+	m.w.ApplyAdjoint(m.a, m.m1, m.d)
+	m.gradient[0] = m.norm("the norm of the migrated image", m.m1)
+}
+
+// remigrate makes m2 = AᵀA m1, and finds how far ⟨A m1, A m1⟩ and ⟨m1, m2⟩ are apart.
+// The limits are those of the solvers in single precision.
+func (m *matcher) remigrate() {
+	m.w.Apply(m.a, m.t, m.m1)
+	m.w.ApplyAdjoint(m.a, m.m2, m.t)
+	m.norm("the norm of the image migrated twice", m.m2)
+	dots := m.w.Dots(dist.Pair{m.t, m.t}, dist.Pair{m.m1, m.m2})
+	tt, mm := real(dots[0]), real(dots[1])
+	if tt > 0 {
+		m.adjointError = math.Abs(tt-mm) / tt
+	}
+	const warn, limit = 1e-4, 1e-3
+	if m.adjointError > limit {
+		m.fail(&solver.Failure{Reason: solver.FailedAdjoint, Quantity: "the adjoint error", Value: m.adjointError, Limit: limit})
+	} else if m.adjointError > warn {
+		m.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.adjointError))
+	}
+}
+
+// filter makes x = b ∗ m1, on rank 0.
+func (m *matcher) filter() {
+	defer m.Report.Time("filters")()
+	var m1, m2 []float32
+	for _, g := range []struct {
+		of *dist.Vector
+		to *[]float32
+	}{{m.m1, &m1}, {m.m2, &m2}} {
+		m.w.Do(func() (err error) {
+			*g.to, err = m.Gather(g.of)
+			return err
+		})
+	}
+	var image []float32
+	if m.w.Err == nil && m1 != nil {
+		image = imaging.Match(m.Image.Shape, m2, m1, m.o).Apply(m1)
+	}
+	m.m2.Free()
+	m.w.Do(func() (err error) {
+		m.x, err = m.Scatter(image, m.m1.Layout)
+		return err
+	})
+}
+
+// fit scales x by what makes ‖d − A x‖ least, and finds residual and gradient.
+func (m *matcher) fit() {
+	m.w.Apply(m.a, m.t, m.x)
+	dots := m.w.Dots(dist.Pair{m.t, m.d}, dist.Pair{m.t, m.t})
+	factor := 0.0
+	if tt := real(dots[1]); tt > 0 {
+		factor = real(dots[0]) / tt
+	}
+	if m.w.Err == nil {
+		m.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
+	}
+	m.w.Axpby(factor, m.x, 0, m.x)
+	m.w.Axpby(1, m.d, -factor, m.t)
+	m.residual[1] = m.norm("the residual norm", m.t)
+	m.w.ApplyAdjoint(m.a, m.m1, m.t)
+	m.gradient[1] = m.norm("the gradient norm", m.m1)
+}
+
+// norm is that of a vector, which must be finite.
+func (m *matcher) norm(quantity string, v *dist.Vector) float64 {
+	n := m.w.Norm(v)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		m.fail(&solver.Failure{Reason: solver.FailedNaN, Quantity: quantity, Value: n})
+	}
+	return n
+}
+
+func (m *matcher) fail(f *solver.Failure) {
+	f.Method, f.Iteration = "matching", 1
+	m.w.Do(func() error { return f })
+}

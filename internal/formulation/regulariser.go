@@ -1,0 +1,102 @@
+package formulation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Regulariser is a kind of row R of the problem. A new one is a file of its own that
+// registers it; solver.regularization takes its name.
+type Regulariser interface {
+	Name() string
+	// Rows makes R, with derivatives in grid steps, for images like a migrated one.
+	Rows(s *Setting, migrated *dist.Vector) (dist.Operator, error)
+	// Diagonal is an element of the diagonal of RᵀR, away from the edges of an image
+	// of so many axes.
+	Diagonal(axes int) float64
+	// HostBytes is what Rows takes of rank 0's memory beside vectors.
+	HostBytes(image grid.Grid) int64
+}
+
+// registry are the kinds of one choice.
+type registry[T interface{ Name() string }] []T
+
+// register adds a kind.
+func (r *registry[T]) register(kind T) bool {
+	*r = append(*r, kind)
+	return true
+}
+
+// named is the kind of a name, or zero.
+func (r registry[T]) named(name string) (kind T) {
+	if i := slices.IndexFunc(r, func(k T) bool { return k.Name() == name }); i >= 0 {
+		return r[i]
+	}
+	return kind
+}
+
+var regularisers registry[Regulariser]
+
+// RegulariserOf is the kind of a name, nil for none.
+func RegulariserOf(name string) Regulariser { return regularisers.named(name) }
+
+// addRows adds the rows of solver.damping and solver.regularization, and finds the weight
+// of the sparsity.
+func (f *Formulation) addRows(ctx context.Context) error {
+	var m scales
+	defer m.close()
+	kind := regularisers.named(f.Config.Regularization)
+	if f.Config.RegWeight == 0 {
+		kind = nil
+	}
+	if f.relativePenalty() || kind != nil {
+		end := f.Report.Time("scales")
+		var err error
+		m, err = f.measure(ctx)
+		end()
+		if err != nil {
+			return err
+		}
+	}
+	f.damping, f.sparsity = f.penalties(m)
+	var rows []dist.Operator
+	if d := f.damping; d > 0 {
+		rows = append(rows, dist.Scale(d, dist.Identity(f.Problem.Domain())))
+		f.rows += d * d
+	}
+	if kind != nil {
+		r, err := f.regularization(kind, m)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+	}
+	var err error
+	f.Problem, err = f.Problem.AddRows(rows...)
+	return err
+}
+
+// regularization is the row r √λ R of the problem, λ the largest eigenvalue of AᵀA. R is
+// the same in every class.
+func (f *Formulation) regularization(kind Regulariser, m scales) (dist.Operator, error) {
+	defer f.Report.Time("regularization")()
+	stack, err := Stack(m.migrated, 1)
+	if err != nil {
+		return nil, err
+	}
+	r, err := kind.Rows(f.Setting, stack)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(m.migrated.Parts); n > 0 {
+		r = dist.BlockDiag(slices.Repeat([]dist.Operator{r}, n)...)
+	}
+	weight := f.Config.RegWeight * m.singular
+	f.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
+		kind.Name(), weight, f.Config.RegWeight, m.singular)
+	f.rows += kind.Diagonal(f.Image.Dim()) * weight * weight
+	return dist.Scale(weight, r), nil
+}

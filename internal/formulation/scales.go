@@ -1,0 +1,122 @@
+package formulation
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// scales are the operator's and the data's, by which weights are measured.
+type scales struct {
+	migrated *dist.Vector // Aᵀb
+	singular float64      // about the largest singular value of A
+	image    float64      // the largest magnitude in Aᵀb: with a sparsity of it and more the image is zero
+}
+
+// measure finds the scales of a problem. It costs an adjoint and up to ten applications
+// of AᵀA; close frees the migrated image.
+func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
+	if m.migrated, err = dist.NewVector(f.Device, f.Problem.Domain()); err != nil {
+		return m, err
+	}
+	if _, err = f.Problem.Gradient(ctx, m.migrated, nil); err != nil {
+		return m, err
+	}
+	lambda, err := solver.LargestEigenvalue(ctx, f.Problem, m.migrated)
+	if err != nil {
+		return m, err
+	}
+	m.singular = math.Sqrt(lambda)
+	m.image, err = f.most(m.migrated, math.Abs)
+	return m, err
+}
+
+func (m *scales) close() {
+	if m.migrated != nil {
+		m.migrated.Free()
+	}
+}
+
+// most is the largest value that a function has of an element of an image, or a stack of
+// them, over all ranks, and 0 at least. NaN stays.
+func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error) {
+	peak := []float64{0}
+	var err error
+	for _, p := range x.Rows() {
+		if err == nil {
+			err = each(nil, p, func(_ int, v float64) float64 {
+				peak[0] = max(peak[0], f(v))
+				return 0
+			})
+		}
+	}
+	if err := comm.Together(s.World, err); err != nil {
+		return 0, err
+	}
+	err = x.Rows()[0].Layout.Shards.Host().AllReduce(peak, comm.Max)
+	return peak[0], err
+}
+
+// Penalised reports whether solver.damping or solver.sparsity is used.
+func (s *Setting) Penalised() bool { return s.Config.Damping > 0 || s.sparse() }
+
+// relativePenalty reports whether damping and sparsity are relative to the problem's scales.
+func (s *Setting) relativePenalty() bool {
+	return s.Config.PenaltyScale == "relative" && s.Penalised()
+}
+
+// sparse reports whether the method uses solver.sparsity.
+func (s *Setting) sparse() bool {
+	return s.Config.Sparsity > 0 && solver.Takes(s.Config.Method, func(m solver.Info) bool { return m.Sparse })
+}
+
+// penalties turns solver.damping and solver.sparsity into the problem's own units and
+// says what they are there.
+func (f *Formulation) penalties(m scales) (damping, sparsity float64) {
+	for _, text := range f.penaltyTexts(m) {
+		f.Report.Infof("%s", text)
+	}
+	if f.Config.PenaltyScale == "relative" {
+		return f.Config.Damping * m.singular, f.Config.Sparsity * m.image
+	}
+	return f.Config.Damping, f.Config.Sparsity
+}
+
+// penaltyTexts say how damping and sparsity, where they are used, compare with the scales.
+func (s *Setting) penaltyTexts(m scales) (texts []string) {
+	c := s.Config
+	if c.Damping > 0 {
+		texts = append(texts, "damping: "+penaltyText(c.PenaltyScale, c.Damping, m.singular, "largest singular value of the operator"))
+	}
+	if s.sparse() {
+		texts = append(texts, "sparsity: "+penaltyText(c.PenaltyScale, c.Sparsity, m.image, "largest value of the migrated image"))
+	}
+	return texts
+}
+
+// penaltyText says how a weight compares with its scale, 0 for one that is not known.
+func penaltyText(kind string, weight, scale float64, what string) string {
+	switch {
+	case kind == "relative":
+		return fmt.Sprintf("weight %.4g, %g times the %s, about %.4g", weight*scale, weight, what, scale)
+	case scale > 0:
+		return fmt.Sprintf("weight %g is %.3g times the %s, about %.4g: 1 %% of it would be %.3g", weight, weight/scale, what, scale, scale/100)
+	}
+	return fmt.Sprintf(`weight %g, absolute; it counts beside the %s, which lsm check --dot-test shows; solver.penalty_scale = "relative" measures by it`, weight, what)
+}
+
+// PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
+// at the price of up to ten iterations.
+func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
+	f, err := weighted(s)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.measure(ctx)
+	defer m.close()
+	return s.penaltyTexts(m), err
+}

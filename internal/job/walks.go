@@ -1,0 +1,191 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
+// image, whole on rank 0 and nil on the others. Of several images by class it is the sum.
+func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
+	s, err := j.setting(op, d)
+	if err != nil {
+		return nil, err
+	}
+	s.KeepData = true
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	if j.Held.Stream {
+		err = op.Stream.Adjoint(ctx, m)
+	} else if d, err = s.WeightedData(); err == nil {
+		err = op.ApplyAdjoint(ctx, m, d)
+		if d != s.Data {
+			d.Free()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := j.cutAbove(op, m); err != nil {
+		return nil, err
+	}
+	r := &Result{x: m}
+	return r, j.finish(r, 1, true)
+}
+
+// warnUnseen says that the data and the image have nothing to do with each
+// other, most often because of a unit.
+func (j *Job) warnUnseen() {
+	j.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(j.Survey.T0), readable.Time(j.RecordEnd()), inputs.Extent(j.Image)))
+}
+
+func zero(v []float32) bool {
+	for _, x := range v {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Model applies the forward to what an image on the job's grid, given on all ranks,
+// has below the topography, and returns the predicted traces.
+func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
+	if len(image) != j.Image.Len() {
+		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
+	}
+	m, err := op.ImageVector(image)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.cutAbove(op, m); err != nil {
+		return nil, err
+	}
+	return j.forward(ctx, op, m)
+}
+
+// forward applies the forward.
+func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (*dist.Vector, error) {
+	d, err := dist.NewVector(j.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	if err := op.Apply(ctx, d, m); err != nil {
+		return nil, err
+	}
+	norms := []*dist.Vector{d, m}
+	sizes := make([]float64, len(norms))
+	for i, v := range norms {
+		if sizes[i], err = dist.Norm(v); err != nil {
+			return nil, err
+		}
+	}
+	if sizes[0] == 0 && sizes[1] > 0 {
+		j.warnUnseen()
+	}
+	return d, nil
+}
+
+// DotTest measures how far the two directions of the operator, with weights and
+// surface, are from adjoint.
+func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
+	if j.Held.Stream {
+		return op.Stream.DotTest(ctx, 1)
+	}
+	s, err := j.setting(op, nil)
+	if err != nil {
+		return 0, err
+	}
+	return dist.DotTest(ctx, j.Device, s.Scaled(), 1)
+}
+
+// DotLimit is the largest dot test error of a sound operator in the engine's
+// precision.
+func (j *Job) DotLimit() float64 {
+	if j.Type() == device.F64 {
+		return 1e-13
+	}
+	return 1e-6
+}
+
+// ModelGathers applies the forward to the images by class of an image file, on the
+// job's grid and of its classes, and returns the predicted traces.
+func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dist.Vector, error) {
+	var r *h5.GatherReader
+	err := j.AtRoot(func() (err error) {
+		if r, err = h5.OpenGathers(path); err != nil {
+			return err
+		}
+		want := j.Classes.Gathers()
+		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits) {
+			return status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
+		}
+		return nil
+	})
+	if r != nil {
+		defer r.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) }); err != nil {
+		return nil, err
+	}
+	return j.forward(ctx, op, m)
+}
+
+// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
+// on rank 0 and nil on the others.
+func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	defer m.Free()
+	d, err := dist.NewVector(j.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	defer d.Free()
+	if err := device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())); err != nil {
+		return nil, err
+	}
+	if err := op.Apply(ctx, d, m); err != nil {
+		return nil, err
+	}
+	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
+		return nil, err
+	}
+	return j.Whole(m)
+}
+
+// lattice is this rank's share of the image of points.
+func lattice(l *dist.Layout, step []int) []float32 {
+	shape, x := l.Shape, make([]float32, l.N)
+	for i := range x {
+		x[i] = 1
+		at := l.Off + i
+		for a := len(shape) - 1; a >= 0; a-- {
+			if at%shape[a]%step[a] != min(step[a], shape[a])/2 {
+				x[i] = 0
+			}
+			at /= shape[a]
+		}
+	}
+	return x
+}

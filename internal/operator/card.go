@@ -1,0 +1,218 @@
+package operator
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+)
+
+// CompileCommand is the hidden command of this program that compiles a kernel for
+// HIP, whose compiler ends its caller when it does not know a card.
+const CompileCommand = "compile-kernel"
+
+// openCard makes the GPU of this rank ready.
+func (h *Here) openCard(engine driver.Engine) error {
+	card, warning, err := OpenCard(engine, h.onNode)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		h.Report.Warn(warning)
+	}
+	card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
+	h.Card, h.Device, h.hardware.Engine = card, card, engine.String()
+	h.Report.Infof("%s: %s", card.Name(), card.Programs())
+	return nil
+}
+
+// OpenCard makes the GPU of this process ready, chosen by its place among the ranks of
+// its machine, whose number is given for launchers that do not tell. The warning, ""
+// for none, says that ranks must share a card.
+func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string, err error) {
+	lib, err := driver.Open(engine)
+	if err != nil {
+		return nil, "", engineError(engine, err)
+	}
+	cards, err := lib.Cards()
+	if err != nil {
+		return nil, "", engineError(engine, err)
+	}
+	rank, size := gpu.LocalRank(os.Environ())
+	if size == 0 {
+		size = ranks
+	}
+	o := gpu.Options{Engine: engine, Cache: driver.UserCache()}
+	o.Card, warning = gpu.Choose(rank, size, len(cards))
+	if engine == driver.HIP {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, "", err
+		}
+		o.Child = []string{program, CompileCommand}
+	}
+	if card, err = gpu.Open(o); err != nil {
+		return nil, "", engineError(engine, err)
+	}
+	return card, warning, nil
+}
+
+// autoNote says why engine = "auto" uses the cpu on a machine with the given GPUs; "" for
+// none. The GPU engines have not been timed on a real card, so nobody knows yet for which
+// problems a card is faster.
+func autoNote(gpus []string) string {
+	if len(gpus) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`kirchhoff.engine: auto uses the cpu and not %s, whose speed has not been measured yet; "cuda" or "hip" uses the GPU`,
+		strings.Join(gpus, ", "))
+}
+
+func engineError(engine driver.Engine, err error) error {
+	return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q: %w", engine, err)),
+		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
+}
+
+// sameHardware refuses ranks whose instruction sets or cards differ where all ranks are
+// to give the same bits: kernels for different ones round differently.
+func (h *Here) sameHardware(cfg *config.Config) error {
+	if cfg.Solver.Reproducible != "ranks" {
+		return nil
+	}
+	facts := []comm.Fact{{Name: "the instruction set of the cpu's kernels", Value: h.ISA}}
+	if h.Card != nil {
+		facts = []comm.Fact{{Name: "the GPU", Value: h.Card.Card().Name}}
+	}
+	return status.Hint(status.Usage(comm.Same(h.World, facts)),
+		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
+}
+
+// measureCard finds out what this rank may take of its GPU: of what is free there once
+// all ranks have opened theirs, and before any takes more, an equal part for each rank
+// that shares it. No rank can tell alone which do; that some do is a warning.
+func (h *Here) measureCard(*config.Config) error {
+	if h.Card == nil {
+		return nil
+	}
+	free, _, err := h.Card.Context().MemoryInfo()
+	if err := comm.Together(h.World, err); err != nil {
+		return err
+	}
+	own := gpu.Place(h.Card.Card())
+	all, err := h.World.Host().AllGather(binary.LittleEndian.AppendUint64([]byte(own), uint64(free)))
+	if err != nil {
+		return err
+	}
+	places, sharers := make([]string, len(all)), int64(0)
+	for i, said := range all {
+		n := len(said) - 8
+		if places[i] = string(said[:n]); places[i] == own {
+			sharers++
+			free = min(free, int64(binary.LittleEndian.Uint64(said[n:])))
+		}
+	}
+	if w := gpu.SharedCards(places); w != "" {
+		h.Report.Warn(w)
+	}
+	h.hardware.Card = &plan.Card{Multiprocessors: h.Card.Card().Multiprocessors, Free: free / sharers}
+	return nil
+}
+
+// joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL, where the
+// configuration asks for it, or asks for nothing and there is a library; all else
+// goes by the communicator that the run has. It says what it chose and why.
+func (h *Here) joinCards(cfg *config.Config) error {
+	want := cfg.Comm.Backend
+	asked := want == "nccl" || want == "rccl"
+	stages := want == "mpi-staged"
+	if h.Card == nil {
+		if asked || stages {
+			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
+				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
+		}
+		return nil
+	}
+	if stages {
+		h.ShotAxis, h.BlockAxis = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis)
+		return nil
+	}
+	if !asked && (want != "auto" || h.World.Size() == 1) {
+		return nil
+	}
+	if name := nccl.Backend(h.Card.Engine()); asked && want != name {
+		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, h.hardware.Engine, name))
+	}
+	g, err := nccl.New(h.World, h.Card)
+	if err != nil {
+		if asked && cfg.Comm.Fallback != "mpi" {
+			return status.Hint(fmt.Errorf("comm.backend: %q: %w", want, err),
+				`fallback = "mpi" goes on by MPI; `+status.HintOf(err))
+		}
+		text := fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs: %v", h.World.Name(), err)
+		if asked {
+			h.Report.Warn(text)
+		} else {
+			h.Report.Infof("%s", text)
+		}
+		return nil
+	}
+	why := "it was found"
+	if asked {
+		why = "comm.backend asks for it"
+	}
+	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
+	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
+	if h.World.Size() == 1 {
+		h.ShotAxis, h.BlockAxis = comm.Comm(g), comm.Comm(g)
+		return nil
+	}
+	return h.split(g)
+}
+
+// registerSums tells the cards' library of the buffers that an engine sums over ranks,
+// once for all applications, and reports how.
+func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
+	if h.nccl == nil {
+		return nil
+	}
+	image, traces, err := e.Sums(exact)
+	if err := comm.Together(h.World, err); err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		name string
+		buf  device.Buf
+		over comm.Comm
+	}{{"image", image, h.ShotAxis}, {"data", traces, h.BlockAxis}} {
+		g, ok := s.over.(*nccl.Group)
+		if !ok || g.Size() == 1 {
+			continue
+		}
+		how, err := g.Register(s.buf)
+		if err != nil {
+			return err
+		}
+		h.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+	}
+	return nil
+}
+
+// Carrier is the communicator that sums over ranks go by.
+func (h *Here) Carrier() string {
+	if h.nccl != nil {
+		return h.nccl.Name()
+	}
+	return h.ShotAxis.Name()
+}

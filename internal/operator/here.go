@@ -1,0 +1,238 @@
+// Package operator carries a plan's operator out on one rank: it joins the other ranks and
+// the hardware, reads the rank's traces, and builds the engine's kernels into one linear
+// operator over all ranks.
+package operator
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// Here is where this rank is: among the others, and on what hardware. Rank r of the run
+// has row r / blocks and column r % blocks of the process grid.
+type Here struct {
+	inputs.Ranks
+	Grid      [2]int    // ranks over shots, over image blocks
+	ShotAxis  comm.Comm // ranks with the same image block
+	BlockAxis comm.Comm // ranks with the same shots
+
+	Host   *device.Host  // this rank's processors
+	Device device.Device // where its vectors are: Host, or a GPU
+	ISA    string        // instruction set of the cpu's kernels; "" for another engine
+	Card   *gpu.Device   // nil: none
+
+	hardware plan.Hardware
+	onNode   int         // ranks on this machine
+	nccl     *nccl.Group // between the cards of all ranks; nil: none
+	unwatch  func()      // takes back that the watch may end what nccl is in
+}
+
+// Join finds this rank's place among the others, and makes its hardware ready. It is
+// collective, as is what its result does unless it says otherwise.
+func Join(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here, plan.Hardware, error) {
+	Program() // before anything is loaded
+	h := &Here{Ranks: inputs.Ranks{World: world, Report: report}}
+	for _, step := range []func(*config.Config) error{
+		h.joinGrid, h.joinMachine, h.chooseEngine, h.sameHardware, h.joinCards, h.measureCard,
+	} {
+		if err := comm.Together(world, step(cfg)); err != nil {
+			h.Leave()
+			return nil, plan.Hardware{}, err
+		}
+	}
+	return h, h.hardware, nil
+}
+
+// Leave gives the card back.
+func (h *Here) Leave() {
+	if h.nccl != nil {
+		h.unwatch()
+		h.nccl.Close() // all its sums are done
+		h.nccl = nil
+	}
+	if h.Card != nil {
+		h.Card.Close() // nothing is left to be done on it
+		h.Card = nil
+	}
+}
+
+// joinGrid lays the ranks of a run out as the configuration says.
+func (h *Here) joinGrid(cfg *config.Config) (err error) {
+	h.ShotAxis, h.BlockAxis = h.World, h.World
+	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil || h.World.Size() == 1 {
+		return err
+	}
+	return h.split(h.World)
+}
+
+// split joins the ranks with the same image block and those with the same shots.
+func (h *Here) split(world comm.Comm) (err error) {
+	if h.ShotAxis, err = world.Split(world.Rank()%h.Grid[1], world.Rank()); err != nil {
+		return err
+	}
+	if h.BlockAxis, err = world.Split(world.Rank()/h.Grid[1], world.Rank()); err != nil {
+		return err
+	}
+	watch.Name(h.ShotAxis, "shots")
+	watch.Name(h.BlockAxis, "blocks")
+	return nil
+}
+
+// joinMachine shares the processors and the memory of this machine with its other ranks.
+func (h *Here) joinMachine(cfg *config.Config) error {
+	threads, ranks, err := machine.Share(h.World.Host().AllGather)
+	if err != nil {
+		return err
+	}
+	if t := cfg.Machine.Threads; t > 0 {
+		threads = t
+	}
+	h.Host = device.NewHost(threads)
+	h.Host.OnMark = h.Report.Time
+	h.Device = h.Host
+	resident, _ := Program()
+	h.hardware = plan.Hardware{Threads: threads, Memory: availableMemory(ranks), Resident: resident}
+	h.onNode = ranks
+	return nil
+}
+
+func (h *Here) chooseEngine(cfg *config.Config) (err error) {
+	switch e := cfg.Kirchhoff.Engine; e {
+	case "auto", "cpu":
+		if h.ISA, err = kirchhoff.ISA(); err != nil {
+			return err
+		}
+		h.hardware.Engine = "cpu"
+		if note := autoNote(machine.Accelerators("/dev")); e == "auto" && note != "" {
+			h.Report.Infof("%s", note)
+		}
+	case "reference":
+		h.hardware.Engine = e
+		if h.World.Size() > 1 && cfg.Solver.Reproducible == "ranks" {
+			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", h.World.Size())),
+				`reproducible = "run" gives the same bits on the same ranks; engine = "cpu" gives them on any number`)
+		}
+	case "cuda":
+		return h.openCard(driver.CUDA)
+	case "hip":
+		return h.openCard(driver.HIP)
+	}
+	return nil
+}
+
+// Program is what the process took before its first job, code, libraries and run time,
+// and the part of it that is Go's heap.
+var Program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
+
+// availableMemory is what each of so many processes may have of what the machine can give
+// now.
+func availableMemory(processes int) int64 {
+	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
+	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
+	for _, shared := range []int64{m.Available, m.Limit} {
+		if shared > 0 {
+			limit = min(limit, shared/int64(processes))
+		}
+	}
+	if m.Address > 0 { // each process has its own
+		resident, _ := Program()
+		limit = min(limit, resident+machine.Usable(m.Address))
+	}
+	return limit
+}
+
+// quiet is the same place, from which nothing is reported.
+func (h *Here) quiet() *Here {
+	q := *h
+	q.Report = progress.Discard()
+	return &q
+}
+
+// late is comm.Together where ranks may come late.
+func (h *Here) late(err error) error {
+	if h.World.Size() > 1 {
+		defer h.Report.Time("waiting for ranks")()
+	}
+	return comm.Together(h.World, err)
+}
+
+// Chunk is how many elements of a vector rank 0 holds at a time on their way.
+const Chunk = 4 << 20
+
+// Gather hands a vector's elements to take on rank 0, in order, in stretches of whole
+// multiples of each elements, the first of which has the given number; take is called on
+// no other rank.
+func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
+	return inputs.FileError(dist.GatherEach(v, max(1, Chunk/each)*each, func(first int, part device.Buf) error {
+		x := make([]float32, part.Len())
+		if err := download(x, part, first); err != nil {
+			return err
+		}
+		return take(first, x)
+	}))
+}
+
+// Scatter gives every rank its part of a vector that give fills in stretches on rank 0.
+func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) error) error {
+	return inputs.FileError(dist.ScatterEach(v, Chunk, func(first int, part device.Buf) error {
+		x := make([]float32, part.Len())
+		if err := give(first, x); err != nil {
+			return err
+		}
+		return device.Upload(part, x)
+	}))
+}
+
+// Whole is an image on rank 0, nil on the others.
+func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
+	defer h.Report.Time("gather")()
+	if h.Root() {
+		n := 1
+		for _, s := range v.Layout.Shape {
+			n *= s
+		}
+		image = make([]float32, n)
+	}
+	return image, dist.GatherEach(v, Chunk, func(first int, part device.Buf) error {
+		return download(image[first:first+part.Len()], part, first)
+	})
+}
+
+// download copies the elements of a result from the given one on, which must be finite.
+func download(x []float32, part device.Buf, first int) error {
+	if err := device.Download(x, part); err != nil {
+		return err
+	}
+	for i, e := range x {
+		if e-e != 0 {
+			return status.Numerical(fmt.Errorf("kirchhoff: result has %g at element %d, must be finite", e, first+i))
+		}
+	}
+	return nil
+}
+
+// Spread gives every rank its share of an image that rank 0 has.
+func (h *Here) Spread(image []float32, l *dist.Layout) (*dist.Vector, error) {
+	v, err := dist.NewVector(h.Device, l)
+	if err != nil {
+		return nil, err
+	}
+	return v, dist.ScatterEach(v, Chunk, func(first int, part device.Buf) error {
+		return device.Upload(part, image[first:first+part.Len()])
+	})
+}

@@ -1,0 +1,254 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Operator is the demigration operator of a plan on all ranks: from the image
+// [nx, (ny,) nz], or a stack of one for each class, to the data [ntrace, nt], in the
+// engine's precision.
+type Operator struct {
+	*plan.Plan
+	*Here
+	Share  *plan.Share
+	Traces *Traces // nil without any
+
+	dist.Operator
+	Engine kirchhoff.Engine
+	Info   string       // engine, instruction set, memory of the tables
+	Stream *dist.Stream // where traces are streamed: what applies the operator then
+
+	decide Decide
+}
+
+// Decide says how a rank goes through its share, and refuses what does not fit.
+type Decide func(*plan.Plan, *plan.Share) (plan.Work, error)
+
+// Build computes the traveltimes and makes the operator, on all ranks. It is the
+// long part of getting ready; its progress is reported place by place.
+func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces, decide Decide) (*Operator, error) {
+	op := &Operator{Plan: p, Here: h, Share: s, Traces: t, decide: decide}
+	w, err := decide(p, s)
+	if err == nil {
+		err = op.build(ctx, w)
+	}
+	if err := h.late(err); err != nil {
+		return nil, err
+	}
+	if w.Cuts != nil {
+		return op, comm.Together(h.World, op.liftStream(w.Cuts))
+	}
+	lifted, err := op.Lift(op.LiftOptions())
+	if err := comm.Together(h.World, err); err != nil {
+		return nil, err
+	}
+	op.Operator = &timed{lifted, h.Report}
+	if e, ok := op.Engine.(*kernels.Engine); ok {
+		return op, h.registerSums(e, p.Exact())
+	}
+	return op, nil
+}
+
+// On is the operator of the same traces, thinned, for an image on a coarser grid. Nothing
+// is reported of it.
+func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, error) {
+	p, err := op.Plan.On(c)
+	if err := comm.Together(op.World, err); err != nil {
+		return nil, err
+	}
+	return Build(ctx, p, op.Here.quiet(), p.OnGrid(op.Share, op.Grid), op.Traces, op.decide)
+}
+
+// LiftOptions says how contributions of the ranks are added up.
+func (op *Operator) LiftOptions() dist.LiftOptions {
+	o := dist.LiftOptions{
+		Exact:    op.Exact(),
+		Overlap:  op.Config.Comm.Overlap != "off",
+		OneSided: op.Config.Comm.Accumulate == "onesided",
+	}
+	if op.Config.Comm.Overlap == "auto" {
+		o.Choose = op.sayOverlap
+	}
+	return o
+}
+
+// sayOverlap reports what was chosen and why.
+func (op *Operator) sayOverlap(o dist.Overlapped) {
+	text := "off: it is slower"
+	if o.On {
+		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*o.Hidden())
+	}
+	op.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
+		text, o.With.Seconds(), o.Without.Seconds(), o.Sums.Seconds())
+}
+
+// Lift joins the ranks' parts of the operator.
+func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
+	if n := op.Classes.N; n > 0 {
+		return dist.LiftBeside(op.Engine.Kernels(), dist.Stack(slices.Repeat([]*dist.Layout{op.imageLayout()}, n)...), op.dataLayout(), o)
+	}
+	return dist.LiftWith(op.Engine.Kernels()[0], op.imageLayout(), op.dataLayout(), o)
+}
+
+// imageLayout is the image's, split over blocks along x.
+func (op *Operator) imageLayout() *dist.Layout {
+	plane, width := op.Plane(), kirchhoff.SlabPoints(op.Image.Dim())
+	l := &dist.Layout{
+		Shape: op.Image.Shape, Off: op.Share.Slab[0] * plane, N: op.Points(op.Share),
+		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
+	}
+	if op.Exact() {
+		l.Units = []int{}
+		for x := op.Share.Slab[0]; x < op.Share.Slab[1]; x += width {
+			l.Units = append(l.Units, x*plane-l.Off)
+		}
+	}
+	return l
+}
+
+// dataLayout is that of the data, split over shots.
+func (op *Operator) dataLayout() *dist.Layout {
+	nt := op.Survey.NT
+	l := &dist.Layout{
+		Shape: op.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
+		Type: op.Type(), Shards: op.ShotAxis, Copies: op.BlockAxis,
+	}
+	if op.Exact() {
+		for _, first := range op.Share.Shots {
+			l.Units = append(l.Units, first*nt)
+		}
+	}
+	return l
+}
+
+// build makes this rank's part.
+func (op *Operator) build(ctx context.Context, w plan.Work) error {
+	stage := op.Report.Stage("traveltimes")
+	defer stage.End()
+	stage.Total(op.Share.Places.Len(), "places")
+	p := op.Problem(op.Share)
+	last := 0
+	p.Progress = func(done, total int) {
+		stage.Add(done - last)
+		last = done
+	}
+	p.Compact = w.Compact
+	if w.Coarse {
+		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
+		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
+		if err != nil {
+			return BlameInput(err)
+		}
+		p.Times = coarse
+	}
+	w.Exact = op.Exact()
+	if op.Classes.N > 0 {
+		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
+	}
+	var err error
+	switch {
+	case op.Card != nil:
+		op.Engine, err = kernels.New(ctx, op.Card, p, w.Work)
+	case op.Plan.Engine == "reference":
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w.Work)
+	default:
+		op.Engine, err = kirchhoff.New(ctx, p, w.Work)
+	}
+	if err != nil {
+		return BlameInput(err)
+	}
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	if w.Classes != nil {
+		op.Info += " by " + op.Config.Image.Gathers
+	}
+	return nil
+}
+
+// BlameInput blames the input for what no package below has marked, such
+// as a place that the traveltime method refuses.
+func BlameInput(err error) error {
+	err = inputs.FileError(err)
+	if status.Code(err) == status.Other {
+		return status.Input(err)
+	}
+	return err
+}
+
+// ImageVector is this rank's share of a whole image, in each of several classes.
+func (op *Operator) ImageVector(image []float32) (*dist.Vector, error) {
+	v, err := dist.NewVector(op.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	l := op.imageLayout()
+	for _, part := range v.Rows() {
+		if err := device.Upload(part.Buf, image[l.Off:l.Off+l.N]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// Data moves this rank's traces into a vector of the operator's range, nil where they
+// are streamed.
+func (op *Operator) Data() (*dist.Vector, error) {
+	data := op.Traces.Samples
+	op.Traces.Samples = nil // the vector has them now
+	if op.Held.Stream {
+		return nil, nil
+	}
+	if op.Range().Type == device.F32 && op.Device == device.Device(op.Host) {
+		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(op.Host, data)}, nil
+	}
+	d, err := dist.NewVector(op.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	return d, device.Upload(d.Buf, data)
+}
+
+// liftStream spreads the operator of streamed traces over the ranks.
+func (op *Operator) liftStream(cuts []int) (err error) {
+	domain, rng := op.imageLayout(), op.dataLayout()
+	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
+	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
+	if t := op.Traces; t != nil {
+		o.Read = func(ctx context.Context) (dist.Reader, error) { return t.read(ctx, cuts) }
+		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
+		if t.Weight != nil {
+			o.Weigh = t.weigh
+		}
+	}
+	op.Stream, err = dist.NewStream(op.Engine.Groups(), domain, rng, o)
+	return err
+}
+
+// timed books the time of an operator's two directions in the closing table.
+type timed struct {
+	dist.Operator
+	report *progress.Reporter
+}
+
+func (t *timed) Apply(ctx context.Context, dst, src *dist.Vector) error {
+	defer t.report.Time("forward")()
+	return t.Operator.Apply(ctx, dst, src)
+}
+
+func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
+	defer t.report.Time("adjoint")()
+	return t.Operator.ApplyAdjoint(ctx, dst, src)
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+func checkWavelet(p *Plan) error {
+	file := p.Config.Survey.File.File
+	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || !p.Config.Kirchhoff.WaveletFilter {
+		return err
+	}
+	// The filter has no constant part, and in 3-D no part at Nyquist either.
+	if n, least := len(p.Survey.Wavelet.Samples), p.Survey.Dim; n < least {
+		return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
+	}
+	return nil
+}
+
+// placeImage takes the image's grid from the configuration, or else from the velocity
+// model.
+func placeImage(p *Plan) error {
+	c := p.Config.Image
+	if !c.IsSet() {
+		if p.Velocity.IsConstant() {
+			return status.Usage(fmt.Errorf("image: origin, spacing and shape are needed with velocity.constant"))
+		}
+		p.Image = p.Velocity.Grid
+		return nil
+	}
+	p.Image = c.Grid()
+	if err := p.Image.Validate(); err != nil {
+		return status.Usage(fmt.Errorf("image: %w", err))
+	}
+	if p.Image.Dim() != p.Survey.Dim {
+		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
+	}
+	if !p.Velocity.IsConstant() && !p.Image.Inside(p.Velocity.Grid) {
+		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(p.Velocity.Grid)))
+	}
+	return nil
+}
+
+// checkWeights makes sure that the survey has the weights asked for.
+func checkWeights(p *Plan) error {
+	if p.Need == Traces && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
+		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
+			`weights = "rms" finds weights in the traces themselves`)
+	}
+	return nil
+}
+
+// checkTables makes sure that the table file is for this image and survey.
+func checkTables(p *Plan) error {
+	t, s, file := p.Tables, p.Survey, p.Config.Traveltime.File.File
+	if !t.Grid().Equal(p.Image) {
+		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
+	}
+	if t.NumSources() != s.NumSources() || t.NumReceivers() != s.NumReceivers() {
+		return status.Input(fmt.Errorf("%s: tables for %s and %s, the survey has %d and %d",
+			file, readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"), s.NumSources(), s.NumReceivers()))
+	}
+	return nil
+}
+
+// checkPlaces makes sure that the traveltimes can start at every place.
+func checkPlaces(p *Plan) error {
+	g := p.Times.Domain()
+	if g == nil {
+		return nil
+	}
+	for i := range p.Places.Len() {
+		if at := p.Places.At(i); !g.Contains(at) {
+			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
+				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))),
+				"extend the velocity model so that it holds every source and receiver")
+		}
+	}
+	return nil
+}
+
+// Surveys beyond these limits do not look as if they were in m and s.
+const (
+	longestInterval = 0.1 // s
+	nearestPlaces   = 0.5 // of the shortest wavelength, for the extent of all places
+)
+
+// checkUnits refuses a survey that looks as if it were not in m and s.
+func checkUnits(p *Plan) error {
+	if p.Config.Survey.Units != "auto" {
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		err := fmt.Errorf("%s: %w", p.Config.Survey.File.File, fmt.Errorf(format, args...))
+		return status.Hint(status.Input(err), `survey.units = "si" takes it as it stands`)
+	}
+	if dt := p.Survey.DT; dt > longestInterval {
+		return refuse("dt is %g s, above %g s: looks like ms or µs", dt, longestInterval)
+	}
+	_, fastest := p.Velocity.Range()
+	high := BandOf(p.Survey.Wavelet).High
+	if !(fastest > 0 && high > 0) {
+		return nil
+	}
+	extent, length := p.Places.Extent(), fastest/high
+	if extent > 0 && extent < nearestPlaces*length {
+		return refuse("all sources and receivers lie within %.3g m, the shortest wavelength is %.3g m (%.4g m/s at %.3g Hz): positions look like km", extent, length, fastest, high)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// AliasSpacing is the distance, in m, between neighbouring traces along each horizontal
+// axis, over which anti-aliasing smooths them: kirchhoff.antialias_spacing, or what the
+// survey says.
+func (p *Plan) AliasSpacing() []float64 {
+	across := p.Image.Dim() - 1
+	switch given := p.Config.Kirchhoff.AliasSpacing; {
+	case len(given) == 0:
+		return traceSpacing(p.Survey)
+	case len(given) < across:
+		return []float64{given[0], given[0]}
+	default:
+		return given[:across]
+	}
+}
+
+func checkAliasSpacing(p *Plan) error {
+	if given, across := p.Config.Kirchhoff.AliasSpacing, p.Image.Dim()-1; len(given) > across {
+		return status.Usage(fmt.Errorf("kirchhoff.antialias_spacing: %v m has %d values, a 2-D image has 1 horizontal axis", given, len(given)))
+	}
+	return nil
+}
+
+// traceSpacing is how far neighbouring traces lie apart along each horizontal axis, in m:
+// the receivers of a shot, or the sources into one receiver, whichever are closer; where
+// neither has neighbours, twice the distance of midpoints. 0 along an axis on which
+// nothing has any.
+func traceSpacing(s *survey.Survey) []float64 {
+	shots, spreads, middles := make([][]float64, s.NumSources()), make([][]float64, s.NumReceivers()), []float64(nil)
+	for i := range s.NumTraces() {
+		src, rec := s.Pair(i)
+		a, b := s.Source(src), s.Receiver(rec)
+		shots[src] = append(shots[src], b...)
+		spreads[rec] = append(spreads[rec], a...)
+		for k := range a {
+			middles = append(middles, a[k]+b[k])
+		}
+	}
+	near, other, twice := spacings(shots, s.Dim), spacings(spreads, s.Dim), spacings([][]float64{middles}, s.Dim)
+	out := make([]float64, s.Dim-1)
+	for a := range out {
+		switch {
+		case near[a] > 0 && other[a] > 0:
+			out[a] = min(near[a], other[a])
+		case near[a]+other[a] > 0:
+			out[a] = near[a] + other[a]
+		default:
+			out[a] = twice[a]
+		}
+	}
+	return out
+}
+
+// Spacings are measured at some positions of some gathers.
+const (
+	mostGathers   = 20
+	mostPositions = 200 // of a gather
+)
+
+// spacings is the median distance to the nearest neighbour that lies rather along each
+// horizontal axis than along the other, over gathers of positions, [position][dim]; 0
+// where nothing has one.
+func spacings(gathers [][]float64, dim int) []float64 {
+	gathers = slices.DeleteFunc(gathers, func(xyz []float64) bool { return len(xyz) == 0 })
+	distances := make([][]float64, dim-1)
+	for i := 0; i < len(gathers); i += max(1, len(gathers)/mostGathers) {
+		xyz := gathers[i]
+		n := len(xyz) / dim
+		for k := 0; k < n; k += max(1, n/mostPositions) {
+			for a, d := range nearest(xyz, dim, k) {
+				if !math.IsInf(d, 1) {
+					distances[a] = append(distances[a], d)
+				}
+			}
+		}
+	}
+	out := make([]float64, dim-1)
+	for a, d := range distances {
+		if len(d) > 0 {
+			slices.Sort(d)
+			out[a] = d[len(d)/2]
+		}
+	}
+	return out
+}
+
+// nearest is the distance along each horizontal axis to the nearest position beside
+// position k, infinite where there is none.
+func nearest(xyz []float64, dim, k int) []float64 {
+	best := make([]float64, dim-1)
+	for a := range best {
+		best[a] = math.Inf(1)
+	}
+	for i := 0; i < len(xyz); i += dim {
+		along, d := 0, 0.0
+		for a := range best {
+			if gap := math.Abs(xyz[i+a] - xyz[k*dim+a]); gap > d {
+				along, d = a, gap
+			}
+		}
+		if d > 0 {
+			best[along] = min(best[along], d)
+		}
+	}
+	return best
+}
+
+// Pair is a trace, by the rows of its places, and an image point with its number.
+type Pair struct {
+	Source, Receiver []float64 // m
+	X                []float64 // m
+	Point            int
+}
+
+// SamplePairs are pairs of a trace and an image point that are spread evenly over all
+// traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
+// alone. A pair holds until the next one.
+func (p *Plan) SamplePairs() iter.Seq[Pair] {
+	const pairs = 1 << 16
+	g, s := p.Image, p.Survey
+	numbers := g.Dim() + 1 // that make a pair
+	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
+	for range 60 {
+		root = math.Pow(1+root, 1/float64(numbers+1))
+	}
+	return func(yield func(Pair) bool) {
+		q := Pair{X: make([]float64, g.Dim())}
+		for i := range pairs {
+			draw := func(number, n int) int {
+				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
+				return min(n-1, int(f*float64(n)))
+			}
+			q.Point = 0
+			for a, n := range g.Shape {
+				k := draw(a+1, n)
+				q.X[a] = g.Coord(a, k)
+				q.Point = q.Point*n + k
+			}
+			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
+			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)
+			if !yield(q) {
+				return
+			}
+		}
+	}
+}

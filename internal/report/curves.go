@@ -1,0 +1,300 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// spectrumColumns is how many traces or columns of an image a spectrum is the
+// mean of, at most; of more, so many evenly spread ones are taken.
+const spectrumColumns = 20000
+
+// taper is the share of a trace at each end that is tapered by a cosine, so that
+// its ends do not leak over the whole spectrum.
+const taper = 0.1
+
+// spectrum is a mean amplitude spectrum.
+type spectrum struct {
+	freq, amp []float64 // freq per unit of step
+}
+
+// meanSpectrum is the mean of the amplitude spectra of the rows of v, [rows, n],
+// sampled at step: each tapered at its ends, padded to twice its length and
+// more. A spectrum of a single sample has no use: it is empty.
+func meanSpectrum(v []float32, n int, step float64) spectrum {
+	if n < 2 || len(v) < n {
+		return spectrum{}
+	}
+	rows := len(v) / n
+	length := 256
+	for length < 2*n {
+		length *= 2
+	}
+	fft := fourier.NewFFT(length)
+	x := make([]float64, length)
+	c := make([]complex128, length/2+1)
+	s := spectrum{make([]float64, length/2+1), make([]float64, length/2+1)}
+	edge := max(1, int(taper*float64(n)))
+	take := min(rows, spectrumColumns)
+	for k := range take {
+		row := v[k*rows/take*n:][:n]
+		for i := range row {
+			w := 1.0
+			if d := min(i, n-1-i); d < edge {
+				w = 0.5 - 0.5*math.Cos(math.Pi*(float64(d)+0.5)/float64(edge))
+			}
+			x[i] = w * float64(row[i])
+		}
+		fft.Coefficients(c, x)
+		for i, a := range c {
+			s.amp[i] += math.Hypot(real(a), imag(a)) / float64(take)
+		}
+	}
+	for i := range s.freq {
+		s.freq[i] = float64(i) / (float64(length) * step)
+	}
+	return s
+}
+
+// most is the greatest amplitude.
+func (s spectrum) most() float64 {
+	m := 0.0
+	for _, a := range s.amp {
+		m = max(m, a)
+	}
+	return m
+}
+
+// floor is the lowest level that is drawn, in dB.
+const floor = -60.0
+
+// decibels are the amplitudes relative to ref, not below the floor.
+func (s spectrum) decibels(ref float64) []float64 {
+	db := make([]float64, len(s.amp))
+	for i, a := range s.amp {
+		db[i] = floor
+		if a > 0 {
+			db[i] = max(floor, 20*math.Log10(a/ref))
+		}
+	}
+	return db
+}
+
+// band is the stretch around which the amplitude is at least half its maximum:
+// from the first such frequency to the last.
+func (s spectrum) band() (lo, hi float64) {
+	half := s.most() / 2
+	lo = -1
+	for i, a := range s.amp {
+		if a >= half {
+			if lo < 0 {
+				lo = s.freq[i]
+			}
+			hi = s.freq[i]
+		}
+	}
+	return lo, hi
+}
+
+// panel is a chart with its heading and what it says in words.
+type panel struct {
+	Title, Note string
+	Chart       shot
+}
+
+// spectra are the charts of the images along depth and of the traces in time.
+func (r *Run) spectra() (panels []panel, err error) {
+	for _, of := range []func() (panel, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
+		p, x, y, lines := of()
+		if len(lines) == 0 {
+			continue
+		}
+		trimRight(lines)
+		p.Chart, err = drawn(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...))
+		if err != nil {
+			return nil, err
+		}
+		panels = append(panels, p)
+	}
+	return panels, nil
+}
+
+// trimRight ends lines a little behind where the last of them sinks to the floor for good.
+func trimRight(lines []picture.Line) {
+	end := 0.0
+	for _, l := range lines {
+		for i, v := range l.Y {
+			if v > floor {
+				end = max(end, 1.05*l.X[i])
+			}
+		}
+	}
+	for i, l := range lines {
+		if n, _ := slices.BinarySearch(l.X, end); n > 1 {
+			lines[i].X, lines[i].Y = l.X[:n], l.Y[:n]
+		}
+	}
+}
+
+// imageSpectrum is along depth, in cycles per km.
+func imageSpectrum(g grid.Grid, v []float32) spectrum {
+	last := g.Dim() - 1
+	return meanSpectrum(v, g.Shape[last], g.Spacing[last]/1000)
+}
+
+func (r *Run) depthSpectra() (p panel, x, y string, lines []picture.Line) {
+	p.Title = "Images along depth"
+	add := func(name string, s spectrum) {
+		ref := s.most()
+		if ref == 0 {
+			return
+		}
+		lines = append(lines, s.line(name, ref))
+		lo, hi := s.band()
+		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
+	}
+	if r.Adjoint != nil {
+		add("adjoint", imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))
+	}
+	add(r.imageName(), imageSpectrum(r.Image.Grid, r.Image.Data))
+	p.Note += "Mean amplitude over the columns of the image."
+	if r.Adjoint != nil && r.solved() {
+		p.Note += " Least squares should be the broader one."
+	}
+	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
+}
+
+func (r *Run) timeSpectra() (p panel, x, y string, lines []picture.Line) {
+	p = panel{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
+	var data, residual []spectrum
+	for _, g := range r.Gathers {
+		if s := meanSpectrum(g.Data, g.NT, g.DT); s.most() > 0 {
+			data = append(data, s)
+		}
+		if s := meanSpectrum(g.Residual, g.NT, g.DT); s.most() > 0 {
+			residual = append(residual, s)
+		}
+	}
+	d, e := meanOf(data), meanOf(residual)
+	ref, below := d.most(), "dB below the data's maximum"
+	if ref == 0 {
+		ref, below = e.most(), "dB below the maximum"
+	}
+	if len(data) > 0 {
+		lines = append(lines, d.line("data", ref))
+	}
+	if len(residual) > 0 {
+		lines = append(lines, e.line("residual", ref))
+	}
+	return p, "frequency (Hz)", below, lines
+}
+
+// line is the spectrum in decibels relative to ref.
+func (s spectrum) line(name string, ref float64) picture.Line {
+	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
+}
+
+// meanOf is the mean of spectra on one frequency axis.
+func meanOf(list []spectrum) (m spectrum) {
+	for i, s := range list {
+		if i == 0 {
+			m = spectrum{s.freq, make([]float64, len(s.amp))}
+		}
+		for k, a := range s.amp {
+			m.amp[k] += a / float64(len(list))
+		}
+	}
+	return m
+}
+
+// convergence is the section on the course of the solver.
+type convergence struct {
+	Chart   []shot
+	Rows    []iterationRow
+	Adjoint bool // the rows hold the adjoint test and times
+	Note    string
+	Missing string
+}
+
+type iterationRow struct {
+	N                                               int
+	Residual, Relative, Gradient, Adjoint, Duration string
+}
+
+// iterationRows is how many iterations the table shows at most.
+const iterationRows = 24
+
+func (r *Run) convergence() (c convergence) {
+	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
+	if len(h) == 0 {
+		c.Missing = "No history: lsm run writes one, lsm migrate has none."
+		return c
+	}
+	told := map[int]Iteration{}
+	if r.Log != nil {
+		for _, it := range r.Log.Iterations {
+			told[it.N] = it
+		}
+	} else {
+		c.Missing = "No adjoint tests and times of the iterations: --log FILE takes them from the output of lsm run --json."
+	}
+	for _, n := range spread(len(h), iterationRows) {
+		row := iterationRow{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
+		if it, ok := told[n]; ok {
+			c.Adjoint = true
+			row.Duration = seconds(it.Seconds)
+			if it.Adjoint != nil {
+				row.Adjoint = fmt.Sprintf("%.1e", *it.Adjoint)
+			}
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	if len(c.Rows) < len(h) {
+		c.Note = fmt.Sprintf("The table shows %d of %s.", len(c.Rows)-1, readable.Count(len(h)-1, "iteration"))
+	}
+	return c
+}
+
+// convergenceChart draws the norms relative to their start, where they can be drawn.
+func (r *Run) convergenceChart() []shot {
+	h := r.Image.ResidualNorm
+	if len(h) < 2 {
+		return nil
+	}
+	g := r.Image.GradientNorm
+	if len(g) == 0 || !(g[0] > 0) {
+		g = nil
+	}
+	s, err := drawn("norms of residual and gradient against the iteration", "")(
+		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
+	if err != nil { // numbers that are no norms, which the verdict says
+		return nil
+	}
+	return []shot{s}
+}
+
+// relative is h[n] over h[0], "" where there is no such number.
+func relative(h []float64, n int) string {
+	if n >= len(h) || h[0] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3e", h[n]/h[0])
+}
+
+// spread picks at most k of the numbers 0 to n-1, evenly, the first and the last
+// among them.
+func spread(n, k int) (picks []int) {
+	k = min(n, k)
+	for i := range k {
+		picks = append(picks, i*(n-1)/max(1, k-1))
+	}
+	return slices.Compact(picks)
+}
