@@ -78,3 +78,10 @@ func (l *Layout) row() int {
 	}
 	return n
 }
+
+// Adjoint swaps the two directions of an operator.
+func Adjoint(op Operator) Operator {
+	return Map("adjoint", op.Range(), op.Domain(),
+		func(w *Work, dst, src *Vector) { w.ApplyAdjoint(op, dst, src) },
+		func(w *Work, dst, src *Vector) { w.Apply(op, dst, src) })
+}
