@@ -1,9 +1,8 @@
 // Package comm lets the ranks of a run talk to each other.
 //
-// Two channels lie side by side, as large codes found useful: Comm moves device
-// buffers (NCCL, MPI or nothing at all), Host moves small values in host memory
-// (MPI or nothing at all). Kernels never see either; only package dist and the
-// driver do. All methods but Abort are collective: every rank of the
+// There are two channels: Comm moves device buffers, by NCCL, by MPI or within one
+// rank, and Host moves small values in host memory, by MPI or within one rank. Kernels
+// see neither; package dist and the driver do. All methods but Abort are collective: every rank of the
 // communicator must make the same calls in the same order.
 package comm
 

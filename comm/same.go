@@ -24,8 +24,9 @@ const shownDifferences = 5
 
 // Same makes sure that all ranks have the same facts. Where they do not it returns,
 // on all ranks, an *Agreed that names each differing fact with its values and their
-// ranks; it carries no exit status. The order of facts does not matter. It is collective. Ranks exchange 32 bytes each,
-// and the facts themselves only where those differ.
+// ranks; it carries no exit status. The order of facts does not matter. It is
+// collective. Ranks exchange 32 bytes each, and the facts themselves only where those
+// differ.
 func Same(c Comm, facts []Fact) error {
 	if c.Size() == 1 {
 		return nil

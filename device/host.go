@@ -49,6 +49,7 @@ type hosted interface {
 	bytes() []byte
 	axpby(h *Host, a complex128, x Buf, b complex128)
 	multiply(h *Host, x Buf)
+	stencil(s Stencil, src, before, after Buf)
 }
 
 func (b *hostBuf[T]) bytes() []byte {

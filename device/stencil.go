@@ -35,24 +35,20 @@ func (s Stencil) Weights(g int) (w [3]float64) {
 	return w
 }
 
+// Stencil sets dst from src and the rows beside it, nil for none.
 func (h *Host) Stencil(s Stencil, dst, src, before, after Buf) error {
-	switch dst.Type() {
-	case F32:
-		onHost(s, dst, src, before, after, func(w float64) float32 { return float32(w) })
-	case F64:
-		onHost(s, dst, src, before, after, func(w float64) float64 { return w })
-	case C64:
-		onHost(s, dst, src, before, after, func(w float64) complex64 { return complex(float32(w), 0) })
-	case C128:
-		onHost(s, dst, src, before, after, func(w float64) complex128 { return complex(w, 0) })
-	default:
-		return fmt.Errorf("device: derivative of %v", dst.Type())
+	if dst.Type() == I64 {
+		return fmt.Errorf("device: stencil of %v", dst.Type())
 	}
-	return nil
+	to, _, err := h.pair("stencil", dst, src)
+	if err == nil {
+		to.stencil(s, src, before, after)
+	}
+	return err
 }
 
-func onHost[T Number](s Stencil, dst, src, before, after Buf, weight func(float64) T) {
-	y, x := Slice[T](dst), Slice[T](src)
+func (y *hostBuf[T]) stencil(s Stencil, src, before, after Buf) {
+	x := Slice[T](src)
 	var ends [2][]T
 	for k, b := range []Buf{before, after} {
 		if b != nil {
@@ -61,14 +57,14 @@ func onHost[T Number](s Stencil, dst, src, before, after Buf, weight func(float6
 	}
 	n := s.N * s.Inner
 	for o := range s.Outer {
-		lines(s, y[o*n:(o+1)*n], x[o*n:(o+1)*n], ends[0], ends[1], weight)
+		lines(s, y.data[o*n:(o+1)*n], x[o*n:(o+1)*n], ends[0], ends[1])
 	}
 }
 
 // lines works one N × Inner part out. Rows in the middle, which have the same
 // weights and their neighbours in x, are one loop: it reads x once from memory and
 // writes y once.
-func lines[T Number](s Stencil, y, x, before, after []T, weight func(float64) T) {
+func lines[T Number](s Stencil, y, x, before, after []T) {
 	in := s.Inner
 	rows := func(i, j int) []T { return x[i*in : j*in] }
 	for i, j := 0, 0; i < s.N; i = j {
@@ -84,8 +80,11 @@ func lines[T Number](s Stencil, y, x, before, after []T, weight func(float64) T)
 		if j < s.N {
 			c = rows(i+1, j+1)
 		}
-		w := s.Weights(s.First + i)
-		three(y[i*in:j*in], [3]T{weight(w[0]), weight(w[1]), weight(w[2])}, a, b, c)
+		var w [3]T
+		for k, v := range s.Weights(s.First + i) {
+			w[k] = factor[T]("stencil", complex(v, 0))
+		}
+		three(y[i*in:j*in], w, a, b, c)
 	}
 }
 

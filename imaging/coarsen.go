@@ -1,5 +1,7 @@
 package imaging
 
+import "slices"
+
 // Coarsened joins a grid to one that has every factor-th of its points along each axis,
 // beginning with the first.
 type Coarsened struct {
@@ -8,7 +10,6 @@ type Coarsened struct {
 	fine   []int
 	expand []weights // by axis, fine points of coarse ones
 	shrink []weights // their transposes
-	volume float64
 }
 
 // weights say of which points, with which weights, each point of an axis is the sum.
@@ -21,7 +22,7 @@ type weight struct {
 
 // Coarsen makes the coarse grid of one of the given shape.
 func Coarsen(shape, factor []int) *Coarsened {
-	c := &Coarsened{Factor: factor, fine: shape, volume: 1}
+	c := &Coarsened{Factor: factor, fine: shape}
 	for a, n := range shape {
 		f := factor[a]
 		coarse := (n-1)/f + 1
@@ -41,13 +42,12 @@ func Coarsen(shape, factor []int) *Coarsened {
 		}
 		c.Shape = append(c.Shape, coarse)
 		c.expand, c.shrink = append(c.expand, expand), append(c.shrink, shrink)
-		c.volume *= float64(f)
 	}
 	return c
 }
 
 // Volume is the number of points of the grid for one of the coarse grid.
-func (c *Coarsened) Volume() float64 { return c.volume }
+func (c *Coarsened) Volume() float64 { return float64(product(c.Factor)) }
 
 // Expand sets dst, rows lo to hi of the fine grid along axis 0, from all of x on the
 // coarse one: linear between its points, constant beyond the last.
@@ -61,7 +61,7 @@ func (c *Coarsened) Shrink(dst, x []float32, lo, hi int) { separable(dst, x, c.f
 
 // separable applies one matrix along each axis of x, rows lo to hi of the first.
 func separable(dst, x []float32, shape []int, by []weights, lo, hi int) {
-	shape = append([]int(nil), shape...)
+	shape = slices.Clone(shape)
 	from := x
 	for a := range shape {
 		m := by[a]

@@ -11,16 +11,10 @@ import (
 
 // parallel calls f for [0, n), each once, on so many threads.
 func parallel(threads, n int, f func(i int)) {
-	threads = min(threads, n)
-	if threads <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
+	threads = max(1, min(threads, n))
 	var wg sync.WaitGroup
+	wg.Add(threads)
 	for w := range threads {
-		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			for i := w; i < n; i += threads {
@@ -31,14 +25,32 @@ func parallel(threads, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// size is the number of points of an image that v must hold.
-func size(shape []int, v []float32) int {
+// product is the number of points of an array of that shape.
+func product(shape []int) int {
 	n := 1
 	for _, s := range shape {
 		n *= s
 	}
+	return n
+}
+
+// size is the number of points of an image that v must hold.
+func size(shape []int, v []float32) int {
+	n := product(shape)
 	if len(v) != n {
 		panic(fmt.Sprintf("imaging: %d values for an image of %v", len(v), shape))
 	}
 	return n
+}
+
+// largest is the largest absolute value of v, 1 if all are 0.
+func largest(v []float32) float32 {
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, x, -x)
+	}
+	if most == 0 {
+		return 1
+	}
+	return most
 }

@@ -39,10 +39,7 @@ func (k kernel) derivative() kernel {
 // correlate filters x along an axis in place; beyond the ends x goes on with its
 // last value. It reads and writes x once.
 func correlate(x []float32, shape []int, axis int, k kernel, threads int) {
-	n, inner := shape[axis], 1
-	for _, s := range shape[axis+1:] {
-		inner *= s
-	}
+	n, inner := shape[axis], product(shape[axis+1:])
 	half := len(k) / 2
 	outer := len(x) / (n * inner)
 	parallel(threads, outer, func(o int) {

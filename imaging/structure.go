@@ -78,19 +78,13 @@ func tensor(shape []int, image []float32, threads int) (t [][]float32) {
 }
 
 func gradients(shape []int, image []float32, threads int) [][]float32 {
-	largest := float32(0)
-	for _, v := range image {
-		largest = max(largest, v, -v)
-	}
-	if largest == 0 {
-		largest = 1
-	}
+	most := largest(image)
 	smooth := gaussian(gradientScale)
 	g := make([][]float32, len(shape))
 	for a := range g {
 		g[a] = slices.Clone(image)
 		for i := range g[a] {
-			g[a][i] /= largest
+			g[a][i] /= most
 		}
 		for axis := range shape {
 			k := smooth

@@ -51,23 +51,17 @@ func InverseRoot(shape []int, y []float32, lo, hi int, floor float64, threads in
 		half := m.width[a] / 2
 		m.count = append(m.count, (n+half-1)/half+1)
 	}
-	most := float32(0) // squares of y itself could overflow
-	for _, v := range y {
-		most = max(most, v, -v)
-	}
-	if most == 0 {
-		most = 1
-	}
+	most := largest(y) // squares of y itself could overflow
 	m.free.New = func() any { return m.transform() }
 	energy := m.energies(y, most)
 	dims := append(slices.Clone(m.count), m.transform().shape()...)
 	for axis := range dims {
-		edge := nearest
-		if axis >= len(shape) {
+		edge := nearest // of windows
+		switch {
+		case axis == len(dims)-1:
+			edge = mirrored // of the wavenumbers along the last axis only half are kept
+		case axis >= len(shape):
 			edge = periodic
-		}
-		if axis == len(dims)-1 {
-			edge = mirrored
 		}
 		for range 2 {
 			binomial(energy, dims, axis, edge, threads)
@@ -78,12 +72,10 @@ func InverseRoot(shape []int, y []float32, lo, hi int, floor float64, threads in
 		energy[i] = float32(math.Sqrt(float64(e)))
 		top = max(top, energy[i])
 	}
-	last := m.count[0]
+	last := 0 // after the windows that reach rows lo to hi
 	if lo < hi {
 		half := m.width[0] / 2
 		m.first, last = lo/half, (hi-1)/half+2
-	} else {
-		last = 0
 	}
 	m.count[0] = last - m.first
 	windows := product(m.count[1:])
@@ -100,14 +92,6 @@ func InverseRoot(shape []int, y []float32, lo, hi int, floor float64, threads in
 		m.gain = append(m.gain, g)
 	}
 	return m
-}
-
-func product(n []int) int {
-	p := 1
-	for _, v := range n {
-		p *= v
-	}
-	return p
 }
 
 // Apply sets dst, rows lo to hi of the image for which the multiplier was made, from

@@ -24,10 +24,11 @@ type blocking struct {
 }
 
 // cells are the sizes of blocks: numbers of source and of receiver places, and the
-// most traces.
+// most traces. A block is one cell where alone says so, else several that are small.
 type cells struct {
 	sources, receivers int32
 	limit              int
+	alone              bool
 }
 
 // newBlocking makes blocks of the given traces, or of none.
@@ -63,7 +64,7 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 			}
 			end = next
 		}
-		if at == 0 || end-blockStart > c.limit {
+		if at == 0 || c.alone || end-blockStart > c.limit {
 			b.blocks = append(b.blocks, int32(len(b.runs)))
 			blockStart = at
 		}

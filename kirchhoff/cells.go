@@ -20,22 +20,22 @@ type demigrator struct {
 // laneCells are the sizes of blocks that are cells, leastLanes the least traces of a
 // run there: below, the kernel of single pairs takes less time.
 var (
-	laneCells  = cells{sources: 8, receivers: simd.Lanes, limit: 8 * simd.Lanes}
+	laneCells  = cells{sources: 8, receivers: simd.Lanes, limit: 8 * simd.Lanes, alone: true}
 	leastLanes = 6
 )
 
 // cut makes blocks of the traces of each piece. They are smaller where there would be
 // fewer than enough. Every trace is summed by itself, so results do not change.
 func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
-	for size := d.size(); ; {
+	size := forwardCells
+	if d.cells {
+		size = laneCells
+	}
+	for {
 		d.blocking, d.pieces = &blocking{}, nil
 		for _, traces := range pieces {
 			d.pieces = append(d.pieces, len(d.blocks))
-			if d.cells {
-				d.addCells(p.Positions, traces, size.sources)
-			} else {
-				d.add(p.Positions, traces, size)
-			}
+			d.add(p.Positions, traces, size)
 		}
 		d.pieces = append(d.pieces, len(d.blocks))
 		if len(d.blocks) >= enough || d.cells && size.sources == 1 || size.receivers == 1 {
@@ -51,13 +51,6 @@ func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
 	if !d.cells {
 		d.finish(p.Positions.Len())
 	}
-}
-
-func (d *demigrator) size() cells {
-	if d.cells {
-		return laneCells
-	}
-	return forwardCells
 }
 
 // put copies the block lists to where the kernels can read them.
@@ -133,25 +126,6 @@ func inCells(p *survey.Positions) []bool {
 		at = end
 	}
 	return in
-}
-
-// addCells appends blocks of the given traces, which it sorts, each of one cell.
-func (b *blocking) addCells(p *survey.Positions, traces []int32, sources int32) {
-	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
-	cell := func(i int32) [2]int32 { return [2]int32{p.Source[i] / sources, number(i) / laneCells.receivers} }
-	slices.SortFunc(traces, func(a, b int32) int {
-		ac, bc := cell(a), cell(b)
-		return cmp.Or(cmp.Compare(ac[0], bc[0]), cmp.Compare(ac[1], bc[1]), cmp.Compare(p.Source[a], p.Source[b]),
-			cmp.Compare(number(a), number(b)))
-	})
-	for at := 0; at < len(traces); {
-		if at == 0 || cell(traces[at]) != cell(traces[at-1]) {
-			b.blocks = append(b.blocks, int32(len(b.runs)))
-		}
-		next := b.run(p, traces, at, laneCells)
-		b.append(p, traces[at:next])
-		at = next
-	}
 }
 
 // finishCells ends the list of blocks, gives each pair its lane and returns the

@@ -86,22 +86,43 @@
 // adjoint reads T_b of the correlated trace. Which band it is depends on the geometry, the
 // tables and the grid alone.
 //
-// # Axis order, units, engines
+// # Axis order and units
 //
 // The image buffer holds ImageLen() elements in C order, z fastest: those of Slab,
-// which a rank of many may hold alone. The data
-// buffer holds [ntrace, nt] samples in the order of Positions.Source. Metres,
-// seconds, m/s, degrees. Kernels add into their destination, as dist.Kernel
-// asks.
+// which a rank of many may hold alone. The data buffer holds [ntrace, nt] samples in the
+// order of Positions.Source. Metres, seconds, m/s, degrees. Kernels add into their
+// destination, as dist.Kernel asks.
 //
-// NewReference makes the operator in plain Go and float64: loops that read like
-// the formulas above, against which every other engine is tested.
+// # Engines and their work
 //
-// NewCPU makes it in float32 for the host's vector units, with C kernels for
-// AVX-512, AVX2 and any other processor (package internal/simd), chosen at run
-// time. It differs from the reference by 1e-6 of the largest value or less; its
-// two directions are adjoint to each other to float32 rounding, as they use the
-// same expressions for q, k and w. These choices make it fast:
+// An Engine is made of a Problem, which says what the operator is, and of Work, which
+// says how to go through it. New makes the engine for the host's processor, NewReference
+// the one that every other is tested against, package gpu those for cards. Package engines
+// is the table of what each of them offers.
+//
+// An engine works in units. A unit is some traces, the tiles of the image that they meet,
+// today all, and tables of the places that they use. Work is a policy for units:
+//
+//	resident       one unit of all traces, its tables kept
+//	made anew      units of few enough places, their tables made in every application
+//	streamed       units of whole shots, whose traces are read when they are needed
+//	several images units for each image, on the same tables
+//
+// Only units.go knows why there are several. What memory an engine takes is found by
+// running the code that allocates with a memory that only counts, see Needs.
+//
+// # The reference
+//
+// NewReference makes the operator in plain Go and float64: loops that read like the
+// formulas above.
+//
+// # The cpu engine
+//
+// New makes the operator in float32 for the host's vector units, with C kernels for
+// AVX-512, AVX2 and any other processor (package internal/simd), chosen at run time. It
+// differs from the reference by 1e-6 of the largest value or less; its two directions are
+// adjoint to each other to float32 rounding, as they use the same expressions for q, k and
+// w. These choices make it fast:
 //
 //   - The image is cut into tiles of 64 points. A table holds a whole number of
 //     samples per tile and the rest as float32, which resolves a millionth of a
@@ -121,10 +142,9 @@
 //
 // With Problem.Compact a table holds its times relative to the tile in 16 bits, in
 // units of 1/2048 sample (of 1/1024 where they span 32 samples or more, and so on).
-// Sums of two are then exact, and k and w are the same bits of them in both
-// directions: the pair is as adjoint as without. Each time is rounded once, by half
-// a unit or less, a pair's by a unit: 2 µs at dt = 4 ms, where a period of 40 Hz is
-// 25 000 µs.
+// Sums of two are then exact, and both directions get the same bits of k and w from
+// them: the pair is as adjoint as without. Each time is rounded once, by half a unit or
+// less, that of a pair by a unit: 2 µs at dt = 4 ms, where a period of 40 Hz has 25 000 µs.
 //
 // Times in a trace's last interval or just before its first sample decide whether
 // a point counts at all. There a float32 may decide otherwise than a float64 if q
@@ -138,9 +158,9 @@
 // of traces, and every sum has a fixed order. Two sets of kernels may differ by
 // rounding.
 //
-// NewCPU and NewRecompute make dist.Pieced kernels, which give the same bits too
-// however shots and slabs are shared out among ranks, each with its Slab and a Subset
-// of the Positions, in the order of source places. Float32 sums then end where no
+// The kernels of the cpu engine are dist.Pieced. With a quantum they give the same bits
+// too for any units, and however ranks share out shots and slabs, each with its Slab and a
+// Subset of the Positions, in the order of source places. Float32 sums then end where no
 // partition cuts: in the adjoint with a tile and a run, which is the traces of one
 // source whose receivers lie in one cell of 16 by their numbers in the whole survey;
 // in the forward with a trace and a box of 64×64 points (16×16×16 in 3-D). How a trace

@@ -118,24 +118,18 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error { return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate) }), nil
 }
 
-// backward begins an adjoint in pieces; sum sets the sums of tiles lo to hi.
+// backward begins an adjoint in pieces; sum sets the sums of tiles lo to hi. Without a
+// quantum they are handed out in float32.
 func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) *application {
 	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts)}
 	w.current = a
 	const size = simd.TileSize
-	if quantum != 0 {
-		a.sum = func(lo, hi, _ int) (device.Buf, error) {
-			err := sum(lo, hi)
+	a.sum = func(lo, hi, _ int) (device.Buf, error) {
+		err := sum(lo, hi)
+		if err != nil || quantum != 0 {
 			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
 		}
-		a.finish = func(lo, hi, _ int) error { return w.unloadSums(ctx, image, scale, lo, hi) }
-		return a
-	}
-	a.sum = func(lo, hi, _ int) (device.Buf, error) {
-		if err := sum(lo, hi); err != nil {
-			return nil, err
-		}
-		err := w.each(ctx, lo, hi, func(lo, hi int) {
+		err = w.each(ctx, lo, hi, func(lo, hi int) {
 			for i := lo * size; i < hi*size; i++ {
 				w.image32.S[i] = float32(w.image64.S[i])
 			}
@@ -143,15 +137,20 @@ func (w *workspace) backward(ctx context.Context, image, scale []float32, quantu
 		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
 	}
 	a.finish = func(lo, hi, _ int) error {
+		if quantum != 0 {
+			return w.unloadSums(ctx, image, scale, lo, hi)
+		}
 		return w.each(ctx, lo, hi, func(lo, hi int) { unload(&w.Tiling, image, w.image32.S, scale, lo, hi) })
 	}
 	return a
 }
 
-// forward begins a forward in pieces.
+// forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
+// float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
 	n, length := ringLen(k.traceCuts, k.Problem.NT)
-	if err := k.makeRing(n, quantum != 0); err != nil {
+	sums, err := k.makeRing(n, quantum != 0)
+	if err != nil {
 		return nil, err
 	}
 	if err := k.loadImage(ctx, image); err != nil {
@@ -160,34 +159,22 @@ func (k *kernel) forward(ctx context.Context, data, image []float32, quantum flo
 	a := &application{workspace: k.workspace, cuts: k.traceCuts, ahead: ring}
 	k.current = a
 	c := &cursor{kernel: k}
-	if quantum != 0 {
-		a.sum = func(lo, hi, piece int) (device.Buf, error) {
-			sums := slot(k.ring64, piece, length, (hi-lo)*k.Problem.NT)
-			err := c.sumTraces(ctx, piece, nil, sums, quantum)
-			return device.Wrap(k.host, sums), err
-		}
-		a.finish = func(lo, hi, piece int) error {
-			return convolveRows(ctx, k, data, slot(k.ring64, piece, length, (hi-lo)*k.Problem.NT), lo)
-		}
-		return a, nil
-	}
+	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*k.Problem.NT) }
 	a.sum = func(lo, hi, piece int) (device.Buf, error) {
-		sums := slot(k.ring32, piece, length, (hi-lo)*k.Problem.NT)
-		err := c.sumTraces(ctx, piece, sums, nil, 0)
-		return device.Wrap(k.host, sums), err
+		return slot(lo, hi, piece), c.sumTraces(ctx, piece, slot(lo, hi, piece), quantum)
 	}
-	a.finish = func(lo, hi, piece int) error {
-		return convolveRows(ctx, k, data, slot(k.ring32, piece, length, (hi-lo)*k.Problem.NT), lo)
-	}
+	a.finish = func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
 	return a, nil
 }
 
 // makeRing allocates the sums of two pieces of the forward, n samples.
-func (w *workspace) makeRing(n int, exact bool) error {
+func (w *workspace) makeRing(n int, exact bool) (device.Buf, error) {
 	if exact {
-		return grow(&w.ring64, n)
+		err := grow(&w.ring64, n)
+		return device.Wrap(w.host, w.ring64.S), err
 	}
-	return grow(&w.ring32, n)
+	err := grow(&w.ring32, n)
+	return device.Wrap(w.host, w.ring32.S), err
 }
 
 // grow makes room for n elements.
@@ -196,7 +183,9 @@ func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
 		return nil
 	}
 	(*m).Free()
-	*m, err = simd.Alloc[T](n)
+	if *m, err = simd.Alloc[T](n); err != nil {
+		*m = &simd.Memory[T]{}
+	}
 	return err
 }
 
@@ -209,34 +198,28 @@ func ringLen(cuts []int, nt int) (all, piece int) {
 	return min(ring, len(cuts)-1) * piece, piece
 }
 
-// slot is where the n sums of a piece of the forward are.
-func slot[T float32 | float64](m *simd.Memory[T], piece, length, n int) []T {
-	return m.S[piece%ring*length:][:n]
-}
-
 // convolveRows adds traces, [row − row0][nt], convolved, to the data.
-func convolveRows[T float32 | float64](ctx context.Context, k *kernel, data []float32, traces []T, row0 int) error {
+func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
 	nt := k.Problem.NT
-	return parallel(ctx, k.threads, len(traces)/nt, func(worker, i int) error {
-		u := k.ends[worker][0].trace
-		switch row := any(traces[i*nt : (i+1)*nt]).(type) {
-		case []float32:
-			copy(u, row)
-		case []float64:
-			simd.Narrow(u, row)
+	return parallel(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
+		u, row := k.ends[worker][0].trace, traces.Slice(i*nt, nt)
+		if row.Type() == device.F32 {
+			copy(u, device.Slice[float32](row))
+		} else {
+			simd.Narrow(u, device.Slice[float64](row))
 		}
 		k.addTrace(worker, data, row0+i)
 		return nil
 	})
 }
 
-// sumTraces sets the sums of one piece of the forward, exact with a quantum, else plain.
-func (o *lists) sumTraces(ctx context.Context, piece int, plain []float32, exact []float64, quantum float64) error {
+// sumTraces sets the sums of one piece of the forward.
+func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
 	if quantum != 0 {
-		return o.demigrateExactly(ctx, piece, exact, quantum)
+		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt := o.traceCuts[piece], o.Problem.NT
+	row0, nt, to := o.traceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
 	return o.demigrate(ctx, piece, piece+1, func(_, trace int, collapse func([]float32)) {
-		collapse(plain[(trace-row0)*nt : (trace-row0+1)*nt])
+		collapse(to[(trace-row0)*nt : (trace-row0+1)*nt])
 	})
 }

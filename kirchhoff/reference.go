@@ -39,8 +39,7 @@ type reference struct {
 
 // referenceRoom is the memory of an application. All images share it.
 type referenceRoom struct {
-	mu    sync.Mutex // guards what follows: one application at a time
-	conv  []*convolver
+	mu    sync.Mutex  // guards what follows: one application at a time
 	trace [][]float64 // one scratch trace per worker, [band, nt]
 	e     []float64   // [ntrace, band, nt], correlated traces
 }
@@ -107,7 +106,6 @@ func newReference(ctx context.Context, p *Problem) (*reference, error) {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
 	for range r.threads {
-		r.conv = append(r.conv, newConvolver(r.h, p.Wavelet.Zero, p.NT))
 		r.trace = append(r.trace, make([]float64, r.bandCount()*p.NT))
 	}
 	return r, nil
@@ -242,7 +240,7 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 			r.smooth(first, u[band*nt:(band+1)*nt], band)
 		}
 		u = first
-		r.conv[worker].convolve(r.row(data, trace), u)
+		convolve(r.row(data, trace), u, r.h, r.p.Wavelet.Zero)
 		return nil
 	})
 }
@@ -257,10 +255,10 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
 	}
-	err := parallel(ctx, r.threads, ntrace, func(worker, trace int) error {
+	err := parallel(ctx, r.threads, ntrace, func(_, trace int) error {
 		e := r.e[trace*size : (trace+1)*size]
 		clear(e)
-		r.conv[worker].correlate(e[:nt], r.row(data, trace))
+		correlate(e[:nt], r.row(data, trace), r.h, r.p.Wavelet.Zero)
 		for band := 1; band < r.bandCount(); band++ {
 			r.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -131,11 +132,12 @@ func (k *kernel) stretches(most int) {
 	slices.SortFunc(k.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(a, b))
 	})
-	s := &stretch{p: p, seen: make([]int, p.Len()), part: 1}
+	s := &stretch{p: p, seen: make([]int, p.Len()), unit: 1}
+	var first int
 	end := func(at int) {
 		k.places = max(k.places, s.places)
-		k.add(s.first, at)
-		s.part, s.first, s.places = s.part+1, at, 0
+		k.add(first, at)
+		s.unit, first, s.places = s.unit+1, at, 0
 	}
 	for at := 0; at < len(k.order); {
 		next := at + 1
@@ -166,32 +168,29 @@ func (k *kernel) stretches(most int) {
 // stretch is a unit in the making.
 type stretch struct {
 	p      *survey.Positions
-	seen   []int // by place: the last stretch, from 1, that used it
-	part   int
-	first  int
+	seen   []int // by place: the last unit, from 1, that used it
+	unit   int
 	places int
 }
 
-// fresh is the number of places of some traces that the stretch does not have yet.
+// fresh is the number of places of some traces that the unit does not have yet.
 func (s *stretch) fresh(traces []int32) int {
-	n := 0
 	met := map[int32]bool{}
 	for _, i := range traces {
 		for _, place := range [2]int32{s.p.Source[i], s.p.Receiver[i]} {
-			if s.seen[place] != s.part && !met[place] {
+			if s.seen[place] != s.unit {
 				met[place] = true
-				n++
 			}
 		}
 	}
-	return n
+	return len(met)
 }
 
 // mark adds the places of some traces.
 func (s *stretch) mark(traces []int32) {
 	s.places += s.fresh(traces)
 	for _, i := range traces {
-		s.seen[s.p.Source[i]], s.seen[s.p.Receiver[i]] = s.part, s.part
+		s.seen[s.p.Source[i]], s.seen[s.p.Receiver[i]] = s.unit, s.unit
 	}
 }
 
@@ -276,9 +275,8 @@ type cursor struct {
 	next int    // unit after it
 }
 
-// sumTraces sets the sums of one piece of the forward, in order from the first:
-// exact with a quantum, else plain.
-func (c *cursor) sumTraces(ctx context.Context, piece int, plain []float32, exact []float64, quantum float64) error {
+// sumTraces sets the sums of one piece of the forward, in order from the first.
+func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
 	for {
 		if c.at == nil {
 			if c.next == len(c.units) || c.units[c.next].first > piece {
@@ -291,7 +289,7 @@ func (c *cursor) sumTraces(ctx context.Context, piece int, plain []float32, exac
 			c.at = o
 			c.next++
 		}
-		if err := c.at.sumTraces(ctx, piece, plain, exact, quantum); err != nil {
+		if err := c.at.sumTraces(ctx, piece, sums, quantum); err != nil {
 			return err
 		}
 		if c.units[c.next-1].last > piece {

@@ -44,70 +44,21 @@ func (p *Problem) taps() []float64 {
 // for the Grid's axes, DT, Wavelet and WaveletFilter alone.
 func (p *Problem) Taps() []float64 { return p.taps() }
 
-// convolver convolves traces with h through Fourier transforms padded so that
-// nothing wraps around. Each goroutine needs its own.
-type convolver struct {
-	fft      *fourier.FFT
-	zero     int
-	response []complex128 // of h, divided by the length of the transform
-	trace    []float64    // scratch
-	spectrum []complex128 // scratch
-}
-
-func newConvolver(h []float64, zero, nt int) *convolver {
-	n := smooth(nt + len(h) - 1)
-	c := &convolver{fft: fourier.NewFFT(n), zero: zero, trace: make([]float64, n)}
-	copy(c.trace, h)
-	c.response = c.fft.Coefficients(nil, c.trace)
-	for i := range c.response {
-		c.response[i] /= complex(float64(n), 0)
-	}
-	c.spectrum = make([]complex128, len(c.response))
-	return c
-}
-
 // convolve adds Σ_j h[j] u[n − j + zero] to y[n].
-func (c *convolver) convolve(y, u []float64) {
-	clear(c.trace[copy(c.trace, u):])
-	c.fft.Coefficients(c.spectrum, c.trace)
-	for i, r := range c.response {
-		c.spectrum[i] *= r
-	}
-	c.fft.Sequence(c.trace, c.spectrum)
+func convolve(y, u, h []float64, zero int) {
 	for n := range y {
-		y[n] += c.trace[n+c.zero]
+		for j := max(0, n+zero-len(u)+1); j < min(len(h), n+zero+1); j++ {
+			y[n] += h[j] * u[n-j+zero]
+		}
 	}
 }
 
 // correlate sets e[n] = Σ_j h[j] d[n + j − zero], the transpose of convolve.
-func (c *convolver) correlate(e, d []float64) {
-	clear(c.trace[copy(c.trace, d):])
-	c.fft.Coefficients(c.spectrum, c.trace)
-	for i, r := range c.response {
-		c.spectrum[i] *= cmplx.Conj(r)
-	}
-	c.fft.Sequence(c.trace, c.spectrum)
+func correlate(e, d, h []float64, zero int) {
+	clear(e)
 	for n := range e {
-		at := n - c.zero
-		if at < 0 {
-			at += len(c.trace)
-		}
-		e[n] = c.trace[at]
-	}
-}
-
-// smooth is the least length ≥ n with no prime factor above 5, on which the
-// transform is fast (a prime length costs a hundred times as much).
-func smooth(n int) int {
-	for ; ; n++ {
-		m := n
-		for _, f := range [3]int{2, 3, 5} {
-			for m%f == 0 {
-				m /= f
-			}
-		}
-		if m == 1 {
-			return n
+		for j := max(0, zero-n); j < min(len(h), len(d)-n+zero); j++ {
+			e[n] += h[j] * d[n+j-zero]
 		}
 	}
 }

@@ -89,6 +89,14 @@ long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int 
 	return f(b, slow2, direction, second);
 }
 
+// What all sets write alike.
+#define LOAD(p) NAME(load)(p)
+#define STORE(p, v) memcpy(p, &(v), sizeof(V))
+#define ADD(a, b) ((a) + (b))
+#define SUB(a, b) ((a) - (b))
+#define MUL(a, b) ((a) * (b))
+#define DIV(a, b) ((a) / (b))
+
 // Plain C on the compiler's vectors of four: SSE2, NEON or whatever is there.
 #define LANES 4
 #define NAME(x) x##_portable
@@ -97,7 +105,6 @@ typedef float V_portable __attribute__((vector_size(16)));
 typedef int32_t M_portable __attribute__((vector_size(16)));
 #define V V_portable
 #define M M_portable
-static inline V V_load(const float *p) { V v; memcpy(&v, p, sizeof v); return v; }
 static inline V V_blend(M m, V a, V b) { return (V)(((M)b & m) | ((M)a & ~m)); }
 static inline V V_sqrt(V a)
 {
@@ -112,13 +119,7 @@ static inline unsigned M_bits(M m)
 	m &= (M){1, 2, 4, 8};
 	return m[0] | m[1] | m[2] | m[3];
 }
-#define LOAD(p) V_load(p)
-#define STORE(p, v) memcpy(p, &(v), sizeof(V))
 #define SET1(x) ((V){0} + (float)(x))
-#define ADD(a, b) ((a) + (b))
-#define SUB(a, b) ((a) - (b))
-#define MUL(a, b) ((a) * (b))
-#define DIV(a, b) ((a) / (b))
 #define FMA(a, b, c) ((a) * (b) + (c))
 #define FMS(a, b, c) ((a) * (b) - (c))
 #define FNMA(a, b, c) ((c) - (a) * (b))
@@ -139,12 +140,29 @@ static inline unsigned M_bits(M m)
 #define MASK(bits) M_mask(bits)
 #define BITS(m) M_bits(m)
 #include "sweep_body.h"
-#include "sweep_undef.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#undef SET1
+#undef FMA
+#undef FMS
+#undef FNMA
+#undef SQRT
+#undef MIN
+#undef MAX
+
+// What the next two write alike: OP(sqrt_ps) is _mm256_sqrt_ps or _mm512_sqrt_ps.
+#define SET1(x) OP(set1_ps)(x)
+#define FMA(a, b, c) OP(fmadd_ps)(a, b, c)
+#define FMS(a, b, c) OP(fmsub_ps)(a, b, c)
+#define FNMA(a, b, c) OP(fnmadd_ps)(a, b, c)
+#define SQRT(a) OP(sqrt_ps)(a)
+#define MIN(a, b) OP(min_ps)(a, b)
+#define MAX(a, b) OP(max_ps)(a, b)
+
 #define LANES 8
+#define OP(x) _mm256_##x
 #define NAME(x) x##_avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define V __m256
@@ -154,19 +172,6 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 	const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit));
 }
-#define LOAD(p) _mm256_loadu_ps(p)
-#define STORE(p, v) _mm256_storeu_ps(p, v)
-#define SET1(x) _mm256_set1_ps(x)
-#define ADD(a, b) _mm256_add_ps(a, b)
-#define SUB(a, b) _mm256_sub_ps(a, b)
-#define MUL(a, b) _mm256_mul_ps(a, b)
-#define DIV(a, b) _mm256_div_ps(a, b)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define FMS(a, b, c) _mm256_fmsub_ps(a, b, c)
-#define FNMA(a, b, c) _mm256_fnmadd_ps(a, b, c)
-#define SQRT(a) _mm256_sqrt_ps(a)
-#define MIN(a, b) _mm256_min_ps(a, b)
-#define MAX(a, b) _mm256_max_ps(a, b)
 #define LT(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
 #define LE(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
 #define LTIF(m, a, b) _mm256_and_ps(m, LT(a, b))
@@ -181,26 +186,13 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MASK(bits) mask_avx2(bits)
 #define BITS(m) ((unsigned)_mm256_movemask_ps(m))
 #include "sweep_body.h"
-#include "sweep_undef.h"
 
 #define LANES 16
+#define OP(x) _mm512_##x
 #define NAME(x) x##_avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,fma")))
 #define V __m512
 #define M __mmask16
-#define LOAD(p) _mm512_loadu_ps(p)
-#define STORE(p, v) _mm512_storeu_ps(p, v)
-#define SET1(x) _mm512_set1_ps(x)
-#define ADD(a, b) _mm512_add_ps(a, b)
-#define SUB(a, b) _mm512_sub_ps(a, b)
-#define MUL(a, b) _mm512_mul_ps(a, b)
-#define DIV(a, b) _mm512_div_ps(a, b)
-#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define FMS(a, b, c) _mm512_fmsub_ps(a, b, c)
-#define FNMA(a, b, c) _mm512_fnmadd_ps(a, b, c)
-#define SQRT(a) _mm512_sqrt_ps(a)
-#define MIN(a, b) _mm512_min_ps(a, b)
-#define MAX(a, b) _mm512_max_ps(a, b)
 #define LT(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
 #define LE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
 #define LTIF(m, a, b) _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ)
@@ -215,7 +207,6 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MASK(bits) ((__mmask16)(bits))
 #define BITS(m) ((unsigned)(m))
 #include "sweep_body.h"
-#include "sweep_undef.h"
 #endif
 
 eik_sweep eik_find(const char *engine, int lanes)

@@ -6,6 +6,13 @@
 
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
+INLINE V NAME(load)(const float *p)
+{
+	V v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
 // What the update of one block needs, and what it gathers on its way. Along z
 // "behind" is the side that the sweep comes from.
 typedef struct {
@@ -316,3 +323,25 @@ static TARGET long NAME(run)(eik_batch *b, const float *slow2, int direction, in
 		return second ? NAME(sweep)(b, slow2, 2, direction, 1) : NAME(sweep)(b, slow2, 2, direction, 0);
 	return second ? NAME(sweep)(b, slow2, 3, direction, 1) : NAME(sweep)(b, slow2, 3, direction, 0);
 }
+
+// What differs from set to set makes room for the next.
+#undef LANES
+#undef NAME
+#undef TARGET
+#undef V
+#undef M
+#undef INLINE
+#undef LT
+#undef LE
+#undef LTIF
+#undef LEIF
+#undef BLEND
+#undef NEGIF
+#undef KEEPIF
+#undef MAND
+#undef MOR
+#undef MANDNOT
+#undef MANY
+#undef MASK
+#undef BITS
+#undef OP

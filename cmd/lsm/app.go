@@ -77,13 +77,8 @@ func (a *app) crashReport(path string) (fd int, text string) {
 // finish adds keys and values to the event "done", such as the output's name.
 func (a *app) finish(keyValues ...any) { a.result = append(a.result, keyValues...) }
 
-// run is the program inside another one, such as a test: it returns the exit
-// status.
-func run(args []string, out, errs io.Writer) int {
-	return runWith(args, out, errs, func(*app, *cobra.Command) {})
-}
-
-// runWith lets the caller change things before the command line is read.
+// runWith is the program: it returns the exit status. The caller may change things before
+// the command line is read.
 func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra.Command)) (code int) {
 	launcher := machine.ReadLauncher(os.Environ())
 	errs = printable.Writer(errs)

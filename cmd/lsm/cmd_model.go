@@ -23,7 +23,7 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 	require(cmd, "reflectivity")
 	empty := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if a.reflectivity == "" {
+		if a.reflectivity == "" && cmd.Flags().Changed("reflectivity") {
 			return errors.New("--reflectivity is empty, want the path of an image file")
 		}
 		return empty(cmd, args)

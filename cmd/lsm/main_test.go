@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -12,10 +13,16 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
+
+// run is the program inside a test: it returns the exit status.
+func run(args []string, out, errs io.Writer) int {
+	return runWith(args, out, errs, func(*app, *cobra.Command) {})
+}
 
 // asRank makes this test's executable the program lsm.
 const asRank = "LSM_TEST_AS_PROGRAM"

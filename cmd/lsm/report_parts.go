@@ -39,7 +39,7 @@ func (c *collector) computeMissing() error {
 	}
 	defer j.Close()
 	src := c.a.source(j, "report")
-	for _, in := range provenance.FromAttrs(j.Attrs(src)).Inputs {
+	for _, in := range provenance.FromAttrs(j.Attrs(src, "")).Inputs {
 		if want, known := c.inputs[in.Role]; known && want != in.SHA256 {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
 		}
@@ -75,7 +75,7 @@ func (c *collector) computeMissing() error {
 		return nil
 	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
-	if j.HasGathers() {
+	if j.Classes.N > 0 {
 		predicted, err := j.ModelGathers(c.ctx, op, r.File)
 		if err != nil {
 			return err

@@ -50,28 +50,28 @@ static size_t stretch(size_t n, size_t length, int r, size_t *count) {
 	return at;
 }
 
-// Every rank begins with its own stretch, so that not all write to one at once.
-int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
+// on_stretches adds x to the ranks' stretches, or fetches them into it. Every rank begins
+// with its own, so that not all reach for one at once.
+static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
 	MPI_Datatype type = lsm_datatype(w->type);
-	memset(w->base, 0, w->n * lsm_width(w->type));
-	TRY(MPI_Win_fence(0, w->win));
 	for (int k = 0; k < size; k++) {
 		int r = (rank + k) % size;
 		size_t count, first = stretch(n, length, r, &count);
 		for (size_t at = 0; at < count; at += limit) {
 			int block = BLOCK(count - at, limit);
-			TRY(MPI_Accumulate(PLACE(x, first + at, w->type), block, type, r, at, block, type, MPI_SUM,
-				w->win));
-		}
-	}
-	TRY(MPI_Win_fence(0, w->win));
-	for (int k = 0; k < size; k++) {
-		int r = (rank + k) % size;
-		size_t count, first = stretch(n, length, r, &count);
-		for (size_t at = 0; at < count; at += limit) {
-			int block = BLOCK(count - at, limit);
-			TRY(MPI_Get(PLACE(x, first + at, w->type), block, type, r, at, block, type, w->win));
+			void *place = PLACE(x, first + at, w->type);
+			if (add)
+				TRY(MPI_Accumulate(place, block, type, r, at, block, type, MPI_SUM, w->win));
+			else
+				TRY(MPI_Get(place, block, type, r, at, block, type, w->win));
 		}
 	}
 	return MPI_Win_fence(0, w->win);
+}
+
+int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
+	memset(w->base, 0, w->n * lsm_width(w->type));
+	TRY(MPI_Win_fence(0, w->win));
+	TRY(on_stretches(w, 1, x, n, length, rank, size, limit));
+	return on_stretches(w, 0, x, n, length, rank, size, limit);
 }

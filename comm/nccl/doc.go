@@ -16,27 +16,26 @@
 // before; Wait makes the main stream, not the host, wait for it. It has a
 // communicator of its own.
 //
-// Two communicators of one card must be used in one order by all ranks: the library
-// does not allow another. Started all-reduces come from a thread of their own, all else
-// from the card's, so each waits for the other: a collective for all all-reduces that
-// were started before it to be given to the library, and they for what the card's
-// thread was asked before them. That is the order of the calls, and with it the same on
-// all ranks. A message waits likewise where both its ranks have started as many
-// all-reduces, as ranks have that go through the same program. Else it overtakes those
-// that one of them has not started: what a rank waits for before it starts may come.
+// The library demands that all ranks use the two communicators of a card in the same
+// order. Started all-reduces are given to the library by a thread of their own, and all
+// other calls by the card's thread. The two threads keep the order of the calls, which is
+// the same on all ranks: a collective waits until the library has got all all-reduces
+// that were started before it, and those wait for what the card's thread was asked
+// before them. A message waits in the same way where both its ranks have started equally
+// many all-reduces, as ranks have that run the same program. Otherwise the message goes
+// first, since one rank may need it before it starts the next all-reduce.
 //
 // # Agreement
 //
-// Ranks that give NCCL different sizes or types hang. So every call is agreed on
-// before it is made: ranks compare a hash of kind, type, length, root and
+// Ranks that give NCCL different sizes or types hang, so all ranks agree on every call
+// before it is made. They compare a hash of kind, type, length, root and
 // counts in one host all-reduce of 16 bytes, and a difference, or an error of
-// one rank, is an error of all that says who called what. Hosts thereby meet in
-// each collective, cards do not. A StartAllReduce agrees by a non-blocking
-// all-reduce of the control and waits for nothing: its Wait does, on the host,
-// until all ranks have started it. Sender and receiver of a message exchange its
-// length and type, and the receiver's consent. What ranks do not agree on and the
-// control itself cannot see, such as a broadcast here and a message there, stays
-// for package watch.
+// one rank, is an error of all that says who called what. So the hosts
+// meet in each collective, and the cards do not. A StartAllReduce agrees by a
+// non-blocking all-reduce of the control and does not wait; its Wait does, on the host,
+// until all ranks have started it. Sender and receiver of a message exchange its length
+// and type, and the receiver's consent. Where one rank broadcasts and another sends a
+// message, the control cannot see that; package watch finds it.
 //
 // # Numbers
 //

@@ -28,7 +28,7 @@ type Group struct {
 	rank, size int
 
 	started int            // all-reduces, in the order of calls
-	id      []float64      // of the second communicator; the lane's own, as is
+	id      []float64      // of the second communicator; the lane's own, like second
 	second  unsafe.Pointer // the one for started all-reduces, nil before the first
 
 	windows map[driver.Memory]int // registered buffers by address, numbered from 1

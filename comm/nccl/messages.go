@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// refused is the length that a sender announces which cannot send.
+// refused is the length that a sender announces when it cannot send.
 const refused = -1
 
 // SendRecv sends one buffer and receives another. Sender and receiver exchange

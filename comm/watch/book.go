@@ -90,8 +90,8 @@ func (s *stream) reenter(seq uint64) {
 }
 
 // leave writes down that this rank is past call seq, and returns the call's
-// error. A library's error about its peers is held back until the verdict had
-// time to arrive, which knows better who is to blame.
+// error. A library's error about its peers is held back until the verdict, which knows
+// better who is to blame, has had time to arrive.
 func (s *stream) leave(seq uint64, err error) error {
 	b := s.book
 	if err != nil && status.Code(err) == status.PeerLost {

@@ -113,8 +113,8 @@ func listen(mine place, all []place) (listeners []net.Listener, addresses []stri
 	return listeners, addresses, err
 }
 
-// accept lets callers in at one door until it is closed. An error, such as that no
-// descriptor is left, is waited out, and strangers make room.
+// accept lets callers in at one door until it is closed. After an error, such as that
+// no descriptor is left, half of the strangers are dismissed, and it tries again later.
 func (h *hub) accept(l net.Listener) {
 	pause := leastPause
 	for {
@@ -144,9 +144,9 @@ const leastPause, mostPause = 5 * time.Millisecond, time.Second
 // helloTime is how long a caller may take to show the token.
 const helloTime = 5 * time.Second
 
-// strangers are callers that have not shown the token yet, the first comer first. More
-// than so many are not kept waiting: the first of them goes, and if it was a rank, it
-// calls again.
+// strangers are callers that have not shown the token yet, in the order in which they
+// came. Where there are too many, the first is dismissed; if it was a rank, it calls
+// again.
 type strangers struct {
 	most int // 0 once the doors are closed
 

@@ -97,7 +97,7 @@ func (h *hub) admit(l *line, m hello) bool {
 	r := &h.judge.ranks[m.Rank]
 	r.host, r.pid, r.heard = m.Host, m.PID, time.Now()
 	h.readers.Add(1)
-	l.send(toPeer{Answer: h.card.Answer}, h.w.o.Beat)
+	l.send(toPeer{Answer: h.card.Answer}, h.w.o.Lost)
 	if h.count++; h.count == len(h.lines) {
 		close(h.joined)
 		h.shut()
@@ -153,18 +153,18 @@ func (h *hub) ping(now bool) {
 	h.mu.Lock()
 	p := ping{Heir: h.heir, Where: h.where, Now: now}
 	h.mu.Unlock()
-	h.tell(0, toPeer{Ping: &p})
+	h.tell(0, toPeer{Ping: &p}, h.w.o.Lost)
 }
 
-// tell sends a message to the ranks from one on. What they are sent fits into what the
-// system keeps for a rank that does not read.
-func (h *hub) tell(first int, m toPeer) {
+// tell sends a message to all ranks from the first on. The system keeps what a rank does
+// not read, which is little until the rank is given up, so this does not wait.
+func (h *hub) tell(first int, m toPeer, limit time.Duration) {
 	h.mu.Lock()
 	lines := append([]*line(nil), h.lines[first:]...)
 	h.mu.Unlock()
 	for _, l := range lines {
 		if l != nil {
-			l.send(m, h.w.o.Beat)
+			l.send(m, limit)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (h *hub) run() {
 			h.deliver(*v)
 			return
 		case over:
-			h.tell(0, toPeer{End: true})
+			h.tell(0, toPeer{End: true}, drain)
 			close(h.over)
 			return
 		case now.Sub(told) >= h.w.o.Beat:
@@ -243,7 +243,7 @@ func (h *hub) deliver(v Verdict) {
 		return
 	}
 	told := v
-	h.tell(1, toPeer{Verdict: &told})
+	h.tell(1, toPeer{Verdict: &told}, drain)
 	h.w.sayOnce(&v)
 	left := make(chan struct{})
 	go func() {

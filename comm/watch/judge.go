@@ -145,7 +145,7 @@ func (j *judge) waiters(least time.Duration) []waiter {
 	return out
 }
 
-// stream is what is known of a rank's calls in a stream, nothing where it has told none.
+// stream is what is known of a rank's calls in a stream.
 func (j *judge) stream(rank int, id string) glance { return j.ranks[rank].streams[id] }
 
 func (j *judge) waits(rank int) bool {

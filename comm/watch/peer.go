@@ -74,8 +74,8 @@ func (w *Watch) connect(l *line, c card) {
 	go w.peer.run()
 }
 
-// dial tries the addresses of rank 0 at once, the loopback on its own machine alone, and
-// keeps the one that answers first.
+// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine,
+// and keeps the connection that is answered first.
 func dial(c card, me int, limit time.Duration) (*line, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -112,8 +112,8 @@ func dial(c card, me int, limit time.Duration) (*line, error) {
 
 var errStranger = errors.New("a stranger answers")
 
-// callAgain is how long a rank waits that was turned away, as happens where many
-// strangers crowd at the door.
+// callAgain is how long a rank that was dismissed, as happens where many strangers call,
+// waits until it calls again.
 const callAgain = 50 * time.Millisecond
 
 // dialOne calls until it is answered, until nobody is there, or until ctx ends.

@@ -49,14 +49,11 @@ var attributes = [...]struct{ threads, shared, warp, clock, processors, memoryCl
 // the library or the function that is not there, or says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
-	handle, name, err := l.Open()
+	d := &Driver{Engine: e}
+	var err error
+	d.Library, err = l.load(func(handle unsafe.Pointer) *C.char { return C.driver_load(&d.calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
-	}
-	d := &Driver{Engine: e, Library: name}
-	if symbol := C.driver_load(&d.calls, handle, C.int(e)); symbol != nil {
-		C.library_close(handle)
-		return nil, l.incomplete(name, symbol)
 	}
 	if err := d.check(C.driver_init(&d.calls, 0), "init"); err != nil {
 		return nil, resource(fmt.Errorf("%s: %w", l.What, err))

@@ -26,9 +26,9 @@ type Source struct {
 	Defines []string // macros, as NAME or NAME=VALUE
 	Fused   bool     // a·b + c may become one operation with one rounding
 
-	// Native is the newest card of NVIDIA's, such as 90 for sm_90, that NVRTC makes the
-	// better code for; on newer ones that is what the driver makes of the program
-	// carried as PTX. 0: NVRTC on all.
+	// Native is the newest of NVIDIA's architectures, such as 90 for sm_90, that NVRTC
+	// compiles for. Newer cards get the program that is carried as PTX, of which the
+	// driver makes better code. 0: NVRTC compiles for all.
 	Native int
 }
 
@@ -39,8 +39,8 @@ func (s Source) Carried(arch string) bool {
 	return nvidia && err == nil && s.Native > 0 && n > s.Native
 }
 
-// Hash is a SHA-256, in hexadecimal, of all that what is compiled of it depends on,
-// beside compiler and target.
+// Hash is a SHA-256, in hexadecimal, of what determines the compiled program beside
+// compiler and target.
 func (s Source) Hash() string {
 	h := sha256.New()
 	for _, part := range append([]string{s.Name, s.Text, fmt.Sprint(s.Fused)}, s.Defines...) {
@@ -71,15 +71,11 @@ type Binary struct {
 
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
-	l := compilerLibraries[e]
-	handle, name, err := l.Open()
+	k := &Compiler{Engine: e}
+	var err error
+	k.Library, err = compilerLibraries[e].load(func(handle unsafe.Pointer) *C.char { return C.compiler_load(&k.calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
-	}
-	k := &Compiler{Engine: e, Library: name}
-	if symbol := C.compiler_load(&k.calls, handle, C.int(e)); symbol != nil {
-		C.library_close(handle)
-		return nil, l.incomplete(name, symbol)
 	}
 	var major, minor C.int
 	if err := k.check(C.compiler_version(&k.calls, &major, &minor), "version"); err != nil {

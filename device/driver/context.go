@@ -231,8 +231,9 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 	return waiting{}, false
 }
 
-// Fail makes all later work fail with an error, also one that came from elsewhere, and
-// those who wait for the card, once it has come to the end of its work. The first counts.
+// Fail makes all later work fail with an error, which may have come from elsewhere.
+// Those who wait for the card get it once the card has ended its work. Of several errors
+// the first counts.
 func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
 // poll answers those whose event has passed and keeps the others.

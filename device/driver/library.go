@@ -122,9 +122,18 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
 }
 
-// incomplete is the error of a library without a symbol.
-func (l Library) incomplete(name string, symbol *C.char) error {
-	return status.Resource(status.Hint(
-		fmt.Errorf("%s: %s has no function %s", l.What, name, C.GoString(symbol)),
-		"it is older than this program needs; CUDA 11.4 and ROCm 5.2 or newer will do"))
+// load opens the library and has its functions found: find returns the symbol that is
+// missing, or nil.
+func (l Library) load(find func(handle unsafe.Pointer) *C.char) (name string, err error) {
+	handle, name, err := l.Open()
+	if err != nil {
+		return "", err
+	}
+	if symbol := find(handle); symbol != nil {
+		C.library_close(handle)
+		return "", status.Resource(status.Hint(
+			fmt.Errorf("%s: %s has no function %s", l.What, name, C.GoString(symbol)),
+			"it is older than this program needs; CUDA 11.4 and ROCm 5.2 or newer will do"))
+	}
+	return name, nil
 }

@@ -52,8 +52,8 @@ func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
 // the buffer that this one is, or was cut from.
 func (b *Buf) Whole() (m driver.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
 
-// Keep makes sure that the memory of the whole buffer becomes no other buffer's,
-// once this one is freed: something outside remembers its address.
+// Keep keeps the memory of the whole buffer from being given to another one after this
+// one is freed: something outside remembers its address.
 func (b *Buf) Keep() {
 	b.whole.cleanup.Stop()
 	b.whole.kept.Store(true)

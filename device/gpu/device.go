@@ -53,8 +53,9 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]; another missing library, card or function is an error of
-// missing resources that names it.
+// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. Where another
+// library, the card or a function is missing, the error is one of missing resources and
+// names it.
 func Open(o Options) (*Device, error) {
 	drv, err := driver.Open(o.Engine)
 	if err != nil {
@@ -135,7 +136,7 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // buffers of this device must be on its main stream, or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Programs says where the card's programs come from, and if not from its compiler, why.
+// Programs says where the card's programs come from, and why where that is not its compiler.
 func (d *Device) Programs() string {
 	if d.compiler == nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)

@@ -55,7 +55,7 @@ type Comm struct {
 
 	comms  []comm.Comm // the first is asked what is beside the measuring
 	spec   CommSpec
-	arrays arrays
+	arrays *arrays
 }
 
 // NewComm checks spec and allocates, once for all sizes and communicators, the two
@@ -75,19 +75,12 @@ func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
 		return nil, err
 	}
 	largest := max(int(slices.Max(b.Sizes))/spec.Type.Size(), c.Size())
-	var err error
-	switch spec.Type {
-	case device.F32:
-		b.arrays, err = newArrays[float32](c, spec.Card, largest)
-	case device.F64:
-		b.arrays, err = newArrays[float64](c, spec.Card, largest)
-	case device.C64:
-		b.arrays, err = newArrays[complex64](c, spec.Card, largest)
-	case device.C128:
-		b.arrays, err = newArrays[complex128](c, spec.Card, largest)
-	case device.I64:
-		b.arrays, err = newArrays[int64](c, spec.Card, largest)
+	allocate := map[device.Type]func(comm.Comm, *gpu.Device, int) (*arrays, error){
+		device.F32: newArrays[float32], device.F64: newArrays[float64], device.I64: newArrays[int64],
+		device.C64: newArrays[complex64], device.C128: newArrays[complex128],
 	}
+	var err error
+	b.arrays, err = allocate[spec.Type](c, spec.Card, largest)
 	return b, comm.Together(c, err)
 }
 

@@ -18,49 +18,72 @@ const period = 251
 // value is element i of rank's array.
 func value(rank, i int) int { return 1 + (i%period+97*(rank%period))%period }
 
-// arrays are one rank's two arrays, of any element type.
-type arrays interface {
-	prepare(o collective, whole int) error
-	call(c comm.Comm, o collective, whole, part int) func() error
-	wrong(o collective, whole, part int) (int, error)
-}
-
-type arraysOf[T device.Number] struct {
+// arrays are one rank's two arrays, where the collectives work on them.
+type arrays struct {
 	ranks   int
-	host    *device.Host
-	in, out []T // and of those on the card a copy
-	sums    []T // one period of the sum over all ranks
-
-	card       *gpu.Device // nil: none
-	bufIn, buf device.Buf  // in and out where the collectives work on them
+	in, out device.Buf
+	// wrong counts the elements of out, so many as each rank brought or the whole, that are
+	// not as they must be.
+	wrong func(o collective, whole, part int) (int, error)
 }
 
 // newArrays makes arrays of n elements, on a card unless that is nil.
-func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (arrays, error) {
-	a := &arraysOf[T]{ranks: c.Size(), host: device.NewHost(1), card: card,
-		in: make([]T, n), out: make([]T, n), sums: make([]T, period)}
-	mine := valuesOf[T](c.Rank())
-	for at := 0; at < n; {
-		at += copy(a.in[at:], mine)
+func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, error) {
+	host := device.NewHost(1)
+	in, out, total := make([]T, n), make([]T, n), make([]T, period)
+	for at, mine := 0, valuesOf[T](c.Rank()); at < n; {
+		at += copy(in[at:], mine)
 	}
 	for r := range c.Size() {
 		for i, v := range valuesOf[T](r) {
-			a.sums[i] += v
+			total[i] += v
 		}
 	}
-	a.bufIn, a.buf = device.Wrap(a.host, a.in), device.Wrap(a.host, a.out)
+	a := &arrays{ranks: c.Size(), in: device.Wrap(host, in), out: device.Wrap(host, out)}
+	a.wrong = func(o collective, whole, part int) (count int, err error) {
+		if card != nil {
+			err = card.Copy(device.Wrap(host, out[:whole]), a.out.Slice(0, whole))
+		}
+		switch o.result {
+		case sums:
+			return differ(out[:whole], total), err
+		case copies:
+			return differ(out[:whole], valuesOf[T](o.root)), err
+		}
+		for r := range a.ranks {
+			count += differ(out[r*part:(r+1)*part], valuesOf[T](r))
+		}
+		return count, err
+	}
 	if card == nil {
 		return a, nil
 	}
+	onHost := a.in
 	var err error
-	if a.bufIn, err = card.Alloc(n, device.TypeOf[T]()); err != nil {
+	if a.in, err = card.Alloc(n, device.TypeOf[T]()); err != nil {
 		return nil, err
 	}
-	if err := card.Copy(a.bufIn, device.Wrap(a.host, a.in)); err != nil {
+	if err := card.Copy(a.in, onHost); err != nil {
 		return nil, err
 	}
-	a.buf, err = card.Alloc(n, device.TypeOf[T]())
+	a.out, err = card.Alloc(n, device.TypeOf[T]())
 	return a, err
+}
+
+// prepare fills out for an operation: with in for one in place, else with zeros.
+func (a *arrays) prepare(o collective, whole int) error {
+	d, out := a.out.Device(), a.out.Slice(0, whole)
+	if o.result == gathered {
+		return errors.Join(d.Zero(out), d.Sync())
+	}
+	return errors.Join(d.Copy(out, a.in.Slice(0, whole)), d.Sync())
+}
+
+// call is the operation, ready to be timed, which it ends once the card is done.
+func (a *arrays) call(c comm.Comm, o collective, whole, part int) func() error {
+	counts := slices.Repeat([]int{part}, a.ranks)
+	x, y := a.out.Slice(0, whole), a.in.Slice(0, part)
+	return func() error { return errors.Join(o.run(c, x, y, counts), x.Device().Sync()) }
 }
 
 // valuesOf is one period of a rank's array. Imaginary parts mirror the real ones.
@@ -82,41 +105,6 @@ func valuesOf[T device.Number](rank int) []T {
 		}
 	}
 	return x
-}
-
-func (a *arraysOf[T]) prepare(o collective, whole int) error {
-	d, out := a.buf.Device(), a.buf.Slice(0, whole)
-	if o.result == gathered {
-		return errors.Join(d.Zero(out), d.Sync())
-	}
-	return errors.Join(d.Copy(out, a.bufIn.Slice(0, whole)), d.Sync())
-}
-
-// call is the operation, ready to be timed, which it ends once the card is done.
-func (a *arraysOf[T]) call(c comm.Comm, o collective, whole, part int) func() error {
-	counts := slices.Repeat([]int{part}, a.ranks)
-	x, y := a.buf.Slice(0, whole), a.bufIn.Slice(0, part)
-	return func() error { return errors.Join(o.run(c, x, y, counts), x.Device().Sync()) }
-}
-
-// wrong counts the elements of out that are not as they must be.
-func (a *arraysOf[T]) wrong(o collective, whole, part int) (int, error) {
-	if a.card != nil {
-		if err := a.card.Copy(device.Wrap(a.host, a.out[:whole]), a.buf.Slice(0, whole)); err != nil {
-			return 0, err
-		}
-	}
-	switch o.result {
-	case sums:
-		return differ(a.out[:whole], a.sums), nil
-	case copies:
-		return differ(a.out[:whole], valuesOf[T](o.root)), nil
-	}
-	n := 0
-	for r := range a.ranks {
-		n += differ(a.out[r*part:(r+1)*part], valuesOf[T](r))
-	}
-	return n, nil
 }
 
 // differ counts the elements of x that are not those of want, repeated. A NaN

@@ -17,9 +17,9 @@ import (
 // the ensemble, the source and the receiver. In 3-D inlines are the lines along x,
 // one after the other.
 //
-// SEG-Y measures time. Depths take the units of the custom: the sample interval
-// is in thousandths of a metre where it is in microseconds for time, the depth of
-// the first sample in metres where the delay is in milliseconds.
+// SEG-Y measures time. Depths stand in its fields as is customary: the sample interval
+// in thousandths of a metre in place of microseconds, the depth of the first sample in
+// metres in place of a delay in milliseconds.
 func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
 	nz := g.Shape[g.Dim()-1]
 	return exportColumns(ctx, path, g, nil, opt, report, func(at int) ([]float32, error) { return v[at*nz : (at+1)*nz], nil })

@@ -42,7 +42,7 @@ func newHeaders(opt *Options, found *Findings, f *segy.File) (*headers, error) {
 	return h, nil
 }
 
-// once puts a note about the file, once for each text.
+// once notes something about the file, unless that is noted already.
 func (h *headers) once(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !h.warn[text] {

@@ -148,20 +148,20 @@ func (m Mapping) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, ok := m[name]; return ok })
 }
 
-// zeroOffset is the hint that makes zero-offset traces of a stack: where positions are,
-// in which unit, and the flags.
+// zeroOffset is the hint for a stack: the flags that take its traces as zero-offset
+// traces, and where the headers have positions.
 func (l *layout) zeroOffset() string {
 	flags := func(x, y string) string {
 		return fmt.Sprintf("--header source_x=%s --header source_y=%s --header receiver_x=%[1]s --header receiver_y=%[2]s", x, y)
 	}
 	gathers := ""
 	if l.offset[0] != l.offset[1] {
-		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: of gathers, every trace's header needs the positions of its source and receiver", Between(l.offset[0], l.offset[1], "m"))
+		gathers = fmt.Sprintf("; the headers (byte 37) have offsets of %s: in gathers every trace's header needs the positions of its source and receiver", Between(l.offset[0], l.offset[1], "m"))
 	}
 	lone := ""
 	for role, name := range roles {
 		if l.zero[role] == l.traces && l.both < l.traces {
-			lone = fmt.Sprintf("; --header %s_x=none --header %s_y=none says that the %ss lie at 0 indeed", name, name, name)
+			lone = fmt.Sprintf("; --header %s_x=none --header %s_y=none says that the %ss really lie at 0", name, name, name)
 		}
 	}
 	const threeD = "; --3d keeps both coordinates"

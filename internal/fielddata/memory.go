@@ -13,8 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// little is what every process has room for, bytes: the libraries reserve address space
-// that they do not use, so that what is left of a limit is not known to the last byte.
+// little is a number of bytes that is never refused: libraries reserve address space
+// that they do not use, so what is left below a limit is not known exactly.
 const little = 64 << 20
 
 // enough refuses an allocation that the memory does not hold, before the attempt takes

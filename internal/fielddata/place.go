@@ -52,7 +52,7 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	return nil
 }
 
-// WayBack are the flags with which an import finds the same x and z again.
+// WayBack is the flags with which an import of the file gives the same x and z.
 func (o *ExportOptions) WayBack(dim int) string {
 	flags := " --keep-dead --keep-duplicates --keep-positive"
 	switch {

@@ -169,8 +169,8 @@ func (im *Import) nothingLeft() error {
 // votes counts how often values occur.
 type votes[K comparable] map[K]int
 
-// winner is the most frequent value; of equally frequent ones, any that has a
-// fixed place among them. Without values it is zero.
+// winner is the most frequent value, zero without any. Their texts decide between equally
+// frequent ones, so that the map's order does not matter.
 func (n votes[K]) winner() (most K) {
 	text := ""
 	for k, c := range n {

@@ -30,7 +30,7 @@ type tally struct {
 	varies bool
 }
 
-// seen is what the traces of a file, those that are left out apart, have in common.
+// seen is what the traces of a file have in common, without those that are left out.
 type seen struct {
 	traces      int
 	scalar      int     // of the coordinates of the first trace

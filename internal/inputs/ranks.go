@@ -2,11 +2,19 @@ package inputs
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Ranks are those that read together.
@@ -75,4 +83,121 @@ func FileError(err error) error {
 		return status.Input(err)
 	}
 	return err
+}
+
+// roles are the names of inputs in the provenance, by the keys that name the files.
+var roles = map[string]string{
+	"survey.file":        "survey",
+	"velocity.file":      "velocity",
+	"traveltime.file":    "traveltime",
+	"image.surface_file": "surface",
+}
+
+// digest hashes the files that every walk through the configuration reads.
+func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
+	for _, f := range cfg.Reads() {
+		role := roles[f.Key]
+		if role == "" {
+			continue // ReadImage hashes what it reads
+		}
+		d, err := r.hash(role, f.Path)
+		if err != nil {
+			return err
+		}
+		in.Digests = append(in.Digests, d)
+	}
+	return nil
+}
+
+// ReadImage reads, on all ranks, an image that must lie on the given grid, and its
+// digest. Its role names it in the provenance of what is made from it.
+func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]float32, provenance.Input, error) {
+	var d provenance.Input
+	err := r.AtRoot(func() error { return r.TryFile(path.File) })
+	if err == nil {
+		d, err = r.hash(role, path)
+	}
+	if err != nil {
+		return nil, d, err
+	}
+	image, err := h5.ReadImage(path.File)
+	if err == nil && !image.Grid.Equal(want) {
+		err = status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, Extent(image.Grid), Extent(want)))
+	}
+	if err == nil {
+		err = checkMagnitude(path.File, "point of the image", float64(survey.Peak(image.Data)), leastSample, greatestSample)
+	}
+	if err := r.Together(err); err != nil {
+		return nil, d, err
+	}
+	return image.Data, d, nil
+}
+
+// Point writes a position, m.
+func Point(p []float64) string {
+	s := "("
+	for i, v := range p {
+		if i > 0 {
+			s += ", "
+		}
+		s += readable.Length(v)
+	}
+	return s + ")"
+}
+
+// Extent says where a grid lies.
+func Extent(g grid.Grid) string {
+	s := ""
+	for a, name := range grid.AxisNames(g.Dim()) {
+		if a > 0 {
+			s += " × "
+		}
+		s += fmt.Sprintf("%s [%s, %s]", name, readable.Length(g.Origin[a]), readable.Length(g.End(a)))
+	}
+	return s + fmt.Sprintf(" m (%s)", g)
+}
+
+// hash hashes an input file, for the output's provenance and the checkpoint's plan,
+// and makes sure that it is the same file on all ranks. Of the ranks that see one file
+// the first reads it for the others. It is collective.
+func (r *Ranks) hash(role string, path config.Path) (in provenance.Input, err error) {
+	defer r.Report.Time("hash inputs")()
+	place := ""
+	err = FileError(h5.Sniff(path.File))
+	if err == nil {
+		place, err = machine.FilePlace(path.File)
+		err = status.Input(err)
+	}
+	if err := comm.Together(r.World, err); err != nil {
+		return in, err
+	}
+	places, err := r.World.Host().AllGather([]byte(place))
+	if err != nil {
+		return in, err
+	}
+	first := 0 // of the ranks that see this rank's file
+	for string(places[first]) != place {
+		first++
+	}
+	in = provenance.Input{Role: role, Path: path.Text}
+	if first == r.World.Rank() {
+		in, err = provenance.Hash(role, path.File)
+	}
+	if err := comm.Together(r.World, status.Input(err)); err != nil {
+		return in, err
+	}
+	sums, err := r.World.Host().AllGather([]byte(in.SHA256))
+	if err != nil {
+		return in, err
+	}
+	in.Path, in.SHA256 = path.Text, string(sums[first])
+	where, err := filepath.Abs(path.File)
+	if err != nil {
+		where = path.File
+	}
+	err = comm.Same(r.World, []comm.Fact{{Name: fmt.Sprintf("%s: the SHA-256 of the %s file", path.Text, role), Value: in.SHA256, Origin: where}})
+	if err != nil {
+		return in, status.Hint(status.Input(err), "give all ranks the same file; copies on several machines must have the same bytes")
+	}
+	return in, nil
 }

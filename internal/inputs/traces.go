@@ -2,63 +2,50 @@ package inputs
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Recording is the open survey file with its traces.
-type Recording struct {
-	Made []config.Setting // that the traces were made with, as far as the file tells
-
-	file    *h5.SurveyReader
-	numbers []int32 // as Inputs.Numbers
-}
-
 // OpenTraces opens the survey file to read its traces, once rank 0 has compared them with
-// their digests for all. It is collective.
-func (in *Inputs) OpenTraces(r Ranks, cfg *config.Config) (*Recording, error) {
+// their digests for all, and says what they were made with as far as the file tells. It is
+// collective.
+func (in *Inputs) OpenTraces(r Ranks, cfg *config.Config) (f *h5.SurveyReader, made []config.Setting, err error) {
 	file := cfg.Survey.File.File
 	if err := r.verify(func() (verifier, error) { return h5.OpenSurvey(file) }); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f, err := h5.OpenSurvey(file)
-	if err != nil {
-		return nil, err
+	if f, err = h5.OpenSurvey(file); err != nil {
+		return nil, nil, err
 	}
 	f.Trust()
-	rec := &Recording{file: f, numbers: in.Numbers}
 	if !f.HasData() {
 		err = status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
 	} else {
-		rec.Made, err = madeWith(f)
+		made, err = madeWith(f)
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return rec, nil
+	return f, made, nil
 }
 
-// Read reads traces [len(traces), NT], given by their numbers in Inputs.Survey.
-func (rec *Recording) Read(dst []float32, traces []int32) error {
-	if rec.numbers != nil {
-		there := make([]int32, len(traces))
-		for i, n := range traces {
-			there[i] = rec.numbers[n]
-		}
-		traces = there
+// InFile is the numbers, in the survey file, of traces of Survey.
+func (in *Inputs) InFile(traces []int32) []int32 {
+	if in.Numbers == nil {
+		return traces
 	}
-	return FileError(rec.file.ReadTraceList(dst, traces))
+	list := make([]int32, len(traces))
+	for i, n := range traces {
+		list[i] = in.Numbers[n]
+	}
+	return list
 }
-
-// Unchanged makes sure that the file is the one that was opened.
-func (rec *Recording) Unchanged() error { return FileError(rec.file.Unchanged()) }
-
-// Close closes the file.
-func (rec *Recording) Close() error { return rec.file.Close() }
 
 // operatorPrefix is the beginning of the names of a survey's root attributes that say
 // what its traces were made with; a configuration key follows.
@@ -88,4 +75,48 @@ func madeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 		list = append(list, config.Setting{Key: key, Value: value})
 	}
 	return list, nil
+}
+
+// Largest magnitudes between which sums of products in single precision, over all traces
+// and samples, neither overflow nor vanish.
+const (
+	leastSample, greatestSample   = 1e-20, 1e20 // of traces and images
+	leastWavelet, greatestWavelet = 1e-12, 1e12
+	leastProduct, greatestProduct = 1e-30, 1e26 // of a sample and the wavelet's square, as in A Aᵀ d
+)
+
+// checkMagnitude refuses numbers whose largest magnitude lies outside the limits; none
+// but zeros are somebody else's concern.
+func checkMagnitude(file, what string, peak, least, greatest float64) error {
+	fault := "overflow"
+	switch {
+	case peak == 0 || peak >= least && peak <= greatest:
+		return nil
+	case peak < least:
+		fault = "vanish"
+	}
+	return status.Hint(status.Input(fmt.Errorf("%s: the largest %s is %.3g: sums in single precision %s, must be from %g to %g", file, what, peak, fault, least, greatest)),
+		"multiply all by a constant: the image grows with the traces and shrinks with the wavelet")
+}
+
+// CheckWavelet refuses a wavelet of which no product in single precision can be made.
+func CheckWavelet(file string, w survey.Wavelet) error {
+	return checkMagnitude(file, "sample of the wavelet", peakOf(w), leastWavelet, greatestWavelet)
+}
+
+func peakOf(w survey.Wavelet) (peak float64) {
+	for _, v := range w.Samples {
+		peak = max(peak, math.Abs(v))
+	}
+	return peak
+}
+
+// CheckTraces refuses traces with the given largest magnitude, for an operator with a
+// wavelet.
+func CheckTraces(file string, peak float64, wavelet survey.Wavelet) error {
+	w := peakOf(wavelet)
+	if err := checkMagnitude(file, "sample of the traces", peak, leastSample, greatestSample); err != nil {
+		return err
+	}
+	return checkMagnitude(file, fmt.Sprintf("sample of the traces times the square of the wavelet's, %.3g,", w), peak*w*w, leastProduct, greatestProduct)
 }

@@ -108,7 +108,10 @@ func coarse(ctx context.Context, op *Operator) (*formulation.Coarse, error) {
 func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation.Formulation, error) {
 	s, err := j.setting(op, d)
 	if err == nil {
-		s.Start, err = j.startModel(op)
+		err = j.LoadStart()
+	}
+	if err == nil && j.start != nil {
+		s.Start, err = op.ImageVector(j.start)
 	}
 	if err != nil {
 		return nil, err

@@ -2,18 +2,23 @@ package job
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Source says which program and command make an output.
@@ -49,7 +54,7 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 			Grid: j.Image, Data: r.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Config: j.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, string(r.Reason)).Attrs()})
+		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 		return err
 	})
 	if err != nil {
@@ -81,7 +86,7 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	var w *h5.SurveyWriter
 	err := j.AtRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
+		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
 		return err
 	})
 	if err != nil {
@@ -90,7 +95,7 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 	if w != nil {
 		defer w.Abort()
 	}
-	err = each(func(first int, traces []float32) error { return j.writeOrdered(w, traces, first) })
+	err = each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
 	if err != nil {
 		return inputs.FileError(err)
 	}
@@ -145,12 +150,12 @@ func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *d
 
 // writeOrdered writes traces that lie shot by shot, from number first on, to
 // their places in the survey.
-func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) error {
-	if j.Shots.InOrder() {
+func writeOrdered(w *h5.SurveyWriter, p *plan.Plan, traces []float32, first int) error {
+	if p.Shots.InOrder() {
 		return w.WriteTraces(traces, first)
 	}
-	nt := j.Survey.NT
-	list := j.Shots.List(first, first+len(traces)/nt)
+	nt := p.Survey.NT
+	list := p.Shots.List(first, first+len(traces)/nt)
 	for i := 0; i < len(list); {
 		n := 1
 		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
@@ -164,10 +169,9 @@ func (j *Job) writeOrdered(w *h5.SurveyWriter, traces []float32, first int) erro
 	return nil
 }
 
-// Attrs is the provenance of an output as file attributes.
-func (j *Job) Attrs(src Source) []h5.Attr { return j.provenance(src, "").Attrs() }
-
-func (j *Job) provenance(src Source, reason string) provenance.Record {
+// Attrs is the provenance of an output as file attributes; reason is why the solver
+// stopped, "" where none ran.
+func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r := provenance.New(src.Command)
 	r.Version, r.Commit = src.Version, src.Commit
 	if _, set, _ := provenance.Epoch(); !set {
@@ -183,9 +187,9 @@ func (j *Job) provenance(src Source, reason string) provenance.Record {
 		r.Device = j.Card.Card().Name
 	}
 	r.Inputs = j.digests
-	r.Reason = reason
+	r.Reason = string(reason)
 	r.Timeless(j.Exact())
-	return r
+	return r.Attrs()
 }
 
 // WriteText publishes a small text file whole or not at all.
@@ -194,4 +198,58 @@ func WriteText(path, text string) error {
 		return status.Resource(fmt.Errorf("%s: %w", path, err))
 	}
 	return nil
+}
+
+// writeStream writes the traces that an image predicts, or with residual the recorded
+// ones less those, as they are computed.
+func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, residual bool, path string, src Source) error {
+	size, err := dist.Norm(x)
+	if err != nil {
+		return err
+	}
+	all := true // zero
+	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		return op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
+			v, first, err := j.round(lo, data)
+			if err != nil {
+				return err
+			}
+			return j.Gather(v, j.Survey.NT, func(at int, traces []float32) error {
+				all = all && zero(traces)
+				return write(first(at), traces)
+			})
+		})
+	})
+	if err == nil && j.Root() && !residual && all && size > 0 {
+		j.warnUnseen()
+	}
+	return err
+}
+
+// round is what the ranks hold of one round of groups, this one data from an element of
+// its own traces on, as one vector; first is the trace, in the order of shots, at an
+// element of it.
+func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
+	nt := j.Survey.NT
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(data.Len()))
+	mine = binary.LittleEndian.AppendUint64(mine, uint64(j.share.First*nt+lo))
+	all, err := j.ShotAxis.Host().AllGather(mine)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &dist.Layout{N: data.Len(), Type: j.Type(), Shards: j.ShotAxis, Copies: j.BlockAxis}
+	from, to := make([]int, len(all)), make([]int, len(all))
+	total := 0
+	for row, b := range all {
+		if row == j.ShotAxis.Rank() {
+			l.Off = total
+		}
+		from[row], to[row] = total, int(binary.LittleEndian.Uint64(b[8:]))
+		total += int(binary.LittleEndian.Uint64(b))
+	}
+	l.Shape = []int{total}
+	return &dist.Vector{Layout: l, Buf: data}, func(at int) int {
+		row := sort.Search(len(from), func(i int) bool { return from[i] > at }) - 1
+		return (to[row] + at - from[row]) / nt
+	}, nil
 }

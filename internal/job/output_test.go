@@ -96,7 +96,7 @@ func TestProvenanceOfAdjointAndForward(t *testing.T) {
 	again, err := j.ReadImage("reflectivity", path)
 	must(t, err)
 	equal(t, "reflectivity", again, image)
-	inputs := provenance.FromAttrs(j.Attrs(Source{Command: "model"})).Inputs
+	inputs := provenance.FromAttrs(j.Attrs(Source{Command: "model"}, "")).Inputs
 	if !slices.Contains(inputs, provenance.Input{Role: "reflectivity", Path: "image.h5", SHA256: hash(t, path.File)}) {
 		t.Errorf("inputs %v", inputs)
 	}

@@ -18,7 +18,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
 		Gradient: gradient,
 		Float64:  true,
-	}, h5.WriteOptions{Force: src.Force, Attrs: j.provenance(src, "").Attrs()})
+	}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, "")})
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,12 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	}
 	t := &Trial{Grid: j.Grid, Sums: j.Carrier(), Shots: j.Shots.Len(), Traces: j.Shots.Traces(), Setup: time.Since(began).Seconds(), Iterations: iterations}
 	var plain trialRun
-	if plain, err = j.try(ctx, op, d, iterations, false); err != nil {
+	if plain, err = try(ctx, op, d, iterations, false); err != nil {
 		return nil, err
 	}
 	over := plain
 	if world.Size() > 1 {
-		if over, err = j.try(ctx, op, d, iterations, true); err != nil {
+		if over, err = try(ctx, op, d, iterations, true); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ type trialRun struct {
 	residual           float64
 }
 
-func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
+func try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
 	var waiting time.Duration
 	o := op.LiftOptions()
 	o.Overlap, o.Choose = overlap, nil
@@ -98,7 +98,7 @@ func (j *Job) try(ctx context.Context, op *Operator, d *dist.Vector, iterations 
 	if err != nil {
 		return r, err
 	}
-	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(j.Config.Solver.Orthogonalize, iterations)})
+	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)})
 	if err != nil {
 		return r, err
 	}

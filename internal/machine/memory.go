@@ -19,24 +19,8 @@ type Memory struct {
 // ReadMemory reads the memory from the folder proc, usually "/proc", and the
 // control group's limits from the folder cgroup, usually "/sys/fs/cgroup".
 func ReadMemory(proc, cgroup string) Memory {
-	var m Memory
-	text, _ := os.ReadFile(filepath.Join(proc, "meminfo")) // not there: not known
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			continue
-		}
-		kib, err := strconv.ParseInt(f[1], 10, 64)
-		if err != nil {
-			continue
-		}
-		switch f[0] {
-		case "MemTotal:":
-			m.Total = kib << 10
-		case "MemAvailable:":
-			m.Available = kib << 10
-		}
-	}
+	info := filepath.Join(proc, "meminfo")
+	m := Memory{Total: bytesOf(info, "MemTotal:"), Available: bytesOf(info, "MemAvailable:")}
 	m.Limit = groupLimit(proc, cgroup)
 	m.Address = addressLeft(proc, addressLimit())
 	if m.Total > 0 && m.Limit >= m.Total {
@@ -50,10 +34,14 @@ func ReadMemory(proc, cgroup string) Memory {
 // system does not say.
 func PeakMemory() int64 { return peakMemory("/proc") }
 
-func peakMemory(proc string) int64 {
-	text, _ := os.ReadFile(filepath.Join(proc, "self", "status")) // not there: not known
+func peakMemory(proc string) int64 { return bytesOf(filepath.Join(proc, "self", "status"), "VmHWM:") }
+
+// bytesOf is a field of one of proc's files that gives sizes in KiB; 0 where it is not
+// there.
+func bytesOf(path, field string) int64 {
+	text, _ := os.ReadFile(path) // not there: not known
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == field {
 			kib, _ := strconv.ParseInt(f[1], 10, 64) // no number: not known
 			return kib << 10
 		}

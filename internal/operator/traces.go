@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -29,8 +30,8 @@ type Traces struct {
 	Weight  []float64     // of each trace; nil: all 1
 	Took    time.Duration // one reading of streamed traces
 
-	recording *inputs.Recording // open where they are streamed
-	rooms     []device.Buf      // that groups were read into last, of no reader now
+	file  *h5.SurveyReader // open where they are streamed
+	rooms []device.Buf     // that groups were read into last, of no reader now
 
 	dead int     // of them
 	peak float32 // largest magnitude of their samples
@@ -46,17 +47,17 @@ type Traces struct {
 // of those of all ranks. It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
 	t := &Traces{Plan: p, Here: h, share: s}
-	rec, err := p.OpenTraces(h.Ranks, p.Config)
+	file, made, err := p.OpenTraces(h.Ranks, p.Config)
 	if err := h.Together(err); err != nil {
 		return nil, plan.Found{}, err
 	}
 	if cuts != nil {
-		t.recording = rec
+		t.file = file
 		err = t.lookAhead(cuts)
 	} else {
-		err = t.hold(rec)
+		err = t.hold(file)
 	}
-	found := plan.Found{Made: rec.Made}
+	found := plan.Found{Made: made}
 	if err = h.Together(err); err == nil {
 		err = t.knowAll(&found)
 	}
@@ -69,26 +70,26 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 
 // Close closes the file of streamed traces.
 func (t *Traces) Close() {
-	if t != nil && t.recording != nil {
-		t.recording.Close()
-		t.recording = nil
+	if t != nil && t.file != nil {
+		t.file.Close()
+		t.file = nil
 	}
 }
 
 // hold reads the traces at once.
-func (t *Traces) hold(rec *inputs.Recording) error {
-	defer rec.Close()
+func (t *Traces) hold(file *h5.SurveyReader) error {
+	defer file.Close()
 	defer t.Report.Time("read survey")()
 	nt := t.Survey.NT
 	t.Samples = make([]float32, t.share.Traces()*nt)
-	if err := rec.Read(t.Samples, t.Shots.List(t.share.First, t.share.Last)); err != nil {
+	if err := file.ReadTraceList(t.Samples, t.InFile(t.list(0, t.share.Traces()))); err != nil {
 		return err
 	}
 	end := t.Report.Time("whiten")
 	t.White.Traces(t.Samples, nt, t.Threads)
 	end()
 	w := make([]float32, nt)
-	for i, n := range t.Shots.List(t.share.First, t.share.Last) {
+	for i, n := range t.list(0, t.share.Traces()) {
 		t.look(int(n), t.Samples[i*nt:(i+1)*nt], w)
 	}
 	return nil
@@ -320,11 +321,11 @@ func (t *Traces) read(ctx context.Context, cuts []int) (dist.Reader, error) {
 // readGroup reads some of this rank's traces, from the given one on.
 func (t *Traces) readGroup(dst []float32, first int) error {
 	nt := t.Survey.NT
-	if err := t.recording.Read(dst, t.list(first, len(dst)/nt)); err != nil {
-		return err
+	if err := t.file.ReadTraceList(dst, t.InFile(t.list(first, len(dst)/nt))); err != nil {
+		return inputs.FileError(err)
 	}
 	t.White.Traces(dst, nt, t.Threads)
-	return t.recording.Unchanged()
+	return inputs.FileError(t.file.Unchanged())
 }
 
 // Next implements dist.Reader.

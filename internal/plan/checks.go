@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-func (p *Plan) checkWavelet() error {
+func checkWavelet(p *Plan) error {
 	file := p.Config.Survey.File.File
 	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || !p.Config.Kirchhoff.WaveletFilter {
 		return err
@@ -22,7 +22,7 @@ func (p *Plan) checkWavelet() error {
 
 // placeImage takes the image's grid from the configuration, or else from the velocity
 // model.
-func (p *Plan) placeImage() error {
+func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {
 		if p.Velocity.IsConstant() {
@@ -45,7 +45,7 @@ func (p *Plan) placeImage() error {
 }
 
 // checkWeights makes sure that the survey has the weights asked for.
-func (p *Plan) checkWeights() error {
+func checkWeights(p *Plan) error {
 	if p.Need == Traces && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
 			`weights = "rms" finds weights in the traces themselves`)
@@ -54,7 +54,7 @@ func (p *Plan) checkWeights() error {
 }
 
 // checkTables makes sure that the table file is for this image and survey.
-func (p *Plan) checkTables() error {
+func checkTables(p *Plan) error {
 	t, s, file := p.Tables, p.Survey, p.Config.Traveltime.File.File
 	if !t.Grid().Equal(p.Image) {
 		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
@@ -67,7 +67,7 @@ func (p *Plan) checkTables() error {
 }
 
 // checkPlaces makes sure that the traveltimes can start at every place.
-func (p *Plan) checkPlaces() error {
+func checkPlaces(p *Plan) error {
 	g := p.Times.Domain()
 	if g == nil {
 		return nil
@@ -89,7 +89,7 @@ const (
 )
 
 // checkUnits refuses a survey that looks as if it were not in m and s.
-func (p *Plan) checkUnits() error {
+func checkUnits(p *Plan) error {
 	if p.Config.Survey.Units != "auto" {
 		return nil
 	}

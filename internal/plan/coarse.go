@@ -43,7 +43,7 @@ func (p *Plan) On(c *imaging.Coarsened) (*Plan, error) {
 	if q.Times, err = p.timesOn(q.Image); err != nil {
 		return nil, err
 	}
-	return &q, q.findSurface()
+	return &q, findSurface(&q)
 }
 
 // coarseGrid is the coarser grid in space.

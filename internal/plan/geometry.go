@@ -25,7 +25,7 @@ func (p *Plan) AliasSpacing() []float64 {
 	}
 }
 
-func (p *Plan) checkAliasSpacing() error {
+func checkAliasSpacing(p *Plan) error {
 	if given, across := p.Config.Kirchhoff.AliasSpacing, p.Image.Dim()-1; len(given) > across {
 		return status.Usage(fmt.Errorf("kirchhoff.antialias_spacing: %v m has %d values, a 2-D image has 1 horizontal axis", given, len(given)))
 	}

@@ -99,23 +99,23 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		Config: cfg, Inputs: in, Hardware: hw, Need: need,
 		Shots: newShots(in.Places), Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
 	}
-	for _, step := range []func() error{
-		p.checkWavelet,
-		p.placeImage,
-		p.checkAliasSpacing,
-		p.checkMatching,
-		p.chooseTimes,
-		p.checkUnits,
-		p.checkPlaces,
-		p.findSurface,
-		p.checkWeights,
+	for _, step := range []func(*Plan) error{
+		checkWavelet,
+		placeImage,
+		checkAliasSpacing,
+		checkMatching,
+		chooseTimes,
+		checkUnits,
+		checkPlaces,
+		findSurface,
+		checkWeights,
 	} {
-		if err := step(); err != nil {
+		if err := step(p); err != nil {
 			return nil, err
 		}
 	}
 	p.Classes = newClasses(p)
-	p.whiten()
+	whiten(p)
 	return p, nil
 }
 
@@ -193,9 +193,9 @@ func (p *Plan) Weighted() bool {
 	return p.Mute.On() || d.Weights == "rms" || d.Dead == "mask" && p.Found.Dead > 0
 }
 
-func (p *Plan) chooseTimes() (err error) {
+func chooseTimes(p *Plan) (err error) {
 	if p.Tables != nil {
-		if err := p.checkTables(); err != nil {
+		if err := checkTables(p); err != nil {
 			return err
 		}
 	}

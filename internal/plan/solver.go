@@ -76,7 +76,7 @@ func (p *Plan) Matching() (imaging.MatchOptions, error) {
 }
 
 // checkMatching refuses filters that do not fit the image.
-func (p *Plan) checkMatching() error {
+func checkMatching(p *Plan) error {
 	if !p.Matches() {
 		return nil
 	}

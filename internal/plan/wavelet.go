@@ -114,7 +114,7 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 
 // whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
-func (p *Plan) whiten() {
+func whiten(p *Plan) {
 	s, e := p.Survey, p.Config.Data.Whiten
 	if p.Need != Traces || e == 0 {
 		return

@@ -100,9 +100,6 @@ func (s Section) Name() string { return s.Path[len(s.Path)-1] }
 // innermost one that is under way, and its time is not counted there. Sections
 // follow one thread of work; for what went on beside it there is Beside.
 func (r *Reporter) Time(section string) (end func()) {
-	if r == nil {
-		return func() {}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.clock.enter(section, r.opt.Now())
@@ -171,9 +168,6 @@ type recorder struct {
 // WriteTrace, in memory bounded for a run on that many ranks. It is called
 // before the work begins.
 func (r *Reporter) KeepTrace(ranks int) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clock.trace = &recorder{
@@ -187,9 +181,6 @@ func (r *Reporter) KeepTrace(ranks int) {
 // a clock of its own: on a lane of the trace, and in a table behind the closing one. It
 // counts towards no section.
 func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	around := r.clock.beside.enter(lane)

@@ -12,7 +12,7 @@ import (
 // Keys are strings; floating-point numbers, alone or in a list, become null
 // where they are not finite.
 func (r *Reporter) Event(name string, keyValues ...any) {
-	if r == nil || !r.opt.JSON {
+	if !r.opt.JSON {
 		return
 	}
 	text := encodeEvent(name, keyValues)

@@ -23,8 +23,7 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// Reporter prints. It is safe for concurrent use; its methods do nothing on a
-// nil Reporter.
+// Reporter prints. It is safe for concurrent use.
 type Reporter struct {
 	mu     sync.Mutex
 	opt    Options
@@ -62,13 +61,10 @@ func ForFiles(out, errs io.Writer) Options {
 }
 
 // JSON reports whether events are wanted instead of text.
-func (r *Reporter) JSON() bool { return r != nil && r.opt.JSON }
+func (r *Reporter) JSON() bool { return r.opt.JSON }
 
 // SetQuiet leaves results and warnings alone.
 func (r *Reporter) SetQuiet(quiet bool) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opt.Quiet = quiet
@@ -76,7 +72,7 @@ func (r *Reporter) SetQuiet(quiet bool) {
 
 // Printf prints a result as text; with JSON it prints nothing.
 func (r *Reporter) Printf(format string, args ...any) {
-	if r == nil || r.opt.JSON {
+	if r.opt.JSON {
 		return
 	}
 	r.mu.Lock()
@@ -88,9 +84,6 @@ func (r *Reporter) Printf(format string, args ...any) {
 // Infof prints a line that a reader may do without: nothing when quiet, an
 // event "info" with JSON.
 func (r *Reporter) Infof(format string, args ...any) {
-	if r == nil {
-		return
-	}
 	text := fmt.Sprintf(format, args...)
 	if r.opt.JSON {
 		r.Event("info", "message", text)
@@ -103,9 +96,6 @@ func (r *Reporter) Infof(format string, args ...any) {
 
 // Warn prints a warning, once however often it is given.
 func (r *Reporter) Warn(text string) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	seen := r.warned[text]
 	r.warned[text] = true
@@ -122,9 +112,6 @@ func (r *Reporter) Warn(text string) {
 // Close ends the live line and returns the first failure to write, if any: a
 // command whose output got lost has failed.
 func (r *Reporter) Close() error {
-	if r == nil {
-		return nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keep()

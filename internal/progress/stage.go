@@ -33,9 +33,6 @@ type Stage struct {
 
 // Stage begins a stage.
 func (r *Reporter) Stage(name string) *Stage {
-	if r == nil {
-		return &Stage{name: name}
-	}
 	r.Event("stage", "stage", name, "state", "begin")
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,9 +43,6 @@ func (r *Reporter) Stage(name string) *Stage {
 // Total says how many units of work the stage has, such as 133 "positions"; it
 // shows a bar on a terminal.
 func (s *Stage) Total(n int, unit string) {
-	if s.r == nil {
-		return
-	}
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
 	s.total, s.unit = n, unit
@@ -79,9 +73,6 @@ var _ io.Writer = barWriter{}
 
 // Add reports n further units done; it may be called from many goroutines.
 func (s *Stage) Add(n int) {
-	if s.r == nil {
-		return
-	}
 	r := s.r
 	r.mu.Lock()
 	s.done += n
@@ -113,7 +104,7 @@ func (s *Stage) Add(n int) {
 func (s *Stage) End() { s.end(true) }
 
 func (s *Stage) end(say bool) {
-	if s.r == nil || s.ended {
+	if s.ended {
 		return
 	}
 	s.ended = true
@@ -164,9 +155,6 @@ func (r *Reporter) Solver(name string, residual float64) *Solver {
 //
 //	iter 12/40  residual 3.214e-02 (-1.8%)  gradient 4.1e-03  adjoint 2e-06  1.84 s  eta 52 s
 func (s *Solver) Iteration(it Iteration) {
-	if s.r == nil {
-		return
-	}
 	change := it.Residual/s.last - 1
 	s.last = it.Residual
 	s.spent += it.Took
@@ -199,9 +187,6 @@ func (s *Solver) Iteration(it Iteration) {
 
 // End ends the solve; the last iteration's line stays on the terminal.
 func (s *Solver) End() {
-	if s.r == nil {
-		return
-	}
 	s.r.mu.Lock()
 	s.r.keep()
 	s.r.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -52,6 +53,7 @@ type TimeRow struct {
 
 // event is a line of the log, of one of the kinds that count here.
 type event struct {
+	Event string `json:"event"`
 	Iteration
 	Message   string   `json:"message"`
 	Path      []string `json:"path"`
@@ -110,32 +112,29 @@ func ReadLog(r io.Reader) (*Log, error) {
 
 // take adds a line and reports whether it was an event.
 func (l *Log) take(line []byte) (bool, error) {
-	var kind struct {
-		Event string `json:"event"`
-	}
-	if err := json.Unmarshal(line, &kind); err != nil {
+	var e event
+	err := json.Unmarshal(line, &e)
+	var other *json.UnmarshalTypeError
+	if known := slices.Contains([]string{"iteration", "timing", "memory", "warning", "done"}, e.Event); err != nil && (known || !errors.As(err, &other)) {
 		return false, err
 	}
-	var e event
-	switch kind.Event {
+	switch e.Event {
 	case "":
-		return false, nil
-	case "iteration", "timing", "memory", "warning", "done":
-		if err := json.Unmarshal(line, &e); err != nil {
-			return false, err
-		}
-	}
-	switch {
-	case kind.Event == "iteration":
+		return false, err
+	case "iteration":
 		l.Iterations = append(l.Iterations, e.Iteration)
-	case kind.Event == "memory":
+	case "memory":
 		l.Memory = &Memory{int64(e.Max), e.Rank, e.Predicted}
-	case kind.Event == "warning" && !slices.Contains(l.Warnings, e.Message):
-		l.Warnings = append(l.Warnings, e.Message)
-	case kind.Event == "timing":
+	case "warning":
+		if !slices.Contains(l.Warnings, e.Message) {
+			l.Warnings = append(l.Warnings, e.Message)
+		}
+	case "timing":
 		l.timing(e)
-	case kind.Event == "done" && e.Command == "run":
-		l.Residual = e.Residual
+	case "done":
+		if e.Command == "run" {
+			l.Residual = e.Residual
+		}
 	}
 	return true, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // clean replaces what no page may hold: bytes that are not UTF-8 and control
@@ -108,38 +107,16 @@ func (r *Run) title(p *page) {
 // input is a row of the table of inputs.
 type input struct{ Role, Path, SHA256 string }
 
-// origin are the attributes of the file: those that lsm writes by name, in its
-// order, and then any others.
+// origin are the attributes of the file, inputs apart.
 func (r *Run) origin(p *page) {
-	rec := provenance.FromAttrs(r.Image.Attrs)
-	for _, in := range rec.Inputs {
-		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
-	}
 	isInput := map[string]bool{}
-	for _, in := range rec.Inputs {
+	for _, in := range provenance.FromAttrs(r.Image.Attrs).Inputs {
+		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
 		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
 	}
-	known := map[string]bool{}
-	attrs := rec.Attrs()
-	for _, a := range attrs {
-		known[a.Name] = true
-	}
-	byName := map[string]h5.Attr{}
-	var rest []h5.Attr
 	for _, a := range r.Image.Attrs {
-		byName[a.Name] = a
-		if !known[a.Name] {
-			rest = append(rest, a)
-		}
-	}
-	for _, a := range attrs {
-		if there, ok := byName[a.Name]; ok && !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{strings.ReplaceAll(a.Name, "_", " "), clean(fmt.Sprint(there.Value))})
-		}
-	}
-	for _, a := range rest {
 		if !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{clean(a.Name), clean(fmt.Sprint(a.Value))})
+			p.Origin = append(p.Origin, fact{clean(strings.ReplaceAll(a.Name, "_", " ")), clean(fmt.Sprint(a.Value))})
 		}
 	}
 }

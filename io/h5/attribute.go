@@ -41,8 +41,8 @@ func (a Attrs) Has(name string) (has bool) {
 	return has
 }
 
-// has is Has for callers inside the library's lock. What cannot be told counts as
-// there, so that reading it says why.
+// has is Has for callers inside the library's lock. Where that cannot be told the answer
+// is yes, so that reading it says why.
 func (a Attrs) has(name string) bool { return C.H5Aexists(a.id, cString(name)) != 0 }
 
 // value reads one attribute of whatever type: an Attr's value, or the

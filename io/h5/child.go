@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// crashText is how the Go runtime begins its report of a fault in C code, or what a
-// program that minds crashes says of one.
+// crashText is how Go's run-time system begins its report of a fault in C code, or what
+// [OnCrash] writes.
 var crashText = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$|` + crashNote)
 
-// noMemory is what that report says where a limit on memory was met.
+// noMemory is what that report says after an allocation that failed.
 var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to reserve [a-z ]*|pthread_create failed: .*`)
 
-// What a child may take to look at a file: computing time, which a slow file system
-// does not use up, and, where that cannot be limited or is not what passes, time.
+// The limits of a child that looks at a file: computing time, which a slow file system
+// does not use up, and elapsed time, for a child that waits or cannot be limited.
 const (
 	childSeconds = 10       // of computing, for any file
 	childBytes   = 20 << 20 // of the file, a second more for each so many

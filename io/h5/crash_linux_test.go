@@ -38,7 +38,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	_ = ReadAt(d, unsafe.Slice((*float32)(unsafe.Pointer(&wall[0])), d.Len()), 0) // it does not come back
+	_ = ReadAt(d, unsafe.Slice((*float32)(unsafe.Pointer(&wall[0])), d.len), 0) // it does not come back
 	panic("the library wrote where it may not")
 }
 

@@ -181,15 +181,9 @@ func readWhole[T Number](d *Dataset, dst []T, first int) error {
 	return nil
 }
 
-// Name is the absolute name of the dataset.
-func (d *Dataset) Name() string { return d.name }
-
 // Shape is the extent along each axis, empty for a scalar. The caller must not
 // change it.
 func (d *Dataset) Shape() []int { return d.shape }
-
-// Len is the number of elements.
-func (d *Dataset) Len() int { return d.len }
 
 // Type describes the elements in the file, such as "big-endian float64".
 func (d *Dataset) Type() string { return d.typ.String() }

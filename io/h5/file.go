@@ -19,9 +19,9 @@ type File struct {
 	trusted bool // the numbers have been compared with their digests elsewhere
 }
 
-// Open opens a file for reading. What is not an HDF5 file at all is refused
-// with what it looks like; so is one whose own attributes differ from the digest
-// that was written with them.
+// Open opens a file for reading. A file that is not HDF5 is refused, and the error says
+// what it looks like. So is one whose own attributes differ from the digest that was
+// written with them.
 func Open(path string) (*File, error) {
 	if err := Sniff(path); err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (f *File) Attrs() Attrs { return Attrs{path: f.path, id: f.id()} }
 func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
 
 // Has reports whether something is linked under the absolute name, such as
-// "/data" or "/history/residual_norm". What cannot be told counts as there, so that
-// opening it says why.
+// "/data" or "/history/residual_norm". Where that cannot be told the answer is yes, so
+// that opening it says why.
 func (f *File) Has(name string) (has bool) {
 	_ = locked(func() error { has = f.has(name); return nil })
 	return has

@@ -120,7 +120,7 @@ const crashNote = "the HDF5 library crashes on it"
 // CrashMessage is the message of a crash on a file.
 func CrashMessage(path string) string { return path + ": " + crashNote + ": it is damaged" }
 
-// mind says which file is at work from here on. It needs the library's lock.
+// mind sets the file that a crash is blamed on from here on. It needs the library's lock.
 func mind(path string) {
 	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", CrashMessage(path))
 	if report := crashReport.Load(); report != nil {

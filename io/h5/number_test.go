@@ -61,7 +61,7 @@ func readsAs[T Number](t *testing.T, d *Dataset, want []float64) {
 		return
 	}
 	if !reflect.DeepEqual(got, narrow[T](want)) {
-		t.Errorf("%s %s read as %T: %v, want %v", d.Name(), d.Type(), got, got, want)
+		t.Errorf("%s %s read as %T: %v, want %v", d.name, d.typ, got, got, want)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestTypeNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := f.Dataset("/v"); err != nil || d.Type() != name {
-			t.Errorf("%s is called %q (%v), want %q", typ, d.Type(), err, name)
+		if d, err := f.Dataset("/v"); err != nil || d.typ.String() != name {
+			t.Errorf("%s is called %q (%v), want %q", typ, d.typ, err, name)
 		}
 		f.Close()
 	}

@@ -72,9 +72,8 @@ func resolve(path string) string {
 	return path
 }
 
-// temporary is a name, beside the target, that no other process has: of those on this
-// machine the number tells, of those elsewhere the machine's name, and where both are
-// the same, as in containers, chance.
+// temporary is a name beside the target that no other process uses. It has the machine's
+// name, the process's number, and, for containers where both may be equal, chance.
 func temporary(target string) string {
 	return fmt.Sprintf("%s%s%s-%d-%08x", target, temporaryMark, hostName(), os.Getpid(), rand.Uint32())
 }

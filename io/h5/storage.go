@@ -121,8 +121,8 @@ func (d *Dataset) admit() error {
 	return nil
 }
 
-// believing reports whether a filter is of those, such as n-bit and scale-offset, that
-// take lengths and layouts from the file without a check.
+// believing reports whether a filter, such as n-bit or scale-offset, takes lengths and
+// layouts from the file without checking them.
 func (d *Dataset) believing() bool {
 	for _, f := range d.store.filters {
 		switch f.id {
@@ -192,8 +192,8 @@ func (d *Dataset) step() int {
 	return one * max(1, stepBytes/row)
 }
 
-// widenCache reopens a chunked dataset whose row of chunks exceeds the library's cache:
-// as much of it as may be is kept.
+// widenCache reopens a chunked dataset whose row of chunks exceeds the library's cache,
+// with a larger one.
 func (d *Dataset) widenCache() error {
 	row, chunk := d.chunkRow()
 	if row <= presetCache {

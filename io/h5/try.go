@@ -11,9 +11,9 @@ import (
 // that was opened afresh: whether damage is an error or a crash depends on what is asked
 // for first. See [CheckInChild].
 //
-// Whether what lies beyond a buffer can be read is partly chance: it tries more than
-// once. Its error is that of the first reader to refuse the file, and most files are
-// refused by some.
+// Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
+// Its error is that of the first reader to refuse the file; some reader refuses most
+// files.
 func Try(path string) (err error) {
 	restore := limitData(textMemory)
 	for range 3 {

@@ -13,8 +13,8 @@ var (
 	seconds = []string{"s", "sec", "second", "seconds"}
 )
 
-// wantUnits refuses a dataset whose attribute units, where it has one, is in none of the
-// spellings, the first of which goes into the message.
+// wantUnits refuses a dataset with an attribute units in none of the spellings; the
+// message names the first of them.
 func wantUnits(d *Dataset, spellings []string) error {
 	text, err := units(d)
 	if err != nil || text == "" || slices.Contains(spellings, strings.ToLower(text)) {

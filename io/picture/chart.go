@@ -34,15 +34,14 @@ type Line struct {
 // Lines draws up to five lines, y on a logarithmic axis and ticks of x at whole numbers.
 // Without a point, or with a y that is not above 0 and finite, they are an error.
 func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
-	for i, l := range lines {
-		lines[i].color = i % len(lineColors)
+	for _, l := range lines {
 		for _, v := range l.Y {
 			if !(v > 0) || math.IsInf(v, 0) {
 				return nil, fmt.Errorf("picture: line %q: y is %g, must be above 0 and finite", l.Name, v)
 			}
 		}
 	}
-	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, lines)
+	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, colored(lines))
 	if err == nil {
 		f.rows[0][0].keyLeft = true
 	}
@@ -51,10 +50,15 @@ func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
 
 // Spectra draws up to five lines, y in decibels.
 func Spectra(x, y string, opt Options, lines ...Line) (*Figure, error) {
+	return chart(axis{label: x}, axis{label: y}, opt, colored(lines))
+}
+
+// colored gives each line a colour of its own.
+func colored(lines []Line) []Line {
 	for i := range lines {
 		lines[i].color = i % len(lineColors)
 	}
-	return chart(axis{label: x}, axis{label: y}, opt, lines)
+	return lines
 }
 
 // chart draws lines on axes that span them.

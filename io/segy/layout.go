@@ -161,8 +161,8 @@ func (f *File) judgeExtent(reel []byte) error {
 }
 
 // statedTexts is the number of extended textual headers, -1 for one to be found out.
-// In revision 0 byte 3505 is nobody's: there it counts only where the first of them
-// is a text indeed. A stanza that no number announces counts in every revision.
+// Revision 0 does not define byte 3505: there the number counts only where a text
+// follows. A stanza that no number announces counts in every revision.
 func (f *File) statedTexts(reel []byte) (int64, error) {
 	n := fileTexts.Int(reel, f.ByteOrder())
 	if f.Major > 0 && n != 0 || f.Size < reelBytes+textBytes {

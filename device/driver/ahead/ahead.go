@@ -1,7 +1,8 @@
-// Package ahead carries the project's programs for NVIDIA's cards as PTX, made when
-// they were last changed, for machines without NVRTC and for cards that NVRTC makes the
-// worse code for (driver.Source.Native): the driver finishes them for the card it has. Files lie under a hash of what they were made of, so that one of
-// another program's is never taken.
+// Package ahead carries the project's programs for NVIDIA's cards as PTX, which was made
+// when they were last changed. It is for machines without NVRTC, and for cards that
+// NVRTC makes worse code for (driver.Source.Native). The driver finishes it for the card
+// that it has. A file's name holds a hash of what it was made of, so the file of another
+// program is never taken.
 package ahead
 
 //go:generate go test -run TestFresh -update .

@@ -20,7 +20,7 @@ import (
 	kirchhoff "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
-// update makes the files anew: go generate ./driver/ahead. It needs NVRTC and bzip2.
+// update makes the files anew: go generate ./device/driver/ahead. It needs NVRTC and bzip2.
 var update = flag.Bool("update", false, "rewrite ptx/*.ptx.bz2")
 
 // limit is what all files may take together, in bytes.
@@ -57,7 +57,7 @@ func TestFresh(t *testing.T) {
 		}
 		write(t, k)
 	}
-	const stale = "go generate ./driver/ahead makes them anew (with NVRTC)"
+	const stale = "go generate ./device/driver/ahead makes them anew (with NVRTC)"
 	var names []string
 	for _, src := range sources() {
 		names = append(names, ahead.Name(src))

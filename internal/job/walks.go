@@ -3,11 +3,14 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // Migrate applies the adjoint to the survey's traces, weighted: the plain Kirchhoff
@@ -114,4 +117,75 @@ func (j *Job) DotLimit() float64 {
 		return 1e-13
 	}
 	return 1e-6
+}
+
+// ModelGathers applies the forward to the images by class of an image file, on the
+// job's grid and of its classes, and returns the predicted traces.
+func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dist.Vector, error) {
+	var r *h5.GatherReader
+	err := j.AtRoot(func() (err error) {
+		if r, err = h5.OpenGathers(path); err != nil {
+			return err
+		}
+		want := j.Classes.Gathers()
+		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits) {
+			return status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
+		}
+		return nil
+	})
+	if r != nil {
+		defer r.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) }); err != nil {
+		return nil, err
+	}
+	return j.forward(ctx, op, m)
+}
+
+// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
+// on rank 0 and nil on the others.
+func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
+	m, err := dist.NewVector(j.Device, op.Domain())
+	if err != nil {
+		return nil, err
+	}
+	defer m.Free()
+	d, err := dist.NewVector(j.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	defer d.Free()
+	if err := device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())); err != nil {
+		return nil, err
+	}
+	if err := op.Apply(ctx, d, m); err != nil {
+		return nil, err
+	}
+	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
+		return nil, err
+	}
+	return j.Whole(m)
+}
+
+// lattice is this rank's share of the image of points.
+func lattice(l *dist.Layout, step []int) []float32 {
+	shape, x := l.Shape, make([]float32, l.N)
+	for i := range x {
+		x[i] = 1
+		at := l.Off + i
+		for a := len(shape) - 1; a >= 0; a-- {
+			if at%shape[a]%step[a] != min(step[a], shape[a])/2 {
+				x[i] = 0
+			}
+			at /= shape[a]
+		}
+	}
+	return x
 }
