@@ -182,6 +182,19 @@ TARGET __attribute__((noinline)) static int aperture(const lsm_operator *op, con
 	return ANY(~EQI(bits + bits, (I){0})); // without the sign
 }
 
+// The kinds of modes that kernels are compiled for.
+#define KINDS(DO, way, call) \
+	DO(way, way##_plain, STATIC, call) \
+	DO(way, way##_plain_compact, STATIC + COMPACT, call) \
+	DO(way, way##_plane, PLANE, call) \
+	DO(way, way##_plane_compact, PLANE + COMPACT, call) \
+	DO(way, way##_space, SPACE, call) \
+	DO(way, way##_space_compact, SPACE + COMPACT, call)
+#define ALL_KINDS(DO, way, call) \
+	KINDS(DO, way, call) \
+	DO(way, way##_aperture, APERTURE, call) \
+	DO(way, way##_aperture_compact, APERTURE + COMPACT, call)
+
 // The adjoint. The 64 times of a tile fall into a short stretch of the trace, so that
 // stretch is loaded once and samples are looked up by permutes: no gather is needed.
 
@@ -255,16 +268,9 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 // far is gather on the record's edges by itself: in one with look it takes the registers.
 TARGET __attribute__((noinline)) static void far(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
-	switch (mode) {
-	case STATIC: gather(1, STATIC, u, s, r, given, by, row, k0, nt); break;
-	case STATIC + COMPACT: gather(1, STATIC + COMPACT, u, s, r, given, by, row, k0, nt); break;
-	case PLANE: gather(1, PLANE, u, s, r, given, by, row, k0, nt); break;
-	case PLANE + COMPACT: gather(1, PLANE + COMPACT, u, s, r, given, by, row, k0, nt); break;
-	case SPACE: gather(1, SPACE, u, s, r, given, by, row, k0, nt); break;
-	case SPACE + COMPACT: gather(1, SPACE + COMPACT, u, s, r, given, by, row, k0, nt); break;
-	case APERTURE: gather(1, APERTURE, u, s, r, given, by, row, k0, nt); break;
-	case APERTURE + COMPACT: gather(1, APERTURE + COMPACT, u, s, r, given, by, row, k0, nt); break;
-	}
+#define FAR(way, name, mode, call) \
+	case mode: gather(1, mode, u, s, r, given, by, row, k0, nt); break;
+	switch (mode) { ALL_KINDS(FAR, , ) }
 }
 #endif
 
@@ -629,17 +635,6 @@ TARGET static float largest(const float *x, int64_t n) {
 
 // Each kind of mode is a function by itself: in one with the others compilers allot
 // registers worse.
-#define KINDS(DO, way, call) \
-	DO(way, way##_plain, STATIC, call) \
-	DO(way, way##_plain_compact, STATIC + COMPACT, call) \
-	DO(way, way##_plane, PLANE, call) \
-	DO(way, way##_plane_compact, PLANE + COMPACT, call) \
-	DO(way, way##_space, SPACE, call) \
-	DO(way, way##_space_compact, SPACE + COMPACT, call)
-#define ALL_KINDS(DO, way, call) \
-	KINDS(DO, way, call) \
-	DO(way, way##_aperture, APERTURE, call) \
-	DO(way, way##_aperture_compact, APERTURE + COMPACT, call)
 #define DEFINE(way, name, mode, call) \
 	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, op, out, in, part); }
 #define ENTER(way, name, mode, call) [way][mode] = name,

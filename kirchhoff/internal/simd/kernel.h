@@ -1,5 +1,5 @@
-// What the three sets of kernels share: the layout of tables and pair lists,
-// and the signatures of the loops. simd.go explains the layout.
+// What the sets of kernels share: the layout of tables and pair lists, and the signatures
+// of the loops. simd.go explains the layout.
 #ifndef LSM_KERNEL_H
 #define LSM_KERNEL_H
 
@@ -79,9 +79,6 @@ static inline int lsm_fields(int mode) {
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
-// kind is what kernels are compiled for: a mode, or APERTURE with or without COMPACT.
-static inline int kind(int mode) { return mode & APERTURE ? mode & (APERTURE | COMPACT) : mode; }
-
 // lsm_row is the size in bytes of a place's row of a tile, its first field the times.
 static inline int64_t lsm_row(int mode) {
 	return TILE * (4 * lsm_fields(mode) - (mode & COMPACT ? 2 : 0));
@@ -133,7 +130,9 @@ typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, dou
 
 // The kernels for one instruction set.
 typedef struct {
-	lsm_walk *walk[WALKS][APERTURE + COMPACT + 1]; // by kind of mode; CELL may have none
+	// By way and mode, of which with APERTURE only that and COMPACT count. Only AVX-512
+	// has CELL, and of modes without APERTURE.
+	lsm_walk *walk[WALKS][APERTURE + COMPACT + 1];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.
@@ -223,12 +222,6 @@ INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int
 	return (lsm_scale){0, shift[source], shift[receiver]};
 }
 
-// Coefficients of polynomials in z, lowest first; their errors are 1e-8 or less.
-// ½ sin πv = v·HALF_SINE(v²), |v| ≤ ½; cos x = COSINE(x²), |x| ≤ π; and
-// asin x = x + x³·ARC_SINE(x²), 0 ≤ x ≤ ½.
-#define HALF_SINE 1.5707964f, -2.5838552f, 1.2750387f, -0.29914564f, 0.03882883f
-#define COSINE 1.0f, -0.49999988f, 0.04166649f, -0.0013887803f, 2.4769883e-05f, -2.707903e-07f, 1.7245092e-09f
-#define ARC_SINE 0.16666673f, 0.07498809f, 0.04501071f, 0.026494231f, 0.038206533f
 #define PI 3.14159265f
 
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far

@@ -1,33 +1,34 @@
-// Package simd holds the Kirchhoff loops in C, three times: in plain C, for AVX2
-// and for AVX-512, chosen at run time. Package kirchhoff prepares what they read.
+// Package simd holds the Kirchhoff loops in C. One source, body.h, is compiled for plain
+// C, for AVX2 and for AVX-512; the set is chosen at run time. Package kirchhoff prepares
+// what the loops read.
 //
 // # Layout
 //
-// The image is cut into tiles of TileSize = 64 points: in the vector kernels eight
-// or four registers. Each place has a row of floats per tile: its times relative
-// to a whole number of samples (Span.Base), so that a float32 resolves about a
-// millionth of a sample, then the fields of the dynamic weights, if any:
+// The image is cut into tiles of TileSize = 64 points: sixteen, eight or four registers.
+// Tables are [tile][place][field][64]. The first field of a place is its times relative
+// to a whole number of samples (Span.Base), so that a float32 resolves about a millionth
+// of a sample. The others are the fields of the dynamic weights, if any:
 //
 //	Static  time
 //	Plane   time, C, S        weight C_s C_r + S_s S_r
 //	Space   time, b, x, y, z  weight b_s b_r √(2 + 2 p_s·p_r), p = (x, y, z)
 //
-// With Aperture Plane holds time, b and the ray's angle a, and weights are b_s b_r times
-// the windows of dip and opening angle, and with Dynamic times cos ((a_s − a_r)/2) or
-// |p_s + p_r|. All of them are
+// With Aperture, Plane holds time, b and the ray's angle a. Weights are then b_s b_r times
+// the windows of dip and opening angle, and with Dynamic also times cos ((a_s − a_r)/2) in
+// 2-D or |p_s + p_r| in 3-D.
 //
-// [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
-// q = k0 + table_s + table_r: one addition for 16 points, no conversion.
+// With k0 = base_s + base_r the time of a pair is q = k0 + table_s + table_r: one addition
+// for each register, no conversion.
 //
-// With Compact the times are 64 numbers of 16 bits, a time code << shift in units of
-// 1/2048 sample, with a shift for each place and tile: 0 where its times lie less
-// than 32 samples apart, as almost always, else at least 1. Sums of two are exact.
-// Word 16h + i of the 32 that hold them has the code of point 32h + i below that of
-// point 32h + 16 + i, so that a shift or a mask makes a register of each half. A
-// point with the code Never does not count.
+// With Compact the times are 64 numbers of 16 bits. A time is code << shift, in units of
+// 1/2048 sample. Each place and tile has its shift: 0 where its times lie less than 32
+// samples apart, as almost always, else at least 1. Sums of two are exact. The 64 codes
+// fill 32 words: word 16h + i has the code of point 32h + i in its lower half and that of
+// point 32h + 16 + i in its upper half, so that a shift or a mask makes a register of each
+// half. A point with the code Never does not count.
 //
-// Traces come in blocks, each a list of runs, each a list of pairs that share their
-// source. Of a block few tables are needed for many pairs, and they stay in the
+// Traces come in blocks. A block is a list of runs, and a run is a list of pairs that
+// share their source. The many pairs of a block need few tables, and these stay in the
 // cache.
 //
 // # Promises
@@ -36,14 +37,14 @@
 // expressions, so they are adjoint to rounding. The order of every sum depends on
 // the arguments alone. Two sets of kernels may differ by rounding.
 //
-// With anti-aliasing a trace comes in bands, the first as it is and each further one
-// smoothed by a longer triangle, and each tile meets a pair in one of them, which follows
-// from the sum of the two places' slopes there. In the adjoint bands are rows of the
-// correlated traces, in the forward windows, which Drain smooths.
+// With anti-aliasing a trace comes in bands: the first is the trace itself, and each
+// further one is smoothed by a longer triangle. Each tile meets a pair in one band, which
+// follows from the sum of the two places' slopes there. In the adjoint, bands are rows of
+// the correlated traces; in the forward they are windows, which Drain smooths.
 //
-// Where sums are to be exact, that of a run over a tile (adjoint) and of a box of tiles
-// over a trace (forward) is rounded as a whole, see Drain. Such a sum depends on the
-// run, or the box, and on the kernels alone.
+// Sums may be exact: the adjoint then rounds the sum of a run over a tile as a whole, and
+// the forward that of a box of tiles over a trace, see Drain. Such a sum depends only on
+// the run or the box, and on the kernels.
 //
 // All memory the kernels see, but for plain Go slices in the arguments, is from
 // Alloc: 64-byte alignment is assumed.
@@ -149,8 +150,8 @@ const (
 	Aperture Mode = C.APERTURE // to be added to Plane or Space: weights by dip and opening angle
 )
 
-// Of compact times: fraction bits, the code of a point that does not count, and the
-// largest shift, with which sums of two fit in an int32.
+// Compact times have Bits fraction bits; Never is the code of a point that does not count.
+// With shifts up to MaxShift the sum of two fits in an int32.
 const (
 	Bits     = C.BITS
 	Never    = C.NEVER
@@ -196,8 +197,8 @@ type Reach struct{ Lo, Hi int32 }
 // Slopes are the least and the largest slope of a place over one box of tiles.
 type Slopes struct{ Lo, Hi float32 }
 
-// Band is the number of the band, of those there are, in which a pair of places with the
-// given slopes at a tile meets it: ⌊2 log₂(s + r)⌋, within bounds.
+// Band returns the band in which a tile meets a pair of places with slopes s and r there:
+// ⌊2 log₂(s + r)⌋, but at least 0 and less than bands.
 func Band(bands int, s, r float32) int {
 	sum := s + r
 	return max(0, min(bands-1, int(math.Float32bits(sum*sum)>>23)-127))
@@ -236,12 +237,12 @@ func (w Window) c() C.lsm_window {
 	return C.lsm_window{rise1: C.float(w.Rise1), rise: C.float(w.Rise), fall0: C.float(w.Fall0), fall: C.float(w.Fall)}
 }
 
-// Pitch is the number of elements between traces, of which each has its bands' rows, Stride
-// elements each. Like Stride it is an odd number of cache lines, for rows that are looked at
-// together to share no sets.
+// Pitch is the number of elements between traces. A trace takes Stride elements for each
+// band. Like Stride, Pitch is an odd number of cache lines, so that rows which are read
+// together fall into different sets of the cache.
 func (o *Operator) Pitch() int { return Pitch(o.Bands, o.Stride) }
 
-// Pitch is that of traces with some bands.
+// Pitch is Operator.Pitch for the given bands and stride.
 func Pitch(bands, stride int) int {
 	const line = 16
 	if bands%2 == 0 {
@@ -357,8 +358,8 @@ const ScratchEnd = MaxHalf + 64
 // MaxHalf is the most taps on each side of the middle one of a band's triangle.
 const MaxHalf = 1 << 10
 
-// HasCells says whether there are kernels for blocks that are cells: of one cell's
-// receivers, at most Lanes.
+// HasCells says whether there are kernels for blocks that are cells: all receivers of such
+// a block, at most Lanes, are neighbours.
 func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Aperture == 0 }
 
 // ForwardCell is Forward for a block that is a cell. It adds to traces themselves,
@@ -410,7 +411,7 @@ func Narrow(y []float32, x []float64) {
 	}
 }
 
-// Largest is the largest |x[i]|, NaN if one is, 0 of none.
+// Largest returns the largest |x[i]|: NaN if any is NaN, 0 for an empty x.
 func (i ISA) Largest(x []float32) float64 {
 	return float64(C.lsm_call_largest(C.int(i), (*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
 }
