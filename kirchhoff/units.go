@@ -29,7 +29,7 @@ type kernel struct {
 }
 
 // unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept
-// or made anew whenever it is opened. It meets all tiles.
+// or made anew whenever it is opened. Its traces meet all tiles of the plan.
 type unit struct {
 	lo, hi      int
 	first, last int // pieces of the forward in which its traces lie
@@ -69,6 +69,9 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", e.work.Budget, 2*place)
 		}
 		k.stretches(most)
+		if e.work.Exact {
+			return k, k.exactly(1)
+		}
 	default:
 		k.units = []unit{{hi: n, last: len(k.traceCuts) - 2}}
 	}
