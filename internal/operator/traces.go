@@ -33,13 +33,19 @@ type Traces struct {
 	file  *h5.SurveyReader // open where they are streamed
 	rooms []device.Buf     // that groups were read into last, of no reader now
 
-	dead int     // of them
-	peak float32 // largest magnitude of their samples
+	shots              []tally // of this rank's
+	norm, sum, sumOnce float64 // of streamed traces of all ranks, added up without rounding
+}
 
-	// Of streamed traces: of each shot the square of the norm of W d, and the sums of the
-	// largest samples of the traces of W²d and W d.
-	squares, largest, once []float64
-	norm, sum, sumOnce     float64 // of all ranks, added up without rounding
+// tally is what the traces of a shot tell. Weights are known but for a factor common to all.
+type tally struct {
+	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
+	Peak       float64 // largest magnitude of their samples
+	Weight     float64 // sum of their weights
+
+	// Of streamed traces: the square of the norm of W d, and the sums of the largest
+	// samples of the traces of W²d and W d.
+	Squares, Largest, Once float64
 }
 
 // ReadTraces reads this rank's traces, to hold them or, where cuts are the groups that they
@@ -88,9 +94,11 @@ func (t *Traces) hold(file *h5.SurveyReader) error {
 	end := t.Report.Time("whiten")
 	t.White.Traces(t.Samples, nt, t.Threads)
 	end()
-	w := make([]float32, nt)
-	for i, n := range t.list(0, t.share.Traces()) {
-		t.look(int(n), t.Samples[i*nt:(i+1)*nt], w)
+	for shot := range t.share.Shots {
+		first, last := t.share.Shot(shot)
+		if err := t.look(first, device.Wrap(t.Host, t.Samples[first*nt:last*nt])); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -112,7 +120,7 @@ func (t *Traces) lookAhead(cuts []int) error {
 		}
 		for ; shot < len(t.share.Shots) && t.share.Shots[shot] < cuts[i+1]; shot++ {
 			first, last := t.share.Shot(shot)
-			if err := t.lookAtShot(first, data.Slice((first-cuts[i])*nt, (last-first)*nt)); err != nil {
+			if err := t.look(first, data.Slice((first-cuts[i])*nt, (last-first)*nt)); err != nil {
 				return err
 			}
 		}
@@ -121,61 +129,67 @@ func (t *Traces) lookAhead(cuts []int) error {
 	return nil
 }
 
-// look takes in trace n of the survey, the next of this rank's, and leaves the weights of
-// its samples by the mute in w. The trace's own weight is known but for a factor common to
-// all.
-func (t *Traces) look(n int, trace, w []float32) (weight float64) {
-	silent := survey.Silent(trace)
-	if silent {
-		t.dead++
-	}
-	t.peak = max(t.peak, survey.Peak(trace))
-	t.Mute.Fill(w, t.Survey.Offset(n), 1)
-	energy, share := 0.0, 0.0
-	for k, x := range trace {
-		v, w := float64(x), float64(w[k])
-		energy += w * w * v * v
-		share += w * w
-	}
-	d := t.Config.Data
-	switch {
-	case share == 0, d.Dead == "mask" && silent:
-	case d.Weights == "survey":
-		weight = float64(t.Survey.Weight[n])
-	case d.Weights == "rms" && energy == 0:
-	case d.Weights == "rms":
-		weight = math.Sqrt(share / energy)
-	default:
-		weight = 1
-	}
-	t.Weight = append(t.Weight, weight)
-	return weight
-}
-
-// lookAtShot takes in the traces of a shot, the first of which is the given one of this
-// rank's, and leaves W d of them.
-func (t *Traces) lookAtShot(first int, data device.Buf) error {
+// look takes in the traces of a shot, the first of which is the given one of this rank's.
+// Of streamed ones it leaves W d.
+func (t *Traces) look(first int, data device.Buf) error {
 	nt, x := t.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
-	largest, once := 0.0, 0.0
+	var of tally
 	for i, n := range t.list(first, len(x)/nt) {
 		trace := x[i*nt : (i+1)*nt]
-		weight := t.look(int(n), trace, w)
+		t.Mute.Fill(w, t.Survey.Offset(int(n)), 1)
+		weight := t.weightOf(int(n), trace, w)
+		t.Weight = append(t.Weight, weight)
+		of.Weight += weight
+		if weight > 0 {
+			of.Live++
+		}
+		if survey.Silent(trace) {
+			of.Dead++
+		}
+		of.Peak = max(of.Peak, float64(survey.Peak(trace)))
+		if !t.Held.Stream {
+			continue
+		}
 		a, b := 0.0, 0.0
 		for k, v := range trace {
 			trace[k] = v * w[k] * float32(weight)
 			wd := math.Abs(float64(trace[k]))
 			a, b = max(a, wd), max(b, wd*float64(w[k]))
 		}
-		once += a
-		largest += b * weight
+		of.Once += a
+		of.Largest += b * weight
 	}
-	dots, err := t.Device.Dots([2]device.Buf{data, data})
-	if err != nil {
-		return err
+	if t.Held.Stream {
+		dots, err := t.Device.Dots([2]device.Buf{data, data})
+		if err != nil {
+			return err
+		}
+		of.Squares = real(dots[0])
 	}
-	t.squares, t.largest, t.once = append(t.squares, real(dots[0])), append(t.largest, largest), append(t.once, once)
+	t.shots = append(t.shots, of)
 	return nil
+}
+
+// weightOf is the weight of trace n of the survey, given its samples and the mute's
+// weights of these.
+func (t *Traces) weightOf(n int, trace, mute []float32) float64 {
+	energy, share := 0.0, 0.0
+	for k, x := range trace {
+		v, w := float64(x), float64(mute[k])
+		energy += w * w * v * v
+		share += w * w
+	}
+	d := t.Config.Data
+	switch {
+	case share == 0, d.Dead == "mask" && survey.Silent(trace), d.Weights == "rms" && energy == 0:
+		return 0
+	case d.Weights == "survey":
+		return float64(t.Survey.Weight[n])
+	case d.Weights == "rms":
+		return math.Sqrt(share / energy)
+	}
+	return 1
 }
 
 // list is the numbers in the survey of n of this rank's traces, from one on.
@@ -183,90 +197,73 @@ func (t *Traces) list(first, n int) []int32 {
 	return t.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
+// allShots is what the shots of all ranks tell, in their order: the same on each.
+func (t *Traces) allShots() (all []tally, err error) {
+	own, err := binary.Append(nil, binary.LittleEndian, t.shots)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := t.ShotAxis.Host().AllGather(own)
+	for _, part := range parts {
+		of := make([]tally, len(part)/binary.Size(tally{}))
+		if _, err := binary.Decode(part, binary.LittleEndian, of); err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, err
+}
+
 // knowAll finds out about the traces of all ranks, and refuses those of which nothing can
 // be made. It is collective.
 func (t *Traces) knowAll(f *plan.Found) error {
+	shots, err := t.allShots()
+	if err != nil {
+		return err
+	}
+	var all tally
+	var squares, largest, once []float64
+	for _, s := range shots {
+		all.Dead, all.Live, all.Weight = all.Dead+s.Dead, all.Live+s.Live, all.Weight+s.Weight
+		all.Peak = max(all.Peak, s.Peak)
+		squares, largest, once = append(squares, s.Squares), append(largest, s.Largest), append(once, s.Once)
+	}
 	file := t.Config.Survey.File.File
-	dead, peak := []float64{float64(t.dead)}, []float64{float64(t.peak)}
-	if err := t.ShotAxis.Host().AllReduce(dead, comm.Sum); err != nil {
-		return err
-	}
-	if err := t.ShotAxis.Host().AllReduce(peak, comm.Max); err != nil {
-		return err
-	}
-	if f.Dead = int(dead[0]); f.Dead == t.Shots.Traces() {
+	if f.Dead = int(all.Dead); f.Dead == t.Shots.Traces() {
 		what := fmt.Sprintf("all %d traces are", f.Dead)
 		if f.Dead == 1 {
 			what = "its only trace is"
 		}
 		return status.Input(fmt.Errorf("%s: %s dead (every sample is zero)", file, what))
 	}
-	if err := inputs.CheckTraces(file, peak[0], t.Wavelet); err != nil {
+	if err := inputs.CheckTraces(file, all.Peak, t.Wavelet); err != nil {
 		return err
 	}
 	scale := 1.0
-	if p := t.Knowing(*f); !p.Weighted() {
+	if !t.Knowing(*f).Weighted() {
 		t.Weight = nil
 	} else {
-		sum, live, err := t.sumWeights()
-		if err != nil {
-			return err
-		}
-		if live == 0 {
+		if all.Live == 0 {
 			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.Shots.Traces(), "trace")))
 		}
 		if t.Config.Data.Weights == "rms" {
-			scale = float64(live) / sum
+			scale = all.Live / all.Weight
 			for i := range t.Weight {
 				t.Weight[i] *= scale
 			}
 		}
-		f.Live = live
+		f.Live = int(all.Live)
 	}
 	if !t.Held.Stream {
 		return nil
 	}
-	for _, s := range []struct {
-		to   *float64
-		of   []float64
-		unit float64
-	}{{&t.norm, t.squares, scale * scale}, {&t.sum, t.largest, scale * scale}, {&t.sumOnce, t.once, scale}} {
-		v, err := dist.SumExactly(t.ShotAxis, s.of)
-		if err != nil {
+	for to, of := range map[*float64][]float64{&t.norm: squares, &t.sum: largest, &t.sumOnce: once} {
+		if *to, err = dist.SumExactly(comm.Self(), of); err != nil {
 			return err
 		}
-		*s.to = v * s.unit
 	}
-	t.norm = math.Sqrt(t.norm)
+	t.norm, t.sum, t.sumOnce = math.Sqrt(t.norm*(scale*scale)), t.sum*(scale*scale), t.sumOnce*scale
 	return nil
-}
-
-// sumWeights adds up the traces' weights of all ranks, and counts those that are not
-// zero: shot by shot, so that the sum has the same bits on any number of ranks.
-func (t *Traces) sumWeights() (sum float64, live int, err error) {
-	var own []byte
-	for i := range t.share.Shots {
-		first, last := t.share.Shot(i)
-		of, n := 0.0, uint64(0)
-		for _, w := range t.Weight[first:last] {
-			if of += w; w > 0 {
-				n++
-			}
-		}
-		own = binary.LittleEndian.AppendUint64(own, math.Float64bits(of))
-		own = binary.LittleEndian.AppendUint64(own, n)
-	}
-	all, err := t.ShotAxis.Host().AllGather(own)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, part := range all {
-		for ; len(part) > 0; part = part[16:] {
-			sum += math.Float64frombits(binary.LittleEndian.Uint64(part))
-			live += int(binary.LittleEndian.Uint64(part[8:]))
-		}
-	}
-	return sum, live, nil
 }
 
 // reader reads groups of this rank's traces ahead of whoever takes them, into two buffers
