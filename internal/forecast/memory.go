@@ -128,18 +128,18 @@ func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
 func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
 	c := &count{Plan: p, share: s, held: held, problem: p.Problem(s)}
 	m := c.common()
+	m.Vectors = c.vectors()
+	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Card != nil:
 		return c.onCard(m)
 	case held.Stream:
-		return c.streamed(m)
-	}
-	m.Vectors = c.vectors()
-	m.Late = m.Vectors + m.Gather
-	if p.Engine == "reference" {
+		m.Stream = true
+		return c.tables(m, c.streamed)
+	case p.Engine == "reference":
 		return c.reference(m)
 	}
-	return c.resident(m)
+	return c.tables(m, c.resident)
 }
 
 // count counts the memory of one share.
@@ -194,7 +194,8 @@ func (c *count) lists() int64 {
 // times are held.
 func (c *count) onCard(m Memory) Memory {
 	p := c.problem
-	vectors := c.vectors() + 4*c.samples() // and the data
+	vectors := m.Vectors + 4*c.samples() // and the data
+	m.Vectors, m.Late = 0, 0
 	need := func(p *kirchhoff.Problem) kirchhoff.Need {
 		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
 	}
@@ -222,45 +223,54 @@ func (c *count) reference(m Memory) Memory {
 	return m
 }
 
-// resident completes the memory of a run that holds its traces: with the tables whole
-// where they fit, else in 16 bits, else of as many places at a time as fit.
-func (c *count) resident(m Memory) Memory {
-	p, coarse := c.problem, c.coarseBytes(m.Vectors)
-	m.Scratch = c.windowBytes()
-	work := kirchhoff.Work{Exact: c.Exact()}
-	with := func(m Memory, n kirchhoff.Need) Memory {
-		m.add(coarse + c.overlap(n.Pieces))
-		m.engine(n)
-		return m
-	}
+// tables decides how the host's engine holds tables: whole where they fit, else in 16
+// bits, else made anew in every application.
+func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
 		}
-		p.Compact = tables == "uint16"
-		whole := with(m, kirchhoff.Needs(p, work))
-		whole.Compact = p.Compact
-		if c.held.Tables == tables || whole.Total() <= m.Limit {
+		m.Compact = tables == "uint16"
+		c.problem.Compact = m.Compact
+		if whole := with(m); c.held.Tables == tables || whole.Total() <= m.Limit {
 			return whole
 		}
 	}
-	p.Compact = false
-	m.Recompute, work.Remake = true, true
-	place, making := kirchhoff.Needs(p, work).Place, int64(0)
+	m.Compact, c.problem.Compact, m.Recompute = false, false, true
 	if c.held.Tables == "coarse" {
-		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
-		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+	}
+	return with(m)
+}
+
+// resident completes the memory of a run that holds its traces: with the tables of all
+// places, or where they are made anew of as many as fit.
+func (c *count) resident(m Memory) Memory {
+	p, work := c.problem, kirchhoff.Work{Exact: c.Exact(), Remake: m.Recompute}
+	m.Scratch = c.windowBytes()
+	coarse := c.coarseBytes(m.Vectors)
+	with := func(n kirchhoff.Need) Memory {
+		k := m
+		k.add(coarse + c.overlap(n.Pieces))
+		k.engine(n)
+		return k
+	}
+	all := kirchhoff.Needs(p, work)
+	if !m.Recompute {
+		return with(all)
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
-		work.Budget = places * place
+		work.Budget = places * all.Place
 		n := kirchhoff.Needs(p, work)
 		n.Tables = work.Budget // of which even the largest stretch may take less
-		n.Making += making
-		return with(m, n)
+		if m.Coarse > 0 {
+			// What the coarse tables are made with is gone before there are others.
+			n.Making += (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+		}
+		return with(n)
 	})
 }
 
@@ -316,31 +326,6 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 	return bytes
 }
 
-// streamed completes the memory of a run whose traces are streamed: groups as large as
-// they may be where the tables fit, whole, else in 16 bits, else of one group.
-func (c *count) streamed(m Memory) Memory {
-	p := c.problem
-	m.Stream = true
-	m.Vectors = c.vectors()
-	for _, tables := range []string{"full", "uint16"} {
-		if !c.tries(tables) {
-			continue
-		}
-		p.Compact = tables == "uint16"
-		whole := m
-		whole.Compact = p.Compact
-		if whole = c.fitGroups(whole); c.held.Tables == tables || whole.Total() <= m.Limit {
-			return whole
-		}
-	}
-	p.Compact = false
-	m.Recompute = true
-	if c.held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
-	}
-	return c.fitGroups(m)
-}
-
 // Of a group of streamed traces: bytes that its traces take in all buffers, at most where
 // a shot has less.
 const (
@@ -348,15 +333,16 @@ const (
 	groupBuffers = 3 // two that are read, one that is computed
 )
 
-// fitGroups cuts groups as large as they may be, or smaller where memory asks for it.
-func (c *count) fitGroups(m Memory) Memory {
+// streamed completes the memory of a run whose traces are streamed: in groups as large as
+// they may be, or smaller where memory asks for it.
+func (c *count) streamed(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := int64(longest(m.Groups)), secondLongest(m.Groups)
 		m.Data = 4 * nt * (2*longest + second)
 		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
-		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
+		m.Scratch, m.Outside = 0, 0
 		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
 		m.add(c.overlap(n.Pieces))
 		m.engine(n)
