@@ -1,9 +1,6 @@
 package dist
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // VStack lays operators with one domain below each other: (A; B) x = (A x; B x).
 // Its range is the stack of theirs.
@@ -16,79 +13,39 @@ func VStack(ops ...Operator) Operator {
 		mustEqual("vstack", ops[0].Domain(), op.Domain())
 		rows[i] = op.Range()
 	}
-	return &vstack{ops: ops, rng: Stack(rows...)}
+	var tmp *Vector // allocated at the first adjoint
+	return Map("vstack", ops[0].Domain(), Stack(rows...),
+		func(w *Work, dst, src *Vector) {
+			for i, op := range ops {
+				w.Apply(op, dst.Parts[i], src)
+			}
+		},
+		func(w *Work, dst, src *Vector) {
+			addUp(w, dst, &tmp, ops, func(i int, to *Vector) { w.ApplyAdjoint(ops[i], to, src.Parts[i]) })
+		})
 }
 
-type vstack struct {
-	ops []Operator
-	rng *Layout
-	tmp *Vector // one model vector, allocated at the first adjoint
-}
-
-func (v *vstack) Domain() *Layout { return v.ops[0].Domain() }
-func (v *vstack) Range() *Layout  { return v.rng }
-
-func (v *vstack) Apply(ctx context.Context, dst, src *Vector) error {
-	mustEqual("vstack", v.rng, dst.Layout)
-	return each(len(v.ops), func(i int) error { return v.ops[i].Apply(ctx, dst.Parts[i], src) })
-}
-
-func (v *vstack) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	mustEqual("vstack", v.rng, src.Layout)
-	return addUp(dst, &v.tmp, len(v.ops), func(i int, to *Vector) error { return v.ops[i].ApplyAdjoint(ctx, to, src.Parts[i]) })
-}
-
-// each calls f for 0 to n − 1 until one fails.
-func each(n int, f func(i int) error) error {
-	for i := range n {
-		if err := f(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addUp sets dst to the sum of what f sets a vector to for 0 to n − 1, the first dst
+// addUp sets dst to the sum of what f sets a vector to for each operator, the first dst
 // itself, the others the scratch vector *tmp.
-func addUp(dst *Vector, tmp **Vector, n int, f func(i int, to *Vector) error) error {
-	if err := f(0, dst); err != nil || n == 1 {
-		return err
+func addUp(w *Work, dst *Vector, tmp **Vector, ops []Operator, f func(i int, to *Vector)) {
+	f(0, dst)
+	for i := range ops[1:] {
+		w.Scratch(dst, tmp)
+		f(i+1, *tmp)
+		w.Axpby(1, *tmp, 1, dst)
 	}
-	if err := scratch(tmp, dst); err != nil {
-		return err
-	}
-	return each(n-1, func(i int) error {
-		if err := f(i+1, *tmp); err != nil {
-			return err
-		}
-		return Axpby(1, *tmp, 1, dst)
-	})
-}
-
-func scratch(tmp **Vector, like *Vector) error {
-	if *tmp != nil {
-		return nil
-	}
-	var err error
-	*tmp, err = like.Clone()
-	return err
 }
 
 // sum is A + B + … of operators with one domain and one range.
-type sum struct {
-	ops      []Operator
-	dom, rng *Vector // scratch
-}
-
-func (s *sum) Domain() *Layout { return s.ops[0].Domain() }
-func (s *sum) Range() *Layout  { return s.ops[0].Range() }
-
-func (s *sum) Apply(ctx context.Context, dst, src *Vector) error {
-	return addUp(dst, &s.rng, len(s.ops), func(i int, to *Vector) error { return s.ops[i].Apply(ctx, to, src) })
-}
-
-func (s *sum) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	return addUp(dst, &s.dom, len(s.ops), func(i int, to *Vector) error { return s.ops[i].ApplyAdjoint(ctx, to, src) })
+func sum(ops []Operator) Operator {
+	var image, data *Vector // scratch
+	return Map("sum", ops[0].Domain(), ops[0].Range(),
+		func(w *Work, dst, src *Vector) {
+			addUp(w, dst, &data, ops, func(i int, to *Vector) { w.Apply(ops[i], to, src) })
+		},
+		func(w *Work, dst, src *Vector) {
+			addUp(w, dst, &image, ops, func(i int, to *Vector) { w.ApplyAdjoint(ops[i], to, src) })
+		})
 }
 
 // BlockDiag applies each operator to a part of its own: (A 0; 0 B)(x; y) =
@@ -102,27 +59,17 @@ func BlockDiag(ops ...Operator) Operator {
 	for i, op := range ops {
 		dom[i], rng[i] = op.Domain(), op.Range()
 	}
-	return &blockDiag{ops, Stack(dom...), Stack(rng...)}
-}
-
-type blockDiag struct {
-	ops         []Operator
-	domain, rng *Layout
-}
-
-func (b *blockDiag) Domain() *Layout { return b.domain }
-func (b *blockDiag) Range() *Layout  { return b.rng }
-
-func (b *blockDiag) Apply(ctx context.Context, dst, src *Vector) error {
-	mustEqual("block diagonal", b.rng, dst.Layout)
-	mustEqual("block diagonal", b.domain, src.Layout)
-	return each(len(b.ops), func(i int) error { return b.ops[i].Apply(ctx, dst.Parts[i], src.Parts[i]) })
-}
-
-func (b *blockDiag) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	mustEqual("block diagonal", b.domain, dst.Layout)
-	mustEqual("block diagonal", b.rng, src.Layout)
-	return each(len(b.ops), func(i int) error { return b.ops[i].ApplyAdjoint(ctx, dst.Parts[i], src.Parts[i]) })
+	return Map("block diagonal", Stack(dom...), Stack(rng...),
+		func(w *Work, dst, src *Vector) {
+			for i, op := range ops {
+				w.Apply(op, dst.Parts[i], src.Parts[i])
+			}
+		},
+		func(w *Work, dst, src *Vector) {
+			for i, op := range ops {
+				w.ApplyAdjoint(op, dst.Parts[i], src.Parts[i])
+			}
+		})
 }
 
 // Chain is the product A·B·…: the last operator is applied first.
@@ -133,116 +80,55 @@ func Chain(ops ...Operator) Operator {
 	for i := 1; i < len(ops); i++ {
 		mustEqual(fmt.Sprintf("chain, between operators %d and %d", i-1, i), ops[i-1].Domain(), ops[i].Range())
 	}
-	return &chain{ops: ops, tmp: make([]*Vector, len(ops)-1)}
-}
-
-type chain struct {
-	ops []Operator
-	tmp []*Vector // tmp[i] lies between ops[i] and ops[i+1]
-}
-
-func (c *chain) Domain() *Layout { return c.ops[len(c.ops)-1].Domain() }
-func (c *chain) Range() *Layout  { return c.ops[0].Range() }
-
-// between returns the vectors src, tmp…, dst that the product passes through,
-// in the order of the operators from first to last: v[0] is in the range of
-// the product, v[len] in its domain.
-func (c *chain) between(rng, dom *Vector) ([]*Vector, error) {
-	v := append(append([]*Vector{rng}, c.tmp...), dom)
-	for i := range c.tmp {
-		if c.tmp[i] == nil {
-			t, err := NewVector(dom.Device(), c.ops[i].Domain())
-			if err != nil {
-				return nil, err
+	last := len(ops) - 1
+	tmp := make([]*Vector, last) // tmp[i] lies between ops[i] and ops[i+1]
+	// between are the vectors that the product passes through, from its range to its
+	// domain.
+	between := func(w *Work, rng, dom *Vector) []*Vector {
+		for i := range tmp {
+			if tmp[i] == nil {
+				w.New(dom.Device(), ops[i].Domain(), &tmp[i])
 			}
-			c.tmp[i], v[i+1] = t, t
 		}
+		return append(append([]*Vector{rng}, tmp...), dom)
 	}
-	return v, nil
-}
-
-func (c *chain) Apply(ctx context.Context, dst, src *Vector) error {
-	v, err := c.between(dst, src)
-	if err != nil {
-		return err
-	}
-	last := len(c.ops) - 1
-	return each(len(c.ops), func(i int) error { return c.ops[last-i].Apply(ctx, v[last-i], v[last-i+1]) })
-}
-
-func (c *chain) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	v, err := c.between(src, dst)
-	if err != nil {
-		return err
-	}
-	return each(len(c.ops), func(i int) error { return c.ops[i].ApplyAdjoint(ctx, v[i+1], v[i]) })
-}
-
-// Adjoint swaps the two directions of an operator.
-func Adjoint(op Operator) Operator {
-	if a, ok := op.(adjoint); ok {
-		return a.Operator
-	}
-	return adjoint{op}
-}
-
-type adjoint struct{ Operator }
-
-func (a adjoint) Domain() *Layout { return a.Operator.Range() }
-func (a adjoint) Range() *Layout  { return a.Operator.Domain() }
-func (a adjoint) Apply(ctx context.Context, dst, src *Vector) error {
-	return a.Operator.ApplyAdjoint(ctx, dst, src)
-}
-func (a adjoint) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	return a.Operator.Apply(ctx, dst, src)
+	return Map("chain", ops[last].Domain(), ops[0].Range(),
+		func(w *Work, dst, src *Vector) {
+			v := between(w, dst, src)
+			for i := last; i >= 0; i-- {
+				w.Apply(ops[i], v[i], v[i+1])
+			}
+		},
+		func(w *Work, dst, src *Vector) {
+			v := between(w, src, dst)
+			for i, op := range ops {
+				w.ApplyAdjoint(op, v[i+1], v[i])
+			}
+		})
 }
 
 // Scale is c·A for a real factor c.
-func Scale(c float64, op Operator) Operator { return scale{op, c} }
-
-type scale struct {
-	Operator
-	c float64
-}
-
-func (s scale) Apply(ctx context.Context, dst, src *Vector) error {
-	if err := s.Operator.Apply(ctx, dst, src); err != nil {
-		return err
-	}
-	return Axpby(s.c, dst, 0, dst)
-}
-
-func (s scale) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	if err := s.Operator.ApplyAdjoint(ctx, dst, src); err != nil {
-		return err
-	}
-	return Axpby(s.c, dst, 0, dst)
+func Scale(c float64, op Operator) Operator {
+	return Map("scale", op.Domain(), op.Range(),
+		func(w *Work, dst, src *Vector) {
+			w.Apply(op, dst, src)
+			w.Axpby(c, dst, 0, dst)
+		},
+		func(w *Work, dst, src *Vector) {
+			w.ApplyAdjoint(op, dst, src)
+			w.Axpby(c, dst, 0, dst)
+		})
 }
 
 // Identity maps every vector of a layout to itself.
-func Identity(l *Layout) Operator { return identity{l} }
+func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
-type identity struct{ l *Layout }
-
-func (i identity) Domain() *Layout                                        { return i.l }
-func (i identity) Range() *Layout                                         { return i.l }
-func (i identity) Apply(_ context.Context, dst, src *Vector) error        { return Copy(dst, src) }
-func (i identity) ApplyAdjoint(_ context.Context, dst, src *Vector) error { return Copy(dst, src) }
-
-// Diagonal multiplies element by element with a real vector w: a mask, a taper,
-// data weights, a preconditioner.
-func Diagonal(w *Vector) Operator { return diagonal{w} }
-
-type diagonal struct{ w *Vector }
-
-func (d diagonal) Domain() *Layout { return d.w.Layout }
-func (d diagonal) Range() *Layout  { return d.w.Layout }
-func (d diagonal) Apply(_ context.Context, dst, src *Vector) error {
-	if err := Copy(dst, src); err != nil {
-		return err
+// Diagonal multiplies element by element with a real vector: a mask, a taper, data
+// weights, a preconditioner.
+func Diagonal(by *Vector) Operator {
+	multiply := func(w *Work, dst, src *Vector) {
+		w.Copy(dst, src)
+		w.Multiply(dst, by)
 	}
-	return Multiply(dst, d.w)
-}
-func (d diagonal) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	return d.Apply(ctx, dst, src)
+	return Map("diagonal", by.Layout, by.Layout, multiply, multiply)
 }

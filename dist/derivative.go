@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -33,7 +32,10 @@ func Laplacian(l *Layout) (Operator, error) {
 	ops, err := operators(len(l.Shape), func(axis int) (Operator, error) {
 		return newDerivative(l, axis, [3]float64{1, -2, 1})
 	})
-	return &sum{ops: ops}, err
+	if err != nil {
+		return nil, err
+	}
+	return sum(ops), nil
 }
 
 // Gradient is the stack of the differences along all axes that have any: those of
@@ -102,16 +104,15 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 	for _, n := range l.Shape[axis+1:] {
 		d.s.Inner *= n
 	}
-	if l.N == 0 {
-		return d, nil
-	}
-	if axis > 0 {
+	switch {
+	case l.N == 0:
+	case axis > 0:
 		d.s.Outer = l.N / (d.s.N * d.s.Inner)
-		return d, nil
+	default:
+		d.s.First, d.s.N = l.Off/row, l.N/row
+		d.lower, d.upper = neighbours(all, l.Shards.Rank())
 	}
-	d.s.First, d.s.N = l.Off/row, l.N/row
-	d.lower, d.upper = neighbours(all, l.Shards.Rank())
-	return d, nil
+	return d.operator(), nil
 }
 
 // neighbours are the ranks that hold something just before and after a rank that
@@ -133,26 +134,18 @@ func neighbours(all []holding, rank int) (lower, upper int) {
 	return lower, upper
 }
 
-func (d *derivative) Domain() *Layout { return d.l }
-func (d *derivative) Range() *Layout  { return d.l }
-
-func (d *derivative) Apply(_ context.Context, dst, src *Vector) error {
-	return d.apply(dst, src, false)
-}
-
-func (d *derivative) ApplyAdjoint(_ context.Context, dst, src *Vector) error {
-	return d.apply(dst, src, true)
-}
-
-func (d *derivative) apply(dst, src *Vector, adjoint bool) error {
-	mustEqual("derivative", d.l, dst.Layout)
-	mustEqual("derivative", d.l, src.Layout)
-	if err := d.exchange(src.Buf); err != nil || d.l.N == 0 {
-		return err
+func (d *derivative) operator() Operator {
+	apply := func(adjoint bool) func(w *Work, dst, src *Vector) {
+		s := d.s
+		s.Adjoint = adjoint
+		return func(w *Work, dst, src *Vector) {
+			w.Do(func() error { return d.exchange(src.Buf) })
+			if d.l.N > 0 {
+				w.Do(func() error { return dst.Buf.Device().Stencil(s, dst.Buf, src.Buf, d.before, d.after) })
+			}
+		}
 	}
-	s := d.s
-	s.Adjoint = adjoint
-	return dst.Buf.Device().Stencil(s, dst.Buf, src.Buf, d.before, d.after)
+	return Map("derivative", d.l, d.l, apply(false), apply(true))
 }
 
 // exchange gets the rows before and after this rank's: all ranks send upwards,

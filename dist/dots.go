@@ -51,7 +51,7 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	for _, p := range pairs {
 		mustEqual("dot", p[0].Layout, p[1].Layout)
 		err := p[0].pairLeaves(p[1], func(x, y *Vector) error {
-			for _, s := range x.Layout.stretches() {
+			for _, s := range x.Layout.stretches(0, x.Layout.N) {
 				bufs = append(bufs, [2]device.Buf{x.Buf.Slice(s[0], s[1]), y.Buf.Slice(s[0], s[1])})
 			}
 			leaves, ends = append(leaves, x.Layout), append(ends, len(bufs))
@@ -77,22 +77,23 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	return sumOverShards(parts, leaves)
 }
 
-// stretches are the stretches, as offset and length, over which this rank's part
-// of a leaf is summed: its units, or all of it.
-func (l *Layout) stretches() [][2]int {
+// stretches are the stretches, as offset and length, over which elements lo to hi of this
+// rank's part of a leaf are summed: the units that begin there, or all of it.
+func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 	if l.Units == nil {
-		return [][2]int{{0, l.N}}
+		return [][2]int{{lo, hi - lo}}
 	}
 	if l.N > 0 && (len(l.Units) == 0 || l.Units[0] != 0) {
 		panic("dist: the units of " + l.String() + " do not begin with its first element")
 	}
-	out := make([][2]int, len(l.Units))
-	for i, lo := range l.Units {
-		hi := l.N
+	for i, at := range l.Units {
+		end := l.N
 		if i+1 < len(l.Units) {
-			hi = l.Units[i+1]
+			end = l.Units[i+1]
 		}
-		out[i] = [2]int{lo, hi - lo}
+		if at >= lo && at < hi {
+			out = append(out, [2]int{at, min(end, hi) - at})
+		}
 	}
 	return out
 }

@@ -27,29 +27,18 @@ func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (fl
 	if err != nil {
 		return 0, err
 	}
-	ax, err := y.Clone()
-	if err != nil {
-		return 0, err
-	}
-	aty, err := x.Clone()
-	if err != nil {
-		return 0, err
-	}
-	if err := op.Apply(ctx, ax, x); err != nil {
-		return 0, err
-	}
-	if err := op.ApplyAdjoint(ctx, aty, y); err != nil {
-		return 0, err
-	}
-	dots, err := Dots([2]*Vector{y, ax}, [2]*Vector{aty, x}, [2]*Vector{ax, ax}, [2]*Vector{y, y})
-	if err != nil {
-		return 0, err
-	}
+	w := &Work{Ctx: ctx}
+	var ax, aty *Vector
+	w.New(d, op.Range(), &ax)
+	w.New(d, op.Domain(), &aty)
+	w.Apply(op, ax, x)
+	w.ApplyAdjoint(op, aty, y)
+	dots := w.Dots(Pair{y, ax}, Pair{aty, x}, Pair{ax, ax}, Pair{y, y})
 	apart := cmplx.Abs(dots[0] - dots[1])
 	if size := math.Sqrt(real(dots[2])) * math.Sqrt(real(dots[3])); size > 0 {
-		return apart / size, nil
+		apart /= size
 	}
-	return apart, nil
+	return apart, w.Err
 }
 
 // DotTest is DotTest for streamed data with y = A x: it returns |‖A x‖² − ⟨Aᴴ(A x), x⟩| /

@@ -115,21 +115,9 @@ func (p *passage) stretches() (out []holding) {
 
 // gather brings one stretch to f.
 func (p *passage) gather(h holding) error {
-	l := p.v.Layout
 	part := p.part(h)
-	switch {
-	case h.rank == 0:
-	case l.Shards.Rank() == 0:
-		if err := l.Shards.SendRecv(nil, comm.None, part, h.rank); err != nil {
-			return err
-		}
-	default:
-		if err := l.Shards.SendRecv(part, to(part, 0), nil, comm.None); err != nil {
-			return err
-		}
-	}
-	if l.Shards.Rank() != 0 || p.failed != nil {
-		return nil
+	if err := p.exchange(h, part, true); err != nil || p.v.Layout.Shards.Rank() != 0 || p.failed != nil {
+		return err
 	}
 	if p.host != nil {
 		host := p.host.Slice(0, h.n)
@@ -144,15 +132,8 @@ func (p *passage) gather(h holding) error {
 
 // scatter brings one stretch from f to the rank that holds it.
 func (p *passage) scatter(h holding) error {
-	l := p.v.Layout
 	part := p.part(h)
-	if l.Shards.Rank() != 0 {
-		if h.rank == 0 {
-			return nil
-		}
-		return l.Shards.SendRecv(nil, comm.None, part, to(part, 0))
-	}
-	if p.failed == nil {
+	if p.v.Layout.Shards.Rank() == 0 && p.failed == nil {
 		fill := part
 		if p.host != nil {
 			fill = p.host.Slice(0, h.n)
@@ -164,10 +145,25 @@ func (p *passage) scatter(h holding) error {
 			}
 		}
 	}
-	if h.rank == 0 {
+	return p.exchange(h, part, false)
+}
+
+// exchange brings a stretch to the first rank, or back.
+func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
+	c := p.v.Layout.Shards
+	root, peer := c.Rank() == 0, 0
+	switch {
+	case h.rank == 0:
 		return nil
+	case part == nil:
+		peer = comm.None
+	case root:
+		peer = h.rank
 	}
-	return l.Shards.SendRecv(part, h.rank, nil, comm.None)
+	if root == gather {
+		return c.SendRecv(nil, comm.None, part, peer)
+	}
+	return c.SendRecv(part, peer, nil, comm.None)
 }
 
 // part is where this rank has or gets a stretch, nil where it has no part in it.
@@ -180,12 +176,4 @@ func (p *passage) part(h holding) device.Buf {
 		return p.stage.Slice(0, h.n)
 	}
 	return nil
-}
-
-// to is the rank that a buffer goes to or comes from, none where there is none.
-func to(part device.Buf, rank int) int {
-	if part == nil {
-		return comm.None
-	}
-	return rank
 }

@@ -32,7 +32,7 @@ func wanted(l *Layout, seed uint64) ([]complex128, error) {
 		return nil, err
 	}
 	var out []complex128
-	err = v.each(func(b device.Buf) error { out = append(out, read(b)...); return nil })
+	err = eachBuf(v, func(b device.Buf) error { out = append(out, read(b)...); return nil })
 	return out, err
 }
 
@@ -95,7 +95,7 @@ func TestGatherAndScatter(t *testing.T) {
 }
 
 func equalVectors(got, want *Vector) error {
-	return got.pair(want, func(a, b device.Buf) error {
+	return pairBufs(got, want, func(a, b device.Buf) error {
 		if x, y := read(a), read(b); !slices.Equal(x, y) {
 			return fmt.Errorf("got %v, want %v", x, y)
 		}

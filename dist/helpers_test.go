@@ -78,3 +78,18 @@ func (l *Layout) row() int {
 	}
 	return n
 }
+
+// Adjoint swaps the two directions of an operator.
+func Adjoint(op Operator) Operator {
+	return Map("adjoint", op.Range(), op.Domain(),
+		func(w *Work, dst, src *Vector) { w.ApplyAdjoint(op, dst, src) },
+		func(w *Work, dst, src *Vector) { w.Apply(op, dst, src) })
+}
+
+func eachBuf(v *Vector, f func(device.Buf) error) error {
+	return v.eachLeaf(func(v *Vector) error { return f(v.Buf) })
+}
+
+func pairBufs(v, w *Vector, f func(a, b device.Buf) error) error {
+	return v.pairLeaves(w, func(a, b *Vector) error { return f(a.Buf, b.Buf) })
+}

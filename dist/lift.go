@@ -303,14 +303,22 @@ func (a *application) inPieces(ctx context.Context, i int, dst, src *Vector) err
 	return a.carry(app)
 }
 
-// carry takes an application through its pieces.
-func (a *application) carry(app Application) error {
+// carry takes an application through its pieces. After an error it waits for the sums
+// under way, which touch their buffers.
+func (a *application) carry(app Application) (err error) {
 	a.many = true
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
 	}
 	var under []comm.Request // of the last pieces taken
+	defer func() {
+		if err != nil {
+			for _, r := range under {
+				err = errors.Join(err, r.Wait())
+			}
+		}
+	}()
 	finish := func(next int) error {
 		r := under[0]
 		under = under[1:]
@@ -322,34 +330,25 @@ func (a *application) carry(app Application) error {
 	for i := range app.Pieces() {
 		if len(under) == ahead {
 			if err := finish(i); err != nil {
-				return a.leave(err, under)
+				return err
 			}
 		}
 		buf, err := app.Sum(i)
 		if err != nil {
-			return a.leave(err, under)
+			return err
 		}
 		r, err := a.start(buf)
 		if err != nil {
-			return a.leave(err, under)
+			return err
 		}
 		under = append(under, r)
 	}
 	for len(under) > 0 {
 		if err := finish(app.Pieces()); err != nil {
-			return a.leave(err, under)
+			return err
 		}
 	}
 	return nil
-}
-
-// leave ends an application with an error once the sums under way no longer touch
-// their buffers.
-func (a *application) leave(err error, under []comm.Request) error {
-	for _, r := range under {
-		err = errors.Join(err, r.Wait())
-	}
-	return err
 }
 
 // start begins to sum a buffer over the copies.

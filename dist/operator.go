@@ -22,3 +22,41 @@ type Kernel interface {
 	Forward(ctx context.Context, dst, src device.Buf) error
 	Adjoint(ctx context.Context, dst, src device.Buf) error
 }
+
+// Map makes an operator of the two functions that apply it and its adjoint. Both overwrite
+// dst, and leave in w what goes wrong. The name is for panics about wrong layouts.
+func Map(name string, domain, rng *Layout, forward, adjoint func(w *Work, dst, src *Vector)) Operator {
+	return &mapped{name, domain, rng, forward, adjoint}
+}
+
+// Unapplied is an operator between two layouts that leaves its destinations as they are:
+// it stands for one where device.Counter finds out what vectors take.
+func Unapplied(domain, rng *Layout) Operator {
+	nothing := func(*Work, *Vector, *Vector) {}
+	return Map("unapplied", domain, rng, nothing, nothing)
+}
+
+type mapped struct {
+	name             string
+	domain, rng      *Layout
+	forward, adjoint func(w *Work, dst, src *Vector)
+}
+
+func (m *mapped) Domain() *Layout { return m.domain }
+func (m *mapped) Range() *Layout  { return m.rng }
+
+func (m *mapped) Apply(ctx context.Context, dst, src *Vector) error {
+	mustEqual(m.name, m.rng, dst.Layout)
+	mustEqual(m.name, m.domain, src.Layout)
+	w := &Work{Ctx: ctx}
+	m.forward(w, dst, src)
+	return w.Err
+}
+
+func (m *mapped) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
+	mustEqual(m.name, m.domain, dst.Layout)
+	mustEqual(m.name, m.rng, src.Layout)
+	w := &Work{Ctx: ctx}
+	m.adjoint(w, dst, src)
+	return w.Err
+}

@@ -1,9 +1,6 @@
 package dist
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // Steered is the derivative along directions that differ from point to point: with
 // the components u[k][a] of direction k, in grid steps, row k of its range, a stack
@@ -17,22 +14,9 @@ import (
 // out. It shares u.
 func Steered(u ...[]*Vector) (Operator, error) {
 	l := u[0][0].Layout
-	s := &steered{u: u, axes: long(l), cell: make(map[int][]Operator)}
-	if len(s.axes) == 0 {
+	axes := long(l)
+	if len(axes) == 0 {
 		return nil, fmt.Errorf("dist: derivative along directions in %v, which has no axis of three points", l)
-	}
-	for _, a := range s.axes {
-		for _, axis := range s.axes {
-			of := mean
-			if axis == a {
-				of = Difference
-			}
-			op, err := of(l, axis)
-			if err != nil {
-				return nil, err
-			}
-			s.cell[a] = append(s.cell[a], op)
-		}
 	}
 	parts := make([]*Layout, len(u))
 	for k, components := range u {
@@ -44,76 +28,56 @@ func Steered(u ...[]*Vector) (Operator, error) {
 		}
 		parts[k] = l
 	}
-	s.rng = Stack(parts...)
-	return s, nil
-}
-
-type steered struct {
-	u    [][]*Vector
-	axes []int
-	cell map[int][]Operator // C_a is their product
-	rng  *Layout
-	tmp  [2]*Vector // allocated at the first application
-}
-
-func (s *steered) Domain() *Layout { return s.u[0][0].Layout }
-func (s *steered) Range() *Layout  { return s.rng }
-
-func (s *steered) Apply(ctx context.Context, dst, src *Vector) error {
-	mustEqual("steered", s.rng, dst.Layout)
-	return s.each(dst, src, func(a int, x, free *Vector) error {
-		from := src
-		for _, op := range s.cell[a] {
-			if err := op.Apply(ctx, x, from); err != nil {
-				return err
+	cell := make(map[int][]Operator) // C_a is their product
+	for _, a := range axes {
+		ops, err := operators(len(axes), func(i int) (Operator, error) {
+			if axes[i] == a {
+				return Difference(l, a)
 			}
-			from, x, free = x, free, x
+			return mean(l, axes[i])
+		})
+		if err != nil {
+			return nil, err
 		}
-		return each(len(s.u), func(k int) error { return addProduct(dst.Parts[k], s.u[k][a], from, x) })
-	})
-}
-
-func (s *steered) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
-	mustEqual("steered", s.rng, src.Layout)
-	return s.each(dst, dst, func(a int, x, free *Vector) error {
-		if err := x.Zero(); err != nil {
-			return err
-		}
-		for k := range s.u {
-			if err := addProduct(x, s.u[k][a], src.Parts[k], free); err != nil {
-				return err
-			}
-		}
-		for i := range s.cell[a] {
-			if err := s.cell[a][len(s.cell[a])-1-i].ApplyAdjoint(ctx, free, x); err != nil {
-				return err
-			}
-			x, free = free, x
-		}
-		return Axpby(1, x, 1, dst)
-	})
-}
-
-// each zeroes dst and calls f for every axis with two vectors of scratch.
-func (s *steered) each(dst, like *Vector, f func(axis int, x, free *Vector) error) error {
-	for i := range s.tmp {
-		if err := scratch(&s.tmp[i], like); err != nil {
-			return err
-		}
+		cell[a] = ops
 	}
-	if err := dst.Zero(); err != nil {
-		return err
-	}
-	return each(len(s.axes), func(i int) error { return f(s.axes[i], s.tmp[0], s.tmp[1]) })
+	var x, y *Vector // scratch
+	return Map("steered", l, Stack(parts...),
+		func(w *Work, dst, src *Vector) {
+			w.Scratch(src, &x, &y)
+			w.Zero(dst)
+			for _, a := range axes {
+				from, to, free := src, x, y
+				for _, op := range cell[a] {
+					w.Apply(op, to, from)
+					from, to, free = to, free, to
+				}
+				for k := range u {
+					addProduct(w, dst.Parts[k], u[k][a], from, to)
+				}
+			}
+		},
+		func(w *Work, dst, src *Vector) {
+			w.Scratch(dst, &x, &y)
+			w.Zero(dst)
+			for _, a := range axes {
+				from, to := x, y
+				w.Zero(from)
+				for k := range u {
+					addProduct(w, from, u[k][a], src.Parts[k], to)
+				}
+				for i := len(cell[a]) - 1; i >= 0; i-- {
+					w.ApplyAdjoint(cell[a][i], to, from)
+					from, to = to, from
+				}
+				w.Axpby(1, from, 1, dst)
+			}
+		}), nil
 }
 
 // addProduct adds u·x to y through the scratch vector tmp.
-func addProduct(y, u, x, tmp *Vector) error {
-	if err := Copy(tmp, x); err != nil {
-		return err
-	}
-	if err := Multiply(tmp, u); err != nil {
-		return err
-	}
-	return Axpby(1, tmp, 1, y)
+func addProduct(w *Work, y, u, x, tmp *Vector) {
+	w.Copy(tmp, x)
+	w.Multiply(tmp, u)
+	w.Axpby(1, tmp, 1, y)
 }

@@ -189,8 +189,10 @@ func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo in
 	for i := range int(rounds[0]) {
 		lo, data, err := s.of.rng.N, s.work.Slice(0, 0), error(nil)
 		if i < s.k.Groups() {
-			lo, _ = s.k.Group(i)
-			data, err = p.alone(ctx, i)
+			err = p.group(ctx, i, func(_ Group, at, _ int, d device.Buf) error {
+				lo, data = at, d
+				return nil
+			})
 		}
 		if err := comm.Together(s.of.rng.Shards, err); err != nil {
 			return err
@@ -200,16 +202,6 @@ func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo in
 		}
 	}
 	return nil
-}
-
-// alone is predict of a group that nothing else is done with.
-func (p *pass) alone(ctx context.Context, i int) (device.Buf, error) {
-	g, err := p.open(ctx, i)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	return p.predict(ctx, g, i)
 }
 
 // tally is what a pass finds out beside its result, over all ranks.
@@ -301,7 +293,12 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 	case p.zero && !p.read:
 	default:
 		for i := range s.k.Groups() {
-			if err = p.group(ctx, i, &squares, &bounds); err != nil {
+			err = p.group(ctx, i, func(g Group, lo, hi int, data device.Buf) error {
+				square, bound, err := p.add(ctx, g, lo, hi, data)
+				squares, bounds = append(squares, square...), append(bounds, bound...)
+				return err
+			})
+			if err != nil {
 				break
 			}
 		}
@@ -317,38 +314,26 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 	return t, err
 }
 
-// group adds the adjoint of one group to the sums.
-func (p *pass) group(ctx context.Context, i int, squares, bounds *[]float64) error {
+// add adds the adjoint of the predicted data of a group to the sums, and returns the
+// squares of its units and the parts of its bound.
+func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
 	s := p.stream
-	g, err := p.open(ctx, i)
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	data, err := p.predict(ctx, g, i)
-	if err != nil {
-		return err
-	}
-	lo, hi := s.k.Group(i)
 	if err := s.weigh(lo, data); err != nil {
-		return err
+		return nil, nil, err
 	}
-	parts, err := s.squares(lo, hi, data)
-	if err != nil {
-		return err
+	if squares, err = s.squares(lo, hi, data); err != nil {
+		return nil, nil, err
 	}
-	*squares = append(*squares, parts...)
 	if p.weights == 2 {
 		if err := s.weigh(lo, data); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	defer s.o.Device.Mark("adjoint")()
-	if parts, err = g.Bound(data); err != nil {
-		return err
+	if bounds, err = g.Bound(data); err != nil {
+		return nil, nil, err
 	}
-	*bounds = append(*bounds, parts...)
-	return g.Add(ctx, data, p.quantum)
+	return squares, bounds, g.Add(ctx, data, p.quantum)
 }
 
 func (s *Stream) weigh(lo int, data device.Buf) error {
@@ -358,22 +343,27 @@ func (s *Stream) weigh(lo int, data device.Buf) error {
 	return s.o.Weigh(lo, data)
 }
 
-// open opens a group on the ranks that share its data.
-func (p *pass) open(ctx context.Context, i int) (Group, error) {
+// group opens a group on the ranks that share its data, predicts elements lo to hi and
+// calls f with them.
+func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, data device.Buf) error) error {
 	g, err := p.stream.k.Open(ctx, i)
-	if all := comm.Together(p.stream.of.rng.Copies, err); all != nil {
-		if err == nil {
-			g.Close()
-		}
-		return nil, all
+	if g != nil {
+		defer g.Close()
 	}
-	return g, nil
+	if err := comm.Together(p.stream.of.rng.Copies, err); err != nil {
+		return err
+	}
+	lo, hi := p.stream.k.Group(i)
+	data, err := p.predict(ctx, g, hi-lo)
+	if err != nil {
+		return err
+	}
+	return f(g, lo, hi, data)
 }
 
-// predict is the source of the adjoint of a group, without weights.
-func (p *pass) predict(ctx context.Context, g Group, i int) (device.Buf, error) {
+// predict is the source of the adjoint of a group of n elements, without weights.
+func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) {
 	s := p.stream
-	lo, hi := s.k.Group(i)
 	var d device.Buf
 	if p.read {
 		var err error
@@ -386,7 +376,7 @@ func (p *pass) predict(ctx context.Context, g Group, i int) (device.Buf, error) 
 		}
 	}
 	defer s.o.Device.Mark("forward")()
-	y := s.work.Slice(0, hi-lo)
+	y := s.work.Slice(0, n)
 	if err := s.o.Device.Zero(y); err != nil || p.zero {
 		return y, err
 	}
@@ -405,20 +395,10 @@ func (p *pass) predict(ctx context.Context, g Group, i int) (device.Buf, error) 
 
 // squares are the sums of squares of a group's units.
 func (s *Stream) squares(lo, hi int, data device.Buf) ([]float64, error) {
-	units := s.of.rng.Units
-	if units == nil {
-		units = []int{lo}
-	}
 	var pairs [][2]device.Buf
-	for i, at := range units {
-		end := hi
-		if i+1 < len(units) {
-			end = min(end, units[i+1])
-		}
-		if at >= lo && at < hi {
-			part := data.Slice(at-lo, end-at)
-			pairs = append(pairs, [2]device.Buf{part, part})
-		}
+	for _, u := range s.of.rng.stretches(lo, hi) {
+		part := data.Slice(u[0]-lo, u[1])
+		pairs = append(pairs, [2]device.Buf{part, part})
 	}
 	dots, err := s.o.Device.Dots(pairs...)
 	out := make([]float64, len(dots))

@@ -30,8 +30,8 @@ func NewVector(d device.Device, l *Layout) (*Vector, error) {
 
 // Free gives v's memory back to its device. v must not be used after it.
 func (v *Vector) Free() {
-	_ = v.each(func(b device.Buf) error {
-		b.Device().Free(b)
+	_ = v.eachLeaf(func(v *Vector) error {
+		v.Buf.Device().Free(v.Buf)
 		return nil
 	})
 }
@@ -55,11 +55,6 @@ func (v *Vector) Device() device.Device {
 	return v.Buf.Device()
 }
 
-// each calls f for every buffer of v.
-func (v *Vector) each(f func(device.Buf) error) error {
-	return v.eachLeaf(func(v *Vector) error { return f(v.Buf) })
-}
-
 // eachLeaf calls f for every leaf of v.
 func (v *Vector) eachLeaf(f func(*Vector) error) error {
 	if v.Parts == nil {
@@ -71,11 +66,6 @@ func (v *Vector) eachLeaf(f func(*Vector) error) error {
 		}
 	}
 	return nil
-}
-
-// pair calls f for every pair of matching buffers of v and w.
-func (v *Vector) pair(w *Vector, f func(a, b device.Buf) error) error {
-	return v.pairLeaves(w, func(a, b *Vector) error { return f(a.Buf, b.Buf) })
 }
 
 // pairLeaves calls f for every pair of matching leaves of v and w.
@@ -93,13 +83,13 @@ func (v *Vector) pairLeaves(w *Vector, f func(a, b *Vector) error) error {
 
 // Zero sets v to zero.
 func (v *Vector) Zero() error {
-	return v.each(func(b device.Buf) error { return b.Device().Zero(b) })
+	return v.eachLeaf(func(v *Vector) error { return v.Buf.Device().Zero(v.Buf) })
 }
 
 // Copy sets dst to src.
 func Copy(dst, src *Vector) error {
 	mustEqual("copy", dst.Layout, src.Layout)
-	return dst.pair(src, func(d, s device.Buf) error { return d.Device().Copy(d, s) })
+	return dst.pairLeaves(src, func(d, s *Vector) error { return d.Buf.Device().Copy(d.Buf, s.Buf) })
 }
 
 // Axpby sets y = a·x + b·y.
@@ -110,18 +100,16 @@ func Axpby(a float64, x *Vector, b float64, y *Vector) error {
 // AxpbyComplex sets y = a·x + b·y; for real vectors the factors must be real.
 func AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) error {
 	mustEqual("axpby", x.Layout, y.Layout)
-	return x.pair(y, func(x, y device.Buf) error {
-		return y.Device().Axpby(a, x, b, y)
-	})
+	return x.pairLeaves(y, func(x, y *Vector) error { return y.Buf.Device().Axpby(a, x.Buf, b, y.Buf) })
 }
 
 // Multiply sets dst = dst·x, element by element.
 func Multiply(dst, x *Vector) error {
 	mustEqual("multiply", dst.Layout, x.Layout)
-	return dst.pair(x, func(d, x device.Buf) error { return d.Device().Multiply(d, x) })
+	return dst.pairLeaves(x, func(d, x *Vector) error { return d.Buf.Device().Multiply(d.Buf, x.Buf) })
 }
 
 // SoftThreshold shrinks every element of x towards zero by t.
 func SoftThreshold(x *Vector, t float64) error {
-	return x.each(func(b device.Buf) error { return b.Device().SoftThreshold(b, t) })
+	return x.eachLeaf(func(x *Vector) error { return x.Buf.Device().SoftThreshold(x.Buf, t) })
 }

@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -17,20 +16,27 @@ type Whole func(dst, src []float32)
 // the result does not depend on how domain and range, both leaves, are split if that
 // of the functions does not. All of a source must be in the order of the ranks.
 func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
-	w := &overWhole{domain: domain, rng: rng, forward: forward, adjoint: adjoint}
-	var err error
-	if w.from[0], err = domain.counts(); err == nil {
-		w.from[1], err = rng.counts()
+	var all, part []float32 // scratch
+	through := func(f Whole, from *Layout) (func(w *Work, dst, src *Vector), error) {
+		counts, err := from.counts()
+		var gathered device.Buf // scratch, on more than one rank
+		return func(w *Work, dst, src *Vector) {
+			w.Do(func() (err error) {
+				if all, err = wholeOf(all, src, counts, &gathered); err != nil {
+					return err
+				}
+				part = slices.Grow(part[:0], dst.Layout.N)[:dst.Layout.N]
+				f(part, all)
+				return device.Upload(dst.Buf, part)
+			})
+		}, err
 	}
-	return w, err
-}
-
-type overWhole struct {
-	domain, rng      *Layout
-	forward, adjoint Whole
-	from             [2][]int      // elements of domain and range by rank
-	gathered         [2]device.Buf // scratch, on more than one rank
-	all, part        []float32     // scratch
+	there, err := through(forward, domain)
+	if err != nil {
+		return nil, err
+	}
+	back, err := through(adjoint, rng)
+	return Map("whole", domain, rng, there, back), err
 }
 
 // counts are the elements that each rank of a leaf's Shards holds.
@@ -51,30 +57,6 @@ func (l *Layout) counts() ([]int, error) {
 		next += n
 	}
 	return n, nil
-}
-
-func (w *overWhole) Domain() *Layout { return w.domain }
-func (w *overWhole) Range() *Layout  { return w.rng }
-
-func (w *overWhole) Apply(_ context.Context, dst, src *Vector) error {
-	mustEqual("apply", w.domain, src.Layout)
-	mustEqual("apply", w.rng, dst.Layout)
-	return w.through(w.forward, dst, src, 0)
-}
-
-func (w *overWhole) ApplyAdjoint(_ context.Context, dst, src *Vector) error {
-	mustEqual("adjoint", w.rng, src.Layout)
-	mustEqual("adjoint", w.domain, dst.Layout)
-	return w.through(w.adjoint, dst, src, 1)
-}
-
-func (w *overWhole) through(f Whole, dst, src *Vector, from int) (err error) {
-	if w.all, err = wholeOf(w.all, src, w.from[from], &w.gathered[from]); err != nil {
-		return err
-	}
-	w.part = slices.Grow(w.part[:0], dst.Layout.N)[:dst.Layout.N]
-	f(w.part, w.all)
-	return device.Upload(dst.Buf, w.part)
 }
 
 // wholeOf is all of a leaf, on every rank, in out's memory if that suffices and by way of

@@ -81,9 +81,9 @@ func (w *Work) New(d device.Device, l *Layout, to ...**Vector) {
 	}
 }
 
-// Scratch is New for a vector that may be there already.
-func (w *Work) Scratch(d device.Device, l *Layout, to ...**Vector) {
+// Scratch allocates vectors like another, unless they are there already.
+func (w *Work) Scratch(like *Vector, to ...**Vector) {
 	if *to[0] == nil {
-		w.New(d, l, to...)
+		w.New(like.Device(), like.Layout, to...)
 	}
 }

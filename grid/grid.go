@@ -20,7 +20,7 @@ type Grid struct {
 	Shape   []int     // number of points on each axis
 }
 
-// Limits of what is computed with, m: smaller cells and farther places come from a slip
+// Limits on grids and coordinates, m. Smaller cells and farther places come from a slip
 // in units or a damaged file.
 const (
 	LeastSpacing    = 1e-9

@@ -2,8 +2,8 @@ package imaging
 
 import "slices"
 
-// Coarsened joins a grid to one that has every factor-th of its points along each axis,
-// beginning with the first.
+// Coarsened connects a grid with a coarse one, which has every factor-th of its points
+// along each axis, beginning with the first.
 type Coarsened struct {
 	Shape  []int // of the coarse grid
 	Factor []int
@@ -12,7 +12,7 @@ type Coarsened struct {
 	shrink []weights // their transposes
 }
 
-// weights say of which points, with which weights, each point of an axis is the sum.
+// weights give each point of an axis as a weighted sum of points of another axis.
 type weights [][]weight
 
 type weight struct {

@@ -17,7 +17,7 @@ type MatchOptions struct {
 	Threads int
 }
 
-// About is what the options come to for an image.
+// About describes the filters that the options give for an image.
 func (o MatchOptions) About(shape []int) string {
 	taps, filters, apart := "", 1, ""
 	for a, n := range shape {
@@ -32,7 +32,7 @@ func (o MatchOptions) About(shape []int) string {
 	return fmt.Sprintf("%d filters of %s points, %s points apart", filters, taps[len(" × "):], apart[len(" × "):])
 }
 
-// Bytes is what Match holds for an image, besides images.
+// Bytes is the memory of Match for an image of that shape, without the images.
 func (o MatchOptions) Bytes(shape []int) int64 {
 	taps, filters, row, plane := int64(1), int64(1), int64(1), int64(1)
 	for a, n := range shape {
@@ -89,8 +89,8 @@ func (a axis) support(w, lo, hi int) (from, to int) {
 	return max(0, int(math.Floor(float64(w-1)*step))-hi), min(a.n, int(math.Ceil(float64(w+1)*step))+1-lo)
 }
 
-// Windows is how many centres lie along an axis of n points where about window
-// points are to lie between two.
+// Windows is the number of centres on an axis of n points with about window points
+// between two of them.
 func Windows(n, window int) int { return 1 + int(math.Round(float64(n-1)/float64(window))) }
 
 // ridge is the weight of a filter's deviation from a plain factor, relative to the

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// Multiplier multiplies an image in overlapping windows of space by a function of
-// wavenumber, another in every window:
+// Multiplier multiplies an image by a function of wavenumber, another one in each of
+// its overlapping windows of space:
 //
 //	y = Σ_w T_w Fᴴ g_w F T_w x,   Σ_w T_w² = 1,
 //

@@ -39,8 +39,8 @@ func (k *kernel) addTrace(worker int, data []float32, trace int) {
 // Forward adds the demigrated traces of the image src to dst.
 func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := k.slices("forward", dst, src)
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.room.Lock()
+	defer k.room.Unlock()
 	defer runtime.KeepAlive(k)
 	if err := k.loadImage(ctx, image); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 // Adjoint adds the migrated image of the traces src to dst.
 func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := k.slices("adjoint", src, dst)
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.room.Lock()
+	defer k.room.Unlock()
 	defer runtime.KeepAlive(k)
 	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (w *workspace) Peak() float64 { return w.Plan.Peak }
 // absolute values times 2/v. What it finds out about the adjoint's source is kept for
 // Begin: if that comes next, the source must be as it was.
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.room.Lock()
+	defer k.room.Unlock()
 	x := device.Slice[float32](src)
 	if d == dist.Forward {
 		return k.boundImage(x), nil

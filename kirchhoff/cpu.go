@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -157,11 +158,7 @@ func (e *cpu) Info() string {
 		text += fmt.Sprintf("; traveltimes %s in %s", how, readable.Count(units, "stretch"))
 	}
 	if cuts := e.work.Cuts; cuts != nil {
-		longest := 0
-		for i := range len(cuts) - 1 {
-			longest = max(longest, cuts[i+1]-cuts[i])
-		}
-		text += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(len(cuts)-1, "group"), longest)
+		text += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(len(cuts)-1, "group"), pieces.Longest(cuts))
 	}
 	if e.work.Classes != nil {
 		text += "; " + readable.Count(len(e.kernels), "image")
@@ -185,8 +182,8 @@ func (e *cpu) Intact() error {
 
 // Close implements Engine.
 func (e *cpu) Close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.room.Lock()
+	defer e.room.Unlock()
 	for _, k := range e.kernels {
 		if k.kept != nil {
 			k.kept.memory.free()

@@ -197,8 +197,8 @@ func (q *squared) Forward(context.Context, device.Buf, device.Buf) error { retur
 // Adjoint adds the diagonal to dst.
 func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	w2, image := q.slices("diagonal", src, dst)
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.room.Lock()
+	defer q.room.Unlock()
 	if err := q.sum(ctx, 0, q.Tiles, w2, 0); err != nil {
 		return err
 	}
@@ -214,8 +214,8 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
 		return nil, errSquaredForward
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.room.Lock()
+	defer q.room.Unlock()
 	largest, err := q.largest(context.Background(), device.Slice[float32](src))
 	return q.shots(largest), err
 }
@@ -228,8 +228,8 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	if err := q.exactly(quantum); err != nil {
 		return nil, err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.room.Lock()
+	defer q.room.Unlock()
 	w2, image := q.slices("diagonal", src, dst)
 	return q.backward(ctx, image, q.scale, quantum, func(lo, hi int) error { return q.sum(ctx, lo, hi, w2, quantum) }), nil
 }

@@ -88,8 +88,8 @@ func (g group) Bound(src device.Buf) ([]float64, error) { return g.kernel.Bound(
 
 // Add implements dist.Group.
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.room.Lock()
+	defer g.room.Unlock()
 	defer runtime.KeepAlive(g.kernel)
 	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum)
 }

@@ -52,7 +52,7 @@ func (k *kernel) traceBytes(traces int) int64 {
 
 // pieceBytes is the memory of the forward's pieces.
 func (k *kernel) pieceBytes() int64 {
-	n, _ := ringLen(k.traceCuts, k.Problem.NT)
+	n := ringLen(k.traceCuts, k.Problem.NT)
 	if k.work.Exact {
 		return 8 * int64(n)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -29,7 +30,7 @@ func (t *Tiling) cuts() []int {
 	for i, b := range t.Boxes {
 		starts[i] = b.First
 	}
-	return Pieces(starts, t.Tiles, mostImagePieces, leastTiles)
+	return pieces.Cut(starts, t.Tiles, mostImagePieces, leastTiles)
 }
 
 // traceCuts returns the first trace of each piece and the number of traces: it
@@ -45,60 +46,7 @@ func (p *Problem) traceCuts() []int {
 			}
 		}
 	}
-	return Pieces(starts, len(source), mostTracePieces, leastTraces)
-}
-
-// Pieces makes of parts that begin at starts, n elements in all, at most the given number
-// of groups of nearly the same size, and no more than have least elements each. It returns
-// where they begin, and n.
-func Pieces(starts []int, n, most, least int) []int {
-	cuts := []int{0}
-	if n == 0 {
-		return cuts
-	}
-	groups := max(1, min(most, n/least))
-	last := 0
-	for _, at := range starts {
-		if g := at * groups / n; g > last {
-			cuts, last = append(cuts, at), g
-		}
-	}
-	return append(cuts, n)
-}
-
-// application is one under way: a dist.Application.
-type application struct {
-	*workspace
-	cuts   []int
-	ahead  int
-	sum    func(lo, hi, piece int) (device.Buf, error)
-	finish func(lo, hi, piece int) error
-}
-
-func (a *application) Pieces() int { return len(a.cuts) - 1 }
-func (a *application) Ahead() int  { return a.ahead }
-
-func (a *application) Sum(i int) (buf device.Buf, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.check()
-	return a.sum(a.cuts[i], a.cuts[i+1], i)
-}
-
-func (a *application) Finish(i int) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.check()
-	if i == a.Pieces()-1 {
-		a.current = nil
-	}
-	return a.finish(a.cuts[i], a.cuts[i+1], i)
-}
-
-func (a *application) check() {
-	if a.current != a {
-		panic("kirchhoff: an application goes on after its end, or that of the engine, or after another was begun")
-	}
+	return pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
 }
 
 // Begin implements dist.Pieced. Its error is a quantum where the budget for tables
@@ -107,8 +55,8 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if err := k.exactly(quantum); err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.room.Lock()
+	defer k.room.Unlock()
 	if d == dist.Forward {
 		data, image := k.slices("forward", dst, src)
 		return k.forward(ctx, data, image, quantum)
@@ -120,11 +68,9 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 
 // backward begins an adjoint in pieces; sum sets the sums of tiles lo to hi. Without a
 // quantum they are handed out in float32.
-func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) *application {
-	a := &application{workspace: w, cuts: w.tileCuts, ahead: len(w.tileCuts)}
-	w.current = a
+func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) dist.Application {
 	const size = simd.TileSize
-	a.sum = func(lo, hi, _ int) (device.Buf, error) {
+	part := func(lo, hi, _ int) (device.Buf, error) {
 		err := sum(lo, hi)
 		if err != nil || quantum != 0 {
 			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
@@ -136,35 +82,36 @@ func (w *workspace) backward(ctx context.Context, image, scale []float32, quantu
 		})
 		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
 	}
-	a.finish = func(lo, hi, _ int) error {
+	finish := func(lo, hi, _ int) error {
 		if quantum != 0 {
 			return w.unloadSums(ctx, image, scale, lo, hi)
 		}
 		return w.each(ctx, lo, hi, func(lo, hi int) { unload(&w.Tiling, image, w.image32.S, scale, lo, hi) })
 	}
-	return a
+	return w.room.Begin(w.tileCuts, len(w.tileCuts), part, finish)
 }
 
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
-	n, length := ringLen(k.traceCuts, k.Problem.NT)
-	sums, err := k.makeRing(n, quantum != 0)
+	nt := k.Problem.NT
+	length := pieces.Longest(k.traceCuts) * nt
+	sums, err := k.makeRing(ringLen(k.traceCuts, nt), quantum != 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.loadImage(ctx, image); err != nil {
 		return nil, err
 	}
-	a := &application{workspace: k.workspace, cuts: k.traceCuts, ahead: ring}
-	k.current = a
 	c := &cursor{kernel: k}
-	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*k.Problem.NT) }
-	a.sum = func(lo, hi, piece int) (device.Buf, error) {
-		return slot(lo, hi, piece), c.sumTraces(ctx, piece, slot(lo, hi, piece), quantum)
+	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*nt) }
+	sum := func(lo, hi, piece int) (device.Buf, error) {
+		to := slot(lo, hi, piece)
+		return to, c.sumTraces(ctx, piece, to, quantum)
 	}
-	a.finish = func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
-	return a, nil
+	return k.room.Begin(k.traceCuts, ring, sum, func(lo, hi, piece int) error {
+		return k.convolveRows(ctx, data, slot(lo, hi, piece), lo)
+	}), nil
 }
 
 // makeRing allocates the sums of two pieces of the forward, n samples.
@@ -189,14 +136,8 @@ func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
 	return err
 }
 
-// ringLen is the number of samples in the pieces of the forward that have memory, and in
-// one of them.
-func ringLen(cuts []int, nt int) (all, piece int) {
-	for i := range len(cuts) - 1 {
-		piece = max(piece, (cuts[i+1]-cuts[i])*nt)
-	}
-	return min(ring, len(cuts)-1) * piece, piece
-}
+// ringLen is the number of samples in the pieces of the forward that have memory.
+func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Longest(cuts) * nt }
 
 // convolveRows adds traces, [row − row0][nt], convolved, to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {

@@ -2,9 +2,9 @@ package kirchhoff
 
 import (
 	"context"
-	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -19,8 +19,7 @@ type workspace struct {
 
 	tileCuts []int // first tile of each piece of the adjoint, and the number of tiles
 
-	mu        sync.Mutex            // guards what follows: one application at a time
-	current   *application          // the last begun in pieces
+	room      pieces.Room           // guards what follows: one application at a time
 	image32   *simd.Memory[float32] // [tile][64]
 	image64   *simd.Memory[float64] // [tile][64]
 	windows   []*window             // per thread
@@ -78,7 +77,8 @@ func (w *workspace) close() {
 	w.memory.free()
 	w.ring32.Free()
 	w.ring64.Free()
-	w.image32, w.current = nil, nil
+	w.image32 = nil
+	w.room.End()
 }
 
 // step is the number of tiles between two looks at ctx: about a millisecond of

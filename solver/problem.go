@@ -185,7 +185,9 @@ func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x 
 	w := &dist.Work{Ctx: ctx}
 	x, g := y, dst
 	if s.change != nil {
-		w.Scratch(s.Device(), s.Passes.Domain(), &s.x, &s.g)
+		if s.x == nil {
+			w.New(s.Device(), s.Passes.Domain(), &s.x, &s.g)
+		}
 		if g = s.g; y != nil {
 			x = s.x
 			w.Apply(s.change, x, y)
@@ -199,7 +201,7 @@ func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x 
 	}
 	if s.rows != nil && y != nil {
 		s.below(w, y)
-		w.Scratch(s.Device(), s.Domain(), &s.bby)
+		w.Scratch(y, &s.bby)
 		square += w.Square(s.by)
 		w.ApplyAdjoint(s.rows, s.bby, s.by)
 		w.Axpby(a, s.bby, 1, dst)
@@ -209,6 +211,8 @@ func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x 
 
 // below sets by = B y.
 func (s *streamed) below(w *dist.Work, y *dist.Vector) {
-	w.Scratch(s.Device(), s.rows.Range(), &s.by)
+	if s.by == nil {
+		w.New(s.Device(), s.rows.Range(), &s.by)
+	}
 	w.Apply(s.rows, s.by, y)
 }

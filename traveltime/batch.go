@@ -42,19 +42,11 @@ type engine struct {
 // engines lists what this machine offers, widest first. Engines that are listed
 // together give the same bits; "portable" has no fused multiply-add everywhere
 // and stands in only where there is no other.
-func engines() []engine {
-	var list []engine
-	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}} {
-		if e, ok := findEngine(e.name, e.lanes); ok {
-			list = append(list, e)
+func engines() (list []engine) {
+	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}, {name: "portable", lanes: 4}} {
+		if found, ok := findEngine(e.name, e.lanes); ok && (e.name != "portable" || list == nil) {
+			list = append(list, found)
 		}
-	}
-	if len(list) == 0 {
-		e, ok := findEngine("portable", 4)
-		if !ok {
-			panic("traveltime: the portable sweeps are missing")
-		}
-		list = append(list, e)
 	}
 	return list
 }

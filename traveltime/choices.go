@@ -51,23 +51,18 @@ func Choose(name string) (Choice, error) {
 			return c, nil
 		}
 	}
-	return Choice{}, fmt.Errorf("traveltime: method is %q, must be one of %s", name, named(func(Choice) bool { return true }))
-}
-
-// named lists the names of the methods that fit.
-func named(fits func(Choice) bool) string {
-	var names []string
-	for _, c := range choices {
-		if fits(c) {
-			names = append(names, fmt.Sprintf("%q", c.Name))
-		}
-	}
-	return strings.Join(names, ", ")
+	return Choice{}, fmt.Errorf("traveltime: there is no method %q", name)
 }
 
 // TakesModel lists the methods that take any velocity model, such as `"eikonal"`.
 func TakesModel() string {
-	return named(func(c Choice) bool { return !c.NeedsConstant && !c.NeedsTables })
+	var names []string
+	for _, c := range choices {
+		if !c.NeedsConstant && !c.NeedsTables {
+			names = append(names, fmt.Sprintf("%q", c.Name))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // Acting is the method that computes the times: c, or its stand-in where the velocity is

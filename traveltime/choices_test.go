@@ -31,7 +31,7 @@ func TestNew(t *testing.T) {
 		method, want string
 		spec         traveltime.Spec
 	}{
-		{"fast", `method is "fast", must be one of "analytic", "eikonal", "table"`, traveltime.Spec{Image: g}},
+		{"fast", `there is no method "fast"`, traveltime.Spec{Image: g}},
 		{"table", "needs a table file", traveltime.Spec{Image: g}},
 		{"analytic", "needs a constant velocity, not a model", traveltime.Spec{Image: g, Model: g, Velocity: linear(g)}},
 		{"analytic", "constant velocity is 0 m/s", traveltime.Spec{Image: g}},

@@ -57,7 +57,10 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 	}
 	g := m.Grid()
 	c := &Coarse{placewise: placewise{m.Name(), g}, coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
-	c.r = newResample(c.coarse, g)
+	var err error
+	if c.r, err = newResample(c.coarse, g); err != nil {
+		return nil, err
+	}
 	places := make([]int, p.Len())
 	n := c.coarse.Len()
 	tau := make([]float32, p.Len()*n) // at once: nothing is lost between two
@@ -66,7 +69,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 		c.tau[rowOf(p, i)] = tau[i*n : (i+1)*n]
 	}
 	opt.Gradient = false
-	err := m.Solve(ctx, p, places, opt, func(place int, f Field) error {
+	err = m.Solve(ctx, p, places, opt, func(place int, f Field) error {
 		c.keep(c.tau[rowOf(p, place)], f.Time, p.At(place))
 		return nil
 	})
@@ -141,7 +144,7 @@ func (c *Coarse) field(r *room, tau []float32, at []float64) error {
 	if r.err != nil {
 		return r.err
 	}
-	c.r.apply(r.part, r.line, tau, c.coarse, c.g)
+	c.r.apply(r.part, r.line, tau)
 	finish(r.out, r.part, r.part[0], c.g, at, 1)
 	return nil
 }

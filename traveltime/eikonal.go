@@ -50,10 +50,11 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 		s := 1 / (float64(v) * e.scale)
 		e.slow2[i] = float32(s * s)
 	}
+	var err error
 	if !image.Equal(model) {
-		e.resample = newResample(model, image)
+		e.resample, err = newResample(model, image)
 	}
-	return e, nil
+	return e, err
 }
 
 // Name implements Method.

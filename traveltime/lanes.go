@@ -75,7 +75,7 @@ func (w *lanes) field(lane, place int) (Field, error) {
 	points := e.model.Len()
 	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(w.out.Gradient)]
 	if e.resample != nil {
-		e.resample.apply(parts, w.line, tau, e.model, e.image)
+		e.resample.apply(parts, w.line, tau)
 		tau = parts[0]
 	} else {
 		for a := range w.out.Gradient {

@@ -39,50 +39,50 @@ func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(
 	for a := range dim {
 		lo[a], hi[a] = startRange(g, a, at[a])
 	}
+	each := func(f func(k [3]int)) {
+		for x := lo[0]; x <= hi[0]; x++ {
+			for y := lo[1]; y <= hi[1]; y++ {
+				for z := lo[2]; z <= hi[2]; z++ {
+					f([3]int{x, y, z})
+				}
+			}
+		}
+	}
 	slope := velocitySlope(g, at, velocity)
 	fastest, stride := 0.0, g.Strides()
-	var k [3]int
-	for k[0] = lo[0]; k[0] <= hi[0]; k[0]++ {
-		for k[1] = lo[1]; k[1] <= hi[1]; k[1]++ {
-			for k[2] = lo[2]; k[2] <= hi[2]; k[2]++ {
-				n := 0
-				for a, s := range stride {
-					n += k[a] * s
-				}
-				fastest = math.Max(fastest, velocity(n))
-			}
+	each(func(k [3]int) {
+		n := 0
+		for a, s := range stride {
+			n += k[a] * s
 		}
-	}
+		fastest = math.Max(fastest, velocity(n))
+	})
 	var x, y [3]float64
-	for k[0] = lo[0]; k[0] <= hi[0]; k[0]++ {
-		for k[1] = lo[1]; k[1] <= hi[1]; k[1]++ {
-			for k[2] = lo[2]; k[2] <= hi[2]; k[2]++ {
-				r2, along, steep := 0.0, 0.0, 0.0
+	each(func(k [3]int) {
+		r2, along, steep := 0.0, 0.0, 0.0
+		for a := range dim {
+			x[a] = g.Coord(a, k[a]) - at[a]
+			r2 += x[a] * x[a]
+			along += slope[a] * x[a]
+			steep += slope[a] * slope[a]
+		}
+		tau := 0.0
+		const panels = 4
+		for q := range panels {
+			for j, node := range gaussNode {
+				f := (float64(q) + node) / panels
 				for a := range dim {
-					x[a] = g.Coord(a, k[a]) - at[a]
-					r2 += x[a] * x[a]
-					along += slope[a] * x[a]
-					steep += slope[a] * slope[a]
+					y[a] = at[a] + f*x[a]
 				}
-				tau := 0.0
-				const panels = 4
-				for q := range panels {
-					for j, node := range gaussNode {
-						f := (float64(q) + node) / panels
-						for a := range dim {
-							y[a] = at[a] + f*x[a]
-						}
-						tau += gaussWeight[j] / panels / g.At(y[:dim], velocity)
-					}
-				}
-				if r2 > 0 {
-					across := math.Max(0, steep*r2-along*along) // (g R)² across the ray
-					tau = math.Max(tau*(1-math.Min(across*tau*tau/24, bendLimit)), 1/fastest)
-				}
-				set(k, tau)
+				tau += gaussWeight[j] / panels / g.At(y[:dim], velocity)
 			}
 		}
-	}
+		if r2 > 0 {
+			across := math.Max(0, steep*r2-along*along) // (g R)² across the ray
+			tau = math.Max(tau*(1-math.Min(across*tau*tau/24, bendLimit)), 1/fastest)
+		}
+		set(k, tau)
+	})
 }
 
 // velocitySlope is the velocity's gradient over the cells next to a position.

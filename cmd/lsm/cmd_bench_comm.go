@@ -62,7 +62,7 @@ By default it measures those of these operations that a backend has:
 	fl := cmd.Flags()
 	fl.StringVar(&o.first, "first", "1KiB", "`bytes` of the smallest array")
 	fl.StringVar(&o.last, "last", "1GiB", "`bytes` of the largest array; memory may end the list earlier")
-	fl.IntVar(&o.Factor, "factor", 2, "from one size to the next")
+	fl.IntVar(&o.Factor, "factor", 2, "ratio of one size to the one before")
 	fl.IntVar(&o.Iterations, "iterations", 10, "timed iterations, of which the median is printed")
 	fl.IntVar(&o.Warmup, "warm-up", 2, "iterations before the timed ones")
 	fl.StringSliceVar(&o.Operations, "operations", nil, "those to measure, separated by commas (default all)")

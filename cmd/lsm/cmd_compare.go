@@ -26,9 +26,9 @@ traces:
   relative L2          ‖A − B‖ / ‖B‖
   largest difference   max |A − B| / max |B|
 
-They agree where both are at most the tolerance; 0 asks for the same numbers. With
---scale an image or a model A is first multiplied by the number that brings it closest
-to B, ⟨A, B⟩ / ‖A‖²: what is then left is a difference of shape.`,
+They agree where both are at most the tolerance; a tolerance of 0 asks for equal values.
+With --scale an image or a model A is first multiplied by the number that brings it
+closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
 		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4
   lsm compare image.h5 reflectivity.h5 --scale --tolerance 0.7`,
 		Annotations: exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",

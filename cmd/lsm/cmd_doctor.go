@@ -31,7 +31,7 @@ func newDoctor(a *app) *cobra.Command {
 		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
 launcher and Slurm, and says which of them this build of lsm can use. It computes
 nothing. Run it where the job runs: a batch node may differ from the login node.
-Started as several ranks, it joins them and says where each of them runs and what it
+Where a launcher starts several ranks, doctor says where each of them runs and what it
 may use.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {

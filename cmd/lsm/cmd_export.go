@@ -30,14 +30,14 @@ func newExport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE -o SEGY",
 		Short: "An image, a model or a survey as SEG-Y or SU",
-		Long: `Export writes an image or a velocity model as SEG-Y revision 1, a trace for each
-column of depth, with coordinates, inline and crossline numbers; a survey as shot
-gathers; with --gathers those of an image, an ensemble for each column. What the
-format cannot hold exactly is told; revision 2 is written where revision 1 cannot
-hold the sampling. A name in .su makes an SU file.
+		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
+column of depth, with coordinates, inline and crossline numbers. It writes a survey as
+shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
+It says what the format cannot hold exactly, and writes revision 2 where revision 1
+cannot hold the sampling. A name that ends in .su makes an SU file.
 
-A 2-D survey that lsm import made knows where on the map its line lies. An image
-does not: --line SURVEY, or --azimuth and --line-origin, tell. Without them x is
+A 2-D survey that lsm import made knows where its line lies on the map. An image
+does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
 the east coordinate.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
@@ -53,7 +53,7 @@ the east coordinate.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	fl.StringVar(&f.line, "line", "", "survey `FILE` that says where on the map the 2-D line lies")
-	fl.Float64Var(&f.azimuth, "azimuth", 90, "of the 2-D line, `DEGREES` from y (north) to x (east)")
+	fl.Float64Var(&f.azimuth, "azimuth", 90, "azimuth of the 2-D line, `DEGREES` from y (north) to x (east)")
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
 	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")

@@ -45,22 +45,22 @@ func newImport(a *app) *cobra.Command {
 		Use:   "import FILE... -o SURVEY",
 		Short: "A survey from SEG-Y or SU files, with a check of their quality",
 		Long: `Import makes one survey file of SEG-Y (revision 0, 1, 2) and SU files, which may
-be larger than the memory. It reads them twice: once to find the geometry and
-everything that is odd, and once to copy the traces. Every trace ends up in the
-survey or, with the reason, in a list beside it. Without -o it checks alone.
+be larger than the memory. It reads them twice: first to find the geometry and
+everything that is odd, then to copy the traces. Every trace ends up in the
+survey or, with the reason, in a list beside it. Without -o it only checks the files.
 
 A survey needs the source's wavelet, which SEG-Y does not have: --ricker makes
 one, --wavelet reads one.
 
-Positions come from the trace headers, as the standard has them unless --header
-NAME=BYTE:LENGTH[:SCALE], or NAME=none, or a TOML file with a table [header] of the
-same (--mapping) say otherwise. A 2-D survey is
-projected onto a straight line, fitted unless --azimuth gives it, and distances
-off it are told. z is the depth below --datum: datum - elevation + depth.
+Positions come from the trace headers, at the bytes of the standard. To read them
+elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOML file
+with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
+straight line. The line is fitted unless --azimuth gives it, and import says how far
+off it the positions lie. z is the depth below --datum: datum - elevation + depth.
 
-Stacks and velocities are no surveys: they are refused, with the mapping that makes
-zero-offset traces of a stack. Static corrections are told, and applied with
---apply-statics. docs/segy.md has it all.`,
+Stacks and velocities are not surveys: import refuses them, and says which mapping
+makes zero-offset traces of a stack. It reports static corrections, and applies them
+with --apply-statics. docs/segy.md has the details.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
@@ -79,32 +79,32 @@ zero-offset traces of a stack. Static corrections are told, and applied with
 
 func (f *importOptions) define(cmd *cobra.Command) {
 	fl, o := cmd.Flags(), &f.opt
-	fl.StringVarP(&f.output, "output", "o", "", "survey `FILE` to write; none: check alone")
+	fl.StringVarP(&f.output, "output", "o", "", "survey `FILE` to write; without it the files are only checked")
 	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
 	fl.Float64Var(&f.ricker, "ricker", 0, "wavelet: a Ricker of this peak frequency, `HZ`")
 	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, a survey, SEG-Y, SU or a text of numbers")
-	fl.IntVar(&f.waveletZero, "wavelet-zero", -1, "`N`umber of the wavelet's sample at time zero (-1: the file's own)")
-	fl.StringArrayVar(&f.headers, "header", nil, "where a number lies: `NAME=BYTE:LEN`, as source_x=73:4; may be repeated")
+	fl.IntVar(&f.waveletZero, "wavelet-zero", -1, "`N`, the wavelet's sample at time zero (-1: the file's own)")
+	fl.StringArrayVar(&f.headers, "header", nil, "where a number lies: `NAME=BYTE:LEN`, such as source_x=73:4; may be repeated")
 	fl.StringVar(&f.mapping, "mapping", "", "TOML `FILE` with a table [header] of such positions")
 	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
-	fl.Float64Var(&f.azimuth, "azimuth", 0, "of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
+	fl.Float64Var(&f.azimuth, "azimuth", 0, "azimuth of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
 	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
-	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions within so many `M`etres are one")
-	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M`etres")
-	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M`etres, whatever the headers say")
-	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M`etres, whatever the headers say")
-	fl.StringVar(&o.Units, "units", "", "of lengths in headers: `m`, ft or us-ft (default: as they say)")
-	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S`econds, whatever the headers say")
-	fl.IntVar(&o.NT, "samples", 0, "`N`umber of samples of a trace in the survey (default: as most have)")
-	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S`econds (default: as most have)")
+	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions that lie within `M` metres are one place")
+	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
+	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")
+	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres, whatever the headers say")
+	fl.StringVar(&o.Units, "units", "", "unit of lengths in headers: `m`, ft or us-ft (default: as they say)")
+	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds, whatever the headers say")
+	fl.IntVar(&o.NT, "samples", 0, "`N`, number of samples of a trace in the survey (default: as most have)")
+	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
 	fl.IntSliceVar(&o.IDs, "trace-id", o.IDs, "trace identification `codes` that count as data")
 	fl.BoolVar(&o.KeepDead, "keep-dead", false, "keep traces whose samples are all zero")
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
 	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
-	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: found out)")
-	fl.IntVar(&f.sampleFormat, "sample-format", 0, "format `code` of the samples, against byte 3225: 1 IBM, 5 IEEE, ...")
+	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: import finds out)")
+	fl.IntVar(&f.sampleFormat, "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
 }
 
 // complete turns the flags into options.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -190,19 +190,6 @@ func valueText(v any) string {
 // finiteAttrs replaces the numbers that JSON cannot hold by nil.
 func finiteAttrs(list []h5.Attr) {
 	for i, at := range list {
-		switch v := at.Value.(type) {
-		case float64:
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				list[i].Value = nil
-			}
-		case []float64:
-			each := make([]any, len(v))
-			for k, x := range v {
-				if !math.IsNaN(x) && !math.IsInf(x, 0) {
-					each[k] = x
-				}
-			}
-			list[i].Value = each
-		}
+		list[i].Value = progress.Finite(at.Value)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +20,7 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 		}))
 	cmd.Flags().StringVar(&a.reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	require(cmd, "reflectivity")
-	empty := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if a.reflectivity == "" && cmd.Flags().Changed("reflectivity") {
-			return errors.New("--reflectivity is empty, want the path of an image file")
-		}
-		return empty(cmd, args)
-	}
+	notEmpty(cmd, "reflectivity", "an image file")
 	return cmd
 }
 

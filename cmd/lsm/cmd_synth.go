@@ -48,9 +48,9 @@ program's own operator from the true reflectivity, so the best image is known.
 NAME is one of
 
 ` + names.String() + `
-or left out with --model FILE, which lays a survey over a velocity model of your
-own. What the flags leave open follows from the model. What --set and the
-environment change is in the configuration too, but for [comm] and [machine].`,
+or left out with --model FILE, which lays a survey over your own velocity model.
+What the flags leave open follows from the model. The configuration also holds what
+--set and the environment change, except in [comm] and [machine].`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
@@ -60,23 +60,23 @@ environment change is in the configuration too, but for [comm] and [machine].`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.folder, "output", "o", "", "`DIR` to write into; made if missing")
 	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
-	fl.StringVar(&f.units, "units", "auto", "of --model's velocities: auto, m/s, km/s or ft/s")
-	fl.Float64Var(&f.spacing, "spacing", 0, "resample --model's file, linearly, to points `M`etres apart")
+	fl.StringVar(&f.units, "units", "auto", "unit of --model's velocities: auto, m/s, km/s or ft/s")
+	fl.Float64Var(&f.spacing, "spacing", 0, "resample --model's file, linearly, to points `M` metres apart")
 	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
-	fl.Uint64Var(&f.seed, "seed", 1, "of the noise")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the noise")
 	fl.IntVar(&f.opt.Shots, "shots", 0, "number of shots (a line)")
 	fl.IntVar(&f.opt.Channels, "channels", 0, "receivers a shot (and line)")
-	fl.Float64Var(&f.opt.ShotSpacing, "shot-spacing", 0, "`M`etres between shots")
-	fl.Float64Var(&f.opt.FirstShot, "first-shot", 0, "x of the first shot, `M`etres")
-	fl.Float64Var(&f.opt.ReceiverSpacing, "receiver-spacing", 0, "`M`etres between receivers")
-	fl.Float64Var(&f.opt.NearOffset, "near-offset", 0, "smallest offset, `M`etres")
-	fl.Float64Var(&f.opt.SourceDepth, "source-depth", 0, "`M`etres below the top of the model")
-	fl.Float64Var(&f.opt.ReceiverDepth, "receiver-depth", 0, "`M`etres below the top of the model")
+	fl.Float64Var(&f.opt.ShotSpacing, "shot-spacing", 0, "`M` metres between shots")
+	fl.Float64Var(&f.opt.FirstShot, "first-shot", 0, "x of the first shot, `M` metres")
+	fl.Float64Var(&f.opt.ReceiverSpacing, "receiver-spacing", 0, "`M` metres between receivers")
+	fl.Float64Var(&f.opt.NearOffset, "near-offset", 0, "smallest offset, `M` metres")
+	fl.Float64Var(&f.opt.SourceDepth, "source-depth", 0, "`M` metres below the top of the model")
+	fl.Float64Var(&f.opt.ReceiverDepth, "receiver-depth", 0, "`M` metres below the top of the model")
 	fl.Float64Var(&f.opt.Peak, "frequency", 0, "peak frequency of the Ricker wavelet, `HZ`")
 	fl.IntVar(&f.opt.NT, "nt", 0, "samples a trace")
-	fl.Float64Var(&f.opt.DT, "dt", 0, "sampling interval, `S`econds")
-	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "of the velocity to migrate with, `M`etres (standard deviation); negative for none")
+	fl.Float64Var(&f.opt.DT, "dt", 0, "sampling interval, `S` seconds")
+	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "standard deviation of the smoothing of the velocity, `M` metres; negative for none")
 	fl.IntVar(&f.opt.Iterations, "iterations", 0, "solver.iterations of the configuration")
 	require(cmd, "output")
 	return cmd

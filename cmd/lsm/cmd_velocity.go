@@ -43,10 +43,10 @@ layers of interval velocity (Dix 1955).`,
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
 	fl.StringSliceVar(&f.at, "at", nil, "`DEPTH:VELOCITY` pairs, m and m/s")
 	fl.StringSliceVar(&f.rms, "rms", nil, "`TIME:VELOCITY` pairs, two-way s and rms m/s")
-	fl.StringVar(&f.units, "units", "auto", "of the velocities given: auto, m/s, km/s or ft/s")
-	fl.Float64Var(&f.spacing, "spacing", 0, "`M`etres between points")
-	fl.Float64Var(&f.depth, "depth", 0, "of the model's bottom, `M`etres")
-	fl.Float64Var(&f.margin, "margin", 0, "`M`etres of model beyond the outermost positions")
+	fl.StringVar(&f.units, "units", "auto", "unit of the velocities given: auto, m/s, km/s or ft/s")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`M` metres between points")
+	fl.Float64Var(&f.depth, "depth", 0, "depth of the model's bottom, `M` metres")
+	fl.Float64Var(&f.margin, "margin", 0, "`M` metres of model beyond the outermost positions")
 	require(cmd, "output", "spacing", "depth")
 	return cmd
 }

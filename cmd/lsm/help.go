@@ -35,7 +35,7 @@ func exits(list ...string) map[string]string {
 	return table
 }
 
-var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": func(s string) string { return strings.TrimRight(s, "\n") }}).Parse(
+var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": func(s string) string { return strings.ReplaceAll(strings.TrimRight(s, "\n"), " (default [])", "") }}).Parse(
 	`{{if .Long}}{{.Long}}{{else}}{{.Short}}.{{end}}
 
 Usage:

@@ -39,12 +39,7 @@ func traced(a *app, cmd *cobra.Command) *cobra.Command {
 // writes gives a job command the flag -o.
 func writes(a *app, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVarP(&a.output, "output", "o", "", "`FILE` to write, instead of output.file")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if a.output == "" && cmd.Flags().Changed("output") {
-			return fmt.Errorf("--output is empty, want the path of a file")
-		}
-		return nil
-	}
+	notEmpty(cmd, "output", "a file")
 	return cmd
 }
 

@@ -270,13 +270,17 @@ func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
 	if len(asked) > 0 {
 		return asked, nil
 	}
-	var all, some []int
+	has := make([]bool, s.NumSources())
 	for i := range s.NumTraces() {
 		src, _ := s.Pair(i)
-		all = append(all, src)
+		has[src] = true
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
+	var all, some []int
+	for shot, ok := range has {
+		if ok {
+			all = append(all, shot)
+		}
+	}
 	for k := range shownShots {
 		some = append(some, all[(2*k+1)*len(all)/(2*shownShots)])
 	}

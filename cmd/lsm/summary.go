@@ -163,7 +163,7 @@ func gridSummary(g grid.Grid) (lines []string, fields []any) {
 // extent is the box around positions [n, dim], such as "x 0 to 4000 m, z 10 m".
 func extent(positions []float64, dim int) string {
 	var parts []string
-	for axis, name := range grid.AxisNames(dim) {
+	for axis, name := range grid.AxisNames(max(2, dim))[:dim] {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for i := axis; i < len(positions); i += dim {
 			lo, hi = min(lo, positions[i]), max(hi, positions[i])
@@ -177,12 +177,13 @@ func extent(positions []float64, dim int) string {
 	return strings.Join(parts, ", ")
 }
 
+// gridExtent is the box around a grid.
 func gridExtent(g grid.Grid) string {
-	var parts []string
-	for axis, name := range grid.AxisNames(max(2, g.Dim()))[:g.Dim()] {
-		parts = append(parts, fmt.Sprintf("%s %s to %s m", name, readable.Length(g.Origin[axis]), readable.Length(g.End(axis))))
+	corners := slices.Clone(g.Origin)
+	for axis := range g.Dim() {
+		corners = append(corners, g.End(axis))
 	}
-	return strings.Join(parts, ", ")
+	return extent(corners, g.Dim())
 }
 
 func bounds[T float32 | float64](v []T) (lo, hi float64) {

@@ -63,6 +63,20 @@ func require(cmd *cobra.Command, names ...string) {
 	}
 }
 
+// notEmpty refuses a flag that is given an empty path.
+func notEmpty(cmd *cobra.Command, flag, want string) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty, want the path of %s", flag, want)
+		}
+		if before == nil {
+			return nil
+		}
+		return before(cmd, args)
+	}
+}
+
 // usageError marks an error of the command line with its status, says which
 // command it is about, and adds a hint where there is none.
 func usageError(cmd *cobra.Command, err error) error {

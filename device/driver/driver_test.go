@@ -171,8 +171,8 @@ func TestKernels(t *testing.T) {
 			most = max(most, whole[i])
 		}
 		dx, dy := upload(t, c, x), upload(t, c, make([]float32, n))
-		c.Launch(function(t, m, "scale"), driver.Line((n+127)/128, 128), driver.Int64(n), driver.Float32(2.5),
-			driver.Float64(0.25), driver.Address(dx), driver.Address(dy), driver.Int32(-3))
+		c.Launch(function(t, m, "scale"), driver.Line((n+127)/128, 128), int64(n), float32(2.5),
+			float64(0.25), dx, dy, int32(-3))
 		got := make([]float32, n)
 		download(t, c, got, dy)
 		if !slices.Equal(got, want) {
@@ -182,7 +182,7 @@ func TestKernels(t *testing.T) {
 		dw, ds := upload(t, c, whole), upload(t, c, make([]int32, 8))
 		shape := driver.Line(8, 128)
 		shape.Shared = 128 * 4
-		c.Launch(function(t, m, "total"), shape, driver.Int32(n), driver.Address(dw), driver.Address(ds))
+		c.Launch(function(t, m, "total"), shape, int32(n), dw, ds)
 		sums := make([]int32, 8)
 		download(t, c, sums, ds)
 		var sum int32
@@ -195,7 +195,11 @@ func TestKernels(t *testing.T) {
 
 		d3 := upload(t, c, []int64{0, 0, 0})
 		c.Launch(function(t, m, "count"), driver.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
-			driver.Struct([]uint64{uint64(dw), n, math.Float64bits(2)}), driver.Address(d3), driver.Address(d3+8), driver.Address(d3+16))
+			struct {
+				values driver.Memory
+				n      int64
+				least  float64
+			}{dw, n, 2}, d3, d3+8, d3+16)
 		counts := make([]int64, 3)
 		download(t, c, counts, d3)
 		if counts[0] != 2*int64(total) || counts[1] != int64(most) || counts[2] != 24 {
@@ -230,7 +234,7 @@ func TestSharedMemory(t *testing.T) {
 		shape := driver.Line(1, 8)
 		shape.Shared = shared
 		x := upload(t, c, make([]float32, 8))
-		c.Launch(f, shape, driver.Address(x))
+		c.Launch(f, shape, x)
 		return c, c.Finish(c.Main())
 	}
 	for _, shared := range []int{64, 44 << 10, 46 << 10, 60 << 10} {
@@ -261,11 +265,11 @@ func TestStreams(t *testing.T) {
 	var took time.Duration
 	span := c.Time(c.Main(), func(_ time.Time, d time.Duration) { took = d })
 	for round := range 10 {
-		c.Launch(f, driver.Line(n/256, 256), driver.Int64(n), driver.Float32(1), driver.Float64(0), driver.Address(x), driver.Address(y), driver.Int32(1))
+		c.Launch(f, driver.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
 		c.Follow(other, c.Main())
 		s := driver.Line(n/256, 256)
 		s.Stream = other
-		c.Launch(f, s, driver.Int64(n), driver.Float32(2), driver.Float64(0), driver.Address(y), driver.Address(z), driver.Int32(1))
+		c.Launch(f, s, int64(n), float32(2), float64(0), y, z, int32(1))
 		c.Follow(c.Main(), other)
 		c.Within(c.Main(), x, z, 4*n)
 		got := make([]float32, n)

@@ -8,7 +8,7 @@ import "C"
 
 import (
 	"fmt"
-	"math"
+	"reflect"
 	"unsafe"
 )
 
@@ -87,31 +87,6 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
-// Arg is one argument of a kernel: at most 8 bytes in one cell, or a structure
-// in several.
-type Arg struct {
-	cell  uint64
-	block []uint64
-}
-
-// Address is a pointer to memory on the card.
-func Address(m Memory) Arg { return Arg{cell: uint64(m)} }
-
-// Int64 is a long long.
-func Int64(v int64) Arg { return Arg{cell: uint64(v)} }
-
-// Int32 is an int.
-func Int32(v int32) Arg { return Arg{cell: uint64(uint32(v))} }
-
-// Float32 is a float.
-func Float32(v float32) Arg { return Arg{cell: uint64(math.Float32bits(v))} }
-
-// Float64 is a double.
-func Float64(v float64) Arg { return Arg{cell: math.Float64bits(v)} }
-
-// Struct is a structure passed by value, as 8-byte cells. They are copied.
-func Struct(cells []uint64) Arg { return Arg{block: cells} }
-
 // Shape is the size of a launch. Sizes of 0 count as 1.
 type Shape struct {
 	Blocks  [3]int
@@ -126,19 +101,11 @@ func Line(blocks, threads int) Shape {
 }
 
 // Launch asks for a kernel to be run: on the main stream unless the shape names
-// another. The arguments must be of the types that the kernel declares, which
-// nothing can check.
-func (c *Context) Launch(f *Function, s Shape, args ...Arg) {
-	cells := make([]uint64, 0, len(args)+8)
-	starts := make([]int32, len(args))
-	for i, a := range args {
-		starts[i] = int32(len(cells))
-		if a.block == nil {
-			cells = append(cells, a.cell)
-		} else {
-			cells = append(cells, a.block...)
-		}
-	}
+// another. The arguments must be of the types that the kernel declares, which nothing can
+// check: [Memory] for a pointer, int32, int64, float32, float64, and structures of these,
+// which Go lays out as C does. They are copied.
+func (c *Context) Launch(f *Function, s Shape, args ...any) {
+	cells, starts := packed(args)
 	var grid, block [3]C.uint
 	for i := range 3 {
 		grid[i], block[i] = C.uint(max(s.Blocks[i], 1)), C.uint(max(s.Threads[i], 1))
@@ -158,6 +125,18 @@ func (c *Context) Launch(f *Function, s Shape, args ...Arg) {
 		}
 		return err
 	})
+}
+
+// packed lays arguments out in cells of 8 bytes; starts is the first cell of each.
+func packed(args []any) (cells []uint64, starts []int32) {
+	for _, arg := range args {
+		first := len(cells)
+		v := reflect.ValueOf(arg)
+		cells = append(cells, make([]uint64, (v.Type().Size()+7)/8)...)
+		reflect.NewAt(v.Type(), unsafe.Pointer(&cells[first])).Elem().Set(v)
+		starts = append(starts, int32(first))
+	}
+	return cells, starts
 }
 
 // allow prepares a kernel for launches that add shared memory: where the driver wants

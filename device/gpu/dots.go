@@ -14,9 +14,15 @@ import (
 const (
 	chunk     = 1 << 14
 	mostPairs = 112
-	pairCells = 4  // of 8 bytes
 	sumBytes  = 16 // one complex128
 )
+
+// pair is the kernel's struct Pair.
+type pair struct {
+	x, y       driver.Memory
+	n          int64
+	typ, first int32 // the element type and the pair's first chunk
+}
 
 // dots holds what a sum needs on the card: a counter, one sum a pair, one a
 // chunk, and pinned memory for the result.
@@ -83,13 +89,11 @@ func chunks(b device.Buf) int { return (b.Len() + chunk - 1) / chunk }
 
 // launchDots sums one launch's pairs.
 func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
-	cells := make([]uint64, mostPairs*pairCells)
+	var all [mostPairs]pair
 	first := 0
 	for i, p := range pairs {
 		x, y := p[0].(*Buf), p[1].(*Buf)
-		cell := cells[i*pairCells:]
-		cell[0], cell[1], cell[2] = uint64(x.at), uint64(y.at), uint64(x.n)
-		cell[3] = uint64(x.typ) | uint64(first)<<32
+		all[i] = pair{x.at, y.at, int64(x.n), int32(x.typ), int32(first)}
 		first += chunks(x)
 	}
 	blocks := d.dots.blocks
@@ -97,9 +101,8 @@ func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
 		blocks = 8 * d.context.Card.Multiprocessors // of 256 threads: all that fit
 	}
 	d.context.Launch(d.kernels["dots"], driver.Line(min(blocks, max(first, 1)), width),
-		driver.Struct(cells), driver.Int32(int32(len(pairs))), driver.Int32(int32(first)),
-		driver.Address(d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes)),
-		driver.Address(d.dots.memory), driver.Address(out))
+		all, int32(len(pairs)), int32(first),
+		d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
 }
 
 // dotsRoom sees to it that there is room for the sums of pairs and chunks.

@@ -16,7 +16,7 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	if n := s.Outer * s.N * s.Inner; n != to.n {
 		panic(fmt.Sprintf("device: stencil over %d elements of %d", n, to.n))
 	}
-	args := []driver.Arg{driver.Address(to.at), driver.Address(from.at)}
+	args := []any{to.at, from.at}
 	for _, b := range []device.Buf{before, after} {
 		at := driver.Memory(0)
 		if b != nil {
@@ -26,14 +26,14 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 			}
 			at = row.at
 		}
-		args = append(args, driver.Address(at))
+		args = append(args, at)
 	}
-	args = append(args, driver.Int32(int32(s.N)), driver.Int64(int64(s.Inner)), driver.Int32(int32(s.First)), driver.Int32(int32(s.Of)))
+	args = append(args, int32(s.N), int64(s.Inner), int32(s.First), int32(s.Of))
 	for _, w := range s.W {
 		if to.typ == device.F32 || to.typ == device.C64 {
-			args = append(args, driver.Float32(float32(w)))
+			args = append(args, float32(w))
 		} else {
-			args = append(args, driver.Float64(w))
+			args = append(args, w)
 		}
 	}
 	return d.launch("stencil", "stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)

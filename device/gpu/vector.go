@@ -26,38 +26,38 @@ var elementwise = []struct {
 }{{"axpby", true}, {"multiply", true}, {"shrink", false}, {"stencil", false}}
 
 // launch runs an element-wise kernel over n elements of a type; none is nothing to do.
-func (d *Device) launch(kernel, op string, t device.Type, n int, args ...driver.Arg) error {
+func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) error {
 	k := d.kernels[kernel+suffix[t]]
 	if k == nil {
 		return fmt.Errorf("device: %s of %v", op, t)
 	}
 	if n > 0 {
-		d.context.Launch(k, driver.Line((n+span-1)/span, width), append([]driver.Arg{driver.Int64(int64(n))}, args...)...)
+		d.context.Launch(k, driver.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
 	}
 	return d.context.Err()
 }
 
 // scalar is a factor as the kernels for a type take it: a complex one as two numbers.
-func scalar(op string, t device.Type, v complex128) []driver.Arg {
+func scalar(op string, t device.Type, v complex128) []any {
 	switch t {
 	case device.F32:
-		return []driver.Arg{driver.Float32(float32(device.RealPart(op, v)))}
+		return []any{float32(device.RealPart(op, v))}
 	case device.F64:
-		return []driver.Arg{driver.Float64(device.RealPart(op, v))}
+		return []any{device.RealPart(op, v)}
 	case device.C64:
-		return []driver.Arg{driver.Float32(float32(real(v))), driver.Float32(float32(imag(v)))}
+		return []any{float32(real(v)), float32(imag(v))}
 	case device.C128:
-		return []driver.Arg{driver.Float64(real(v)), driver.Float64(imag(v))}
+		return []any{real(v), imag(v)}
 	}
-	return []driver.Arg{driver.Int64(int64(device.RealPart(op, v)))}
+	return []any{int64(device.RealPart(op, v))}
 }
 
 // flag is a bool for a kernel.
-func flag(b bool) driver.Arg {
+func flag(b bool) int32 {
 	if b {
-		return driver.Int32(1)
+		return 1
 	}
-	return driver.Int32(0)
+	return 0
 }
 
 // Zero sets x to zero.
@@ -82,9 +82,9 @@ func (d *Device) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) e
 	if to.typ == device.F32 || to.typ == device.C64 {
 		keep = complex64(b) != 0
 	}
-	args := append(scalar("axpby", to.typ, a), driver.Address(from.at))
+	args := append(scalar("axpby", to.typ, a), from.at)
 	args = append(args, scalar("axpby", to.typ, b)...)
-	return d.launch("axpby", "axpby", to.typ, to.n, append(args, driver.Address(to.at), flag(keep))...)
+	return d.launch("axpby", "axpby", to.typ, to.n, append(args, to.at, flag(keep))...)
 }
 
 // Multiply sets dst = dst·x, element by element.
@@ -93,7 +93,7 @@ func (d *Device) Multiply(dst, x device.Buf) error {
 	if err != nil {
 		return err
 	}
-	return d.launch("multiply", "multiply", to.typ, to.n, driver.Address(to.at), driver.Address(by.at))
+	return d.launch("multiply", "multiply", to.typ, to.n, to.at, by.at)
 }
 
 // SoftThreshold shrinks every element of x towards zero by t.
@@ -102,11 +102,11 @@ func (d *Device) SoftThreshold(x device.Buf, t float64) error {
 	if b == nil {
 		return device.Foreign(d, "soft threshold", x)
 	}
-	limit := driver.Float64(t)
+	limit := any(t)
 	if b.typ == device.F32 {
-		limit = driver.Float32(float32(t))
+		limit = float32(t)
 	}
-	return d.launch("shrink", "soft threshold", b.typ, b.n, limit, driver.Address(b.at))
+	return d.launch("shrink", "soft threshold", b.typ, b.n, limit, b.at)
 }
 
 // mine is the buffer if it is this device's; one that was freed is a programming

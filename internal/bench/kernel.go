@@ -6,6 +6,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -204,15 +205,12 @@ func (k KernelSize) engine(ctx context.Context, p *kirchhoff.Problem) (kirchhoff
 }
 
 // operators are those of an engine: with ordinary sums and, if asked for, exact ones.
-func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) ([]dist.Operator, error) {
+func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) (ops []dist.Operator, err error) {
 	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	ops := []dist.Operator{dist.Lift(e.Kernels()[0], image, data)}
+	ops = append(ops, dist.Lift(e.Kernels()[0], image, data))
 	if k.Exact {
-		op, err := dist.LiftWith(e.Kernels()[0], image, data, dist.LiftOptions{Exact: true})
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, op)
+		exact, err := dist.LiftWith(e.Kernels()[0], image, data, dist.LiftOptions{Exact: true})
+		return append(ops, exact), err
 	}
 	return ops, nil
 }
@@ -234,16 +232,16 @@ func alternate(ctx context.Context, d device.Device, ops []dist.Operator, runs i
 			if err := fill(m); err != nil { // or the powers of the operator overflow
 				return nil, err
 			}
-			forward, err := timedOn(d, func() error { return op.Apply(ctx, x, m) })
-			if err != nil {
-				return nil, err
+			for way, apply := range []func() error{
+				dist.Forward:  func() error { return op.Apply(ctx, x, m) },
+				dist.Backward: func() error { return op.ApplyAdjoint(ctx, m, x) },
+			} {
+				ns, err := timed(d, apply)
+				if err != nil {
+					return nil, err
+				}
+				times[i][way] = append(times[i][way], ns)
 			}
-			adjoint, err := timedOn(d, func() error { return op.ApplyAdjoint(ctx, m, x) })
-			if err != nil {
-				return nil, err
-			}
-			t := &times[i]
-			t[dist.Forward], t[dist.Backward] = append(t[dist.Forward], forward), append(t[dist.Backward], adjoint)
 		}
 	}
 	return times, nil
@@ -265,31 +263,21 @@ func ratio(a, b []float64) float64 {
 	return median(r)
 }
 
-// timed is how many nanoseconds f takes.
-func timed(f func() error) (ns float64, err error) {
-	begin := time.Now()
-	err = f()
-	return float64(time.Since(begin).Nanoseconds()), err
-}
-
-// timedOn is timed for work that the device may still do when f is back.
-func timedOn(d device.Device, f func() error) (ns float64, err error) {
+// timed is how many nanoseconds f takes, until the device is done.
+func timed(d device.Device, f func() error) (ns float64, err error) {
 	if err := d.Sync(); err != nil {
 		return 0, err
 	}
-	return timed(func() error {
-		if err := f(); err != nil {
-			return err
-		}
-		return d.Sync()
-	})
+	begin := time.Now()
+	err = errors.Join(f(), d.Sync())
+	return float64(time.Since(begin).Nanoseconds()), err
 }
 
 // medianOf is the median of several runs of f, in nanoseconds.
 func medianOf(runs int, d device.Device, f func() error) (ns float64, err error) {
 	t := make([]float64, runs)
 	for i := range t {
-		if t[i], err = timedOn(d, f); err != nil {
+		if t[i], err = timed(d, f); err != nil {
 			return 0, err
 		}
 	}

@@ -69,9 +69,9 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	if err := device.Upload(bufs[1], x); err != nil {
 		return 0, err
 	}
-	at := func(i int) driver.Arg { return driver.Address(bufs[i].(*gpu.Buf).Memory()) }
+	at := func(i int) driver.Memory { return bufs[i].(*gpu.Buf).Memory() }
 	took, err := seconds(d, runs, func() {
-		d.Context().Launch(f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), driver.Int64(int64(n/4)))
+		d.Context().Launch(f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), int64(n/4))
 	})
 	if err != nil {
 		return 0, err
@@ -102,8 +102,8 @@ func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	defer d.Free(out)
 	launch := func(rounds int) func() {
 		return func() {
-			d.Context().Launch(f, driver.Line(blocks, cardThreads), driver.Address(out.(*gpu.Buf).Memory()),
-				driver.Int32(int32(rounds)), driver.Float32(0.5), driver.Float32(1))
+			d.Context().Launch(f, driver.Line(blocks, cardThreads), out.(*gpu.Buf).Memory(),
+				int32(rounds), float32(0.5), float32(1))
 		}
 	}
 	// As many rounds as take a millisecond or so.

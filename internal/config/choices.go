@@ -1,17 +1,36 @@
 package config
 
-import "github.com/kirchhoff-lsm/lsm/traveltime"
+import (
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
 
-// Choice is one value of a key whose values another package registers.
+// Choice is one value of a text key that another package offers.
 type Choice struct {
 	Name   string
 	Help   string   // what it does, a sentence without its period
 	Traits []string // what conditions may ask it for, such as "tables"
 }
 
-// registries are the values of the keys with the tag choices:"registry".
+// registries are the offered values by key, in addition to those of the tag choices.
 var registries = map[string][]Choice{
 	"traveltime.method": traveltimes(),
+	"kirchhoff.engine":  operators(),
+}
+
+func operators() (list []Choice) {
+	for _, e := range engines.Table {
+		list = append(list, Choice{Name: e.Name, Help: e.Text})
+	}
+	return list
+}
+
+// Register offers values of a text key, such as "solver.regularization", before the
+// first configuration is read: packages above this one call it where they initialise. It
+// returns true, for a variable without a name.
+func Register(key string, choices ...Choice) bool {
+	registries[key] = append(registries[key], choices...)
+	return true
 }
 
 func traveltimes() (list []Choice) {

@@ -21,7 +21,7 @@ type condition struct {
 	values []string // nil: any but the default
 }
 
-// condition reads the notation. A mistake in it is a fault of the program and panics.
+// condition reads the notation. An unknown key is a fault of the program and panics.
 func (t *fieldTable) condition(text string) condition {
 	name, not := strings.CutPrefix(text, "!")
 	c := condition{not: not}
@@ -36,11 +36,6 @@ func (t *fieldTable) condition(text string) condition {
 	for _, choice := range registries[name] {
 		if asked && slices.Contains(choice.Traits, trait) {
 			c.values = append(c.values, choice.Name)
-		}
-	}
-	for _, v := range c.values {
-		if c.field.Choices != nil && !slices.Contains(c.field.Choices, v) {
-			panic(fmt.Sprintf("config: condition %q: no value %q", text, v))
 		}
 	}
 	return c

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
 // cross checks the keys against each other, as far as that needs no file. Keys whose own
@@ -19,8 +20,9 @@ func (r *reader) cross() {
 		r.taper(key)
 	}
 	for _, u := range refused {
-		r.apply(u, func(message string, keys ...string) { r.clash(message, keys...) })
+		r.apply(u, r.refuse)
 	}
+	r.engine()
 	r.units()
 	r.image()
 	r.gathers()
@@ -56,6 +58,8 @@ func (r *reader) where(keys ...string) origin {
 func (r *reader) clash(message string, keys ...string) *Problem {
 	return r.add(r.where(keys...), keys[0], message)
 }
+
+func (r *reader) refuse(message string, keys ...string) { r.clash(message, keys...) }
 
 // note is clash for what is allowed all the same.
 func (r *reader) note(message string, keys ...string) {
@@ -195,6 +199,19 @@ func (r *reader) gathers() {
 	}
 	if im.Gathers == "angle" && n > 0 && im.GatherBins[n-1] > 180 {
 		r.clash(fmt.Sprintf("%g degrees, opening angles reach 180", im.GatherBins[n-1]), bins)
+	}
+}
+
+// engine refuses what the engine does not offer, except for tables of the reference: it
+// keeps full ones whatever the configuration says.
+func (r *reader) engine() {
+	for _, need := range engineNeeds {
+		without := []string{"!kirchhoff.engine=" + offering(need.feature)}
+		if strings.HasPrefix(need.key, "kirchhoff.tables") {
+			without = append(without, "!kirchhoff.engine=reference")
+		}
+		r.apply(rule{need.key, without, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " +
+			list(engines.Offering(need.feature), "and")}, r.refuse)
 	}
 }
 

@@ -15,7 +15,8 @@
 //	example  value shown in the template where the default is empty
 //	unit     SI unit, or degrees, minutes, GiB
 //	range    interval of numbers, "[0,1e6]", "(0,)"; of every value of a list
-//	choices  the only texts allowed; "registry": those of choices.go
+//	choices  the only texts allowed, with those that other packages register for the
+//	         key, whose help stands for {choices} in its own
 //	len      allowed lengths of a list, "0,2,3"
 //	scalar   "yes": a lone number stands for a list of one
 //	required "yes": there is no default

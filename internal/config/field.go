@@ -114,15 +114,12 @@ func newField(section string, sf reflect.StructField) *Field {
 	if f.Type == "" {
 		panic(fmt.Sprintf("config: %s: no field may have type %v", f.Name(), sf.Type))
 	}
-	if choices := registries[f.Name()]; choices != nil {
-		f.Choices = nil
-		var help []string
-		for _, c := range choices {
-			f.Choices = append(f.Choices, c.Name)
-			help = append(help, c.Name+": "+c.Help+".")
-		}
-		f.Help = strings.TrimSpace(strings.Join(help, " ") + " " + f.Help)
+	var offered []string
+	for _, c := range registries[f.Name()] {
+		f.Choices = append(f.Choices, c.Name)
+		offered = append(offered, c.Name+": "+c.Help+".")
 	}
+	f.Help = strings.ReplaceAll(f.Help, "{choices}", strings.Join(offered, " "))
 	f.setRange(tag("range"))
 	if lengths := tag("len"); lengths != "any" {
 		for _, s := range splitList(lengths) {

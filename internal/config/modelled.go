@@ -21,9 +21,9 @@ type Setting struct {
 	Value string // such as "true"
 }
 
-// Modelled are the settings that shape modelled traces, for the survey file to remember:
-// those that the table marks, of which each acts beside the others. With filtered also
-// those that have changed recorded traces.
+// Modelled lists the settings that shape modelled traces, which a survey file remembers:
+// the keys with the tag traces that act. With filtered it also lists those that have
+// changed recorded traces.
 func (c *Config) Modelled(filtered bool) []Setting {
 	var list []Setting
 	t := table()
@@ -44,7 +44,7 @@ type Difference struct {
 // String names the key and both values.
 func (d Difference) String() string {
 	if d.once {
-		return fmt.Sprintf("%s: %s has already changed the survey's traces and not its wavelet, no value fits them now (this run has %s)", d.Key, d.Survey, d.Now)
+		return fmt.Sprintf("%s: %s was applied to the survey's traces before, but not to its wavelet, so no value fits them now (this run has %s)", d.Key, d.Survey, d.Now)
 	}
 	return fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", d.Key, d.Survey, d.Now)
 }
@@ -107,9 +107,9 @@ func (c *Config) Overridden() []string {
 	return keys
 }
 
-// Amend is a TOML document in which each of the settings has its line: the one that gives
-// the key a value now, or one more in its section, or a section more at the end. The
-// document's values must stand on one line each.
+// Amend writes settings into a TOML document. Each replaces the line that sets its key
+// now, or becomes a new line of its section, or of a new section at the end. Every value
+// of the document must stand on one line.
 func Amend(source string, settings []Setting) string {
 	for _, s := range settings {
 		section, key, _ := strings.Cut(s.Key, ".")

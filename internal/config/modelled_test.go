@@ -67,17 +67,25 @@ func TestDifferencesOfSpelling(t *testing.T) {
 
 // Conditions that name a key which there is not, or a value it cannot have, never hold.
 func TestConditionsExist(t *testing.T) {
+	check := func(text string) {
+		c := table().condition(text)
+		for _, v := range c.values {
+			if c.field.Choices != nil && !slices.Contains(c.field.Choices, v) {
+				t.Errorf("condition %q: no value %q", text, v)
+			}
+		}
+	}
 	for _, f := range table().fields() {
 		if f.traces != "" && f.traces != tracesSame && f.traces != tracesOnce {
 			t.Errorf("%s: tag traces is %q", f.Name(), f.traces)
 		}
 		if f.with != "" {
-			table().condition(f.with)
+			check(f.with)
 		}
 	}
 	for _, u := range slices.Concat(refused, noted) {
-		for _, text := range append(u.with, u.key) {
-			table().condition(text)
+		for _, text := range append(slices.Clone(u.with), u.key) {
+			check(text)
 		}
 		for _, p := range placeholder.FindAllStringSubmatch(u.say, -1) {
 			if p[1] != "" && table().field(p[1]) == nil {

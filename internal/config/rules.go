@@ -1,6 +1,11 @@
 package config
 
-import "github.com/kirchhoff-lsm/lsm/traveltime"
+import (
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
 
 // refused are the combinations of values that are errors, in the order in which they are
 // looked at. What takes more than conditions to tell is in cross.go.
@@ -18,15 +23,8 @@ var refused = []rule{
 	{"solver.preconditioner", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 
-	// The engine.
 	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
-	{"kirchhoff.tables=coarse|recompute", onCard, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by cpu"},
-	{"image.gathers", onCard, hostOnly},
-	{"kirchhoff.dip_limit", onCard, hostOnly},
-	{"kirchhoff.opening_limit", onCard, hostOnly},
-	{"kirchhoff.antialias", onCard, hostOnly},
-	{"solver.preconditioner=diagonal", onCard, hostOnly},
 
 	// The ranks.
 	{"comm.accumulate=onesided", on("solver.reproducible=run"), `{} adds in any order: want solver.reproducible = "off" or "ranks", found {solver.reproducible}`},
@@ -60,25 +58,39 @@ var noted = []rule{
 
 const (
 	oneImage  = "{} is for one image, found image.gathers = {image.gathers}"
-	hostOnly  = "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by cpu and reference"
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// onCard holds for the engines of GPUs. The rules with it are the one list of what these
-// do not offer.
-var onCard = on("kirchhoff.engine=cuda|hip")
+// engineNeeds are the values that take a feature which not every engine offers.
+var engineNeeds = []struct {
+	key     string // condition
+	feature engines.Features
+}{
+	{"kirchhoff.tables=coarse", engines.Coarse},
+	{"kirchhoff.tables=recompute", engines.Recomputed},
+	{"image.gathers", engines.Gathers},
+	{"kirchhoff.dip_limit", engines.DipLimit},
+	{"kirchhoff.opening_limit", engines.OpeningLimit},
+	{"kirchhoff.antialias", engines.Antialias},
+	{"solver.preconditioner=diagonal", engines.Diagonal},
+}
 
 func on(conditions ...string) []string { return conditions }
 
 // unstreamed are what needs all traces in memory at once: each of these conditions.
 var unstreamed = [][]string{
-	{"!kirchhoff.engine=auto|cpu"},
+	{"!kirchhoff.engine=" + offering(engines.Streamed)},
 	{"!solver.method=cg|cgls"},
 	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"solver.penalty_scale=relative", "solver.damping"},
 	{"image.gathers"},
 	{"output.psf"},
+}
+
+// offering are the values of kirchhoff.engine that offer a feature: auto is cpu.
+func offering(f engines.Features) string {
+	return strings.Join(append(engines.Offering(f), "auto"), "|")
 }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is

@@ -62,13 +62,13 @@ type Image struct {
 
 // Traveltime is the section [traveltime].
 type Traveltime struct {
-	Method string `toml:"method" json:"method" traces:"same" default:"eikonal" choices:"registry" also:"mode,type"`
+	Method string `toml:"method" json:"method" traces:"same" default:"eikonal" also:"mode,type" help:"{choices}"`
 	File   Path   `toml:"file" json:"file" with:"traveltime.method:tables" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables). Method table needs it, the other methods do not read it."`
 }
 
 // Kirchhoff is the section [kirchhoff].
 type Kirchhoff struct {
-	Engine        string    `toml:"engine" json:"engine" default:"auto" choices:"auto,cpu,reference,cuda,hip" also:"device" help:"What computes. auto: cpu, even where there is a GPU. cpu: vector instructions and threads. reference: the plain float64 operator that the others are tested against; slow. cuda, hip: an NVIDIA or AMD GPU; an error where there is none. Both were tested on an emulated GPU only, not on a real one."`
+	Engine        string    `toml:"engine" json:"engine" default:"auto" choices:"auto" also:"device" help:"What computes. auto: cpu, even where there is a GPU. {choices} cuda and hip are an error where there is no such GPU; they were tested on an emulated one only, not on a real one."`
 	Dynamic       bool      `toml:"dynamic" json:"dynamic" traces:"same" default:"false" also:"amplitudes,weights" help:"true: amplitude weights A = 2 cos(theta) b_s b_r / v, for geometrical spreading and obliquity. false: A = 1."`
 	WaveletFilter bool      `toml:"wavelet_filter" json:"wavelet_filter" traces:"same" default:"false" also:"wavfilter,filter,half_derivative" help:"Filter the wavelet by a half derivative in 2-D, a derivative in 3-D, so that a stacked reflector keeps the wavelet's shape."`
 	Tables        string    `toml:"tables" json:"tables" default:"auto" choices:"auto,full,uint16,coarse,recompute" also:"table_mode,times" help:"How the traveltime tables are kept while the solver runs. full: all in memory. uint16: all in memory, with times in 16 bits; times are within dt/2048 for a trace (more where the times of neighbouring points are many samples apart), and without dynamic the tables take half the memory. coarse: every second point of each axis in memory; the rest is interpolated when needed (cubic, T over distance). recompute: as many as fit into machine.memory_gib at a time, computed again in every application. auto: full where they fit, else uint16 where that fits, else recompute. The reference engine has full only. A GPU has full and uint16; auto then goes by the memory that is free on it."`

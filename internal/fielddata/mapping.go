@@ -2,7 +2,6 @@ package fielddata
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -166,14 +165,10 @@ func (m Mapping) ReadMapping(path string) error {
 		return status.Usage(err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return status.Usage(err)
-	}
 	var file struct {
 		Header map[string]string `toml:"header"`
 	}
-	meta, err := toml.Decode(string(text), &file)
+	meta, err := toml.NewDecoder(f).Decode(&file)
 	if err != nil {
 		return status.Usage(fmt.Errorf("%s: %w", path, err))
 	}

@@ -128,14 +128,14 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 		if err != nil {
 			break
 		}
-		if v := f.TraceInterval(t); dt == 0 && v > 0 {
-			dt = v
+		if dt == 0 {
+			dt = f.TraceInterval(t)
 		}
 		if n == 0 {
 			n = t.NS
 			power = make([]float64, n/2+1)
 		}
-		if t.NS == n && measure(t.Samples).bad < 0 {
+		if t.NS == n {
 			addPower(power, t.Samples)
 		}
 	}
@@ -145,8 +145,8 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 	return float64(peak(power)) / (float64(n) * dt)
 }
 
-// addPower adds the power spectrum of a trace, scaled so that each counts the
-// same.
+// addPower adds the power spectrum of a trace of finite samples, scaled so that each
+// trace counts the same.
 func addPower(power []float64, v []float32) {
 	x := make([]float64, len(v))
 	sum := 0.0
@@ -154,7 +154,7 @@ func addPower(power []float64, v []float32) {
 		x[i] = float64(s)
 		sum += x[i] * x[i]
 	}
-	if !(sum > 0) {
+	if !(sum > 0 && sum <= math.MaxFloat64) {
 		return
 	}
 	for i, c := range fourier.NewFFT(len(x)).Coefficients(nil, x) {
@@ -166,12 +166,13 @@ func addPower(power []float64, v []float32) {
 func peak(power []float64) (at int) {
 	best := -1.0
 	for i := range power {
-		sum, n := 0.0, 0
-		for k := max(0, i-4); k <= min(len(power)-1, i+4); k++ {
-			sum, n = sum+power[k], n+1
+		near := power[max(0, i-4):min(len(power), i+5)]
+		sum := 0.0
+		for _, p := range near {
+			sum += p
 		}
-		if sum/float64(n) > best {
-			best, at = sum/float64(n), i
+		if mean := sum / float64(len(near)); mean > best {
+			best, at = mean, i
 		}
 	}
 	return at

@@ -175,7 +175,9 @@ type normal struct {
 
 // apply sets q = N p.
 func (n *normal) apply(w *dist.Work, q, p *dist.Vector) {
-	w.Scratch(p.Device(), n.a.Range(), &n.d)
+	if n.d == nil {
+		w.New(p.Device(), n.a.Range(), &n.d)
+	}
 	w.Apply(n.a, n.d, p)
 	w.ApplyAdjoint(n.a, q, n.d)
 	w.Axpby(n.shift, p, n.scale, q)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Account is what one rank tells about its part of a run when it is over.
@@ -96,23 +98,14 @@ func (r *Reporter) memory(all []Account) {
 	r.Event("memory", "max", most, "rank", rank, "predicted", predicted[rank],
 		"bytes", taken, "predicted_bytes", predicted)
 	var b strings.Builder
-	fmt.Fprintf(&b, "memory: %s at most", bytesOf(most))
+	fmt.Fprintf(&b, "memory: %s at most", readable.Bytes(most))
 	if len(all) > 1 {
 		fmt.Fprintf(&b, " (rank %d)", rank)
 	}
 	if p := predicted[rank]; p > 0 {
-		fmt.Fprintf(&b, ", %s predicted", bytesOf(p))
+		fmt.Fprintf(&b, ", %s predicted", readable.Bytes(p))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line(b.String())
-}
-
-// bytesOf writes a number of bytes with as many figures as it takes to see a
-// difference of a few percent.
-func bytesOf(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
 }

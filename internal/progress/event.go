@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 )
 
 // Event prints one JSON object on a line of its own, {"event": name, key:
@@ -39,33 +38,33 @@ func encodeEvent(name string, keyValues []any) string {
 }
 
 func encodeValue(b *bytes.Buffer, v any) {
-	switch v := v.(type) {
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			b.WriteString("null")
-			return
-		}
-	case []float64:
-		b.WriteByte('[')
-		for i, x := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			encodeValue(b, x)
-		}
-		b.WriteByte(']')
-		return
-	case float32:
-		encodeValue(b, float64(v))
-		return
-	}
 	var one bytes.Buffer
 	enc := json.NewEncoder(&one)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := enc.Encode(Finite(v)); err != nil {
 		// A value that JSON cannot hold, such as a NaN deep inside: as text.
 		encodeValue(b, fmt.Sprint(v))
 		return
 	}
 	b.Write(bytes.TrimRight(one.Bytes(), "\n"))
+}
+
+// Finite is v with nil for floating-point numbers, alone or in a list, that JSON cannot
+// hold.
+func Finite(v any) any {
+	switch v := v.(type) {
+	case float32:
+		return Finite(float64(v))
+	case float64:
+		if !finite(v) {
+			return nil
+		}
+	case []float64:
+		each := make([]any, len(v))
+		for i, x := range v {
+			each[i] = Finite(x)
+		}
+		return each
+	}
+	return v
 }

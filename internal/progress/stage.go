@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // quietSpell is how long a stage in a log says nothing of how far it is.
@@ -90,7 +91,7 @@ func (s *Stage) Add(n int) {
 	if say {
 		s.said = now
 		if s.bar == nil {
-			r.line(fmt.Sprintf("%s  %d/%d %s  %s", s.name, done, s.total, s.unit, span(now.Sub(s.begin))))
+			r.line(fmt.Sprintf("%s  %d/%d %s  %s", s.name, done, s.total, s.unit, readable.Duration(now.Sub(s.begin).Seconds())))
 		}
 	}
 	r.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *Stage) end(say bool) {
 	if s.total > 0 {
 		text += fmt.Sprintf("  %d %s", s.done, s.unit)
 	}
-	r.line(text + "  " + span(took))
+	r.line(text + "  " + readable.Duration(took.Seconds()))
 }
 
 // Iteration is what a solver tells after each iteration. Numbers that a method
@@ -166,7 +167,7 @@ func (s *Solver) Iteration(it Iteration) {
 		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds())
 
 	var b strings.Builder
-	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", digits(it.Limit), it.N, it.Limit, it.Residual)
+	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", len(fmt.Sprint(it.Limit)), it.N, it.Limit, it.Residual)
 	if finite(change) {
 		fmt.Fprintf(&b, " (%+.1f%%)", 100*change)
 	}
@@ -176,9 +177,9 @@ func (s *Solver) Iteration(it Iteration) {
 	if finite(it.Adjoint) {
 		fmt.Fprintf(&b, "  adjoint %.0e", it.Adjoint)
 	}
-	fmt.Fprintf(&b, "  %s", span(it.Took))
+	fmt.Fprintf(&b, "  %s", readable.Duration(it.Took.Seconds()))
 	if left > 0 {
-		fmt.Fprintf(&b, "  eta %s", span(left))
+		fmt.Fprintf(&b, "  eta %s", readable.Duration(left.Seconds()))
 	}
 	s.r.mu.Lock()
 	defer s.r.mu.Unlock()
@@ -194,22 +195,3 @@ func (s *Solver) End() {
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-func digits(n int) int { return len(fmt.Sprint(n)) }
-
-// span writes a duration with three figures at most: "0.42 ms", "1.84 s",
-// "12 min 5 s", "3 h 20 min".
-func span(d time.Duration) string {
-	switch s := d.Seconds(); {
-	case s < 0.0995:
-		return fmt.Sprintf("%.3g ms", 1e3*s)
-	case s < 9.995:
-		return fmt.Sprintf("%.2f s", s)
-	case s < 119.5:
-		return fmt.Sprintf("%.0f s", s)
-	case s < 7199.5:
-		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
-	default:
-		return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
-	}
-}

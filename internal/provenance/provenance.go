@@ -7,38 +7,47 @@
 package provenance
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Record is what is known of one run. Empty fields are left out of a file.
+// Record is what is known of one run. Empty fields are left out of a file; the tags are
+// the names of the attributes.
 type Record struct {
-	Command      string    // "run", "migrate", ...
-	Version      string    // of the program
-	Commit       string    // hash, with "+changes" if the tree had uncommitted ones
-	GoVersion    string    // such as "go1.24.1"
-	HDF5Version  string    // such as "1.10.8"
-	Host         string    // of rank 0
-	Started      time.Time // stored in UTC, to the second
-	Ranks        int
-	Threads      int    // per rank
-	Engine       string // "reference", "cpu", "cuda", "hip"
-	ISA          string // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
-	Tables       string // precision of the traveltime tables: "exact", "uint16", "coarse"
-	Device       string // name of the GPU; "" for none
-	Communicator string // "self", "mpi", "nccl", "rccl", with its library's version if known
-	MPI          string // the MPI library, such as "Open MPI 4.1.4"; "" for none
+	Command      string    `attr:"command"`      // "run", "migrate", ...
+	Version      string    `attr:"version"`      // of the program
+	Commit       string    `attr:"commit"`       // hash, with "+changes" if the tree had uncommitted ones
+	GoVersion    string    `attr:"go_version"`   // such as "go1.24.1"
+	HDF5Version  string    `attr:"hdf5_version"` // such as "1.10.8"
+	Host         string    `attr:"host"`         // of rank 0
+	Started      time.Time `attr:"started"`      // stored in UTC, to the second
+	Ranks        int       `attr:"ranks"`
+	Threads      int       `attr:"threads"`         // per rank
+	Engine       string    `attr:"engine"`          // "reference", "cpu", "cuda", "hip"
+	ISA          string    `attr:"instruction_set"` // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
+	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact", "uint16", "coarse"
+	Device       string    `attr:"device"`          // name of the GPU; "" for none
+	Communicator string    `attr:"communicator"`    // "self", "mpi", "nccl", "rccl", with its library's version if known
+	MPI          string    `attr:"mpi_library"`     // the MPI library, such as "Open MPI 4.1.4"; "" for none
 	Inputs       []Input
-	Reason       string // why the run stopped, such as "stopped_iterations"
+	Reason       string `attr:"reason"` // why the run stopped, such as "stopped_iterations"
 }
 
 // New returns a record with everything filled in that the process knows of
-// itself, started now, or at [Epoch] and then on no host. Version and commit are those that the Go tool stamped
-// into the program; one that was told them when it was linked sets its own.
+// itself, started now, or at [Epoch] and then on no host. Version and commit are those
+// that the Go tool stamped into the program; one that was told them when it was linked
+// sets its own.
 func New(command string) Record {
 	r := Record{
 		Command:   command,
@@ -71,4 +80,99 @@ func (r *Record) stamp(info *debug.BuildInfo) {
 	if r.Commit != "" && changed {
 		r.Commit += "+changes"
 	}
+}
+
+// Attrs are the record as root attributes, in the order of the fields, empty ones left
+// out: program, then those that the tags name, then for each input input_ROLE (its path)
+// and input_ROLE_sha256.
+func (r Record) Attrs() []h5.Attr {
+	out := []h5.Attr{{Name: "program", Value: "lsm"}}
+	for name, to := range r.fields {
+		var value any
+		switch to := to.(type) {
+		case *string:
+			value = *to
+		case *int:
+			value = int64(*to)
+		case *time.Time:
+			value = to.UTC().Format(time.RFC3339)
+		}
+		if !reflect.ValueOf(to).Elem().IsZero() {
+			out = append(out, h5.Attr{Name: name, Value: value})
+		}
+	}
+	for _, in := range r.Inputs {
+		out = append(out,
+			h5.Attr{Name: inputPrefix + in.Role, Value: in.Path},
+			h5.Attr{Name: inputPrefix + in.Role + digestSuffix, Value: in.SHA256})
+	}
+	return out
+}
+
+const (
+	inputPrefix  = "input_"
+	digestSuffix = "_sha256"
+)
+
+// fields yields the names of attributes and pointers to the fields that they fill.
+func (r *Record) fields(yield func(name string, to any) bool) {
+	v := reflect.ValueOf(r).Elem()
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Tag.Get("attr"); name != "" && !yield(name, v.Field(i).Addr().Interface()) {
+			return
+		}
+	}
+}
+
+// FromAttrs reads a record back. Attributes that are none of a record's, or not
+// of its types, are passed over: other programs may have added their own.
+func FromAttrs(attrs []h5.Attr) Record {
+	var r Record
+	byName := map[string]any{}
+	for _, a := range attrs {
+		byName[a.Name] = a.Value
+	}
+	for name, to := range r.fields {
+		text, _ := byName[name].(string)
+		switch to := to.(type) {
+		case *string:
+			*to = text
+		case *int:
+			n, _ := byName[name].(int64)
+			*to = int(n)
+		case *time.Time:
+			*to, _ = time.Parse(time.RFC3339, text)
+		}
+	}
+	for _, a := range attrs {
+		role, ok := strings.CutPrefix(a.Name, inputPrefix)
+		path, isText := a.Value.(string)
+		if !ok || !isText || strings.HasSuffix(role, digestSuffix) {
+			continue
+		}
+		sum, _ := byName[a.Name+digestSuffix].(string)
+		r.Inputs = append(r.Inputs, Input{Role: role, Path: path, SHA256: sum})
+	}
+	return r
+}
+
+// Input is a file that a run read.
+type Input struct {
+	Role   string // what it was for: "survey", "velocity", "traveltime", ...
+	Path   string // as configured
+	SHA256 string // of the whole file, hexadecimal
+}
+
+// Hash reads a file once, in small pieces, and returns its digest.
+func Hash(role, path string) (Input, error) {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return Input{}, fmt.Errorf("provenance: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return Input{}, fmt.Errorf("provenance: %w", err)
+	}
+	return Input{Role: role, Path: path, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
 }

@@ -44,6 +44,31 @@ func Percent(share float64) string {
 	return text(100*share, 2) + " %"
 }
 
+// Duration writes seconds with three figures at most: "0.42 ms", "1.84 s", "12 min 5 s",
+// "3 h 20 min".
+func Duration(s float64) string {
+	switch {
+	case s < 0.0995:
+		return fmt.Sprintf("%.3g ms", 1e3*s)
+	case s < 9.995:
+		return fmt.Sprintf("%.2f s", s)
+	case s < 119.5:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 7199.5:
+		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
+}
+
+// Bytes writes a number of bytes with as many figures as it takes to see a difference of
+// a few percent: 941.9 MiB, 1.17 GiB.
+func Bytes(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}
+
 // text is v with so many significant digits, but all those before the point.
 func text(v float64, digits int) string {
 	a := math.Abs(v)

@@ -24,3 +24,15 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		s    float64
+		want string
+	}{{0.00042, "0.42 ms"}, {0.0994, "99.4 ms"}, {0.0996, "0.10 s"}, {1.84, "1.84 s"}, {9.996, "10 s"},
+		{52.4, "52 s"}, {119.4, "119 s"}, {725, "12 min 5 s"}, {7199.7, "2 h 0 min"}, {12000, "3 h 20 min"}} {
+		if got := Duration(c.s); got != c.want {
+			t.Errorf("%g s: %q, want %q", c.s, got, c.want)
+		}
+	}
+}

@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/dsp/window"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -17,9 +19,9 @@ import (
 // mean of, at most; of more, so many evenly spread ones are taken.
 const spectrumColumns = 20000
 
-// taper is the share of a trace at each end that is tapered by a cosine, so that
-// its ends do not leak over the whole spectrum.
-const taper = 0.1
+// ends tapers a tenth of a trace at each end by a cosine, so that its ends do not leak
+// over the whole spectrum.
+var ends = window.Tukey{Alpha: 0.2}
 
 // spectrum is a mean amplitude spectrum.
 type spectrum struct {
@@ -39,39 +41,26 @@ func meanSpectrum(v []float32, n int, step float64) spectrum {
 		length *= 2
 	}
 	fft := fourier.NewFFT(length)
-	x := make([]float64, length)
-	c := make([]complex128, length/2+1)
-	s := spectrum{make([]float64, length/2+1), make([]float64, length/2+1)}
-	edge := max(1, int(taper*float64(n)))
+	x, c := make([]float64, length), make([]complex128, length/2+1)
+	s := spectrum{make([]float64, len(c)), make([]float64, len(c))}
 	take := min(rows, spectrumColumns)
 	for k := range take {
-		row := v[k*rows/take*n:][:n]
-		for i := range row {
-			w := 1.0
-			if d := min(i, n-1-i); d < edge {
-				w = 0.5 - 0.5*math.Cos(math.Pi*(float64(d)+0.5)/float64(edge))
-			}
-			x[i] = w * float64(row[i])
+		for i, a := range v[k*rows/take*n:][:n] {
+			x[i] = float64(a)
 		}
-		fft.Coefficients(c, x)
-		for i, a := range c {
-			s.amp[i] += math.Hypot(real(a), imag(a)) / float64(take)
+		ends.Transform(x[:n])
+		for i, a := range fft.Coefficients(c, x) {
+			s.amp[i] += cmplx.Abs(a) / float64(take)
 		}
 	}
 	for i := range s.freq {
-		s.freq[i] = float64(i) / (float64(length) * step)
+		s.freq[i] = fft.Freq(i) / step
 	}
 	return s
 }
 
-// most is the greatest amplitude.
-func (s spectrum) most() float64 {
-	m := 0.0
-	for _, a := range s.amp {
-		m = max(m, a)
-	}
-	return m
-}
+// most is the greatest amplitude, 0 of an empty spectrum.
+func (s spectrum) most() float64 { return slices.Max(append([]float64{0}, s.amp...)) }
 
 // floor is the lowest level that is drawn, in dB.
 const floor = -60.0
@@ -91,14 +80,10 @@ func (s spectrum) decibels(ref float64) []float64 {
 // band is the stretch around which the amplitude is at least half its maximum:
 // from the first such frequency to the last.
 func (s spectrum) band() (lo, hi float64) {
-	half := s.most() / 2
-	lo = -1
+	lo, half := math.Inf(1), s.most()/2
 	for i, a := range s.amp {
 		if a >= half {
-			if lo < 0 {
-				lo = s.freq[i]
-			}
-			hi = s.freq[i]
+			lo, hi = min(lo, s.freq[i]), s.freq[i]
 		}
 	}
 	return lo, hi
@@ -174,24 +159,23 @@ func (r *Run) depthSpectra() (p panel, x, y string, lines []picture.Line) {
 
 func (r *Run) timeSpectra() (p panel, x, y string, lines []picture.Line) {
 	p = panel{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
-	var data, residual []spectrum
+	var data, residual []float32
 	for _, g := range r.Gathers {
-		if s := meanSpectrum(g.Data, g.NT, g.DT); s.most() > 0 {
-			data = append(data, s)
-		}
-		if s := meanSpectrum(g.Residual, g.NT, g.DT); s.most() > 0 {
-			residual = append(residual, s)
-		}
+		data, residual = append(data, g.Data...), append(residual, g.Residual...)
 	}
-	d, e := meanOf(data), meanOf(residual)
+	if len(r.Gathers) == 0 {
+		return p, "", "", nil
+	}
+	nt, dt := r.Gathers[0].NT, r.Gathers[0].DT
+	d, e := meanSpectrum(data, nt, dt), meanSpectrum(residual, nt, dt)
 	ref, below := d.most(), "dB below the data's maximum"
 	if ref == 0 {
 		ref, below = e.most(), "dB below the maximum"
 	}
-	if len(data) > 0 {
+	if d.most() > 0 {
 		lines = append(lines, d.line("data", ref))
 	}
-	if len(residual) > 0 {
+	if e.most() > 0 {
 		lines = append(lines, e.line("residual", ref))
 	}
 	return p, "frequency (Hz)", below, lines
@@ -200,19 +184,6 @@ func (r *Run) timeSpectra() (p panel, x, y string, lines []picture.Line) {
 // line is the spectrum in decibels relative to ref.
 func (s spectrum) line(name string, ref float64) picture.Line {
 	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
-}
-
-// meanOf is the mean of spectra on one frequency axis.
-func meanOf(list []spectrum) (m spectrum) {
-	for i, s := range list {
-		if i == 0 {
-			m = spectrum{s.freq, make([]float64, len(s.amp))}
-		}
-		for k, a := range s.amp {
-			m.amp[k] += a / float64(len(list))
-		}
-	}
-	return m
 }
 
 // convergence is the section on the course of the solver.
@@ -250,7 +221,7 @@ func (r *Run) convergence() (c convergence) {
 		row := iterationRow{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
 		if it, ok := told[n]; ok {
 			c.Adjoint = true
-			row.Duration = seconds(it.Seconds)
+			row.Duration = readable.Duration(it.Seconds)
 			if it.Adjoint != nil {
 				row.Adjoint = fmt.Sprintf("%.1e", *it.Adjoint)
 			}

@@ -189,7 +189,7 @@ func TestWholePage(t *testing.T) {
 		"fell from 8000 to 800, to 10 % of its start, which leaves 1 % of the energy",
 		"last iteration still lowered it by 60 %", "gradient ended at 1 % of its start",
 		"at most 8.0e-09", "passed, 2.5e-08 (limit 1e-06)",
-		"4123 5.154e-01 3.333e-01 3.0e-09 1.5 s", "800 1.000e-01 1.000e-02 65 s",
+		"4123 5.154e-01 3.333e-01 3.0e-09 1.50 s", "800 1.000e-01 1.000e-02 65 s",
 		"Plain Kirchhoff migration: line/adjoint.h5", "Least squares after 3 iterations: line/image.h5",
 		"The residual holds 1 % of the shot's energy.", "Shot 3, x 500 m",
 		"forward 4 7.5 9.25 4 75.0", "Seconds over 4 ranks, from the log",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // clean replaces what no page may hold: bytes that are not UTF-8 and control
@@ -32,19 +33,6 @@ func number(v float64) string {
 
 // percent writes a fraction as "3.61 %".
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
-
-// seconds writes a duration: "84 ms", "1.84 s", "12 min 5 s", "3 h 20 min".
-func seconds(s float64) string {
-	switch {
-	case s < 0.0995:
-		return fmt.Sprintf("%.3g ms", 1e3*s)
-	case s < 119.5:
-		return fmt.Sprintf("%.3g s", s)
-	case s < 7199.5:
-		return fmt.Sprintf("%d min %d s", int(s+0.5)/60, int(s+0.5)%60)
-	}
-	return fmt.Sprintf("%d h %d min", int(s+30)/3600, int(s+30)%3600/60)
-}
 
 // typed are the things in the page's own words that a reader types.
 var typed = regexp.MustCompile(`lsm [a-z]+( --[a-z]+)?|--[a-z]+( [A-Z]+| x,y,z)?|(output|solver)\.[a-z]+`)
@@ -96,10 +84,10 @@ func (r *Run) title(p *page) {
 		add("ranks × threads", fmt.Sprintf("%d × %d", rec.Ranks, rec.Threads))
 	}
 	if r.Times != nil {
-		add("time", seconds(r.Times.Total))
+		add("time", readable.Duration(r.Times.Total))
 	}
 	if r.Log != nil && r.Log.Memory != nil {
-		add("memory", bytesText(r.Log.Memory.Max))
+		add("memory", readable.Bytes(r.Log.Memory.Max))
 	}
 	p.Made = clean(strings.TrimSpace("lsm " + rec.Version))
 }
@@ -119,14 +107,6 @@ func (r *Run) origin(p *page) {
 			p.Origin = append(p.Origin, fact{clean(strings.ReplaceAll(a.Name, "_", " ")), clean(fmt.Sprint(a.Value))})
 		}
 	}
-}
-
-// bytesText writes a number of bytes in MiB or GiB.
-func bytesText(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%.4g MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
 }
 
 // settings is the section on the configuration.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Name is the section's own name, without control characters.
@@ -62,12 +63,12 @@ func (r *Run) times(p *page) {
 	default:
 		m := r.Log.Memory
 		var b strings.Builder
-		fmt.Fprintf(&b, "Memory: %s at most", bytesText(m.Max))
+		fmt.Fprintf(&b, "Memory: %s at most", readable.Bytes(m.Max))
 		if r.Times != nil && r.Times.Ranks > 1 {
 			fmt.Fprintf(&b, " (rank %d)", m.Rank)
 		}
 		if m.Predicted > 0 {
-			fmt.Fprintf(&b, ", %s predicted", bytesText(m.Predicted))
+			fmt.Fprintf(&b, ", %s predicted", readable.Bytes(m.Predicted))
 		}
 		b.WriteString(".")
 		p.Memory = b.String()

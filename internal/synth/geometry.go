@@ -3,6 +3,7 @@ package synth
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -26,25 +27,17 @@ func lay(g grid.Grid, surface []float64, opt Options) (*survey.Survey, error) {
 	if err := l.sources(); err != nil {
 		return nil, err
 	}
-	switch opt.Geometry {
-	case Streamer:
+	if opt.Geometry == Streamer {
 		l.streamer()
-	default:
-		if err := l.stations(); err != nil {
-			return nil, err
-		}
-		if opt.Geometry == Land {
-			l.patches()
-		} else {
-			l.s.Fixed = true
-		}
+	} else if err := l.stations(); err != nil {
+		return nil, err
 	}
-	live := make([]bool, l.s.NumSources())
-	for _, i := range l.s.SourceIndex {
-		live[i] = true
+	if opt.Geometry == Land {
+		l.patches()
 	}
-	for i := range live {
-		if !l.s.Fixed && !live[i] {
+	l.s.Fixed = opt.Geometry == Fixed
+	for i := range l.s.NumSources() {
+		if _, live := slices.BinarySearch(l.s.SourceIndex, int32(i)); !l.s.Fixed && !live { // they ascend
 			return nil, fmt.Errorf("synth: shot %d at x = %g m has no receiver inside the model [%g, %g] m",
 				i, l.s.Source(i)[0], g.Origin[0], g.End(0))
 		}
@@ -87,11 +80,11 @@ func (l *spread) inside(what string, i int, p []float64) error {
 	if l.g.Contains(p) {
 		return nil
 	}
-	lo, hi := []float64{}, []float64{}
+	var end []float64
 	for a := range l.g.Shape {
-		lo, hi = append(lo, l.g.Origin[a]), append(hi, l.g.End(a))
+		end = append(end, l.g.End(a))
 	}
-	return fmt.Errorf("synth: %s %d at %v m lies outside the model, %v to %v m", what, i, p, lo, hi)
+	return fmt.Errorf("synth: %s %d at %v m lies outside the model, %v to %v m", what, i, p, l.g.Origin, end)
 }
 
 func (l *spread) sources() error {

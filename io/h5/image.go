@@ -24,14 +24,9 @@ type Image struct {
 	Attrs  []Attr // of the root, without format and format_version
 }
 
-// history lists the datasets of the norms.
-func (im *Image) history() []history {
-	return []history{{"/history/residual_norm", &im.ResidualNorm}, {"/history/gradient_norm", &im.GradientNorm}}
-}
-
-type history struct {
-	name  string
-	norms *[]float64
+// history yields the datasets of the norms.
+func (im *Image) history(yield func(name string, norms *[]float64) bool) {
+	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
 }
 
 // ReadImage reads the image /image, or /reflectivity where that is missing,
@@ -80,11 +75,11 @@ func (f *File) rootAttrs() (out []Attr, err error) {
 }
 
 func (f *File) readHistory(im *Image) (err error) {
-	for _, h := range im.history() {
-		if !f.Has(h.name) {
+	for name, norms := range im.history {
+		if !f.Has(name) {
 			continue
 		}
-		if *h.norms, err = load[float64](f, h.name, "[iterations + 1]", []int{-1}); err != nil {
+		if *norms, err = load[float64](f, name, "[iterations + 1]", []int{-1}); err != nil {
 			return err
 		}
 	}
@@ -153,8 +148,8 @@ func (w *Writer) history(im *Image) {
 		return
 	}
 	w.Group("/history")
-	for _, h := range im.history() {
-		over(w, h.name, []axis{{name: "/history/iteration", size: n}}, *h.norms)
+	for name, norms := range im.history {
+		over(w, name, []axis{{name: "/history/iteration", size: n}}, *norms)
 	}
 }
 

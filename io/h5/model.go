@@ -40,10 +40,7 @@ func ReadModelIn(path, unit string) (g grid.Grid, v []float64, err error) {
 		}
 		return v, nil
 	})
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	return g, v, nil
+	return g, v, err
 }
 
 // model opens a velocity model.
@@ -79,25 +76,9 @@ func ReadSurface(path string, dim int) (g grid.Grid, z []float64, err error) {
 	return g, z, err
 }
 
-func (f *File) surface(dim int) (grid.Grid, []float64, error) {
-	g, d, err := f.surfaceGrid(dim)
+func (f *File) surface(dim int) (g grid.Grid, z []float64, err error) {
+	d, err := f.Dataset("/surface")
 	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	z, err := Read[float64](d)
-	if err != nil {
-		return grid.Grid{}, nil, err
-	}
-	for i, v := range z {
-		if !(math.Abs(v) <= grid.Farthest) {
-			return grid.Grid{}, nil, inputError(f.path, d.name, "is %g m at point %s, must be finite and at most %g m from 0", v, pointText(g, i), grid.Farthest)
-		}
-	}
-	return g, z, nil
-}
-
-func (f *File) surfaceGrid(dim int) (g grid.Grid, d *Dataset, err error) {
-	if d, err = f.Dataset("/surface"); err != nil {
 		return g, nil, err
 	}
 	if text := map[int]string{2: "[nx]", 3: "[nx, ny]"}[dim]; len(d.shape) != dim-1 || d.len == 0 {
@@ -114,15 +95,23 @@ func (f *File) surfaceGrid(dim int) (g grid.Grid, d *Dataset, err error) {
 		return g, nil, err
 	}
 	for a, h := range g.Spacing {
-		axis, o, spacing := grid.AxisNames(dim)[a], g.Origin[a], d.name+"@spacing"
+		axis, o := grid.AxisNames(dim)[a], g.Origin[a]
 		switch {
 		case !(h > 0):
-			return g, nil, inputError(f.path, spacing, "is %g m along %s, must be positive", h, axis)
+			return g, nil, d.Attrs().fault("spacing", "is %g m along %s, must be positive", h, axis)
 		case !(h >= grid.LeastSpacing && h <= grid.GreatestSpacing):
-			return g, nil, inputError(f.path, spacing, "is %g m along %s, must be from %g to %g m", h, axis, grid.LeastSpacing, grid.GreatestSpacing)
+			return g, nil, d.Attrs().fault("spacing", "is %g m along %s, must be from %g to %g m", h, axis, grid.LeastSpacing, grid.GreatestSpacing)
 		case !(math.Abs(o) <= grid.Farthest):
-			return g, nil, inputError(f.path, d.name+"@origin", "is %g m along %s, must be finite and at most %g m from 0", o, axis, grid.Farthest)
+			return g, nil, d.Attrs().fault("origin", "is %g m along %s, must be finite and at most %g m from 0", o, axis, grid.Farthest)
 		}
 	}
-	return g, d, nil
+	if z, err = Read[float64](d); err != nil {
+		return g, nil, err
+	}
+	for i, v := range z {
+		if !(math.Abs(v) <= grid.Farthest) {
+			return g, nil, inputError(f.path, d.name, "is %g m at point %s, must be finite and at most %g m from 0", v, pointText(g, i), grid.Farthest)
+		}
+	}
+	return g, z, nil
 }

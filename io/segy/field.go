@@ -76,6 +76,22 @@ var (
 	fileTrailers    = Field{Byte: 3529, Length: 4}
 )
 
+// names are the fields' names, as errors have them.
+var names = map[Field]string{
+	TraceSamples:    "number of samples",
+	extBlocks:       "number of header extensions",
+	extSamples:      "number of samples",
+	fileByteOrder:   "byte order",
+	fileExtInterval: "extended sample interval",
+	fileExtSamples:  "extended number of samples",
+	fileFirst:       "byte offset of the first trace",
+	fileFormat:      "sample format code",
+	fileTexts:       "number of extended textual headers",
+	fileTraces:      "number of traces",
+	fileTrailers:    "number of data trailers",
+	fileExtra:       "number of additional trace headers",
+}
+
 // Validate checks that the field can be read from some header at all.
 func (f Field) Validate() error {
 	switch {

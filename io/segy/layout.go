@@ -52,7 +52,7 @@ func (f *File) judgeOrder(reel []byte) error {
 		f.Order = Little
 		return nil
 	case 0x02010403:
-		return f.faultIn(fileByteOrder, "byte order", "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
+		return f.faultIn(fileByteOrder, "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
 	}
 	big, little := fileFormat.Int(reel, binary.BigEndian), fileFormat.Int(reel, binary.LittleEndian)
 	switch {
@@ -65,7 +65,7 @@ func (f *File) judgeOrder(reel []byte) error {
 		if other := f.lookalike(reel); other != nil {
 			return &Error{Path: f.Path, Err: other}
 		}
-		return f.faultIn(fileFormat, "sample format code", "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
+		return f.faultIn(fileFormat, "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
 	}
 	return nil
 }
@@ -79,10 +79,10 @@ func (f *File) judgeFormat(reel []byte, given Format) error {
 		f.Format = Format(fileFormat.Int(reel, f.ByteOrder()))
 	}
 	if f.Format == gained4 {
-		return f.faultIn(fileFormat, "sample format code", "is 4, fixed point with gain code, which is obsolete and not supported")
+		return f.faultIn(fileFormat, "is 4, fixed point with gain code, which is obsolete and not supported")
 	}
 	if f.Format.Bytes() == 0 {
-		return f.faultIn(fileFormat, "sample format code", "is %d, want one of 1, 2, 3, 5 to 12, 15, 16", int(f.Format))
+		return f.faultIn(fileFormat, "is %d, want one of 1, 2, 3, 5 to 12, 15, 16", int(f.Format))
 	}
 	return nil
 }
@@ -118,13 +118,13 @@ func (f *File) judgeSampling(reel []byte) error {
 	}
 	if n := fileExtSamples.Int(reel, o); n != 0 {
 		if n < 0 {
-			return f.faultIn(fileExtSamples, "extended number of samples", "is %d, must not be negative", n)
+			return f.faultIn(fileExtSamples, "is %d, must not be negative", n)
 		}
 		f.Samples = int(n)
 	}
 	if v := fileExtInterval.Value(reel, o); v != 0 {
 		if !(v > 0) || math.IsInf(v, 0) {
-			return f.faultIn(fileExtInterval, "extended sample interval", "is %g µs, must be positive", v)
+			return f.faultIn(fileExtInterval, "is %g µs, must be positive", v)
 		}
 		f.Interval = v / 1e6
 	}
@@ -141,7 +141,7 @@ func (f *File) judgeExtent(reel []byte) error {
 	switch {
 	case texts >= 0:
 		if room := (f.Size - reelBytes) / textBytes; texts > room {
-			return f.faultIn(fileTexts, "number of extended textual headers", "is %d, but the file has room for %d", texts, room)
+			return f.faultIn(fileTexts, "is %d, but the file has room for %d", texts, room)
 		}
 		f.first += texts * textBytes
 	case texts == -1:
@@ -152,7 +152,7 @@ func (f *File) judgeExtent(reel []byte) error {
 		f.first += n * textBytes
 	case f.Major == 0:
 	default:
-		return f.faultIn(fileTexts, "number of extended textual headers", "is %d, must be -1 or more", texts)
+		return f.faultIn(fileTexts, "is %d, must be -1 or more", texts)
 	}
 	if f.Major < 2 {
 		return nil
@@ -219,7 +219,7 @@ func (f *File) statedExtra(reel []byte) (int64, error) {
 		n = two
 	}
 	if n < 0 || n > most {
-		return 0, f.faultIn(long, "number of additional trace headers", "is %d, must be in [0, %d] for a file of %d bytes", n, most, f.Size)
+		return 0, f.faultIn(long, "is %d, must be in [0, %d] for a file of %d bytes", n, most, f.Size)
 	}
 	return n, nil
 }
@@ -234,19 +234,19 @@ func (f *File) judgeExtent2(reel []byte) error {
 	f.extra = int(n)
 	if first := fileFirst.Int(reel, o); first != 0 {
 		if first < f.first || first > f.Size {
-			return f.faultIn(fileFirst, "byte offset of the first trace", "is %d, must be in [%d, %d]", first, f.first, f.Size)
+			return f.faultIn(fileFirst, "is %d, must be in [%d, %d]", first, f.first, f.Size)
 		}
 		f.first = first
 	}
 	if f.claimed = fileTraces.Int(reel, o); f.claimed < 0 || f.claimed > f.Size/headerBytes {
-		return f.faultIn(fileTraces, "number of traces", "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
+		return f.faultIn(fileTraces, "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
 	}
 	n = fileTrailers.Int(reel, o)
 	if room := (f.Size - f.first) / textBytes; n < 0 || n > room {
 		if n == -1 {
-			return f.faultIn(fileTrailers, "number of data trailers", "is -1, a number to be found out, which is not supported")
+			return f.faultIn(fileTrailers, "is -1, a number to be found out, which is not supported")
 		}
-		return f.faultIn(fileTrailers, "number of data trailers", "is %d, must be in [0, %d]", n, room)
+		return f.faultIn(fileTrailers, "is %d, must be in [0, %d]", n, room)
 	}
 	f.end -= n * textBytes
 	return nil
@@ -266,7 +266,7 @@ func (f *File) endText() (n int64, err error) {
 			return n, nil
 		}
 	}
-	return 0, f.faultIn(fileTexts, "number of extended textual headers", "is -1, but none of the %d records that fit is the last, ((SEG: EndText))", n)
+	return 0, f.faultIn(fileTexts, "is -1, but none of the %d records that fit is the last, ((SEG: EndText))", n)
 }
 
 // judgeLength decides whether all traces have one length. The flag for it came

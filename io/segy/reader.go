@@ -44,7 +44,7 @@ func (r *Reader) Next(samples bool) (*Trace, error) {
 	left := r.f.end - r.at
 	if left == 0 {
 		if n := r.f.claimed; n > 0 && int64(r.next) != n {
-			return nil, r.f.fault(int64(fileTraces.Byte), "number of traces", "is %d, the file holds %d", n, r.next)
+			return nil, r.f.faultIn(fileTraces, "is %d, the file holds %d", n, r.next)
 		}
 		return nil, io.EOF
 	}
@@ -83,9 +83,9 @@ func (r *Reader) skip(n int64) error {
 }
 
 // fault is an error at a field of the trace that is being read.
-func (r *Reader) fault(field Field, name, format string, args ...any) error {
+func (r *Reader) fault(field Field, format string, args ...any) error {
 	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
-		Field: fmt.Sprintf("%s, header byte %d", name, field.Byte), Err: fmt.Errorf(format, args...)}
+		Field: fmt.Sprintf("%s, header byte %d", names[field], field.Byte), Err: fmt.Errorf(format, args...)}
 }
 
 // short is the error for a file that ends inside a trace.
@@ -116,7 +116,7 @@ func (r *Reader) readHeader(left int64) error {
 		n = int64(r.f.extra)
 	}
 	if n > int64(r.f.extra) {
-		return r.fault(extBlocks, "number of header extensions", "is %d, the binary header allows %d", n, r.f.extra)
+		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.extra)
 	}
 	all := (1 + n) * headerBytes
 	if left < all {
@@ -140,29 +140,27 @@ func (r *Reader) fill(from, to int) error {
 // judgeSamples finds how many samples the trace has.
 func (r *Reader) judgeSamples(t *Trace, left int64) error {
 	o := r.f.ByteOrder()
-	field, name := TraceSamples, "number of samples"
+	field := TraceSamples
 	n := TraceSamples.Int(t.Header, o)
 	if Extended(t.Header) && extSamples.Int(t.Header, o) > 0 {
 		field, n = extSamples, extSamples.Int(t.Header, o)
 	}
 	switch {
 	case r.f.Kind == SU && n != int64(r.f.Fixed):
-		return r.fault(field, name, "is %d, that of the first trace %d: all traces of an SU file have one length", n, r.f.Fixed)
+		return r.fault(field, "is %d, that of the first trace %d: all traces of an SU file have one length", n, r.f.Fixed)
 	case r.f.Fixed > 0:
 		n = int64(r.f.Fixed)
 	case n == 0:
 		n = int64(r.f.Samples)
 	}
 	if n <= 0 || n > math.MaxInt32 {
-		return r.fault(field, name, "is %d, must be in [1, %d]", n, math.MaxInt32)
+		return r.fault(field, "is %d, must be in [1, %d]", n, math.MaxInt32)
 	}
 	if want := n * int64(r.f.Format.Bytes()); want > left {
-		return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
-			Field: fmt.Sprintf("%s, header byte %d", name, field.Byte),
-			Err:   fmt.Errorf("%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)}
+		return r.fault(field, "%d samples take %d bytes, but %d are left: the file is cut short, or this number is wrong", n, want, left)
 	}
 	if most := int64(r.f.MaxSamples); most > 0 && n > most {
-		return r.fault(field, name, "is %d, the limit %d: %w", n, most, ErrTooLong)
+		return r.fault(field, "is %d, the limit %d: %w", n, most, ErrTooLong)
 	}
 	t.NS = int(n)
 	return nil

@@ -31,12 +31,12 @@ func (f *File) openSU() error {
 		case fits(big):
 			f.Order = Big
 		default:
-			return f.faultIn(TraceSamples, "number of samples", "is %d (%d in little-endian order), neither of which divides the file's %d bytes into traces: this is no SU file, or one that is cut short", big, little, f.Size)
+			return f.faultIn(TraceSamples, "is %d (%d in little-endian order), neither of which divides the file's %d bytes into traces: this is no SU file, or one that is cut short", big, little, f.Size)
 		}
 	}
 	f.Fixed = own(f.ByteOrder())
 	if f.Fixed == 0 {
-		return f.faultIn(TraceSamples, "number of samples", "is 0, must be positive")
+		return f.faultIn(TraceSamples, "is 0, must be positive")
 	}
 	return nil
 }

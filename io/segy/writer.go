@@ -43,18 +43,17 @@ func NewWriter(w io.Writer, spec Spec) (*Writer, error) {
 	if out.codec, ok = spec.Format.codec(); !ok || spec.Kind == SU && spec.Format != IEEE32 {
 		return nil, fmt.Errorf("segy: samples cannot be written as %v", spec.Format)
 	}
-	if spec.Major < 0 || spec.Major > 2 {
-		return nil, fmt.Errorf("segy: revision is %d, must be 0, 1 or 2", spec.Major)
-	}
 	most := math.MaxUint16
 	if spec.Major == 2 && spec.Kind != SU {
 		most = math.MaxInt32
 	}
-	if spec.Samples < 1 || spec.Samples > most {
-		return nil, fmt.Errorf("segy: traces have %d samples, this format holds 1 to %d", spec.Samples, most)
-	}
 	whole := spec.Interval == math.Trunc(spec.Interval) && spec.Interval <= math.MaxUint16
-	if !(spec.Interval > 0) || math.IsInf(spec.Interval, 0) || !whole && most == math.MaxUint16 {
+	switch {
+	case spec.Major < 0 || spec.Major > 2:
+		return nil, fmt.Errorf("segy: revision is %d, must be 0, 1 or 2", spec.Major)
+	case spec.Samples < 1 || spec.Samples > most:
+		return nil, fmt.Errorf("segy: traces have %d samples, this format holds 1 to %d", spec.Samples, most)
+	case !(spec.Interval > 0) || math.IsInf(spec.Interval, 0) || !whole && most == math.MaxUint16:
 		return nil, fmt.Errorf("segy: sample interval is %g, this format holds whole numbers from 1 to %d", spec.Interval, math.MaxUint16)
 	}
 	if spec.Kind != SU {

@@ -11,8 +11,8 @@ import (
 
 // Forward adds the demigrated traces of the image src to dst.
 func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.room.Lock()
+	defer e.room.Unlock()
 	if err := e.check("forward", dst, src); err != nil {
 		return err
 	}
@@ -36,8 +36,8 @@ func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
 
 // Adjoint adds the migrated image of the traces src to dst.
 func (e *Engine) Adjoint(ctx context.Context, dst, src device.Buf) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.room.Lock()
+	defer e.room.Unlock()
 	if err := e.check("adjoint", src, dst); err != nil {
 		return err
 	}

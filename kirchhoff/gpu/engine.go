@@ -3,7 +3,6 @@ package gpu
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/dustin/go-humanize"
 
@@ -12,6 +11,7 @@ import (
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -45,15 +45,14 @@ type Engine struct {
 	convolve, correlate        taps
 	shots, chunks              sums // of bounds
 
-	mu      sync.Mutex // guards what follows: one application at a time
-	closed  bool
-	current *application
-	rows    device.Buf // [ntrace][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
-	ready   device.Buf // the data of which rows hold the correlation, until used
-	tiled   device.Buf // float32 [tile][64], the image
-	image   device.Buf // float64 [part][tile][64], sums of the adjoint
-	traces  device.Buf // float64 [part][row][stride], sums of a piece of the forward
-	ring    device.Buf // sums of two pieces of the forward; made when first needed
+	room   pieces.Room // guards what follows: one application at a time
+	closed bool
+	rows   device.Buf // [ntrace][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	ready  device.Buf // the data of which rows hold the correlation, until used
+	tiled  device.Buf // float32 [tile][64], the image
+	image  device.Buf // float64 [part][tile][64], sums of the adjoint
+	traces device.Buf // float64 [part][row][stride], sums of a piece of the forward
+	ring   device.Buf // sums of two pieces of the forward; made when first needed
 }
 
 // taps is a filter on the card.
@@ -246,8 +245,9 @@ func (e *Engine) Intact() error { return nil }
 // Close frees what the engine has on the card. It waits for an application that is
 // being asked for.
 func (e *Engine) Close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closed, e.current, e.ready = true, nil, nil
+	e.room.Lock()
+	defer e.room.Unlock()
+	e.closed, e.ready = true, nil
+	e.room.End()
 	e.free()
 }

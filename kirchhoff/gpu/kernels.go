@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -70,43 +69,22 @@ type blocks struct{ places, traces, tiles, parts driver.Memory }
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
-// cells are a struct as the driver passes it by value.
-func cells[T any](v T) driver.Arg {
-	n := unsafe.Sizeof(v) / 8
-	return driver.Struct(unsafe.Slice((*uint64)(unsafe.Pointer(&v)), n))
-}
-
 // launch asks for x × y blocks of so many threads, with bytes of shared memory beside the
 // kernel's own; no blocks are nothing to do. Arguments are buffers, nil for a null
-// pointer, the structs above, int32, int64 and float64.
+// pointer, and what [driver.Context.Launch] takes.
 func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 	if x == 0 || y == 0 {
 		return
 	}
-	list := make([]driver.Arg, len(args))
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case nil:
-			list[i] = driver.Address(0)
+			args[i] = driver.Memory(0)
 		case device.Buf:
-			list[i] = driver.Address(memory(v))
-		case int32:
-			list[i] = driver.Int32(v)
-		case int64:
-			list[i] = driver.Int64(v)
-		case float64:
-			list[i] = driver.Float64(v)
-		case operator:
-			list[i] = cells(v)
-		case traces:
-			list[i] = cells(v)
-		case blocks:
-			list[i] = cells(v)
-		default:
-			panic(fmt.Sprintf("kirchhoff: kernel %s with a %T", name, arg))
+			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, list...)
+	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.

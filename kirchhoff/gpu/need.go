@@ -8,12 +8,8 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	e := layout(kirchhoff.Outline(p), processors)
-	longest := 0
-	for i := range len(e.traceCuts) - 1 {
-		longest = max(longest, e.traceCuts[i+1]-e.traceCuts[i])
-	}
 	// The fewer blocks, the more parts: there is at least one for as many traces.
-	e.allocate(e.ntrace, (longest+lanes-1)/lanes)
+	e.allocate(e.ntrace, (e.longestPiece()+lanes-1)/lanes)
 	e.bytes += 4*groupTiles*int64(e.firstGroup[len(e.plan.Boxes)]) + listBytes*int64(e.ntrace) + 4<<10
 	n := kirchhoff.Need{Place: placeBytes(e.plan)}
 	n.Tables = n.Place * int64(p.Positions.Len())

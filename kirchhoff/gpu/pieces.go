@@ -7,6 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -34,22 +35,16 @@ func (e *Engine) cut() {
 			}
 		}
 	}
-	e.traceCuts = kirchhoff.Pieces(starts, len(source), mostTracePieces, leastTraces)
+	e.traceCuts = pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
 	boxes := len(e.plan.Boxes)
-	for _, tile := range kirchhoff.Pieces(e.firstTile[:boxes], e.plan.Tiles, mostImagePieces, leastTiles) {
+	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, mostImagePieces, leastTiles) {
 		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
 		e.boxCuts = append(e.boxCuts, box)
 	}
 }
 
 // longestPiece is the most traces of a piece of the forward.
-func (e *Engine) longestPiece() int {
-	longest := 0
-	for i := range len(e.traceCuts) - 1 {
-		longest = max(longest, e.traceCuts[i+1]-e.traceCuts[i])
-	}
-	return longest
-}
+func (e *Engine) longestPiece() int { return pieces.Longest(e.traceCuts) }
 
 // sums are what a bound adds up on the card.
 type sums struct {
@@ -101,8 +96,8 @@ func (e *Engine) Peak() float64 { return e.plan.Peak }
 // the adjoint's source is kept for Begin: if that comes next, the source must be as it
 // was.
 func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.room.Lock()
+	defer e.room.Unlock()
 	if err := e.mine("bound", src); err != nil {
 		return nil, err
 	}
@@ -124,25 +119,16 @@ func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	return out, device.Download(out, s.result)
 }
 
-// application is one under way: a dist.Application.
-type application struct {
-	e         *Engine
-	ctx       context.Context
-	direction dist.Direction
-	quantum   float64
-	dst       device.Buf
-	part      device.Buf // what the sums of all pieces, or of two of the forward, are in
-	kind      string     // their type, as kernels are called
-}
-
 // Begin implements dist.Pieced.
 func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a := &application{e: e, ctx: ctx, direction: d, quantum: quantum, dst: dst, kind: "_f32"}
+	e.room.Lock()
+	defer e.room.Unlock()
+	kind := "_f32" // of sums, as kernels are called
 	if quantum != 0 {
-		a.kind = "_f64"
+		kind = "_f64"
 	}
+	// begun begins a piece's work: sums that the card still works on have no error yet.
+	begun := func() (func(), error) { return e.dev.Mark(d.String()), ctx.Err() }
 	if d == dist.Forward {
 		if err := e.check("forward", dst, src); err != nil {
 			return nil, err
@@ -151,22 +137,56 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 			return nil, err
 		}
 		e.load(src)
-		a.part = e.ring
-	} else {
-		if err := e.check("adjoint", src, dst); err != nil {
+		slot := func(lo, hi, piece int) device.Buf { return e.ring.Slice(piece%ahead*e.tracePart(), (hi-lo)*e.stride) }
+		sum := func(lo, hi, piece int) (device.Buf, error) {
+			end, err := begun()
+			defer end()
+			if err == nil {
+				err = e.demigrate(piece, quantum)
+			}
+			if err != nil {
+				return nil, err
+			}
+			to := slot(lo, hi, piece)
+			e.collect("collect"+kind, to, e.traces, to.Len(), e.forwardParts, e.tracePart())
+			return to, e.context.Err()
+		}
+		return e.room.Begin(e.traceCuts, ahead, sum, func(lo, hi, piece int) error {
+			e.convolveRows(kind, dst, slot(lo, hi, piece), lo, hi)
+			return e.context.Err()
+		}), e.context.Err()
+	}
+	if err := e.check("adjoint", src, dst); err != nil {
+		return nil, err
+	}
+	if e.ready == nil || memory(e.ready) != memory(src) {
+		e.correlateAll(src)
+	}
+	e.ready = nil
+	sums := e.tiled
+	if quantum != 0 {
+		sums = e.image
+	}
+	part := func(of device.Buf, lo, hi int) device.Buf {
+		return of.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
+	}
+	sum := func(lo, hi, piece int) (device.Buf, error) {
+		end, err := begun()
+		defer end()
+		if err != nil {
 			return nil, err
 		}
-		if e.ready == nil || memory(e.ready) != memory(src) {
-			e.correlateAll(src)
+		e.migrate(piece, quantum)
+		to := part(sums, lo, hi)
+		if quantum == 0 || e.adjointParts > 1 {
+			e.collect("collect"+kind, to, part(e.image, lo, hi), to.Len(), e.adjointParts, e.plan.Tiles*simd.TileSize)
 		}
-		e.ready = nil
-		a.part = e.tiled
-		if quantum != 0 {
-			a.part = e.image
-		}
+		return to, e.context.Err()
 	}
-	e.current = a
-	return a, e.context.Err()
+	return e.room.Begin(e.boxCuts, len(e.boxCuts)-1, sum, func(lo, hi, _ int) error {
+		e.unload("unload"+kind, dst, part(sums, lo, hi), e.firstTile[lo], e.firstTile[hi], 1)
+		return e.context.Err()
+	}), e.context.Err()
 }
 
 // makeRing gets the memory for sums of two pieces of the forward.
@@ -185,8 +205,8 @@ func (e *Engine) makeRing(exact bool) error {
 // without: those of the adjoint and those of the forward. They stay the same for all
 // applications of a kind.
 func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.room.Lock()
+	defer e.room.Unlock()
 	if err := e.makeRing(exact); err != nil {
 		return nil, nil, err
 	}
@@ -194,76 +214,4 @@ func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
 		return e.image, e.ring, nil
 	}
 	return e.tiled, e.ring, nil
-}
-
-func (a *application) Pieces() int { return len(a.cuts()) - 1 }
-
-func (a *application) cuts() []int {
-	if a.direction == dist.Forward {
-		return a.e.traceCuts
-	}
-	return a.e.boxCuts
-}
-
-func (a *application) Ahead() int {
-	if a.direction == dist.Forward {
-		return ahead
-	}
-	return a.Pieces()
-}
-
-// sums is where the sums of piece i are.
-func (a *application) sums(i int) device.Buf {
-	e, cuts := a.e, a.cuts()
-	lo, hi := cuts[i], cuts[i+1]
-	if a.direction == dist.Forward {
-		return a.part.Slice(i%ahead*e.tracePart(), (hi-lo)*e.stride)
-	}
-	return a.part.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
-}
-
-// Sum computes piece i.
-func (a *application) Sum(i int) (device.Buf, error) {
-	e := a.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a.check()
-	if err := a.ctx.Err(); err != nil {
-		return nil, err
-	}
-	defer e.dev.Mark(a.direction.String())()
-	to := a.sums(i)
-	if a.direction == dist.Forward {
-		if err := e.demigrate(i, a.quantum); err != nil {
-			return nil, err
-		}
-		e.collect("collect"+a.kind, to, e.traces, to.Len(), e.forwardParts, e.tracePart())
-		return to, e.context.Err()
-	}
-	e.migrate(i, a.quantum)
-	if from := e.image.Slice(e.firstTile[e.boxCuts[i]]*simd.TileSize, to.Len()); a.quantum == 0 || e.adjointParts > 1 {
-		e.collect("collect"+a.kind, to, from, to.Len(), e.adjointParts, e.plan.Tiles*simd.TileSize)
-	}
-	return to, e.context.Err()
-}
-
-// Finish adds piece i to the destination.
-func (a *application) Finish(i int) error {
-	e := a.e
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a.check()
-	cuts := a.cuts()
-	if a.direction == dist.Forward {
-		e.convolveRows(a.kind, a.dst, a.sums(i), cuts[i], cuts[i+1])
-	} else {
-		e.unload("unload"+a.kind, a.dst, a.sums(i), e.firstTile[cuts[i]], e.firstTile[cuts[i+1]], 1)
-	}
-	return e.context.Err()
-}
-
-func (a *application) check() {
-	if a.e.current != a {
-		panic("kirchhoff: an application goes on after another was begun or the engine was closed")
-	}
 }

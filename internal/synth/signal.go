@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // AddNoise adds white Gaussian noise to data, so that the root mean square of
@@ -35,4 +37,18 @@ func AddNoise(data []float32, snr float64, seed uint64) (sigma float64, err erro
 		}
 	}
 	return sigma, nil
+}
+
+// Ricker samples the Ricker wavelet (1 - 2a²) exp(-a²), a = π·peak·t, the
+// second derivative of a Gaussian: its amplitude spectrum is greatest at peak
+// (Hz). It spans 1.5 periods on each side of its time zero, which is the middle
+// sample; beyond that it is below 1e-8. dt is in s.
+func Ricker(peak, dt float64) survey.Wavelet {
+	half := int(math.Ceil(1.5 / (peak * dt)))
+	w := survey.Wavelet{Samples: make([]float64, 2*half+1), DT: dt, Zero: half}
+	for i := range w.Samples {
+		a := math.Pi * peak * float64(i-half) * dt
+		w.Samples[i] = (1 - 2*a*a) * math.Exp(-a*a)
+	}
+	return w
 }
