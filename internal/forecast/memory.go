@@ -17,8 +17,8 @@ import (
 type Memory struct {
 	Tables    int64 // traveltimes and weights, at once
 	AllTables int64 // of every place; more than Tables where they are recomputed
-	Data      int64 // of it what is held at once
-	AllData   int64 // more than Data where it is streamed
+	Data      int64 // traces, at once
+	AllData   int64 // all of the rank's; more than Data where they are streamed
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
@@ -27,8 +27,8 @@ type Memory struct {
 	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
 
-	Outside int64 // what of it is not on Go's heap, but for Program
-	Late    int64 // what of the heap is there only once the tables are made
+	Outside int64 // the part that is not on Go's heap, without Program
+	Late    int64 // the part of the heap that is taken only once the tables are made
 
 	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
 	// for this rank.
@@ -36,14 +36,14 @@ type Memory struct {
 
 	Compact   bool  // the tables' times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
-	Coarse    int64 // of the coarse tables that they are made from; 0 for none
+	Coarse    int64 // the coarse tables that they are made from; 0 for none
 
 	Stream bool  // traces are read as they are needed
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// Garbage is what the collector may let stand on the heap besides what is counted,
-// touched what becomes resident of code, libraries and run time in the course of a run.
+// Garbage is what the collector may leave on the heap besides what is counted. Touched is
+// how much more code and library data becomes resident in the course of a run.
 const (
 	Garbage = 4 << 20
 	touched = 1 << 20
@@ -59,12 +59,12 @@ func (m Memory) Total() int64 {
 	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
 }
 
-// rest is what messages call so.
+// rest is what messages do not name.
 func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
-// making counts what is needed while tables are made, and what of traces once they are,
-// both outside the heap. Where tables are made anew in every application the solver's
-// vectors are there as well; else they come later.
+// making counts memory outside the heap: what making tables needs, and what the traces
+// need once they are made. The solver's vectors come after the tables, unless tables are
+// made anew in every application.
 func (m *Memory) making(tables, traces int64) {
 	m.add(traces)
 	if !m.Recompute {
@@ -326,8 +326,8 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 	return bytes
 }
 
-// Of a group of streamed traces: bytes that its traces take in all buffers, at most where
-// a shot has less.
+// The traces of a streamed group take at most groupBytes in all buffers, unless a single
+// shot takes more.
 const (
 	groupBytes   = 64 << 20
 	groupBuffers = 3 // two that are read, one that is computed

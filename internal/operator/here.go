@@ -139,8 +139,8 @@ func (h *Here) chooseEngine(cfg *config.Config) (err error) {
 // and the part of it that is Go's heap.
 var Program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
-// availableMemory is what each of so many processes may have of what the machine can give
-// now.
+// availableMemory is the share of one of so many processes in the memory that the machine
+// can give now.
 func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
@@ -174,9 +174,8 @@ func (h *Here) late(err error) error {
 // Chunk is how many elements of a vector rank 0 holds at a time on their way.
 const Chunk = 4 << 20
 
-// Gather hands a vector's elements to take on rank 0, in order, in stretches of whole
-// multiples of each elements, the first of which has the given number; take is called on
-// no other rank.
+// Gather brings a vector to rank 0 and hands it to take there, in order and in parts that
+// begin at element first. Parts are whole multiples of each elements.
 func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
 	return inputs.FileError(dist.GatherEach(v, max(1, Chunk/each)*each, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())

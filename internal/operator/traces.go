@@ -37,7 +37,7 @@ type Traces struct {
 	norm, sum, sumOnce float64 // of streamed traces of all ranks, added up without rounding
 }
 
-// tally is what the traces of a shot tell. Weights are known but for a factor common to all.
+// tally is what the traces of a shot tell. All weights lack one common factor.
 type tally struct {
 	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
 	Peak       float64 // largest magnitude of their samples
@@ -48,9 +48,9 @@ type tally struct {
 	Squares, Largest, Once float64
 }
 
-// ReadTraces reads this rank's traces, to hold them or, where cuts are the groups that they
-// are streamed in (kirchhoff.NewStream), to find out about them; and what has to be known
-// of those of all ranks. It is collective.
+// ReadTraces reads this rank's traces and finds out what has to be known about those of
+// all ranks. It holds them, unless cuts are the groups that they are streamed in
+// (kirchhoff.Work). It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
 	t := &Traces{Plan: p, Here: h, share: s}
 	file, made, err := p.OpenTraces(h.Ranks, p.Config)
