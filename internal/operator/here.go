@@ -73,8 +73,7 @@ func (h *Here) Leave() {
 
 // joinGrid lays the ranks of a run out as the configuration says.
 func (h *Here) joinGrid(cfg *config.Config) (err error) {
-	h.ShotAxis, h.BlockAxis = h.World, h.World
-	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil || h.World.Size() == 1 {
+	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil {
 		return err
 	}
 	return h.split(h.World)
@@ -82,6 +81,10 @@ func (h *Here) joinGrid(cfg *config.Config) (err error) {
 
 // split joins the ranks with the same image block and those with the same shots.
 func (h *Here) split(world comm.Comm) (err error) {
+	if world.Size() == 1 {
+		h.ShotAxis, h.BlockAxis = world, world
+		return nil
+	}
 	if h.ShotAxis, err = world.Split(world.Rank()%h.Grid[1], world.Rank()); err != nil {
 		return err
 	}
