@@ -109,7 +109,7 @@ func (r *report) settings() {
 		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
 	}
 	if o, err := r.Matching(); r.Matches() && err == nil {
-		r.say("ok", "matching", "%s", o.About(r.Plan.Image.Shape))
+		r.say("ok", "matching", "%s", o.About(r.Image.Shape))
 	}
 }
 
@@ -219,10 +219,10 @@ func (r *report) surface() {
 func (r *report) depthSampling(b plan.Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
-	for a, h := range r.Plan.Image.Spacing {
-		if r.Plan.Image.Shape[a] > 1 && h > limit*1.001 {
+	for a, h := range r.Image.Spacing {
+		if r.Image.Shape[a] > 1 && h > limit*1.001 {
 			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
-				grid.AxisNames(r.Plan.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+				grid.AxisNames(r.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
@@ -230,13 +230,13 @@ func (r *report) depthSampling(b plan.Band, vmin float64) {
 }
 
 func (r *report) record(vmax float64) {
-	z := r.Plan.Image.Dim() - 1
+	z := r.Image.Dim() - 1
 	top := math.Inf(-1)
 	for i := range r.Places.Len() {
 		top = max(top, r.Places.At(i)[z])
 	}
 	reach := top + 0.5*vmax*r.RecordEnd()
-	if deep := r.Plan.Image.End(z); reach < deep {
+	if deep := r.Image.End(z); reach < deep {
 		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
 			readable.Time(r.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}
