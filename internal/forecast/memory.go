@@ -95,7 +95,8 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest(m.Groups), "trace"))
+		longest, _ := twoLongest(m.Groups)
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
@@ -339,11 +340,11 @@ func (c *count) streamed(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := int64(longest(m.Groups)), secondLongest(m.Groups)
-		m.Data = 4 * nt * (2*longest + second)
+		longest, second := twoLongest(m.Groups)
+		m.Data = 4 * nt * int64(2*longest+second)
 		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
 		m.Scratch, m.Outside = 0, 0
-		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
+		m.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
 		m.add(c.overlap(n.Pieces))
 		m.engine(n)
 		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
@@ -364,22 +365,14 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// longest is the number of traces in the largest group.
-func longest(cuts []int) (most int) {
+// twoLongest are the numbers of traces in the two largest groups; second is 0 where there
+// is one group. Of two buffers that groups are read into in turn, one holds no more than
+// the second largest.
+func twoLongest(cuts []int) (longest, second int) {
 	for i := range len(cuts) - 1 {
-		most = max(most, cuts[i+1]-cuts[i])
+		n := cuts[i+1] - cuts[i]
+		second = max(second, min(n, longest))
+		longest = max(longest, n)
 	}
-	return most
-}
-
-// secondLongest is the number of traces in the largest group but one, 0 where there is one
-// group: of two buffers that groups are read into in turn, one holds no more.
-func secondLongest(cuts []int) (second int64) {
-	most := int64(0)
-	for i := range len(cuts) - 1 {
-		n := int64(cuts[i+1] - cuts[i])
-		second = max(second, min(n, most))
-		most = max(most, n)
-	}
-	return second
+	return longest, second
 }
