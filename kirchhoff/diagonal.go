@@ -79,7 +79,7 @@ var _ dist.Pieced = (*squared)(nil)
 // Squared implements Engine.
 func (e *cpu) Squared() dist.Kernel {
 	p := &e.Problem
-	h := p.taps()
+	h := p.Taps()
 	h2 := make([]float64, len(h))
 	for j, v := range h {
 		h2[j] = v * v

@@ -151,43 +151,45 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 // demigrate calls done for each trace of the forward's pieces lo to hi with its number
 // in the kernel and what writes the trace, not yet convolved.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
-	if o.op.Bands > 1 {
-		return o.demigrateBands(ctx, lo, hi, done)
-	}
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		pair0, pair1 := d.pairRange(block)
-		windows := o.windows[worker]
-		length := d.trace()
-		clear(windows.S[:(pair1-pair0)*length])
-		windows.dirty = true
-		for tile := 0; tile < o.Tiles; tile += step {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
+		add := o.addTiles
+		if o.op.Bands > 1 {
+			add = o.addBands
 		}
-		for i := pair0; i < pair1; i++ {
-			done(worker, int(d.pairs[i].Row), func(trace []float32) { d.collapse(trace, windows.S[(i-pair0)*length:]) })
+		pair0, pair1 := d.pairRange(block)
+		collapse, err := add(ctx, worker, d, block, pair1-pair0)
+		if err != nil {
+			return err
+		}
+		for i := range pair1 - pair0 {
+			done(worker, int(d.pairs[pair0+i].Row), func(trace []float32) { collapse(i, trace) })
 		}
 		return nil
 	})
 }
 
-// demigrateBands is demigrate with anti-aliasing.
-func (o *lists) demigrateBands(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
+// addTiles adds all tiles to the n traces of a block of the forward. What it returns
+// writes one of them.
+func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
+	windows, length := o.windows[worker], d.trace()
+	clear(windows.S[:n*length])
+	windows.dirty = true
+	for tile := 0; tile < o.Tiles; tile += step {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
+	}
+	return func(i int, trace []float32) { d.collapse(trace, windows.S[i*length:]) }, nil
+}
+
+// addBands is addTiles with anti-aliasing.
+func (o *lists) addBands(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
 	nt := o.Problem.NT
-	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		pair0, pair1 := d.pairRange(block)
-		sums := o.antialias[worker].sums[:(pair1-pair0)*nt]
-		clear(sums)
-		if err := o.boxes(ctx, worker, d, block, sums, -1, 0); err != nil {
-			return err
-		}
-		for i := pair0; i < pair1; i++ {
-			done(worker, int(d.pairs[i].Row), func(trace []float32) { simd.Narrow(trace, sums[(i-pair0)*nt:(i-pair0+1)*nt]) })
-		}
-		return nil
-	})
+	sums := o.antialias[worker].sums[:n*nt]
+	clear(sums)
+	err = o.boxes(ctx, worker, d, block, sums, -1, 0)
+	return func(i int, trace []float32) { simd.Narrow(trace, sums[i*nt:(i+1)*nt]) }, err
 }
 
 // demigrateExactly sets rows row0 and so on of sums, [row][nt], to the traces of one

@@ -5,7 +5,7 @@ package kirchhoff
 // that.
 func Needs(p *Problem, w Work) (n Need) {
 	n.Place = Outline(p).placeBytes()
-	w.Budget = max(w.Budget, 2*n.Place)
+	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
 	e, err := newCPU(p, w, true)
 	if err != nil {
 		return n // New will tell

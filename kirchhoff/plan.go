@@ -31,7 +31,7 @@ func outline(p *Problem, m *memory) *Plan {
 	if p.Dynamic {
 		l.Scale = onHeap[float32](m, p.ImageLen())
 	}
-	l.Convolve, l.Correlate = newFilters(p.taps(), p.Wavelet.Zero, p.NT)
+	l.Convolve, l.Correlate = newFilters(p.Taps(), p.Wavelet.Zero, p.NT)
 	l.Problem.Velocity, l.Problem.Amplitude = nil, nil
 	return l
 }

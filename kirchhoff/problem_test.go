@@ -242,14 +242,14 @@ func TestWaveletFilter(t *testing.T) {
 	for i := range n {
 		p.Wavelet.Samples = append(p.Wavelet.Samples, math.Cos(2*math.Pi*periods*float64(i)/n))
 	}
-	half := p.taps()
+	half := p.Taps()
 	p.Wavelet.Samples = half
-	twice := p.taps()
+	twice := p.Taps()
 	p.Grid.Shape = []int{1, 1, 1} // 3-D: the derivative with its sign reversed
 	for i := range n {
 		p.Wavelet.Samples[i] = math.Cos(2 * math.Pi * periods * float64(i) / n)
 	}
-	full := p.taps()
+	full := p.Taps()
 	for i := range n {
 		want := -2 * math.Pi * f * math.Sin(2*math.Pi*periods*float64(i)/n)
 		if math.Abs(twice[i]-want) > 1e-10*f || math.Abs(full[i]+want) > 1e-10*f {

@@ -76,7 +76,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 
 func newReference(ctx context.Context, p *Problem) (*reference, error) {
 	lo, _ := p.slab()
-	r := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
+	r := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
 	r.time = make([][]float64, p.Positions.Len())
 	r.slow = make([]slowness, p.Positions.Len())
 	var w *weights

@@ -29,7 +29,7 @@ type kernel struct {
 }
 
 // unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept
-// or made anew whenever it is opened. It meets all tiles.
+// or made anew whenever it is opened. Its traces meet all tiles of the plan.
 type unit struct {
 	lo, hi      int
 	first, last int // pieces of the forward in which its traces lie
@@ -69,6 +69,9 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", e.work.Budget, 2*place)
 		}
 		k.stretches(most)
+		if e.work.Exact {
+			return k, k.exactly(1)
+		}
 	default:
 		k.units = []unit{{hi: n, last: len(k.traceCuts) - 2}}
 	}
@@ -105,19 +108,12 @@ func (k *kernel) add(lo, hi int) {
 }
 
 // groupPlaces is the largest number of places that the traces of a group have.
-func groupPlaces(p *survey.Positions, cuts []int) int {
-	seen, most := make([]int, p.Len()), 0 // the last group, from 1, that used a place
-	for i := range len(cuts) - 1 {
-		n := 0
-		for _, list := range [2][]int32{p.Source, p.Receiver} {
-			for _, place := range list[cuts[i]:cuts[i+1]] {
-				if seen[place] != i+1 {
-					seen[place] = i + 1
-					n++
-				}
-			}
-		}
-		most = max(most, n)
+func groupPlaces(p *survey.Positions, cuts []int) (most int) {
+	all, s := count(len(p.Source)), &stretch{p: p, seen: make([]int, p.Len())}
+	for i, at := range cuts[1:] {
+		s.unit, s.places = i+1, 0
+		s.mark(all[cuts[i]:at])
+		most = max(most, s.places)
 	}
 	return most
 }
@@ -188,9 +184,13 @@ func (s *stretch) fresh(traces []int32) int {
 
 // mark adds the places of some traces.
 func (s *stretch) mark(traces []int32) {
-	s.places += s.fresh(traces)
 	for _, i := range traces {
-		s.seen[s.p.Source[i]], s.seen[s.p.Receiver[i]] = s.unit, s.unit
+		for _, place := range [2]int32{s.p.Source[i], s.p.Receiver[i]} {
+			if s.seen[place] != s.unit {
+				s.seen[place] = s.unit
+				s.places++
+			}
+		}
 	}
 }
 

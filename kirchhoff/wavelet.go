@@ -7,11 +7,12 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// taps returns the wavelet h that traces are convolved with: the survey's, or
+// Taps returns the wavelet h that traces are convolved with: the survey's, or
 // with WaveletFilter its derivative of order 1/2 (2-D) or 1 with the sign
 // reversed (3-D), circular over its own length. At the Nyquist frequency of an
-// even length the imaginary part is dropped, as an inverse real transform does.
-func (p *Problem) taps() []float64 {
+// even length the imaginary part is dropped, as an inverse real transform does. It looks
+// at the Grid's axes, DT, Wavelet and WaveletFilter alone.
+func (p *Problem) Taps() []float64 {
 	h := append([]float64(nil), p.Wavelet.Samples...)
 	if !p.WaveletFilter || len(h) < 2 {
 		if p.WaveletFilter {
@@ -39,10 +40,6 @@ func (p *Problem) taps() []float64 {
 	}
 	return h
 }
-
-// Taps is the wavelet that traces are convolved with, WaveletFilter included: it asks
-// for the Grid's axes, DT, Wavelet and WaveletFilter alone.
-func (p *Problem) Taps() []float64 { return p.taps() }
 
 // convolve adds Σ_j h[j] u[n − j + zero] to y[n].
 func convolve(y, u, h []float64, zero int) {

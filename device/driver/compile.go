@@ -117,9 +117,12 @@ func (k *Compiler) compile(src Source, arch string) (b Binary, err error) {
 	}
 	defer C.compiler_destroy(&k.calls, &program)
 
-	list := cStrings(options)
-	defer list.free()
-	code := C.compiler_compile(&k.calls, program, C.int(len(options)), list.p)
+	list := make([]*C.char, len(options))
+	for i, o := range options {
+		list[i] = C.CString(o)
+		defer C.free(unsafe.Pointer(list[i]))
+	}
+	code := C.compiler_compile(&k.calls, program, C.int(len(list)), unsafe.SliceData(list))
 	var n C.size_t
 	if C.compiler_log_size(&k.calls, program, &n) == 0 && n > 1 {
 		log := make([]byte, n)
@@ -230,25 +233,4 @@ func (k *Compiler) check(code C.int, field string) error {
 	defer C.free(unsafe.Pointer(name))
 	return &Error{Call: C.GoString(C.compiler_symbol(name, C.int(k.Engine))), Code: int(code),
 		Name: "compiler", Text: C.GoString(C.compiler_text(&k.calls, code))}
-}
-
-// stringList is a C array of C strings.
-type stringList struct {
-	p **C.char
-	n int
-}
-
-func cStrings(list []string) stringList {
-	p := (**C.char)(C.calloc(C.size_t(max(len(list), 1)), C.size_t(unsafe.Sizeof(uintptr(0)))))
-	for i, s := range list {
-		unsafe.Slice(p, len(list))[i] = C.CString(s)
-	}
-	return stringList{p, len(list)}
-}
-
-func (l stringList) free() {
-	for _, s := range unsafe.Slice(l.p, l.n) {
-		C.free(unsafe.Pointer(s))
-	}
-	C.free(unsafe.Pointer(l.p))
 }

@@ -6,9 +6,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
+	"math/cmplx"
 	"slices"
 	"sort"
 	"strconv"
+
+	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -209,4 +213,72 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 		data, offsets = append(data, samples[t]...), append(offsets, im.offset(t))
 	}
 	return data, offsets, nil
+}
+
+// remaining is what is still to be applied of the static corrections of source and
+// receiver, of which the third number is applied already (section 7.1, bytes 99 to
+// 104). A correction is added to the recorded times. Where the headers have nothing
+// but the applied one, nothing remains.
+func remaining(static [3]float64) float64 {
+	if static[0] == 0 && static[1] == 0 {
+		return 0
+	}
+	return static[0] + static[1] - static[2]
+}
+
+// exact is the fraction of a sample below which a move is one of whole samples.
+const exact = 1e-6
+
+// split divides a move by a number of samples into a whole number and a fraction in
+// [-0.5, 0.5].
+func split(samples float64) (whole, fraction float64) {
+	whole = math.Round(samples)
+	if fraction = samples - whole; math.Abs(fraction) < exact {
+		fraction = 0
+	}
+	return whole, fraction
+}
+
+// mover moves traces by fractions of a sample. Moves by whole samples are copies;
+// fractions are a change of phase: the spectrum of the trace, filled up with at least
+// as many zeros, times exp(-2πi f fraction). A signal without energy at the Nyquist
+// frequency that begins and ends near zero is moved to rounding.
+type mover struct {
+	fft  *fourier.FFT
+	in   []float64
+	spec []complex128
+	out  []float32
+}
+
+// move is the trace that comes fraction samples later. What it returns may be v, or
+// belongs to the mover until the next call.
+func (m *mover) move(v []float32, fraction float64) []float32 {
+	if fraction == 0 || len(v) == 0 {
+		return v
+	}
+	n := 64
+	for n < 2*len(v) {
+		n *= 2
+	}
+	if m.fft == nil || m.fft.Len() != n {
+		m.fft, m.in, m.spec = fourier.NewFFT(n), make([]float64, n), make([]complex128, n/2+1)
+	}
+	for i, x := range v {
+		m.in[i] = float64(x)
+	}
+	clear(m.in[len(v):])
+	spec := m.fft.Coefficients(m.spec, m.in)
+	for k := range spec {
+		if k == n/2 { // both signs of the Nyquist frequency at once
+			spec[k] *= complex(math.Cos(math.Pi*fraction), 0)
+			continue
+		}
+		spec[k] *= cmplx.Rect(1, -2*math.Pi*float64(k)/float64(n)*fraction)
+	}
+	m.fft.Sequence(m.in, spec)
+	m.out = append(m.out[:0], v...)
+	for i := range m.out {
+		m.out[i] = float32(m.in[i] / float64(n))
+	}
+	return m.out
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -51,4 +52,98 @@ func Ricker(peak, dt float64) survey.Wavelet {
 		w.Samples[i] = (1 - 2*a*a) * math.Exp(-a*a)
 	}
 	return w
+}
+
+// Smooth returns the velocity whose slowness is the slowness of v (m/s, on g)
+// convolved with a Gaussian of standard deviation radius (m) along each axis.
+// Slowness, not velocity, because then the traveltime along a ray hardly
+// changes. At the edges the model is continued by its mirror image, which
+// keeps a constant constant and the mean slowness as it is. A radius of 0 or
+// less returns a copy.
+func Smooth(g grid.Grid, v []float64, radius float64) []float64 {
+	s := make([]float64, len(v))
+	for i, x := range v {
+		s[i] = 1 / x
+	}
+	strides := g.Strides()
+	for a, n := range g.Shape {
+		if n == 1 || radius <= 0 {
+			continue
+		}
+		k := gaussian(radius / g.Spacing[a])
+		line, out := make([]float64, n), make([]float64, n)
+		for start := range s {
+			if start/strides[a]%n != 0 {
+				continue // not the first point of a line along this axis
+			}
+			for i := range line {
+				line[i] = s[start+i*strides[a]]
+			}
+			convolve(out, line, k)
+			for i, x := range out {
+				s[start+i*strides[a]] = x
+			}
+		}
+	}
+	for i, x := range s {
+		s[i] = 1 / x
+	}
+	return s
+}
+
+// gaussian is half of a symmetric kernel, from its centre on, that sums to one
+// over both sides; sigma is in samples. It ends at four sigma.
+func gaussian(sigma float64) []float64 {
+	k := make([]float64, int(4*sigma)+1)
+	sum := 0.0
+	for i := range k {
+		k[i] = math.Exp(-0.5 * float64(i*i) / (sigma * sigma))
+		sum += k[i]
+		if i > 0 {
+			sum += k[i]
+		}
+	}
+	for i := range k {
+		k[i] /= sum
+	}
+	return k
+}
+
+// convolve writes the convolution of line with the symmetric kernel, the line
+// continued by reflection about its outer cell edges: … b a | a b … y z | z y …
+func convolve(dst, line, half []float64) {
+	n := len(line)
+	at := func(i int) float64 {
+		i = ((i % (2 * n)) + 2*n) % (2 * n)
+		if i >= n {
+			i = 2*n - 1 - i
+		}
+		return line[i]
+	}
+	for i := range dst {
+		sum := half[0] * line[i]
+		for j := 1; j < len(half); j++ {
+			sum += half[j] * (at(i-j) + at(i+j))
+		}
+		dst[i] = sum
+	}
+}
+
+// Reflectivity is the vertical reflection coefficient of v (m/s, on g) at
+// constant density. A step from v1 to v2 between two points along z is the
+// coefficient (v2-v1)/(v2+v1) ≈ ½ ln(v2/v1), and half of it goes to each of the
+// two points, so that its centre lies midway:
+//
+//	r[k] = ¼ ln(v[k+1] / v[k-1])
+//
+// The first and last points along z are zero.
+func Reflectivity(g grid.Grid, v []float64) []float32 {
+	nz := g.Shape[g.Dim()-1]
+	r := make([]float32, len(v))
+	for i := range v {
+		if k := i % nz; k > 0 && k < nz-1 {
+			r[i] = float32(0.25 * math.Log(v[i+1]/v[i-1]))
+		}
+	}
+	return r
 }

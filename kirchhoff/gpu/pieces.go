@@ -26,21 +26,27 @@ const (
 // cut makes the pieces: those of the image depend on the slab alone, those of the
 // traces on the traces alone.
 func (e *Engine) cut() {
-	source := e.plan.Problem.Positions.Source
 	starts := []int{0}
-	if slices.IsSorted(source) {
-		for i := 1; i < len(source); i++ {
-			if source[i] != source[i-1] {
-				starts = append(starts, i)
-			}
-		}
+	if source := e.plan.Problem.Positions.Source; slices.IsSorted(source) {
+		starts = e.shotStarts()
 	}
-	e.traceCuts = pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
+	e.traceCuts = pieces.Cut(starts, e.ntrace, mostTracePieces, leastTraces)
 	boxes := len(e.plan.Boxes)
 	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, mostImagePieces, leastTiles) {
 		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
 		e.boxCuts = append(e.boxCuts, box)
 	}
+}
+
+// shotStarts are the first traces of the shots: neighbouring traces of one source place.
+func (e *Engine) shotStarts() (starts []int) {
+	source := e.plan.Problem.Positions.Source
+	for i := range source {
+		if i == 0 || source[i] != source[i-1] {
+			starts = append(starts, i)
+		}
+	}
+	return starts
 }
 
 // longestPiece is the most traces of a piece of the forward.
@@ -69,17 +75,10 @@ func (e *Engine) slabPoints() int {
 
 // prepareBounds gets the memory for bounds.
 func (e *Engine) prepareBounds() {
-	source := e.plan.Problem.Positions.Source
-	starts := []int32{}
-	for i := range source {
-		if i == 0 || source[i] != source[i-1] {
-			starts = append(starts, int32(i))
-		}
-	}
-	e.shots = e.makeSums(append(starts, int32(len(source))))
+	e.shots = e.makeSums(int32s(append(e.shotStarts(), e.ntrace)))
 	size := e.slabPoints()
 	slabs, per := (e.plan.Problem.ImageLen()+size-1)/size, (size+chunk-1)/chunk
-	starts = starts[:0]
+	var starts []int32
 	for i := range slabs + 1 {
 		starts = append(starts, int32(i*per))
 	}

@@ -115,19 +115,17 @@ func (f *form) convert(t *kirchhoff.PlaceTable) error {
 		}
 		f.boxes[i] = nothing()
 		for tile := first; tile < end; tile++ {
-			var err error
 			if t.Spans[tile].Width < 0 {
 				f.tiles[tile], f.missing[tile] = nothing(), true
 				f.spans[2*tile], f.spans[2*tile+1] = 0, -1
 				clear(t.Rows[(tile+1)*size-(f.Fields-1)*simd.TileSize : (tile+1)*size])
 				continue
 			}
+			shift := uint8(0)
 			if f.Compact {
-				err = f.convertCompact(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, t.Shifts[tile], lo)
-			} else {
-				err = f.plain(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, lo)
+				shift = t.Shifts[tile]
 			}
-			if err != nil {
+			if err := f.tile(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, shift, lo); err != nil {
 				return err
 			}
 			f.boxes[i].add(f.tiles[tile])
@@ -168,50 +166,46 @@ func (f *form) counts(t float64, base, lo int32) (bool, error) {
 	return false, nil
 }
 
-func (f *form) plain(tile int, row []uint32, base, lo int32) error {
-	last := -1.0
-	f.missing[tile] = false
-	for i, bits := range row[:simd.TileSize] {
-		t := float64(math.Float32frombits(bits))
-		ok, err := f.counts(t, base, lo)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			row[i] = never << fractionBits
-			f.leave(tile, row, i)
-			continue
-		}
-		fixed := math.RoundToEven(t * (1 << fractionBits))
-		row[i] = uint32(fixed)
-		last = max(last, fixed)
-	}
-	f.finish(tile, base, 0, last)
-	return nil
-}
-
-func (f *form) convertCompact(tile int, row []uint32, base int32, shift uint8, lo int32) error {
-	last := -1.0
+// tile turns the times of a tile into fixed-point numbers; shift is that of compact times.
+func (f *form) tile(tile int, row []uint32, base int32, shift uint8, lo int32) error {
+	last := -1.0 // the latest time that counts
 	f.missing[tile] = false
 	for i := range simd.TileSize {
-		word, half := &row[i/32*16+i%16], i/16%2*16 // see package simd
+		word, half := &row[i/32*16+i%16], i/16%2*16 // of compact times, see package simd
 		code := *word >> half & 0xFFFF
-		t := float64(code) * math.Ldexp(1, int(shift)-simd.Bits)
-		ok := false
-		if code != simd.Never {
+		t, ok := float64(code)*math.Ldexp(1, int(shift)-simd.Bits), code != simd.Never
+		if !f.Compact {
+			word = &row[i]
+			t, ok = float64(math.Float32frombits(*word)), true
+		}
+		if ok {
 			var err error
 			if ok, err = f.counts(t, base, lo); err != nil {
 				return err
 			}
 		}
-		if !ok {
+		switch {
+		case ok && f.Compact:
+			last = max(last, t*(1<<fractionBits))
+		case ok:
+			fixed := math.RoundToEven(t * (1 << fractionBits))
+			*word = uint32(fixed)
+			last = max(last, fixed)
+		case f.Compact:
 			*word |= simd.Never << half
 			f.leave(tile, row, i)
-			continue
+		default:
+			*word = never << fractionBits
+			f.leave(tile, row, i)
 		}
-		last = max(last, t*(1<<fractionBits))
 	}
-	f.finish(tile, base, int32(shift), last)
+	f.spans[2*tile], f.spans[2*tile+1] = base, int32(shift)
+	f.tiles[tile] = nothing()
+	if last >= 0 {
+		f.tiles[tile] = reach{base, base + int32(last/(1<<fractionBits))}
+	} else {
+		f.spans[2*tile+1] = -1
+	}
 	return nil
 }
 
@@ -220,16 +214,5 @@ func (f *form) leave(tile int, row []uint32, i int) {
 	f.missing[tile] = true
 	for n := len(row) - (f.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
 		row[n] = 0
-	}
-}
-
-// finish notes a tile's span; last is its latest time, −1 if none counts.
-func (f *form) finish(tile int, base, shift int32, last float64) {
-	f.spans[2*tile], f.spans[2*tile+1] = base, shift
-	f.tiles[tile] = nothing()
-	if last >= 0 {
-		f.tiles[tile] = reach{base, base + int32(last/(1<<fractionBits))}
-	} else {
-		f.spans[2*tile+1] = -1
 	}
 }
