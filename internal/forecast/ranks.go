@@ -169,40 +169,45 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	return d
 }
 
-// What a rank has to say about data.read = "auto" and kirchhoff.tables = "auto".
+// What a rank has to say about a way to hold traces, and with kirchhoff.tables = "auto"
+// tables.
 const (
-	readTooMuch   = 1 << iota // all traces do not fit
-	readRecompute             // they do, with tables that are recomputed
-	readNoStream              // not even a group fits
-	tablesRounded             // tables fit in 16 bits alone
-	tablesRemade              // tables fit in no way
+	tooMuch  = 1 << iota // they do not fit
+	rounded              // tables fit in 16 bits alone
+	remade               // tables fit in no way
+	streamed = 8         // bits further up it is about streamed traces
 )
 
 // Decide decides where traces and tables are. It asks all ranks: ask calls say with the
 // share of each rank and returns the bits that any of them has set.
 func Decide(p *plan.Plan, ask func(say func(*plan.Share) uint64) (uint64, error)) (plan.Residency, error) {
-	r := plan.Residency{Tables: p.Config.Kirchhoff.Tables}
-	flags, err := ask(func(s *plan.Share) uint64 { return readFlags(p, s) })
-	if err != nil {
-		return r, err
+	read, r := p.Config.Data.Read, plan.Residency{Tables: p.Config.Kirchhoff.Tables}
+	if read == "auto" && p.Config.Unstreamed() != "" {
+		read = "memory"
 	}
-	if r.Stream = streams(p.Config.Data.Read, flags); r.Tables != "auto" {
-		return r, nil
-	}
-	flags, err = ask(func(s *plan.Share) (flags uint64) {
-		m := of(p, s, r)
-		if m.Compact {
-			flags |= tablesRounded
+	flags, err := ask(func(s *plan.Share) (flags uint64) {
+		if read != "stream" {
+			flags |= flagsOf(of(p, s, r))
 		}
-		if m.Recompute {
-			flags |= tablesRemade
+		if read != "memory" {
+			flags |= flagsOf(of(p, s, plan.Residency{Stream: true, Tables: r.Tables})) << streamed
 		}
 		return flags
 	})
 	switch {
-	case flags&tablesRemade != 0:
+	case read == "stream", flags&tooMuch != 0:
+		r.Stream = read != "memory"
+	case r.Tables == "auto" && flags&remade != 0:
+		r.Stream = read != "memory" && flags>>streamed&tooMuch == 0
+	}
+	if r.Stream {
+		flags >>= streamed
+	}
+	switch {
+	case r.Tables != "auto":
+	case flags&remade != 0:
 		r.Tables = "exact"
-	case flags&tablesRounded != 0:
+	case flags&rounded != 0:
 		r.Tables = "uint16"
 	default:
 		r.Tables = "full"
@@ -210,31 +215,15 @@ func Decide(p *plan.Plan, ask func(say func(*plan.Share) uint64) (uint64, error)
 	return r, err
 }
 
-func readFlags(p *plan.Plan, s *plan.Share) (flags uint64) {
-	if p.Config.Data.Read != "auto" || p.Config.Unstreamed() != "" {
-		return 0
+func flagsOf(m Memory) (flags uint64) {
+	if m.Total() > m.Limit {
+		flags |= tooMuch
 	}
-	tables := p.Config.Kirchhoff.Tables
-	if m := of(p, s, plan.Residency{Tables: tables}); m.Total() > m.Limit {
-		flags |= readTooMuch
-	} else if m.Recompute && tables == "auto" {
-		flags |= readRecompute
+	if m.Compact {
+		flags |= rounded
 	}
-	if flags != 0 {
-		if m := of(p, s, plan.Residency{Stream: true, Tables: tables}); m.Total() > m.Limit {
-			flags |= readNoStream
-		}
+	if m.Recompute {
+		flags |= remade
 	}
 	return flags
-}
-
-// streams reports whether traces are streamed, given data.read and what the ranks say.
-func streams(read string, flags uint64) bool {
-	switch {
-	case read != "auto":
-		return read == "stream"
-	case flags&readTooMuch != 0:
-		return true
-	}
-	return flags&(readRecompute|readNoStream) == readRecompute
 }
