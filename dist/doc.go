@@ -14,8 +14,9 @@
 //
 // Sums can be made the same to the last bit on every partition. Inner products
 // are, where layouts have Units: one float64 for each smallest part that ranks
-// share out, added up without rounding. Applications are with LiftOptions.Exact, of
-// kernels that are Pieced. Everything else works element by element.
+// share out, added up without rounding. So are the sums of applications with
+// LiftOptions.Exact, of kernels that are Pieced. Everything else works element by
+// element.
 //
 // Operators compose: VStack(A, Scale(λ, R)) is the regularised operator of the
 // least-squares problem min ‖A x − d‖² + λ²‖R x‖², so no solver knows λ.

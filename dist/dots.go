@@ -12,61 +12,26 @@ import (
 // are in float64. Where a layout has Units they are taken unit by unit, and the
 // units added up without rounding: the same bits on every partition.
 func Dots(pairs ...[2]*Vector) ([]complex128, error) {
-	byLeaf, err := leafDots(pairs)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]complex128, len(pairs))
-	next := 0
-	for i, p := range pairs {
-		for range p[0].Layout.leaves(nil) {
-			out[i] += byLeaf[next]
-			next++
-		}
-	}
-	return out, nil
-}
-
-// Dot returns ⟨x, y⟩.
-func Dot(x, y *Vector) (complex128, error) {
-	d, err := Dots([2]*Vector{x, y})
-	if err != nil {
-		return 0, err
-	}
-	return d[0], nil
-}
-
-// Norm returns ‖x‖.
-func Norm(x *Vector) (float64, error) {
-	d, err := Dot(x, x)
-	return math.Sqrt(real(d)), err
-}
-
-// leafDots returns one inner product per leaf of every pair, in order, summed
-// over each leaf's Shards. The device is asked once, for all units of all pairs.
-func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	var bufs [][2]device.Buf
 	var leaves []*Layout
-	var ends []int // of each leaf's stretches in bufs
-	for _, p := range pairs {
+	var of, ends []int // of each leaf: its pair, and where its stretches end in bufs
+	for i, p := range pairs {
 		mustEqual("dot", p[0].Layout, p[1].Layout)
-		err := p[0].pairLeaves(p[1], func(x, y *Vector) error {
+		_ = p[0].pairLeaves(p[1], func(x, y *Vector) error {
 			for _, s := range x.Layout.stretches(0, x.Layout.N) {
 				bufs = append(bufs, [2]device.Buf{x.Buf.Slice(s[0], s[1]), y.Buf.Slice(s[0], s[1])})
 			}
-			leaves, ends = append(leaves, x.Layout), append(ends, len(bufs))
+			leaves, of, ends = append(leaves, x.Layout), append(of, i), append(ends, len(bufs))
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
+	out := make([]complex128, len(pairs))
 	if len(leaves) == 0 {
-		return nil, nil
+		return out, nil
 	}
 	d := pairs[0][0].Device()
 	defer d.Mark("dots")()
-	dots, err := d.Dots(bufs...)
+	dots, err := d.Dots(bufs...) // at once, for all units of all pairs
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +39,26 @@ func leafDots(pairs [][2]*Vector) ([]complex128, error) {
 	for i, to := range ends {
 		parts[i], from = dots[from:to], to
 	}
-	return sumOverShards(parts, leaves)
+	sums, err := sumOverShards(parts, leaves)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range sums {
+		out[of[i]] += v
+	}
+	return out, nil
+}
+
+// Dot returns ⟨x, y⟩.
+func Dot(x, y *Vector) (complex128, error) {
+	w := &Work{}
+	return w.Dots(Pair{x, y})[0], w.Err
+}
+
+// Norm returns ‖x‖.
+func Norm(x *Vector) (float64, error) {
+	d, err := Dot(x, x)
+	return math.Sqrt(real(d)), err
 }
 
 // stretches are the stretches, as offset and length, over which elements lo to hi of this

@@ -93,3 +93,14 @@ func eachBuf(v *Vector, f func(device.Buf) error) error {
 func pairBufs(v, w *Vector, f func(a, b device.Buf) error) error {
 	return v.pairLeaves(w, func(a, b *Vector) error { return f(a.Buf, b.Buf) })
 }
+
+// leaves appends the leaf layouts of l, in order.
+func (l *Layout) leaves(out []*Layout) []*Layout {
+	if l.Parts == nil {
+		return append(out, l)
+	}
+	for _, p := range l.Parts {
+		out = p.leaves(out)
+	}
+	return out
+}

@@ -45,17 +45,6 @@ func Stack(parts ...*Layout) *Layout {
 	return &Layout{Parts: slices.Clone(parts)}
 }
 
-// leaves appends the leaf layouts of l, in order.
-func (l *Layout) leaves(out []*Layout) []*Layout {
-	if l.Parts == nil {
-		return append(out, l)
-	}
-	for _, p := range l.Parts {
-		out = p.leaves(out)
-	}
-	return out
-}
-
 // Equal reports whether vectors of the two layouts can be added. Layouts made
 // by the same call are equal; otherwise shape, share and type must agree.
 func (l *Layout) Equal(o *Layout) bool {

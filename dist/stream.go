@@ -118,15 +118,15 @@ func (s *Stream) Device() device.Device { return s.o.Device }
 // DataNorm is ‖W d‖.
 func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
-// Carried are the numbers that an application takes from the one before. Saved and put
-// back they make the next one the same to the last bit.
+// Carried are the numbers that an application takes from the one before. Where they are
+// saved and put back, the next application is the same to the last bit.
 func (s *Stream) Carried() []*float64 { return []*float64{&s.reach, &s.level} }
 
 // Again is how often a pass was done again.
 func (s *Stream) Again() int { return s.again }
 
-// Guesses are put a little too high, which costs digits that there are; a pass is done
-// again where the bound lies above the guess or far below.
+// Guesses are a little too high, which costs digits that are to spare. A pass is done
+// again where the bound lies above the guess or far below it.
 const (
 	margin = 0x1p5
 	waste  = 10 // bits that may be lost

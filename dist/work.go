@@ -53,7 +53,7 @@ func (w *Work) AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) {
 // Multiply sets dst = dst·x, element by element.
 func (w *Work) Multiply(dst, x *Vector) { w.Do(func() error { return Multiply(dst, x) }) }
 
-// Dots are the inner products of pairs; see there.
+// Dots returns the inner products of the pairs, as the function Dots does.
 func (w *Work) Dots(pairs ...Pair) (dots []complex128) {
 	w.Do(func() (err error) {
 		dots, err = Dots(pairs...)

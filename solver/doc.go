@@ -2,9 +2,10 @@
 //
 //	min ‖A x − d‖²,
 //
-// for a linear operator A that can only be applied, never written down. It
-// knows nothing but dist.Vector and dist.Operator: not what an image is, not
-// where memory lies, not how many ranks there are. Vectors are real or complex,
+// for a linear operator A that can only be applied, never written down, and data
+// that are a vector or pass by in parts (Problem). It knows nothing but dist.Vector
+// and dist.Operator: not what an image is, not where memory lies, not how many ranks
+// there are. Vectors are real or complex,
 // in single or double precision; scalars are float64 throughout. All vectors
 // are allocated by Init and updated in place; an iteration copies nothing to
 // the host but its inner products.
@@ -21,13 +22,11 @@
 //   - LSQR: the same iterates from Golub and Kahan's bidiagonalisation, steadier
 //     on ill-conditioned problems, one data vector more (Paige & Saunders, ACM
 //     TOMS 8, 1982).
-//   - CG for a Hermitian positive definite operator (Hestenes & Stiefel 1952),
-//     and NormalCG, which is CG on the normal equations of a least-squares
-//     problem.
+//   - CG on the normal equations themselves (Hestenes & Stiefel 1952).
 //   - ISTA and FISTA for min ½‖A x − d‖² + μ‖x‖₁ (Daubechies, Defrise & De Mol
 //     2004; Beck & Teboulle, SIAM J. Imaging Sci. 2, 2009).
 //
-// Started from zero, CGLS, LSQR and NormalCG tend to the solution of least norm
+// Started from zero, CGLS, LSQR and CG tend to the solution of least norm
 // where A has a null space; from a start model, to the one nearest to it.
 //
 // # Damping

@@ -1,6 +1,8 @@
 package solver
 
 import (
+	"cmp"
+
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -48,12 +50,7 @@ func (o Options) limits(eps float64) Options {
 	if eps < 1e-10 {
 		warn, fail = 1e-10, 1e-8
 	}
-	if o.AdjointWarn == 0 {
-		o.AdjointWarn = warn
-	}
-	if o.AdjointFail == 0 {
-		o.AdjointFail = fail
-	}
+	o.AdjointWarn, o.AdjointFail = cmp.Or(o.AdjointWarn, warn), cmp.Or(o.AdjointFail, fail)
 	return o
 }
 

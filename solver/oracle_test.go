@@ -180,8 +180,9 @@ func TestOracleCGLS(t *testing.T) {
 	t.Run("s2d_float32.h5", func(t *testing.T) { oracleCGLS[float32](t, "s2d_float32.h5", 1e-4, 2e-3) })
 }
 
-// PyLops' penalty ε is twice the μ that its iteration minimises, and its ISTA
-// cost takes the residual from before the step; see Proximal.
+// PyLops writes the threshold as ετ/2 and the cost as ½‖r‖² + ε‖x‖₁, which is twice
+// the penalty its iteration minimises: ε = 2μ, its FISTA cost is 2J − ½‖r‖² of this
+// history, and its ISTA cost takes ‖r‖ one iteration earlier.
 func TestOracleSparse(t *testing.T) {
 	for _, file := range []string{"s2d_analytic.h5", "s3d_analytic.h5"} {
 		t.Run(file, func(t *testing.T) {

@@ -47,10 +47,6 @@ import (
 // v the argument of soft and t its threshold, ⟨x', v⟩ = ‖x'‖² + t‖x'‖₁. In single
 // precision that is good to about ε|x|/t of each element.
 //
-// PyLops writes the threshold as ετ/2 and the cost as ½‖r‖² + ε‖x‖₁, which is
-// twice the penalty its iteration minimises: ε = 2μ, its FISTA cost is 2J − ½‖r‖²
-// of this history, and its ISTA cost takes ‖r‖ one iteration earlier.
-//
 // The adjoint error is that of ⟨A x, r⟩ = ⟨x, Aᴴr⟩ with A x = d − r, relative to
 // ‖A‖‖x‖‖r‖ with ‖A‖² taken as 1/τ; ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least,
 // since d − r says nothing about a smaller A x than rounding leaves of d. Scalars of

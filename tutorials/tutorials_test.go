@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -35,7 +35,7 @@ func TestTutorials(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	gpus, why, err := gpuemu.Kept(t.TempDir())
+	gpus, why, err := gputest.Kept(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -29,7 +29,7 @@ import (
 // emulatedCards makes the emulator's cards those of this test and what it starts.
 func emulatedCards(t *testing.T, cards int) {
 	t.Helper()
-	environ, why, err := gpuemu.Kept(t.TempDir())
+	environ, why, err := gputest.Kept(t.TempDir())
 	if why != "" {
 		t.Skip(why)
 	}
@@ -274,8 +274,8 @@ func TestDoctorOnCards(t *testing.T) {
 	}
 	text, build := doctor()
 	for _, want := range []string{
-		"  NCCL                     " + filepath.Join(folder, gpuemu.NCCL) + "\n",
-		"  RCCL                     " + filepath.Join(folder, gpuemu.RCCL) + "\n",
+		"  NCCL                     " + filepath.Join(folder, gputest.NCCL) + "\n",
+		"  RCCL                     " + filepath.Join(folder, gputest.RCCL) + "\n",
 		"  communicator nccl: NCCL 2.30.3 (libnccl.so.2)\n",
 		"  communicator rccl: RCCL of NCCL 2.22.3 (librccl.so.1)\n",
 		"  engine cuda: programs compiled by ", "  engine hip: programs compiled by ",

@@ -15,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -49,7 +49,7 @@ func lost(g *nccl.Group, d *gpu.Device, started bool) error {
 
 // A split that fails on one rank is an error of all, and no group.
 func TestSplitFails(t *testing.T) {
-	for _, library := range []string{gpuemu.NCCL, gpuemu.NCCLNoSplit} {
+	for _, library := range []string{gputest.NCCL, gputest.NCCLNoSplit} {
 		use(t, library)
 		devices := cards(t, driver.CUDA, 2)
 		must(t, ranks(devices, 2, func(g *nccl.Group, d *gpu.Device) error {
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 // Ranks that are processes, of which one is killed in a collective: the others end
 // theirs with an error that has status 6.
 func TestKilled(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	if os.Getenv(hubVariable) == "" {
 		asProcesses(t, 3, func(rank int, out []byte, err error) {
 			if rank == 1 {
@@ -108,7 +108,7 @@ func TestKilled(t *testing.T) {
 
 // Processes share what goroutines share.
 func TestProcesses(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	if os.Getenv(hubVariable) == "" {
 		asProcesses(t, 3, func(rank int, out []byte, err error) {
 			if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 const mpiVariable = "LSM_TEST_MPI_RANKS"
 
 // The suite on ranks that are processes, with MPI as the control.
 func TestConformanceOverMPI(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	const n = 3
 	if os.Getenv(mpiVariable) == "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

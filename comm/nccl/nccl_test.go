@@ -13,12 +13,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(gpuemu.Main(m))
+	os.Exit(gputest.Main(m))
 }
 
 func must(t testing.TB, err error) {
@@ -31,7 +31,7 @@ func must(t testing.TB, err error) {
 // cards opens n cards of the emulator, one a rank.
 func cards(t testing.TB, engine driver.Engine, n int) []*gpu.Device {
 	t.Helper()
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", fmt.Sprint(n))
 	devices := make([]*gpu.Device, n)
 	for i := range devices {
@@ -46,7 +46,7 @@ func cards(t testing.TB, engine driver.Engine, n int) []*gpu.Device {
 // use makes NCCL another of the emulator's libraries.
 func use(t *testing.T, library string) {
 	t.Helper()
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("LSM_NCCL_LIB", filepath.Join(os.Getenv("GPUEMU_FOLDER"), library))
 }
 
@@ -110,10 +110,10 @@ func TestRCCL(t *testing.T) { conform(t, cards(t, driver.HIP, 3), 3) }
 // register does without.
 func TestOldLibraries(t *testing.T) {
 	for _, c := range []struct{ library, about, how string }{
-		{gpuemu.NCCL, "NCCL 2.30.3 (libnccl.so.2): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered in symmetric windows", "buffers are registered in symmetric windows"},
-		{gpuemu.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered one by one", "buffers are registered one by one"},
-		{gpuemu.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): groups are split by the library; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
-		{gpuemu.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered in symmetric windows", "buffers are registered in symmetric windows"},
+		{gputest.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered one by one", "buffers are registered one by one"},
+		{gputest.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): groups are split by the library; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
 	} {
 		t.Run(c.library, func(t *testing.T) {
 			use(t, c.library)
@@ -124,7 +124,7 @@ func TestOldLibraries(t *testing.T) {
 				}
 				return registered(g, d, c.how)
 			}))
-			if c.library != gpuemu.NCCL {
+			if c.library != gputest.NCCL {
 				conform(t, devices, 3)
 			}
 		})
@@ -192,7 +192,7 @@ func TestSharedCard(t *testing.T) {
 	must(t, ranks(both, 2, func(g *nccl.Group, d *gpu.Device) error {
 		return registered(g, d, "buffers are registered in symmetric windows")
 	}))
-	use(t, gpuemu.NCCLNoWindow)
+	use(t, gputest.NCCLNoWindow)
 	if err := ranks(both, 2, none); status.Code(err) != status.NoResource {
 		t.Errorf("a card for two of NCCL 2.26: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -16,7 +16,7 @@ import (
 // ranks as there are cards, up to five, and on two that share one where the
 // library can do that.
 func TestRealCard(t *testing.T) {
-	if !gpuemu.Real() {
+	if !gputest.Real() {
 		t.Skip("for a real GPU: LSM_TEST_GPU=1")
 	}
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestFaultyProgram(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
 	_, err = k.Compile(driver.Source{Name: "bad.cu", Text: "\nextern \"C\" __global__ void f(int *x) { *x = nonsense; }"}, "sm_90")
@@ -28,7 +28,7 @@ func TestFaultyProgram(t *testing.T) {
 // hiprtc ends its process over a target it does not know; in a child that is an
 // error.
 func TestCompileInChild(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	k, err := driver.OpenCompiler(driver.HIP)
 	must(t, err)
 	exe, err := os.Executable()
@@ -57,7 +57,7 @@ func TestCompileInChild(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
 	cache := driver.Cache{Dir: filepath.Join(t.TempDir(), "a", "b")}

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv("LSM_TEST_COMPILE") == "" {
-		os.Exit(gpuemu.Main(m))
+		os.Exit(gputest.Main(m))
 	}
 	if err := driver.ServeCompile(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -85,9 +85,9 @@ extern "C" __global__ void count(Place p, unsigned long long *sum, int *most, in
 // card opens the first card of an engine.
 func card(t testing.TB, e driver.Engine) *driver.Context {
 	t.Helper()
-	gpuemu.Need(t)
+	gputest.Need(t)
 	d, err := driver.Open(e)
-	if err != nil && gpuemu.Real() {
+	if err != nil && gputest.Real() {
 		t.Skipf("no %v card: %v", e, err)
 	}
 	must(t, err)
@@ -211,7 +211,7 @@ func TestKernels(t *testing.T) {
 // What a kernel has of its own counts towards the shared memory that a launch may use
 // without asking, and towards what there is.
 func TestSharedMemory(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	const own = 4 << 10
 	t.Setenv("GPUEMU_STATIC_SHARED", fmt.Sprint(own))
 	src := driver.Source{Name: "shared.cu", Text: `extern "C" __global__ void f(float *x) {
@@ -290,7 +290,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestCards(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "4")
 	t.Setenv("CUDA_VISIBLE_DEVICES", "2,0")
 	engines(t, func(t *testing.T, e driver.Engine) {
@@ -312,7 +312,7 @@ func TestCards(t *testing.T) {
 
 // What is missing, or refuses, is named with its status and what to do.
 func TestErrorsOfLibraries(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	broken := filepath.Join(t.TempDir(), "broken.so")
 	if out, err := exec.Command("g++", "-shared", "-o", broken, "-x", "c++", "/dev/null").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
@@ -376,7 +376,7 @@ func useFirst() error {
 
 // A posted command that fails answers everything that comes after it.
 func TestPostedErrorsAreKept(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	c := card(t, driver.CUDA)
 	m := compile(t, c, driver.CUDA, program)
 	f := function(t, m, "scale")
@@ -394,7 +394,7 @@ func TestPostedErrorsAreKept(t *testing.T) {
 }
 
 func TestOutOfMemory(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", "1000000")
 	c := card(t, driver.CUDA)
 	m, err := c.Alloc(900000)
@@ -414,7 +414,7 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 func TestClosedContext(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	c := card(t, driver.CUDA)
 	must(t, c.Close())
 	c.Fill(c.Main(), 0, 0, 1)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 func TestLocalRank(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSharedCards(t *testing.T) {
 
 // Both habits of Slurm, seen through the driver.
 func TestVisibleCards(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "2")
 	var places []string
 	for _, c := range []struct{ visible, rank, bus string }{

@@ -9,12 +9,12 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(gpuemu.Main(m))
+	os.Exit(gputest.Main(m))
 }
 
 func must(t testing.TB, err error) {
@@ -26,10 +26,10 @@ func must(t testing.TB, err error) {
 
 func open(t testing.TB, o Options) *Device {
 	t.Helper()
-	gpuemu.Need(t)
+	gputest.Need(t)
 	o.Cache = driver.UserCache()
 	d, err := Open(o)
-	if err != nil && gpuemu.Real() {
+	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}
 	must(t, err)
@@ -56,7 +56,7 @@ func TestHIP(t *testing.T) { conform(t, open(t, Options{Engine: driver.HIP})) }
 
 // No kernel touches what is not its own, whatever the lengths.
 func TestSanitized(t *testing.T) {
-	if out, err := gpuemu.RunSanitized(t, "^(TestHIP|TestCrossingsAreCounted)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
+	if out, err := gputest.RunSanitized(t, "^(TestHIP|TestCrossingsAreCounted)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
 		t.Errorf("under the sanitizer: %v\n%s", err, out)
 	}
 }
@@ -142,7 +142,7 @@ func TestCrossingsAreCounted(t *testing.T) {
 // A solver's scratch is asked of the driver once; what was freed goes back to it
 // when memory is short, and a shortage says what was needed and what there was.
 func TestMemory(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(10<<20))
 	d := open(t, Options{})
 	var first driver.Memory
@@ -238,7 +238,7 @@ func TestMarks(t *testing.T) {
 
 // However much is timed, a card has no more events than what is under way needs.
 func TestMarksReuseEvents(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	d := open(t, Options{})
 	times := 0
 	d.OnMark = func(string, time.Time, time.Duration) { times++ }
@@ -264,7 +264,7 @@ func TestMarksReuseEvents(t *testing.T) {
 
 // A card that fails says so in everything after, with the driver's words.
 func TestFaults(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	for fault, want := range map[string]string{
 		"cuLaunchKernel:1:719":    "cuLaunchKernel: unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, status 719)",
 		"cuMemcpyDtoDAsync:1:700": "cuMemcpyDtoDAsync_v2: an illegal memory access",
@@ -320,7 +320,7 @@ func TestFaults(t *testing.T) {
 
 // A binary in the cache that the driver refuses is compiled anew.
 func TestRefusedBinary(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	cache := driver.Cache{Dir: t.TempDir()}
 	d, err := Open(Options{Cache: cache})
 	must(t, err)
@@ -447,7 +447,7 @@ func (s *shelf) Free(m driver.Memory) error {
 // Large buffers come from an allocator while it has any, and go back to it; a
 // buffer that is kept stays where it is.
 func TestAllocator(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(10<<20))
 	d := open(t, Options{})
 	s := &shelf{c: d.Context(), left: 2}

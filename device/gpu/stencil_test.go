@@ -11,15 +11,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 // Derivatives on a card give the host's bits, along every axis of an array that is
 // split over ranks, and pass the dot test.
 func TestDerivativesAsOnTheHost(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	d, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
-	if err != nil && gpuemu.Real() {
+	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}
 	if err != nil {

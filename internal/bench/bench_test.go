@@ -7,16 +7,16 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(gpuemu.Main(m))
+	os.Exit(gputest.Main(m))
 }
 
 // On a card, too.
 func TestKernelOnACardIsCorrect(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	card, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
 	if err != nil {
 		t.Fatal(err)

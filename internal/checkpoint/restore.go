@@ -92,9 +92,13 @@ func (s *Store) judge(f *h5.File) error {
 	if err := f.Verify(); err != nil {
 		return err
 	}
-	var plan map[string]string
-	if err := readJSON(f, "/plan", &plan); err != nil {
+	text, err := f.Text("/plan")
+	if err != nil {
 		return err
+	}
+	var plan map[string]string
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		return status.Input(fmt.Errorf("%s: /plan: %w", f.Path(), err))
 	}
 	return same(f.Path(), plan, s.plan)
 }
@@ -102,14 +106,10 @@ func (s *Store) judge(f *h5.File) error {
 // load reads a checkpoint on rank 0 and hands every rank its share.
 func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 	var f *h5.File
-	var text []byte
+	var text string
 	err := s.AtRoot(func() (err error) {
-		if f, err = s.open(path); err != nil {
-			return err
-		}
-		var state solver.State
-		if err = readJSON(f, "/state", &state); err == nil {
-			text, err = json.Marshal(state)
+		if f, err = s.open(path); err == nil {
+			text, err = f.Text("/state")
 		}
 		return err
 	})
@@ -119,11 +119,12 @@ func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 	if err != nil {
 		return err
 	}
-	if text, err = comm.FromFirst(s.World, text); err != nil {
+	everywhere, err := comm.FromFirst(s.World, []byte(text))
+	if err != nil {
 		return err
 	}
 	var state solver.State
-	if err = json.Unmarshal(text, &state); err == nil {
+	if err = json.Unmarshal(everywhere, &state); err == nil {
 		err = m.Resume(p, &state)
 	}
 	if err != nil {
@@ -138,17 +139,6 @@ func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 		}
 		return load[float32](s, f, name, v)
 	})
-}
-
-func readJSON(f *h5.File, name string, to any) error {
-	text, err := f.Text(name)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(text), to); err != nil {
-		return status.Input(fmt.Errorf("%s: %s: %w", f.Path(), name, err))
-	}
-	return nil
 }
 
 // same refuses a checkpoint of another plan and names what differs.

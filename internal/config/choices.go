@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -16,6 +17,7 @@ type Choice struct {
 var registries = map[string][]Choice{
 	"traveltime.method": traveltimes(),
 	"kirchhoff.engine":  operators(),
+	"solver.method":     methods(),
 }
 
 func operators() (list []Choice) {
@@ -31,6 +33,19 @@ func operators() (list []Choice) {
 func Register(key string, choices ...Choice) bool {
 	registries[key] = append(registries[key], choices...)
 	return true
+}
+
+func methods() (list []Choice) {
+	for _, m := range solver.Methods {
+		c := Choice{Name: m.Name, Help: m.Description}
+		for trait, has := range map[string]bool{"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse} {
+			if has {
+				c.Traits = append(c.Traits, trait)
+			}
+		}
+		list = append(list, c)
+	}
+	return append(list, Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
 }
 
 func traveltimes() (list []Choice) {

@@ -38,10 +38,10 @@ var refused = []rule{
 	{"solver.damping", on("solver.method=matching"), unmatched},
 	{"solver.regularization", on("solver.method=matching"), unmatched},
 	{"solver.preconditioner", on("solver.method=matching"), unmatched},
-	{"solver.preconditioner=two-level", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
+	{"solver.preconditioner=two-level", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
 		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
-	{"solver.preconditioner=diagonal", on("solver.method=ista|fista"),
+	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
 		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
 	// The outputs.
@@ -52,7 +52,7 @@ var refused = []rule{
 // noted are the combinations that are allowed and yet perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
-	{"!solver.sparsity", on("solver.method=ista|fista"), "is 0, so solver.method = {solver.method} gives no sparse image"},
+	{"!solver.sparsity", on("solver.method:sparse"), "is 0, so solver.method = {solver.method} gives no sparse image"},
 	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity"), "acts only with solver.damping or solver.sparsity"},
 }
 
@@ -80,7 +80,7 @@ func on(conditions ...string) []string { return conditions }
 // unstreamed are what needs all traces in memory at once: each of these conditions.
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
-	{"!solver.method=cg|cgls"},
+	{"!solver.method:streamed"},
 	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"solver.penalty_scale=relative", "solver.damping"},

@@ -27,7 +27,14 @@ type report struct {
 }
 
 func (r *report) say(level, topic, format string, args ...any) {
-	r.found = append(r.found, Finding{topic, level, fmt.Sprintf(format, args...)})
+	r.tell(level, topic, fmt.Sprintf(format, args...))
+}
+
+// tell adds a finding, none where there is no text.
+func (r *report) tell(level, topic, text string) {
+	if text != "" {
+		r.found = append(r.found, Finding{topic, level, text})
+	}
 }
 
 // Findings is everything that can be judged without computing traveltimes or applying the
@@ -58,18 +65,14 @@ func (r *report) traces() {
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
-	if text := r.SelectionText(r.Config); text != "" {
-		r.say("ok", "selection", "%s", text)
-	}
+	r.tell("ok", "selection", r.SelectionText(r.Config))
 	near, far := math.Inf(1), 0.0
 	for i := range s.NumTraces() {
 		offset := s.Offset(i)
 		near, far = min(near, offset), max(far, offset)
 	}
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
-	if r.Found.Dead > 0 {
-		r.say("warning", "traces", "%s", DeadText(r.Plan))
-	}
+	r.tell("warning", "traces", DeadText(r.Plan))
 	r.weighting()
 	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.Places.Len(), "distinct position"))
 }
@@ -77,12 +80,8 @@ func (r *report) traces() {
 // image says where the image lies, what it is made of and whether it suits the wavelet.
 func (r *report) image() {
 	r.say("ok", "image", "%s", inputs.Extent(r.Image))
-	if text := r.Classes.String(); text != "" {
-		r.say("ok", "gathers", "%s", text)
-	}
-	if text := Beyond(r.Plan); text != "" {
-		r.say("note", "gathers", "%s", text)
-	}
+	r.tell("ok", "gathers", r.Classes.String())
+	r.tell("note", "gathers", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
 	if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
@@ -110,7 +109,7 @@ func (r *report) settings() {
 		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
 	}
 	if o, err := r.Matching(); r.Matches() && err == nil {
-		r.say("ok", "matching", "%s", o.About(r.Plan.Image.Shape))
+		r.say("ok", "matching", "%s", o.About(r.Image.Shape))
 	}
 }
 
@@ -144,10 +143,13 @@ func Doubts(p *plan.Plan) []Finding {
 	return list
 }
 
-// DeadText says how many traces are dead.
+// DeadText says how many traces are dead, "" for none.
 func DeadText(p *plan.Plan) string {
 	verb := "are"
-	if p.Found.Dead == 1 {
+	switch p.Found.Dead {
+	case 0:
+		return ""
+	case 1:
 		verb = "is"
 	}
 	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, p.Found.Dead, readable.Count(p.Survey.NumTraces(), "trace"), verb)
@@ -217,10 +219,10 @@ func (r *report) surface() {
 func (r *report) depthSampling(b plan.Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
-	for a, h := range r.Plan.Image.Spacing {
-		if r.Plan.Image.Shape[a] > 1 && h > limit*1.001 {
+	for a, h := range r.Image.Spacing {
+		if r.Image.Shape[a] > 1 && h > limit*1.001 {
 			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
-				grid.AxisNames(r.Plan.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+				grid.AxisNames(r.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
@@ -228,13 +230,13 @@ func (r *report) depthSampling(b plan.Band, vmin float64) {
 }
 
 func (r *report) record(vmax float64) {
-	z := r.Plan.Image.Dim() - 1
+	z := r.Image.Dim() - 1
 	top := math.Inf(-1)
 	for i := range r.Places.Len() {
 		top = max(top, r.Places.At(i)[z])
 	}
 	reach := top + 0.5*vmax*r.RecordEnd()
-	if deep := r.Plan.Image.End(z); reach < deep {
+	if deep := r.Image.End(z); reach < deep {
 		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
 			readable.Time(r.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}

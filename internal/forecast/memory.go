@@ -17,8 +17,8 @@ import (
 type Memory struct {
 	Tables    int64 // traveltimes and weights, at once
 	AllTables int64 // of every place; more than Tables where they are recomputed
-	Data      int64 // of it what is held at once
-	AllData   int64 // more than Data where it is streamed
+	Data      int64 // traces, at once
+	AllData   int64 // all of the rank's; more than Data where they are streamed
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
@@ -27,8 +27,8 @@ type Memory struct {
 	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
 
-	Outside int64 // what of it is not on Go's heap, but for Program
-	Late    int64 // what of the heap is there only once the tables are made
+	Outside int64 // the part that is not on Go's heap, without Program
+	Late    int64 // the part of the heap that is taken only once the tables are made
 
 	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
 	// for this rank.
@@ -36,14 +36,14 @@ type Memory struct {
 
 	Compact   bool  // the tables' times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
-	Coarse    int64 // of the coarse tables that they are made from; 0 for none
+	Coarse    int64 // the coarse tables that they are made from; 0 for none
 
 	Stream bool  // traces are read as they are needed
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// Garbage is what the collector may let stand on the heap besides what is counted,
-// touched what becomes resident of code, libraries and run time in the course of a run.
+// Garbage is what the collector may leave on the heap besides what is counted. Touched is
+// how much more code and library data becomes resident in the course of a run.
 const (
 	Garbage = 4 << 20
 	touched = 1 << 20
@@ -59,12 +59,12 @@ func (m Memory) Total() int64 {
 	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
 }
 
-// rest is what messages call so.
+// rest is what messages do not name.
 func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
-// making counts what is needed while tables are made, and what of traces once they are,
-// both outside the heap. Where tables are made anew in every application the solver's
-// vectors are there as well; else they come later.
+// making counts memory outside the heap: what making tables needs, and what the traces
+// need once they are made. The solver's vectors come after the tables, unless tables are
+// made anew in every application.
 func (m *Memory) making(tables, traces int64) {
 	m.add(traces)
 	if !m.Recompute {
@@ -95,7 +95,8 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest(m.Groups), "trace"))
+		longest, _ := twoLongest(m.Groups)
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
 		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
@@ -128,18 +129,18 @@ func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
 func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
 	c := &count{Plan: p, share: s, held: held, problem: p.Problem(s)}
 	m := c.common()
+	m.Vectors = c.vectors()
+	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Card != nil:
 		return c.onCard(m)
 	case held.Stream:
-		return c.streamed(m)
-	}
-	m.Vectors = c.vectors()
-	m.Late = m.Vectors + m.Gather
-	if p.Engine == "reference" {
+		m.Stream = true
+		return c.tables(m, c.streamed)
+	case p.Engine == "reference":
 		return c.reference(m)
 	}
-	return c.resident(m)
+	return c.tables(m, c.resident)
 }
 
 // count counts the memory of one share.
@@ -194,7 +195,8 @@ func (c *count) lists() int64 {
 // times are held.
 func (c *count) onCard(m Memory) Memory {
 	p := c.problem
-	vectors := c.vectors() + 4*c.samples() // and the data
+	vectors := m.Vectors + 4*c.samples() // and the data
+	m.Vectors, m.Late = 0, 0
 	need := func(p *kirchhoff.Problem) kirchhoff.Need {
 		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
 	}
@@ -222,45 +224,54 @@ func (c *count) reference(m Memory) Memory {
 	return m
 }
 
-// resident completes the memory of a run that holds its traces: with the tables whole
-// where they fit, else in 16 bits, else of as many places at a time as fit.
-func (c *count) resident(m Memory) Memory {
-	p, coarse := c.problem, c.coarseBytes(m.Vectors)
-	m.Scratch = c.windowBytes()
-	work := kirchhoff.Work{Exact: c.Exact()}
-	with := func(m Memory, n kirchhoff.Need) Memory {
-		m.add(coarse + c.overlap(n.Pieces))
-		m.engine(n)
-		return m
-	}
+// tables decides how the host's engine holds tables: whole where they fit, else in 16
+// bits, else made anew in every application.
+func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 	for _, tables := range []string{"full", "uint16"} {
 		if !c.tries(tables) {
 			continue
 		}
-		p.Compact = tables == "uint16"
-		whole := with(m, kirchhoff.Needs(p, work))
-		whole.Compact = p.Compact
-		if c.held.Tables == tables || whole.Total() <= m.Limit {
+		m.Compact = tables == "uint16"
+		c.problem.Compact = m.Compact
+		if whole := with(m); c.held.Tables == tables || whole.Total() <= m.Limit {
 			return whole
 		}
 	}
-	p.Compact = false
-	m.Recompute, work.Remake = true, true
-	place, making := kirchhoff.Needs(p, work).Place, int64(0)
+	m.Compact, c.problem.Compact, m.Recompute = false, false, true
 	if c.held.Tables == "coarse" {
-		// What the coarse tables are made with is gone before there are others.
 		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
-		making = (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+	}
+	return with(m)
+}
+
+// resident completes the memory of a run that holds its traces: with the tables of all
+// places, or where they are made anew of as many as fit.
+func (c *count) resident(m Memory) Memory {
+	p, work := c.problem, kirchhoff.Work{Exact: c.Exact(), Remake: m.Recompute}
+	m.Scratch = c.windowBytes()
+	coarse := c.coarseBytes(m.Vectors)
+	with := func(n kirchhoff.Need) Memory {
+		k := m
+		k.add(coarse + c.overlap(n.Pieces))
+		k.engine(n)
+		return k
+	}
+	all := kirchhoff.Needs(p, work)
+	if !m.Recompute {
+		return with(all)
 	}
 	if p.Velocity != nil {
 		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
-		work.Budget = places * place
+		work.Budget = places * all.Place
 		n := kirchhoff.Needs(p, work)
 		n.Tables = work.Budget // of which even the largest stretch may take less
-		n.Making += making
-		return with(m, n)
+		if m.Coarse > 0 {
+			// What the coarse tables are made with is gone before there are others.
+			n.Making += (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+		}
+		return with(n)
 	})
 }
 
@@ -316,48 +327,24 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 	return bytes
 }
 
-// streamed completes the memory of a run whose traces are streamed: groups as large as
-// they may be where the tables fit, whole, else in 16 bits, else of one group.
-func (c *count) streamed(m Memory) Memory {
-	p := c.problem
-	m.Stream = true
-	m.Vectors = c.vectors()
-	for _, tables := range []string{"full", "uint16"} {
-		if !c.tries(tables) {
-			continue
-		}
-		p.Compact = tables == "uint16"
-		whole := m
-		whole.Compact = p.Compact
-		if whole = c.fitGroups(whole); c.held.Tables == tables || whole.Total() <= m.Limit {
-			return whole
-		}
-	}
-	p.Compact = false
-	m.Recompute = true
-	if c.held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
-	}
-	return c.fitGroups(m)
-}
-
-// Of a group of streamed traces: bytes that its traces take in all buffers, at most where
-// a shot has less.
+// The traces of a streamed group take at most groupBytes in all buffers, unless a single
+// shot takes more.
 const (
 	groupBytes   = 64 << 20
 	groupBuffers = 3 // two that are read, one that is computed
 )
 
-// fitGroups cuts groups as large as they may be, or smaller where memory asks for it.
-func (c *count) fitGroups(m Memory) Memory {
+// streamed completes the memory of a run whose traces are streamed: in groups as large as
+// they may be, or smaller where memory asks for it.
+func (c *count) streamed(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := int64(longest(m.Groups)), secondLongest(m.Groups)
-		m.Data = 4 * nt * (2*longest + second)
+		longest, second := twoLongest(m.Groups)
+		m.Data = 4 * nt * int64(2*longest+second)
 		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
-		m.Scratch, m.Outside, m.Late = 0, 0, m.Vectors+m.Gather
-		m.Outside -= 4 * nt * (longest - second) // on the heap, never touched
+		m.Scratch, m.Outside = 0, 0
+		m.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
 		m.add(c.overlap(n.Pieces))
 		m.engine(n)
 		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
@@ -378,22 +365,14 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// longest is the number of traces in the largest group.
-func longest(cuts []int) (most int) {
+// twoLongest are the numbers of traces in the two largest groups; second is 0 where there
+// is one group. Of two buffers that groups are read into in turn, one holds no more than
+// the second largest.
+func twoLongest(cuts []int) (longest, second int) {
 	for i := range len(cuts) - 1 {
-		most = max(most, cuts[i+1]-cuts[i])
+		n := cuts[i+1] - cuts[i]
+		second = max(second, min(n, longest))
+		longest = max(longest, n)
 	}
-	return most
-}
-
-// secondLongest is the number of traces in the largest group but one, 0 where there is one
-// group: of two buffers that groups are read into in turn, one holds no more.
-func secondLongest(cuts []int) (second int64) {
-	most := int64(0)
-	for i := range len(cuts) - 1 {
-		n := int64(cuts[i+1] - cuts[i])
-		second = max(second, min(n, most))
-		most = max(most, n)
-	}
-	return second
+	return longest, second
 }

@@ -11,8 +11,8 @@ const (
 	tablesRemade              // tables fit in no way
 )
 
-// Decide decides where traces and tables are, by what all ranks say: ask puts what say
-// answers for each of their shares together, bit by bit.
+// Decide decides where traces and tables are. It asks all ranks: ask calls say with the
+// share of each rank and returns the bits that any of them has set.
 func Decide(p *plan.Plan, ask func(say func(*plan.Share) uint64) (uint64, error)) (plan.Residency, error) {
 	r := plan.Residency{Tables: p.Config.Kirchhoff.Tables}
 	flags, err := ask(func(s *plan.Share) uint64 { return readFlags(p, s) })

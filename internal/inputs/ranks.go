@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -135,26 +137,20 @@ func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]floa
 
 // Point writes a position, m.
 func Point(p []float64) string {
-	s := "("
-	for i, v := range p {
-		if i > 0 {
-			s += ", "
-		}
-		s += readable.Length(v)
+	var list []string
+	for _, v := range p {
+		list = append(list, readable.Length(v))
 	}
-	return s + ")"
+	return "(" + strings.Join(list, ", ") + ")"
 }
 
 // Extent says where a grid lies.
 func Extent(g grid.Grid) string {
-	s := ""
+	var axes []string
 	for a, name := range grid.AxisNames(g.Dim()) {
-		if a > 0 {
-			s += " × "
-		}
-		s += fmt.Sprintf("%s [%s, %s]", name, readable.Length(g.Origin[a]), readable.Length(g.End(a)))
+		axes = append(axes, fmt.Sprintf("%s [%s, %s]", name, readable.Length(g.Origin[a]), readable.Length(g.End(a))))
 	}
-	return s + fmt.Sprintf(" m (%s)", g)
+	return fmt.Sprintf("%s m (%s)", strings.Join(axes, " × "), g)
 }
 
 // hash hashes an input file, for the output's provenance and the checkpoint's plan,
@@ -175,10 +171,7 @@ func (r *Ranks) hash(role string, path config.Path) (in provenance.Input, err er
 	if err != nil {
 		return in, err
 	}
-	first := 0 // of the ranks that see this rank's file
-	for string(places[first]) != place {
-		first++
-	}
+	first := slices.IndexFunc(places, func(p []byte) bool { return string(p) == place }) // that sees this rank's file
 	in = provenance.Input{Role: role, Path: path.Text}
 	if first == r.World.Rank() {
 		in, err = provenance.Hash(role, path.File)

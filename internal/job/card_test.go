@@ -19,14 +19,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
 
 // onCards is on with the engine cuda.
 func (p *problem) onCards(ranks int, set []string, body func(j *Job) error) error {
@@ -40,7 +40,7 @@ func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *Result {
 
 // The GPU finds the processor's image, and on any number of ranks the same bits.
 func TestCardsAgree(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	for name, c := range map[string]struct {
 		make func(*testing.T) *problem
 		set  []string
@@ -74,7 +74,7 @@ func TestCardsAgree(t *testing.T) {
 
 // Inside an iteration nothing crosses between host and GPU but numbers.
 func TestNothingCrosses(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	p := line(t)
 	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
 		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
@@ -104,7 +104,7 @@ func TestNothingCrosses(t *testing.T) {
 
 // By NCCL no image and no data go through the host.
 func TestSumsStayOnCards(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
@@ -133,7 +133,7 @@ func TestSumsStayOnCards(t *testing.T) {
 // Without NVRTC the programs are those carried as PTX: the run says so, and finds the
 // same image.
 func TestCarriedPrograms(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	p := line(t)
 	want := p.solveOnCards(t, 2)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
@@ -144,7 +144,7 @@ func TestCarriedPrograms(t *testing.T) {
 		must(t, err)
 		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
 		must(t, err)
-		gpuemu.Finish(t, ptx.Image, b.Image)
+		gputest.Finish(t, ptx.Image, b.Image)
 	}
 	t.Setenv("LSM_NVRTC_LIB", "/none/libnvrtc.so")
 	sameResult(t, "without NVRTC", p.solveOnCards(t, 2, "comm.backend=nccl"), want)
@@ -169,7 +169,7 @@ func TestCarriedPrograms(t *testing.T) {
 // Buffers that are summed over ranks are registered once, as the library offers it; the
 // run says how, and finds the same image.
 func TestSumsAreRegistered(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
 	set := []string{"comm.grid=2,2", "solver.iterations=2"}
@@ -177,11 +177,11 @@ func TestSumsAreRegistered(t *testing.T) {
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, "kirchhoff.engine=cuda", "comm.backend=nccl"), nil)
 	must(t, err)
 	for library, how := range map[string]string{
-		gpuemu.NCCL:           "buffers are registered one by one", // they are too small for windows
-		gpuemu.NCCLNoRegister: "buffers are not registered",
+		gputest.NCCL:           "buffers are registered one by one", // they are too small for windows
+		gputest.NCCLNoRegister: "buffers are not registered",
 	} {
 		t.Setenv("LSM_NCCL_LIB", filepath.Join(os.Getenv("GPUEMU_FOLDER"), library))
-		if library == gpuemu.NCCLNoRegister { // which is too old to share a card
+		if library == gputest.NCCLNoRegister { // which is too old to share a card
 			t.Setenv("GPUEMU_CARDS", "4")
 			t.Setenv("GPUEMU_NCCL_VERSION", "23003")
 		}
@@ -219,7 +219,7 @@ func TestSumsAreRegistered(t *testing.T) {
 
 // A backend that cannot be had is an error that names the library, or a warning.
 func TestNoNCCL(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("LSM_NCCL_LIB", "/none/libnccl.so")
 	p := line(t)
 	for fallback, code := range map[string]int{"none": status.NoResource, "mpi": status.Done} {
@@ -237,7 +237,7 @@ func TestNoNCCL(t *testing.T) {
 
 // A run on a GPU goes on from its checkpoint to the same bits.
 func TestResumeOnCard(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	p := line(t)
 	want := p.solve(t, "cuda")
 	stopped(t, p.stopAfter(t, 3, "cuda", false))
@@ -249,7 +249,7 @@ func TestResumeOnCard(t *testing.T) {
 
 // What does not fit on the GPU is refused before anything is computed.
 func TestCardTooSmall(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", "20000")
 	p := line(t)
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
@@ -267,7 +267,7 @@ func TestCardTooSmall(t *testing.T) {
 // What tables auto chooses on a GPU depends on what is free there, and on how many ranks
 // take their part of that.
 func TestCardTables(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	p := line(t)
 	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
@@ -314,7 +314,7 @@ func TestCardTables(t *testing.T) {
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes
 // no more events the longer the run.
 func TestCardTimes(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	p := line(t)
 	const iterations = 200
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig),

@@ -192,8 +192,8 @@ func (j *Job) collect() {
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
 func (j *Job) Data(op *Operator) (*dist.Vector, error) {
-	if j.Found.Dead > 0 {
-		j.Report.Warn(forecast.DeadText(j.Plan))
+	if text := forecast.DeadText(j.Plan); text != "" {
+		j.Report.Warn(text)
 	}
 	return op.Data()
 }

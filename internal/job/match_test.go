@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -105,7 +105,7 @@ func TestMatchingOnRanks(t *testing.T) {
 }
 
 func TestMatchingOnCards(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	p := line(t)
 	set := []string{"solver.method=matching"}
 	near(t, "cuda and cpu", p.solveOnCards(t, 1, set...).Image, p.solve(t, "cpu", set...).Image, 1e-4)

@@ -135,17 +135,13 @@ func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *d
 	if j.Held.Stream {
 		return j.writeStream(ctx, op, x, true, path, src)
 	}
-	left, err := dist.NewVector(j.Device, op.Range())
-	if err != nil {
-		return err
-	}
-	if err := op.Apply(ctx, left, x); err != nil {
-		return err
-	}
-	if err := dist.Axpby(1, d, -1, left); err != nil {
-		return err
-	}
-	return j.WriteTraces(path, left, src)
+	var left *dist.Vector
+	w := dist.Work{Ctx: ctx}
+	w.New(j.Device, op.Range(), &left)
+	w.Apply(op, left, x)
+	w.Axpby(1, d, -1, left)
+	w.Do(func() error { return j.WriteTraces(path, left, src) })
+	return w.Err
 }
 
 // writeOrdered writes traces that lie shot by shot, from number first on, to

@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -192,7 +192,7 @@ func TestMemoryOfRegularization(t *testing.T) {
 
 // On a GPU rows do what they do on the host.
 func TestRegularizationOnCards(t *testing.T) {
-	gpuemu.Need(t)
+	gputest.Need(t)
 	p := line(t)
 	for _, kind := range []string{"gradient", "laplacian", "dip"} {
 		set := []string{"solver.regularization=" + kind, "solver.regularization_weight=0.1"}

@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -118,7 +119,7 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 func TestCoarseGrid(t *testing.T) {
 	p, _ := section(t) // about 1815 m/s and 20 Hz: 45 m
 	for set, want := range map[string][]int{"0": {45, 35}, "1": nil, "5": {18, 14}} {
-		j := p.open(t, Geometry, nil, "cpu", "solver.preconditioner=two-level", "solver.coarse_factor="+set)
+		j := p.open(t, Geometry, progress.Discard(), "cpu", "solver.preconditioner=two-level", "solver.coarse_factor="+set)
 		c := j.Coarsened()
 		if c == nil && want == nil {
 			continue

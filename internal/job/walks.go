@@ -17,30 +17,25 @@ import (
 // image, whole on rank 0 and nil on the others. Of several images by class it is the sum.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(op, d)
-	if err != nil {
-		return nil, err
-	}
-	s.KeepData = true
-	m, err := dist.NewVector(j.Device, op.Domain())
-	if err != nil {
-		return nil, err
-	}
-	if j.Held.Stream {
-		err = op.Stream.Adjoint(ctx, m)
-	} else if d, err = s.WeightedData(); err == nil {
-		err = op.ApplyAdjoint(ctx, m, d)
-		if d != s.Data {
-			d.Free()
+	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
+	w.New(j.Device, op.Domain(), &r.x)
+	w.Do(func() error {
+		if j.Held.Stream {
+			return op.Stream.Adjoint(ctx, r.x)
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := j.cutAbove(op, m); err != nil {
-		return nil, err
-	}
-	r := &Result{x: m}
-	return r, j.finish(r, 1, true)
+		s.KeepData = true
+		weighted, err := s.WeightedData()
+		if err != nil {
+			return err
+		}
+		if weighted != d {
+			defer weighted.Free()
+		}
+		return op.ApplyAdjoint(ctx, r.x, weighted)
+	})
+	w.Do(func() error { return j.cutAbove(op, r.x) })
+	w.Do(func() error { return j.finish(r, 1, true) })
+	return r, w.Err
 }
 
 // warnUnseen says that the data and the image have nothing to do with each
@@ -76,25 +71,15 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.V
 }
 
 // forward applies the forward.
-func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (*dist.Vector, error) {
-	d, err := dist.NewVector(j.Device, op.Range())
-	if err != nil {
-		return nil, err
-	}
-	if err := op.Apply(ctx, d, m); err != nil {
-		return nil, err
-	}
-	norms := []*dist.Vector{d, m}
-	sizes := make([]float64, len(norms))
-	for i, v := range norms {
-		if sizes[i], err = dist.Norm(v); err != nil {
-			return nil, err
-		}
-	}
-	if sizes[0] == 0 && sizes[1] > 0 {
+func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (d *dist.Vector, err error) {
+	w := dist.Work{Ctx: ctx}
+	w.New(j.Device, op.Range(), &d)
+	w.Apply(op, d, m)
+	traces, image := w.Norm(d), w.Norm(m)
+	if w.Err == nil && traces == 0 && image > 0 {
 		j.warnUnseen()
 	}
-	return d, nil
+	return d, w.Err
 }
 
 // DotTest measures how far the two directions of the operator, with weights and
@@ -139,39 +124,35 @@ func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dis
 	if err != nil {
 		return nil, err
 	}
-	m, err := dist.NewVector(j.Device, op.Domain())
-	if err != nil {
-		return nil, err
-	}
-	if err := j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) }); err != nil {
-		return nil, err
+	var m *dist.Vector
+	w := dist.Work{}
+	w.New(j.Device, op.Domain(), &m)
+	w.Do(func() error {
+		return j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
+	})
+	if w.Err != nil {
+		return nil, w.Err
 	}
 	return j.forward(ctx, op, m)
 }
 
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
 // on rank 0 and nil on the others.
-func (j *Job) PSF(ctx context.Context, op *Operator) ([]float32, error) {
-	m, err := dist.NewVector(j.Device, op.Domain())
-	if err != nil {
-		return nil, err
-	}
-	defer m.Free()
-	d, err := dist.NewVector(j.Device, op.Range())
-	if err != nil {
-		return nil, err
-	}
-	defer d.Free()
-	if err := device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())); err != nil {
-		return nil, err
-	}
-	if err := op.Apply(ctx, d, m); err != nil {
-		return nil, err
-	}
-	if err := op.ApplyAdjoint(ctx, m, d); err != nil {
-		return nil, err
-	}
-	return j.Whole(m)
+func (j *Job) PSF(ctx context.Context, op *Operator) (image []float32, err error) {
+	var m, d *dist.Vector
+	w := dist.Work{Ctx: ctx}
+	w.New(j.Device, op.Domain(), &m)
+	w.New(j.Device, op.Range(), &d)
+	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())) })
+	w.Apply(op, d, m)
+	w.ApplyAdjoint(op, m, d)
+	w.Do(func() error {
+		d.Free()
+		defer m.Free()
+		image, err = j.Whole(m)
+		return err
+	})
+	return image, w.Err
 }
 
 // lattice is this rank's share of the image of points.

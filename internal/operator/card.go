@@ -174,10 +174,6 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	}
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
 	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
-	if h.World.Size() == 1 {
-		h.ShotAxis, h.BlockAxis = comm.Comm(g), comm.Comm(g)
-		return nil
-	}
 	return h.split(g)
 }
 

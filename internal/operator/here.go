@@ -73,8 +73,7 @@ func (h *Here) Leave() {
 
 // joinGrid lays the ranks of a run out as the configuration says.
 func (h *Here) joinGrid(cfg *config.Config) (err error) {
-	h.ShotAxis, h.BlockAxis = h.World, h.World
-	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil || h.World.Size() == 1 {
+	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil {
 		return err
 	}
 	return h.split(h.World)
@@ -82,6 +81,10 @@ func (h *Here) joinGrid(cfg *config.Config) (err error) {
 
 // split joins the ranks with the same image block and those with the same shots.
 func (h *Here) split(world comm.Comm) (err error) {
+	if world.Size() == 1 {
+		h.ShotAxis, h.BlockAxis = world, world
+		return nil
+	}
 	if h.ShotAxis, err = world.Split(world.Rank()%h.Grid[1], world.Rank()); err != nil {
 		return err
 	}
@@ -139,8 +142,8 @@ func (h *Here) chooseEngine(cfg *config.Config) (err error) {
 // and the part of it that is Go's heap.
 var Program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
-// availableMemory is what each of so many processes may have of what the machine can give
-// now.
+// availableMemory is the share of one of so many processes in the memory that the machine
+// can give now.
 func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
@@ -174,9 +177,8 @@ func (h *Here) late(err error) error {
 // Chunk is how many elements of a vector rank 0 holds at a time on their way.
 const Chunk = 4 << 20
 
-// Gather hands a vector's elements to take on rank 0, in order, in stretches of whole
-// multiples of each elements, the first of which has the given number; take is called on
-// no other rank.
+// Gather brings a vector to rank 0 and hands it to take there, in order and in parts that
+// begin at element first. Parts are whole multiples of each elements.
 func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
 	return inputs.FileError(dist.GatherEach(v, max(1, Chunk/each)*each, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())

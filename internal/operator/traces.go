@@ -33,11 +33,12 @@ type Traces struct {
 	file  *h5.SurveyReader // open where they are streamed
 	rooms []device.Buf     // that groups were read into last, of no reader now
 
+	weighs             bool    // weights may differ from 1, or traces are streamed
 	shots              []tally // of this rank's
 	norm, sum, sumOnce float64 // of streamed traces of all ranks, added up without rounding
 }
 
-// tally is what the traces of a shot tell. Weights are known but for a factor common to all.
+// tally is what the traces of a shot tell. All weights lack one common factor.
 type tally struct {
 	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
 	Peak       float64 // largest magnitude of their samples
@@ -48,11 +49,12 @@ type tally struct {
 	Squares, Largest, Once float64
 }
 
-// ReadTraces reads this rank's traces, to hold them or, where cuts are the groups that they
-// are streamed in (kirchhoff.NewStream), to find out about them; and what has to be known
-// of those of all ranks. It is collective.
+// ReadTraces reads this rank's traces and finds out what has to be known about those of
+// all ranks. It holds them, unless cuts are the groups that they are streamed in
+// (kirchhoff.Work). It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
 	t := &Traces{Plan: p, Here: h, share: s}
+	t.weighs = p.Held.Stream || p.Knowing(plan.Found{Dead: 1}).Weighted()
 	file, made, err := p.OpenTraces(h.Ranks, p.Config)
 	if err := h.Together(err); err != nil {
 		return nil, plan.Found{}, err
@@ -137,9 +139,12 @@ func (t *Traces) look(first int, data device.Buf) error {
 	var of tally
 	for i, n := range t.list(first, len(x)/nt) {
 		trace := x[i*nt : (i+1)*nt]
-		t.Mute.Fill(w, t.Survey.Offset(int(n)), 1)
-		weight := t.weightOf(int(n), trace, w)
-		t.Weight = append(t.Weight, weight)
+		weight := 1.0
+		if t.weighs {
+			t.Mute.Fill(w, t.Survey.Offset(int(n)), 1)
+			weight = t.weightOf(int(n), trace, w)
+			t.Weight = append(t.Weight, weight)
+		}
 		of.Weight += weight
 		if weight > 0 {
 			of.Live++

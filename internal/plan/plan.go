@@ -28,7 +28,7 @@ type Plan struct {
 	Classes Classes  // of the images by class
 	Surface *Surface // topography; nil: none that cuts the image
 	Mute    Mute
-	Wavelet survey.Wavelet // that traces are convolved with, but for kirchhoff.wavelet_filter: the survey's, or with data.whiten another
+	Wavelet survey.Wavelet // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
 	White   *Whitener      // with data.whiten; else nil
 
 	Held  Residency // once Holding has said it
@@ -65,9 +65,9 @@ type Found struct {
 	Made []config.Setting // that the traces were made with, as far as their file tells
 }
 
-// Residency says where traces and tables are while the solver runs: the same on all
-// ranks, for an image of which one rank's part came from rounded times and another's did
-// not would be neither.
+// Residency says where traces and tables are while the solver runs. It is the same on all
+// ranks: times in 16 bits on one rank and full ones on another would make an image that
+// neither makes alone.
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -96,16 +97,9 @@ func deal(cost []int64, parts int) []int {
 		total += c
 		most = max(most, c)
 	}
-	lo, hi := max(most, (total+int64(parts)-1)/int64(parts)), total
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if len(fill(cost, parts, mid))-1 <= parts {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return fill(cost, parts, hi)
+	least := max(most, (total+int64(parts)-1)/int64(parts))
+	more := sort.Search(int(total-least), func(n int) bool { return len(fill(cost, parts, least+int64(n)))-1 <= parts })
+	return fill(cost, parts, least+int64(more))
 }
 
 // fill cuts shots greedily into parts that cost at most limit, but leaves one

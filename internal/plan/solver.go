@@ -21,7 +21,7 @@ func (p *Plan) SolverOptions() solver.Options {
 		Backtracking: c.Backtracking,
 		Restart:      true,
 	}
-	if c.Method == "cgls" {
+	if solver.Takes(c.Method, func(m solver.Info) bool { return m.Orthogonalizes }) {
 		o.Orthogonalize = min(c.Orthogonalize, c.Iterations) // gradients that it has use for
 	}
 	return o
@@ -30,7 +30,7 @@ func (p *Plan) SolverOptions() solver.Options {
 // Sparse reports whether the solver uses solver.sparsity.
 func (p *Plan) Sparse() bool {
 	s := p.Config.Solver
-	return s.Sparsity > 0 && (s.Method == "ista" || s.Method == "fista")
+	return s.Sparsity > 0 && solver.Takes(s.Method, func(m solver.Info) bool { return m.Sparse })
 }
 
 // Regularizes reports whether the problem has rows of solver.regularization.

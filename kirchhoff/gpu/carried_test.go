@@ -8,13 +8,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	carried "github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 // On cards for which NVRTC makes the worse code of a program, the one carried as PTX is
 // used, unless the driver refuses it.
 func TestCarriedWhereBetter(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
 	programs := []driver.Source{source(1, false), source(3, false)}
@@ -23,7 +23,7 @@ func TestCarriedWhereBetter(t *testing.T) {
 		must(t, err)
 		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
 		must(t, err)
-		gpuemu.Finish(t, ptx.Image, b.Image)
+		gputest.Finish(t, ptx.Image, b.Image)
 	}
 	compiled := func() map[string]bool {
 		folder := t.TempDir()

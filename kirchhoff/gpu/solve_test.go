@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -175,7 +175,7 @@ func TestBounds(t *testing.T) {
 // TestTooLittleMemory: a card that cannot hold the tables is an error that says what is
 // needed and what there is.
 func TestTooLittleMemory(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", "40000000")
 	d := open(t, driver.CUDA)
 	p := spread(t, []int{400, 300}, 10, 40, 60, 100, false)
@@ -226,7 +226,7 @@ func TestSanitized(t *testing.T) {
 	if os.Getenv("GPUEMU_SANITIZE") != "" {
 		t.Skip("in the child itself")
 	}
-	if out, err := gpuemu.RunSanitized(t, "^(TestBounds|TestSanitizedTrials)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
+	if out, err := gputest.RunSanitized(t, "^(TestBounds|TestSanitizedTrials)$"); err != nil || strings.Contains(out, "AddressSanitizer") {
 		t.Errorf("under the sanitizer: %v\n%s", err, out)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(gpuemu.Main(m))
+	os.Exit(gputest.Main(m))
 }

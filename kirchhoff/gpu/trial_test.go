@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -27,9 +27,9 @@ func must(t testing.TB, err error) {
 // open makes the emulated card ready, or the real one.
 func open(t testing.TB, engine driver.Engine) *card.Device {
 	t.Helper()
-	gpuemu.Need(t)
+	gputest.Need(t)
 	d, err := card.Open(card.Options{Engine: engine, Cache: driver.UserCache()})
-	if err != nil && gpuemu.Real() {
+	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}
 	must(t, err)

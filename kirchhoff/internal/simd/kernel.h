@@ -1,5 +1,5 @@
-// What the three sets of kernels share: the layout of tables and pair lists,
-// and the signatures of the loops. simd.go explains the layout.
+// What the sets of kernels share: the layout of tables and pair lists, and the signatures
+// of the loops. simd.go explains the layout.
 #ifndef LSM_KERNEL_H
 #define LSM_KERNEL_H
 
@@ -79,24 +79,17 @@ static inline int lsm_fields(int mode) {
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
-// kind is what kernels are compiled for: a mode, or APERTURE with or without COMPACT.
-static inline int kind(int mode) { return mode & APERTURE ? mode & (APERTURE | COMPACT) : mode; }
-
 // lsm_row is the size in bytes of a place's row of a tile, its first field the times.
 static inline int64_t lsm_row(int mode) {
 	return TILE * (4 * lsm_fields(mode) - (mode & COMPACT ? 2 : 0));
 }
 
-// image [tile][TILE] += the adjoint of blocks block0 to block1, over tiles tile0
-// to tile1. rows [row][pitch] with [band][stride] in each hold the correlated traces. With magic, the sum of each
-// run is rounded before it is added.
-typedef void lsm_adjoint_fn(const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
-
-// windows [row − first row of the block][SLOTS·pitch], [band][SLOTS·stride] in each, += the forward of one
-// block over tiles tile0 to tile1: entry k holds what is due to samples k to k+3.
-typedef void lsm_forward_fn(const lsm_operator *op, float *windows, const float *image,
-	int64_t tile0, int64_t tile1, int64_t block);
+// Part of the work: tiles tile0 to tile1 and blocks block0 to block1. magic is 0, or
+// rounds what is added: see rounded.
+typedef struct {
+	int64_t tile0, tile1, block0, block1;
+	double magic;
+} lsm_part;
 
 // What the diagonal takes of each trace, by row: the squared norms e [row][stride] of
 // the columns of its filter, the inner products f of neighbouring columns, and the
@@ -108,49 +101,50 @@ typedef struct {
 	int64_t stride;
 } lsm_squares;
 
-// image [tile][TILE] += the diagonal of the adjoint after the forward, of blocks block0
-// to block1 over tiles tile0 to tile1; magic as in the adjoint.
-typedef void lsm_diagonal_fn(const lsm_operator *op, double *image, const lsm_squares *q,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic);
+// The sums over points and pairs, of type lsm_walk. With magic the adjoint and the
+// diagonal round the sum of each run before they add it.
+enum {
+	// double out [tile][TILE] += the adjoint of the correlated traces,
+	// float in [row][pitch], in each [band][stride].
+	ADJOINT,
+	// double out [tile][TILE] += the diagonal of the adjoint after the forward, from one
+	// lsm_squares in.
+	DIAGONAL,
+	// float out [pair − first pair of the block][SLOTS·pitch], in each
+	// [band][SLOTS·stride], += the forward of float in [tile][TILE], of one block. Entry k
+	// of these windows holds what is due to samples k to k+3.
+	FORWARD,
+	// FORWARD of a block that is a cell, into traces: float out
+	// [pair − first pair of the block][stride], sample n of a row at BEFORE + n.
+	CELL,
+	WALKS
+};
+typedef void lsm_walk(const lsm_operator *op, void *out, const void *in, lsm_part part);
 
-// sums [row − row0][nt], or with row0 = −1 [pair − first pair of the block][nt], += what
-// the windows of one block hold after one box, smoothed and, with magic, rounded; the
-// windows are zero afterwards. scratch is zero, nt samples with 128 + the largest half on
-// both sides; NULL with one band.
-typedef void lsm_drain_fn(const lsm_operator *op, double *sums, float *windows, double *scratch,
+// What adds one block's windows to sums after the tiles of one box, rounds that with
+// magic and clears the windows. sums is [row − row0][nt], or with row0 = −1
+// [pair − first pair of the block][nt]. scratch is zero, nt samples with 128 + the largest
+// half on both sides; NULL with one band.
+typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic);
 
-// As those two, of a block that is a cell: traces [row − first row of the block][stride],
-// sample n of a row at BEFORE + n.
-lsm_forward_fn lsm_forward_lanes_avx512;
-void lsm_drain_lanes_avx512(const lsm_operator *op, double *sums, float *traces,
-	int64_t box, int64_t block, int64_t row0, double magic);
+// The kernels for one instruction set.
+typedef struct {
+	// By way and mode, of which with APERTURE only that and COMPACT count. Only AVX-512
+	// has CELL, and of modes without APERTURE.
+	lsm_walk *walk[WALKS][APERTURE + COMPACT + 1];
+	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
+	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
+	// n + m + 3·TILE.
+	void (*filter)(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add);
+	// The largest |x[i]|, i < n: NaN if one is, 0 of none.
+	float (*largest)(const float *x, int64_t n);
+} lsm_kernels;
 
-// weight [TILE] = the weights of a tile by dip and opening angle, from the fields behind
-// the times of the two rows, see kirchhoff's angles2 and angles3. Returns whether any is
-// not 0.
-typedef int lsm_aperture_fn(const lsm_operator *op, const float *s, const float *r, float *weight);
-
-// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
-// n + m + 3·TILE.
-typedef void lsm_filter_fn(float *y, const float *x, const float *taps,
-	int64_t n, int64_t m, int add);
-
-lsm_adjoint_fn lsm_adjoint_portable, lsm_adjoint_avx2, lsm_adjoint_avx512;
-lsm_diagonal_fn lsm_diagonal_portable, lsm_diagonal_avx2, lsm_diagonal_avx512;
-lsm_forward_fn lsm_forward_portable, lsm_forward_avx2, lsm_forward_avx512;
-// The largest |x[i]|, i < n: NaN if one is, 0 of none.
-typedef float lsm_largest_fn(const float *x, int64_t n);
-
-lsm_drain_fn lsm_drain_portable, lsm_drain_avx2, lsm_drain_avx512;
-lsm_aperture_fn lsm_aperture_portable, lsm_aperture_avx2, lsm_aperture_avx512;
-lsm_filter_fn lsm_filter_portable, lsm_filter_avx2, lsm_filter_avx512;
-lsm_largest_fn lsm_largest_portable, lsm_largest_avx2, lsm_largest_avx512;
+extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
 
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
-
-void lsm_narrow(float *restrict y, const double *restrict x, int64_t n);
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -172,11 +166,6 @@ INLINE int32_t band(int32_t bands, float s, float r) {
 // band_row is where a trace has the row of the band in which two places meet a tile.
 INLINE int64_t band_row(const lsm_operator *op, const float *slope, int32_t source, int32_t receiver) {
 	return band(op->bands, slope[source], slope[receiver]) * op->stride;
-}
-
-// offset is where the rows of all traces have it.
-INLINE int64_t offset(const lsm_operator *op, int64_t trace, const float *slope, int32_t source, int32_t receiver) {
-	return trace * op->pitch + (slope ? band_row(op, slope, source, receiver) : 0);
 }
 
 // smoothed adds to sum what x holds in a trace's entries at, smoothed, and clears it.
@@ -206,60 +195,6 @@ INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
 	return r;
 }
 
-// drain adds the entries at of a window to sum, rounded, and clears them.
-typedef void drain_fn(double *sum, float *w, lsm_reach at, int32_t nt, double magic);
-
-// drained does what lsm_drain_fn says.
-INLINE void drained(const lsm_operator *op, double *sums, float *windows, double *scratch,
-	int64_t box, int64_t block, int64_t row0, double magic, drain_fn *drain) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	const lsm_slopes *slopes = op->slopes + (op->slope ? box * op->places : 0);
-	for (int32_t i = run0; i < run1; i++) {
-		const lsm_run run = op->runs[i];
-		for (int32_t p = run.pair0; p < run.pair1; p++) {
-			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
-			if (at.lo > at.hi) continue;
-			double *sum = sums + (row0 < 0 ? p - first : pair.row - row0) * nt;
-			float *w = windows + (p - first) * op->pitch * SLOTS;
-			if (!op->slope) {
-				drain(sum, w, at, nt, magic);
-				continue;
-			}
-			const lsm_slopes s = slopes[run.source], r = slopes[pair.receiver];
-			const int32_t last = band(op->bands, s.hi, r.hi);
-			const float *taps = op->taps;
-			for (int32_t b = 0; b <= last; taps += b ? 2 * op->half[b] + 1 : 0, b++) {
-				if (b < band(op->bands, s.lo, r.lo)) continue;
-				float *of = w + b * op->stride * SLOTS;
-				if (b == 0) {
-					drain(sum, of, at, nt, magic);
-				} else {
-					drain(scratch, of, at, nt, 0);
-					smoothed(sum, scratch, taps, op->half[b], at, nt, magic);
-				}
-			}
-		}
-	}
-}
-
-// largest relies on floats without their sign being ordered like the integers of the
-// same bits, NaN last: a maximum of integers can be taken in any order.
-INLINE float largest(const float *x, int64_t n) {
-	int32_t most = 0;
-	for (int64_t i = 0; i < n; i++) {
-		int32_t bits;
-		__builtin_memcpy(&bits, x + i, sizeof bits);
-		bits &= 0x7FFFFFFF;
-		if (bits > most) most = bits;
-	}
-	float v;
-	__builtin_memcpy(&v, &most, sizeof v);
-	return v;
-}
-
 // outside says that no point of the tile falls on the record; inside that all
 // do, whatever their times. Between the two lies the general path, which knows
 // that k truncates towards zero: times in (−1, 0) belong to k = 0.
@@ -287,12 +222,6 @@ INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int
 	return (lsm_scale){0, shift[source], shift[receiver]};
 }
 
-// Coefficients of polynomials in z, lowest first; their errors are 1e-8 or less.
-// ½ sin πv = v·HALF_SINE(v²), |v| ≤ ½; cos x = COSINE(x²), |x| ≤ π; and
-// asin x = x + x³·ARC_SINE(x²), 0 ≤ x ≤ ½.
-#define HALF_SINE 1.5707964f, -2.5838552f, 1.2750387f, -0.29914564f, 0.03882883f
-#define COSINE 1.0f, -0.49999988f, 0.04166649f, -0.0013887803f, 2.4769883e-05f, -2.707903e-07f, 1.7245092e-09f
-#define ARC_SINE 0.16666673f, 0.07498809f, 0.04501071f, 0.026494231f, 0.038206533f
 #define PI 3.14159265f
 
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far

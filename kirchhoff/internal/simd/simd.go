@@ -1,33 +1,34 @@
-// Package simd holds the Kirchhoff loops in C, three times: in plain C, for AVX2
-// and for AVX-512, chosen at run time. Package kirchhoff prepares what they read.
+// Package simd holds the Kirchhoff loops in C. One source, body.h, is compiled for plain
+// C, for AVX2 and for AVX-512; the set is chosen at run time. Package kirchhoff prepares
+// what the loops read.
 //
 // # Layout
 //
-// The image is cut into tiles of TileSize = 64 points: in the vector kernels eight
-// or four registers. Each place has a row of floats per tile: its times relative
-// to a whole number of samples (Span.Base), so that a float32 resolves about a
-// millionth of a sample, then the fields of the dynamic weights, if any:
+// The image is cut into tiles of TileSize = 64 points: sixteen, eight or four registers.
+// Tables are [tile][place][field][64]. The first field of a place is its times relative
+// to a whole number of samples (Span.Base), so that a float32 resolves about a millionth
+// of a sample. The others are the fields of the dynamic weights, if any:
 //
 //	Static  time
 //	Plane   time, C, S        weight C_s C_r + S_s S_r
 //	Space   time, b, x, y, z  weight b_s b_r √(2 + 2 p_s·p_r), p = (x, y, z)
 //
-// With Aperture Plane holds time, b and the ray's angle a, and weights are b_s b_r times
-// the windows of dip and opening angle, and with Dynamic times cos ((a_s − a_r)/2) or
-// |p_s + p_r|. All of them are
+// With Aperture, Plane holds time, b and the ray's angle a. Weights are then b_s b_r times
+// the windows of dip and opening angle, and with Dynamic also times cos ((a_s − a_r)/2) in
+// 2-D or |p_s + p_r| in 3-D.
 //
-// [tile][place][field][64]. With k0 = base_s + base_r the time of a pair is
-// q = k0 + table_s + table_r: one addition for 16 points, no conversion.
+// With k0 = base_s + base_r the time of a pair is q = k0 + table_s + table_r: one addition
+// for each register, no conversion.
 //
-// With Compact the times are 64 numbers of 16 bits, a time code << shift in units of
-// 1/2048 sample, with a shift for each place and tile: 0 where its times lie less
-// than 32 samples apart, as almost always, else at least 1. Sums of two are exact.
-// Word 16h + i of the 32 that hold them has the code of point 32h + i below that of
-// point 32h + 16 + i, so that a shift or a mask makes a register of each half. A
-// point with the code Never does not count.
+// With Compact the times are 64 numbers of 16 bits. A time is code << shift, in units of
+// 1/2048 sample. Each place and tile has its shift: 0 where its times lie less than 32
+// samples apart, as almost always, else at least 1. Sums of two are exact. The 64 codes
+// fill 32 words: word 16h + i has the code of point 32h + i in its lower half and that of
+// point 32h + 16 + i in its upper half, so that a shift or a mask makes a register of each
+// half. A point with the code Never does not count.
 //
-// Traces come in blocks, each a list of runs, each a list of pairs that share their
-// source. Of a block few tables are needed for many pairs, and they stay in the
+// Traces come in blocks. A block is a list of runs, and a run is a list of pairs that
+// share their source. The many pairs of a block need few tables, and these stay in the
 // cache.
 //
 // # Promises
@@ -36,14 +37,14 @@
 // expressions, so they are adjoint to rounding. The order of every sum depends on
 // the arguments alone. Two sets of kernels may differ by rounding.
 //
-// With anti-aliasing a trace comes in bands, the first as it is and each further one
-// smoothed by a longer triangle, and each tile meets a pair in one of them, which follows
-// from the sum of the two places' slopes there. In the adjoint bands are rows of the
-// correlated traces, in the forward windows, which Drain smooths.
+// With anti-aliasing a trace comes in bands: the first is the trace itself, and each
+// further one is smoothed by a longer triangle. Each tile meets a pair in one band, which
+// follows from the sum of the two places' slopes there. In the adjoint, bands are rows of
+// the correlated traces; in the forward they are windows, which Drain smooths.
 //
-// Where sums are to be exact, that of a run over a tile (adjoint) and of a box of tiles
-// over a trace (forward) is rounded as a whole, see Drain. Such a sum depends on the
-// run, or the box, and on the kernels alone.
+// Sums may be exact: the adjoint then rounds the sum of a run over a tile as a whole, and
+// the forward that of a box of tiles over a trace, see Drain. Such a sum depends only on
+// the run or the box, and on the kernels.
 //
 // All memory the kernels see, but for plain Go slices in the arguments, is from
 // Alloc: 64-byte alignment is assumed.
@@ -52,87 +53,36 @@ package simd
 /*
 #cgo CFLAGS: -O3 -std=gnu11 -Wall
 #cgo LDFLAGS: -lm
-#cgo noescape lsm_drain
-#cgo nocallback lsm_drain
-#cgo noescape lsm_drain_lanes
-#cgo nocallback lsm_drain_lanes
-#cgo noescape lsm_filter
-#cgo nocallback lsm_filter
-#cgo noescape lsm_largest
-#cgo nocallback lsm_largest
-#cgo noescape lsm_narrow
-#cgo nocallback lsm_narrow
+#cgo noescape lsm_call_drain
+#cgo nocallback lsm_call_drain
+#cgo noescape lsm_call_filter
+#cgo nocallback lsm_call_filter
+#cgo noescape lsm_call_largest
+#cgo nocallback lsm_call_largest
 #cgo noescape lsm_collapse
 #cgo nocallback lsm_collapse
-#include <stdlib.h>
 #include "kernel.h"
-#include "best.h"
 
-static void lsm_adjoint(int isa, const lsm_operator *op, double *image, const float *rows,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	lsm_adjoint_fn *f = lsm_adjoint_portable;
+static const lsm_kernels *lsm_kernels_of(int isa) {
 #if defined(__x86_64__)
-	if (isa == 1) f = lsm_adjoint_avx2;
-	if (isa == 2) f = lsm_adjoint_avx512;
+	if (isa == 2) return &lsm_avx512;
+	if (isa == 1) return &lsm_avx2;
 #endif
-	f(op, image, rows, tile0, tile1, block0, block1, magic);
+	return &lsm_portable;
 }
-static void lsm_diagonal(int isa, const lsm_operator *op, double *image, const lsm_squares *q,
-	int64_t tile0, int64_t tile1, int64_t block0, int64_t block1, double magic) {
-	lsm_diagonal_fn *f = lsm_diagonal_portable;
-#if defined(__x86_64__)
-	if (isa == 1) f = lsm_diagonal_avx2;
-	if (isa == 2) f = lsm_diagonal_avx512;
-#endif
-	f(op, image, q, tile0, tile1, block0, block1, magic);
+static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
+	const int kind = op->mode & APERTURE ? op->mode & (APERTURE | COMPACT) : op->mode;
+	lsm_kernels_of(isa)->walk[way][kind](op, out, in, part);
 }
-static void lsm_forward(int isa, const lsm_operator *op, float *windows, const float *image,
-	int64_t tile0, int64_t tile1, int64_t block) {
-	lsm_forward_fn *f = lsm_forward_portable;
-#if defined(__x86_64__)
-	if (isa == 1) f = lsm_forward_avx2;
-	if (isa == 2) f = lsm_forward_avx512;
-#endif
-	f(op, windows, image, tile0, tile1, block);
-}
-static void lsm_drain(int isa, const lsm_operator *op, double *sums, float *windows, double *scratch,
+static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t box, int64_t block, int64_t row0, double magic) {
-	lsm_drain_fn *f = lsm_drain_portable;
-#if defined(__x86_64__)
-	if (isa == 1) f = lsm_drain_avx2;
-	if (isa == 2) f = lsm_drain_avx512;
-#endif
-	f(op, sums, windows, scratch, box, block, row0, magic);
+	const lsm_kernels *k = lsm_kernels_of(isa);
+	(way == CELL ? k->drain_cell : k->drain)(op, sums, windows, scratch, box, block, row0, magic);
 }
-// Of cells: AVX-512 alone has these.
-static void lsm_forward_lanes(const lsm_operator *op, float *traces, const float *image,
-	int64_t tile0, int64_t tile1, int64_t block) {
-#if defined(__x86_64__)
-	lsm_forward_lanes_avx512(op, traces, image, tile0, tile1, block);
-#endif
+static void lsm_call_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
+	lsm_kernels_of(isa)->filter(y, x, taps, n, m, add);
 }
-static void lsm_drain_lanes(const lsm_operator *op, double *sums, float *traces,
-	int64_t box, int64_t block, int64_t row0, double magic) {
-#if defined(__x86_64__)
-	lsm_drain_lanes_avx512(op, sums, traces, box, block, row0, magic);
-#endif
-}
-static float lsm_largest(int isa, const float *x, int64_t n) {
-	lsm_largest_fn *f = lsm_largest_portable;
-#if defined(__x86_64__)
-	if (isa == 1) f = lsm_largest_avx2;
-	if (isa == 2) f = lsm_largest_avx512;
-#endif
-	return f(x, n);
-}
-static void lsm_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
-	lsm_filter_fn *f = lsm_filter_portable;
-#if defined(__x86_64__)
-	if (isa == 1) f = lsm_filter_avx2;
-	if (isa == 2) f = lsm_filter_avx512;
-#endif
-	f(y, x, taps, n, m, add);
-}
+static float lsm_call_largest(int isa, const float *x, int64_t n) { return lsm_kernels_of(isa)->largest(x, n); }
 */
 import "C"
 
@@ -141,6 +91,8 @@ import (
 	"math"
 	"runtime"
 	"unsafe"
+
+	"golang.org/x/sys/cpu"
 )
 
 // ISA is one set of kernels.
@@ -157,7 +109,16 @@ var names = [...]string{"portable", "avx2", "avx512"}
 func (i ISA) String() string { return names[i] }
 
 // Best is the fastest set this processor runs.
-func Best() ISA { return ISA(C.lsm_best()) }
+func Best() ISA {
+	switch x := &cpu.X86; {
+	case !x.HasAVX2 || !x.HasFMA:
+		return Portable
+	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512BW:
+		return AVX512
+	default:
+		return AVX2
+	}
+}
 
 // Parse returns the set of the given name; "" stands for Best. Its error names a
 // set that does not exist or that this processor cannot run.
@@ -189,8 +150,8 @@ const (
 	Aperture Mode = C.APERTURE // to be added to Plane or Space: weights by dip and opening angle
 )
 
-// Of compact times: fraction bits, the code of a point that does not count, and the
-// largest shift, with which sums of two fit in an int32.
+// Compact times have Bits fraction bits; Never is the code of a point that does not count.
+// With shifts up to MaxShift the sum of two fits in an int32.
 const (
 	Bits     = C.BITS
 	Never    = C.NEVER
@@ -236,8 +197,8 @@ type Reach struct{ Lo, Hi int32 }
 // Slopes are the least and the largest slope of a place over one box of tiles.
 type Slopes struct{ Lo, Hi float32 }
 
-// Band is the number of the band, of those there are, in which a pair of places with the
-// given slopes at a tile meets it: ⌊2 log₂(s + r)⌋, within bounds.
+// Band returns the band in which a tile meets a pair of places with slopes s and r there:
+// ⌊2 log₂(s + r)⌋, but at least 0 and less than bands.
 func Band(bands int, s, r float32) int {
 	sum := s + r
 	return max(0, min(bands-1, int(math.Float32bits(sum*sum)>>23)-127))
@@ -276,12 +237,12 @@ func (w Window) c() C.lsm_window {
 	return C.lsm_window{rise1: C.float(w.Rise1), rise: C.float(w.Rise), fall0: C.float(w.Fall0), fall: C.float(w.Fall)}
 }
 
-// Pitch is the number of elements between traces, of which each has its bands' rows, Stride
-// elements each. Like Stride it is an odd number of cache lines, for rows that are looked at
-// together to share no sets.
+// Pitch is the number of elements between traces. A trace takes Stride elements for each
+// band. Like Stride, Pitch is an odd number of cache lines, so that rows which are read
+// together fall into different sets of the cache.
 func (o *Operator) Pitch() int { return Pitch(o.Bands, o.Stride) }
 
-// Pitch is that of traces with some bands.
+// Pitch is Operator.Pitch for the given bands and stride.
 func Pitch(bands, stride int) int {
 	const line = 16
 	if bands%2 == 0 {
@@ -330,10 +291,16 @@ func (o *Operator) keep(more ...any) {
 // image, [tile][TileSize]; rows holds the correlated traces, [row][Pitch]. With a
 // quantum other than 0 the sum of each run is rounded, see Drain.
 func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int, quantum float64) {
-	op := o.c()
-	C.lsm_adjoint(C.int(i), &op, (*C.double)(image.pointer()), (*C.float)(rows.pointer()),
-		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1), C.double(magic*quantum))
+	i.walk(C.ADJOINT, o, image.pointer(), rows.pointer(), tile0, tile1, block0, block1, quantum)
 	o.keep(image, rows)
+}
+
+func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1, block0, block1 int, quantum float64) {
+	op := o.c()
+	C.lsm_call_walk(C.int(i), way, &op, out, in, C.lsm_part{
+		tile0: C.int64_t(tile0), tile1: C.int64_t(tile1), block0: C.int64_t(block0), block1: C.int64_t(block1),
+		magic: C.double(magic * quantum),
+	})
 }
 
 // Squares is what the diagonal takes of each trace, see Diagonal.
@@ -347,22 +314,18 @@ type Squares struct {
 // Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², over the traces of blocks block0 to
 // block1, to tiles tile0 to tile1 of image, [tile][TileSize]. Rounding is as in Adjoint.
 func (i ISA) Diagonal(o *Operator, image *Memory[float64], q *Squares, tile0, tile1, block0, block1 int, quantum float64) {
-	op := o.c()
 	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer())}
 	if !q.Shared {
 		sq.stride = C.int64_t(o.Stride)
 	}
-	C.lsm_diagonal(C.int(i), &op, (*C.double)(image.pointer()), &sq,
-		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block0), C.int64_t(block1), C.double(magic*quantum))
+	i.walk(C.DIAGONAL, o, image.pointer(), unsafe.Pointer(&sq), tile0, tile1, block0, block1, quantum)
 	o.keep(image, q)
 }
 
 // Forward adds tiles tile0 to tile1 of image, [tile][TileSize], to the windows of
 // one block's traces, [pair − first pair of the block][Slots·Pitch].
 func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1, block int) {
-	op := o.c()
-	C.lsm_forward(C.int(i), &op, (*C.float)(windows.pointer()), (*C.float)(image.pointer()),
-		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block))
+	i.walk(C.FORWARD, o, windows.pointer(), image.pointer(), tile0, tile1, block, block+1, 0)
 	o.keep(windows, image)
 }
 
@@ -384,7 +347,7 @@ func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratc
 		}
 		zero = (*C.double)(&scratch[ScratchEnd])
 	}
-	C.lsm_drain(C.int(i), &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()), zero,
+	C.lsm_call_drain(C.int(i), C.FORWARD, &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()), zero,
 		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
 	o.keep(windows)
 }
@@ -395,24 +358,22 @@ const ScratchEnd = MaxHalf + 64
 // MaxHalf is the most taps on each side of the middle one of a band's triangle.
 const MaxHalf = 1 << 10
 
-// HasCells says whether there are kernels for blocks that are cells: of one cell's
-// receivers, at most Lanes.
+// HasCells says whether there are kernels for blocks that are cells: all receivers of such
+// a block, at most Lanes, are neighbours.
 func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Aperture == 0 }
 
 // ForwardCell is Forward for a block that is a cell. It adds to traces themselves,
 // [pair − first pair of the block][Stride], sample n of a row at Before + n; Stride is
 // at least Before + NT + 144.
 func (i ISA) ForwardCell(o *Operator, traces, image *Memory[float32], tile0, tile1, block int) {
-	op := o.c()
-	C.lsm_forward_lanes(&op, (*C.float)(traces.pointer()), (*C.float)(image.pointer()),
-		C.int64_t(tile0), C.int64_t(tile1), C.int64_t(block))
+	i.walk(C.CELL, o, traces.pointer(), image.pointer(), tile0, tile1, block, block+1, 0)
 	o.keep(traces, image)
 }
 
 // DrainCell is Drain for a block that is a cell.
 func (i ISA) DrainCell(o *Operator, sums []float64, traces *Memory[float32], box, block, row0 int, quantum float64) {
 	op := o.c()
-	C.lsm_drain_lanes(&op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(traces.pointer()),
+	C.lsm_call_drain(C.int(i), C.CELL, &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(traces.pointer()), nil,
 		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
 	o.keep(traces)
 }
@@ -427,7 +388,7 @@ func (i ISA) Filter(y, x, taps []float32, add bool) {
 	if add {
 		flag = 1
 	}
-	C.lsm_filter(C.int(i), (*C.float)(unsafe.SliceData(y)), (*C.float)(unsafe.SliceData(x)),
+	C.lsm_call_filter(C.int(i), (*C.float)(unsafe.SliceData(y)), (*C.float)(unsafe.SliceData(x)),
 		(*C.float)(unsafe.SliceData(taps)), C.int64_t(len(y)), C.int64_t(len(taps)), flag)
 }
 
@@ -445,10 +406,12 @@ func Narrow(y []float32, x []float64) {
 	if len(y) < len(x) {
 		panic(fmt.Sprintf("simd: %d samples into %d", len(x), len(y)))
 	}
-	C.lsm_narrow((*C.float)(unsafe.SliceData(y)), (*C.double)(unsafe.SliceData(x)), C.int64_t(len(x)))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
 }
 
-// Largest is the largest |x[i]|, NaN if one is, 0 of none.
+// Largest returns the largest |x[i]|: NaN if any is NaN, 0 for an empty x.
 func (i ISA) Largest(x []float32) float64 {
-	return float64(C.lsm_largest(C.int(i), (*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
+	return float64(C.lsm_call_largest(C.int(i), (*C.float)(unsafe.SliceData(x)), C.int64_t(len(x))))
 }

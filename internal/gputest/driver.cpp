@@ -1,3 +1,5 @@
+//go:build ignore
+
 // The driver's functions: cards, contexts, copies, modules, launches, events.
 #include "emulator.h"
 

@@ -1,4 +1,4 @@
-package gpuemu_test
+package gputest_test
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gpuemu"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
-func TestMain(m *testing.M) { os.Exit(gpuemu.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -92,7 +92,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 // A barrier that not all threads reach and a write beyond an allocation are
 // errors of the card without any sanitizer.
 func TestFaultyKernels(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	for _, c := range []struct {
 		name   string
 		n      int32
@@ -116,7 +116,7 @@ func TestFaultyKernels(t *testing.T) {
 
 // Shared memory that was not written and memory fresh from the driver are NaN.
 func TestFreshMemoryIsNaN(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	x, err := run(t, "dynamic_beyond", 1, 33*4)
 	must(t, err)
 	if !bytes.Equal(x[31*4:], []byte{0xFF, 0xFF, 0xFF, 0xFF}) || bytes.Equal(x[:4], x[31*4:]) {
@@ -127,7 +127,7 @@ func TestFreshMemoryIsNaN(t *testing.T) {
 // Under the sanitizer the process ends with the line of the kernel that went
 // beyond memory; kernels without fault pass.
 func TestSanitizer(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	if kernel := os.Getenv("GPUEMU_TEST_KERNEL"); kernel != "" {
 		n := map[string]int32{"beyond": 32, "shared_beyond": 1, "dynamic_beyond": 1, "recursive": 3, "divergent": 0}[kernel]
 		_, err := run(t, kernel, n, 32*4)
@@ -140,7 +140,7 @@ func TestSanitizer(t *testing.T) {
 		"beyond": "x[n] = 1;", "shared_beyond": "s[threadIdx.x + n] = 2;", "dynamic_beyond": "= s[threadIdx.x + n];",
 		"recursive": "", "divergent": "",
 	} {
-		out, err := gpuemu.RunSanitized(t, "^TestSanitizer$", "GPUEMU_TEST_KERNEL="+kernel)
+		out, err := gputest.RunSanitized(t, "^TestSanitizer$", "GPUEMU_TEST_KERNEL="+kernel)
 		var exit *exec.ExitError
 		if line == "" {
 			if err != nil || strings.Contains(out, "AddressSanitizer") {
@@ -158,7 +158,7 @@ func TestSanitizer(t *testing.T) {
 
 // Nothing is left in the folder for temporary files.
 func TestNothingIsLeft(t *testing.T) {
-	gpuemu.NeedEmulator(t)
+	gputest.NeedEmulator(t)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // so that there is something to compile

@@ -1,3 +1,5 @@
+//go:build ignore
+
 // The run-time compiler: g++ over the program and device.h.
 #include "emulator.h"
 

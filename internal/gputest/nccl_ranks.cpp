@@ -1,3 +1,5 @@
+//go:build ignore
+
 // How the ranks of an emulated communicator meet: in shared memory, with one
 // futex that is rung at every change.
 #include "nccl.h"

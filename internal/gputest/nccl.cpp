@@ -1,3 +1,5 @@
+//go:build ignore
+
 // The functions of the emulated NCCL. Which of them a library offers is decided
 // when it is linked, so that there are old ones too.
 #include "nccl.h"

@@ -1,4 +1,4 @@
-package gpuemu
+package gputest
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package gpuemu emulates a GPU on the processor, for tests on machines without
+// Package gputest emulates a GPU on the processor, for tests on machines without
 // one: a small implementation of the CUDA driver, of HIP and of both run-time
-// compilers, as far as this project calls them. The C++ sources in src are
+// compilers, as far as this project calls them. The C++ sources are
 // built by g++ into a folder of libraries that stand in for the real ones, so
 // the whole path from Go to the kernel is the one that a real card sees.
 //
@@ -36,7 +36,7 @@
 //	                     in it, and is lost to the others; "error:1:3:6": it stays
 //	                     in it and has the asynchronous error 6; "hang:1:3": it
 //	                     stays in it, and the others wait and never learn of it
-package gpuemu
+package gputest
 
 import (
 	"embed"
@@ -52,7 +52,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-//go:embed src
+//go:embed *.cpp *.h
 var sources embed.FS
 
 // Names under which the emulator's library is found.
@@ -71,14 +71,14 @@ func Missing() string {
 
 // Build makes the libraries in a folder.
 func Build(folder string) error {
-	files, err := sources.ReadDir("src")
+	files, err := sources.ReadDir(".")
 	if err != nil {
 		return err
 	}
 	link := []string{"-shared", "-o", filepath.Join(folder, "libgpuemu.so")}
 	var nccl []string // objects
 	for _, f := range files {
-		text, err := sources.ReadFile("src/" + f.Name())
+		text, err := sources.ReadFile(f.Name())
 		if err != nil {
 			return err
 		}

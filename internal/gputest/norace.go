@@ -1,6 +1,6 @@
 //go:build !race
 
-package gpuemu
+package gputest
 
 // raceDetector says that this program has Go's race detector built in.
 const raceDetector = false

@@ -1,4 +1,4 @@
-package gpuemu
+package gputest
 
 import (
 	"crypto/sha256"
@@ -14,7 +14,7 @@ import (
 )
 
 // why is what stands in the way of the emulator in this test program.
-var why = "the test program does not begin with gpuemu.Main"
+var why = "the test program does not begin with gputest.Main"
 
 // Main runs the tests of a package on the emulator; for TestMain. With
 // LSM_TEST_GPU=1 they run on the machine's own GPU instead. It returns the exit
@@ -109,7 +109,7 @@ func identity() (string, error) {
 	}
 	h.Write(compiler)
 	err = fs.WalkDir(sources, ".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || path == "." || path == "src" {
+		if err != nil || path == "." {
 			return err
 		}
 		text, err := sources.ReadFile(path)

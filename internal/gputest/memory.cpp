@@ -1,3 +1,5 @@
+//go:build ignore
+
 #include "emulator.h"
 
 #include <cstdio>

@@ -1,3 +1,5 @@
+//go:build ignore
+
 // HIP: the same driver under other names. What differs is the numbering of
 // attributes, the structure of properties and how errors are named.
 #include "emulator.h"

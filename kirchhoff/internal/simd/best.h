@@ -1,6 +1,0 @@
-#ifndef LSM_BEST_H
-#define LSM_BEST_H
-
-int lsm_best(void);
-
-#endif

@@ -1,0 +1,644 @@
+// The kernels of one instruction set, included by portable.c, avx2.c and avx512.c after
+// vector.h. Those define
+//   M                            mask of POINTS lanes, with & | ~
+//   GT, GTI, EQI(a, b)           masks: a > b of floats, of integers, a = b of integers
+//   ANY(m), KEEP, KEEPI(m, v)    whether a lane is on; v where on, else 0
+//   BLEND(m, v, w)               v where on, else w
+//   FMA, FNMA(a, b, c)           a b + c, c − a b
+//   MIN, MAX(a, b), SQRT, ABS(v)
+//   GATHER(m, p, k)              p[k] where on, else 0
+//   LOW, HIGH(a, b)              the lower, the upper two of each four lanes, a and b in turn
+// and, but for portable.c, LOOKUP and what pairs of points need, see spread and drain.
+
+// Times q of POINTS points, whole samples k and fraction w, relative to the first sample
+// of the tile. All sums use these and no other expressions.
+typedef struct {
+	I k;
+	V w;
+} lsm_times;
+
+// words hold compact times: those of register g, and of the one 16 points on or back.
+FAST U words(const char *row, int g) { return (U)*(const I_at *)(row + 64 * (POINTS * g / 32) + 4 * (POINTS * g % 16)); }
+FAST int upper(int g) { return POINTS * g / 16 % 2; }
+FAST U codes(const char *row, int g) { return upper(g) ? words(row, g) >> 16 : words(row, g) & 0xFFFF; }
+FAST V fraction(U q) { return floats((I)(q & ((1 << BITS) - 1))); }
+
+// split_near splits the sums of compact times less than 32 samples apart: w is in units
+// of UNIT, and only the last five bits of k count.
+FAST lsm_times split_near(const char *s, const char *r, int g) {
+	const U q = words(s, g) + words(r, g);
+	return (lsm_times){(I)(q >> (BITS + 16 * upper(g))), fraction(upper(g) ? q >> 16 : q)};
+}
+
+FAST lsm_times split(const int mode, const char *s, const char *r, int g, lsm_scale by) {
+	lsm_times t;
+	if (!(mode & COMPACT)) {
+		const V q = AT((const float *)s + POINTS * g) + AT((const float *)r + POINTS * g);
+		t.k = __builtin_convertvector(q, I);
+		t.w = q - floats(t.k);
+		return t;
+	}
+	if (by.near) {
+		t = split_near(s, r, g);
+		t.k &= 31;
+	} else {
+		const U q = (codes(s, g) << by.s) + (codes(r, g) << by.r);
+		t.k = (I)(q >> BITS);
+		t.w = fraction(q);
+	}
+	t.w *= UNIT;
+	return t;
+}
+
+// clip makes k absolute on the record's edges. The mask says which points count and fall
+// on the record. The others' k is zero.
+FAST M clip(const int mode, lsm_times *t, const char *s, const char *r, int g, int32_t k0, int32_t nt) {
+	const I zero = {0}, never = zero + NEVER;
+	const I at = t->k + k0;
+	const M early = EQI(at, zero - 1) & GT(t->w, ALL(0)); // −1 becomes 0
+	t->w -= KEEP(early, ALL(1));
+	M on = early | (GTI(at, zero - 1) & GTI(zero + (nt - 1), at));
+	if (mode & COMPACT) on &= ~(EQI((I)codes(s, g), never) | EQI((I)codes(r, g), never));
+	t->k = KEEPI(on & ~early, at);
+	return on;
+}
+
+#define FIELD(p, f) AT(field(mode, p, f) + POINTS * g)
+// length is |p_s + p_r| = √(2 + 2 p_s·p_r) of points in 3-D, and with quick 1/LENGTH times
+// that, by ROOT.
+FAST V length(const int quick, const int mode, const char *s, const char *r, int g) {
+#ifdef ROOT
+	if (quick) {
+		V x = ALL(1);
+		for (int f = 2; f < 5; f++) x = FMA(FIELD(s, f), FIELD(r, f), x);
+		return ROOT(x);
+	}
+#endif
+	V x = FIELD(s, 2) * FIELD(r, 2);
+	for (int f = 3; f < 5; f++) x = FMA(FIELD(s, f), FIELD(r, f), x);
+	return SQRT(MAX(FMA(ALL(2), x, ALL(2)), ALL(0)));
+}
+
+// factor is the weight of points: in 2-D C_s C_r + S_s S_r, in 3-D b_s b_r |p_s + p_r|, with
+// APERTURE given.
+FAST V factor(const int quick, const int mode, const char *s, const char *r, int g, const float *given) {
+	if (mode & APERTURE) return AT(given + POINTS * g);
+	if ((mode & ~COMPACT) == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
+	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, mode, s, r, g);
+}
+
+// Weights by dip and opening angle.
+
+#ifdef PLAIN // libm's functions are as exact as the polynomials
+FAST V of_each(float f(float), V x) {
+	for (int l = 0; l < POINTS; l++) x[l] = f(x[l]);
+	return x;
+}
+FAST V cosine(V x) { return of_each(cosf, x); }
+FAST V lowered(V u) { return 0.5f + 0.5f * cosine(PI * u); }
+FAST V twice_asin(V x) { return 2 * of_each(asinf, MIN(x, ALL(1))); }
+#else
+FAST V polynomial(V z, const float *c, int n) {
+	V v = ALL(c[n - 1]);
+	for (int i = n - 2; i >= 0; i--) v = FMA(v, z, ALL(c[i]));
+	return v;
+}
+#define POLYNOMIAL(z, ...) polynomial(z, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
+
+FAST V cosine(V x) {
+	return POLYNOMIAL(x * x, 1.0f, -0.49999988f, 0.04166649f, -0.0013887803f, 2.4769883e-05f, -2.707903e-07f, 1.7245092e-09f);
+}
+
+// lowered is ½ + ½ cos πu = ½ − ½ sin πv, v = u − ½, 0 ≤ u ≤ 1.
+FAST V lowered(V u) {
+	const V v = u - 0.5f;
+	return FNMA(v, POLYNOMIAL(v * v, 1.5707964f, -2.5838552f, 1.2750387f, -0.29914564f, 0.03882883f), ALL(0.5f));
+}
+
+// twice_asin is 2 asin x, 0 ≤ x ≤ 1, from asin x = x + x³ P(x²) up to ½.
+FAST V twice_asin(V x) {
+	x = MIN(x, ALL(1));
+	const M steep = GT(x, ALL(0.5f));
+	const V z = BLEND(steep, 0.5f * (1 - x), x * x);
+	x = BLEND(steep, SQRT(z), x);
+	V a = FMA(x * z, POLYNOMIAL(z, 0.16666673f, 0.07498809f, 0.04501071f, 0.026494231f, 0.038206533f), x);
+	a += a;
+	return BLEND(steep, PI - (a + a), a);
+}
+#endif
+
+// within is the weight of angles x.
+FAST V within(const lsm_window *w, V x) {
+	const V u = MAX(MAX((w->rise1 - x) * w->rise, (x - w->fall0) * w->fall), ALL(0));
+	if (!ANY(GT(u, ALL(0)))) return ALL(1);
+	return lowered(MIN(u, ALL(1)));
+}
+
+// plane returns the weights of points in 2-D, from amplitudes b and angles a.
+FAST V plane(const lsm_operator *op, const float *s, const float *r) {
+	const V gap = AT(s + TILE) - AT(r + TILE), wide = ABS(gap), tilt = ABS(0.5f * (AT(s + TILE) + AT(r + TILE)));
+	const M round = GT(wide, ALL(PI));
+	V v = AT(s) * AT(r);
+	if (op->dip.fall != 0) v *= within(&op->dip, BLEND(round, PI - tilt, tilt));
+	if (op->opening.fall != 0 || op->opening.rise != 0)
+		v *= within(&op->opening, BLEND(round, 2 * PI - wide, wide));
+	return op->dynamic ? v * cosine(0.5f * gap) : v;
+}
+
+// space returns them in 3-D, from amplitudes b and unit vectors p.
+FAST V space(const lsm_operator *op, const float *s, const float *r) {
+	V v = AT(s) * AT(r), n[3], sum = {0}, gap = {0};
+	for (int a = 0; a < 3; a++) {
+		const V ps = AT(s + (1 + a) * TILE), pr = AT(r + (1 + a) * TILE);
+		n[a] = ps + pr;
+		sum = FMA(n[a], n[a], sum);
+		gap = FMA(ps - pr, ps - pr, gap);
+	}
+	const V length = SQRT(sum);
+	if (op->dip.fall != 0) { // sin ½ dip = |n/|n| − (0, 0, 1)|/2
+		const V down = length - n[2];
+#ifdef PLAIN // without fused operations in another order
+		V chord = n[0] * n[0] + n[1] * n[1] + down * down;
+#else
+		V chord = FMA(n[0], n[0], FMA(n[1], n[1], down * down));
+#endif
+		chord = SQRT(chord / MAX(sum, ALL(1e-30f)));
+		v *= within(&op->dip, twice_asin(0.5f * chord));
+	}
+	if (op->opening.fall != 0 || op->opening.rise != 0)
+		v *= within(&op->opening, twice_asin(0.5f * SQRT(gap)));
+	return op->dynamic ? v * length : v;
+}
+
+// aperture sets weight [TILE] from the fields behind the times of two rows, see
+// kirchhoff's angles2 and angles3. It returns whether any is not 0.
+TARGET __attribute__((noinline)) static int aperture(const lsm_operator *op, const float *s, const float *r, float *weight) {
+	I bits = {0};
+	for (int i = 0; i < TILE; i += POINTS) {
+		const V v = op->mode & SPACE ? space(op, s + i, r + i) : plane(op, s + i, r + i);
+		AT(weight + i) = v;
+		bits |= (I)v;
+	}
+	return ANY(~EQI(bits + bits, (I){0})); // without the sign
+}
+
+// The kinds of modes that kernels are compiled for.
+#define KINDS(DO, way, call) \
+	DO(way, way##_plain, STATIC, call) \
+	DO(way, way##_plain_compact, STATIC + COMPACT, call) \
+	DO(way, way##_plane, PLANE, call) \
+	DO(way, way##_plane_compact, PLANE + COMPACT, call) \
+	DO(way, way##_space, SPACE, call) \
+	DO(way, way##_space_compact, SPACE + COMPACT, call)
+#define ALL_KINDS(DO, way, call) \
+	KINDS(DO, way, call) \
+	DO(way, way##_aperture, APERTURE, call) \
+	DO(way, way##_aperture_compact, APERTURE + COMPACT, call)
+
+// The adjoint. The 64 times of a tile fall into a short stretch of the trace, so that
+// stretch is loaded once and samples are looked up by permutes: no gather is needed.
+
+// Sums of a tile. With PARTS what the receivers' parts of the weights multiply is summed
+// apart while a run lasts, in 2-D by C and by S; its end multiplies that by the source's
+// parts, once for 16 pairs. It takes more registers than AVX2 has.
+typedef struct {
+	V sum[REGISTERS], part[2][REGISTERS];
+} lsm_sums;
+
+// add adds the samples e + w slope of register g.
+FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V slope, V w) {
+	const V v = FMA(w, slope, e);
+	if ((mode & ~COMPACT) == STATIC) {
+		u->sum[g] = FUSED ? (V)FMA(w, slope, u->sum[g] + e) : u->sum[g] + v;
+	} else if (!PARTS || mode & APERTURE) {
+		u->sum[g] = FMA(factor(QUICK, mode, s, r, g, given), v, u->sum[g]);
+	} else if ((mode & ~COMPACT) == PLANE) {
+		for (int f = 0; f < 2; f++) u->part[f][g] = FMA(FIELD(r, 1 + f), v, u->part[f][g]);
+	} else {
+		u->part[0][g] = FMA(FIELD(r, 1) * v, length(QUICK, mode, s, r, g), u->part[0][g]);
+	}
+}
+
+// end ends the run of a source.
+FAST void end(const int mode, lsm_sums *u, const char *s) {
+	if (!PARTS || mode & APERTURE) return;
+	for (int g = 0; g < REGISTERS; g++) {
+		if ((mode & ~COMPACT) == PLANE)
+			for (int f = 0; f < 2; f++) u->sum[g] = FMA(FIELD(s, 1 + f), u->part[f][g], u->sum[g]);
+		if ((mode & ~COMPACT) == SPACE) u->sum[g] = FMA(LENGTH * FIELD(s, 1), u->part[0][g], u->sum[g]);
+		u->part[0][g] = u->part[1][g] = (V){0};
+	}
+}
+
+#ifdef LOOKUP
+// look looks up times less than n·POINTS samples apart, p being the first sample.
+FAST void look(const int n, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by, const float *p) {
+	const int near = mode & COMPACT && n * POINTS <= 32;
+	__asm__ volatile("" : "+r"(s), "+r"(r), "+r"(p)); // a compiler that shares work between two n runs out of registers
+	V e[4], d[4];
+	for (int b = 0; b < n; b++) {
+		e[b] = FROM(p + POINTS * b);
+		d[b] = FROM(p + POINTS * b + 1) - e[b];
+		if (near) d[b] *= UNIT; // that of w
+	}
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) {
+		const lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
+		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), t.w);
+	}
+}
+#endif
+
+// gather handles all other times and, with clipped, the record's edges.
+FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *row, int32_t k0, int32_t nt) {
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(mode, s, r, g, by);
+		M on = ~(M){0};
+		if (clipped)
+			on = clip(mode, &t, s, r, g, k0, nt);
+		else
+			t.k += k0;
+		const V e = GATHER(on, row, t.k);
+		add(mode, u, s, r, g, given, e, GATHER(on, row + 1, t.k) - e, t.w);
+	}
+}
+
+#ifdef LOOKUP
+// far is gather on the record's edges by itself: in one with look it takes the registers.
+TARGET __attribute__((noinline)) static void far(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *row, int32_t k0, int32_t nt) {
+#define FAR(way, name, mode, call) \
+	case mode: gather(1, mode, u, s, r, given, by, row, k0, nt); break;
+	switch (mode) { ALL_KINDS(FAR, , ) }
+}
+#endif
+
+FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *row, int32_t k0, float width, int32_t nt) {
+#ifdef LOOKUP
+	if (__builtin_expect(!inside(k0, width, nt) || width >= 4 * POINTS, 0)) {
+		lsm_sums copy = *u; // so that the loop around can keep u in registers
+		far(mode, &copy, s, r, given, by, row, k0, nt);
+		*u = copy;
+	} else if (width < 2 * POINTS)
+		look(2, mode, u, s, r, given, by, row + k0);
+	else
+		look(4, mode, u, s, r, given, by, row + k0);
+#else
+	if (inside(k0, width, nt))
+		gather(0, mode, u, s, r, given, by, row, k0, nt);
+	else
+		gather(1, mode, u, s, r, given, by, row, k0, nt);
+#endif
+}
+
+// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
+// squared norms of c and f the inner products of neighbours. With flat they are the same
+// for all points of the tile.
+FAST void squares(const int flat, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *e, const float *f, int32_t k0, int32_t nt) {
+	const float norm = e[flat ? k0 : 0], less = flat ? 2 * (norm - f[k0]) : 0;
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(mode, s, r, g, by);
+		V v;
+		if (flat) {
+			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
+		} else {
+			const M on = clip(mode, &t, s, r, g, k0, nt);
+			const V rest = 1 - t.w;
+			v = rest * FMA(2 * t.w, GATHER(on, f, t.k), rest * GATHER(on, e, t.k));
+			v = FMA(t.w * t.w, GATHER(on, e + 1, t.k), v);
+		}
+		if ((mode & ~COMPACT) == STATIC) {
+			u->sum[g] += v;
+		} else {
+			V a = factor(0, mode, s, r, g, given);
+			if ((mode & ~COMPACT) == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
+			if ((mode & ~COMPACT) == SPACE) {
+			V x = FMA(FIELD(s, 4), FIELD(r, 4), FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 3) * FIELD(r, 3)));
+			a = FIELD(s, 1) * FIELD(r, 1) * SQRT(MAX(FMA(ALL(2), x, ALL(2)), ALL(0)));
+			}
+			u->sum[g] = FMA(a * a, v, u->sum[g]);
+		}
+	}
+}
+
+// flush adds a tile's sums to the image and clears them.
+FAST void flush(double *image, lsm_sums *u, double magic) {
+	float sum[TILE] __attribute__((aligned(64)));
+	for (int g = 0; g < REGISTERS; g++) {
+		AT(sum + POINTS * g) = u->sum[g];
+		u->sum[g] = (V){0};
+	}
+	if (magic != 0)
+		for (int i = 0; i < TILE; i++) image[i] += rounded(sum[i], magic);
+	else
+		for (int i = 0; i < TILE; i++) image[i] += sum[i];
+}
+
+// The forward. A point adds two samples to a trace; a read-modify-write for each point is
+// what bounds such a loop. Neighbouring points of a patch mostly fall within two samples of
+// each other, so both are first put into one window of four samples, in registers: half
+// as many writes.
+//
+// Entry k of a trace's windows holds four floats, what is due to samples k to k+3.
+// Entries do not overlap, so a processor can forward one write to the next read of
+// the same entry; the windows are added up once per application.
+
+// lsm_shares are the samples of a tile's 64 points: entries k, and values.
+typedef struct {
+	int32_t k[TILE];
+	float v[2 * TILE];
+} __attribute__((aligned(64))) lsm_shares;
+
+// points fills a with both samples of each point.
+FAST void points(lsm_shares *a, int g, I k, V w, V m) {
+	const V late = w * m, early = m - late;
+	*(I_at *)(a->k + POINTS * g) = k;
+	AT(a->v + 2 * POINTS * g) = LOW(early, late);
+	AT(a->v + 2 * POINTS * g + POINTS) = HIGH(early, late);
+}
+
+// one adds both samples of each point: any times, one write per point.
+FAST void one(float *out, const lsm_shares *a) {
+	__asm__ volatile("" : : "r"(a) : "memory"); // loads from memory beat extracting from registers
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++)
+#pragma GCC unroll 16
+		for (int i = 0; i < POINTS; i++) {
+			const int lane = 4 * (i % (POINTS / 2) / 2) + 2 * (2 * i / POINTS) + i % 2; // LOW and HIGH leave this order
+			*(samples2 *)(out + SLOTS * (int64_t)a->k[POINTS * g + lane]) += *(const samples2 *)(a->v + 2 * (POINTS * g + i));
+		}
+}
+
+#ifdef LOOKUP
+// windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2.
+FAST V window(V half, I gap) {
+	static const int32_t each[16] __attribute__((aligned(64))) = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+	return ADDFIRST(ROTATE(SECOND(half), *(const I_at *)each - gap), half);
+}
+
+// gaps returns k[2i+1] − k[2i] in lanes 2i+1, zero in lanes 2i.
+FAST I gaps(I k) { return k - SHUFFLE(k, 0xA0); }
+
+// windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2. LOW and HIGH
+// leave (early, late) of the first and the second point in each four: rotating
+// (second, 0, 0) by the gap puts it where it belongs.
+FAST void windows(lsm_shares *a, int g, I k, V w, V m) {
+	const I gap = gaps(k);
+	const V late = w * m, early = m - late;
+	*(I_at *)(a->k + POINTS * g) = k;
+	AT(a->v + 2 * POINTS * g) = window(LOW(early, late), SHUFFLE(gap, 0x55));
+	AT(a->v + 2 * POINTS * g + POINTS) = window(HIGH(early, late), SHUFFLE(gap, 0xFF));
+}
+
+// two adds the windows of pairs of points.
+FAST void two(float *out, const lsm_shares *a) {
+#pragma GCC unroll 8
+	for (int g = 0; g < REGISTERS; g++)
+#pragma GCC unroll 8
+		for (int i = 0; i < POINTS / 2; i++) {
+			const int first = 4 * (i % (POINTS / 4)) + 2 * (i / (POINTS / 4));
+			*(samples4 *)(out + SLOTS * (int64_t)a->k[POINTS * g + first]) += *(const samples4 *)(a->v + 2 * POINTS * g + 4 * i);
+		}
+}
+#endif
+
+// spread adds one tile to one trace whose first sample is at out. It pairs points
+// along the last axis, or the one before, whichever has all gaps in reach.
+FAST void spread(const int mode, float *out, const char *s, const char *r, const float *given, lsm_scale by, const float *m) {
+	lsm_times t[REGISTERS];
+	V v[REGISTERS];
+	lsm_shares a;
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) {
+		t[g] = split(mode, s, r, g, by);
+		v[g] = AT(m + POINTS * g);
+		if ((mode & ~COMPACT) != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
+	}
+#ifdef LOOKUP
+	const I zero = {0}, rows = ROWS;
+	I reach = zero;
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) reach = MAXU(reach, gaps(t[g].k));
+	if (!ANY(GTU(reach, zero + 2))) {
+#pragma GCC unroll 16
+		for (int g = 0; g < REGISTERS; g++) windows(&a, g, t[g].k, t[g].w, v[g]);
+		two(out, &a);
+		return;
+	}
+	I lo = zero, hi = zero;
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) {
+		const I gap = gaps((I)PERMUTE((V)t[g].k, rows));
+		lo = MINI(lo, gap);
+		hi = MAXI(hi, gap);
+	}
+	const int up = !ANY(GTI(zero, lo) | GTI(hi, zero + 2)), down = !ANY(GTI(zero - 2, lo) | GTI(hi, zero));
+	if (up || down) {
+		const I order = up ? rows : SHUFFLE(rows, 0xB1);
+#pragma GCC unroll 16
+		for (int g = 0; g < REGISTERS; g++)
+			windows(&a, g, (I)PERMUTE((V)t[g].k, order), PERMUTE(t[g].w, order), PERMUTE(v[g], order));
+		two(out, &a);
+		return;
+	}
+#endif
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) points(&a, g, t[g].k, t[g].w, v[g]);
+	one(out, &a);
+}
+
+// clipped is spread on the record's edges.
+FAST void clipped(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
+	int32_t k0, int32_t nt) {
+	lsm_shares a;
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = split(mode, s, r, g, by);
+		const M on = clip(mode, &t, s, r, g, k0, nt);
+		V v = AT(m + POINTS * g);
+		if ((mode & ~COMPACT) != STATIC) v *= factor(QUICK, mode, s, r, g, given);
+		points(&a, g, t.k, KEEP(on, t.w), KEEP(on, v));
+	}
+	one(row, &a);
+}
+
+// walk takes each pair of a block's traces to each tile. It reads a table's rows once
+// per block and, but for the forward, writes 16 bytes per point and block; the stretches
+// of the block's traces stay in the caches.
+FAST void walk(const int way, const int mode, const lsm_operator *op, void *out, const void *in, lsm_part part) {
+	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
+	const int32_t nt = op->nt, pair0 = op->runs[op->blocks[part.block0]].pair0;
+	float given[TILE] __attribute__((aligned(64)));
+	for (int64_t block = part.block0; block < part.block1; block++)
+		for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
+			const int64_t later = tile + 1 < part.tile1 ? op->places : 0; // from this tile's to the next
+			const char *table = op->table + tile * next;
+			const lsm_span *span = op->span + tile * op->places;
+			const float *slope = op->slope ? op->slope + tile * op->places : NULL;
+			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
+			double *image = (double *)out + tile * TILE;
+			lsm_sums u;
+			for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
+			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
+				const lsm_run run = op->runs[i];
+				const lsm_span from = span[run.source];
+				const char *s = table + run.source * size;
+				ahead(s, next, size);
+				if (from.width < 0) continue;
+				for (int32_t p = run.pair0; p < run.pair1; p++) {
+					const lsm_pair pair = op->pairs[p];
+					const lsm_span to = span[pair.receiver];
+					const int32_t k0 = from.base + to.base;
+					const float width = from.width + to.width;
+					const char *r = table + pair.receiver * size;
+					int64_t row = (way == FORWARD ? p - pair0 : pair.row) * op->pitch, row1 = row; // for this tile and the next
+					if (__builtin_expect(slope != NULL, 0)) {
+						row += band_row(op, slope, run.source, pair.receiver);
+						row1 += band_row(op, slope + later, run.source, pair.receiver);
+					}
+					if (pair.first) ahead(r, next, size);
+					if (way == ADJOINT) touch((const float *)in + row1 + (span[later + run.source].base + span[later + pair.receiver].base));
+					if (to.width < 0 || outside(k0, width, nt)) continue;
+					if (mode & APERTURE && !aperture(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
+					const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
+					if (way == ADJOINT) adjoint(mode, &u, s, r, given, by, (const float *)in + row, k0, width, nt);
+					if (way == DIAGONAL) {
+						const lsm_squares *q = in;
+						const int64_t at = q->stride ? pair.row : 0;
+						const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
+						if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
+							squares(1, mode, &u, s, r, given, by, e, f, k0, nt);
+						else
+							squares(0, mode, &u, s, r, given, by, e, f, k0, nt);
+					}
+					if (way == FORWARD) {
+						float *to = (float *)out + row * SLOTS;
+						const float *m = (const float *)in + tile * TILE;
+						if (inside(k0, width, nt))
+							spread(mode, to + SLOTS * (int64_t)k0, s, r, given, by, m);
+						else
+							clipped(mode, to, s, r, given, by, m, k0, nt);
+					}
+				}
+				if (way == ADJOINT) end(mode, &u, s);
+				if (way != FORWARD && part.magic != 0) flush(image, &u, part.magic);
+			}
+			if (way != FORWARD && part.magic == 0) flush(image, &u, 0);
+		}
+}
+
+// The end of a box in the forward.
+
+#ifdef LOOKUP
+// transpose returns in c[j] what POINTS entries at w hold for the j-th sample from theirs.
+FAST void transpose(V c[SLOTS], const float *w) {
+	V a[SLOTS], t[SLOTS];
+	for (int q = 0; q < SLOTS; q++) a[q] = AT(w + POINTS * q);
+	for (int q = 0; q < 2; q++) {
+		t[q] = LOW(a[2 * q], a[2 * q + 1]);
+		t[2 + q] = HIGH(a[2 * q], a[2 * q + 1]);
+	}
+	for (int q = 0; q < 2; q++) {
+		c[2 * q] = PERMUTE(LOW2(t[2 * q], t[2 * q + 1]), COLUMNS);
+		c[2 * q + 1] = PERMUTE(HIGH2(t[2 * q], t[2 * q + 1]), COLUMNS);
+	}
+}
+
+// drain adds the entries at of a window to sum, rounded, and clears them. It reads and
+// clears 16 bytes and adds 8 per sample in reach.
+FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
+	V before[SLOTS] = {0};
+	for (int64_t n = at.lo & -POINTS; n <= at.hi + 1; n += POINTS) { // a point has two samples
+		V c[SLOTS];
+		transpose(c, w + SLOTS * n);
+		for (int q = 0; q < SLOTS; q++) AT(w + SLOTS * n + POINTS * q) = (V){0};
+		const V v = (c[0] + LATER(before[1], c[1], 1)) + (LATER(before[2], c[2], 2) + LATER(before[3], c[3], 3));
+		for (int j = 0; j < SLOTS; j++) before[j] = c[j];
+		for (int l = 0; l < POINTS && n + l < nt; l++) sum[n + l] += rounded(v[l], magic);
+	}
+}
+#else
+FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
+	for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
+		float v = w[SLOTS * n];
+		for (int64_t j = 1; j < SLOTS && j <= n; j++) v += w[SLOTS * (n - j) + j];
+		sum[n] += rounded(v, magic);
+	}
+	memset(w + SLOTS * (int64_t)at.lo, 0, sizeof(float) * SLOTS * (at.hi - at.lo + 1));
+}
+#endif
+
+TARGET static void drain_box(const lsm_operator *op, double *sums, float *windows, double *scratch,
+	int64_t box, int64_t block, int64_t row0, double magic) {
+	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
+	const int32_t first = op->runs[run0].pair0;
+	const lsm_reach *reach = op->reach + box * op->places;
+	const lsm_slopes *slopes = op->slopes + (op->slope ? box * op->places : 0);
+	for (int32_t i = run0; i < run1; i++) {
+		const lsm_run run = op->runs[i];
+		for (int32_t p = run.pair0; p < run.pair1; p++) {
+			const lsm_pair pair = op->pairs[p];
+			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
+			if (at.lo > at.hi) continue;
+			double *sum = sums + (row0 < 0 ? p - first : pair.row - row0) * nt;
+			float *w = windows + (p - first) * op->pitch * SLOTS;
+			if (!op->slope) {
+				drain(sum, w, at, nt, magic);
+				continue;
+			}
+			const lsm_slopes s = slopes[run.source], r = slopes[pair.receiver];
+			const int32_t last = band(op->bands, s.hi, r.hi);
+			const float *taps = op->taps;
+			for (int32_t b = 0; b <= last; taps += b ? 2 * op->half[b] + 1 : 0, b++) {
+				if (b < band(op->bands, s.lo, r.lo)) continue;
+				float *of = w + b * op->stride * SLOTS;
+				if (b == 0) {
+					drain(sum, of, at, nt, magic);
+				} else {
+					drain(scratch, of, at, nt, 0);
+					smoothed(sum, scratch, taps, op->half[b], at, nt, magic);
+				}
+			}
+		}
+	}
+}
+
+TARGET static void filter(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
+	enum { WIDE = 8 };
+	for (int64_t i = 0; i < n; i += POINTS * WIDE) {
+		V sum[WIDE] = {0};
+		for (int64_t j = 0; j < m; j++)
+#pragma GCC unroll 8
+			for (int b = 0; b < WIDE; b++) sum[b] = FMA(ALL(taps[j]), FROM(x + i + j + POINTS * b), sum[b]);
+		for (int b = 0; b < WIDE; b++)
+			for (int64_t l = 0, at = i + POINTS * b; l < POINTS && at < n; l++, at++) y[at] = add ? y[at] + sum[b][l] : sum[b][l];
+	}
+}
+
+// largest relies on floats without their sign being ordered like the integers of the
+// same bits, NaN last: a maximum of integers can be taken in any order.
+TARGET static float largest(const float *x, int64_t n) {
+	int32_t most = 0;
+	for (int64_t i = 0; i < n; i++) {
+		int32_t bits;
+		__builtin_memcpy(&bits, x + i, sizeof bits);
+		bits &= 0x7FFFFFFF;
+		if (bits > most) most = bits;
+	}
+	float v;
+	__builtin_memcpy(&v, &most, sizeof v);
+	return v;
+}
+
+
+// Each kind of mode is a function by itself: in one with the others compilers allot
+// registers worse.
+#define DEFINE(way, name, mode, call) \
+	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, op, out, in, part); }
+#define ENTER(way, name, mode, call) [way][mode] = name,
+ALL_KINDS(DEFINE, ADJOINT, walk)
+ALL_KINDS(DEFINE, DIAGONAL, walk)
+ALL_KINDS(DEFINE, FORWARD, walk)
+#define WALKS_OF_TILES ALL_KINDS(ENTER, ADJOINT, ) ALL_KINDS(ENTER, DIAGONAL, ) ALL_KINDS(ENTER, FORWARD, )
