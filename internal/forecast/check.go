@@ -280,7 +280,7 @@ func (r *report) aliases(b plan.Band, vmin float64) {
 		return
 	}
 	const topic = "trace spacing"
-	what := fmt.Sprintf("traces %s m apart", meters(spacing))
+	what := fmt.Sprintf("traces %s m apart", readable.Join("%.4g", " × ", spacing))
 	largest, share := aliasing(r.Plan, spacing, b.High)
 	sin := vmin / (2 * b.High * dx)
 	switch {
@@ -293,14 +293,6 @@ func (r *report) aliases(b plan.Band, vmin float64) {
 		r.say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))
 	}
-}
-
-func meters(v []float64) string {
-	text := fmt.Sprintf("%.4g", v[0])
-	for _, x := range v[1:] {
-		text += fmt.Sprintf(" × %.4g", x)
-	}
-	return text
 }
 
 // Beyond says which opening angles are in no class, and about how many pairs of
