@@ -62,9 +62,7 @@ func (l *spread) top(x float64) float64 {
 		return l.g.Origin[l.g.Dim()-1]
 	}
 	line := grid.Grid{Origin: l.g.Origin[:1], Spacing: l.g.Spacing[:1], Shape: l.g.Shape[:1]}
-	var z [1]float64
-	line.Interpolate(z[:], l.surface, grid.Grid{Origin: []float64{x}, Spacing: []float64{1}, Shape: []int{1}})
-	return z[0]
+	return line.At([]float64{x}, func(n int) float64 { return l.surface[n] })
 }
 
 // lineY is the y of line k of n, in the middle of n equal strips.
