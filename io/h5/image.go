@@ -79,7 +79,7 @@ func (f *File) readHistory(im *Image) (err error) {
 		if !f.Has(name) {
 			continue
 		}
-		if *norms, err = load[float64](f, name, "[iterations + 1]", []int{-1}); err != nil {
+		if *norms, err = load[float64](f, name, "[iterations + 1]", -1); err != nil {
 			return err
 		}
 	}
