@@ -72,7 +72,7 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words, "clean": clean, "bar": bar}).Parse(pageText))
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
 // the image, or a failure of w.
