@@ -96,14 +96,13 @@ type page struct {
 	Facts           []fact
 	Notes           []string
 	Verdict         verdict
-	Images          images
-	Velocity        velocityPart
-	ImageGathers    []shot
-	ImageGathersSay string
-	Spectra         []panel
+	Images          part
+	Velocity        part
+	ImageGathers    part
+	Spectra         []part
 	NoSpectra       string
 	Convergence     convergence
-	Gathers         []gatherRow
+	Gathers         []part
 	GathersNote     string
 	NoGathers       []string
 	Times           *Times
@@ -135,10 +134,10 @@ func (r *Run) page() (*page, error) {
 	if p.Velocity, err = r.velocity(); err != nil {
 		return nil, err
 	}
-	if err := r.imageGathers(p); err != nil {
+	if p.ImageGathers, err = r.imageGathers(); err != nil {
 		return nil, err
 	}
-	p.Convergence.Chart = r.convergenceChart()
+	r.drawConvergence(&p.Convergence.part)
 	if p.Spectra, err = r.spectra(); err != nil {
 		return nil, err
 	}
