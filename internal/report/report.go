@@ -18,11 +18,11 @@ import (
 	"html"
 	"html/template"
 	"io"
-	"os"
 	"regexp"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -167,11 +167,7 @@ var origin = regexp.MustCompile(`<meta name="generator" content="` + generator +
 // Source reads from what the page at path was made, as Run.Source says; "" for a file
 // that is no page of Write.
 func Source(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return ""
 	}
