@@ -90,7 +90,7 @@ func (s *Survey) Receiver(i int) []float64 { return s.Receivers[i*s.Dim : (i+1)*
 
 // Validate checks the survey's own consistency and returns the first fault
 // found: it names the thing, the value and the limit. Samples are checked for
-// NaN and infinity; dead (all-zero) traces are legal and counted by Dead.
+// NaN and infinity; dead (all-zero) traces are legal.
 func (s *Survey) Validate() error {
 	switch {
 	case s.Dim != 2 && s.Dim != 3:
@@ -208,16 +208,6 @@ func (s *Survey) validateWavelet() error {
 		return fmt.Errorf("survey: wavelet: all %d samples are zero", len(w.Samples))
 	}
 	return nil
-}
-
-// Dead returns the number of traces whose samples are all zero.
-func (s *Survey) Dead() (dead int) {
-	for i := 0; i+s.NT <= len(s.Data); i += s.NT {
-		if Silent(s.Data[i : i+s.NT]) {
-			dead++
-		}
-	}
-	return dead
 }
 
 // Peak is the largest magnitude of the samples.

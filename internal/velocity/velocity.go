@@ -33,7 +33,7 @@ func check(picks []Pick, what, unit string) error {
 		if !(p.Velocity > 0) || math.IsInf(p.Velocity, 0) {
 			return fmt.Errorf("velocity at %s %g %s is %g m/s, must be positive", what, p.At, unit, p.Velocity)
 		}
-		if err := Possible(p.Velocity, p.Velocity); err != nil {
+		if err := Possible(p.Velocity); err != nil {
 			return fmt.Errorf("at %s %g %s: %w", what, p.At, unit, err)
 		}
 		if math.IsNaN(p.At) || math.IsInf(p.At, 0) {
@@ -200,12 +200,10 @@ const (
 	faster        = 30000 // above: not ft/s either
 )
 
-// Possible is an error for velocities, m/s, with which nothing can be computed.
-func Possible(lo, hi float64) error {
-	for _, v := range []float64{lo, hi} {
-		if !(v >= Least && v <= Most) || math.IsNaN(v) {
-			return fmt.Errorf("velocity is %.6g m/s, must be from %g to %g m/s", v, Least, Most)
-		}
+// Possible is an error for a velocity, m/s, with which nothing can be computed.
+func Possible(v float64) error {
+	if !(v >= Least && v <= Most) {
+		return fmt.Errorf("velocity is %.6g m/s, must be from %g to %g m/s", v, Least, Most)
 	}
 	return nil
 }

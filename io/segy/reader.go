@@ -62,24 +62,12 @@ func (r *Reader) Next(samples bool) (*Trace, error) {
 		if err := r.readSamples(t); err != nil {
 			return nil, err
 		}
-	} else if err := r.skip(size); err != nil {
+	} else if _, err := io.CopyN(io.Discard, r.buf, size); err != nil {
 		return nil, r.f.readFault(t.Number+1, r.at, err)
 	}
 	r.at += int64(len(r.header)) + size
 	r.next++
 	return t, nil
-}
-
-// skip passes bytes over, in steps that an int holds on every machine.
-func (r *Reader) skip(n int64) error {
-	for n > 0 {
-		step := min(n, 1<<30)
-		if _, err := r.buf.Discard(int(step)); err != nil {
-			return err
-		}
-		n -= step
-	}
-	return nil
 }
 
 // fault is an error at a field of the trace that is being read.
@@ -168,7 +156,7 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 
 // readSamples decodes the samples, whose bytes the file is known to have.
 func (r *Reader) readSamples(t *Trace) error {
-	c, _ := r.f.Format.codec()
+	c := codecs[r.f.Format]
 	if cap(t.Samples) < t.NS {
 		t.Samples = make([]float32, t.NS)
 	}
