@@ -197,14 +197,12 @@ func (s *Survey) validateWavelet() error {
 	case !(math.Abs(w.DT-s.DT) <= 1e-6*s.DT):
 		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, s.DT)
 	}
-	silent := true
 	for i, v := range w.Samples {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("survey: wavelet: sample %d is %g, must be finite", i, v)
 		}
-		silent = silent && v == 0
 	}
-	if silent {
+	if Silent(w.Samples) {
 		return fmt.Errorf("survey: wavelet: all %d samples are zero", len(w.Samples))
 	}
 	return nil
@@ -220,8 +218,8 @@ func Peak(samples []float32) float32 {
 }
 
 // Silent reports whether every sample is zero.
-func Silent(trace []float32) bool {
-	return !slices.ContainsFunc(trace, func(v float32) bool { return v != 0 })
+func Silent[T float32 | float64](trace []T) bool {
+	return !slices.ContainsFunc(trace, func(v T) bool { return v != 0 })
 }
 
 // Select is the survey of the given traces alone, in the order given and without Data:

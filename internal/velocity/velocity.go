@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -48,12 +49,7 @@ func check(picks []Pick, what, unit string) error {
 
 // At is the velocity at a depth. At a step it is that below.
 func (p Profile) At(z float64) float64 {
-	i, _ := slices.BinarySearchFunc(p, z, func(k Pick, z float64) int {
-		if k.At <= z {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(p), func(i int) bool { return p[i].At > z })
 	switch i {
 	case 0:
 		return p[0].Velocity

@@ -4,6 +4,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -115,15 +116,7 @@ func (a Attrs) Floats(name string, n int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := "numbers"
-	switch n {
-	case 1:
-		wanted = "one number"
-	case 2:
-		wanted = "2 numbers (x z)"
-	case 3:
-		wanted = "3 numbers (x y z)"
-	}
+	wanted := cmp.Or(map[int]string{1: "one number", 2: "2 numbers (x z)", 3: "3 numbers (x y z)"}[n], "numbers")
 	var out []float64
 	switch v := v.(type) {
 	case float64:

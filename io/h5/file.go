@@ -206,7 +206,7 @@ func Sniff(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return inputError(path, "", "no such file%w", hidden{err})
 	case err != nil:
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	case plainfile.Check(info) != nil:
 		return inputError(path, "", "%w, want an HDF5 file", plainfile.Check(info))
 	case info.Size() == 0:
@@ -214,13 +214,13 @@ func Sniff(path string) error {
 	}
 	f, err := plainfile.Open(path)
 	if err != nil {
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	}
 	head = head[:n]
 	if bytes.HasPrefix(head, signature) {
@@ -266,16 +266,6 @@ func looksLike(head []byte) string {
 }
 
 func control(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
-
-// cause drops the path that the os package puts before its reason: ours stands
-// there already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
 
 // hidden keeps an error in the chain without its text.
 type hidden struct{ error }

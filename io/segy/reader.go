@@ -90,7 +90,7 @@ func (r *Reader) readHeader(left int64) error {
 	if err := r.fill(0, headerBytes); err != nil {
 		return err
 	}
-	if r.f.extra == 0 {
+	if r.f.Extra == 0 {
 		return nil
 	}
 	if left < 2*headerBytes {
@@ -101,10 +101,10 @@ func (r *Reader) readHeader(left int64) error {
 	}
 	n := extBlocks.Int(r.header, r.f.ByteOrder())
 	if n == 0 || !Extended(r.header) {
-		n = int64(r.f.extra)
+		n = int64(r.f.Extra)
 	}
-	if n > int64(r.f.extra) {
-		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.extra)
+	if n > int64(r.f.Extra) {
+		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.Extra)
 	}
 	all := (1 + n) * headerBytes
 	if left < all {
