@@ -91,7 +91,7 @@ func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 	g.room.Lock()
 	defer g.room.Unlock()
 	defer runtime.KeepAlive(g.kernel)
-	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum)
+	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum, false)
 }
 
 // Close implements dist.Group.

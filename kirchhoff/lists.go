@@ -248,9 +248,9 @@ func (o *lists) correlateAll(ctx context.Context, data []float32, largest []floa
 	})
 }
 
-// migrate adds the adjoint of the traces to the sums of tiles lo to hi. It correlates the
-// data, unless that is done, before the first tiles.
-func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64) error {
+// migrate adds the adjoint of the traces to the sums of tiles lo to hi, or with fresh sets
+// them to it. It correlates the data, unless that is done, before the first tiles.
+func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64, fresh bool) error {
 	if lo == 0 {
 		if len(o.ready) == 0 || &o.ready[0] != &data[0] {
 			if err := o.correlateAll(ctx, data, nil); err != nil {
@@ -260,8 +260,16 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		o.ready = nil
 	}
 	return o.each(ctx, lo, hi, func(lo, hi int) {
-		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+		if fresh {
+			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
+		o.addAdjoint(ctx, lo, hi, quantum)
 	})
+}
+
+// addAdjoint adds the adjoint of the correlated traces to the sums of tiles lo to hi.
+func (o *lists) addAdjoint(ctx context.Context, lo, hi int, quantum float64) {
+	for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+		o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+	}
 }

@@ -4,7 +4,6 @@
 
 #include "sweep.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static inline long eik_block(const eik_batch *b, int x, int y, int chunk)
@@ -209,17 +208,13 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #include "sweep_body.h"
 #endif
 
-eik_sweep eik_find(const char *engine, int lanes)
+eik_sweep eik_find(int lanes)
 {
 #if defined(__x86_64__)
-	if (!strcmp(engine, "avx512") && lanes == 16 &&
-	    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+	if (lanes == 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
 		return run_avx512;
-	if (!strcmp(engine, "avx2") && lanes == 8 &&
-	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (lanes == 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return run_avx2;
 #endif
-	if (!strcmp(engine, "portable") && lanes == 4)
-		return run_portable;
-	return NULL;
+	return lanes == 4 ? run_portable : NULL;
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
@@ -175,7 +177,7 @@ func (r *reader) image() {
 		}
 	case len(empty) > 0:
 		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
-			list(full, "and")), append(empty, full...)...)
+			english.WordSeries(full, "and")), append(empty, full...)...)
 	case len(im.Origin) != n || len(im.Spacing) != n:
 		r.clash(fmt.Sprintf("%s beside %d in image.origin and %d in image.spacing, want as many in each: 2 (x, z) or 3 (x, y, z)",
 			readable.Count(n, "value"), len(im.Origin), len(im.Spacing)), shape)
@@ -211,7 +213,7 @@ func (r *reader) engine() {
 			without = append(without, "!kirchhoff.engine=reference")
 		}
 		r.apply(rule{need.key, without, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " +
-			list(engines.Offering(need.feature), "and")}, r.refuse)
+			english.WordSeries(engines.Offering(need.feature), "and")}, r.refuse)
 	}
 }
 

@@ -112,7 +112,7 @@ func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
 	return err
 }
 
-// Velocity is that of waves: a constant, or a model on a grid.
+// Velocity is the speed of waves: a constant, or a model on a grid.
 type Velocity struct {
 	Constant float64   // m/s; of no meaning with a model
 	Grid     grid.Grid // of the model; the zero Grid without one
