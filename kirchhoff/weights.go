@@ -75,20 +75,6 @@ func newSlowness(dim int, take func() []float64) (s slowness) {
 	return s
 }
 
-// from is s without its first n points.
-func (s *slowness) from(n int) *slowness {
-	t := &slowness{amp: s.amp[n:]}
-	if s.angle != nil {
-		t.angle = s.angle[n:]
-	}
-	for a, u := range s.unit {
-		if u != nil {
-			t.unit[a] = u[n:]
-		}
-	}
-	return t
-}
-
 // of fills s from the traveltime field of a place.
 func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	g := w.p.Grid
