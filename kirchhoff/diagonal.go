@@ -165,7 +165,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 	}
 	return s, parallel(ctx, q.threads, n, func(worker, trace int) error {
 		at := trace * stride
-		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, o.number(int32(trace))))
+		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[trace])))
 		copy(s.Flat.S[2*trace:], flat[:])
 		return nil
 	})

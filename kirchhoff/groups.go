@@ -72,8 +72,8 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 // group is the kernel of a group's traces alone.
 func (s stream) group(i int) *kernel {
 	u := s.units[i]
-	p := s.part(s.list(u))
-	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts()}
+	p := s.part(s.order[u.lo:u.hi])
+	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts(), order: count(u.hi - u.lo)}
 	k.units = []unit{{hi: k.traces, last: len(k.traceCuts) - 2}}
 	return k
 }
