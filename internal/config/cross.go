@@ -142,7 +142,7 @@ func (r *reader) units() {
 		return
 	}
 	si := v.Constant * velocity.Factor(v.Units)
-	if err := velocity.Possible(si, si); err != nil {
+	if err := velocity.Possible(si); err != nil {
 		r.clash(err.Error(), key)
 		return
 	}
