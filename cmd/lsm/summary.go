@@ -61,10 +61,7 @@ func surveySummary(_ *app, d *h5.Description) (lines []string, fields []any, err
 	if !hasData {
 		layout += ", none recorded yet"
 	}
-	nearest, farthest := math.Inf(1), 0.0
-	for i := range s.NumTraces() {
-		nearest, farthest = min(nearest, s.Offset(i)), max(farthest, s.Offset(i))
-	}
+	nearest, farthest := s.Offsets()
 	w := s.Wavelet
 	lines = []string{
 		fmt.Sprintf("%s  %s", readable.Count(s.NumSources(), "source"), extent(s.Sources, s.Dim)),

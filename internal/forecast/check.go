@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -66,11 +67,7 @@ func (r *report) traces() {
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
 	r.tell("ok", "selection", r.SelectionText(r.Config))
-	near, far := math.Inf(1), 0.0
-	for i := range s.NumTraces() {
-		offset := s.Offset(i)
-		near, far = min(near, offset), max(far, offset)
-	}
+	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	r.tell("warning", "traces", DeadText(r.Plan))
 	r.weighting()
@@ -145,14 +142,11 @@ func Doubts(p *plan.Plan) []Finding {
 
 // DeadText says how many traces are dead, "" for none.
 func DeadText(p *plan.Plan) string {
-	verb := "are"
-	switch p.Found.Dead {
-	case 0:
+	n := p.Found.Dead
+	if n == 0 {
 		return ""
-	case 1:
-		verb = "is"
 	}
-	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, p.Found.Dead, readable.Count(p.Survey.NumTraces(), "trace"), verb)
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
 	if p.Config.Data.Dead == "mask" {
 		text += ", their weight is 0"
 	}
