@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -127,7 +128,7 @@ func (d *drawing) image(file string) (*picture.Figure, error) {
 	title := filepath.Base(file)
 	if n := len(im.ResidualNorm); n > 0 {
 		title += ": least squares, " + readable.Count(n-1, "iteration")
-	} else if slices.ContainsFunc(im.Attrs, func(at h5.Attr) bool { return at.Name == "command" && at.Value == "migrate" }) {
+	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {
 		title += ": Kirchhoff migration"
 	}
 	g, err := gathersOf(file, d.gathers)
