@@ -52,7 +52,7 @@ func (r *Run) times(p *page) {
 	}
 	if r.Log != nil {
 		for _, w := range r.Log.Warnings {
-			p.Notes = append(p.Notes, "The run warned: "+clean(w))
+			p.Notes = append(p.Notes, "The run warned: "+w)
 		}
 	}
 }
