@@ -108,7 +108,7 @@ func librariesOf(loader []string) []machine.Library {
 
 func doctorLauncher(a *app, mpi bool) {
 	l := a.launcher
-	programs := machine.Programs(os.Getenv("PATH"), "mpirun", "srun", "nvidia-smi", "rocm-smi")
+	programs := machine.Programs("mpirun", "srun", "nvidia-smi", "rocm-smi")
 	launcher := "none: a process of its own"
 	if l.Name != "" {
 		launcher = fmt.Sprintf("%s: rank %d of %d", l.Name, l.Rank, l.Ranks)

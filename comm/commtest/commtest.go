@@ -12,6 +12,7 @@
 package commtest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -41,7 +42,7 @@ func Run(t *testing.T, w World, sizes ...int) {
 					if world.Size() != n {
 						return fmt.Errorf("size is %d, want %d", world.Size(), n)
 					}
-					return c.body(world)
+					return caught(func() { c.body(world) })
 				})
 				if err != nil {
 					t.Error(err)
@@ -53,7 +54,7 @@ func Run(t *testing.T, w World, sizes ...int) {
 
 var cases = []struct {
 	name string
-	body func(c comm.Comm) error
+	body func(c comm.Comm)
 }{
 	{"identity", identity},
 	{"all-reduce", allReduce},
@@ -83,21 +84,50 @@ var cases = []struct {
 	{"process grid", processGrid},
 }
 
-// all makes a rank's verdict everyone's, so that no rank leaves a case while
+// failure is how a rank's part of a case ends early.
+type failure struct{ error }
+
+// try ends this rank's part of a case where there is an error.
+func try(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must is the result of a call that is to have no error.
+func must[T any](v T, err error) T {
+	try(err)
+	return v
+}
+
+func failf(format string, args ...any) { try(fmt.Errorf(format, args...)) }
+
+// caught is the error that a part of a case ended with, nil for none.
+func caught(body func()) (err error) {
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case failure:
+			err = fault.error
+		default:
+			panic(fault)
+		}
+	}()
+	body()
+	return nil
+}
+
+// all makes the end of a rank's part everyone's, so that no rank leaves a case while
 // others are inside it.
-func all(c comm.Comm, err error) error {
+func all(c comm.Comm, part func()) {
 	flag := uint64(0)
+	err := caught(part)
 	if err != nil {
 		flag = 1
 	}
 	union, agreeErr := c.Host().Agree(flag)
-	switch {
-	case err != nil:
-		return err
-	case agreeErr != nil:
-		return agreeErr
-	case union != 0:
-		return fmt.Errorf("another rank failed")
+	try(errors.Join(err, agreeErr))
+	if union != 0 {
+		failf("another rank failed")
 	}
-	return nil
 }

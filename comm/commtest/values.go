@@ -1,8 +1,6 @@
 package commtest
 
 import (
-	"fmt"
-
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
@@ -74,20 +72,19 @@ func at(b device.Buf, i int) complex128 {
 }
 
 // holds compares a buffer with the samples first, first+1, … of one rank.
-func holds(what string, b device.Buf, rank, first int) error {
-	return matches(what, b, first, func(i int) float64 { return sample(rank, i) })
+func holds(what string, b device.Buf, rank, first int) {
+	matches(what, b, first, func(i int) float64 { return sample(rank, i) })
 }
 
 // holdsSum compares a buffer with the sums of the samples of all ranks.
-func holdsSum(what string, b device.Buf, size, first int) error {
-	return matches(what, b, first, func(i int) float64 { return total(size, i) })
+func holdsSum(what string, b device.Buf, size, first int) {
+	matches(what, b, first, func(i int) float64 { return total(size, i) })
 }
 
-func matches(what string, b device.Buf, first int, f func(i int) float64) error {
+func matches(what string, b device.Buf, first int, f func(i int) float64) {
 	for i := range b.Len() {
 		if got, want := at(b, i), element(b.Type(), f, first+i); got != want {
-			return fmt.Errorf("%s of %d %v: element %d is %v, want %v", what, b.Len(), b.Type(), i, got, want)
+			failf("%s of %d %v: element %d is %v, want %v", what, b.Len(), b.Type(), i, got, want)
 		}
 	}
-	return nil
 }

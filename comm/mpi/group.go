@@ -70,17 +70,15 @@ func (g *group) call(what string, f func() C.int) error { return g.failed(what, 
 // on has MPI run a collective in place on x, or on a copy of it on the host where MPI
 // does not reach x.
 func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {
-	s, err := g.world.stage(x, true)
+	r, err := g.world.reach(x, true)
 	if err != nil {
 		return err
 	}
-	var h held
-	defer h.release()
-	n := h.in(s)
-	if err := g.call(what, func() C.int { return f(n) }); err != nil {
+	defer r.release()
+	if err := g.call(what, func() C.int { return f(r.numbers) }); err != nil {
 		return err
 	}
-	return s.Back()
+	return r.Back()
 }
 
 func (g *group) AllReduce(x device.Buf) error {
@@ -111,44 +109,36 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 	if err := dst.Device().Copy(dst.Slice(at, counts[g.rank]), src); err != nil {
 		return err
 	}
-	_, per := kindOf(dst.Type())
-	n := numbersPer(counts, per)
-	return g.on(dst, "all-gather", func(x numbers) C.int {
-		return C.lsm_allgather(g.buffers, x.at, &n[0], x.kind, C.int(limit))
-	})
+	return g.gather(g.buffers, "all-gather", dst, counts)
 }
 
-// numbersPer is the lengths of the ranks' parts in numbers.
-func numbersPer(counts []int, per int) []C.int64_t {
-	out := make([]C.int64_t, len(counts))
-	for i, n := range counts {
-		out[i] = C.int64_t(n * per)
+// gather spreads the ranks' stretches of x, counts[rank] elements each, over one of the
+// group's communicators.
+func (g *group) gather(over C.uintptr_t, what string, x device.Buf, counts []int) error {
+	_, per := kindOf(x.Type())
+	n := make([]C.int64_t, len(counts))
+	for i, count := range counts {
+		n[i] = C.int64_t(count * per)
 	}
-	return out
+	return g.on(x, what, func(x numbers) C.int {
+		return C.lsm_allgather(over, x.at, &n[0], x.kind, C.int(limit))
+	})
 }
 
 func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	var h held
-	defer h.release()
-	var in, out numbers
-	var arrived comm.Copied
-	if send != nil {
-		s, err := g.world.stage(send, true)
-		if err != nil {
-			return err
-		}
-		out = h.in(s)
+	out, err := g.world.reach(send, true)
+	if err != nil {
+		return err
 	}
-	if recv != nil {
-		var err error
-		if arrived, err = g.world.stage(recv, true); err != nil {
-			return err
-		}
-		in = h.in(arrived)
+	defer out.release()
+	in, err := g.world.reach(recv, true)
+	if err != nil {
+		return err
 	}
+	defer in.release()
 	var got C.size_t
 	if err := g.call("send and receive", func() C.int {
 		return C.lsm_sendrecv(g.buffers, out.at, out.n, C.int(to), in.at, in.n, C.int(from), out.kind, in.kind, C.int(limit), &got)
@@ -158,5 +148,5 @@ func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if got != in.n {
 		return status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
 	}
-	return arrived.Back()
+	return in.Back()
 }

@@ -7,7 +7,11 @@ import "C"
 
 import (
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
+
+// processor is the device of host values.
+var processor = device.NewHost(1)
 
 // host exchanges values in host memory, on a communicator of its own.
 type host struct{ g *group }
@@ -16,59 +20,50 @@ func (t host) AllReduce(x []float64, op comm.Op) error {
 	if err := comm.CheckOp(op); err != nil {
 		return err
 	}
-	return reduceHost(t.g, "host all-reduce", x, C.LSM_F64, [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX}[op])
+	return t.reduce("host all-reduce", device.Wrap(processor, x), [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX}[op])
 }
 
 func (t host) Agree(flags uint64) (uint64, error) {
-	x := []uint64{flags}
-	err := reduceHost(t.g, "agreement", x, C.LSM_U64, C.LSM_OR)
-	return x[0], err
+	x := []int64{int64(flags)}
+	err := t.reduce("agreement", device.Wrap(processor, x), C.LSM_OR)
+	return uint64(x[0]), err
 }
+
+func (t host) reduce(what string, x device.Buf, op C.int) error {
+	return t.g.on(x, what, func(x numbers) C.int {
+		return C.lsm_allreduce(t.g.host, x.at, x.n, x.kind, op, C.int(limit))
+	})
+}
+
+// wordBytes is the size of what AllGather moves: a rank's bytes begin at a whole word.
+const wordBytes = 8
 
 func (t host) AllGather(x []byte) ([][]byte, error) {
-	told, ones := make([]int64, t.g.size), make([]int, t.g.size)
-	told[t.g.rank] = int64(len(x))
-	for i := range ones {
-		ones[i] = 1
+	lengths, counts := make([]int64, t.g.size), make([]int, t.g.size)
+	lengths[t.g.rank] = int64(len(x))
+	for i := range counts {
+		counts[i] = 1
 	}
-	if err := gatherHost(t.g, told, ones, C.LSM_I64); err != nil {
+	if err := t.g.gather(t.g.host, "host all-gather", device.Wrap(processor, lengths), counts); err != nil {
 		return nil, err
 	}
-	lengths := make([]int, t.g.size)
-	sum, mine := 0, 0
-	for r, n := range told {
-		if r == t.g.rank {
-			mine = sum
-		}
-		lengths[r] = int(n)
-		sum += lengths[r]
-	}
-	all := make([]byte, sum)
-	copy(all[mine:], x)
-	if err := gatherHost(t.g, all, lengths, C.LSM_BYTE); err != nil {
-		return nil, err
-	}
-	out := make([][]byte, len(lengths))
+	words := 0
+	first := make([]int, t.g.size) // where a rank's bytes begin
 	for r, n := range lengths {
-		out[r], all = all[:n:n], all[n:]
+		counts[r] = int(n+wordBytes-1) / wordBytes
+		first[r] = words * wordBytes
+		words += counts[r]
+	}
+	all := device.Wrap(processor, make([]int64, words))
+	bytes := device.Memory(all)
+	copy(bytes[first[t.g.rank]:], x)
+	if err := t.g.gather(t.g.host, "host all-gather", all, counts); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, t.g.size)
+	for r, at := range first {
+		end := at + int(lengths[r])
+		out[r] = bytes[at:end:end]
 	}
 	return out, nil
-}
-
-func reduceHost[T float64 | uint64](g *group, what string, x []T, kind, op C.int) error {
-	var h held
-	defer h.release()
-	b := raw(&h, x, kind)
-	return g.call(what, func() C.int { return C.lsm_allreduce(g.host, b.at, b.n, b.kind, op, C.int(limit)) })
-}
-
-// gatherHost spreads the stretches of x, counts[rank] numbers each.
-func gatherHost[T byte | int64](g *group, x []T, counts []int, kind C.int) error {
-	var h held
-	defer h.release()
-	b := raw(&h, x, kind)
-	n := numbersPer(counts, 1)
-	return g.call("host all-gather", func() C.int {
-		return C.lsm_allgather(g.host, b.at, &n[0], b.kind, C.int(limit))
-	})
 }

@@ -39,66 +39,40 @@ func kindOf(t device.Type) (kind C.int, per int) {
 	panic(fmt.Sprintf("mpi: unknown element type %v", t))
 }
 
-// held keeps memory of Go in its place while MPI knows its address, and copies on the
-// host as long as they are needed.
-type held struct {
+// reached is a buffer where MPI reaches it: the buffer itself or a copy of it on the
+// host. Memory of Go stays in its place until release.
+type reached struct {
+	numbers
+	comm.Copied
 	pinner runtime.Pinner
-	copies []comm.Copied
 }
 
-func (h *held) release() {
-	h.pinner.Unpin()
-	for _, c := range h.copies {
-		c.Release()
+// reach brings b where MPI reaches it. With direct set, the address of a GPU's
+// memory will do where the library takes one of that kind. No buffer, nil, is no numbers.
+func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
+	if b == nil {
+		return new(reached), nil
 	}
-}
-
-// of returns the numbers of a host buffer or of one with an address of its own.
-func (h *held) of(b device.Buf) numbers {
 	kind, per := kindOf(b.Type())
-	x := numbers{n: C.size_t(b.Len() * per), kind: kind}
-	switch {
-	case b.Len() == 0:
-	case onHost(b):
-		p := &device.Memory(b)[0]
-		h.pinner.Pin(p)
-		x.at = C.uintptr_t(uintptr(unsafe.Pointer(p)))
-	default:
-		x.at = C.uintptr_t(b.(device.Addressed).Pointer())
-	}
-	return x
-}
-
-// raw returns the numbers of a slice.
-func raw[T byte | float64 | int64 | uint64](h *held, s []T, kind C.int) numbers {
-	x := numbers{n: C.size_t(len(s)), kind: kind}
-	if len(s) > 0 {
-		h.pinner.Pin(&s[0])
-		x.at = C.uintptr_t(uintptr(unsafe.Pointer(&s[0])))
-	}
-	return x
-}
-
-func onHost(b device.Buf) bool {
-	_, host := b.Device().(*device.Host)
-	return host
-}
-
-// stage brings b where MPI reaches it. With direct set, the address of a GPU's
-// memory will do where the library takes one of that kind.
-func (w *world) stage(b device.Buf, direct bool) (comm.Copied, error) {
-	if onHost(b) {
-		return comm.Copied{Buf: b}, nil
-	}
+	r := &reached{numbers: numbers{n: C.size_t(b.Len() * per), kind: kind}}
 	if a, ok := b.(device.Addressed); ok && direct && w.aware[a.Space()] {
+		r.Buf = b
+		if b.Len() > 0 {
+			r.at = C.uintptr_t(a.Pointer())
+		}
 		// What the device was asked to do to b must be done before MPI reads it.
-		return comm.Copied{Buf: b}, b.Device().Sync()
+		return r, b.Device().Sync()
 	}
-	return comm.ToHost(b)
+	var err error
+	if r.Copied, err = comm.ToHost(b); err == nil && b.Len() > 0 {
+		p := &device.Memory(r.Buf)[0]
+		r.pinner.Pin(p)
+		r.at = C.uintptr_t(uintptr(unsafe.Pointer(p)))
+	}
+	return r, err
 }
 
-// in returns the numbers of a staged buffer, whose memory release gives back.
-func (h *held) in(s comm.Copied) numbers {
-	h.copies = append(h.copies, s)
-	return h.of(s.Buf)
+func (r *reached) release() {
+	r.pinner.Unpin()
+	r.Release()
 }

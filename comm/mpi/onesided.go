@@ -6,7 +6,9 @@ package mpi
 import "C"
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -30,14 +32,12 @@ func (g *group) Accumulate(x device.Buf) error {
 	if g.size == 1 {
 		return nil // Open MPI makes no window for one rank
 	}
-	s, err := g.world.stage(x, false)
+	b, err := g.world.reach(x, false)
 	if err != nil {
 		return err
 	}
-	var h held
-	defer h.release()
-	b := h.in(s)
-	if err := g.needWindow(b); err != nil || b.n == 0 {
+	defer b.release()
+	if err := g.needWindow(b.numbers); err != nil || b.n == 0 {
 		return err
 	}
 	w := g.window
@@ -46,7 +46,7 @@ func (g *group) Accumulate(x device.Buf) error {
 	}); err != nil {
 		return err
 	}
-	return s.Back()
+	return b.Back()
 }
 
 // needWindow makes a window for a vector of another length or type than before.
@@ -68,20 +68,12 @@ func (g *group) needWindow(b numbers) error {
 		return err
 	case refused != 0:
 		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
-			g.rank, g.size, library(), f.reason())),
+			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)
 	}
 	g.world.keep(g.window, w)
 	g.window = w
 	return nil
-}
-
-// reason is the fault's text, on a rank without one the others'.
-func (f fault) reason() string {
-	if f.code == 0 {
-		return "it does so on another rank"
-	}
-	return f.text
 }
 
 // keep notes the new window, to be freed at the end, and frees the old.
@@ -90,13 +82,7 @@ func (w *world) keep(old, made *window) {
 		if old != nil {
 			C.lsm_window_free(old.c)
 		}
-		kept := w.windows[:0]
-		for _, win := range w.windows {
-			if win != old {
-				kept = append(kept, win)
-			}
-		}
-		w.windows = append(kept, made)
+		w.windows = append(slices.DeleteFunc(w.windows, func(win *window) bool { return win == old }), made)
 		return 0
 	})
 }

@@ -14,20 +14,18 @@ import (
 
 // request is an all-reduce under way.
 type request struct {
-	group  *group
-	batch  *C.lsm_batch
-	buffer comm.Copied
-	held   held
-	done   chan fault
+	*reached
+	group *group
+	batch *C.lsm_batch
+	done  chan fault
 }
 
 func (g *group) StartAllReduce(x device.Buf) (comm.Request, error) {
-	s, err := g.world.stage(x, false)
+	b, err := g.world.reach(x, false)
 	if err != nil {
 		return nil, err
 	}
-	r := &request{group: g, buffer: s, done: make(chan fault, 1)}
-	b := r.held.in(s)
+	r := &request{reached: b, group: g, done: make(chan fault, 1)}
 	w := g.world
 	// Starting a long one takes a while too, and is the owner's business.
 	w.post(func() C.int {
@@ -47,9 +45,9 @@ func (r *request) Wait() error {
 	atomic.AddInt32(waiting, 1)
 	f := <-r.done
 	atomic.AddInt32(waiting, -1)
-	defer r.held.release()
+	defer r.release()
 	if err := r.group.failed("non-blocking all-reduce", f); err != nil {
 		return err
 	}
-	return r.buffer.Back()
+	return r.Back()
 }

@@ -8,8 +8,8 @@
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -34,19 +34,11 @@ MPI_Datatype lsm_datatype(int type) {
 	switch (type) {
 	case LSM_F32: return MPI_FLOAT;
 	case LSM_F64: return MPI_DOUBLE;
-	case LSM_I64: return MPI_INT64_T;
-	case LSM_U64: return MPI_UINT64_T;
 	}
-	return MPI_BYTE;
+	return MPI_INT64_T;
 }
 
-size_t lsm_width(int type) {
-	switch (type) {
-	case LSM_F32: return 4;
-	case LSM_BYTE: return 1;
-	}
-	return 8;
-}
+size_t lsm_width(int type) { return type == LSM_F32 ? 4 : 8; }
 
 static MPI_Op operation(int op) {
 	switch (op) {
@@ -97,20 +89,14 @@ void lsm_error_text(int code, char *text, int size) {
 	int n = 0;
 	if (MPI_Error_string(code, all, &n) != MPI_SUCCESS)
 		n = 0;
-	if (n > size - 1)
-		n = size - 1;
-	memcpy(text, all, n);
-	text[n] = 0;
+	snprintf(text, size, "%.*s", n, all);
 }
 
 void lsm_library(char *text, int size) {
 	char all[MPI_MAX_LIBRARY_VERSION_STRING];
 	int n = 0;
 	MPI_Get_library_version(all, &n);
-	if (n > size - 1)
-		n = size - 1;
-	memcpy(text, all, n);
-	text[n] = 0;
+	snprintf(text, size, "%.*s", n, all);
 }
 
 // says asks by an extension that not every library has.

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LSM_F32, LSM_F64, LSM_I64, LSM_U64, LSM_BYTE };
+enum { LSM_F32, LSM_F64, LSM_I64 };
 enum { LSM_SUM, LSM_MAX, LSM_OR }; // LSM_MAX: of LSM_F64 alone
 
 // LSM_NOBODY is the rank that nothing is sent to or received from.
