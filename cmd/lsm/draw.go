@@ -16,9 +16,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// drawing is a picture in the making.
+// drawing is a picture in the making, with the choices of lsm plot.
 type drawing struct {
-	plotOptions
+	output, title, colors string
+	clip                  float64
+	at, gathers           []float64
+	shot, row             int
+	convergence, velocity bool
+
 	used []string // names of flags that have had an effect
 }
 
