@@ -77,7 +77,6 @@ func short16(v float64) int64 {
 	return int64(v)
 }
 
-// reel makes the textual and the binary header.
 func (w *Writer) reel() ([]byte, error) {
 	s := w.spec
 	reel := append(encodeText(s.Text), make([]byte, reelBytes-textBytes)...)
