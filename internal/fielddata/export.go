@@ -207,11 +207,7 @@ func (t *target) write(ctx context.Context, path string, held, traces int, repor
 			if t.opt.Kind != segy.SU { // where SU keeps something else
 				fields[segy.TimeScalar] = t.time.header
 			}
-			h := out.Header()
-			for f, v := range fields {
-				h.Set(f, v)
-			}
-			return out.Write(h, samples)
+			return out.Write(fields, samples)
 		})
 	})
 	return t.out, err
