@@ -53,7 +53,7 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 	if err := comm.Together(control, g.neighbours()); err != nil {
 		return nil, err
 	}
-	if err := g.join(); err != nil {
+	if g.link, err = g.open(); err != nil {
 		return nil, err
 	}
 	if lib.memory() {
@@ -86,12 +86,6 @@ func (g *Group) neighbours() error {
 			"start as many ranks as there are GPUs, or choose comm.backend = \"mpi\"; NCCL 2.30 or newer shares cards with NCCL_MULTI_RANK_GPU_ENABLE=1"))
 	}
 	return nil
-}
-
-// join makes the library's communicator.
-func (g *Group) join() (err error) {
-	g.link, err = g.open()
-	return err
 }
 
 // open makes a communicator over all ranks by an identifier of the first.
@@ -168,7 +162,7 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 			return err
 		})
 	} else {
-		err = part.join()
+		part.link, err = part.open()
 	}
 	// All ranks of g hear of an error in one part.
 	if err := comm.Together(g.control, err); err != nil {

@@ -8,7 +8,6 @@ import "C"
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -19,12 +18,11 @@ import (
 
 // lane is where started all-reduces run: a stream, and a thread that gives them
 // to the library in the order of the calls, each once all ranks have agreed on
-// it. The thread is started by the first.
+// it.
 type lane struct {
 	stream  *driver.Stream
 	started int64 // by all groups, in the order of calls
-	mu      sync.Mutex
-	jobs    chan *request // nil before the first
+	jobs    chan *request
 }
 
 // backlog is how many started all-reduces may wait for agreement before callers do.
@@ -45,35 +43,12 @@ type ending struct {
 	err   error
 }
 
-// openLane starts the lane's thread, if it is not there.
-func (w *world) openLane() {
-	l := &w.lane
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.jobs == nil {
-		l.jobs = make(chan *request, backlog)
-		go w.serve(l.jobs)
-	}
-}
-
-func (l *lane) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.jobs != nil {
-		close(l.jobs)
-		l.jobs = nil
-	}
-}
-
 // drain waits until all that was started has been given to the library. All ranks
 // come here with the same started, so it takes no longer than an agreement.
 func (w *world) drain() {
-	w.lane.mu.Lock()
-	jobs := w.lane.jobs
-	w.lane.mu.Unlock()
-	if jobs != nil {
+	if w.lane.started > 0 {
 		r := &request{done: make(chan ending, 1)}
-		jobs <- r
+		w.lane.jobs <- r
 		<-r.done
 	}
 }
@@ -85,7 +60,6 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 		return nil, *failed
 	}
 	b, err := g.mine("started all-reduce", x)
-	w.openLane()
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
 		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len()}, b)}
 	r.ballot = r.call.ballot(err)

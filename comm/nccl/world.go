@@ -40,8 +40,12 @@ type world struct {
 func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), ended: make(chan struct{})}
 	var err error
-	w.lane.stream, err = w.card.NewStream()
-	return w, err
+	if w.lane.stream, err = w.card.NewStream(); err != nil {
+		return nil, err
+	}
+	w.lane.jobs = make(chan *request, backlog)
+	go w.serve(w.lane.jobs)
+	return w, nil
 }
 
 // onThread runs f on a thread with the card's context: f may wait for other ranks,
@@ -83,7 +87,7 @@ func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
 
 // close gives all communicators back.
 func (w *world) close() error {
-	w.lane.close()
+	close(w.lane.jobs)
 	w.card.CloseStream(w.lane.stream)
 	close(w.ended)
 	links := w.take()

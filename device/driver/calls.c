@@ -26,7 +26,11 @@ static int find(void *field, void *library, const char *symbol)
 	if (!find(&t->field, library, engine ? hip : cuda)) \
 		return engine ? hip : cuda;
 
-const char *driver_load(driver_calls *t, void *library, int engine)
+#define FIND_TEXT(field, symbol)               \
+	if (!find(&t->field, library, symbol))     \
+		return symbol;
+
+const char *driver_load(gpu_calls *t, void *library, int engine)
 {
 	DRIVER_CALLS(FIND)
 	if (engine == ENGINE_CUDA)
@@ -35,39 +39,34 @@ const char *driver_load(driver_calls *t, void *library, int engine)
 	void *newer = dlsym(library, "hipGetDevicePropertiesR0600");
 	if (newer)
 		*(void **)&t->properties = newer;
-	if (!find(&t->hip_error_name, library, "hipGetErrorName"))
-		return "hipGetErrorName";
-	if (!find(&t->hip_error_text, library, "hipGetErrorString"))
-		return "hipGetErrorString";
+	FIND_TEXT(hip_error_name, "hipGetErrorName")
+	FIND_TEXT(hip_error_text, "hipGetErrorString")
 	return NULL;
 }
 
-const char *compiler_load(compiler_calls *t, void *library, int engine)
+const char *compiler_load(gpu_calls *t, void *library, int engine)
 {
-	const char *text = engine ? "hiprtcGetErrorString" : "nvrtcGetErrorString";
 	COMPILER_CALLS(FIND)
-	return find(&t->error_text, library, text) ? NULL : text;
+	FIND_TEXT(compiler_text, engine ? "hiprtcGetErrorString" : "nvrtcGetErrorString")
+	return NULL;
 }
 
 #define NAME(field, cuda, hip, params, names) \
 	if (strcmp(name, #field) == 0)            \
 		return engine ? hip : cuda;
 
-const char *driver_symbol(const char *name, int engine)
+const char *gpu_symbol(const char *name, int engine)
 {
 	DRIVER_CALLS(NAME)
-	return name;
-}
-
-const char *compiler_symbol(const char *name, int engine)
-{
 	COMPILER_CALLS(NAME)
 	return name;
 }
 
-const char *driver_error(const driver_calls *t, int code, int which)
+const char *gpu_error(const gpu_calls *t, int code, int which)
 {
 	const char *text = NULL;
+	if (t->compiler_text)
+		return which ? t->compiler_text(code) : "compiler";
 	if (t->hip_error_name)
 		return which ? t->hip_error_text(code) : t->hip_error_name(code);
 	if ((which ? t->error_text : t->error_name)(code, &text) != 0)
@@ -75,7 +74,7 @@ const char *driver_error(const driver_calls *t, int code, int which)
 	return text;
 }
 
-int launch_kernel(const driver_calls *t, void *function, const unsigned *grid,
+int launch_kernel(const gpu_calls *t, void *function, const unsigned *grid,
                   const unsigned *block, unsigned shared, void *stream,
                   const uint64_t *cells, const int32_t *start, int arguments)
 {

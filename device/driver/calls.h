@@ -102,41 +102,31 @@ typedef uint64_t address; // CUdeviceptr; void * in HIP, of the same size and cl
 	X(archs_count, "nvrtcGetNumSupportedArchs", "", (int *count), (count))                      \
 	X(archs, "nvrtcGetSupportedArchs", "", (int *archs), (archs))
 
+// The texts of statuses have a form of their own.
+typedef const char *text_of(int code);
+
 #define FIELD(field, cuda, hip, params, names) int(*field) params;
 
+// A driver's functions, or a compiler's; those of the other stay NULL.
 typedef struct {
 	DRIVER_CALLS(FIELD)
-	const char *(*hip_error_name)(int code);
-	const char *(*hip_error_text)(int code);
-} driver_calls;
-
-typedef struct {
 	COMPILER_CALLS(FIELD)
-	const char *(*error_text)(int code);
-} compiler_calls;
+	text_of *hip_error_name, *hip_error_text, *compiler_text;
+} gpu_calls;
 
-// cgo cannot call a pointer: one small function a field, such as
-// driver_init(t, flags) and compiler_create(t, ...).
+// cgo cannot call a pointer: one small function a field, such as gpu_init(t, flags)
+// and gpu_create(t, ...).
 #define LIST(...) __VA_ARGS__
-#define DRIVER_FUNCTION(field, cuda, hip, params, names)                   \
-	static inline int driver_##field(const driver_calls *t, LIST params)   \
-	{                                                                      \
-		return t->field names;                                             \
+#define FUNCTION(field, cuda, hip, params, names)                      \
+	static inline int gpu_##field(const gpu_calls *t, LIST params)     \
+	{                                                                  \
+		return t->field names;                                         \
 	}
-#define COMPILER_FUNCTION(field, cuda, hip, params, names)                 \
-	static inline int compiler_##field(const compiler_calls *t, LIST params) \
-	{                                                                      \
-		return t->field names;                                             \
-	}
-DRIVER_CALLS(DRIVER_FUNCTION)
-COMPILER_CALLS(COMPILER_FUNCTION)
-
-
-static inline const char *compiler_text(const compiler_calls *t, int code) { return t->error_text(code); }
+DRIVER_CALLS(FUNCTION)
+COMPILER_CALLS(FUNCTION)
 
 #undef FIELD
-#undef DRIVER_FUNCTION
-#undef COMPILER_FUNCTION
+#undef FUNCTION
 
 enum { ENGINE_CUDA, ENGINE_HIP };
 
@@ -144,21 +134,21 @@ enum { ENGINE_CUDA, ENGINE_HIP };
 void *library_open(const char *name, const char **why);
 void library_close(void *library);
 
-// driver_load fills the table and returns NULL, or the symbol that is missing.
-const char *driver_load(driver_calls *t, void *library, int engine);
-const char *compiler_load(compiler_calls *t, void *library, int engine);
+// driver_load fills the driver's part of the table and returns NULL, or the symbol that
+// is missing; compiler_load the compiler's.
+const char *driver_load(gpu_calls *t, void *library, int engine);
+const char *compiler_load(gpu_calls *t, void *library, int engine);
 
-// driver_symbol is the library's name of the function behind a field.
-const char *driver_symbol(const char *field, int engine);
-const char *compiler_symbol(const char *field, int engine);
+// gpu_symbol is the library's name of the function behind a field.
+const char *gpu_symbol(const char *field, int engine);
 
-// driver_error is the driver's name (which = 0) or text (1) of a status, NULL if
+// gpu_error is the library's name (which = 0) or text (1) of a status, NULL if
 // it knows none.
-const char *driver_error(const driver_calls *t, int code, int which);
+const char *gpu_error(const gpu_calls *t, int code, int which);
 
 // launch_kernel passes arguments packed into cells of 8 bytes; argument i begins
 // at cell start[i].
-int launch_kernel(const driver_calls *t, void *function, const unsigned *grid,
+int launch_kernel(const gpu_calls *t, void *function, const unsigned *grid,
                   const unsigned *block, unsigned shared, void *stream,
                   const uint64_t *cells, const int32_t *start, int arguments);
 

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -18,7 +19,7 @@ import (
 type Driver struct {
 	Engine  Engine
 	Library string // the name it was loaded under
-	calls   C.driver_calls
+	calls   *C.gpu_calls
 }
 
 // Card is one GPU as the driver describes it.
@@ -49,13 +50,13 @@ var attributes = [...]struct{ threads, shared, warp, clock, processors, memoryCl
 // the library or the function that is not there, or says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
-	d := &Driver{Engine: e}
+	d := &Driver{Engine: e, calls: new(C.gpu_calls)}
 	var err error
-	d.Library, err = l.load(func(handle unsafe.Pointer) *C.char { return C.driver_load(&d.calls, handle, C.int(e)) })
+	d.Library, err = l.load(func(handle unsafe.Pointer) *C.char { return C.driver_load(d.calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
 	}
-	if err := d.check(C.driver_init(&d.calls, 0), "init"); err != nil {
+	if err := d.check(C.gpu_init(d.calls, 0), "init"); err != nil {
 		return nil, resource(fmt.Errorf("%s: %w", l.What, err))
 	}
 	return d, nil
@@ -64,7 +65,7 @@ func Open(e Engine) (*Driver, error) {
 // Cards describes the visible cards. None is an error.
 func (d *Driver) Cards() ([]Card, error) {
 	var n C.int
-	if err := d.check(C.driver_count(&d.calls, &n), "count"); err != nil {
+	if err := d.check(C.gpu_count(d.calls, &n), "count"); err != nil {
 		return nil, resource(err)
 	}
 	if n == 0 {
@@ -84,29 +85,21 @@ func (d *Driver) Cards() ([]Card, error) {
 func (d *Driver) card(index int) (Card, error) {
 	c := Card{Index: index}
 	var dev C.int
-	if err := d.check(C.driver_device(&d.calls, &dev, C.int(index)), "device"); err != nil {
+	if err := d.check(C.gpu_device(d.calls, &dev, C.int(index)), "device"); err != nil {
 		return c, err
 	}
-	text := make([]byte, 256)
-	p := (*C.char)(unsafe.Pointer(&text[0]))
-	if err := d.check(C.driver_device_name(&d.calls, p, C.int(len(text)), dev), "device_name"); err != nil {
-		return c, err
-	}
-	c.Name = cut(text)
-	clear(text)
-	if err := d.check(C.driver_device_bus(&d.calls, p, C.int(len(text)), dev), "device_bus"); err != nil {
-		return c, err
-	}
-	c.Bus = cut(text)
+	name, bus := make([]byte, 256), make([]byte, 256)
 	var id [16]byte
-	if err := d.check(C.driver_device_uuid(&d.calls, unsafe.Pointer(&id[0]), dev), "device_uuid"); err != nil {
-		return c, err
-	}
-	c.ID = fmt.Sprintf("%x", id)
 	var bytes C.size_t
-	if err := d.check(C.driver_device_memory(&d.calls, &bytes, dev), "device_memory"); err != nil {
+	err := cmp.Or(
+		d.check(C.gpu_device_name(d.calls, (*C.char)(unsafe.Pointer(&name[0])), C.int(len(name)), dev), "device_name"),
+		d.check(C.gpu_device_bus(d.calls, (*C.char)(unsafe.Pointer(&bus[0])), C.int(len(bus)), dev), "device_bus"),
+		d.check(C.gpu_device_uuid(d.calls, unsafe.Pointer(&id[0]), dev), "device_uuid"),
+		d.check(C.gpu_device_memory(d.calls, &bytes, dev), "device_memory"))
+	if err != nil {
 		return c, err
 	}
+	c.Name, c.Bus, c.ID = cut(name), cut(bus), fmt.Sprintf("%x", id)
 	c.Memory = int64(bytes)
 	return c, d.numbers(&c, dev)
 }
@@ -124,7 +117,7 @@ func (d *Driver) numbers(c *Card, dev C.int) error {
 		{a.l2, &l2}, {a.major, &major}, {a.minor, &minor},
 	} {
 		var v C.int
-		if err := d.check(C.driver_attribute(&d.calls, &v, ask.which, dev), "attribute"); err != nil {
+		if err := d.check(C.gpu_attribute(d.calls, &v, ask.which, dev), "attribute"); err != nil {
 			return err
 		}
 		*ask.to = int(v)
@@ -141,7 +134,7 @@ func (d *Driver) numbers(c *Card, dev C.int) error {
 // differs between versions; the card's own name comes first, in 256 bytes.
 func (d *Driver) gfx(c *Card, dev C.int) error {
 	properties := make([]byte, 16<<10)
-	if err := d.check(C.driver_properties(&d.calls, unsafe.Pointer(&properties[0]), dev), "properties"); err != nil {
+	if err := d.check(C.gpu_properties(d.calls, unsafe.Pointer(&properties[0]), dev), "properties"); err != nil {
 		return err
 	}
 	at := bytes.Index(properties[256:], []byte("gfx"))
@@ -158,19 +151,21 @@ func cut(b []byte) string {
 	return string(s)
 }
 
+func (d *Driver) check(code C.int, field string) error { return check(d.calls, d.Engine, code, field) }
+
 // check makes an error of the status that a function of the table returned.
-func (d *Driver) check(code C.int, field string) error {
+func check(calls *C.gpu_calls, engine Engine, code C.int, field string) error {
 	if code == 0 {
 		return nil
 	}
 	e := &Error{Code: int(code), Name: "unknown", Text: "the driver does not know this status"}
 	name := C.CString(field)
-	e.Call = C.GoString(C.driver_symbol(name, C.int(d.Engine)))
+	e.Call = C.GoString(C.gpu_symbol(name, C.int(engine)))
 	C.free(unsafe.Pointer(name))
-	if s := C.driver_error(&d.calls, code, 0); s != nil {
+	if s := C.gpu_error(calls, code, 0); s != nil {
 		e.Name = C.GoString(s)
 	}
-	if s := C.driver_error(&d.calls, code, 1); s != nil {
+	if s := C.gpu_error(calls, code, 1); s != nil {
 		e.Text = C.GoString(s)
 	}
 	return e

@@ -60,7 +60,7 @@ type Compiler struct {
 	// an error like any other. Without it, programs are compiled right here.
 	Child []string
 
-	calls C.compiler_calls
+	calls *C.gpu_calls
 }
 
 // Binary is what the compiler made.
@@ -71,14 +71,14 @@ type Binary struct {
 
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
-	k := &Compiler{Engine: e}
+	k := &Compiler{Engine: e, calls: new(C.gpu_calls)}
 	var err error
-	k.Library, err = compilerLibraries[e].load(func(handle unsafe.Pointer) *C.char { return C.compiler_load(&k.calls, handle, C.int(e)) })
+	k.Library, err = compilerLibraries[e].load(func(handle unsafe.Pointer) *C.char { return C.compiler_load(k.calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
 	}
 	var major, minor C.int
-	if err := k.check(C.compiler_version(&k.calls, &major, &minor), "version"); err != nil {
+	if err := k.check(C.gpu_version(k.calls, &major, &minor), "version"); err != nil {
 		return nil, resource(err)
 	}
 	k.Version = fmt.Sprintf("%d.%d", major, minor)
@@ -112,21 +112,21 @@ func (k *Compiler) compile(src Source, arch string) (b Binary, err error) {
 	defer C.free(unsafe.Pointer(text))
 	defer C.free(unsafe.Pointer(name))
 	var program unsafe.Pointer
-	if err := k.check(C.compiler_create(&k.calls, &program, text, name, 0, nil, nil), "create"); err != nil {
+	if err := k.check(C.gpu_create(k.calls, &program, text, name, 0, nil, nil), "create"); err != nil {
 		return b, err
 	}
-	defer C.compiler_destroy(&k.calls, &program)
+	defer C.gpu_destroy(k.calls, &program)
 
 	list := make([]*C.char, len(options))
 	for i, o := range options {
 		list[i] = C.CString(o)
 		defer C.free(unsafe.Pointer(list[i]))
 	}
-	code := C.compiler_compile(&k.calls, program, C.int(len(list)), unsafe.SliceData(list))
+	code := C.gpu_compile(k.calls, program, C.int(len(list)), unsafe.SliceData(list))
 	var n C.size_t
-	if C.compiler_log_size(&k.calls, program, &n) == 0 && n > 1 {
+	if C.gpu_log_size(k.calls, program, &n) == 0 && n > 1 {
 		log := make([]byte, n)
-		if C.compiler_log(&k.calls, program, (*C.char)(unsafe.Pointer(&log[0]))) == 0 {
+		if C.gpu_log(k.calls, program, (*C.char)(unsafe.Pointer(&log[0]))) == 0 {
 			b.Log = strings.TrimSpace(cut(log))
 		}
 	}
@@ -142,9 +142,9 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 	var n C.size_t
 	var code C.int
 	if ptx {
-		code = C.compiler_ptx_size(&k.calls, program, &n)
+		code = C.gpu_ptx_size(k.calls, program, &n)
 	} else {
-		code = C.compiler_binary_size(&k.calls, program, &n)
+		code = C.gpu_binary_size(k.calls, program, &n)
 	}
 	if err := k.check(code, "binary_size"); err != nil {
 		return nil, err
@@ -155,9 +155,9 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 	image := make([]byte, n)
 	to := (*C.char)(unsafe.Pointer(&image[0]))
 	if ptx {
-		code = C.compiler_ptx(&k.calls, program, to)
+		code = C.gpu_ptx(k.calls, program, to)
 	} else {
-		code = C.compiler_binary(&k.calls, program, to)
+		code = C.gpu_binary(k.calls, program, to)
 	}
 	if ptx {
 		image = bytes.TrimRight(image, "\x00")
@@ -200,11 +200,11 @@ func (k *Compiler) target(arch string) (string, error) {
 		return "", fmt.Errorf("%q is no architecture of the form sm_90", arch)
 	}
 	var n C.int
-	if err := k.check(C.compiler_archs_count(&k.calls, &n), "archs_count"); err != nil {
+	if err := k.check(C.gpu_archs_count(k.calls, &n), "archs_count"); err != nil {
 		return "", err
 	}
 	archs := make([]C.int, max(n, 1))
-	if err := k.check(C.compiler_archs(&k.calls, &archs[0]), "archs"); err != nil {
+	if err := k.check(C.gpu_archs(k.calls, &archs[0]), "archs"); err != nil {
 		return "", err
 	}
 	best := 0
@@ -226,11 +226,5 @@ func (k *Compiler) target(arch string) (string, error) {
 const virtual = "compute_"
 
 func (k *Compiler) check(code C.int, field string) error {
-	if code == 0 {
-		return nil
-	}
-	name := C.CString(field)
-	defer C.free(unsafe.Pointer(name))
-	return &Error{Call: C.GoString(C.compiler_symbol(name, C.int(k.Engine))), Code: int(code),
-		Name: "compiler", Text: C.GoString(C.compiler_text(&k.calls, code))}
+	return check(k.calls, k.Engine, code, field)
 }

@@ -240,7 +240,7 @@ func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 func (c *Context) poll(waits []waiting) []waiting {
 	kept := waits[:0]
 	for _, w := range waits {
-		code := C.driver_event_query(&c.driver.calls, w.event.handle)
+		code := C.gpu_event_query(c.driver.calls, w.event.handle)
 		if code == notReady {
 			kept = append(kept, w)
 			continue
@@ -264,13 +264,13 @@ func (c *Context) poll(waits []waiting) []waiting {
 func (c *Context) open() error {
 	d := c.driver
 	var dev C.int
-	if err := d.check(C.driver_device(&d.calls, &dev, C.int(c.Card.Index)), "device"); err != nil {
+	if err := d.check(C.gpu_device(d.calls, &dev, C.int(c.Card.Index)), "device"); err != nil {
 		return err
 	}
-	if err := d.check(C.driver_retain(&d.calls, &c.handle, dev), "retain"); err != nil {
+	if err := d.check(C.gpu_retain(d.calls, &c.handle, dev), "retain"); err != nil {
 		return err
 	}
-	if err := d.check(C.driver_set_current(&d.calls, c.handle), "set_current"); err != nil {
+	if err := d.check(C.gpu_set_current(d.calls, c.handle), "set_current"); err != nil {
 		return err
 	}
 	var err error
@@ -287,12 +287,12 @@ func (c *Context) close() {
 	}
 	for _, events := range c.events {
 		for _, e := range events {
-			C.driver_event_destroy(&d.calls, e.handle)
+			C.gpu_event_destroy(d.calls, e.handle)
 		}
 	}
-	C.driver_stream_destroy(&d.calls, c.main.handle)
+	C.gpu_stream_destroy(d.calls, c.main.handle)
 	var dev C.int
-	if C.driver_device(&d.calls, &dev, C.int(c.Card.Index)) == 0 {
-		C.driver_release(&d.calls, dev)
+	if C.gpu_device(d.calls, &dev, C.int(c.Card.Index)) == 0 {
+		C.gpu_release(d.calls, dev)
 	}
 }

@@ -15,7 +15,7 @@ func (s *Stream) Handle() unsafe.Pointer { return s.handle }
 // Bind makes the card's context current on the calling thread of the system, to
 // which the goroutine must be locked.
 func (c *Context) Bind() error {
-	return resource(c.driver.check(C.driver_set_current(&c.driver.calls, c.handle), "set_current"))
+	return resource(c.driver.check(C.gpu_set_current(c.driver.calls, c.handle), "set_current"))
 }
 
 // Place is a place in a stream that another one can be made to wait for.
@@ -34,6 +34,6 @@ func (c *Context) After(s *Stream, p *Place) {
 	c.Post(func() error {
 		// The wait is for the state of the event now, so it can be used again.
 		c.events[untimed] = append(c.events[untimed], p.event)
-		return c.driver.check(C.driver_stream_wait(&c.driver.calls, s.handle, p.event.handle, 0), "stream_wait")
+		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, p.event.handle, 0), "stream_wait")
 	})
 }

@@ -36,7 +36,7 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 	text := C.CBytes(append(image[:len(image):len(image)], 0)) // PTX is a C string
 	defer C.free(text)
 	err := c.Do(func() error {
-		return c.driver.check(C.driver_module_load(&c.driver.calls, &m.handle, text), "module_load")
+		return c.driver.check(C.gpu_module_load(c.driver.calls, &m.handle, text), "module_load")
 	})
 	if err != nil {
 		return nil, resource(fmt.Errorf("%s: %w", name, err))
@@ -68,12 +68,12 @@ func (m *Module) Function(name string) (*Function, error) {
 	err := c.Do(func() error {
 		s := C.CString(name)
 		defer C.free(unsafe.Pointer(s))
-		if err := c.driver.check(C.driver_module_function(&c.driver.calls, &f.handle, m.handle, s), "module_function"); err != nil {
+		if err := c.driver.check(C.gpu_module_function(c.driver.calls, &f.handle, m.handle, s), "module_function"); err != nil {
 			return err
 		}
 		for which, to := range map[C.int]*int{functionShared: &f.Shared, functionLocal: &f.Local, functionRegisters: &f.Registers} {
 			var v C.int
-			if err := c.driver.check(C.driver_function_get(&c.driver.calls, &v, which, f.handle), "function_get"); err != nil {
+			if err := c.driver.check(C.gpu_function_get(c.driver.calls, &v, which, f.handle), "function_get"); err != nil {
 				return err
 			}
 			*to = int(v)
@@ -118,7 +118,7 @@ func (c *Context) Launch(f *Function, s Shape, args ...any) {
 		if err := c.allow(f, s.Shared); err != nil {
 			return err
 		}
-		err := c.driver.check(C.launch_kernel(&c.driver.calls, f.handle, &grid[0], &block[0], C.uint(s.Shared),
+		err := c.driver.check(C.launch_kernel(c.driver.calls, f.handle, &grid[0], &block[0], C.uint(s.Shared),
 			stream.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
 		if e, ok := err.(*Error); ok {
 			e.During = fmt.Sprintf("kernel %s, %v blocks of %v threads, %d bytes shared", f.Name, grid, block, s.Shared)
@@ -150,7 +150,7 @@ func (c *Context) allow(f *Function, shared int) error {
 		return nil
 	}
 	set := func(which, value C.int) error {
-		return c.driver.check(C.driver_function_set(&c.driver.calls, f.handle, which, value), "function_set")
+		return c.driver.check(C.gpu_function_set(c.driver.calls, f.handle, which, value), "function_set")
 	}
 	if !f.carved {
 		if err := set(functionCarveout, carveoutMost); err != nil {

@@ -18,7 +18,7 @@ type Memory uint64
 func (c *Context) Alloc(bytes int64) (m Memory, err error) {
 	err = c.Do(func() error {
 		var a C.address
-		code := C.driver_alloc(&c.driver.calls, &a, C.size_t(bytes))
+		code := C.gpu_alloc(c.driver.calls, &a, C.size_t(bytes))
 		m = Memory(a)
 		return c.driver.check(code, "alloc")
 	})
@@ -27,14 +27,14 @@ func (c *Context) Alloc(bytes int64) (m Memory, err error) {
 
 // Free gives memory back to the driver. It waits for the card.
 func (c *Context) Free(m Memory) error {
-	return c.Do(func() error { return c.driver.check(C.driver_free(&c.driver.calls, C.address(m)), "free") })
+	return c.Do(func() error { return c.driver.check(C.gpu_free(c.driver.calls, C.address(m)), "free") })
 }
 
 // MemoryInfo is what the card has left, and all it has, in bytes.
 func (c *Context) MemoryInfo() (free, total int64, err error) {
 	err = c.Do(func() error {
 		var f, t C.size_t
-		code := C.driver_memory_info(&c.driver.calls, &f, &t)
+		code := C.gpu_memory_info(c.driver.calls, &f, &t)
 		free, total = int64(f), int64(t)
 		return c.driver.check(code, "memory_info")
 	})
@@ -54,7 +54,7 @@ func (c *Context) AllocPinned(bytes int) (*Pinned, error) {
 	p := &Pinned{context: c}
 	err := c.Do(func() error {
 		var m unsafe.Pointer
-		err := c.driver.check(C.driver_host_alloc(&c.driver.calls, &m, C.size_t(bytes), hostPortable), "host_alloc")
+		err := c.driver.check(C.gpu_host_alloc(c.driver.calls, &m, C.size_t(bytes), hostPortable), "host_alloc")
 		if err == nil {
 			p.Bytes = unsafe.Slice((*byte)(m), bytes)
 		}
@@ -70,7 +70,7 @@ func (c *Context) AllocPinned(bytes int) (*Pinned, error) {
 func (p *Pinned) Free() error {
 	c := p.context
 	return c.Do(func() error {
-		code := C.driver_host_free(&c.driver.calls, unsafe.Pointer(unsafe.SliceData(p.Bytes)))
+		code := C.gpu_host_free(c.driver.calls, unsafe.Pointer(unsafe.SliceData(p.Bytes)))
 		p.Bytes = nil
 		return c.driver.check(code, "host_free")
 	})
@@ -81,7 +81,7 @@ func (p *Pinned) Free() error {
 func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 	src := p.Bytes[off : off+n]
 	c.Post(func() error {
-		return c.driver.check(C.driver_to_device(&c.driver.calls, C.address(dst),
+		return c.driver.check(C.gpu_to_device(c.driver.calls, C.address(dst),
 			unsafe.Pointer(unsafe.SliceData(src)), C.size_t(n), s.handle), "to_device")
 	})
 }
@@ -91,7 +91,7 @@ func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 func (c *Context) ToHost(s *Stream, p *Pinned, off, n int, src Memory) {
 	dst := p.Bytes[off : off+n]
 	c.Post(func() error {
-		return c.driver.check(C.driver_to_host(&c.driver.calls, unsafe.Pointer(unsafe.SliceData(dst)),
+		return c.driver.check(C.gpu_to_host(c.driver.calls, unsafe.Pointer(unsafe.SliceData(dst)),
 			C.address(src), C.size_t(n), s.handle), "to_host")
 	})
 }
@@ -99,7 +99,7 @@ func (c *Context) ToHost(s *Stream, p *Pinned, off, n int, src Memory) {
 // Within asks for a copy of bytes from one place on the card to another.
 func (c *Context) Within(s *Stream, dst, src Memory, bytes int64) {
 	c.Post(func() error {
-		return c.driver.check(C.driver_within(&c.driver.calls, C.address(dst), C.address(src),
+		return c.driver.check(C.gpu_within(c.driver.calls, C.address(dst), C.address(src),
 			C.size_t(bytes), s.handle), "within")
 	})
 }
@@ -107,7 +107,7 @@ func (c *Context) Within(s *Stream, dst, src Memory, bytes int64) {
 // Fill asks for bytes on the card to be set to a value.
 func (c *Context) Fill(s *Stream, dst Memory, value byte, bytes int64) {
 	c.Post(func() error {
-		return c.driver.check(C.driver_fill(&c.driver.calls, C.address(dst), C.uchar(value),
+		return c.driver.check(C.gpu_fill(c.driver.calls, C.address(dst), C.uchar(value),
 			C.size_t(bytes), s.handle), "fill")
 	})
 }

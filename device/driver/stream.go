@@ -6,6 +6,7 @@ package driver
 import "C"
 
 import (
+	"cmp"
 	"time"
 	"unsafe"
 )
@@ -38,13 +39,13 @@ func (c *Context) NewStream() (s *Stream, err error) {
 // newStream runs on the context's thread.
 func (c *Context) newStream() (*Stream, error) {
 	s := new(Stream)
-	return s, c.driver.check(C.driver_stream_create(&c.driver.calls, &s.handle, streamNonBlocking), "stream_create")
+	return s, c.driver.check(C.gpu_stream_create(c.driver.calls, &s.handle, streamNonBlocking), "stream_create")
 }
 
 // CloseStream gives a stream back once its work is done.
 func (c *Context) CloseStream(s *Stream) {
 	c.Post(func() error {
-		return c.driver.check(C.driver_stream_destroy(&c.driver.calls, s.handle), "stream_destroy")
+		return c.driver.check(C.gpu_stream_destroy(c.driver.calls, s.handle), "stream_destroy")
 	})
 }
 
@@ -62,11 +63,11 @@ func (c *Context) record(s *Stream, kind int) (*Event, error) {
 		if kind == timed {
 			flags = 0
 		}
-		if err := d.check(C.driver_event_create(&d.calls, &e.handle, flags), "event_create"); err != nil {
+		if err := d.check(C.gpu_event_create(d.calls, &e.handle, flags), "event_create"); err != nil {
 			return nil, err
 		}
 	}
-	return e, d.check(C.driver_event_record(&d.calls, e.handle, s.handle), "event_record")
+	return e, d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
 }
 
 // Span is a stretch of a stream's work, timed by the card.
@@ -119,7 +120,7 @@ func (c *Context) told(most int) error {
 	d := c.driver
 	for n := 0; n < most && len(c.spans) > 0; n++ {
 		p := c.spans[0]
-		switch code := C.driver_event_query(&d.calls, p.end.handle); code {
+		switch code := C.gpu_event_query(d.calls, p.end.handle); code {
 		case 0:
 		case notReady:
 			return nil
@@ -128,10 +129,9 @@ func (c *Context) told(most int) error {
 		}
 		c.spans = c.spans[1:]
 		var since, took C.float // ms
-		if err := d.check(C.driver_event_elapsed(&d.calls, &since, c.anchor.handle, p.start.handle), "event_elapsed"); err != nil {
-			return err
-		}
-		if err := d.check(C.driver_event_elapsed(&d.calls, &took, p.start.handle, p.end.handle), "event_elapsed"); err != nil {
+		if err := cmp.Or(
+			d.check(C.gpu_event_elapsed(d.calls, &since, c.anchor.handle, p.start.handle), "event_elapsed"),
+			d.check(C.gpu_event_elapsed(d.calls, &took, p.start.handle, p.end.handle), "event_elapsed")); err != nil {
 			return err
 		}
 		c.events[timed] = append(c.events[timed], p.start, p.end)

@@ -146,11 +146,36 @@ func (d *Device) short(what string, bytes int64, err error) error {
 		"split the problem over more cards, or choose a coarser form of the traveltime tables (kirchhoff.tables)"))
 }
 
-// pool keeps freed memory by its size.
+// freed keeps what was given back, by its size in bytes, for the next of that size.
+type freed[T any] struct {
+	sync.Mutex
+	kept map[int64][]T
+}
+
+func (f *freed[T]) again(bytes int64) (again T, ok bool) {
+	f.Lock()
+	defer f.Unlock()
+	list := f.kept[bytes]
+	if len(list) == 0 {
+		return again, false
+	}
+	f.kept[bytes] = list[:len(list)-1]
+	return list[len(list)-1], true
+}
+
+func (f *freed[T]) give(x T, bytes int64) {
+	f.Lock()
+	defer f.Unlock()
+	if f.kept == nil {
+		f.kept = map[int64][]T{}
+	}
+	f.kept[bytes] = append(f.kept[bytes], x)
+}
+
+// pool is the memory of a card that buffers take and give back.
 type pool struct {
 	context *driver.Context
-	sync.Mutex
-	kept map[int64][]driver.Memory
+	freed[driver.Memory]
 
 	large Allocator // of memory from least bytes on, nil for none
 	least int64
@@ -215,26 +240,6 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 // lastPause is the last of the pauses, each twice the one before, that an
 // allocation makes before it reports that memory is short.
 const lastPause = 64 * time.Millisecond
-
-func (p *pool) again(bytes int64) (driver.Memory, bool) {
-	p.Lock()
-	defer p.Unlock()
-	list := p.kept[bytes]
-	if len(list) == 0 {
-		return 0, false
-	}
-	p.kept[bytes] = list[:len(list)-1]
-	return list[len(list)-1], true
-}
-
-func (p *pool) give(m driver.Memory, bytes int64) {
-	p.Lock()
-	defer p.Unlock()
-	if p.kept == nil {
-		p.kept = map[int64][]driver.Memory{}
-	}
-	p.kept[bytes] = append(p.kept[bytes], m)
-}
 
 // empty gives everything back to the driver.
 func (p *pool) empty() error {

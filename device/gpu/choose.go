@@ -75,26 +75,18 @@ func Place(c driver.Card) string {
 // card in their order; "" if all have their own. What each rank sees alone does
 // not tell: where every rank sees one card it may be the same one.
 func SharedCards(places []string) (warning string) {
-	ranks := map[string][]int{}
+	ranks := map[string][]string{}
 	for r, p := range places {
-		ranks[p] = append(ranks[p], r)
+		ranks[p] = append(ranks[p], strconv.Itoa(r))
 	}
 	var shared []string
 	for p, r := range ranks {
 		if len(r) > 1 {
 			host, rest, _ := strings.Cut(p, " ")
 			bus, _, _ := strings.Cut(rest, " ")
-			shared = append(shared, fmt.Sprintf("ranks %s share the GPU at %s of %s", list(r), bus, host))
+			shared = append(shared, fmt.Sprintf("ranks %s share the GPU at %s of %s", strings.Join(r, ", "), bus, host))
 		}
 	}
 	sort.Strings(shared)
 	return strings.Join(shared, "; ")
-}
-
-func list(numbers []int) string {
-	s := make([]string, len(numbers))
-	for i, n := range numbers {
-		s[i] = strconv.Itoa(n)
-	}
-	return strings.Join(s, ", ")
 }

@@ -3,7 +3,6 @@ package gpu
 import (
 	"fmt"
 	"math/bits"
-	"sync"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -13,9 +12,8 @@ import (
 // pinned keeps the pinned memory that Stage handed out and got back, in pieces
 // whose lengths are powers of two.
 type pinned struct {
-	sync.Mutex
-	free map[int][]*driver.Pinned
-	all  []*driver.Pinned
+	freed[*driver.Pinned]
+	all []*driver.Pinned
 }
 
 var _ device.Stager = (*Device)(nil)
@@ -32,33 +30,23 @@ func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return b, func() { d.pinned.give(p) }, nil
+	return b, func() { d.pinned.give(p, int64(size)) }, nil
 }
 
 // page is the least length of pinned memory.
 const page = 4096
 
 func (s *pinned) take(c *driver.Context, size int) (*driver.Pinned, error) {
-	s.Lock()
-	defer s.Unlock()
-	if list := s.free[size]; len(list) > 0 {
-		s.free[size] = list[:len(list)-1]
-		return list[len(list)-1], nil
+	if p, ok := s.again(int64(size)); ok {
+		return p, nil
 	}
 	p, err := c.AllocPinned(size)
 	if err == nil {
+		s.Lock()
+		defer s.Unlock()
 		s.all = append(s.all, p)
 	}
 	return p, err
-}
-
-func (s *pinned) give(p *driver.Pinned) {
-	s.Lock()
-	defer s.Unlock()
-	if s.free == nil {
-		s.free = map[int][]*driver.Pinned{}
-	}
-	s.free[len(p.Bytes)] = append(s.free[len(p.Bytes)], p)
 }
 
 // holding is the pinned memory that b lies in, and where; nil for none.

@@ -28,7 +28,6 @@ func (r *reader) cross() {
 	r.units()
 	r.image()
 	r.gathers()
-	r.processGrid()
 	r.taps()
 	r.stream()
 	r.outputs()
@@ -171,10 +170,6 @@ func (r *reader) image() {
 	}
 	switch n := len(im.Shape); {
 	case len(full) == 0:
-		if r.cfg.Velocity.Constant > 0 && !r.cfg.Velocity.File.IsSet() && r.good("velocity.constant", "velocity.file") {
-			r.add(r.where("velocity.constant"), shape,
-				"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape")
-		}
 	case len(empty) > 0:
 		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
 			english.WordSeries(full, "and")), append(empty, full...)...)
@@ -214,18 +209,6 @@ func (r *reader) engine() {
 		}
 		r.apply(rule{need.key, without, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " +
 			english.WordSeries(engines.Offering(need.feature), "and")}, r.refuse)
-	}
-}
-
-// processGrid checks comm.grid by itself and against a single process.
-func (r *reader) processGrid() {
-	const grid, backend = "comm.grid", "comm.backend"
-	c := r.cfg.Comm
-	if r.good(grid) && c.Grid[0] == 0 && c.Grid[1] == 0 {
-		r.clash("only one of the two values may be 0, for as many ranks as there are", grid)
-	}
-	if r.good(grid, backend) && c.Backend == "self" && max(c.Grid[0], c.Grid[1]) > 1 {
-		r.clash(fmt.Sprintf("%d × %d ranks, but comm.backend = \"self\" has one", c.Grid[0], c.Grid[1]), grid, backend)
 	}
 }
 

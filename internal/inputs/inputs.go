@@ -93,15 +93,8 @@ func (in *Inputs) openTables(r Ranks, cfg *config.Config) (err error) {
 	if !cfg.Traveltime.Given() {
 		return nil
 	}
-	file := cfg.Traveltime.File.File
-	if err := r.verify(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
-		return err
-	}
-	if in.Tables, err = h5.OpenTables(file); err != nil {
-		return err
-	}
-	in.Tables.Trust()
-	return nil
+	in.Tables, err = verified(&r, cfg.Traveltime.File.File, h5.OpenTables)
+	return err
 }
 
 func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {

@@ -15,13 +15,9 @@ import (
 // collective.
 func (in *Inputs) OpenTraces(r Ranks, cfg *config.Config) (f *h5.SurveyReader, made []config.Setting, err error) {
 	file := cfg.Survey.File.File
-	if err := r.verify(func() (verifier, error) { return h5.OpenSurvey(file) }); err != nil {
+	if f, err = verified(&r, file, h5.OpenSurvey); err != nil {
 		return nil, nil, err
 	}
-	if f, err = h5.OpenSurvey(file); err != nil {
-		return nil, nil, err
-	}
-	f.Trust()
 	if !f.HasData() {
 		err = status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)

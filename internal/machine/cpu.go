@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"bufio"
 	"os"
 	"runtime"
 	"strings"
@@ -30,14 +29,9 @@ func CPU() (name string, features []string) {
 
 // cpuName is the processor's name as Linux gives it, the architecture elsewhere.
 func cpuName(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return runtime.GOARCH
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		key, value, ok := strings.Cut(lines.Text(), ":")
+	text, _ := os.ReadFile(path) // not there: not Linux
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(line, ":")
 		if ok && strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)
 		}

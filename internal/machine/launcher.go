@@ -1,8 +1,10 @@
 package machine
 
 import (
-	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -47,12 +49,8 @@ func ReadLauncher(environ []string) Launcher {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		values[name] = value
-		for _, pattern := range shown {
-			prefix, many := strings.CutSuffix(pattern, "*")
-			if name == pattern || many && strings.HasPrefix(name, prefix) {
-				l.Variables = append(l.Variables, Variable{name, value})
-				break
-			}
+		if slices.ContainsFunc(shown, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) {
+			l.Variables = append(l.Variables, Variable{name, value})
 		}
 	}
 	sort.Slice(l.Variables, func(i, j int) bool { return l.Variables[i].Name < l.Variables[j].Name })
@@ -73,15 +71,11 @@ func ReadLauncher(environ []string) Launcher {
 }
 
 // Programs finds those of the named programs that are on the search path.
-func Programs(path string, names ...string) []Variable {
+func Programs(names ...string) []Variable {
 	var found []Variable
 	for _, name := range names {
-		for _, folder := range filepath.SplitList(path) {
-			full := filepath.Join(folder, name)
-			if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				found = append(found, Variable{name, full})
-				break
-			}
+		if path, err := exec.LookPath(name); err == nil {
+			found = append(found, Variable{name, path})
 		}
 	}
 	return found

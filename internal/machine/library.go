@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -18,12 +19,7 @@ type Library struct {
 // for libraries: LD_LIBRARY_PATH as given, then those of ld.so.conf under the
 // root folder, then the system's own.
 func LoaderPath(root, ldLibraryPath string) []string {
-	var folders []string
-	for _, f := range filepath.SplitList(ldLibraryPath) {
-		if f != "" {
-			folders = append(folders, f)
-		}
-	}
+	folders := slices.DeleteFunc(filepath.SplitList(ldLibraryPath), func(f string) bool { return f == "" })
 	folders = append(folders, configured(root, "/etc/ld.so.conf", 0)...)
 	for _, f := range []string{"/lib", "/usr/lib", "/lib64", "/usr/lib64"} {
 		folders = append(folders, filepath.Join(root, f))

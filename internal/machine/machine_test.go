@@ -129,8 +129,8 @@ func TestProgramsAndAccelerators(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "a/srun"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(root, "a") + string(os.PathListSeparator) + filepath.Join(root, "b")
-	found := Programs(path, "srun", "mpirun", "nvidia-smi")
+	t.Setenv("PATH", filepath.Join(root, "a")+string(os.PathListSeparator)+filepath.Join(root, "b"))
+	found := Programs("srun", "mpirun", "nvidia-smi")
 	if len(found) != 2 || found[0].Value != filepath.Join(root, "b/srun") {
 		t.Errorf("programs %v", found)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,16 +14,11 @@ import (
 // (ulimit -v). It is 0 where nothing is known.
 func Room() int64 {
 	m := ReadMemory("/proc", "/sys/fs/cgroup")
-	least := int64(math.MaxInt64)
-	for _, n := range []int64{m.Available, m.Limit, Usable(m.Address)} {
-		if n > 0 {
-			least = min(least, n)
-		}
-	}
-	if least == math.MaxInt64 {
+	known := slices.DeleteFunc([]int64{m.Available, m.Limit, Usable(m.Address)}, func(n int64) bool { return n == 0 })
+	if len(known) == 0 {
 		return 0
 	}
-	return least
+	return slices.Min(known)
 }
 
 // Usable is how much of an address space that is left may be planned with: garbage, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 )
 
 // seat is what a rank tells the others about where it runs.
@@ -41,21 +42,15 @@ func Share(gather func([]byte) ([][]byte, error)) (threads, ranks int, err error
 
 // share divides the processors of mine by the ranks that may use any of them.
 func share(mine seat, all []seat) (threads, ranks int) {
-	own := map[int]bool{}
-	for _, c := range mine.CPUs {
-		own[c] = true
-	}
+	own := func(c int) bool { return slices.Contains(mine.CPUs, c) }
 	rivals := 0
 	for _, s := range all {
 		if s.Host != mine.Host {
 			continue
 		}
 		ranks++
-		for _, c := range s.CPUs {
-			if own[c] {
-				rivals++
-				break
-			}
+		if slices.ContainsFunc(s.CPUs, own) {
+			rivals++
 		}
 	}
 	return max(1, len(mine.CPUs)/max(1, rivals)), ranks
