@@ -73,7 +73,6 @@ func (l *spread) lineY(k, n int) float64 {
 	return l.g.Origin[1] + (l.g.End(1)-l.g.Origin[1])*(float64(k)+0.5)/float64(n)
 }
 
-// inside checks a position against the model.
 func (l *spread) inside(what string, i int, p []float64) error {
 	if l.g.Contains(p) {
 		return nil
@@ -98,7 +97,6 @@ func (l *spread) sources() error {
 	return nil
 }
 
-// receiver returns the row of a position, new or known.
 func (l *spread) receiver(p []float64) int32 {
 	var key [3]float64
 	copy(key[:], p)
