@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -17,7 +18,7 @@ import (
 
 // join connects this rank: rank 0 opens its doors and tells the others where.
 func (w *Watch) join(c comm.Comm) error {
-	text, _ := json.Marshal(here()) // strings
+	text, _ := json.Marshal(place{machine(), ownNets()}) // strings
 	texts, err := c.Host().AllGather(text)
 	if err != nil {
 		return err
@@ -60,11 +61,12 @@ type peer struct {
 	card card
 	poke chan struct{} // beat at once
 
+	bye   atomic.Bool // this rank said goodbye
+	ended atomic.Bool // rank 0 said that all is over
+
 	mu    sync.Mutex
 	heard time.Time
 	ping  ping // the last one
-	bye   bool // this rank said goodbye
-	ended bool // rank 0 said that all is over
 }
 
 func (w *Watch) connect(l *line, c card) {
@@ -168,9 +170,11 @@ func (p *peer) read() {
 			p.w.decide(*m.Verdict)
 			return
 		}
+		if m.End {
+			p.ended.Store(true)
+		}
 		p.mu.Lock()
 		p.heard = time.Now()
-		p.ended = p.ended || m.End
 		if m.Ping != nil {
 			p.ping = *m.Ping
 		}
@@ -187,10 +191,7 @@ func (p *peer) run() {
 	defer tick.Stop()
 	last := time.Now()
 	for {
-		p.mu.Lock()
-		bye := p.bye
-		p.mu.Unlock()
-		if !bye {
+		if !p.bye.Load() {
 			b := p.w.book.beat(p.w.o.Settle / 2)
 			p.send(fromPeer{Beat: &b}, p.w.o.Lost)
 		}
@@ -217,26 +218,22 @@ func (p *peer) run() {
 
 // close says goodbye. The connection stays, for a verdict that concerns all.
 func (p *peer) close(why string) {
-	p.mu.Lock()
-	p.bye = true
-	p.mu.Unlock()
+	p.bye.Store(true)
 	p.send(fromPeer{Bye: true, Why: why}, p.w.o.Lost)
 }
 
 // closed is called when the connection is.
 func (p *peer) closed() {
-	p.mu.Lock()
-	ended := p.ended
-	p.mu.Unlock()
 	select {
 	case <-p.w.quit: // by this rank
+		return
 	default:
-		if ended {
-			p.w.end()
-			return
-		}
-		p.lost("")
 	}
+	if p.ended.Load() {
+		p.w.end()
+		return
+	}
+	p.lost("")
 }
 
 // lost is the verdict about rank 0, by each rank for itself. Rank 0 is told too,
