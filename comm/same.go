@@ -2,7 +2,6 @@ package comm
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,16 +42,9 @@ func Same(c Comm, facts []Fact) error {
 	if !slices.ContainsFunc(digests, func(d []byte) bool { return string(d) != string(digests[0]) }) {
 		return nil
 	}
-	text, _ := json.Marshal(facts) // strings
-	texts, err := c.Host().AllGather(text)
+	byRank, err := GatherJSON(c.Host().AllGather, facts)
 	if err != nil {
 		return err
-	}
-	byRank := make([][]Fact, len(texts))
-	for rank, text := range texts {
-		if err := json.Unmarshal(text, &byRank[rank]); err != nil {
-			return fmt.Errorf("comm: facts of rank %d: %w", rank, err)
-		}
 	}
 	return &Agreed{Rank: 0, Err: errors.New("the ranks of this run differ: " + differences(byRank))}
 }

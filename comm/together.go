@@ -53,6 +53,26 @@ func FromFirst(c Comm, x []byte) ([]byte, error) {
 	return all[0], nil
 }
 
+// GatherJSON returns the values that all ranks brought, by rank; they travel as JSON, by
+// gather, a Host's AllGather. It is collective.
+func GatherJSON[T any](gather func([]byte) ([][]byte, error), mine T) ([]T, error) {
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := gather(text)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(texts))
+	for rank, text := range texts {
+		if err := json.Unmarshal(text, &all[rank]); err != nil {
+			return nil, fmt.Errorf("comm: what rank %d brought: %w", rank, err)
+		}
+	}
+	return all, nil
+}
+
 // Agreed is an error that all ranks know of, so that each may leave on its own.
 type Agreed struct {
 	Rank int // whose error it is

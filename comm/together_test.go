@@ -3,6 +3,8 @@ package comm_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -44,5 +46,22 @@ func TestTogether(t *testing.T) {
 				t.Errorf("failing ranks %b: %v", failing, err)
 			}
 		}
+	}
+}
+
+func TestGatherJSON(t *testing.T) {
+	bring := func(texts ...string) func([]byte) ([][]byte, error) {
+		return func([]byte) (all [][]byte, err error) {
+			for _, text := range texts {
+				all = append(all, []byte(text))
+			}
+			return all, nil
+		}
+	}
+	if all, err := comm.GatherJSON(bring("3", "5"), 3); err != nil || !slices.Equal(all, []int{3, 5}) {
+		t.Errorf("got %v, error %v", all, err)
+	}
+	if _, err := comm.GatherJSON(bring("3", "x"), 3); err == nil || !strings.Contains(err.Error(), "rank 1") {
+		t.Errorf("damaged: error %v", err)
 	}
 }

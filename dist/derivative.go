@@ -154,24 +154,23 @@ func (d *derivative) exchange(x device.Buf) error {
 	if !d.split || d.l.Shards.Size() == 1 {
 		return nil
 	}
-	var first, last device.Buf
 	row := d.s.Inner
-	for _, e := range []struct {
-		rank     int
-		mine     *device.Buf
-		from     int
-		received *device.Buf
-	}{{d.lower, &first, 0, &d.before}, {d.upper, &last, x.Len() - row, &d.after}} {
-		if e.rank == comm.None {
-			continue
+	beside := func(rank, from int, received *device.Buf) (mine device.Buf, err error) {
+		if rank == comm.None {
+			return nil, nil
 		}
-		*e.mine = x.Slice(e.from, row)
-		if *e.received == nil {
-			var err error
-			if *e.received, err = x.Device().Alloc(row, x.Type()); err != nil {
-				return err
-			}
+		if *received == nil {
+			*received, err = x.Device().Alloc(row, x.Type())
 		}
+		return x.Slice(from, row), err
+	}
+	first, err := beside(d.lower, 0, &d.before)
+	if err != nil {
+		return err
+	}
+	last, err := beside(d.upper, x.Len()-row, &d.after)
+	if err != nil {
+		return err
 	}
 	if err := d.l.Shards.SendRecv(last, d.upper, d.before, d.lower); err != nil {
 		return err

@@ -55,16 +55,16 @@ func InverseRoot(shape []int, y []float32, lo, hi int, floor float64, threads in
 	m.free.New = func() any { return m.transform() }
 	energy := m.energies(y, most)
 	dims := append(slices.Clone(m.count), m.transform().shape()...)
-	for axis := range dims {
-		edge := nearest // of windows
+	for axis, n := range dims {
+		before, after := 0, n-1 // windows go on with the last one
 		switch {
 		case axis == len(dims)-1:
-			edge = mirrored // of the wavenumbers along the last axis only half are kept
+			before, after = 1, n-2 // of the wavenumbers along the last axis only half are kept
 		case axis >= len(shape):
-			edge = periodic
+			before, after = n-1, 0 // wavenumbers are periodic
 		}
 		for range 2 {
-			binomial(energy, dims, axis, edge, threads)
+			binomial(energy, dims, axis, before, after, threads)
 		}
 	}
 	top := float32(0)
@@ -313,45 +313,23 @@ func (t *transform) others(f func(fft *fourier.CmplxFFT, line []complex128)) {
 	}
 }
 
-// How an array goes on beyond the ends of an axis.
-type edge uint8
-
-const (
-	nearest  edge = iota // with its last value
-	periodic             // from its other end
-	mirrored             // back, the last value not repeated
-)
-
-// binomial smooths x along an axis by (1, 2, 1)/4, in place.
-func binomial(x []float32, shape []int, axis int, e edge, threads int) {
+// binomial smooths x along an axis by (1, 2, 1)/4, in place. The points numbered before
+// and after stand beyond its ends.
+func binomial(x []float32, shape []int, axis, before, after, threads int) {
 	n, inner := shape[axis], product(shape[axis+1:])
 	if n == 1 {
 		return
 	}
-	before := 0
-	switch e {
-	case periodic:
-		before = n - 1
-	case mirrored:
-		before = 1
-	}
 	parallel(threads, len(x)/(n*inner), func(o int) {
 		x := x[o*n*inner : (o+1)*n*inner]
+		line := make([]float32, n+2)
 		for i := range inner {
-			first, previous := x[i], x[before*inner+i]
 			for k := range n {
-				here := x[k*inner+i]
-				next := here
-				switch {
-				case k+1 < n:
-					next = x[(k+1)*inner+i]
-				case e == periodic:
-					next = first
-				case e == mirrored:
-					next = previous
-				}
-				x[k*inner+i] = (previous + 2*here + next) / 4
-				previous = here
+				line[k+1] = x[k*inner+i]
+			}
+			line[0], line[n+1] = line[before+1], line[after+1]
+			for k := range n {
+				x[k*inner+i] = (line[k] + 2*line[k+1] + line[k+2]) / 4
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 var _ dist.Pieced = (*kernel)(nil)
@@ -59,28 +60,38 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	k.room.Lock()
 	defer k.room.Unlock()
 	defer runtime.KeepAlive(k)
-	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
+	if o := k.kept; o != nil { // in one pass over the tiles
+		if err := o.correlateAll(ctx, data, nil); err != nil {
+			return err
+		}
+		return k.each(ctx, 0, k.Tiles, func(lo, hi int) {
+			clear(k.image64.S[lo*simd.TileSize : hi*simd.TileSize])
+			o.addAdjoint(ctx, lo, hi, 0)
+			unload(&k.Tiling, image, k.image64.S, k.Scale, lo, hi)
+		})
+	}
+	if err := k.sumTiles(ctx, 0, k.Tiles, true, k.migration(ctx, data, 0)); err != nil {
 		return err
 	}
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
 }
 
-// migration adds the adjoint of data.
+// migration adds the adjoint of data or, where there is one unit, sets the sums to it.
 func (k *kernel) migration(ctx context.Context, data []float32, quantum float64) func(o *lists, lo, hi int) error {
-	return func(o *lists, lo, hi int) error { return o.migrate(ctx, data, lo, hi, quantum) }
+	return func(o *lists, lo, hi int) error { return o.migrate(ctx, data, lo, hi, quantum, k.kept != nil) }
 }
 
-// sumTiles sets the sums of tiles lo to hi to what add adds for each unit, or with whole
-// those of all tiles when it is asked for the first.
+// sumTiles calls add for each unit with tiles lo to hi. With whole it clears the sums of
+// all tiles when it is asked for the first, and has all added then.
 func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(o *lists, lo, hi int) error) error {
 	if whole {
 		if lo > 0 {
 			return nil
 		}
 		hi = k.Tiles
-	}
-	if err := k.clearSums(ctx, lo, hi); err != nil {
-		return err
+		if err := k.clearSums(ctx, lo, hi); err != nil {
+			return err
+		}
 	}
 	return k.eachUnit(ctx, func(o *lists) error { return add(o, lo, hi) })
 }

@@ -49,6 +49,7 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 		return cmp.Or(cmp.Compare(as, bs), cmp.Compare(ar, br), cmp.Compare(p.Source[a], p.Source[b]),
 			cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 	})
+	run := func(at int) (end int) { return runEnd(p, traces[:min(len(traces), at+c.limit)], at, c.receivers) }
 	blockStart := 0
 	for at := 0; at < len(traces); {
 		// Whole runs of the cell, as many as a block may have traces.
@@ -58,7 +59,7 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 			if es, er := cell(traces[end]); es != s || er != r {
 				break
 			}
-			next := b.run(p, traces, end, c)
+			next := run(end)
 			if end > at && next-at > c.limit {
 				break
 			}
@@ -69,19 +70,29 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 			blockStart = at
 		}
 		for at < end {
-			next := b.run(p, traces, at, c)
+			next := run(at)
 			b.append(p, traces[at:next])
 			at = next
 		}
 	}
 }
 
-// run returns the end of the run that begins at a trace.
-func (b *blocking) run(p *survey.Positions, traces []int32, at int, c cells) int {
-	first := traces[at]
-	end := at + 1
-	for end < len(traces) && end-at < c.limit && p.Source[traces[end]] == p.Source[first] &&
-		p.NumberOf(p.Receiver[traces[end]])/c.receivers == p.NumberOf(p.Receiver[first])/c.receivers {
+// inRuns is the traces in the order of their runs, those of a run by their numbers. Cells
+// are of so many receivers.
+func inRuns(p *survey.Positions, receivers int32) []int32 {
+	order := count(len(p.Source))
+	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(a, b))
+	})
+	return order
+}
+
+// runEnd is the end of the run that begins at a trace of a list.
+func runEnd(p *survey.Positions, traces []int32, at int, receivers int32) int {
+	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }
+	first, end := traces[at], at+1
+	for end < len(traces) && p.Source[traces[end]] == p.Source[first] && cell(traces[end]) == cell(first) {
 		end++
 	}
 	return end

@@ -3,6 +3,7 @@ package kirchhoff
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -42,11 +43,7 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 		}
 		return nil
 	})
-	at := 0.0
-	for _, v := range largest {
-		at = max(at, v)
-	}
-	return most * at, err
+	return most * slices.Max(append(largest, 0)), err
 }
 
 // largest returns a bound on the spreading |b| of a place in each box. Where given

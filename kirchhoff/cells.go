@@ -1,8 +1,7 @@
 package kirchhoff
 
 import (
-	"cmp"
-	"slices"
+	"math/bits"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -109,19 +108,15 @@ func laneStride(nt int) int { return strideOf(nt) + 6*16 }
 // change what is summed in which order.
 func inCells(p *survey.Positions) []bool {
 	in := make([]bool, len(p.Source))
-	order := count(len(p.Source))
-	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / laneCells.receivers }
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(p.Receiver[a], p.Receiver[b]))
-	})
+	order := inRuns(p, laneCells.receivers)
 	for at := 0; at < len(order); {
-		end, once := at+1, true
-		for end < len(order) && p.Source[order[end]] == p.Source[order[at]] && cell(order[end]) == cell(order[at]) {
-			once = once && p.Receiver[order[end]] != p.Receiver[order[end-1]]
-			end++
+		end := runEnd(p, order, at, laneCells.receivers)
+		lanes := uint(0) // a bit for each that has a trace
+		for _, i := range order[at:end] {
+			lanes |= 1 << (p.NumberOf(p.Receiver[i]) % laneCells.receivers)
 		}
 		for _, i := range order[at:end] {
-			in[i] = once && end-at >= leastLanes
+			in[i] = end-at >= leastLanes && bits.OnesCount(lanes) == end-at
 		}
 		at = end
 	}

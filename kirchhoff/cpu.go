@@ -127,7 +127,11 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	return nil
 }
 
-// Kernels implements Engine.
+func (e *cpu) Name() string      { return "cpu" }
+func (e *cpu) Type() device.Type { return device.F32 }
+func (e *cpu) TableBytes() int64 { return e.held }
+func (e *cpu) Triples() int64    { return e.Problem.Triples() }
+
 func (e *cpu) Kernels() (out []dist.Kernel) {
 	for _, k := range e.kernels {
 		out = append(out, k)
@@ -135,13 +139,6 @@ func (e *cpu) Kernels() (out []dist.Kernel) {
 	return out
 }
 
-// Name implements Engine.
-func (e *cpu) Name() string { return "cpu" }
-
-// Type implements Engine.
-func (e *cpu) Type() device.Type { return device.F32 }
-
-// Info implements Engine.
 func (e *cpu) Info() string {
 	text := "float32, " + e.isa.String()
 	if e.Problem.Compact {
@@ -166,13 +163,6 @@ func (e *cpu) Info() string {
 	return text
 }
 
-// TableBytes implements Engine.
-func (e *cpu) TableBytes() int64 { return e.held }
-
-// Triples implements Engine.
-func (e *cpu) Triples() int64 { return e.Problem.Triples() }
-
-// Intact implements Engine.
 func (e *cpu) Intact() error {
 	if e.tables == nil {
 		return nil
@@ -180,7 +170,6 @@ func (e *cpu) Intact() error {
 	return e.tables.intact()
 }
 
-// Close implements Engine.
 func (e *cpu) Close() {
 	e.room.Lock()
 	defer e.room.Unlock()

@@ -15,11 +15,11 @@ var (
 	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
 )
 
-// neighbours are the products h[j] h[j−1] of the wavelet's samples, by j.
-func neighbours(h []float64) []float64 {
+// products are those of the wavelet's samples, h[j] h[j−lag], by j.
+func products(h []float64, lag int) []float64 {
 	g := make([]float64, len(h))
-	for j := 1; j < len(h); j++ {
-		g[j] = h[j] * h[j-1]
+	for j := lag; j < len(h); j++ {
+		g[j] = h[j] * h[j-lag]
 	}
 	return g
 }
@@ -38,23 +38,14 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 	w2, image := r.slices("diagonal", src, dst)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	nt, zero := r.p.NT, r.p.Wavelet.Zero
-	h, g := r.h, neighbours(r.h)
-	e, f := make([]float64, nt), make([]float64, nt)
+	squares, neighbours := products(r.h, 0), products(r.h, 1)
+	e, f := make([]float64, r.p.NT), make([]float64, r.p.NT)
 	for trace := range r.p.NumTraces() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w2 := w2[trace*nt : (trace+1)*nt]
-		for k := range nt {
-			e[k], f[k] = 0, 0
-			for j := range h {
-				if n := k + j - zero; n >= 0 && n < nt {
-					e[k] += h[j] * h[j] * w2[n]
-					f[k] += g[j] * w2[n]
-				}
-			}
-		}
+		correlate(e, r.row(w2, trace), squares, r.p.Wavelet.Zero)
+		correlate(f, r.row(w2, trace), neighbours, r.p.Wavelet.Zero)
 		for i := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
@@ -76,17 +67,12 @@ type squared struct {
 
 var _ dist.Pieced = (*squared)(nil)
 
-// Squared implements Engine.
 func (e *cpu) Squared() dist.Kernel {
 	p := &e.Problem
 	h := p.Taps()
-	h2 := make([]float64, len(h))
-	for j, v := range h {
-		h2[j] = v * v
-	}
 	q := &squared{kernel: e.kernels[0]}
-	_, q.norms = newFilters(h2, p.Wavelet.Zero, p.NT)
-	_, q.inner = newFilters(neighbours(h), p.Wavelet.Zero, p.NT)
+	_, q.norms = newFilters(products(h, 0), p.Wavelet.Zero, p.NT)
+	_, q.inner = newFilters(products(h, 1), p.Wavelet.Zero, p.NT)
 	for range e.threads {
 		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, p.NT), q.inner.padded(&memory{}, p.NT)})
 	}
@@ -165,7 +151,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 	}
 	return s, parallel(ctx, q.threads, n, func(worker, trace int) error {
 		at := trace * stride
-		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, o.number(int32(trace))))
+		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[trace])))
 		copy(s.Flat.S[2*trace:], flat[:])
 		return nil
 	})

@@ -18,7 +18,6 @@ type stream struct{ *kernel }
 
 var _ dist.Grouped = stream{}
 
-// Groups implements Engine.
 func (e *cpu) Groups() dist.Grouped {
 	if e.work.Cuts == nil {
 		return nil
@@ -26,10 +25,8 @@ func (e *cpu) Groups() dist.Grouped {
 	return stream{e.kernels[0]}
 }
 
-// Groups implements dist.Grouped.
 func (s stream) Groups() int { return len(s.units) }
 
-// Group implements dist.Grouped.
 func (s stream) Group(i int) (lo, hi int) {
 	return s.units[i].lo * s.Problem.NT, s.units[i].hi * s.Problem.NT
 }
@@ -44,13 +41,9 @@ func (s stream) Gain() float64 {
 	return slack * sum
 }
 
-// Bound implements dist.Grouped.
-func (s stream) Bound(src device.Buf) []float64 { return s.boundImage(device.Slice[float32](src)) }
-
-// Clear implements dist.Grouped.
+func (s stream) Bound(src device.Buf) []float64  { return s.boundImage(device.Slice[float32](src)) }
 func (s stream) Clear(ctx context.Context) error { return s.clearSums(ctx, 0, s.Tiles) }
 
-// Begin implements dist.Grouped.
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
 	return s.backward(ctx, device.Slice[float32](dst), s.Scale, quantum, func(int, int) error { return nil })
 }
@@ -58,7 +51,6 @@ func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist
 // group is the operator of one group's traces, whose tables and lists are ready.
 type group struct{ *kernel }
 
-// Open implements dist.Grouped. One group is open at a time.
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 	k := s.group(i)
 	o, err := k.open(ctx, k.units[0])
@@ -72,29 +64,25 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 // group is the kernel of a group's traces alone.
 func (s stream) group(i int) *kernel {
 	u := s.units[i]
-	p := s.part(s.list(u))
-	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts()}
+	p := s.part(s.order[u.lo:u.hi])
+	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts(), order: count(u.hi - u.lo)}
 	k.units = []unit{{hi: k.traces, last: len(k.traceCuts) - 2}}
 	return k
 }
 
-// Begin implements dist.Group.
 func (g group) Begin(ctx context.Context, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	return g.kernel.Begin(ctx, dist.Forward, dst, src, quantum)
 }
 
-// Bound implements dist.Group.
 func (g group) Bound(src device.Buf) ([]float64, error) { return g.kernel.Bound(dist.Backward, src) }
 
-// Add implements dist.Group.
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 	g.room.Lock()
 	defer g.room.Unlock()
 	defer runtime.KeepAlive(g.kernel)
-	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum)
+	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum, false)
 }
 
-// Close implements dist.Group.
 func (g group) Close() {
 	o := g.kept
 	g.kept = nil

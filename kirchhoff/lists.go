@@ -19,7 +19,7 @@ type lists struct {
 	// fwd has the forward's blocks. The rows of their pairs are numbers of the kernel's
 	// traces, those of the adjoint's count the traces of these lists.
 	fwd   []*demigrator
-	trace []int32               // number of each trace in the kernel; nil: its own
+	trace []int32               // number of each trace in the kernel
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
 	ready []float32             // the data of which rows hold the correlation, until used
 }
@@ -84,14 +84,14 @@ func (o *lists) cut(p *Problem) {
 	}
 	k := 0
 	for i := range int32(p.NumTraces()) {
-		for o.number(i) < o.traceCuts[k] {
+		for int(o.trace[i]) < o.traceCuts[k] {
 			k--
 		}
-		for o.number(i) >= o.traceCuts[k+1] {
+		for int(o.trace[i]) >= o.traceCuts[k+1] {
 			k++
 		}
 		kind := 1
-		if lanes && o.inCells[o.number(i)] {
+		if lanes && o.inCells[o.trace[i]] {
 			kind = 0
 		}
 		pieces[kind][k] = append(pieces[kind][k], i)
@@ -104,19 +104,11 @@ func (o *lists) cut(p *Problem) {
 		d.cut(p, traces, 4*o.threads*len(traces))
 		for i := range d.pairs {
 			pair := &d.pairs[i]
-			pair.Row = int32(o.number(pair.Row))
+			pair.Row = o.trace[pair.Row]
 		}
 		d.put(p, &o.memory)
 		o.fwd = append(o.fwd, d)
 	}
-}
-
-// number is the number of a trace in the kernel.
-func (o *lists) number(trace int32) int {
-	if o.trace == nil {
-		return int(trace)
-	}
-	return int(o.trace[trace])
 }
 
 // close frees lists that are not kept, and tables that were made for them.
@@ -236,7 +228,7 @@ func (o *lists) correlateAll(ctx context.Context, data []float32, largest []floa
 	nt, size := o.Problem.NT, o.op.Pitch()
 	return parallel(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
 		row := o.rows.S[trace*size : trace*size+nt]
-		o.correlateTrace(worker, row, o.row(data, o.number(int32(trace))))
+		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))
 		if largest != nil {
 			largest[trace] = o.isa.Largest(row) // smoothing makes nothing larger
 		}
@@ -248,9 +240,9 @@ func (o *lists) correlateAll(ctx context.Context, data []float32, largest []floa
 	})
 }
 
-// migrate adds the adjoint of the traces to the sums of tiles lo to hi. It correlates the
-// data, unless that is done, before the first tiles.
-func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64) error {
+// migrate adds the adjoint of the traces to the sums of tiles lo to hi, or with fresh sets
+// them to it. It correlates the data, unless that is done, before the first tiles.
+func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64, fresh bool) error {
 	if lo == 0 {
 		if len(o.ready) == 0 || &o.ready[0] != &data[0] {
 			if err := o.correlateAll(ctx, data, nil); err != nil {
@@ -260,8 +252,16 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		o.ready = nil
 	}
 	return o.each(ctx, lo, hi, func(lo, hi int) {
-		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+		if fresh {
+			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
+		o.addAdjoint(ctx, lo, hi, quantum)
 	})
+}
+
+// addAdjoint adds the adjoint of the correlated traces to the sums of tiles lo to hi.
+func (o *lists) addAdjoint(ctx context.Context, lo, hi int, quantum float64) {
+	for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+		o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+	}
 }

@@ -2,44 +2,29 @@ package kirchhoff
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // parallel calls f(worker, i) for every i in [0, n), each once, on up to the
 // given number of goroutines, and returns the first error of f or of ctx. Which
 // worker gets an i is not fixed, so f must not let its result depend on it.
 func parallel(ctx context.Context, threads, n int, f func(worker, i int) error) error {
-	threads = max(1, min(threads, n))
-	errs := make([]error, threads)
+	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	for worker := range threads {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for !stop.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
+	for worker := range min(threads, n) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
 				}
-				err := ctx.Err()
-				if err == nil {
-					err = f(worker, i)
-				}
-				if err != nil {
-					errs[worker] = err
-					stop.Store(true)
+				if err := f(worker, i); err != nil {
+					return err
 				}
 			}
-		}()
+			return nil
+		})
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.Wait()
 }

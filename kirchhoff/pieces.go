@@ -76,9 +76,7 @@ func (w *workspace) backward(ctx context.Context, image, scale []float32, quantu
 			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
 		}
 		err = w.each(ctx, lo, hi, func(lo, hi int) {
-			for i := lo * size; i < hi*size; i++ {
-				w.image32.S[i] = float32(w.image64.S[i])
-			}
+			simd.Narrow(w.image32.S[lo*size:hi*size], w.image64.S[lo*size:hi*size])
 		})
 		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
 	}

@@ -1,6 +1,7 @@
 package kirchhoff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -119,39 +120,31 @@ func (p *Problem) Validate() error {
 	if err := p.Grid.Validate(); err != nil {
 		return fmt.Errorf("kirchhoff: image: %w", err)
 	}
-	dim, n := p.Grid.Dim(), p.Grid.Len()
 	if err := p.checkSlab(); err != nil {
 		return err
 	}
-	if p.Positions == nil || p.NumTraces() == 0 {
+	dim, n, w := p.Grid.Dim(), p.Grid.Len(), p.Wavelet
+	switch {
+	case p.Positions == nil || p.NumTraces() == 0:
 		return fmt.Errorf("kirchhoff: no traces")
-	}
-	if p.Positions.Dim != dim {
+	case p.Positions.Dim != dim:
 		return fmt.Errorf("kirchhoff: positions have %d columns, the image has %d axes", p.Positions.Dim, dim)
-	}
-	if p.Times == nil {
+	case p.Times == nil:
 		return fmt.Errorf("kirchhoff: no traveltime method")
-	}
-	if g := p.Times.Grid(); !g.Equal(p.Grid) {
+	case !p.Times.Grid().Equal(p.Grid):
+		g := p.Times.Grid()
 		return fmt.Errorf("kirchhoff: traveltimes (%s) are on %v from %v, the image on %v from %v",
 			p.Times.Name(), g, g.Origin, p.Grid, p.Grid.Origin)
-	}
-	if p.NT < 2 {
+	case p.NT < 2:
 		return fmt.Errorf("kirchhoff: traces have %s, need at least 2", readable.Count(p.NT, "sample"))
-	}
-	if !(p.DT > 0) || math.IsInf(p.DT, 0) {
+	case !(p.DT > 0) || math.IsInf(p.DT, 0):
 		return fmt.Errorf("kirchhoff: dt is %g s, must be positive", p.DT)
-	}
-	if math.IsNaN(p.T0) || math.IsInf(p.T0, 0) {
+	case math.IsNaN(p.T0) || math.IsInf(p.T0, 0):
 		return fmt.Errorf("kirchhoff: t0 is %g s, must be finite", p.T0)
-	}
-	if w := p.Wavelet; len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples) {
+	case len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
 	}
-	if err := p.checkAperture(); err != nil {
-		return err
-	}
-	if err := p.checkAntialias(); err != nil {
+	if err := cmp.Or(p.checkAperture(), p.checkAntialias()); err != nil {
 		return err
 	}
 	if !p.Dynamic && p.Antialias == nil {

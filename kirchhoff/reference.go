@@ -15,7 +15,10 @@ import (
 
 // referenceEngine has the operator of each image in plain Go and float64. Its buffers are
 // float64 on the host: the image [ImageLen()], the data [ntrace, nt].
-type referenceEngine struct{ images []*reference }
+type referenceEngine struct {
+	p      Problem
+	images []*reference
+}
 
 // reference is the operator of one image.
 type reference struct {
@@ -59,7 +62,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &referenceEngine{}
+	e := &referenceEngine{p: all.p}
 	for _, c := range w.images() {
 		r := *all
 		if !c.All {
@@ -158,7 +161,14 @@ func (r *reference) smooth(y, x []float64, band int) {
 	}
 }
 
-// Kernels implements Engine.
+func (e *referenceEngine) Name() string         { return "reference" }
+func (e *referenceEngine) Type() device.Type    { return device.F64 }
+func (e *referenceEngine) Groups() dist.Grouped { return nil }
+func (e *referenceEngine) Squared() dist.Kernel { return squaredReference{e.images[0]} }
+func (e *referenceEngine) Triples() int64       { return e.p.Triples() }
+func (e *referenceEngine) Intact() error        { return nil } // nothing is known of these tables
+func (e *referenceEngine) Close()               {}             // the tables are the garbage collector's business
+
 func (e *referenceEngine) Kernels() (out []dist.Kernel) {
 	for _, r := range e.images {
 		out = append(out, r)
@@ -166,16 +176,6 @@ func (e *referenceEngine) Kernels() (out []dist.Kernel) {
 	return out
 }
 
-// Groups implements Engine.
-func (e *referenceEngine) Groups() dist.Grouped { return nil }
-
-// Squared implements Engine.
-func (e *referenceEngine) Squared() dist.Kernel { return squaredReference{e.images[0]} }
-
-// Name implements Engine.
-func (e *referenceEngine) Name() string { return "reference" }
-
-// Info implements Engine.
 func (e *referenceEngine) Info() string {
 	if n := len(e.images); n > 1 {
 		return fmt.Sprintf("float64; %d images", n)
@@ -183,19 +183,8 @@ func (e *referenceEngine) Info() string {
 	return "float64"
 }
 
-// Type implements Engine.
-func (e *referenceEngine) Type() device.Type { return device.F64 }
-
-// TableBytes implements Engine.
 func (e *referenceEngine) TableBytes() int64 {
-	r := e.images[0]
-	used := 0
-	for _, t := range r.time {
-		if t != nil {
-			used++
-		}
-	}
-	return int64(used) * r.p.referencePlace()
+	return int64(len(e.p.usedPlaces())) * e.p.referencePlace()
 }
 
 // referencePlace is the memory of the reference engine's table of one place: of times,
@@ -207,18 +196,6 @@ func (p *Problem) referencePlace() int64 {
 	}
 	return arrays * 8 * int64(p.Grid.Len())
 }
-
-// Triples implements Engine.
-func (e *referenceEngine) Triples() int64 {
-	r := e.images[0]
-	return int64(r.traces) * int64(r.p.ImageLen())
-}
-
-// Intact implements Engine: nothing is known of these tables.
-func (e *referenceEngine) Intact() error { return nil }
-
-// Close does nothing: the tables are the garbage collector's business.
-func (e *referenceEngine) Close() {}
 
 // Forward adds the demigrated traces of the image src to dst.
 func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
@@ -235,12 +212,11 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 				u[k+1] += a * m * w
 			}
 		}
-		first, nt := u[:r.p.NT], r.p.NT
+		nt := r.p.NT
 		for band := 1; band < r.bandCount(); band++ {
-			r.smooth(first, u[band*nt:(band+1)*nt], band)
+			r.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
 		}
-		u = first
-		convolve(r.row(data, trace), u, r.h, r.p.Wavelet.Zero)
+		convolve(r.row(data, trace), u[:nt], r.h, r.p.Wavelet.Zero)
 		return nil
 	})
 }
@@ -319,21 +295,25 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 
 // cosine is cos θ, θ half the angle between the slowness vectors.
 func (r *reference) cosine(s, rec, i int) float64 {
-	a, b := &r.slow[s], &r.slow[rec]
 	if r.p.Grid.Dim() == 2 {
-		return math.Cos((a.angle[i] - b.angle[i]) / 2)
+		return math.Cos((r.slow[s].angle[i] - r.slow[rec].angle[i]) / 2)
 	}
-	x, y, z := a.unit[0][i]+b.unit[0][i], a.unit[1][i]+b.unit[1][i], a.unit[2][i]+b.unit[2][i]
+	a, b := r.slow[s].direction(i), r.slow[rec].direction(i)
+	x, y, z := a[0]+b[0], a[1]+b[1], a[2]+b[2]
 	return math.Sqrt(x*x+y*y+z*z) / 2
 }
 
 // angles returns the dip and the opening angle of a pair of rays, in radians.
 func (r *reference) angles(s, rec, i int) (dip, opening float64) {
-	a, b := &r.slow[s], &r.slow[rec]
 	if r.p.Grid.Dim() == 2 {
-		return angles2(a.angle[i], b.angle[i])
+		return angles2(r.slow[s].angle[i], r.slow[rec].angle[i])
 	}
-	return angles3([3]float64{a.unit[0][i], a.unit[1][i], a.unit[2][i]}, [3]float64{b.unit[0][i], b.unit[1][i], b.unit[2][i]})
+	return angles3(r.slow[s].direction(i), r.slow[rec].direction(i))
+}
+
+// direction is the unit vector at point i, in 3-D.
+func (s *slowness) direction(i int) [3]float64 {
+	return [3]float64{s.unit[0][i], s.unit[1][i], s.unit[2][i]}
 }
 
 // slices returns the elements of a data and an image buffer, of the right size.

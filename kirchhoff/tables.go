@@ -130,10 +130,6 @@ const never = 5e8
 // once they are relative to the tile. Its error is a tile's times that are too far
 // apart for Compact.
 func (t *tables) pack(place int, time []float64, s *slowness) error {
-	time = time[t.first:]
-	if s != nil {
-		s = s.from(t.first)
-	}
 	for i, b := range t.Boxes {
 		at := &t.op.Reach.S[i*t.op.Places+place]
 		var slopes simd.Slopes
@@ -174,7 +170,7 @@ func (t *tables) setSlopes(place int, slopes []float32) {
 	}
 }
 
-// packTile packs one tile; times and s begin at the slab.
+// packTile packs one tile.
 func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 	p, size := &t.Problem, t.op.Mode.Row()
 	shift := p.T0 / (2 * p.DT)
@@ -190,7 +186,7 @@ func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 	points := t.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
-		q[i] = time[source(n)]/p.DT - shift
+		q[i] = time[t.first+int(source(n))]/p.DT - shift
 		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
 			q[i] = never
 		}
@@ -265,33 +261,29 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
 	any := false
 	for i, n := range points {
-		n := source(n)
+		n := t.first + int(source(n))
 		b := s.amp[n]
 		if q[i] == never {
 			b = 0
 		}
 		any = any || b != 0
-		if t.op.Mode.Weights() == simd.Plane+simd.Aperture {
-			set(0, i, b)
-			if b != 0 { // the angle may be NaN
-				set(1, i, s.angle[n])
-			} else {
-				set(1, i, 0)
-			}
-			continue
+		angle := 0.0
+		if s.angle != nil && b != 0 { // else the angle may be NaN
+			angle = s.angle[n]
 		}
-		if t.op.Mode.Weights() == simd.Plane {
-			sin, cos := math.Sincos(s.angle[n] / 2)
-			if b == 0 { // the angle may be NaN
-				sin, cos = 0, 0
-			}
+		switch t.op.Mode.Weights() {
+		case simd.Plane + simd.Aperture:
+			set(0, i, b)
+			set(1, i, angle)
+		case simd.Plane:
+			sin, cos := math.Sincos(angle / 2)
 			set(0, i, b*cos)
 			set(1, i, b*sin)
-			continue
-		}
-		set(0, i, b)
-		for a := range 3 {
-			set(1+a, i, s.unit[a][n])
+		default:
+			set(0, i, b)
+			for a := range 3 {
+				set(1+a, i, s.unit[a][n])
+			}
 		}
 	}
 	return any

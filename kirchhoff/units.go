@@ -1,7 +1,6 @@
 package kirchhoff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ type kernel struct {
 	rows      []int32  // row of the data of each trace; nil: its own number
 	traceCuts []int    // first trace of each piece of the forward, and the number of traces
 	inCells   []bool   // see the function
-	order     []int32  // the traces in the order of units; nil: their own
+	order     []int32  // the traces in the order of units
 
 	units  []unit
 	places int    // of the unit that has most
@@ -51,7 +50,7 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 	}
 	pos, n := k.problem.Positions, k.problem.NumTraces()
 	k.traceCuts = k.problem.traceCuts()
-	k.places = pos.Len()
+	k.places, k.order = pos.Len(), count(n)
 	switch {
 	case e.work.Cuts != nil:
 		for i, at := range e.work.Cuts[1:] {
@@ -90,21 +89,15 @@ func (p *Problem) pick(traces []int32) *survey.Positions {
 
 // add makes a unit of the traces lo to hi in the order of units.
 func (k *kernel) add(lo, hi int) {
-	u := unit{lo: lo, hi: hi}
-	least, most := lo, hi-1
-	if k.order != nil {
-		list := k.order[lo:hi]
-		least, most = int(slices.Min(list)), int(slices.Max(list))
-	}
-	piece := func(trace int) int {
-		at, found := slices.BinarySearch(k.traceCuts, trace)
+	piece := func(trace int32) int {
+		at, found := slices.BinarySearch(k.traceCuts, int(trace))
 		if !found {
 			at--
 		}
 		return at
 	}
-	u.first, u.last = piece(least), piece(most)
-	k.units = append(k.units, u)
+	traces := k.order[lo:hi]
+	k.units = append(k.units, unit{lo, hi, piece(slices.Min(traces)), piece(slices.Max(traces))})
 }
 
 // groupPlaces is the largest number of places that the traces of a group have.
@@ -123,11 +116,7 @@ func groupPlaces(p *survey.Positions, cuts []int) (most int) {
 // less is computed twice. A run that has more places than that is cut.
 func (k *kernel) stretches(most int) {
 	p := k.problem.Positions
-	k.order, k.places = count(len(p.Source)), 0
-	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / adjointCells.receivers }
-	slices.SortFunc(k.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(a, b))
-	})
+	k.order, k.places = inRuns(p, adjointCells.receivers), 0
 	s := &stretch{p: p, seen: make([]int, p.Len()), unit: 1}
 	var first int
 	end := func(at int) {
@@ -136,10 +125,7 @@ func (k *kernel) stretches(most int) {
 		s.unit, first, s.places = s.unit+1, at, 0
 	}
 	for at := 0; at < len(k.order); {
-		next := at + 1
-		for next < len(k.order) && p.Source[k.order[next]] == p.Source[k.order[at]] && cell(k.order[next]) == cell(k.order[at]) {
-			next++
-		}
+		next := runEnd(p, k.order, at, adjointCells.receivers)
 		if s.places > 0 && s.places+s.fresh(k.order[at:next]) > most {
 			end(at)
 		}
@@ -194,27 +180,12 @@ func (s *stretch) mark(traces []int32) {
 	}
 }
 
-// list is the traces of a unit; nil stands for all in their own order.
-func (k *kernel) list(u unit) []int32 {
-	if k.order != nil {
-		return k.order[u.lo:u.hi]
-	}
-	if u.lo == 0 && u.hi == k.problem.NumTraces() {
-		return nil
-	}
-	traces := count(u.hi - u.lo)
-	for i := range traces {
-		traces[i] += int32(u.lo)
-	}
-	return traces
-}
-
 // open makes a unit ready: its tables, unless they are kept, and its lists.
 func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 	if k.kept != nil {
 		return k.kept, nil
 	}
-	traces := k.list(u)
+	traces := k.order[u.lo:u.hi]
 	q, t := k.part(traces), k.tables
 	if t == nil {
 		t = newTables(k.Plan, q.Positions.Len(), false)
@@ -236,13 +207,8 @@ func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 func (k *kernel) part(traces []int32) *Problem {
 	q := *k.problem
 	if k.tables != nil {
-		if traces != nil {
-			q.Positions = q.pick(traces)
-		}
+		q.Positions = q.pick(traces)
 		return &q
-	}
-	if traces == nil {
-		traces = count(q.NumTraces())
 	}
 	var from []int32
 	q.Positions, from = q.Positions.Subset(traces)

@@ -1,6 +1,7 @@
 package kirchhoff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -22,21 +23,14 @@ type weights struct {
 }
 
 func newWeights(p *Problem) *weights {
-	w := &weights{p: p, lo: 0, hi: 1000 * math.Pi / 180}
+	w := &weights{p: p, hi: 1000 * math.Pi / 180}
 	if !p.Dynamic {
 		w.lo, w.hi = math.Inf(1), math.Inf(1)
 	} else if p.AngleLimit != nil {
 		w.lo, w.hi = p.AngleLimit[0]*math.Pi/180, p.AngleLimit[1]*math.Pi/180
 	}
-	far := p.MaxDistance
 	s, r := MaxDistance(p.Grid, p.Positions)
-	if far[0] == 0 {
-		far[0] = s
-	}
-	if far[1] == 0 {
-		far[1] = r
-	}
-	w.eps = 0.01 * (far[0] + far[1])
+	w.eps = 0.01 * (cmp.Or(p.MaxDistance[0], s) + cmp.Or(p.MaxDistance[1], r))
 	w.taper[0] = 1
 	for j := 1; j <= 20; j++ {
 		w.taper[j] = 0.5 - 0.5*math.Cos(math.Pi*float64(20-j)/19)
@@ -73,20 +67,6 @@ func newSlowness(dim int, take func() []float64) (s slowness) {
 		s.angle = take()
 	}
 	return s
-}
-
-// from is s without its first n points.
-func (s *slowness) from(n int) *slowness {
-	t := &slowness{amp: s.amp[n:]}
-	if s.angle != nil {
-		t.angle = s.angle[n:]
-	}
-	for a, u := range s.unit {
-		if u != nil {
-			t.unit[a] = u[n:]
-		}
-	}
-	return t
 }
 
 // of fills s from the traveltime field of a place.

@@ -24,19 +24,30 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 	if w.Err != nil || n == 0 || !finite(n) {
 		return n, w.Err
 	}
-	var v, q *dist.Vector
-	if w.New(from.Device(), from.Layout, &v, &q); w.Err != nil {
+	var v, t *dist.Vector
+	normal := func() { // t is an image
+		w.Do(func() error {
+			_, err := p.Normal(ctx, t, v)
+			return err
+		})
+		w.Copy(v, t)
+	}
+	layout := p.Domain()
+	if h, held := p.(*Held); held { // t is data, the same in all rounds
+		layout = h.D.Layout
+		normal = func() {
+			w.Apply(h.A, t, v)
+			w.ApplyAdjoint(h.A, v, t)
+		}
+	}
+	w.New(from.Device(), p.Domain(), &v)
+	if w.New(from.Device(), layout, &t); w.Err != nil {
 		return 0, w.Err
 	}
 	defer v.Free()
-	defer q.Free()
+	defer t.Free()
 	w.Axpby(1/n, from, 0, v)
-	lambda := powerIteration(w, v, p.epsilon(), 10, 0.05, func() {
-		if w.Err == nil {
-			_, w.Err = p.Normal(ctx, q, v)
-		}
-		w.Copy(v, q)
-	})
+	lambda := powerIteration(w, v, p.epsilon(), 10, 0.05, normal)
 	return lambda, w.Err
 }
 

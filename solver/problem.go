@@ -75,8 +75,14 @@ func (h *Held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
 	return h.through(ctx, q, func(w *dist.Work, t *dist.Vector) { w.Apply(h.A, t, p) })
 }
 
-// Gradient implements Passes, with a vector of data that it frees again.
+// Gradient implements Passes, with a vector of data that it frees again unless x is nil.
 func (h *Held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error) {
+	if x == nil {
+		w := &dist.Work{Ctx: ctx}
+		square := w.Square(h.D)
+		w.ApplyAdjoint(h.A, s, h.D)
+		return square, w.Err
+	}
 	return h.through(ctx, s, func(w *dist.Work, t *dist.Vector) { h.subtract(w, t, x) })
 }
 

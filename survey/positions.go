@@ -1,6 +1,9 @@
 package survey
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Positions lists the distinct places of a survey's sources and receivers, so
 // that one traveltime table per place serves every trace that uses it: a
@@ -110,17 +113,14 @@ func (s *Survey) Distinct(share bool) *Positions {
 		}
 		var key [3]float64
 		copy(key[:], xyz)
-		if share {
-			if at, ok := seen[key]; ok {
-				byRow[row] = at
-				return at
-			}
+		at, known := seen[key]
+		if !share || !known {
+			at = int32(len(p.Role))
+			p.XYZ = append(p.XYZ, xyz...)
+			p.Role = append(p.Role, role)
+			p.Row = append(p.Row, int32(row))
+			seen[key] = at
 		}
-		at := int32(len(p.Role))
-		p.XYZ = append(p.XYZ, xyz...)
-		p.Role = append(p.Role, role)
-		p.Row = append(p.Row, int32(row))
-		seen[key] = at
 		byRow[row] = at
 		return at
 	}
@@ -136,10 +136,4 @@ func (s *Survey) Distinct(share bool) *Positions {
 	return p
 }
 
-func unset(n int) []int32 {
-	v := make([]int32, n)
-	for i := range v {
-		v[i] = -1
-	}
-	return v
-}
+func unset(n int) []int32 { return slices.Repeat([]int32{-1}, n) }

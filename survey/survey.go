@@ -90,7 +90,7 @@ func (s *Survey) Receiver(i int) []float64 { return s.Receivers[i*s.Dim : (i+1)*
 
 // Validate checks the survey's own consistency and returns the first fault
 // found: it names the thing, the value and the limit. Samples are checked for
-// NaN and infinity; dead (all-zero) traces are legal and counted by Dead.
+// NaN and infinity; dead (all-zero) traces are legal.
 func (s *Survey) Validate() error {
 	switch {
 	case s.Dim != 2 && s.Dim != 3:
@@ -197,27 +197,15 @@ func (s *Survey) validateWavelet() error {
 	case !(math.Abs(w.DT-s.DT) <= 1e-6*s.DT):
 		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, s.DT)
 	}
-	silent := true
 	for i, v := range w.Samples {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("survey: wavelet: sample %d is %g, must be finite", i, v)
 		}
-		silent = silent && v == 0
 	}
-	if silent {
+	if Silent(w.Samples) {
 		return fmt.Errorf("survey: wavelet: all %d samples are zero", len(w.Samples))
 	}
 	return nil
-}
-
-// Dead returns the number of traces whose samples are all zero.
-func (s *Survey) Dead() (dead int) {
-	for i := 0; i+s.NT <= len(s.Data); i += s.NT {
-		if Silent(s.Data[i : i+s.NT]) {
-			dead++
-		}
-	}
-	return dead
 }
 
 // Peak is the largest magnitude of the samples.
@@ -230,8 +218,8 @@ func Peak(samples []float32) float32 {
 }
 
 // Silent reports whether every sample is zero.
-func Silent(trace []float32) bool {
-	return !slices.ContainsFunc(trace, func(v float32) bool { return v != 0 })
+func Silent[T float32 | float64](trace []T) bool {
+	return !slices.ContainsFunc(trace, func(v T) bool { return v != 0 })
 }
 
 // Select is the survey of the given traces alone, in the order given and without Data:

@@ -129,24 +129,16 @@ func TestFixedSpreadIsTheListOfAllPairs(t *testing.T) {
 	}
 }
 
-// Dead counts the traces that are zero throughout, a lone last sample included.
-func TestDead(t *testing.T) {
+// Silent tells the traces that are zero throughout, a lone last sample included.
+func TestSilent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := fixed()
-		s.NT = rapid.IntRange(2, 6).Draw(t, "nt")
-		s.Data = make([]float32, 6*s.NT)
-		dead := 6
-		for i := range 6 {
-			if rapid.Bool().Draw(t, "alive") {
-				s.Data[i*s.NT+rapid.IntRange(0, s.NT-1).Draw(t, "at")] = -1e-30
-				dead--
-			}
+		trace := make([]float32, rapid.IntRange(2, 6).Draw(t, "nt"))
+		alive := rapid.Bool().Draw(t, "alive")
+		if alive {
+			trace[rapid.IntRange(0, len(trace)-1).Draw(t, "at")] = -1e-30
 		}
-		if got := s.Dead(); got != dead {
-			t.Fatalf("%d dead traces, want %d", got, dead)
+		if survey.Silent(trace) == alive {
+			t.Fatalf("%g: silent is %v", trace, !alive)
 		}
 	})
-	if s := (&survey.Survey{NT: 4}); s.Dead() != 0 {
-		t.Error("a survey without data has dead traces")
-	}
 }

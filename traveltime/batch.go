@@ -3,7 +3,6 @@ package traveltime
 /*
 #cgo CFLAGS: -O3
 #cgo LDFLAGS: -lm
-#include <stdlib.h>
 #include "output.h"
 #include "sweep.h"
 */
@@ -32,31 +31,28 @@ const (
 	maxRounds       = 1000
 )
 
-// engine is one build of the sweeps: an instruction set and a number of lanes.
+// engine is one build of the sweeps: an instruction set with so many lanes.
 type engine struct {
-	name  string
 	lanes int
 	sweep C.eik_sweep
 }
 
 // engines lists what this machine offers, widest first. Engines that are listed
-// together give the same bits; "portable" has no fused multiply-add everywhere
+// together give the same bits; the portable one has no fused multiply-add everywhere
 // and stands in only where there is no other.
 func engines() (list []engine) {
-	for _, e := range []engine{{name: "avx512", lanes: 16}, {name: "avx2", lanes: 8}, {name: "portable", lanes: 4}} {
-		if found, ok := findEngine(e.name, e.lanes); ok && (e.name != "portable" || list == nil) {
-			list = append(list, found)
+	for _, lanes := range []int{16, 8} {
+		if sweep := C.eik_find(C.int(lanes)); sweep != nil {
+			list = append(list, engine{lanes, sweep})
 		}
+	}
+	if list == nil {
+		list = append(list, portable())
 	}
 	return list
 }
 
-func findEngine(name string, lanes int) (engine, bool) {
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	e := engine{name: name, lanes: lanes, sweep: C.eik_find(c, C.int(lanes))}
-	return e, e.sweep != nil
-}
+func portable() engine { return engine{4, C.eik_find(4)} }
 
 // batch is a batch of sources in C: sweep.h has the shapes of its arrays, which lie
 // outside Go's heap.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -72,42 +73,28 @@ func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	checkPlaces(e.image, p, places)
 	for _, i := range places {
-		if err := checkSource(e.model, p, i); err != nil {
-			return err
+		if at := p.At(i); !e.model.Contains(at) {
+			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))
 		}
 	}
 	newWorker := func() worker { return &lanes{e: e, p: p, gradient: opt.Gradient} }
 	return work(ctx, e.batches(p, places, opt), opt, newWorker, sink)
 }
 
-func checkSource(g grid.Grid, p *survey.Positions, i int) error {
-	at := p.At(i)
-	if g.Contains(at) {
-		return nil
-	}
-	return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(g))
-}
-
 // point prints a position as (120.0, 4.0).
 func point(x []float64) string {
-	s := "("
+	s := make([]string, len(x))
 	for a, v := range x {
-		if a > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%.1f", v)
+		s[a] = fmt.Sprintf("%.1f", v)
 	}
-	return s + ")"
+	return "(" + strings.Join(s, ", ") + ")"
 }
 
 // box prints a grid's extent as [0, 100] × [0, 50] m.
 func box(g grid.Grid) string {
-	s := ""
-	for a := range g.Shape {
-		if a > 0 {
-			s += " × "
-		}
-		s += fmt.Sprintf("[%g, %g]", g.Origin[a], g.End(a))
+	s := make([]string, g.Dim())
+	for a := range s {
+		s[a] = fmt.Sprintf("[%g, %g]", g.Origin[a], g.End(a))
 	}
-	return s + " m"
+	return strings.Join(s, " × ") + " m"
 }

@@ -15,9 +15,14 @@ import (
 //
 // It panics if a slice has the wrong length; dst must not overlap t.
 func CentralGradient(dst [][]float64, t []float64, g grid.Grid) {
-	checkField(g, t, dst)
+	if len(t) != g.Len() || len(dst) != g.Dim() {
+		panic(fmt.Sprintf("traveltime: field of %d values with %d derivatives on a grid of %v", len(t), len(dst), g))
+	}
 	stride := g.Strides()
 	for a, n := range g.Shape {
+		if len(dst[a]) != len(t) {
+			panic(fmt.Sprintf("traveltime: gradient part %d has %d values, the grid %d points", a, len(dst[a]), len(t)))
+		}
 		differences(dst[a], t, n, stride[a], g.Spacing[a])
 	}
 }
@@ -39,21 +44,6 @@ func differences(dst, t []float64, n, inner int, h float64) {
 		}
 		for j := inner; j < last; j++ {
 			out[j] = (src[j+inner] - src[j-inner]) / (2 * h)
-		}
-	}
-}
-
-func checkField(g grid.Grid, t []float64, grad [][]float64) {
-	n := g.Len()
-	if len(t) != n {
-		panic(fmt.Sprintf("traveltime: field has %d values, the grid %d points", len(t), n))
-	}
-	if len(grad) != g.Dim() {
-		panic(fmt.Sprintf("traveltime: gradient has %d parts, the grid %d axes", len(grad), g.Dim()))
-	}
-	for a := range grad {
-		if len(grad[a]) != n {
-			panic(fmt.Sprintf("traveltime: gradient part %d has %d values, the grid %d points", a, len(grad[a]), n))
 		}
 	}
 }

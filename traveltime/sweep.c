@@ -4,7 +4,6 @@
 
 #include "sweep.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static inline long eik_block(const eik_batch *b, int x, int y, int chunk)
@@ -136,7 +135,6 @@ static inline unsigned M_bits(M m)
 #define MAND(a, b) ((a) & (b))
 #define MOR(a, b) ((a) | (b))
 #define MANDNOT(a, b) ((a) & ~(b))
-#define MANY(m) (M_bits(m) != 0)
 #define MASK(bits) M_mask(bits)
 #define BITS(m) M_bits(m)
 #include "sweep_body.h"
@@ -182,7 +180,6 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MAND(a, b) _mm256_and_ps(a, b)
 #define MOR(a, b) _mm256_or_ps(a, b)
 #define MANDNOT(a, b) _mm256_andnot_ps(b, a)
-#define MANY(m) (_mm256_movemask_ps(m) != 0)
 #define MASK(bits) mask_avx2(bits)
 #define BITS(m) ((unsigned)_mm256_movemask_ps(m))
 #include "sweep_body.h"
@@ -203,23 +200,18 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #define MAND(a, b) ((__mmask16)((a) & (b)))
 #define MOR(a, b) ((__mmask16)((a) | (b)))
 #define MANDNOT(a, b) ((__mmask16)((a) & ~(b)))
-#define MANY(m) ((m) != 0)
 #define MASK(bits) ((__mmask16)(bits))
 #define BITS(m) ((unsigned)(m))
 #include "sweep_body.h"
 #endif
 
-eik_sweep eik_find(const char *engine, int lanes)
+eik_sweep eik_find(int lanes)
 {
 #if defined(__x86_64__)
-	if (!strcmp(engine, "avx512") && lanes == 16 &&
-	    __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+	if (lanes == 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
 		return run_avx512;
-	if (!strcmp(engine, "avx2") && lanes == 8 &&
-	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (lanes == 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return run_avx2;
 #endif
-	if (!strcmp(engine, "portable") && lanes == 4)
-		return run_portable;
-	return NULL;
+	return lanes == 4 ? run_portable : NULL;
 }

@@ -35,9 +35,9 @@ typedef struct {
 // scaled to a largest value of 1.
 typedef long (*eik_sweep)(eik_batch *b, const float *slow2, int direction, int second);
 
-// The sweep of an engine ("avx512", "avx2", "portable") for a number of lanes,
-// or NULL where this machine or build does not have it.
-eik_sweep eik_find(const char *engine, int lanes);
+// The sweep for a number of lanes, 16 (AVX-512), 8 (AVX2) or 4 (portable), or
+// NULL where this machine or build does not have it.
+eik_sweep eik_find(int lanes);
 
 long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second);
 

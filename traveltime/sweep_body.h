@@ -112,7 +112,7 @@ static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T,
 	V key[3];
 	for (int a = 0; a < dim; a++)
 		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), T[a]);
-	for (int left = dim - 1; left > 0 && MANY(bad); left--) {
+	for (int left = dim - 1; left > 0 && BITS(bad); left--) {
 		V worst = SET1(-1e36f), d;
 		for (int a = 0; a < dim; a++) {
 			M gone = LT(T[a], SET1(0)), never = LE(A[a], SET1(0));
@@ -162,7 +162,7 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	V slope[3];
 	M real, ok = MAND(NAME(solve)(dim, A, B, f, &delta, slope, &real), LT(SET1(0), least));
 	M bad = MANDNOT(r->active, ok);
-	if (MANY(bad)) {
+	if (BITS(bad)) {
 		V a3[3], b3[3], t3[3], s3[3]; // copies: only these need memory
 		for (int a = 0; a < dim; a++)
 			a3[a] = A[a], b3[a] = B[a], t3[a] = s[a].T1, s3[a] = slope[a];
@@ -341,7 +341,6 @@ static TARGET long NAME(run)(eik_batch *b, const float *slow2, int direction, in
 #undef MAND
 #undef MOR
 #undef MANDNOT
-#undef MANY
 #undef MASK
 #undef BITS
 #undef OP

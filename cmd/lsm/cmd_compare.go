@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -122,37 +123,35 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	d := &difference{kind: kindA, fit: fit, scale: 1}
 	switch kindA {
 	case "image":
-		x, err := h5.ReadImage(a)
-		if err != nil {
-			return nil, err
-		}
-		y, err := h5.ReadImage(b)
-		if err != nil {
-			return nil, err
-		}
-		return d, onGrids(d, a, b, x.Grid, y.Grid, x.Data, y.Data)
+		return d, onGrids(d, a, b, func(path string) (grid.Grid, []float32, error) {
+			im, err := h5.ReadImage(path)
+			if err != nil {
+				return grid.Grid{}, nil, err
+			}
+			return im.Grid, im.Data, nil
+		})
 	case "survey":
 		if fit {
 			return nil, status.Usage(fmt.Errorf("compare: --scale is for images and models, %s is a survey", a))
 		}
 		return d, d.surveys(ctx, a, b)
 	case "model":
-		g, x, err := h5.ReadModel(a)
-		if err != nil {
-			return nil, err
-		}
-		h, y, err := h5.ReadModel(b)
-		if err != nil {
-			return nil, err
-		}
-		return d, onGrids(d, a, b, g, h, x, y)
+		return d, onGrids(d, a, b, h5.ReadModel)
 	}
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
 }
 
-// onGrids compares the arrays x and y of two files, which must lie on one grid. To fit,
-// the scale is the number that brings x closest to y; 1 where x is zero.
-func onGrids[T float32 | float64](d *difference, a, b string, g, h grid.Grid, x, y []T) error {
+// onGrids compares the arrays of two files, which must lie on one grid. To fit, the scale
+// is the number that brings the first closest to the second; 1 where the first is zero.
+func onGrids[T float32 | float64](d *difference, a, b string, read func(path string) (grid.Grid, []T, error)) error {
+	g, x, err := read(a)
+	if err != nil {
+		return err
+	}
+	h, y, err := read(b)
+	if err != nil {
+		return err
+	}
 	if !g.Equal(h) {
 		return status.Input(fmt.Errorf("grids differ: %s has %s, %s; %s has %s, %s", a, g, gridExtent(g), b, h, gridExtent(h)))
 	}
@@ -241,10 +240,5 @@ func sameTraces(s, t *survey.Survey) error {
 
 // near reports whether two positions are the same to a millimetre.
 func near(p, q []float64) bool {
-	for i := range p {
-		if math.Abs(p[i]-q[i]) > 1e-3 {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(p, q, func(x, y float64) bool { return math.Abs(x-y) <= 1e-3 })
 }

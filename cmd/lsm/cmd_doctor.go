@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -152,19 +151,11 @@ func doctorRanks(a *app) error {
 	if mine.Threads, mine.Ranks, err = machine.Share(a.world.Host().AllGather); err != nil {
 		return err
 	}
-	text, err := json.Marshal(mine)
+	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
 	if err != nil {
 		return err
 	}
-	all, err := a.world.Host().AllGather(text)
-	if err != nil {
-		return err
-	}
-	for rank, text := range all {
-		var s seat
-		if err := json.Unmarshal(text, &s); err != nil {
-			return fmt.Errorf("doctor: rank %d: %w", rank, err)
-		}
+	for rank, s := range all {
 		gpus := ""
 		if s.CUDA != "" {
 			gpus += ", CUDA devices " + s.CUDA

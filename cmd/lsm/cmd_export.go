@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,14 @@ import (
 
 // exportOptions are the choices of lsm export.
 type exportOptions struct {
-	output, format, order string
-	sampleFormat          int
-	line                  string
-	azimuth               float64
-	origin                []float64
-	velocity, gathers     bool
-	opt                   fielddata.ExportOptions
+	output, line      string
+	origin            []float64
+	velocity, gathers bool
+	opt               fielddata.ExportOptions
 }
 
 func newExport(a *app) *cobra.Command {
-	var f exportOptions
+	f := exportOptions{opt: fielddata.ExportOptions{Line: fielddata.NoLine()}}
 	cmd := &cobra.Command{
 		Use:   "export FILE -o SEGY",
 		Short: "An image, a model or a survey as SEG-Y or SU",
@@ -53,40 +51,48 @@ the east coordinate.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "`FILE` to write")
 	fl.StringVar(&f.line, "line", "", "survey `FILE` that says where on the map the 2-D line lies")
-	fl.Float64Var(&f.azimuth, "azimuth", 90, "azimuth of the 2-D line, `DEGREES` from y (north) to x (east)")
+	fl.Float64Var(&f.opt.Line.Azimuth, "azimuth", 90, "azimuth of the 2-D line, `DEGREES` from y (north) to x (east)")
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
 	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")
-	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
-	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
-	fl.IntVar(&f.sampleFormat, "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
+	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy` or su (default: su for names in .su)")
+	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
+	fl.IntVar((*int)(&f.opt.Format), "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
 	require(cmd, "output")
 	return cmd
 }
 
 func (f *exportOptions) complete(cmd *cobra.Command) error {
-	f.opt = fielddata.ExportOptions{Kind: segy.Kind(f.format), Order: segy.Order(f.order), Format: segy.Format(f.sampleFormat), Line: fielddata.NoLine()}
-	if f.format == "" && strings.HasSuffix(strings.ToLower(f.output), ".su") {
+	if err := checkForm(f.opt.Kind, f.opt.Order); err != nil {
+		return err
+	}
+	if f.opt.Kind == "" && strings.HasSuffix(strings.ToLower(f.output), ".su") {
 		f.opt.Kind = segy.SU
 	}
 	given := cmd.Flags().Changed("azimuth") || f.origin != nil
 	switch {
-	case f.format != "" && f.opt.Kind != segy.SEGY && f.opt.Kind != segy.SU:
-		return fmt.Errorf("format is %q, want segy or su", f.format)
-	case f.order != "" && f.opt.Order != segy.Big && f.opt.Order != segy.Little:
-		return fmt.Errorf("byte order is %q, want big or little", f.order)
 	case f.opt.Format != segy.IEEE32 && (f.opt.Format != segy.IBM32 || f.opt.Kind == segy.SU):
-		return fmt.Errorf("sample format is %d, want 5 (IEEE floats) or, in SEG-Y, 1 (IBM floats)", f.sampleFormat)
+		return fmt.Errorf("sample format is %d, want 5 (IEEE floats) or, in SEG-Y, 1 (IBM floats)", f.opt.Format)
 	case f.line != "" && given:
 		return fmt.Errorf("give --line or --azimuth and --line-origin, not both")
 	case f.origin != nil && len(f.origin) != 2:
 		return fmt.Errorf("--line-origin has %d numbers, want X,Y", len(f.origin))
 	}
-	f.opt.Line.Azimuth = f.azimuth
 	if f.origin != nil {
 		f.opt.Line.Origin = [2]float64{f.origin[0], f.origin[1]}
 	}
 	return f.opt.Validate()
+}
+
+// checkForm refuses what --format and --byte-order cannot be; "" leaves them open.
+func checkForm(kind segy.Kind, order segy.Order) error {
+	if !slices.Contains([]segy.Kind{"", segy.SEGY, segy.SU}, kind) {
+		return fmt.Errorf("format is %q, want segy or su", kind)
+	}
+	if !slices.Contains([]segy.Order{"", segy.Big, segy.Little}, order) {
+		return fmt.Errorf("byte order is %q, want big or little", order)
+	}
+	return nil
 }
 
 func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {

@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/io/segy"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -27,8 +26,6 @@ type importOptions struct {
 	output, folder     string
 	mapping            string
 	headers            []string
-	format, order      string
-	sampleFormat       int
 	threeD             bool
 	azimuth            float64
 	sourceZ, receiverZ float64
@@ -102,9 +99,9 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
-	fl.StringVar(&f.format, "format", "", "`segy` or su (default: su for names in .su)")
-	fl.StringVar(&f.order, "byte-order", "", "`big` or little (default: import finds out)")
-	fl.IntVar(&f.sampleFormat, "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
+	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su (default: su for names in .su)")
+	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: import finds out)")
+	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
 }
 
 // complete turns the flags into options.
@@ -131,14 +128,12 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	o.Read = segy.Options{Kind: segy.Kind(f.format), Order: segy.Order(f.order), Format: segy.Format(f.sampleFormat)}
+	if err := checkForm(o.Read.Kind, o.Read.Order); err != nil {
+		return err
+	}
 	switch {
-	case f.format != "" && o.Read.Kind != segy.SEGY && o.Read.Kind != segy.SU:
-		return fmt.Errorf("format is %q, want segy or su", f.format)
-	case f.order != "" && o.Read.Order != segy.Big && o.Read.Order != segy.Little:
-		return fmt.Errorf("byte order is %q, want big or little", f.order)
-	case f.sampleFormat != 0 && o.Read.Format.Bytes() == 0:
-		return fmt.Errorf("sample format is %d, want one of 1, 2, 3, 5 to 12, 15, 16", f.sampleFormat)
+	case o.Read.Format != 0 && o.Read.Format.Bytes() == 0:
+		return fmt.Errorf("sample format is %d, want one of 1, 2, 3, 5 to 12, 15, 16", o.Read.Format)
 	case f.ricker != 0 && f.wavelet != "":
 		return errors.New("give --ricker or --wavelet, not both")
 	case f.ricker != 0 && !(f.ricker > 0 && f.ricker < 1e6):

@@ -27,7 +27,6 @@ type synthOptions struct {
 	folder, model string
 	units         string
 	spacing       float64
-	geometry      string
 	snr           float64
 	seed          uint64
 	opt           synth.Options
@@ -62,7 +61,7 @@ What the flags leave open follows from the model. The configuration also holds w
 	fl.StringVar(&f.model, "model", "", "velocity model `FILE` of your own")
 	fl.StringVar(&f.units, "units", "auto", "unit of --model's velocities: auto, m/s, km/s or ft/s")
 	fl.Float64Var(&f.spacing, "spacing", 0, "resample --model's file, linearly, to points `M` metres apart")
-	fl.StringVar(&f.geometry, "geometry", "", "fixed, streamer or land")
+	fl.StringVar((*string)(&f.opt.Geometry), "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the noise")
 	fl.IntVar(&f.opt.Shots, "shots", 0, "number of shots (a line)")
@@ -199,7 +198,6 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 }
 
 func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth.Case, error) {
-	f.opt.Geometry = synth.Geometry(f.geometry)
 	switch {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -238,19 +237,11 @@ func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
 func (a *app) closing(predicted int64) error {
 	mine := a.report.Account()
 	mine.PeakMemory, mine.Predicted = machine.PeakMemory(), predicted
-	text, err := json.Marshal(mine)
-	if err := comm.Together(a.world, err); err != nil {
-		return err
-	}
-	parts, err := a.world.Host().AllGather(text)
+	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
 	if err != nil {
 		return err
 	}
 	return a.once(func() error {
-		all, err := progress.DecodeAccounts(parts)
-		if err != nil {
-			return err
-		}
 		a.report.Closing(all)
 		if a.trace == "" {
 			return nil

@@ -86,7 +86,7 @@ func modelSummary(a *app, d *h5.Description) (lines []string, fields []any, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	lo, hi := bounds(v)
+	lo, hi := slices.Min(v), slices.Max(v)
 	if err := velocity.Plausible(lo, hi); err != nil {
 		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", d.Path, err))
 	}
@@ -106,7 +106,7 @@ func surfaceSummary(_ *app, d *h5.Description) (lines []string, fields []any, er
 	if err != nil {
 		return nil, nil, err
 	}
-	lo, hi := bounds(z)
+	lo, hi := slices.Min(z), slices.Max(z)
 	lines, fields = gridSummary(g)
 	return append(lines, fmt.Sprintf("surface from z = %s to %s m", readable.Length(lo), readable.Length(hi))),
 		append(fields, "z_min", lo, "z_max", hi), nil
@@ -117,7 +117,7 @@ func imageSummary(_ *app, d *h5.Description) (lines []string, fields []any, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	lo, hi := bounds(im.Data)
+	lo, hi := float64(slices.Min(im.Data)), float64(slices.Max(im.Data))
 	lines, fields = gridSummary(im.Grid)
 	lines = append(lines, fmt.Sprintf("values from %.4g to %.4g", lo, hi))
 	fields = append(fields, "min", lo, "max", hi)
@@ -184,12 +184,4 @@ func gridExtent(g grid.Grid) string {
 		corners = append(corners, g.End(axis))
 	}
 	return extent(corners, g.Dim())
-}
-
-func bounds[T float32 | float64](v []T) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for _, x := range v {
-		lo, hi = min(lo, float64(x)), max(hi, float64(x))
-	}
-	return lo, hi
 }

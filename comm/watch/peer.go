@@ -18,18 +18,13 @@ import (
 
 // join connects this rank: rank 0 opens its doors and tells the others where.
 func (w *Watch) join(c comm.Comm) error {
-	text, _ := json.Marshal(place{machine(), ownNets()}) // strings
-	texts, err := c.Host().AllGather(text)
+	all, err := comm.GatherJSON(c.Host().AllGather, place{machine(), ownNets()})
 	if err != nil {
 		return err
 	}
-	all := make([]place, len(texts))
-	for r, text := range texts {
-		err = errors.Join(err, json.Unmarshal(text, &all[r]))
-	}
 	var h *hub
 	var address card
-	if w.me == 0 && err == nil {
+	if w.me == 0 {
 		if h, err = newHub(w, all); err == nil {
 			address = h.card
 		}
@@ -37,7 +32,7 @@ func (w *Watch) join(c comm.Comm) error {
 	if err := comm.Together(c, err); err != nil {
 		return err
 	}
-	text, _ = json.Marshal(address) // strings and a number
+	text, _ := json.Marshal(address) // strings and a number
 	if text, err = comm.FromFirst(c, text); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // condition is a test of one key's value, written as
@@ -69,23 +71,17 @@ func (x condition) failed() string {
 }
 
 // words lists values of the field as TOML: `"cg", "cgls" or "lsqr"`.
-func (f *Field) words(values []string) string {
-	quoted := slices.Clone(values)
-	for i, v := range quoted {
+func (f *Field) words(values []string) string { return english.WordSeries(f.quoted(values), "or") }
+
+// quoted are values of the field as TOML.
+func (f *Field) quoted(values []string) []string {
+	values = slices.Clone(values)
+	for i, v := range values {
 		if f.Type == "text" {
-			quoted[i] = quote(v)
+			values[i] = quote(v)
 		}
 	}
-	return list(quoted, "or")
-}
-
-// list joins words: "a, b or c".
-func list(words []string, last string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	n := len(words) - 1
-	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
+	return values
 }
 
 // rule is a combination of values that is refused or noted.

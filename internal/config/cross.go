@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
@@ -26,7 +28,6 @@ func (r *reader) cross() {
 	r.units()
 	r.image()
 	r.gathers()
-	r.processGrid()
 	r.taps()
 	r.stream()
 	r.outputs()
@@ -141,7 +142,7 @@ func (r *reader) units() {
 		return
 	}
 	si := v.Constant * velocity.Factor(v.Units)
-	if err := velocity.Possible(si, si); err != nil {
+	if err := velocity.Possible(si); err != nil {
 		r.clash(err.Error(), key)
 		return
 	}
@@ -169,13 +170,9 @@ func (r *reader) image() {
 	}
 	switch n := len(im.Shape); {
 	case len(full) == 0:
-		if r.cfg.Velocity.Constant > 0 && !r.cfg.Velocity.File.IsSet() && r.good("velocity.constant", "velocity.file") {
-			r.add(r.where("velocity.constant"), shape,
-				"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape")
-		}
 	case len(empty) > 0:
 		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
-			list(full, "and")), append(empty, full...)...)
+			english.WordSeries(full, "and")), append(empty, full...)...)
 	case len(im.Origin) != n || len(im.Spacing) != n:
 		r.clash(fmt.Sprintf("%s beside %d in image.origin and %d in image.spacing, want as many in each: 2 (x, z) or 3 (x, y, z)",
 			readable.Count(n, "value"), len(im.Origin), len(im.Spacing)), shape)
@@ -211,19 +208,7 @@ func (r *reader) engine() {
 			without = append(without, "!kirchhoff.engine=reference")
 		}
 		r.apply(rule{need.key, without, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " +
-			list(engines.Offering(need.feature), "and")}, r.refuse)
-	}
-}
-
-// processGrid checks comm.grid by itself and against a single process.
-func (r *reader) processGrid() {
-	const grid, backend = "comm.grid", "comm.backend"
-	c := r.cfg.Comm
-	if r.good(grid) && c.Grid[0] == 0 && c.Grid[1] == 0 {
-		r.clash("only one of the two values may be 0, for as many ranks as there are", grid)
-	}
-	if r.good(grid, backend) && c.Backend == "self" && max(c.Grid[0], c.Grid[1]) > 1 {
-		r.clash(fmt.Sprintf("%d × %d ranks, but comm.backend = \"self\" has one", c.Grid[0], c.Grid[1]), grid, backend)
+			english.WordSeries(engines.Offering(need.feature), "and")}, r.refuse)
 	}
 }
 

@@ -8,14 +8,8 @@ import (
 // environment takes the variables LSM_SECTION_KEY. Variables whose first word
 // is no section belong to somebody else and are left alone.
 func (r *reader) environment(environ []string) {
-	nameOf := func(e string) string {
-		name, _, _ := strings.Cut(e, "=")
-		return name
-	}
-	// By name, so that the order of the problems does not depend on the shell.
-	environ = slices.Clone(environ)
-	slices.SortStableFunc(environ, func(a, b string) int { return strings.Compare(nameOf(a), nameOf(b)) })
-	for _, e := range environ {
+	// Sorted, so that the order of the problems does not depend on the shell.
+	for _, e := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(e, "=")
 		name, mine := strings.CutPrefix(name, "LSM_")
 		sec, key, ok := strings.Cut(name, "_")

@@ -1,6 +1,9 @@
 package config
 
-import "path/filepath"
+import (
+	"errors"
+	"path/filepath"
+)
 
 // Path is a file or folder named in a configuration; the zero value names none.
 type Path struct {
@@ -31,21 +34,13 @@ func typed(folder, text string) Path {
 	if text == "" || filepath.IsAbs(text) {
 		return Path{Text: text, File: text}
 	}
-	p := Path{Text: text, File: filepath.Clean(text)}
-	from, err := filepath.Abs(folder)
-	if err != nil {
-		return p
+	from, errFrom := filepath.Abs(folder)
+	to, errTo := filepath.Abs(text)
+	rel, err := filepath.Rel(from, to)
+	if errors.Join(errFrom, errTo, err) != nil {
+		rel = text
 	}
-	to, err := filepath.Abs(text)
-	if err != nil {
-		return p
-	}
-	if rel, err := filepath.Rel(from, to); err == nil {
-		p.Text = rel
-	} else {
-		p.Text = to
-	}
-	return p
+	return Path{Text: rel, File: filepath.Clean(text)}
 }
 
 // same reports whether two set paths name the same file by their text; links

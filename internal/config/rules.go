@@ -17,6 +17,8 @@ var refused = []rule{
 	{"traveltime.method:constant", on("!velocity.constant", "velocity.file"), "{} needs velocity.constant, found velocity.file; " + traveltime.TakesModel() + " takes any model"},
 
 	// The image and its gathers.
+	{"!image.shape", on("velocity.constant", "!velocity.file", "!image.origin", "!image.spacing"),
+		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
 	{"solver.method=matching", on("image.gathers"), oneImage},
@@ -27,6 +29,8 @@ var refused = []rule{
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
 
 	// The ranks.
+	{"comm.grid=[0, 0]", nil, "only one of the two values may be 0, for as many ranks as there are"},
+	{"!comm.grid=[0, 0]|[0, 1]|[1, 0]|[1, 1]", on("comm.backend=self"), `{} is for several ranks, but comm.backend = "self" has one`},
 	{"comm.accumulate=onesided", on("solver.reproducible=run"), `{} adds in any order: want solver.reproducible = "off" or "ranks", found {solver.reproducible}`},
 	{"comm.backend=nccl", on("!kirchhoff.engine=auto|cuda"), `{} carries the buffers of kirchhoff.engine = "cuda", found kirchhoff.engine = {kirchhoff.engine}`},
 	{"comm.backend=rccl", on("!kirchhoff.engine=auto|hip"), `{} carries the buffers of kirchhoff.engine = "hip", found kirchhoff.engine = {kirchhoff.engine}`},

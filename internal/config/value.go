@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
@@ -143,18 +144,14 @@ var kinds = map[string]string{
 // want says in words what the field accepts.
 func (f *Field) want() string {
 	if f.Type == "text" {
-		quoted := make([]string, len(f.Choices))
-		for i, c := range f.Choices {
-			quoted[i] = quote(c)
-		}
-		return "one of " + strings.Join(quoted, ", ")
+		return "one of " + strings.Join(f.quoted(f.Choices), ", ")
 	}
 	s := kinds[f.Type]
 	isList := strings.Contains(s, "%s")
 	if isList {
 		lengths := ""
 		if f.Lengths != nil {
-			lengths = list(strings.Fields(strings.Trim(fmt.Sprint(f.Lengths), "[]")), "or") + " "
+			lengths = english.WordSeries(strings.Fields(strings.Trim(fmt.Sprint(f.Lengths), "[]")), "or") + " "
 		}
 		s = fmt.Sprintf(s, lengths)
 	}

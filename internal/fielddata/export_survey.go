@@ -60,10 +60,14 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 					previous, channel = from, 0
 				}
 				channel++
+				offset := s.Offset(int(trace)) // signed along the line in 2-D
+				if s.Dim == 2 && s.Receiver(to)[0] < s.Source(from)[0] {
+					offset = -offset
+				}
 				err := put(buf[k*s.NT:(k+1)*s.NT], func(h *segy.Header) {
 					for f, v := range map[segy.Field]int64{
 						segy.FieldRecord: int64(from + 1), segy.Channel: int64(channel), segy.SourcePoint: int64(from + 1),
-						segy.Offset:          int64(math.Round(signedOffset(s, from, to))),
+						segy.Offset:          int64(math.Round(offset)),
 						segy.ElevationScalar: height.header, segy.CoordinateScalar: place.header,
 						segy.SourceX: place.store(src.east[from]), segy.SourceY: place.store(src.north[from]),
 						segy.ReceiverX: place.store(rec.east[to]), segy.ReceiverY: place.store(rec.north[to]),
@@ -80,15 +84,6 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 		}
 		return nil
 	})
-}
-
-// signedOffset is the distance of source and receiver: signed along the line in 2-D, horizontal in 3-D.
-func signedOffset(s *survey.Survey, from, to int) float64 {
-	offset := s.Receiver(to)[0] - s.Source(from)[0]
-	if s.Dim == 3 {
-		offset = math.Hypot(offset, s.Receiver(to)[1]-s.Source(from)[1])
-	}
-	return offset
 }
 
 // onMap turns places into the numbers of the headers. Receivers have no depth

@@ -27,7 +27,7 @@ type headers struct {
 
 func newHeaders(opt *Options, found *Findings, f *segy.File) (*headers, error) {
 	h := &headers{opt: opt, found: found, f: f, order: f.ByteOrder(), unit: 1, warn: map[string]bool{}, seen: newSeen()}
-	longest := 240 * (1 + f.Extra())
+	longest := 240 * (1 + f.Extra)
 	for _, name := range MappingNames() {
 		if p, ok := opt.Mapping[name]; ok && p.End() > longest {
 			return nil, status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", f.Path, name, p.End(), longest))

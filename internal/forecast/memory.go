@@ -46,7 +46,7 @@ type Memory struct {
 // how much more code and library data becomes resident in the course of a run.
 const (
 	Garbage = 4 << 20
-	touched = 1 << 20
+	touched = 3 << 20
 )
 
 // Work is how the rank goes through its traces.

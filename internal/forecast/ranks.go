@@ -168,3 +168,62 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	}
 	return d
 }
+
+// What a rank has to say about a way to hold traces, and with kirchhoff.tables = "auto"
+// tables.
+const (
+	tooMuch  = 1 << iota // they do not fit
+	rounded              // tables fit in 16 bits alone
+	remade               // tables fit in no way
+	streamed = 8         // bits further up it is about streamed traces
+)
+
+// Decide decides where traces and tables are. It asks all ranks: ask calls say with the
+// share of each rank and returns the bits that any of them has set.
+func Decide(p *plan.Plan, ask func(say func(*plan.Share) uint64) (uint64, error)) (plan.Residency, error) {
+	read, r := p.Config.Data.Read, plan.Residency{Tables: p.Config.Kirchhoff.Tables}
+	if read == "auto" && p.Config.Unstreamed() != "" {
+		read = "memory"
+	}
+	flags, err := ask(func(s *plan.Share) (flags uint64) {
+		if read != "stream" {
+			flags |= flagsOf(of(p, s, r))
+		}
+		if read != "memory" {
+			flags |= flagsOf(of(p, s, plan.Residency{Stream: true, Tables: r.Tables})) << streamed
+		}
+		return flags
+	})
+	switch {
+	case read == "stream", flags&tooMuch != 0:
+		r.Stream = read != "memory"
+	case r.Tables == "auto" && flags&remade != 0:
+		r.Stream = read != "memory" && flags>>streamed&tooMuch == 0
+	}
+	if r.Stream {
+		flags >>= streamed
+	}
+	switch {
+	case r.Tables != "auto":
+	case flags&remade != 0:
+		r.Tables = "exact"
+	case flags&rounded != 0:
+		r.Tables = "uint16"
+	default:
+		r.Tables = "full"
+	}
+	return r, err
+}
+
+func flagsOf(m Memory) (flags uint64) {
+	if m.Total() > m.Limit {
+		flags |= tooMuch
+	}
+	if m.Compact {
+		flags |= rounded
+	}
+	if m.Recompute {
+		flags |= remade
+	}
+	return flags
+}

@@ -101,8 +101,8 @@ func (v *imagined) coarse() *formulation.Coarse {
 	return &formulation.Coarse{Grid: g, Thinning: n, Operator: s.Scaled(), Close: func() {}}
 }
 
-// squared is an operator with its weights squared, of which engines make room for as many
-// data again, twice, in an adjoint.
+// squared stands for the operator with its weights squared. In its adjoint an engine
+// holds two more vectors of data.
 type squared struct {
 	dist.Operator
 	v *imagined
@@ -115,8 +115,7 @@ func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error
 	return nil
 }
 
-// What follows are passes over streamed traces.
-
+// Domain and the methods below make it solver.Passes over streamed traces.
 func (v *imagined) Domain() *dist.Layout       { return v.image }
 func (v *imagined) Device() device.Device      { return v.on }
 func (v *imagined) DataNorm() (float64, error) { return 1, nil }

@@ -9,7 +9,7 @@ import (
 // dip penalises differences along the layers of the migrated image.
 type dip struct{}
 
-var _ = regularisers.register(dip{})
+var _ = regularisers.register(dip{}, "first derivatives along the layers, whose dips are measured on the migrated image")
 
 func (dip) Name() string { return "dip" }
 

@@ -8,7 +8,7 @@ import (
 // gradient penalises differences of neighbours along all axes.
 type gradient struct{}
 
-var _ = regularisers.register(gradient{})
+var _ = regularisers.register(gradient{}, "first derivatives")
 
 func (gradient) Name() string { return "gradient" }
 

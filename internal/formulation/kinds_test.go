@@ -15,10 +15,10 @@ func TestKindsAreThoseOffered(t *testing.T) {
 		"preconditioner": {"none"},
 		"method":         append(solver.Names(nil), "matching"),
 	}
-	for _, k := range regularisers {
+	for _, k := range regularisers.kinds {
 		kinds["regularization"] = append(kinds["regularization"], k.Name())
 	}
-	for _, k := range preconditioners {
+	for _, k := range preconditioners.kinds {
 		kinds["preconditioner"] = append(kinds["preconditioner"], k.Name())
 	}
 	for _, f := range config.Fields() {

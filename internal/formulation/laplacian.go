@@ -8,7 +8,7 @@ import (
 // laplacian penalises the sum of second differences along all axes.
 type laplacian struct{}
 
-var _ = regularisers.register(laplacian{})
+var _ = regularisers.register(laplacian{}, "the sum of the second derivatives")
 
 func (laplacian) Name() string { return "laplacian" }
 

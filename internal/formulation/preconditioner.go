@@ -19,7 +19,7 @@ type Preconditioner interface {
 	Precondition(ctx context.Context, f *Formulation) error
 }
 
-var preconditioners registry[Preconditioner]
+var preconditioners = &registry[Preconditioner]{key: "solver.preconditioner"}
 
 // diagonal has the solver look for x, the image being P x, with the diagonal
 // P = √((1 + ε) max D / (D + ε max D)) and D the diagonal of what is minimised:
@@ -27,7 +27,7 @@ var preconditioners registry[Preconditioner]
 // away from the image's edges. P is 1 where the image is lit best and 1/√ε at most.
 type diagonal struct{}
 
-var _ = preconditioners.register(diagonal{})
+var _ = preconditioners.register(diagonal{}, "the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others; for cg, cgls and lsqr")
 
 func (diagonal) Name() string { return "diagonal" }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 )
 
 // Regulariser is a kind of row R of the problem. A new one is a file of its own that
@@ -21,24 +22,26 @@ type Regulariser interface {
 	HostBytes(image grid.Grid) int64
 }
 
-// registry are the kinds of one choice.
-type registry[T interface{ Name() string }] []T
+// registry are the kinds by name that a key of the configuration offers.
+type registry[T interface{ Name() string }] struct {
+	key   string
+	kinds map[string]T
+}
 
-// register adds a kind.
-func (r *registry[T]) register(kind T) bool {
-	*r = append(*r, kind)
-	return true
+// register adds a kind and offers it to the configuration, with what it does as a
+// sentence without its period.
+func (r *registry[T]) register(kind T, help string) bool {
+	if r.kinds == nil {
+		r.kinds = map[string]T{}
+	}
+	r.kinds[kind.Name()] = kind
+	return config.Register(r.key, config.Choice{Name: kind.Name(), Help: help})
 }
 
 // named is the kind of a name, or zero.
-func (r registry[T]) named(name string) (kind T) {
-	if i := slices.IndexFunc(r, func(k T) bool { return k.Name() == name }); i >= 0 {
-		return r[i]
-	}
-	return kind
-}
+func (r *registry[T]) named(name string) T { return r.kinds[name] }
 
-var regularisers registry[Regulariser]
+var regularisers = &registry[Regulariser]{key: "solver.regularization"}
 
 // RegulariserOf is the kind of a name, nil for none.
 func RegulariserOf(name string) Regulariser { return regularisers.named(name) }

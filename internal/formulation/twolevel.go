@@ -24,7 +24,7 @@ import (
 // gradients, preconditioned by such windows of their own.
 type twoLevels struct{}
 
-var _ = preconditioners.register(twoLevels{})
+var _ = preconditioners.register(twoLevels{}, "fewer but more expensive iterations; one application to noise shows what A'A does to wavenumbers, windows of the image undo it, and A'A on a coarser grid is inverted approximately in every iteration; for cgls")
 
 func (twoLevels) Name() string { return "two-level" }
 

@@ -93,15 +93,8 @@ func (in *Inputs) openTables(r Ranks, cfg *config.Config) (err error) {
 	if !cfg.Traveltime.Given() {
 		return nil
 	}
-	file := cfg.Traveltime.File.File
-	if err := r.verify(func() (verifier, error) { return h5.OpenTables(file) }); err != nil {
-		return err
-	}
-	if in.Tables, err = h5.OpenTables(file); err != nil {
-		return err
-	}
-	in.Tables.Trust()
-	return nil
+	in.Tables, err = verified(&r, cfg.Traveltime.File.File, h5.OpenTables)
+	return err
 }
 
 func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
@@ -112,7 +105,7 @@ func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
 	return err
 }
 
-// Velocity is that of waves: a constant, or a model on a grid.
+// Velocity is the speed of waves: a constant, or a model on a grid.
 type Velocity struct {
 	Constant float64   // m/s; of no meaning with a model
 	Grid     grid.Grid // of the model; the zero Grid without one

@@ -52,24 +52,30 @@ func (r *Ranks) TryFile(path string) error {
 	return FileError(r.Try(path))
 }
 
-// verifier is an open file that can compare with digests what is read from it in
-// pieces.
-type verifier interface {
+// verified opens a file, once rank 0 has compared it with its digests for all ranks, in
+// one pass.
+func verified[F interface {
 	Verify() error
+	Trust()
 	Close() error
-}
-
-// verify lets rank 0 compare a file with its digests for all ranks, in one pass.
-func (r *Ranks) verify(open func() (verifier, error)) error {
-	defer r.Report.Time("hash inputs")()
-	return r.AtRoot(func() error {
-		f, err := open()
+}](r *Ranks, file string, open func(string) (F, error)) (f F, err error) {
+	end := r.Report.Time("hash inputs")
+	err = r.AtRoot(func() error {
+		f, err := open(file)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
 		return f.Verify()
 	})
+	end()
+	if err != nil {
+		return f, err
+	}
+	if f, err = open(file); err == nil {
+		f.Trust()
+	}
+	return f, err
 }
 
 // FileError gives the error of a file its exit status.

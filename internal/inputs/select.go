@@ -111,7 +111,7 @@ func withinOffset(offset float64, limit []float64) bool {
 }
 
 // withinAzimuth reports whether an azimuth, or its reverse, lies in a range of
-// degrees. One that there is not, NaN, is in every range.
+// degrees. NaN, for a receiver at its source, is in every range.
 func withinAzimuth(azimuth float64, limit []float64) bool {
 	if math.IsNaN(azimuth) {
 		return true

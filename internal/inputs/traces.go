@@ -15,13 +15,9 @@ import (
 // collective.
 func (in *Inputs) OpenTraces(r Ranks, cfg *config.Config) (f *h5.SurveyReader, made []config.Setting, err error) {
 	file := cfg.Survey.File.File
-	if err := r.verify(func() (verifier, error) { return h5.OpenSurvey(file) }); err != nil {
+	if f, err = verified(&r, file, h5.OpenSurvey); err != nil {
 		return nil, nil, err
 	}
-	if f, err = h5.OpenSurvey(file); err != nil {
-		return nil, nil, err
-	}
-	f.Trust()
 	if !f.HasData() {
 		err = status.Hint(status.Input(fmt.Errorf("%s: dataset /data is missing", file)),
 			`"lsm model" makes data from a reflectivity`)
@@ -85,8 +81,8 @@ const (
 	leastProduct, greatestProduct = 1e-30, 1e26 // of a sample and the wavelet's square, as in A Aᵀ d
 )
 
-// checkMagnitude refuses numbers whose largest magnitude lies outside the limits; none
-// but zeros are somebody else's concern.
+// checkMagnitude refuses numbers whose largest magnitude lies outside the limits. It accepts
+// numbers that are all zero.
 func checkMagnitude(file, what string, peak, least, greatest float64) error {
 	fault := "overflow"
 	switch {
@@ -99,7 +95,7 @@ func checkMagnitude(file, what string, peak, least, greatest float64) error {
 		"multiply all by a constant: the image grows with the traces and shrinks with the wavelet")
 }
 
-// CheckWavelet refuses a wavelet of which no product in single precision can be made.
+// CheckWavelet refuses a wavelet whose products overflow or vanish in single precision.
 func CheckWavelet(file string, w survey.Wavelet) error {
 	return checkMagnitude(file, "sample of the wavelet", peakOf(w), leastWavelet, greatestWavelet)
 }

@@ -185,7 +185,7 @@ func TestSurfaceFile(t *testing.T) {
 		"/surface: has shape [2, 2], want [nx] for an image of 2 axes":            func() { writeSurface(t, file, []int{2, 2}, make([]float64, 4), []float64{0, 0}, []float64{1, 1}) },
 		"/surface covers x 0 to 60 m, the image needs -20 to 100 m":               func() { writeSurface(t, file, []int{2}, make([]float64, 2), []float64{0}, []float64{60}) },
 		"is NaN m at point [1] at (-10) m, must be finite":                        func() { writeSurface(t, file, []int{2}, []float64{0, math.NaN()}, []float64{-20}, []float64{10}) },
-		"spacing: is -1 m along x, must be positive":                              func() { writeSurface(t, file, []int{2}, make([]float64, 2), []float64{-20}, []float64{-1}) },
+		"/surface: grid: spacing along x is -1 m, must be positive":               func() { writeSurface(t, file, []int{2}, make([]float64, 2), []float64{-20}, []float64{-1}) },
 		"its highest point, z = 500 m, lies below the image, which ends at 100 m": func() { writeSurface(t, file, []int{2}, []float64{500, 600}, []float64{-20}, []float64{200}) },
 	} {
 		bad()

@@ -99,9 +99,9 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
-// measureCard finds out what this rank may take of its GPU: of what is free there once
-// all ranks have opened theirs, and before any takes more, an equal part for each rank
-// that shares it. No rank can tell alone which do; that some do is a warning.
+// measureCard finds out how much memory of its GPU this rank may take: an equal part, for
+// each rank that shares the GPU, of what is free once all ranks have opened theirs. It
+// warns where ranks share a GPU.
 func (h *Here) measureCard(*config.Config) error {
 	if h.Card == nil {
 		return nil
@@ -130,9 +130,9 @@ func (h *Here) measureCard(*config.Config) error {
 	return nil
 }
 
-// joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL, where the
-// configuration asks for it, or asks for nothing and there is a library; all else
-// goes by the communicator that the run has. It says what it chose and why.
+// joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL if the configuration
+// asks for it, or if it asks for nothing and the library is there. Otherwise the run's
+// communicator carries everything. It says what it chose and why.
 func (h *Here) joinCards(cfg *config.Config) error {
 	want := cfg.Comm.Backend
 	asked := want == "nccl" || want == "rccl"

@@ -39,11 +39,11 @@ type Here struct {
 	hardware plan.Hardware
 	onNode   int         // ranks on this machine
 	nccl     *nccl.Group // between the cards of all ranks; nil: none
-	unwatch  func()      // takes back that the watch may end what nccl is in
+	unwatch  func()      // ends the watch's hold on nccl
 }
 
 // Join finds this rank's place among the others, and makes its hardware ready. It is
-// collective, as is what its result does unless it says otherwise.
+// collective.
 func Join(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here, plan.Hardware, error) {
 	Program() // before anything is loaded
 	h := &Here{Ranks: inputs.Ranks{World: world, Report: report}}

@@ -40,6 +40,15 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
+// Cause takes the path off an error of the os package, for a message that has it already.
+func Cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // Check says why a file is not plain; nil where it is.
 func Check(info fs.FileInfo) error {
 	mode := info.Mode()

@@ -11,8 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Classes are what image.gathers makes an image of each. The zero Classes are one image of
-// all traces and angles.
+// Classes are the groups of traces or of opening angles that image.gathers makes an image
+// of each. The zero Classes make one image of all traces and angles.
 type Classes struct {
 	N       int                // number of classes; 0: one image
 	ByTrace []int32            // by trace of the survey, the class of its image; nil: not by offset
@@ -39,7 +39,7 @@ func newClasses(p *Plan) Classes {
 	return c
 }
 
-// Of is what of the given traces, by their place in the list, belongs to each class.
+// Of lists what belongs to each class. Traces are numbered by their place in the given list.
 func (c Classes) Of(traces []int32) []kirchhoff.Class {
 	out := make([]kirchhoff.Class, c.N)
 	for i, w := range c.Windows {

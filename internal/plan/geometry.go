@@ -68,9 +68,9 @@ const (
 	mostPositions = 200 // of a gather
 )
 
-// spacings is the median distance to the nearest neighbour that lies rather along each
-// horizontal axis than along the other, over gathers of positions, [position][dim]; 0
-// where nothing has one.
+// spacings is the median distance to the nearest neighbour in each horizontal direction,
+// over gathers of positions, [position][dim]. A neighbour counts for the axis along which
+// it is farther away. The spacing is 0 where no position has a neighbour.
 func spacings(gathers [][]float64, dim int) []float64 {
 	gathers = slices.DeleteFunc(gathers, func(xyz []float64) bool { return len(xyz) == 0 })
 	distances := make([][]float64, dim-1)

@@ -1,6 +1,6 @@
-// Package plan decides what a run computes: from a configuration, what its files say and
-// what hardware there is to an immutable plan. It opens no file, touches no device and
-// talks to no other rank, so that a plan can be made for any number of ranks anywhere.
+// Package plan decides what a run computes. It makes an immutable plan of a configuration,
+// of what its files say and of the hardware. It opens no file, touches no device and talks
+// to no other rank, so a plan can be made for any number of ranks anywhere.
 package plan
 
 import (

@@ -201,7 +201,8 @@ func (p *Plan) OnGrid(s *Share, grid [2]int) *Share {
 	return &t
 }
 
-// slabs is into how many blocks, of how many points along x, the image may be cut.
+// slabs is the number of blocks that the image may be cut into at most, and how many points
+// along x each has.
 func (p *Plan) slabs() (n, width int) {
 	width = kirchhoff.SlabPoints(p.Image.Dim())
 	return (p.Image.Shape[0] + width - 1) / width, width

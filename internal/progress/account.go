@@ -49,17 +49,6 @@ func (r *Reporter) Account() (a Account) {
 	return a
 }
 
-// DecodeAccounts reads the accounts of all ranks, by rank, from JSON.
-func DecodeAccounts(ranks [][]byte) ([]Account, error) {
-	all := make([]Account, len(ranks))
-	for rank, text := range ranks {
-		if err := json.Unmarshal(text, &all[rank]); err != nil {
-			return nil, fmt.Errorf("progress: account of rank %d: %w", rank, err)
-		}
-	}
-	return all, nil
-}
-
 // Closing prints the closing table of a run on len(all) ranks in LAMMPS's shape: for each
 // section the least, mean and greatest time over the ranks and its share of the total, so
 // that an imbalance shows at a glance; on several ranks also which was the slowest. A

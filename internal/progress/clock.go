@@ -84,16 +84,12 @@ func (c *clock) leave(v *visit, now time.Time) {
 	c.trace.stop(v.event, now.Sub(c.begin))
 }
 
-// Section is one row of the closing table: what each rank spent in one part of
-// the run.
-type Section struct {
-	Path    []string  // the names of the sections around it, outermost first, then its own
-	Seconds []float64 // [ranks], without the time of sections inside it
-	Calls   []int     // [ranks], how often it was entered
+// section is what each rank spent in one part of the run.
+type section struct {
+	path    []string
+	seconds []float64 // [ranks], without the time of sections inside it
+	calls   []int     // [ranks], how often it was entered
 }
-
-// Name is the section's own name.
-func (s Section) Name() string { return s.Path[len(s.Path)-1] }
 
 // Time begins to count time towards the named section of the closing table and
 // prints nothing; the function it returns ends that. The section lies inside the
@@ -112,7 +108,7 @@ func (r *Reporter) Time(section string) (end func()) {
 
 // merge lists the sections inside around, which holds one section of each rank,
 // nil where a rank never entered it.
-func merge(path []string, around []*Node) (sections []Section) {
+func merge(path []string, around []*Node) (sections []section) {
 	var names []string
 	for _, n := range around {
 		if n == nil {
@@ -125,15 +121,15 @@ func merge(path []string, around []*Node) (sections []Section) {
 		}
 	}
 	for _, name := range names {
-		s := Section{append(slices.Clone(path), name), make([]float64, len(around)), make([]int, len(around))}
+		s := section{append(slices.Clone(path), name), make([]float64, len(around)), make([]int, len(around))}
 		same := make([]*Node, len(around))
 		for rank, n := range around {
 			if c := n.child(name); c != nil {
-				same[rank], s.Seconds[rank], s.Calls[rank] = c, c.Own.Seconds(), c.Calls
+				same[rank], s.seconds[rank], s.calls[rank] = c, c.Own.Seconds(), c.Calls
 			}
 		}
 		sections = append(sections, s)
-		sections = append(sections, merge(s.Path, same)...)
+		sections = append(sections, merge(s.path, same)...)
 	}
 	return sections
 }

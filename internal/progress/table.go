@@ -9,7 +9,7 @@ import (
 // table prints a row for each section under a title, and an event of the given name;
 // total is each rank's whole time in seconds. A last section of the name "total" is the
 // sum of the others.
-func (r *Reporter) table(title, event string, sections []Section, total []float64) {
+func (r *Reporter) table(title, event string, sections []section, total []float64) {
 	rows := shares(sections, total)
 	width, ranks := len(title), len(total)
 	for _, row := range rows {
@@ -29,7 +29,7 @@ func (r *Reporter) table(title, event string, sections []Section, total []float6
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s, %d rank%s\n%s", head, ranks, plural, rule)
 	for i, row := range rows {
-		if i == len(rows)-1 && row.isTotal() {
+		if i == len(rows)-1 && row.IsTotal() {
 			b.WriteString(rule)
 		}
 		b.WriteString(row.text(width))
@@ -40,72 +40,81 @@ func (r *Reporter) table(title, event string, sections []Section, total []float6
 	r.line(strings.TrimRight(b.String(), "\n"))
 }
 
-// row is a line of the closing table.
-type row struct {
-	Section
-	percent float64 // of the mean total
-	inner   float64 // the same, sections inside it included
+// Row is a line of the closing table, as an event "timing" holds it. Times are in seconds
+// over the ranks, without those of the sections inside it.
+type Row struct {
+	Path    []string `json:"path"` // the names of the sections around it, outermost first, then its own
+	Min     float64  `json:"min"`
+	Avg     float64  `json:"avg"`
+	Max     float64  `json:"max"`
+	Slowest int      `json:"slowest"`            // the rank that spent the most time
+	Calls   int      `json:"calls"`              // by the rank that entered it most often
+	Percent float64  `json:"percent"`            // of the mean total
+	Inner   float64  `json:"percent_with_inner"` // the same, sections inside it included
+	Ranks   int      `json:"ranks"`
 }
 
 // withRest adds the sections "other", what is left of the total, and "total".
-func withRest(sections []Section, total []float64) []Section {
+func withRest(sections []section, total []float64) []section {
 	other := slices.Clone(total)
 	for i := range other {
 		for _, s := range sections {
-			other[i] -= s.Seconds[i]
+			other[i] -= s.seconds[i]
 		}
 		other[i] = max(other[i], 0) // clocks read one after the other
 	}
-	return append(sections, Section{Path: []string{"other"}, Seconds: other}, Section{Path: []string{"total"}, Seconds: total})
+	return append(sections, section{path: []string{"other"}, seconds: other}, section{path: []string{"total"}, seconds: total})
 }
 
 // shares makes rows of sections.
-func shares(sections []Section, total []float64) []row {
-	rows := make([]row, len(sections))
+func shares(sections []section, total []float64) []Row {
+	rows, whole := make([]Row, len(sections)), mean(total)
 	for i, s := range sections {
-		rows[i].Section = s
-		if whole := mean(total); whole > 0 {
-			rows[i].percent = 100 * (mean(s.Seconds) / whole)
+		most := slices.Max(s.seconds)
+		rows[i] = Row{Path: s.path, Min: slices.Min(s.seconds), Avg: mean(s.seconds), Max: most, Slowest: slices.Index(s.seconds, most),
+			Calls: slices.Max(append([]int{0}, s.calls...)), Ranks: len(s.seconds)}
+		if whole > 0 {
+			rows[i].Percent = 100 * (rows[i].Avg / whole)
 		}
 	}
 	for i := range rows {
-		rows[i].inner = rows[i].percent
-		for k := i + 1; k < len(rows) && len(rows[k].Path) > len(rows[i].Path); k++ {
-			rows[i].inner += rows[k].percent
+		rows[i].Inner = rows[i].Percent
+		for k := i + 1; k < len(rows) && rows[k].Depth() > rows[i].Depth(); k++ {
+			rows[i].Inner += rows[k].Percent
 		}
 	}
 	return rows
 }
 
-func (w row) isTotal() bool { return len(w.Path) == 1 && w.Name() == "total" }
+// Name is the section's own name.
+func (w Row) Name() string { return w.Path[len(w.Path)-1] }
 
-func (w row) label() string { return strings.Repeat("  ", len(w.Path)-1) + w.Name() }
+// Depth is how many sections are around it.
+func (w Row) Depth() int { return len(w.Path) - 1 }
 
-// calls is how often the section was entered by the rank that did so most.
-func (w row) calls() int { return slices.Max(append([]int{0}, w.Calls...)) }
+// IsTotal reports whether the row is the sum of the others.
+func (w Row) IsTotal() bool { return len(w.Path) == 1 && w.Name() == "total" }
 
-// slowest is the rank that spent the most time.
-func (w row) slowest() int { return slices.Index(w.Seconds, slices.Max(w.Seconds)) }
+func (w Row) label() string { return strings.Repeat("  ", w.Depth()) + w.Name() }
 
-func (w row) text(width int) string {
+func (w Row) text(width int) string {
 	slowest, calls, inner := "", "", ""
-	if len(w.Seconds) > 1 {
-		slowest = fmt.Sprintf(" rank %-5d |", w.slowest())
+	if w.Ranks > 1 {
+		slowest = fmt.Sprintf(" rank %-5d |", w.Slowest)
 	}
-	if n := w.calls(); n > 0 {
-		calls = fmt.Sprint(n)
+	if w.Calls > 0 {
+		calls = fmt.Sprint(w.Calls)
 	}
-	if w.inner > w.percent {
-		inner = fmt.Sprintf(" (%.1f with those inside)", w.inner)
+	if w.Inner > w.Percent {
+		inner = fmt.Sprintf(" (%.1f with those inside)", w.Inner)
 	}
 	return fmt.Sprintf("%-*s | %9.4g | %9.4g | %9.4g |%s %6s | %5.1f%s\n", width, w.label(),
-		slices.Min(w.Seconds), mean(w.Seconds), slices.Max(w.Seconds), slowest, calls, w.percent, inner)
+		w.Min, w.Avg, w.Max, slowest, calls, w.Percent, inner)
 }
 
-func (w row) fields() []any {
-	return []any{"section", w.Name(), "path", w.Path,
-		"min", slices.Min(w.Seconds), "avg", mean(w.Seconds), "max", slices.Max(w.Seconds), "slowest", w.slowest(),
-		"calls", w.calls(), "percent", w.percent, "percent_with_inner", w.inner, "ranks", len(w.Seconds)}
+func (w Row) fields() []any {
+	return []any{"section", w.Name(), "path", w.Path, "min", w.Min, "avg", w.Avg, "max", w.Max, "slowest", w.Slowest,
+		"calls", w.Calls, "percent", w.Percent, "percent_with_inner", w.Inner, "ranks", w.Ranks}
 }
 
 func mean(x []float64) float64 {

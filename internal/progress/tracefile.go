@@ -74,8 +74,9 @@ func encodeTrace(all []Account) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadTrace finds the sections of each rank in what WriteTrace has written.
-func ReadTrace(r io.Reader) ([]Section, error) {
+// ReadTrace makes the rows of the closing table, but for those of the rest and the total,
+// from what WriteTrace has written.
+func ReadTrace(r io.Reader) ([]Row, error) {
 	var f struct {
 		TraceEvents []traceEvent `json:"traceEvents"`
 	}
@@ -103,7 +104,13 @@ func ReadTrace(r io.Reader) ([]Section, error) {
 	for _, rank := range slices.Sorted(maps.Keys(spans)) {
 		roots = append(roots, nested(spans[rank]))
 	}
-	return merge(nil, roots), nil
+	sections, total := merge(nil, roots), make([]float64, len(roots))
+	for _, s := range sections {
+		for rank, v := range s.seconds {
+			total[rank] += v
+		}
+	}
+	return shares(sections, total), nil
 }
 
 // nested is the section around the spans of one rank.

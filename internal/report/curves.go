@@ -89,27 +89,20 @@ func (s spectrum) band() (lo, hi float64) {
 	return lo, hi
 }
 
-// panel is a chart with its heading and what it says in words.
-type panel struct {
-	Title, Note string
-	Chart       shot
-}
-
 // spectra are the charts of the images along depth and of the traces in time.
-func (r *Run) spectra() (panels []panel, err error) {
-	for _, of := range []func() (panel, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
+func (r *Run) spectra() (charts []part, err error) {
+	for _, of := range []func() (part, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
 		p, x, y, lines := of()
 		if len(lines) == 0 {
 			continue
 		}
 		trimRight(lines)
-		p.Chart, err = drawn(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...))
-		if err != nil {
+		if err := p.add(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...)); err != nil {
 			return nil, err
 		}
-		panels = append(panels, p)
+		charts = append(charts, p)
 	}
-	return panels, nil
+	return charts, nil
 }
 
 // trimRight ends lines a little behind where the last of them sinks to the floor for good.
@@ -135,7 +128,7 @@ func imageSpectrum(g grid.Grid, v []float32) spectrum {
 	return meanSpectrum(v, g.Shape[last], g.Spacing[last]/1000)
 }
 
-func (r *Run) depthSpectra() (p panel, x, y string, lines []picture.Line) {
+func (r *Run) depthSpectra() (p part, x, y string, lines []picture.Line) {
 	p.Title = "Images along depth"
 	add := func(name string, s spectrum) {
 		ref := s.most()
@@ -157,8 +150,8 @@ func (r *Run) depthSpectra() (p panel, x, y string, lines []picture.Line) {
 	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
 }
 
-func (r *Run) timeSpectra() (p panel, x, y string, lines []picture.Line) {
-	p = panel{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
+func (r *Run) timeSpectra() (p part, x, y string, lines []picture.Line) {
+	p = part{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
 	var data, residual []float32
 	for _, g := range r.Gathers {
 		data, residual = append(data, g.Data...), append(residual, g.Residual...)
@@ -188,11 +181,9 @@ func (s spectrum) line(name string, ref float64) picture.Line {
 
 // convergence is the section on the course of the solver.
 type convergence struct {
-	Chart   []shot
+	part
 	Rows    []iterationRow
 	Adjoint bool // the rows hold the adjoint test and times
-	Note    string
-	Missing string
 }
 
 type iterationRow struct {
@@ -234,22 +225,18 @@ func (r *Run) convergence() (c convergence) {
 	return c
 }
 
-// convergenceChart draws the norms relative to their start, where they can be drawn.
-func (r *Run) convergenceChart() []shot {
-	h := r.Image.ResidualNorm
+// drawConvergence draws the norms relative to their start, where they can be drawn.
+func (r *Run) drawConvergence(out *part) {
+	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
 	if len(h) < 2 {
-		return nil
+		return
 	}
-	g := r.Image.GradientNorm
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
-	s, err := drawn("norms of residual and gradient against the iteration", "")(
+	// What cannot be drawn are numbers that are no norms, which the verdict says.
+	_ = out.add("norms of residual and gradient against the iteration", "")(
 		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
-	if err != nil { // numbers that are no norms, which the verdict says
-		return nil
-	}
-	return []shot{s}
 }
 
 // relative is h[n] over h[0], "" where there is no such number.

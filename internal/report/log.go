@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
 // Log is what a run has told with --json.
@@ -40,29 +42,15 @@ type Times struct {
 	From  string // where this is known from
 	Ranks int
 	Total float64 // s, of the mean rank
-	Rows  []TimeRow
-}
-
-// TimeRow is one section: seconds without those of the sections inside it.
-type TimeRow struct {
-	Path          []string
-	Min, Avg, Max float64 // s, over the ranks
-	Calls         int
-	Percent       float64 // of the total
+	Rows  []progress.Row
 }
 
 // event is a line of the log, of one of the kinds that count here.
 type event struct {
 	Event string `json:"event"`
 	Iteration
+	progress.Row
 	Message   string   `json:"message"`
-	Path      []string `json:"path"`
-	Min       float64  `json:"min"`
-	Avg       float64  `json:"avg"`
-	Max       float64  `json:"max"`
-	Calls     int      `json:"calls"`
-	Percent   float64  `json:"percent"`
-	Ranks     int      `json:"ranks"`
 	Rank      int      `json:"rank"`
 	Predicted int64    `json:"predicted"`
 	Command   string   `json:"command"`
@@ -147,10 +135,10 @@ func (l *Log) timing(e event) {
 		l.Times = &Times{From: "the log"}
 	}
 	l.Times.Ranks = max(l.Times.Ranks, e.Ranks)
-	if len(e.Path) == 1 && e.Path[0] == "total" {
+	if e.IsTotal() {
 		l.Times.Total = e.Avg
 	}
-	l.Times.Rows = append(l.Times.Rows, TimeRow{e.Path, e.Min, e.Avg, e.Max, e.Calls, e.Percent})
+	l.Times.Rows = append(l.Times.Rows, e.Row)
 }
 
 // Belongs reports whether the log can be that of a run with this history of

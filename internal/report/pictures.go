@@ -23,29 +23,30 @@ type shot struct {
 	Caption       string
 }
 
-// images are the section on the images.
-type images struct {
-	Pictures []shot
-	Note     string
-	Missing  string
+// part is a section of the page, or a part of one, of pictures.
+type part struct {
+	Title         string
+	Pictures      []shot
+	Note, Missing string
 }
 
-// drawn returns what encodes a figure. Numbers and grids were judged when the file was
-// read: what cannot be drawn is due to the options.
-func drawn(says, caption string) func(*picture.Figure, error) (shot, error) {
-	return func(f *picture.Figure, err error) (shot, error) {
+// add returns what adds a figure. Numbers and grids were judged when the file was read:
+// what cannot be drawn is due to the options.
+func (t *part) add(says, caption string) func(*picture.Figure, error) error {
+	return func(f *picture.Figure, err error) error {
 		if err != nil {
-			return shot{}, status.Usage(err)
+			return status.Usage(err)
 		}
 		var b bytes.Buffer
 		picture := f.Draw()
 		if err := png.Encode(&b, picture); err != nil {
-			return shot{}, fmt.Errorf("report: %w", err)
+			return fmt.Errorf("report: %w", err)
 		}
-		return shot{
+		t.Pictures = append(t.Pictures, shot{
 			Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())),
 			Width:  picture.Bounds().Dx(), Height: picture.Bounds().Dy(), Says: says, Caption: clean(caption),
-		}, nil
+		})
+		return nil
 	}
 }
 
@@ -56,11 +57,9 @@ func (r *Run) imageName() string {
 	return "image"
 }
 
-func (r *Run) images() (out images, err error) {
+func (r *Run) images() (out part, err error) {
 	add := func(im *h5.Image, name, caption string) error {
-		s, err := drawn(name+": picture of the image", caption)(picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At}))
-		out.Pictures = append(out.Pictures, s)
-		return err
+		return out.add(name+": picture of the image", caption)(picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At}))
 	}
 	if r.Adjoint != nil {
 		if err := add(r.Adjoint, "adjoint", "Plain Kirchhoff migration: "+r.AdjointFrom); err != nil {
@@ -93,34 +92,26 @@ func (r *Run) anglesEnd() bool {
 }
 
 // imageGathers draws the images by class at a few places.
-func (r *Run) imageGathers(p *page) error {
-	for _, part := range []struct {
+func (r *Run) imageGathers() (out part, err error) {
+	for _, of := range []struct {
 		name    string
 		gathers []picture.ImageGather
 	}{{"adjoint", r.AdjointGathers}, {r.imageName(), r.ImageGathers}} {
-		if len(part.gathers) == 0 {
+		if len(of.gathers) == 0 {
 			continue
 		}
-		s, err := drawn(part.name+": image gathers by "+r.Classes.Name, "")(
-			picture.ImageGathers(r.Image.Grid, part.gathers, r.Classes, picture.Options{Title: part.name}))
+		err := out.add(of.name+": image gathers by "+r.Classes.Name, "")(
+			picture.ImageGathers(r.Image.Grid, of.gathers, r.Classes, picture.Options{Title: of.name}))
 		if err != nil {
-			return err
+			return out, err
 		}
-		p.ImageGathers = append(p.ImageGathers, s)
 	}
-	p.ImageGathersSay = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
+	out.Note = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
 		r.Classes.Name, r.Classes.Name)
 	if l := r.ClassLimits; len(l) > 0 && (r.Classes.Name != "angle" || r.anglesEnd()) {
-		p.ImageGathersSay += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
+		out.Note += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
 	}
-	return nil
-}
-
-// gatherRow is one shot: its traces, and what is left of them.
-type gatherRow struct {
-	Name     string
-	Pictures []shot
-	Note     string
+	return out, nil
 }
 
 func (r *Run) gathers(p *page) error {
@@ -158,30 +149,29 @@ func (g *Gather) predicted() []float32 {
 }
 
 // draw draws data, prediction and residual on the scale of the data.
-func (g *Gather) draw() (row gatherRow, err error) {
-	row.Name = clean(g.Name)
+func (g *Gather) draw() (out part, err error) {
+	out.Title = clean(g.Name)
 	limit := 0.0
-	for _, part := range []struct {
+	for _, of := range []struct {
 		name string
 		v    []float32
 	}{{"data", g.Data}, {"predicted", g.predicted()}, {"residual", g.Residual}} {
-		if part.v == nil {
+		if of.v == nil {
 			continue
 		}
 		if limit == 0 {
-			limit = picture.Limit(part.v, 99)
+			limit = picture.Limit(of.v, 99)
 		}
-		s, err := drawn(part.name+" of "+row.Name, "")(
-			picture.Gather(part.v, picture.Times{NT: g.NT, DT: g.DT, T0: g.T0}, g.Offset, picture.Options{Title: part.name, Limit: limit}))
+		err := out.add(of.name+" of "+out.Title, "")(
+			picture.Gather(of.v, picture.Times{NT: g.NT, DT: g.DT, T0: g.T0}, g.Offset, picture.Options{Title: of.name, Limit: limit}))
 		if err != nil {
-			return row, err
+			return out, err
 		}
-		row.Pictures = append(row.Pictures, s)
 	}
 	if d, e := energy(g.Data), energy(g.Residual); d > 0 && g.Residual != nil {
-		row.Note = fmt.Sprintf("The residual holds %s of the shot's energy.", percent(e/d))
+		out.Note = fmt.Sprintf("The residual holds %s of the shot's energy.", percent(e/d))
 	}
-	return row, nil
+	return out, nil
 }
 
 func energy(v []float32) (sum float64) {
@@ -196,12 +186,6 @@ type Model struct {
 	File   string // as the reader knows it
 	Grid   grid.Grid
 	Values []float64 // m/s
-}
-
-// velocityPart is the section on the velocity.
-type velocityPart struct {
-	Pictures      []shot
-	Note, Missing string
 }
 
 // velocityText is the velocity in a few words, "" where it is not known.
@@ -219,15 +203,13 @@ func (r *Run) velocityText() string {
 	return ""
 }
 
-func (r *Run) velocity() (out velocityPart, err error) {
+func (r *Run) velocity() (out part, err error) {
 	m := r.Velocity
 	switch {
 	case m != nil:
-		s, err := drawn("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At}))
-		if err != nil {
+		if err := out.add("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At})); err != nil {
 			return out, err
 		}
-		out.Pictures = []shot{s}
 		out.Note = fmt.Sprintf("The model that the run read: %s, on %s.", r.velocityText(), shapeText(m.Grid))
 		if !m.Grid.Equal(r.Image.Grid) {
 			out.Note += " It lies on another grid than the image."

@@ -18,11 +18,11 @@ import (
 	"html"
 	"html/template"
 	"io"
-	"os"
 	"regexp"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -72,7 +72,7 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words, "clean": clean, "bar": bar}).Parse(pageText))
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
 // the image, or a failure of w.
@@ -96,14 +96,13 @@ type page struct {
 	Facts           []fact
 	Notes           []string
 	Verdict         verdict
-	Images          images
-	Velocity        velocityPart
-	ImageGathers    []shot
-	ImageGathersSay string
-	Spectra         []panel
+	Images          part
+	Velocity        part
+	ImageGathers    part
+	Spectra         []part
 	NoSpectra       string
 	Convergence     convergence
-	Gathers         []gatherRow
+	Gathers         []part
 	GathersNote     string
 	NoGathers       []string
 	Times           *Times
@@ -135,10 +134,10 @@ func (r *Run) page() (*page, error) {
 	if p.Velocity, err = r.velocity(); err != nil {
 		return nil, err
 	}
-	if err := r.imageGathers(p); err != nil {
+	if p.ImageGathers, err = r.imageGathers(); err != nil {
 		return nil, err
 	}
-	p.Convergence.Chart = r.convergenceChart()
+	r.drawConvergence(&p.Convergence.part)
 	if p.Spectra, err = r.spectra(); err != nil {
 		return nil, err
 	}
@@ -168,11 +167,7 @@ var origin = regexp.MustCompile(`<meta name="generator" content="` + generator +
 // Source reads from what the page at path was made, as Run.Source says; "" for a file
 // that is no page of Write.
 func Source(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return ""
 	}

@@ -4,23 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
-
-// Name is the section's own name, without control characters.
-func (t TimeRow) Name() string {
-	if len(t.Path) == 0 {
-		return ""
-	}
-	return clean(t.Path[len(t.Path)-1])
-}
-
-// Depth is how many sections are around it.
-func (t TimeRow) Depth() int { return max(0, len(t.Path)-1) }
 
 // Columns are the headings over the numbers of each row: of one rank a single
 // time.
@@ -32,7 +20,7 @@ func (t *Times) Columns() []string {
 }
 
 // Numbers are a row under the Columns.
-func (t *Times) Numbers(row TimeRow) []string {
+func (t *Times) Numbers(row progress.Row) []string {
 	f := func(v float64) string { return fmt.Sprintf("%.4g", v) }
 	out := []string{f(row.Min), f(row.Avg), f(row.Max)}
 	if t.Ranks == 1 {
@@ -45,11 +33,8 @@ func (t *Times) Numbers(row TimeRow) []string {
 	return append(out, calls, fmt.Sprintf("%.1f", row.Percent))
 }
 
-// Bar is the share of the total as a width in percent.
-func (t TimeRow) Bar() float64 { return math.Round(10*min(100, max(0, t.Percent))) / 10 }
-
-// IsTotal reports whether the row is the sum of the others.
-func (t TimeRow) IsTotal() bool { return len(t.Path) == 1 && t.Path[0] == "total" }
+// bar is a share of the total as a width in percent.
+func bar(percent float64) float64 { return math.Round(10*min(100, max(0, percent))) / 10 }
 
 // times fills in where time and memory went.
 func (r *Run) times(p *page) {
@@ -82,24 +67,14 @@ func (r *Run) times(p *page) {
 
 // ReadTrace finds where the time went from what lsm run --trace has written.
 func ReadTrace(r io.Reader) (*Times, error) {
-	sections, err := progress.ReadTrace(r)
+	rows, err := progress.ReadTrace(r)
 	if err != nil {
 		return nil, fmt.Errorf("is no trace of lsm run --trace: %w", err)
 	}
-	t := &Times{From: "the trace"}
-	for _, s := range sections {
-		t.Ranks = len(s.Seconds)
-		row := TimeRow{Path: s.Path, Min: slices.Min(s.Seconds), Max: slices.Max(s.Seconds), Calls: slices.Max(s.Calls)}
-		for _, v := range s.Seconds {
-			row.Avg += v / float64(t.Ranks)
-		}
+	t := &Times{From: "the trace", Rows: rows}
+	for _, row := range rows {
+		t.Ranks = row.Ranks
 		t.Total += row.Avg
-		t.Rows = append(t.Rows, row)
-	}
-	for i := range t.Rows {
-		if t.Total > 0 {
-			t.Rows[i].Percent = 100 * t.Rows[i].Avg / t.Total
-		}
 	}
 	return t, nil
 }

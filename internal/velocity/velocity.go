@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -33,7 +34,7 @@ func check(picks []Pick, what, unit string) error {
 		if !(p.Velocity > 0) || math.IsInf(p.Velocity, 0) {
 			return fmt.Errorf("velocity at %s %g %s is %g m/s, must be positive", what, p.At, unit, p.Velocity)
 		}
-		if err := Possible(p.Velocity, p.Velocity); err != nil {
+		if err := Possible(p.Velocity); err != nil {
 			return fmt.Errorf("at %s %g %s: %w", what, p.At, unit, err)
 		}
 		if math.IsNaN(p.At) || math.IsInf(p.At, 0) {
@@ -48,12 +49,7 @@ func check(picks []Pick, what, unit string) error {
 
 // At is the velocity at a depth. At a step it is that below.
 func (p Profile) At(z float64) float64 {
-	i, _ := slices.BinarySearchFunc(p, z, func(k Pick, z float64) int {
-		if k.At <= z {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(p), func(i int) bool { return p[i].At > z })
 	switch i {
 	case 0:
 		return p[0].Velocity
@@ -200,12 +196,10 @@ const (
 	faster        = 30000 // above: not ft/s either
 )
 
-// Possible is an error for velocities, m/s, with which nothing can be computed.
-func Possible(lo, hi float64) error {
-	for _, v := range []float64{lo, hi} {
-		if !(v >= Least && v <= Most) || math.IsNaN(v) {
-			return fmt.Errorf("velocity is %.6g m/s, must be from %g to %g m/s", v, Least, Most)
-		}
+// Possible is an error for a velocity, m/s, with which nothing can be computed.
+func Possible(v float64) error {
+	if !(v >= Least && v <= Most) {
+		return fmt.Errorf("velocity is %.6g m/s, must be from %g to %g m/s", v, Least, Most)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -115,15 +116,7 @@ func (a Attrs) Floats(name string, n int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := "numbers"
-	switch n {
-	case 1:
-		wanted = "one number"
-	case 2:
-		wanted = "2 numbers (x z)"
-	case 3:
-		wanted = "3 numbers (x y z)"
-	}
+	wanted := cmp.Or(map[int]string{1: "one number", 2: "2 numbers (x z)", 3: "3 numbers (x y z)"}[n], "numbers")
 	var out []float64
 	switch v := v.(type) {
 	case float64:
@@ -187,19 +180,7 @@ func (a Attrs) Text(name string) (string, error) {
 	return "", a.fault(name, "attribute is not one text")
 }
 
-// All reads every attribute of a number or string type, ordered by name.
-func (a Attrs) All() ([]Attr, error) {
-	all, err := on(a.path, a.list)
-	keep := all[:0]
-	for _, x := range all {
-		if _, other := x.Value.(otherType); !other {
-			keep = append(keep, x)
-		}
-	}
-	return keep, err
-}
-
-// list reads every attribute; it needs the library's lock.
+// list reads every attribute, ordered by name; it needs the library's lock.
 func (a Attrs) list() ([]Attr, error) {
 	fail := func() error {
 		return readError(a.path, a.object, wrapf(libraryError(), "its attributes cannot be listed"))
@@ -225,24 +206,14 @@ func (a Attrs) list() ([]Attr, error) {
 	return out, nil
 }
 
-// normal gives the values of attributes the types that they read back as.
-func normal(attrs []Attr) []Attr {
-	out := make([]Attr, len(attrs))
-	for i, a := range attrs {
-		if v, ok := a.Value.(int); ok {
-			a.Value = int64(v)
-		}
-		out[i] = a
-	}
-	return out
-}
-
 // writeAttr gives an attribute to an open object; a text that is there already is
 // written over.
 func writeAttr(id C.hid_t, object string, a Attr) error {
-	switch v := normal([]Attr{a})[0].Value.(type) {
+	switch v := a.Value.(type) {
 	case string:
 		return textAttr(id, a.Name, v)
+	case int:
+		return writeAttr(id, object, Attr{a.Name, int64(v)})
 	case int64:
 		return numbersAttr(id, a.Name, C.H5Screate(C.H5S_SCALAR), []int64{v})
 	case float64:

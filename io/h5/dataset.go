@@ -213,29 +213,11 @@ func (d *Dataset) unwanted(want string) error {
 	return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), want)
 }
 
-// wanted is an attribute that a dataset must have, and where its number goes: a *float64
-// or an *int.
-type wanted struct {
-	name string
-	to   any
-}
-
-// load reads a dataset of the wanted shape, see [Dataset.Want], and attributes of it.
-func load[T Number](f *File, name, text string, shape []int, attrs ...wanted) ([]T, error) {
+// load reads a dataset of the wanted shape, see [Dataset.Want].
+func load[T Number](f *File, name, text string, shape ...int) ([]T, error) {
 	d, err := f.Dataset(name)
 	if err == nil {
 		err = d.Want(text, shape...)
-	}
-	for _, a := range attrs {
-		if err != nil {
-			break
-		}
-		switch to := a.to.(type) {
-		case *float64:
-			*to, err = d.Attrs().Float(a.name)
-		case *int:
-			*to, err = d.Attrs().Int(a.name)
-		}
 	}
 	switch {
 	case err != nil:

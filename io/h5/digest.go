@@ -203,6 +203,8 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 		switch v := at.Value.(type) {
 		case string:
 			hashText(h, at.Name, asRead(v))
+		case int:
+			fmt.Fprintf(h, "%s int64 \n%s", at.Name, littleEndian([]int64{int64(v)}))
 		case int64:
 			fmt.Fprintf(h, "%s int64 \n%s", at.Name, littleEndian([]int64{v}))
 		case float64:

@@ -130,21 +130,14 @@ func (f *File) Has(name string) (has bool) {
 }
 
 func (f *File) has(name string) bool {
-	_, to := f.follow(name)
-	return to != nothing
+	_, missing, _ := f.follow(name)
+	return !missing
 }
 
-// What a name leads to.
-const (
-	nothing = iota
-	object  // or a soft link
-	external
-	unknown
-)
-
 // follow looks at each part of a name, "/history" and then "/history/residual_norm", as
-// far as they are objects, and returns the last part that it looked at.
-func (f *File) follow(name string) (part string, to int) {
+// far as they are objects, and returns the last part that it looked at: whether nothing
+// is there, or an external link.
+func (f *File) follow(name string) (part string, missing, external bool) {
 	for i := 1; i <= len(name); i++ {
 		if i < len(name) && name[i] != '/' {
 			continue
@@ -152,22 +145,20 @@ func (f *File) follow(name string) (part string, to int) {
 		part = name[:i]
 		var info C.H5L_info_t
 		has := C.H5Lexists(f.id(), cString(part), C.H5P_DEFAULT)
-		switch {
-		case has == 0:
-			return part, nothing
-		case has < 0 || C.H5Lget_info(f.id(), cString(part), &info, C.H5P_DEFAULT) < 0:
-			return part, unknown
-		case info._type == C.H5L_TYPE_EXTERNAL:
-			return part, external
+		if has <= 0 || C.H5Lget_info(f.id(), cString(part), &info, C.H5P_DEFAULT) < 0 {
+			return part, has == 0, false
+		}
+		if info._type == C.H5L_TYPE_EXTERNAL {
+			return part, false, true
 		}
 	}
-	return part, object
+	return part, false, false
 }
 
 // openSet opens any dataset.
 func (f *File) openSet(name string) (*hdf5.Dataset, error) {
-	part, to := f.follow(name)
-	if to == nothing {
+	part, missing, external := f.follow(name)
+	if missing {
 		return nil, inputError(f.path, name, "is missing (the file holds %s)", f.contents())
 	}
 	set, err := f.file.OpenDataset(name)
@@ -175,10 +166,10 @@ func (f *File) openSet(name string) (*hdf5.Dataset, error) {
 		return set, nil
 	}
 	err = libraryError()
-	if to != external && strings.Contains(err.Error(), "link class") {
-		part, to = "to which soft links lead", external
+	if !external && strings.Contains(err.Error(), "link class") {
+		part, external = "to which soft links lead", true
 	}
-	if to == external {
+	if external {
 		return nil, inputError(f.path, name, "lies behind an external link, %s, and what that leads to can change unseen; copy the data into this file (h5py: copy with expand_external)", part)
 	}
 	return nil, readError(f.path, name, wrapf(err, "cannot be opened as a dataset"))
@@ -215,7 +206,7 @@ func Sniff(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return inputError(path, "", "no such file%w", hidden{err})
 	case err != nil:
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	case plainfile.Check(info) != nil:
 		return inputError(path, "", "%w, want an HDF5 file", plainfile.Check(info))
 	case info.Size() == 0:
@@ -223,13 +214,13 @@ func Sniff(path string) error {
 	}
 	f, err := plainfile.Open(path)
 	if err != nil {
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	}
 	head = head[:n]
 	if bytes.HasPrefix(head, signature) {
@@ -275,16 +266,6 @@ func looksLike(head []byte) string {
 }
 
 func control(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
-
-// cause drops the path that the os package puts before its reason: ours stands
-// there already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
 
 // hidden keeps an error in the chain without its text.
 type hidden struct{ error }

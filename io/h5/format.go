@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,8 +175,6 @@ func speedUnit(d *Dataset, want string) (string, error) {
 		return "", inputError(d.path, d.name+"@units", "is %q, want m/s, km/s or ft/s", text)
 	case has != "" && want != "" && has != want:
 		return "", inputError(d.path, d.name+"@units", "is %q, but %s is asked for: one of the two is wrong", text, want)
-	case has != "":
-		return has, nil
 	}
-	return want, nil
+	return cmp.Or(has, want), nil
 }

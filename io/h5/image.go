@@ -60,14 +60,14 @@ func (f *File) image() (*Dataset, grid.Grid, error) {
 	return f.field("/image")
 }
 
-// ReadAttrs reads the root's attributes of any file, without format and
-// format_version.
+// ReadAttrs reads the root's attributes of any file that are of a number or string type,
+// ordered by name, without format and format_version.
 func ReadAttrs(path string) ([]Attr, error) { return reading(path, (*File).rootAttrs) }
 
 func (f *File) rootAttrs() (out []Attr, err error) {
-	all, err := f.Attrs().All()
+	all, err := on(f.path, f.Attrs().list)
 	for _, a := range all {
-		if !slices.Contains([]string{"format", "format_version", sealAttr}, a.Name) {
+		if _, other := a.Value.(otherType); !other && !slices.Contains([]string{"format", "format_version", sealAttr}, a.Name) {
 			out = append(out, a)
 		}
 	}
@@ -79,7 +79,7 @@ func (f *File) readHistory(im *Image) (err error) {
 		if !f.Has(name) {
 			continue
 		}
-		if *norms, err = load[float64](f, name, "[iterations + 1]", []int{-1}); err != nil {
+		if *norms, err = load[float64](f, name, "[iterations + 1]", -1); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package h5
 
 import (
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -34,7 +35,7 @@ func ReadModelIn(path, unit string) (g grid.Grid, v []float64, err error) {
 				return nil, inputError(path, d.name, "is %g m/s at point %s, must be positive and finite", c, pointText(g, i))
 			}
 			v[i] = factor * c
-			if err := velocity.Possible(v[i], v[i]); err != nil {
+			if err := velocity.Possible(v[i]); err != nil {
 				return nil, inputError(path, d.name, "at point %s: %w", pointText(g, i), err)
 			}
 		}
@@ -94,16 +95,9 @@ func (f *File) surface(dim int) (g grid.Grid, z []float64, err error) {
 	if g.Spacing, err = d.Attrs().Floats("spacing", dim-1); err != nil {
 		return g, nil, err
 	}
-	for a, h := range g.Spacing {
-		axis, o := grid.AxisNames(dim)[a], g.Origin[a]
-		switch {
-		case !(h > 0):
-			return g, nil, d.Attrs().fault("spacing", "is %g m along %s, must be positive", h, axis)
-		case !(h >= grid.LeastSpacing && h <= grid.GreatestSpacing):
-			return g, nil, d.Attrs().fault("spacing", "is %g m along %s, must be from %g to %g m", h, axis, grid.LeastSpacing, grid.GreatestSpacing)
-		case !(math.Abs(o) <= grid.Farthest):
-			return g, nil, d.Attrs().fault("origin", "is %g m along %s, must be finite and at most %g m from 0", o, axis, grid.Farthest)
-		}
+	below := grid.Grid{Origin: append(g.Origin, 0), Spacing: append(g.Spacing, 1), Shape: append(slices.Clone(g.Shape), 1)}
+	if err := below.Validate(); err != nil {
+		return g, nil, inputError(f.path, d.name, "%w", err)
 	}
 	if z, err = Read[float64](d); err != nil {
 		return g, nil, err

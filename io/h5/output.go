@@ -26,7 +26,7 @@ func CheckOutput(path string, force bool) error {
 	// know nothing of read-only mounts, quotas and root.
 	probe, err := os.CreateTemp(filepath.Dir(resolve(path)), filepath.Base(path)+".probe-*")
 	if err != nil {
-		return resourceError(path, "", fmt.Errorf("cannot write in its folder: %w", cause(err)))
+		return resourceError(path, "", fmt.Errorf("cannot write in its folder: %w", plainfile.Cause(err)))
 	}
 	probe.Close()
 	os.Remove(probe.Name())
@@ -51,7 +51,7 @@ func checkTarget(path string, force bool) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return resourceError(path, "", cause(err))
+		return resourceError(path, "", plainfile.Cause(err))
 	}
 	folder := filepath.Dir(resolve(path))
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -137,7 +137,7 @@ func publish(temp, target string) error {
 		return err
 	}
 	if err := os.Rename(temp, target); err != nil {
-		return cause(err)
+		return plainfile.Cause(err)
 	}
 	return syncPath(filepath.Dir(target))
 }
@@ -145,10 +145,10 @@ func publish(temp, target string) error {
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return cause(err)
+		return plainfile.Cause(err)
 	}
 	defer f.Close()
-	return cause(f.Sync())
+	return plainfile.Cause(f.Sync())
 }
 
 // discard removes a temporary file. The library may keep a file open that it

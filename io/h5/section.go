@@ -64,7 +64,7 @@ func NewSection[T Number](w *Writer, name string, shape []int, attrs ...Attr) (*
 		}
 		w.sections = append(w.sections, s)
 		if len(attrs) > 0 {
-			attrs = append([]Attr{{sealAttr, seal(name, normal(attrs))}}, attrs...)
+			attrs = append([]Attr{{sealAttr, seal(name, attrs)}}, attrs...)
 		}
 		for _, a := range attrs {
 			if err := w.setAttr(s.id(), name, a); err != nil {

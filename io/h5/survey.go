@@ -209,16 +209,25 @@ func (r *SurveyReader) readPairs() error {
 		return nil
 	}
 	var err error
-	if s.SourceIndex, err = load[int32](r.File, "/source_index", "[ntrace]", []int{ntrace}); err != nil {
+	if s.SourceIndex, err = load[int32](r.File, "/source_index", "[ntrace]", ntrace); err != nil {
 		return err
 	}
-	s.ReceiverIndex, err = load[int32](r.File, "/receiver_index", "[ntrace]", []int{len(s.SourceIndex)})
+	s.ReceiverIndex, err = load[int32](r.File, "/receiver_index", "[ntrace]", len(s.SourceIndex))
 	return err
 }
 
 func (r *SurveyReader) readWavelet() (err error) {
 	w := &r.header.Wavelet
-	w.Samples, err = load[float64](r.File, "/wavelet", "[nw]", []int{-1}, wanted{"dt", &w.DT}, wanted{"zero", &w.Zero})
+	d, err := r.Dataset("/wavelet")
+	if err != nil {
+		return err
+	}
+	if w.DT, err = d.Attrs().Float("dt"); err == nil {
+		w.Zero, err = d.Attrs().Int("zero")
+	}
+	if err == nil {
+		w.Samples, err = load[float64](r.File, "/wavelet", "[nw]", -1)
+	}
 	return err
 }
 
@@ -236,32 +245,28 @@ func (r *SurveyReader) readWeight() error {
 	if s.Fixed && len(d.shape) == 2 {
 		text, shape = "[ns, nr]", []int{s.NumSources(), s.NumReceivers()}
 	}
-	s.Weight, err = load[float32](r.File, "/weight", text, shape)
+	s.Weight, err = load[float32](r.File, "/weight", text, shape...)
 	return err
 }
 
 // SurveyWriter writes a survey whose traces arrive in pieces.
 type SurveyWriter struct {
 	*Writer
-	data   *Section
-	traces []axis // of one sample of all traces
-	nt, n  int
+	data  *Section
+	nt, n int
 }
 
 // WriteSurvey writes a survey; one without Data becomes a geometry file.
 func WriteSurvey(path string, s *survey.Survey, opt WriteOptions) error {
-	w, err := startSurvey(path, s, opt)
+	w, err := startSurvey(path, s, s.Data != nil, opt)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	if s.Data == nil {
-		err = w.SetAttrs("/", Attr{"t0", s.T0}, Attr{"nt", s.NT}, Attr{"dt", s.DT})
-	} else if err = w.startData(s); err == nil {
-		err = w.WriteTraces(s.Data, 0)
-	}
-	if err != nil {
-		return err
+	if s.Data != nil {
+		if err := w.WriteTraces(s.Data, 0); err != nil {
+			return err
+		}
 	}
 	return w.Commit()
 }
@@ -271,15 +276,7 @@ func WriteSurvey(path string, s *survey.Survey, opt WriteOptions) error {
 func CreateSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter, error) {
 	header := *s
 	header.Data = nil
-	w, err := startSurvey(path, &header, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.startData(&header); err != nil {
-		w.Abort()
-		return nil, err
-	}
-	return w, nil
+	return startSurvey(path, &header, true, opt)
 }
 
 // WriteTraces writes traces from number first on; src is [n, NT].
@@ -290,8 +287,9 @@ func (w *SurveyWriter) WriteTraces(src []float32, first int) error {
 	return WriteAt(w.data, src, first*w.nt)
 }
 
-// startSurvey writes all but sampling and traces.
-func startSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter, error) {
+// startSurvey writes all but the traces. A file that is not to hold any has the sampling
+// at its root.
+func startSurvey(path string, s *survey.Survey, recorded bool, opt WriteOptions) (*SurveyWriter, error) {
 	if err := s.Validate(); err != nil {
 		return nil, inputError(path, "", "%w", err)
 	}
@@ -301,36 +299,34 @@ func startSurvey(path string, s *survey.Survey, opt WriteOptions) (*SurveyWriter
 	}
 	w := &SurveyWriter{Writer: file, nt: s.NT, n: s.NumTraces()}
 	source, receiver := axis{name: "/source", size: s.NumSources()}, axis{name: "/receiver", size: s.NumReceivers()}
-	w.traces = []axis{source, receiver}
+	traces := []axis{source, receiver}
 	if !s.Fixed {
-		w.traces = []axis{{name: "/trace", size: w.n}}
+		traces = []axis{{name: "/trace", size: w.n}}
 	}
 	// The first error sticks.
 	_ = w.scale(columns(s.Dim))
 	over(file, "/sources", []axis{source, columns(s.Dim)}, s.Sources, Attr{"units", "m"})
 	over(file, "/receivers", []axis{receiver, columns(s.Dim)}, s.Receivers, Attr{"units", "m"})
 	if !s.Fixed {
-		over(file, "/source_index", w.traces, s.SourceIndex)
-		over(file, "/receiver_index", w.traces, s.ReceiverIndex)
+		over(file, "/source_index", traces, s.SourceIndex)
+		over(file, "/receiver_index", traces, s.ReceiverIndex)
 	}
 	if s.Weight != nil {
-		over(file, "/weight", w.traces, s.Weight)
+		over(file, "/weight", traces, s.Weight)
 	}
 	v := s.Wavelet
 	t := regular("/wavelet_t", len(v.Samples), -float64(v.Zero)*v.DT, v.DT, "s")
 	over(file, "/wavelet", []axis{t}, v.Samples, Attr{"dt", v.DT}, Attr{"zero", v.Zero})
+	if recorded {
+		samples := regular("/t", s.NT, s.T0, s.DT, "s")
+		_ = w.scale(samples)
+		w.data, _ = over[float32](file, "/data", append(traces, samples), nil, Attr{"t0", s.T0}, Attr{"dt", s.DT})
+	} else {
+		_ = w.SetAttrs("/", Attr{"t0", s.T0}, Attr{"nt", s.NT}, Attr{"dt", s.DT})
+	}
 	if err := w.failed(); err != nil {
 		w.Abort()
 		return nil, err
 	}
 	return w, nil
-}
-
-func (w *SurveyWriter) startData(s *survey.Survey) (err error) {
-	t := regular("/t", s.NT, s.T0, s.DT, "s")
-	if err := w.scale(t); err != nil {
-		return err
-	}
-	w.data, err = over[float32](w.Writer, "/data", append(w.traces, t), nil, Attr{"t0", s.T0}, Attr{"dt", s.DT})
-	return err
 }

@@ -123,7 +123,7 @@ func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 		}
 		defer C.H5Oclose(id)
 		if object == "/" {
-			w.root = append(w.root, normal(attrs)...)
+			w.root = append(w.root, attrs...)
 		}
 		for _, a := range attrs {
 			if err := w.setAttr(id, object, a); err != nil {

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"image/png"
 	"io"
-	"os"
 
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
@@ -68,11 +67,7 @@ func (f *Figure) mark(png []byte) []byte {
 // Origin reads which software drew the picture at path, and from what, as Figure says;
 // both are "" for any other file.
 func Origin(path string) (software, source string) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", ""
-	}
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return "", ""
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -69,9 +68,10 @@ type File struct {
 	// for the memory that it has. A longer one is an error that wraps ErrTooLong.
 	MaxSamples int
 
-	Size       int64 // of the file, bytes
+	Extra int   // greatest number of header extensions of a trace
+	Size  int64 // of the file, bytes
+
 	first, end int64 // of the traces, bytes from the start of the file
-	extra      int   // greatest number of further headers of a trace
 	claimed    int64 // number of traces that the file claims to have, 0 for none
 
 	r     io.ReaderAt
@@ -82,12 +82,12 @@ type File struct {
 func Open(path string, opt Options) (*File, error) {
 	file, err := plainfile.Open(path) // it is read twice
 	if err != nil {
-		return nil, &Error{Path: path, Err: cause(err)}
+		return nil, &Error{Path: path, Err: plainfile.Cause(err)}
 	}
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		return nil, &Error{Path: path, Err: cause(err)}
+		return nil, &Error{Path: path, Err: plainfile.Cause(err)}
 	}
 	f, err := NewFile(path, file, info.Size(), opt)
 	if err != nil {
@@ -96,15 +96,6 @@ func Open(path string, opt Options) (*File, error) {
 	}
 	f.close = file.Close
 	return f, nil
-}
-
-// cause takes the path, which the message has already, off an error.
-func cause(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // NewFile is Open for what is open already, or in memory; path is its name.
@@ -144,12 +135,9 @@ func (f *File) Close() error { return f.close() }
 // ByteOrder is the byte order of headers and samples.
 func (f *File) ByteOrder() binary.ByteOrder { return f.Order.binary() }
 
-// Extra is the greatest number of header extensions that a trace may have.
-func (f *File) Extra() int { return f.extra }
-
 // Traces is the number of traces where all have the same size, else -1.
 func (f *File) Traces() int64 {
-	if f.Fixed == 0 || f.extra > 0 {
+	if f.Fixed == 0 || f.Extra > 0 {
 		return -1
 	}
 	return (f.end - f.first) / f.traceBytes(f.Fixed)
@@ -180,7 +168,7 @@ func (f *File) readFault(trace int, at int64, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("the file became shorter than the %d bytes that it had", f.Size)
 	}
-	return &Error{Path: f.Path, Trace: trace, Byte: at + 1, Err: cause(err)}
+	return &Error{Path: f.Path, Trace: trace, Byte: at + 1, Err: plainfile.Cause(err)}
 }
 
 // ErrDamaged is what every [*Error] wraps: the file must be mended or read with

@@ -35,16 +35,11 @@ type codec struct {
 	lo, hi float64 // of integers
 }
 
-func (f Format) codec() (codec, bool) {
-	c, ok := codecs[f]
-	return c, ok
-}
-
 // Bytes is the size of one sample, 0 for a code that is none of the above.
 func (f Format) Bytes() int { return codecs[f].bytes }
 
 func (f Format) String() string {
-	if c, ok := f.codec(); ok {
+	if c, ok := codecs[f]; ok {
 		return c.name
 	}
 	return fmt.Sprintf("format %d", int(f))

@@ -231,7 +231,7 @@ func (f *File) judgeExtent2(reel []byte) error {
 	if err != nil {
 		return err
 	}
-	f.extra = int(n)
+	f.Extra = int(n)
 	if first := fileFirst.Int(reel, o); first != 0 {
 		if first < f.first || first > f.Size {
 			return f.faultIn(fileFirst, "is %d, must be in [%d, %d]", first, f.first, f.Size)
@@ -288,24 +288,24 @@ func (f *File) judgeLength(reel []byte) error {
 	own := int(TraceSamples.Int(header, o))
 	flag := f.Major > 0 && fileFixed.Int(reel, o) == 1
 	varies := f.Major > 0 && !flag
-	fits := func(n int) bool { return n > 0 && f.extra == 0 && span%f.traceBytes(n) == 0 }
+	fits := func(n int) bool { return n > 0 && f.Extra == 0 && span%f.traceBytes(n) == 0 }
 	switch {
-	case flag && f.Samples > 0 && (f.extra > 0 || fits(f.Samples)):
+	case flag && f.Samples > 0 && (f.Extra > 0 || fits(f.Samples)):
 		f.Fixed = f.Samples
 	case flag && f.Samples > 0 && own != f.Samples && fits(own):
 		f.Fixed = own
 	case flag && f.Samples > 0:
 		f.Fixed = f.Samples // the last trace will turn out to be cut short
-	case varies && f.extra == 0 && own != f.Samples && fits(f.Samples) && !fits(own):
+	case varies && f.Extra == 0 && own != f.Samples && fits(f.Samples) && !fits(own):
 		f.Fixed = f.Samples
 	case !varies && fits(f.Samples):
 		f.Fixed = f.Samples
 	case !varies && fits(own):
 		f.Fixed = own
-	case !varies && f.extra == 0 && f.follows(header, f.Samples):
+	case !varies && f.Extra == 0 && f.follows(header, f.Samples):
 		f.Fixed = f.Samples // a file that is cut short
 	}
-	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.extra == 0 {
+	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.Extra == 0 {
 		f.note("samples a trace: byte %d says %d, byte %d of the first trace header %d; the size of the file fits %d",
 			fileSamples.Byte, f.Samples, TraceSamples.Byte, own, f.Fixed)
 	}

@@ -62,24 +62,12 @@ func (r *Reader) Next(samples bool) (*Trace, error) {
 		if err := r.readSamples(t); err != nil {
 			return nil, err
 		}
-	} else if err := r.skip(size); err != nil {
+	} else if _, err := io.CopyN(io.Discard, r.buf, size); err != nil {
 		return nil, r.f.readFault(t.Number+1, r.at, err)
 	}
 	r.at += int64(len(r.header)) + size
 	r.next++
 	return t, nil
-}
-
-// skip passes bytes over, in steps that an int holds on every machine.
-func (r *Reader) skip(n int64) error {
-	for n > 0 {
-		step := min(n, 1<<30)
-		if _, err := r.buf.Discard(int(step)); err != nil {
-			return err
-		}
-		n -= step
-	}
-	return nil
 }
 
 // fault is an error at a field of the trace that is being read.
@@ -102,7 +90,7 @@ func (r *Reader) readHeader(left int64) error {
 	if err := r.fill(0, headerBytes); err != nil {
 		return err
 	}
-	if r.f.extra == 0 {
+	if r.f.Extra == 0 {
 		return nil
 	}
 	if left < 2*headerBytes {
@@ -113,10 +101,10 @@ func (r *Reader) readHeader(left int64) error {
 	}
 	n := extBlocks.Int(r.header, r.f.ByteOrder())
 	if n == 0 || !Extended(r.header) {
-		n = int64(r.f.extra)
+		n = int64(r.f.Extra)
 	}
-	if n > int64(r.f.extra) {
-		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.extra)
+	if n > int64(r.f.Extra) {
+		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.Extra)
 	}
 	all := (1 + n) * headerBytes
 	if left < all {
@@ -168,7 +156,7 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 
 // readSamples decodes the samples, whose bytes the file is known to have.
 func (r *Reader) readSamples(t *Trace) error {
-	c, _ := r.f.Format.codec()
+	c := codecs[r.f.Format]
 	if cap(t.Samples) < t.NS {
 		t.Samples = make([]float32, t.NS)
 	}

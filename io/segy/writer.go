@@ -40,7 +40,7 @@ func NewWriter(w io.Writer, spec Spec) (*Writer, error) {
 	}
 	out := &Writer{w: w, spec: spec}
 	var ok bool
-	if out.codec, ok = spec.Format.codec(); !ok || spec.Kind == SU && spec.Format != IEEE32 {
+	if out.codec, ok = codecs[spec.Format]; !ok || spec.Kind == SU && spec.Format != IEEE32 {
 		return nil, fmt.Errorf("segy: samples cannot be written as %v", spec.Format)
 	}
 	most := math.MaxUint16

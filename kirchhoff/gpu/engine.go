@@ -57,7 +57,7 @@ type Engine struct {
 
 // taps is a filter on the card.
 type taps struct {
-	at    device.Buf
+	at    driver.Memory
 	count int
 	first int
 }
@@ -112,7 +112,7 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	adjoint := newAdjointLists(e.plan.Problem.Positions, receivers(e.plan.Layout().Fields))
 	forward := newForwardLists(e.plan.Problem.Positions, e.traceCuts)
 	e.firstBlock = forward.firsts
-	e.allocate(len(adjoint.runs)/2, forward.longest())
+	e.allocate(len(adjoint.runs)/2, pieces.Longest(forward.firsts))
 	e.put(adjoint, forward)
 	if e.err != nil {
 		need := Needs(p, kirchhoff.Work{}, e.processors)
@@ -166,11 +166,9 @@ func (e *Engine) allocate(runs, longest int) {
 func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 	l, b := e.plan, &e.buffers
 	boxes := len(l.Boxes)
-	list := []device.Buf{
-		words(b, groups(l)), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
-		words(b, cut(len(adj.runs)/2, e.adjointParts)),
-		words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(boxes, e.forwardParts)),
-	}
+	e.adjoint = traces{words(b, groups(l)), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
+		words(b, cut(len(adj.runs)/2, e.adjointParts))}
+	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(boxes, e.forwardParts))}
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
 	e.prepareBounds()
@@ -180,14 +178,8 @@ func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 	if e.err = put(e.points, l.Points); e.err == nil && e.scale != nil {
 		e.err = put(e.scale, l.Scale)
 	}
-	at := make([]driver.Memory, len(list))
-	for i, buf := range list {
-		at[i] = memory(buf)
-	}
 	e.operator = operator{memory(e.table), memory(e.span), memory(e.groups), memory(e.boxes),
 		int32(l.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
-	e.adjoint = traces{at[0], at[1], at[2], at[3], at[4]}
-	e.forward = blocks{at[5], at[6], at[7], at[8]}
 }
 
 // cut cuts [0, n) into parts of nearly the same size: where they begin, and n.

@@ -117,13 +117,14 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 	return buf
 }
 
-// words copies 32-bit words to the card.
-func words[T int32 | float32](b *buffers, list []T) device.Buf {
+// words copies 32-bit words to the card; 0 after an error, and of no card.
+func words[T int32 | float32](b *buffers, list []T) driver.Memory {
 	buf := b.alloc(len(list), device.F32)
-	if buf != nil {
-		b.err = put(buf, list)
+	if buf == nil {
+		return 0
 	}
-	return buf
+	b.err = put(buf, list)
+	return memory(buf)
 }
 
 // put copies n 32-bit words, in elements of any size, to a buffer.

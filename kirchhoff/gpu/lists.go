@@ -24,7 +24,7 @@ type adjointLists struct {
 func newAdjointLists(p *survey.Positions, width int32) *adjointLists {
 	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
 	rank := ranks(p)
-	traces := order(p, func(a, b int32) int {
+	traces := order(0, len(p.Source), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(rank[p.Source[a]]/cellSources, rank[p.Source[b]]/cellSources),
 			cmp.Compare(number(a)/width, number(b)/width), cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(a, b))
 	})
@@ -69,63 +69,36 @@ func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 	l := &forwardLists{}
 	for k := range len(cuts) - 1 {
 		l.firsts = append(l.firsts, l.len())
-		traces := make([]int32, cuts[k+1]-cuts[k])
-		for i := range traces {
-			traces[i] = int32(cuts[k] + i)
-		}
-		slices.SortFunc(traces, func(a, b int32) int {
+		n := lanes // traces of the last block: the piece begins a new one
+		for _, trace := range order(cuts[k], cuts[k+1], func(a, b int32) int {
 			return cmp.Or(cmp.Compare(rank[p.Source[a]]/together, rank[p.Source[b]]/together),
 				cmp.Compare(number(a)/blockTargets, number(b)/blockTargets),
 				cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
-		})
-		b := newBlock()
-		for _, trace := range traces {
-			if !b.add(p.Source[trace], p.Receiver[trace], trace) {
-				l.append(b)
-				b = newBlock()
-				b.add(p.Source[trace], p.Receiver[trace], trace)
+		}) {
+			if n == lanes || !l.set(n, p.Source[trace], p.Receiver[trace], trace) {
+				l.places = append(l.places, none(blockPlaces)...)
+				l.traces = append(l.traces, none(2*lanes)...)
+				n = 0
+				l.set(n, p.Source[trace], p.Receiver[trace], trace)
 			}
-		}
-		if b.n > 0 {
-			l.append(b)
+			n++
 		}
 	}
 	l.firsts = append(l.firsts, l.len())
 	return l
 }
 
-// longest is the most blocks of a piece.
-func (l *forwardLists) longest() (most int) {
-	for i := range len(l.firsts) - 1 {
-		most = max(most, l.firsts[i+1]-l.firsts[i])
-	}
-	return most
-}
-
 func (l *forwardLists) len() int { return len(l.places) / blockPlaces }
 
-func (l *forwardLists) append(b *block) {
-	l.places = append(l.places, b.places...)
-	l.traces = append(l.traces, b.traces...)
-}
-
-// block is one in the making.
-type block struct {
-	places, traces []int32
-	n              int
-}
-
-func newBlock() *block { return &block{places: none(blockPlaces), traces: none(2 * lanes)} }
-
-// add adds a trace, unless there is no room for it or its places.
-func (b *block) add(source, receiver, row int32) bool {
-	s, r := find(b.places[:blockSources], source), find(b.places[blockSources:], receiver)
-	if b.n == lanes || s < 0 || r < 0 {
+// set makes a trace the nth of the last block, unless there is no room for its places.
+func (l *forwardLists) set(n int, source, receiver, row int32) bool {
+	places, traces := l.places[len(l.places)-blockPlaces:], l.traces[len(l.traces)-2*lanes:]
+	s, r := find(places[:blockSources], source), find(places[blockSources:], receiver)
+	if s < 0 || r < 0 {
 		return false
 	}
-	b.places[s], b.places[blockSources+r] = source, receiver
-	b.traces[2*b.n], b.traces[2*b.n+1] = row, int32(s+256*(blockSources+r))
-	b.n++
+	places[s], places[blockSources+r] = source, receiver
+	traces[2*n], traces[2*n+1] = row, int32(s+256*(blockSources+r))
 	return true
 }
 
@@ -140,13 +113,7 @@ func find(list []int32, place int32) int {
 }
 
 // none is n times −1.
-func none(n int32) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = -1
-	}
-	return list
-}
+func none(n int32) []int32 { return slices.Repeat([]int32{-1}, int(n)) }
 
 // ranks numbers the places that are sources, in ascending order.
 func ranks(p *survey.Positions) []int32 {
@@ -162,11 +129,11 @@ func ranks(p *survey.Positions) []int32 {
 	return rank
 }
 
-// order is the traces sorted.
-func order(p *survey.Positions, compare func(a, b int32) int) []int32 {
-	list := make([]int32, len(p.Source))
+// order is the traces lo to hi sorted.
+func order(lo, hi int, compare func(a, b int32) int) []int32 {
+	list := make([]int32, hi-lo)
 	for i := range list {
-		list[i] = int32(i)
+		list[i] = int32(lo + i)
 	}
 	slices.SortFunc(list, compare)
 	return list

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
@@ -27,7 +28,7 @@ const (
 // traces on the traces alone.
 func (e *Engine) cut() {
 	starts := []int{0}
-	if source := e.plan.Problem.Positions.Source; slices.IsSorted(source) {
+	if slices.IsSorted(e.plan.Problem.Positions.Source) {
 		starts = e.shotStarts()
 	}
 	e.traceCuts = pieces.Cut(starts, e.ntrace, mostTracePieces, leastTraces)
@@ -54,8 +55,9 @@ func (e *Engine) longestPiece() int { return pieces.Longest(e.traceCuts) }
 
 // sums are what a bound adds up on the card.
 type sums struct {
-	parts, starts, result device.Buf
-	n                     int // of results
+	parts, result device.Buf
+	starts        driver.Memory
+	n             int // of results
 }
 
 // makeSums gets the memory for sums of parts that begin at starts.

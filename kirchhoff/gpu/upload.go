@@ -16,20 +16,10 @@ func (e *Engine) fill(ctx context.Context) error {
 	l, list := e.plan, groups(e.plan)
 	lengths := new(spans)
 	defer func() { e.window = windowEntries(e.dev.Card(), l.Layout().Fields, lengths) }()
-	free := make(chan *form, 64)
+	forms := sync.Pool{New: func() any { return newForm(l, list, e.firstGroup) }}
 	return l.Solve(ctx, func(place int, t *kirchhoff.PlaceTable) error {
-		var f *form
-		select {
-		case f = <-free:
-		default:
-			f = newForm(l, list, e.firstGroup)
-		}
-		defer func() {
-			select {
-			case free <- f:
-			default:
-			}
-		}()
+		f := forms.Get().(*form)
+		defer forms.Put(f)
 		if err := f.convert(t); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
