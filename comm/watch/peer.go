@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -32,19 +31,16 @@ func (w *Watch) join(c comm.Comm) error {
 	if err := comm.Together(c, err); err != nil {
 		return err
 	}
-	text, _ := json.Marshal(address) // strings and a number
-	if text, err = comm.FromFirst(c, text); err != nil {
+	addresses, err := comm.GatherJSON(c.Host().AllGather, address)
+	if err != nil {
 		return err
 	}
 	if h != nil {
 		return h.await()
 	}
-	if err := json.Unmarshal(text, &address); err != nil {
-		return fmt.Errorf("address of rank 0: %w", err)
-	}
-	l, err := dial(address, w.me, w.o.Join)
+	l, err := dial(addresses[0], w.me, w.o.Join)
 	if err == nil {
-		w.connect(l, address)
+		w.connect(l, addresses[0])
 	}
 	return err
 }
