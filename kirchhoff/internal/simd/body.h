@@ -278,11 +278,16 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 }
 
 #ifdef LOOKUP
-// far is gather on the record's edges by itself: in one with look it takes the registers.
-TARGET __attribute__((noinline)) static void far(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+// far is gather by itself: in one with look it takes the registers.
+TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 #define FAR(way, name, mode, call) \
-	case mode: gather(1, mode, u, s, r, given, by, row, k0, nt); break;
+	case mode: \
+		if (whole) \
+			gather(0, mode, u, s, r, given, by, row, k0, nt); \
+		else \
+			gather(1, mode, u, s, r, given, by, row, k0, nt); \
+		break;
 	switch (mode) { ALL_KINDS(FAR, , ) }
 }
 #endif
@@ -293,7 +298,7 @@ FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, con
 	if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
 		lsm_sums v; // so that the loop around can keep u in registers
 		copy(mode, &v, u);
-		far(mode, &v, s, r, given, by, row, k0, nt);
+		far(whole, mode, &v, s, r, given, by, row, k0, nt);
 		copy(mode, u, &v);
 	} else if (width < 2 * POINTS)
 		look(2, mode, u, s, r, given, by, row + k0);
@@ -634,7 +639,10 @@ TARGET static void filter(float *y, const float *x, const float *taps, int64_t n
 		for (; j + 1 < m; j += 2) {
 			V in[WIDE + 1];
 #pragma GCC unroll 9
-			for (int b = 0; b <= WIDE; b++) in[b] = FROM(x + i + j + POINTS * b);
+			for (int b = 0; b <= WIDE; b++) {
+				in[b] = FROM(x + i + j + POINTS * b);
+				__asm__("" : "+v"(in[b])); // or the compiler loads it once for each use
+			}
 #pragma GCC unroll 8
 			for (int b = 0; b < WIDE; b++) {
 				sum[b] = FMA(ALL(taps[j]), in[b], sum[b]);
