@@ -314,20 +314,36 @@ FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, con
 
 // squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
 // squared norms of c and f the inner products of neighbours. With flat they are the same
-// for all points of the tile.
-FAST void squares(const int flat, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+// for all points of the tile; with looked the times lie on the record and are less than
+// 4·POINTS samples apart.
+FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *e, const float *f, int32_t k0, int32_t nt) {
 	const float norm = e[flat ? k0 : 0], less = flat ? 2 * (norm - f[k0]) : 0;
+#ifdef LOOKUP
+	V norms[4], after[4], inner[4];
+	for (int b = 0; looked && b < 4; b++) {
+		norms[b] = FROM(e + k0 + POINTS * b);
+		after[b] = FROM(e + k0 + POINTS * b + 1);
+		inner[b] = FROM(f + k0 + POINTS * b);
+	}
+#endif
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		V v;
 		if (flat) {
 			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
 		} else {
-			const M on = clip(mode, &t, s, r, g, k0, nt);
+			V n0, n1, p;
+			if (looked) {
+#ifdef LOOKUP
+				n0 = LOOKUP(4, norms, t.k), n1 = LOOKUP(4, after, t.k), p = LOOKUP(4, inner, t.k);
+#endif
+			} else {
+				const M on = clip(mode, &t, s, r, g, k0, nt);
+				n0 = GATHER(on, e, t.k), n1 = GATHER(on, e + 1, t.k), p = GATHER(on, f, t.k);
+			}
 			const V rest = 1 - t.w;
-			v = rest * FMA(2 * t.w, GATHER(on, f, t.k), rest * GATHER(on, e, t.k));
-			v = FMA(t.w * t.w, GATHER(on, e + 1, t.k), v);
+			v = FMA(t.w * t.w, n1, rest * FMA(2 * t.w, p, rest * n0));
 		}
 		if ((mode & ~COMPACT) == STATIC) {
 			u->sum[g] += v;
@@ -532,9 +548,13 @@ FAST void walk(const int way, const int mode, const lsm_operator *op, void *out,
 						const int64_t at = q->stride ? pair.row : 0;
 						const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
 						if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
-							squares(1, mode, &u, s, r, given, by, e, f, k0, nt);
+							squares(1, 0, mode, &u, s, r, given, by, e, f, k0, nt);
+#ifdef LOOKUP
+						else if (whole && width < 4 * POINTS)
+							squares(0, 1, mode, &u, s, r, given, by, e, f, k0, nt);
+#endif
 						else
-							squares(0, mode, &u, s, r, given, by, e, f, k0, nt);
+							squares(0, 0, mode, &u, s, r, given, by, e, f, k0, nt);
 					}
 					if (way == FORWARD) {
 						float *to = (float *)row;
