@@ -33,14 +33,14 @@ func (l *Layout) spread() ([]holding, error) {
 		}
 		at += s.n
 	}
-	if whole := l.size(); at != whole {
+	if whole := l.Size(); at != whole {
 		return nil, fmt.Errorf("dist: the ranks hold %d elements of %v, which has %d", at, l, whole)
 	}
 	return out, nil
 }
 
-// size is the number of elements of a leaf on all ranks together.
-func (l *Layout) size() int {
+// Size is the number of elements of a leaf on all ranks together.
+func (l *Layout) Size() int {
 	n := 1
 	for _, s := range l.Shape {
 		n *= s
