@@ -3,6 +3,7 @@ package dist
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 )
@@ -82,13 +83,9 @@ func (e *exact) round() float64 {
 		return e.odd
 	}
 	e.carry()
-	top := digits - 1
-	for top >= 0 && e.digit[top] == 0 {
-		top--
-	}
 	x, d := new(big.Int), new(big.Int)
-	for i := top; i >= 0; i-- {
-		x.Lsh(x, 32).Add(x, d.SetInt64(e.digit[i]))
+	for _, v := range slices.Backward(e.digit[:]) {
+		x.Lsh(x, 32).Add(x, d.SetInt64(v))
 	}
 	f := new(big.Float).SetInt(x)
 	v, _ := f.SetMantExp(f, -1074).Float64()

@@ -38,12 +38,3 @@ func (l *Layout) spread() ([]holding, error) {
 	}
 	return out, nil
 }
-
-// size is the number of elements of a leaf on all ranks together.
-func (l *Layout) size() int {
-	n := 1
-	for _, s := range l.Shape {
-		n *= s
-	}
-	return n
-}

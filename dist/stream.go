@@ -99,6 +99,9 @@ func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error)
 	if s.peak, err = s.of.largest(k.Peak()); err != nil {
 		return nil, err
 	}
+	if o.Weigh == nil {
+		s.o.Weigh = func(int, device.Buf) error { return nil }
+	}
 	most := 0
 	for i := range k.Groups() {
 		lo, hi := k.Group(i)
@@ -272,7 +275,6 @@ func (p *pass) begin(ctx context.Context) (err error) {
 func (p *pass) end() {
 	if p.reader != nil {
 		p.reader.Close()
-		p.reader = nil
 	}
 }
 
@@ -318,14 +320,14 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 // squares of its units and the parts of its bound.
 func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
 	s := p.stream
-	if err := s.weigh(lo, data); err != nil {
+	if err := s.o.Weigh(lo, data); err != nil {
 		return nil, nil, err
 	}
 	if squares, err = s.squares(lo, hi, data); err != nil {
 		return nil, nil, err
 	}
 	if p.weights == 2 {
-		if err := s.weigh(lo, data); err != nil {
+		if err := s.o.Weigh(lo, data); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -334,13 +336,6 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 		return nil, nil, err
 	}
 	return squares, bounds, g.Add(ctx, data, p.quantum)
-}
-
-func (s *Stream) weigh(lo int, data device.Buf) error {
-	if s.o.Weigh == nil {
-		return nil
-	}
-	return s.o.Weigh(lo, data)
 }
 
 // group opens a group on the ranks that share its data, predicts elements lo to hi and
