@@ -90,7 +90,7 @@ type Stream struct {
 // NewStream makes the operator from domain to rng, of which no vector will be made.
 // It is a collective, with errors as those of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
-	s := &Stream{of: &lifted{parts: []*Layout{domain}, domain: domain, rng: rng, o: o.LiftOptions}, k: k, o: o}
+	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions, pieced: true}, k: k, o: o}
 	var err error
 	if s.peak, err = s.of.largest(k.Peak()); err != nil {
 		return nil, err
