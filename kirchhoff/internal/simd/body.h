@@ -91,8 +91,8 @@ FAST V factor(const int quick, const int mode, const char *s, const char *r, int
 
 #ifdef PLAIN // libm's functions are as exact as the polynomials
 FAST V of_each(float f(float), V x) {
-	for (int l = 0; l < POINTS; l++) x[l] = f(x[l]);
-	return x;
+	const float a = f(x[0]), b = f(x[1]), c = f(x[2]), d = f(x[3]); // parts of a vector in memory are slow to load as a whole
+	return (V){a, b, c, d};
 }
 FAST V cosine(V x) { return of_each(cosf, x); }
 FAST V lowered(V u) { return 0.5f + 0.5f * cosine(PI * u); }
@@ -575,6 +575,10 @@ FAST void walk(const int way, const int mode, const lsm_operator *op, void *out,
 // The end of a box in the forward.
 
 #ifdef LOOKUP
+typedef float H_at __attribute__((vector_size(2 * POINTS), may_alias));
+typedef double D __attribute__((vector_size(4 * POINTS)));
+typedef D D_from __attribute__((may_alias, aligned(8)));
+
 // transpose returns in c[j] what POINTS entries at w hold for the j-th sample from theirs.
 FAST void transpose(V c[SLOTS], const float *w) {
 	V a[SLOTS], t[SLOTS];
@@ -599,7 +603,15 @@ FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
 		for (int q = 0; q < SLOTS; q++) AT(w + SLOTS * n + POINTS * q) = (V){0};
 		const V v = (c[0] + LATER(before[1], c[1], 1)) + (LATER(before[2], c[2], 2) + LATER(before[3], c[3], 3));
 		for (int j = 0; j < SLOTS; j++) before[j] = c[j];
-		for (int l = 0; l < POINTS && n + l < nt; l++) sum[n + l] += rounded(v[l], magic);
+		float part[POINTS] __attribute__((aligned(64)));
+		AT(part) = v;
+		if (n + POINTS <= nt)
+			for (int l = 0; l < POINTS; l += POINTS / 2) {
+				const D d = __builtin_convertvector(*(const H_at *)(part + l), D);
+				*(D_from *)(sum + n + l) += (d + magic) - magic; // see rounded
+			}
+		else
+			for (int l = 0; n + l < nt; l++) sum[n + l] += rounded(part[l], magic);
 	}
 }
 #else
