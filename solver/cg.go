@@ -45,9 +45,8 @@ type CG struct {
 	hermitianKnown float64 // 1 where back is known, else 0
 }
 
-// NewCG returns the method with the given options.
-func NewCG(o Options) *CG {
-	c := &CG{core: core{name: "cg", opt: o}}
+func newCG(name string, o Options) Method {
+	c := &CG{core: core{name: name, opt: o}}
 	c.recurrence = c
 	return c
 }

@@ -128,7 +128,7 @@ func streamPath[T device.Number](t *testing.T, near float64) {
 		}, nil, 20},
 	} {
 		o := solver.Options{Orthogonalize: c.keep, TrueResidual: 4, Last: n}
-		want, h := solver.NewCGLS(o), &held{Operator: a, d: d}
+		want, h := method("cgls", o), &held{Operator: a, d: d}
 		solve(t, want, c.a, c.d, c.start, n)
 		got := newStream(t, "cgls", o)
 		run(t, got, c.n(solver.Stream(h)), c.start, n)
