@@ -48,7 +48,7 @@ func scattered(typ device.Type, shape, cuts, order []int, shards, copies comm.Co
 
 // dense writes an operator between single arrays of any shape out.
 func dense(op Operator) (matrix, error) {
-	n := op.Domain().size()
+	n := op.Domain().Size()
 	src, err := NewVector(host, op.Domain())
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func dense(op Operator) (matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make(matrix, op.Range().size())
+	out := make(matrix, op.Range().Size())
 	seed := uint64(1)
 	for k := range n {
 		x := make([]complex128, src.Layout.N)
@@ -101,7 +101,7 @@ func TestDerivativesAreTheirMatrices(t *testing.T) {
 		typ := rapid.SampledFrom(types).Draw(t, "type")
 		err := onGrid(ranks, copies, typ, func(p place) error {
 			l := scattered(typ, shape, cuts, order, p.alongShots, p.alongBlocks)
-			laplace := eye(l.size(), func(int) float64 { return 0 })
+			laplace := eye(l.Size(), func(int) float64 { return 0 })
 			for axis := range shape {
 				laplace = laplace.plus(1, along(shape, axis, [3]float64{1, -2, 1}))
 				for _, w := range [][3]float64{{-0.05, 0, 0.05}, {1 / 0.09, -2 / 0.09, 1 / 0.09}, {0, -1, 1}} {

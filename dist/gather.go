@@ -53,7 +53,7 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 	return v.eachLeaf(func(v *Vector) error {
 		l := v.Layout
 		p := &passage{v: v, limit: limit, first: first, f: f}
-		first += l.size()
+		first += l.Size()
 		if l.Copies.Rank() == 0 {
 			if err := comm.Together(l.Shards, p.prepare()); err != nil {
 				return comm.Together(l.Copies, err)

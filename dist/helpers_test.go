@@ -16,7 +16,7 @@ func gather(v *Vector) ([]device.Buf, error) {
 		if l.Shards.Rank() != 0 || l.Copies.Rank() != 0 {
 			return GatherEach(v, 0, nil)
 		}
-		whole, err := device.NewHost(0).Alloc(l.size(), l.Type)
+		whole, err := device.NewHost(0).Alloc(l.Size(), l.Type)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func scatter(v *Vector, whole []device.Buf) error {
 			if leaf >= len(whole) {
 				return fmt.Errorf("dist: %d buffers for a vector with more leaves", len(whole))
 			}
-			if b := whole[leaf]; b.Len() != l.size() || b.Type() != l.Type {
+			if b := whole[leaf]; b.Len() != l.Size() || b.Type() != l.Type {
 				return fmt.Errorf("dist: %d %v for leaf %d, which is %v", b.Len(), b.Type(), leaf, l)
 			}
 			return part.Device().Copy(part, whole[leaf].Slice(first, part.Len()))

@@ -42,8 +42,8 @@ func product(shape []int) int {
 	return n
 }
 
-// size is the number of elements of a leaf on all ranks together.
-func (l *Layout) size() int { return product(l.Shape) }
+// Size is the number of elements of a leaf on all ranks together.
+func (l *Layout) Size() int { return product(l.Shape) }
 
 // Stack returns the layout of vectors laid one below the other.
 func Stack(parts ...*Layout) *Layout {

@@ -33,7 +33,7 @@ func (l *Layout) spread() ([]holding, error) {
 		}
 		at += s.n
 	}
-	if whole := l.size(); at != whole {
+	if whole := l.Size(); at != whole {
 		return nil, fmt.Errorf("dist: the ranks hold %d elements of %v, which has %d", at, l, whole)
 	}
 	return out, nil

@@ -13,10 +13,9 @@ import (
 // Pieced, sums can be made independent of how the work is divided. They then do not
 // depend on the groups either.
 type Grouped interface {
-	// Peak is as in Pieced.
+	// Peak and Bound are as in Pieced. Bound is asked for Forward alone.
 	Peak() float64
-	// Bound is as in Pieced, for the direction Forward.
-	Bound(src device.Buf) []float64
+	Bound(d Direction, src device.Buf) ([]float64, error)
 	// Gain is the largest value that the adjoint's bound, divided by Peak, can have for
 	// data whose largest samples of each trace add up to 1.
 	Gain() float64
@@ -36,10 +35,7 @@ type Grouped interface {
 
 // Group is one group of the data under way.
 type Group interface {
-	// Begin starts a forward that adds to the group's data.
-	Begin(ctx context.Context, dst, src device.Buf, quantum float64) (Application, error)
-	// Bound is as in Pieced, for the direction Backward.
-	Bound(src device.Buf) ([]float64, error)
+	Pieced // asked to begin a Forward and to bound a Backward
 	// Add adds the adjoint of the group's data to the sums. It may come right after
 	// their Bound.
 	Add(ctx context.Context, src device.Buf, quantum float64) error
@@ -256,7 +252,8 @@ func (p *pass) begin(ctx context.Context) (err error) {
 	s := p.stream
 	p.zero, p.lost = p.x == nil, false
 	if p.x != nil && s.o.Exact {
-		sum, err := sumExactly(s.of.domain.Shards, s.k.Bound(p.x.Buf), nil)
+		parts, mine := s.k.Bound(Forward, p.x.Buf)
+		sum, err := sumExactly(s.of.domain.Shards, parts, mine)
 		if err != nil {
 			return err
 		}
@@ -332,7 +329,7 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 		}
 	}
 	defer s.o.Device.Mark("adjoint")()
-	if bounds, err = g.Bound(data); err != nil {
+	if bounds, err = g.Bound(Backward, data); err != nil {
 		return nil, nil, err
 	}
 	return squares, bounds, g.Add(ctx, data, p.quantum)
@@ -378,7 +375,7 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	if p.lost {
 		return y, spoil(y)
 	}
-	app, err := g.Begin(ctx, y, p.x.Buf, p.forward)
+	app, err := g.Begin(ctx, Forward, y, p.x.Buf, p.forward)
 	if err != nil {
 		return nil, err
 	}

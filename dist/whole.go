@@ -66,7 +66,7 @@ func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]fl
 	if len(counts) > 1 {
 		if *gathered == nil {
 			var err error
-			if *gathered, err = buf.Device().Alloc(v.Layout.size(), v.Layout.Type); err != nil {
+			if *gathered, err = buf.Device().Alloc(v.Layout.Size(), v.Layout.Type); err != nil {
 				return nil, err
 			}
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -158,7 +158,7 @@ func (a *app) end(err error, begin time.Time) int {
 
 // fail tells the user about err and returns its exit status.
 func (a *app) fail(errs io.Writer, err error) int {
-	err = job.FileError(err)
+	err = inputs.FileError(err)
 	who := "lsm"
 	if a.launcher.Rank > 0 {
 		var agreed *comm.Agreed

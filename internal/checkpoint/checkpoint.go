@@ -119,27 +119,15 @@ func (s *Store) adopt(path string) {
 
 // write writes one file on rank 0.
 func (s *Store) write(path string, m solver.Method) error {
-	var w *h5.Writer
-	err := s.AtRoot(func() (err error) {
-		w, err = s.begin(path, m)
-		return err
+	begin := func() (*h5.Writer, error) { return s.begin(path, m) }
+	return inputs.Publish(&s.Ranks, begin, func(w *h5.Writer) error {
+		return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+			if v.Layout.Type == device.F64 {
+				return save[float64](s, w, name, v)
+			}
+			return save[float32](s, w, name, v)
+		})
 	})
-	if err != nil {
-		return err
-	}
-	if w != nil {
-		defer w.Abort()
-	}
-	err = eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
-		if v.Layout.Type == device.F64 {
-			return save[float64](s, w, name, v)
-		}
-		return save[float32](s, w, name, v)
-	})
-	if err != nil {
-		return err
-	}
-	return s.AtRoot(func() error { return w.Commit() })
 }
 
 // begin starts a checkpoint file with everything but the vectors.
@@ -169,11 +157,7 @@ func (s *Store) begin(path string, m solver.Method) (*h5.Writer, error) {
 }
 
 func save[T float32 | float64](s *Store, w *h5.Writer, name string, v *dist.Vector) error {
-	var to *h5.Section
-	err := s.AtRoot(func() (err error) {
-		to, err = h5.NewSection[T](w, name, []int{length(v)})
-		return err
-	})
+	to, err := inputs.First(&s.Ranks, func() (*h5.Section, error) { return h5.NewSection[T](w, name, []int{v.Layout.Size()}) })
 	if err != nil {
 		return err
 	}
@@ -192,7 +176,7 @@ func load[T float32 | float64](s *Store, f *h5.File, name string, v *dist.Vector
 		if from, err = f.Dataset(name); err != nil {
 			return err
 		}
-		return from.Want("the vector of this run", length(v))
+		return from.Want("the vector of this run", v.Layout.Size())
 	})
 	if err != nil {
 		return err
@@ -204,15 +188,6 @@ func load[T float32 | float64](s *Store, f *h5.File, name string, v *dist.Vector
 		}
 		return device.Upload(part, x)
 	}))
-}
-
-// length is the number of elements of a leaf on all ranks.
-func length(v *dist.Vector) int {
-	n := 1
-	for _, s := range v.Layout.Shape {
-		n *= s
-	}
-	return n
 }
 
 // eachLeaf visits the leaves of vectors by name, in a fixed order; the rows of a

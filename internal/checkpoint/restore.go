@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,11 +19,7 @@ import (
 // Newest is the newest readable checkpoint of this plan, "" where there is none. It is
 // collective, and finds what forbids to go on, such as a checkpoint of another plan.
 func (s *Store) Newest() (from string, err error) {
-	err = s.AtRoot(func() (err error) {
-		from, err = s.newest()
-		return err
-	})
-	if err != nil {
+	if from, err = inputs.First(&s.Ranks, s.newest); err != nil {
 		return "", err
 	}
 	name, err := comm.FromFirst(s.World, []byte(from))
@@ -145,15 +142,9 @@ func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
 func same(path string, saved, now map[string]string) error {
 	all := maps.Clone(saved)
 	maps.Copy(all, now)
-	orNone := func(s string) string {
-		if s == "" {
-			return "none"
-		}
-		return s
-	}
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if saved[k] != now[k] {
-			return status.Hint(status.Usage(fmt.Errorf("%s: the checkpoint belongs to another run: %s was %s, is %s", path, k, orNone(saved[k]), orNone(now[k]))),
+			return status.Hint(status.Usage(fmt.Errorf("%s: the checkpoint belongs to another run: %s was %s, is %s", path, k, cmp.Or(saved[k], "none"), cmp.Or(now[k], "none"))),
 				"set it back, remove the checkpoint, or run without --resume")
 		}
 	}

@@ -132,8 +132,8 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 // rootBytes is what rank 0 holds of whole images besides the one that it writes, for
 // directions of layers and for matching filters.
 func (c *count) rootBytes() (bytes int64) {
-	if c.Regularizes() {
-		bytes += formulation.RegulariserOf(c.Config.Solver.Regularization).HostBytes(c.Image)
+	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); c.Regularizes() && r.HostBytes != nil {
+		bytes += r.HostBytes(c.Image)
 	}
 	if o, err := c.Matching(); c.Matches() && err == nil { // else the plan would not have been made
 		bytes += 8*int64(c.Image.Len()) + o.Bytes(c.Image.Shape)

@@ -7,23 +7,17 @@ import (
 )
 
 // dip penalises differences along the layers of the migrated image.
-type dip struct{}
+var _ = regularisers.register("dip", "first derivatives along the layers, whose dips are measured on the migrated image", &Regulariser{
+	Rows:     dipRows,
+	Diagonal: func(int) float64 { return 1 }, // the sum of the squares of a unit vector's components
+	HostBytes: func(image grid.Grid) int64 { // the arrays of imaging.Layers
+		arrays := map[int]int64{2: 5, 3: 12}[image.Dim()]
+		return 4 * arrays * int64(image.Len())
+	},
+})
 
-var _ = regularisers.register(dip{}, "first derivatives along the layers, whose dips are measured on the migrated image")
-
-func (dip) Name() string { return "dip" }
-
-// Diagonal is the sum of the squares of a unit vector's components.
-func (dip) Diagonal(int) float64 { return 1 }
-
-// HostBytes counts the arrays of imaging.Layers.
-func (dip) HostBytes(image grid.Grid) int64 {
-	arrays := map[int]int64{2: 5, 3: 12}[image.Dim()]
-	return 4 * arrays * int64(image.Len())
-}
-
-// Rows takes the directions of the layers from rank 0, which estimates them.
-func (dip) Rows(s *Setting, migrated *dist.Vector) (dist.Operator, error) {
+// dipRows takes the directions of the layers from rank 0, which estimates them.
+func dipRows(s *Setting, migrated *dist.Vector) (dist.Operator, error) {
 	defer s.Report.Time("dips")()
 	whole, err := s.Gather(migrated)
 	if err != nil {

@@ -81,9 +81,9 @@ func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	if err := f.addRows(ctx); err != nil {
 		return nil, err
 	}
-	if p := preconditioners.named(s.Config.Preconditioner); p != nil {
+	if p := preconditioners.kinds[s.Config.Preconditioner]; p != nil {
 		defer s.Report.Time("preconditioner")()
-		err = p.Precondition(ctx, f)
+		err = p(ctx, f)
 	}
 	return f, err
 }

@@ -15,11 +15,11 @@ func TestKindsAreThoseOffered(t *testing.T) {
 		"preconditioner": {"none"},
 		"method":         append(solver.Names(nil), "matching"),
 	}
-	for _, k := range regularisers.kinds {
-		kinds["regularization"] = append(kinds["regularization"], k.Name())
+	for k := range regularisers.kinds {
+		kinds["regularization"] = append(kinds["regularization"], k)
 	}
-	for _, k := range preconditioners.kinds {
-		kinds["preconditioner"] = append(kinds["preconditioner"], k.Name())
+	for k := range preconditioners.kinds {
+		kinds["preconditioner"] = append(kinds["preconditioner"], k)
 	}
 	for _, f := range config.Fields() {
 		want, ok := kinds[f.Key]

@@ -10,33 +10,21 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Preconditioner is a kind of solver.preconditioner. A new one is a file of its own that
-// registers it.
-type Preconditioner interface {
-	Name() string
-	// Precondition changes the variables of a problem, or gives its solver an operator
-	// close to the inverse of AᵀA. It is the last step of a formulation.
-	Precondition(ctx context.Context, f *Formulation) error
-}
+// preconditioners change the variables of a problem, or give its solver an operator close
+// to the inverse of AᵀA, as the last step of a formulation.
+var preconditioners = registry[func(context.Context, *Formulation) error]{"solver.preconditioner", map[string]func(context.Context, *Formulation) error{}}
 
-var preconditioners = &registry[Preconditioner]{key: "solver.preconditioner"}
-
-// diagonal has the solver look for x, the image being P x, with the diagonal
-// P = √((1 + ε) max D / (D + ε max D)) and D the diagonal of what is minimised:
-// S AᵀW²A S, exactly, and the squares of the rows below it, of derivatives at points
-// away from the image's edges. P is 1 where the image is lit best and 1/√ε at most.
-type diagonal struct{}
-
-var _ = preconditioners.register(diagonal{}, "the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others; for cg, cgls and lsqr")
-
-func (diagonal) Name() string { return "diagonal" }
+var _ = preconditioners.register("diagonal", "the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others; for cg, cgls and lsqr", diagonal)
 
 // leastLight is ε: points lit by less hardly gain from P, for what they would gain is
 // mostly noise.
 const leastLight = 0.01
 
-// Precondition implements Preconditioner.
-func (diagonal) Precondition(ctx context.Context, f *Formulation) error {
+// diagonal has the solver look for x, the image being P x, with the diagonal
+// P = √((1 + ε) max D / (D + ε max D)) and D the diagonal of what is minimised:
+// S AᵀW²A S, exactly, and the squares of the rows below it, of derivatives at points
+// away from the image's edges. P is 1 where the image is lit best and 1/√ε at most.
+func diagonal(ctx context.Context, f *Formulation) error {
 	d, err := f.Light(ctx)
 	if err != nil {
 		return err

@@ -9,49 +9,51 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 )
 
-// Regulariser is a kind of row R of the problem. A new one is a file of its own that
-// registers it; solver.regularization takes its name.
-type Regulariser interface {
-	Name() string
+// Regulariser is a kind of row R of the problem, which solver.regularization names.
+type Regulariser struct {
 	// Rows makes R, with derivatives in grid steps, for images like a migrated one.
-	Rows(s *Setting, migrated *dist.Vector) (dist.Operator, error)
+	Rows func(s *Setting, migrated *dist.Vector) (dist.Operator, error)
 	// Diagonal is an element of the diagonal of RᵀR, away from the edges of an image
 	// of so many axes.
-	Diagonal(axes int) float64
-	// HostBytes is what Rows takes of rank 0's memory beside vectors.
-	HostBytes(image grid.Grid) int64
+	Diagonal func(axes int) float64
+	// HostBytes is what Rows takes of rank 0's memory beside vectors; nil: nothing.
+	HostBytes func(image grid.Grid) int64
 }
 
 // registry are the kinds by name that a key of the configuration offers.
-type registry[T interface{ Name() string }] struct {
+type registry[T any] struct {
 	key   string
 	kinds map[string]T
 }
 
 // register adds a kind and offers it to the configuration, with what it does as a
 // sentence without its period.
-func (r *registry[T]) register(kind T, help string) bool {
-	if r.kinds == nil {
-		r.kinds = map[string]T{}
-	}
-	r.kinds[kind.Name()] = kind
-	return config.Register(r.key, config.Choice{Name: kind.Name(), Help: help})
+func (r *registry[T]) register(name, help string, kind T) bool {
+	r.kinds[name] = kind
+	return config.Register(r.key, config.Choice{Name: name, Help: help})
 }
 
-// named is the kind of a name, or zero.
-func (r *registry[T]) named(name string) T { return r.kinds[name] }
-
-var regularisers = &registry[Regulariser]{key: "solver.regularization"}
+var regularisers = registry[*Regulariser]{"solver.regularization", map[string]*Regulariser{}}
 
 // RegulariserOf is the kind of a name, nil for none.
-func RegulariserOf(name string) Regulariser { return regularisers.named(name) }
+func RegulariserOf(name string) *Regulariser { return regularisers.kinds[name] }
+
+var _ = regularisers.register("gradient", "first derivatives", &Regulariser{
+	Rows:     func(_ *Setting, migrated *dist.Vector) (dist.Operator, error) { return dist.Gradient(migrated.Layout) },
+	Diagonal: func(axes int) float64 { return 2 * float64(axes) },
+})
+
+var _ = regularisers.register("laplacian", "the sum of the second derivatives", &Regulariser{
+	Rows:     func(_ *Setting, migrated *dist.Vector) (dist.Operator, error) { return dist.Laplacian(migrated.Layout) },
+	Diagonal: func(axes int) float64 { return float64(4*axes*axes + 2*axes) },
+})
 
 // addRows adds the rows of solver.damping and solver.regularization, and finds the weight
 // of the sparsity.
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
-	kind := regularisers.named(f.Config.Regularization)
+	kind := RegulariserOf(f.Config.Regularization)
 	if f.Config.RegWeight == 0 {
 		kind = nil
 	}
@@ -84,7 +86,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 
 // regularization is the row r √λ R of the problem, λ the largest eigenvalue of AᵀA. R is
 // the same in every class.
-func (f *Formulation) regularization(kind Regulariser, m scales) (dist.Operator, error) {
+func (f *Formulation) regularization(kind *Regulariser, m scales) (dist.Operator, error) {
 	defer f.Report.Time("regularization")()
 	stack, err := Stack(m.migrated, 1)
 	if err != nil {
@@ -99,7 +101,7 @@ func (f *Formulation) regularization(kind Regulariser, m scales) (dist.Operator,
 	}
 	weight := f.Config.RegWeight * m.singular
 	f.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
-		kind.Name(), weight, f.Config.RegWeight, m.singular)
+		f.Config.Regularization, weight, f.Config.RegWeight, m.singular)
 	f.rows += kind.Diagonal(f.Image.Dim()) * weight * weight
 	return dist.Scale(weight, r), nil
 }

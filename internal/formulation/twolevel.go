@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// twoLevels gives the solver
+// The two-level preconditioner gives the solver
 //
 //	M = P P + R (n V² C + V d²)⁻¹ Rᵀ,
 //
@@ -22,11 +22,7 @@ import (
 // the image's (imaging.Coarsened), C is S AᵀW²A S there, of the same traces with every
 // n-th sample, and d the damping. The inverse is some iterations of conjugate
 // gradients, preconditioned by such windows of their own.
-type twoLevels struct{}
-
-var _ = preconditioners.register(twoLevels{}, "fewer but more expensive iterations; one application to noise shows what A'A does to wavenumbers, windows of the image undo it, and A'A on a coarser grid is inverted approximately in every iteration; for cgls")
-
-func (twoLevels) Name() string { return "two-level" }
+var _ = preconditioners.register("two-level", "fewer but more expensive iterations; one application to noise shows what A'A does to wavenumbers, windows of the image undo it, and A'A on a coarser grid is inverted approximately in every iteration; for cgls", twoLevels)
 
 // Coarse is the problem of the same traces on a coarser grid.
 type Coarse struct {
@@ -49,8 +45,8 @@ type twoLevel struct {
 	report  *progress.Reporter
 }
 
-// Precondition implements Preconditioner.
-func (twoLevels) Precondition(ctx context.Context, f *Formulation) error {
+// twoLevels makes M.
+func twoLevels(ctx context.Context, f *Formulation) error {
 	t := &twoLevel{report: f.Report}
 	w := &dist.Work{Ctx: ctx}
 	w.New(f.Device, f.Problem.Domain(), &t.z)

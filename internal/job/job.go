@@ -197,6 +197,3 @@ func (j *Job) Data(op *Operator) (*dist.Vector, error) {
 	}
 	return op.Data()
 }
-
-// CompileCommand is the hidden command that compiles a kernel for HIP.
-const CompileCommand = operator.CompileCommand

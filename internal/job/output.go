@@ -27,9 +27,6 @@ type Source struct {
 	Force                    bool // an existing output may be overwritten
 }
 
-// FileError gives the error of a file its exit status.
-func FileError(err error) error { return inputs.FileError(err) }
-
 // CheckOutput makes sure, before anything is computed, that path can be written.
 func CheckOutput(path string, force bool) error { return inputs.FileError(h5.CheckOutput(path, force)) }
 
@@ -48,28 +45,19 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 // WriteAdjoint publishes an image, gathers in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
-	var w *h5.ImageWriter
-	err := j.AtRoot(func() (err error) {
-		w, err = h5.CreateImage(path, &h5.Image{
+	create := func() (*h5.ImageWriter, error) {
+		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Data: r.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
-		return err
-	})
-	if err != nil {
-		return err
 	}
-	if w != nil {
-		defer w.Abort()
-	}
-	if j.Classes.N > 0 {
-		err := j.Gather(r.x, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
-		if err != nil {
-			return err
+	return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
+		if j.Classes.N == 0 {
+			return nil
 		}
-	}
-	return j.AtRoot(func() error { return w.Commit() })
+		return j.Gather(r.x, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
+	})
 }
 
 // WriteTraces publishes traces as a survey of the job's geometry.
@@ -84,31 +72,19 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 // writeSurvey publishes the traces that each hands to write on rank 0, as a survey of the
 // job's geometry; the first of them has the given number in the order of shots.
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
-	var w *h5.SurveyWriter
-	err := j.AtRoot(func() (err error) {
-		w, err = h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)})
-		return err
+	create := func() (*h5.SurveyWriter, error) {
+		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)
+		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
+	}
+	return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
+		return each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
 	})
-	if err != nil {
-		return err
-	}
-	if w != nil {
-		defer w.Abort()
-	}
-	err = each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
-	if err != nil {
-		return inputs.FileError(err)
-	}
-	return j.AtRoot(func() error { return w.Commit() })
 }
 
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
-	x, err := op.ImageVector(image)
-	if err == nil {
-		err = j.cutAbove(op, x)
-	}
+	x, err := j.below(op, image)
 	if err != nil {
 		return err
 	}

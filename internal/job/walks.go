@@ -49,17 +49,21 @@ func (j *Job) warnUnseen() {
 }
 
 func zero(v []float32) bool {
-	for _, x := range v {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
 // Model applies the forward to what an image on the job's grid, given on all ranks,
 // has below the topography, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
+	m, err := j.below(op, image)
+	if err != nil {
+		return nil, err
+	}
+	return j.forward(ctx, op, m)
+}
+
+// below is this rank's share of what a whole image has below the topography.
+func (j *Job) below(op *Operator, image []float32) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
@@ -67,10 +71,7 @@ func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.V
 	if err != nil {
 		return nil, err
 	}
-	if err := j.cutAbove(op, m); err != nil {
-		return nil, err
-	}
-	return j.forward(ctx, op, m)
+	return m, j.cutAbove(op, m)
 }
 
 // forward applies the forward.
@@ -110,16 +111,13 @@ func (j *Job) DotLimit() float64 {
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.
 func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dist.Vector, error) {
-	var r *h5.GatherReader
-	err := j.AtRoot(func() (err error) {
-		if r, err = h5.OpenGathers(path); err != nil {
-			return err
-		}
+	r, err := inputs.First(&j.Ranks, func() (*h5.GatherReader, error) {
+		r, err := h5.OpenGathers(path)
 		want := j.Classes.Gathers()
-		if r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits) {
-			return status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
+		if err == nil && (r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
-		return nil
+		return r, err
 	})
 	if r != nil {
 		defer r.Close()

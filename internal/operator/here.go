@@ -204,11 +204,7 @@ func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) erro
 func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
 	defer h.Report.Time("gather")()
 	if h.Root() {
-		n := 1
-		for _, s := range v.Layout.Shape {
-			n *= s
-		}
-		image = make([]float32, n)
+		image = make([]float32, v.Layout.Size())
 	}
 	return image, dist.GatherEach(v, Chunk, func(first int, part device.Buf) error {
 		return download(image[first:first+part.Len()], part, first)

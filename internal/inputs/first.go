@@ -1,0 +1,30 @@
+package inputs
+
+// First does on rank 0 what one rank does for all, and gives it the value; others get the
+// zero value. An error is everyone's.
+func First[T any](r *Ranks, do func() (T, error)) (v T, err error) {
+	err = r.AtRoot(func() (err error) {
+		v, err = do()
+		return err
+	})
+	return v, err
+}
+
+// Publish makes a file that all ranks fill and rank 0 writes, whole or not at all. The
+// writer is nil on the other ranks.
+func Publish[W interface {
+	Abort()
+	Commit() error
+}](r *Ranks, create func() (W, error), fill func(w W) error) error {
+	w, err := First(r, create)
+	if err != nil {
+		return err
+	}
+	if r.Root() {
+		defer w.Abort()
+	}
+	if err := fill(w); err != nil {
+		return FileError(err)
+	}
+	return r.AtRoot(func() error { return w.Commit() })
+}
