@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -109,7 +110,8 @@ func (c *core) attach(ctx context.Context, p Problem) {
 	case ok:
 		c.a, c.d = h.A, h.D
 	case !c.streams:
-		c.do.Err = inMemory(c.name)
+		which := Names(func(m Info) bool { return m.Streamed })
+		c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
 		return
 	}
 	c.problem = p

@@ -92,9 +92,3 @@ func Names(which func(Info) bool) (list []string) {
 func Takes(name string, which func(Info) bool) bool {
 	return slices.Contains(Names(which), name)
 }
-
-// inMemory says that a method does not work on streamed data.
-func inMemory(name string) error {
-	which := Names(func(m Info) bool { return m.Streamed })
-	return fmt.Errorf("solver: method %q needs the data in memory, %s do not", name, strings.Join(which, " and "))
-}
