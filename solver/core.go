@@ -129,6 +129,12 @@ func (c *core) images(to ...**dist.Vector) {
 
 func (c *core) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
 
+// normal sets q = AᴴA p by way of t = A p.
+func (c *core) normal(q, t, p *dist.Vector) {
+	c.do.Apply(c.a, t, p)
+	c.do.ApplyAdjoint(c.a, q, t)
+}
+
 // subtract sets r = d − A x, x nil for zero.
 func (c *core) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
 

@@ -134,10 +134,8 @@ func (c *Proximal) setStep(gradient, size float64) {
 		n := c.do.Norm(c.r)
 		inverse = n * n
 	} else {
-		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance, func() {
-			c.do.Apply(c.a, c.r, c.z)
-			c.do.ApplyAdjoint(c.a, c.z, c.r)
-		})
+		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance,
+			func() { c.normal(c.z, c.r, c.z) })
 	}
 	if c.finite("the norm of A", math.Sqrt(inverse)); inverse > 0 {
 		c.tau = 1 / inverse
