@@ -16,22 +16,20 @@ import (
 // They are made by a collective over the Shards. Its errors, which name what is wrong
 // with the layout or axis, are the same on all of them.
 
+// The weights of x[i−1], x[i] and x[i+1].
+var (
+	difference = [3]float64{0, -1, 1}
+	mean       = [3]float64{0, 0.5, 0.5}
+	second     = [3]float64{1, -2, 1}
+)
+
 // Difference is y[i] = x[i+1] − x[i] along an axis. Unlike a centred derivative it sees
 // what alternates from point to point.
-func Difference(l *Layout, axis int) (Operator, error) {
-	return newDerivative(l, axis, [3]float64{0, -1, 1})
-}
-
-// mean is y[i] = (x[i] + x[i+1])/2 along an axis.
-func mean(l *Layout, axis int) (Operator, error) {
-	return newDerivative(l, axis, [3]float64{0, 0.5, 0.5})
-}
+func Difference(l *Layout, axis int) (Operator, error) { return newDerivative(l, axis, difference) }
 
 // Laplacian is the sum of y[i] = x[i+1] − 2 x[i] + x[i−1] along all axes.
 func Laplacian(l *Layout) (Operator, error) {
-	ops, err := operators(len(l.Shape), func(axis int) (Operator, error) {
-		return newDerivative(l, axis, [3]float64{1, -2, 1})
-	})
+	ops, err := derivatives(l, axes(l, 0), func(int) [3]float64 { return second })
 	if err != nil {
 		return nil, err
 	}
@@ -41,35 +39,37 @@ func Laplacian(l *Layout) (Operator, error) {
 // Gradient is the stack of the differences along all axes that have any: those of
 // at least three points.
 func Gradient(l *Layout) (Operator, error) {
-	axes := long(l)
-	if axes == nil {
+	long := axes(l, 3)
+	if long == nil {
 		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
 	}
-	rows, err := operators(len(axes), func(i int) (Operator, error) { return Difference(l, axes[i]) })
+	rows, err := derivatives(l, long, func(int) [3]float64 { return difference })
 	if err != nil {
 		return nil, err
 	}
 	return VStack(rows...), nil
 }
 
-// operators makes n operators.
-func operators(n int, f func(i int) (Operator, error)) (ops []Operator, err error) {
-	for i := 0; i < n && err == nil; i++ {
-		var op Operator
-		op, err = f(i)
-		ops = append(ops, op)
+// derivatives are those along some axes, with weights for each.
+func derivatives(l *Layout, along []int, weights func(axis int) [3]float64) (ops []Operator, err error) {
+	for _, axis := range along {
+		d, err := newDerivative(l, axis, weights(axis))
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, d)
 	}
-	return ops, err
+	return ops, nil
 }
 
-// long lists the axes of a leaf with at least three points.
-func long(l *Layout) (axes []int) {
+// axes lists the axes of a leaf with at least some points.
+func axes(l *Layout, points int) (list []int) {
 	for axis, n := range l.Shape {
-		if n > 2 {
-			axes = append(axes, axis)
+		if n >= points {
+			list = append(list, axis)
 		}
 	}
-	return axes
+	return list
 }
 
 type derivative struct {

@@ -58,9 +58,11 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 			if err := comm.Together(l.Shards, p.prepare()); err != nil {
 				return comm.Together(l.Copies, err)
 			}
-			for _, h := range p.stretches() {
-				if err := way(p, h); err != nil {
-					return err
+			for _, h := range p.all {
+				for lo := 0; lo < h.n; lo += p.limit {
+					if err := way(p, holding{h.rank, h.off + lo, min(p.limit, h.n-lo)}); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -101,16 +103,6 @@ func (p *passage) prepare() (err error) {
 		p.host, err = device.NewHost(0).Alloc(p.limit, l.Type)
 	}
 	return err
-}
-
-// stretches are the pieces in which all goes, in order, with who holds them.
-func (p *passage) stretches() (out []holding) {
-	for _, h := range p.all {
-		for lo := 0; lo < h.n; lo += p.limit {
-			out = append(out, holding{h.rank, h.off + lo, min(p.limit, h.n-lo)})
-		}
-	}
-	return out
 }
 
 // gather brings one stretch to f.

@@ -1,9 +1,11 @@
 package dist
 
 import (
-	"encoding/binary"
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
 )
 
 // holding is the stretch of a leaf's elements that a rank holds.
@@ -13,19 +15,16 @@ type holding struct{ rank, off, n int }
 // that together they hold everything once. It is a collective over the Shards,
 // and an error is everyone's.
 func (l *Layout) spread() ([]holding, error) {
-	mine := binary.LittleEndian.AppendUint64(nil, uint64(l.Off))
-	mine = binary.LittleEndian.AppendUint64(mine, uint64(l.N))
-	all, err := l.Shards.Host().AllGather(mine)
-	if err != nil {
+	out := make([]holding, l.Shards.Size())
+	all, mine := make([]float64, 2*len(out)), 2*l.Shards.Rank()
+	all[mine], all[mine+1] = float64(l.Off), float64(l.N)
+	if err := l.Shards.Host().AllReduce(all, comm.Sum); err != nil {
 		return nil, err
 	}
-	out := make([]holding, len(all))
-	for r, b := range all {
-		out[r] = holding{r, int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))}
+	for r := range out {
+		out[r] = holding{r, int(all[2*r]), int(all[2*r+1])}
 	}
-	sort.SliceStable(out, func(i, j int) bool {
-		return out[i].off < out[j].off || out[i].off == out[j].off && out[i].n < out[j].n
-	})
+	slices.SortStableFunc(out, func(a, b holding) int { return cmp.Or(a.off-b.off, a.n-b.n) })
 	at := 0
 	for _, s := range out {
 		if s.n > 0 && s.off != at {

@@ -14,7 +14,7 @@ import "fmt"
 // out. It shares u.
 func Steered(u ...[]*Vector) (Operator, error) {
 	l := u[0][0].Layout
-	axes := long(l)
+	axes := axes(l, 3)
 	if len(axes) == 0 {
 		return nil, fmt.Errorf("dist: derivative along directions in %v, which has no axis of three points", l)
 	}
@@ -30,11 +30,11 @@ func Steered(u ...[]*Vector) (Operator, error) {
 	}
 	cell := make(map[int][]Operator) // C_a is their product
 	for _, a := range axes {
-		ops, err := operators(len(axes), func(i int) (Operator, error) {
-			if axes[i] == a {
-				return Difference(l, a)
+		ops, err := derivatives(l, axes, func(axis int) [3]float64 {
+			if axis == a {
+				return difference
 			}
-			return mean(l, axes[i])
+			return mean
 		})
 		if err != nil {
 			return nil, err

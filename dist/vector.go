@@ -57,15 +57,7 @@ func (v *Vector) Device() device.Device {
 
 // eachLeaf calls f for every leaf of v.
 func (v *Vector) eachLeaf(f func(*Vector) error) error {
-	if v.Parts == nil {
-		return f(v)
-	}
-	for _, p := range v.Parts {
-		if err := p.eachLeaf(f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return v.pairLeaves(v, func(leaf, _ *Vector) error { return f(leaf) })
 }
 
 // pairLeaves calls f for every pair of matching leaves of v and w.

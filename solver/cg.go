@@ -45,9 +45,8 @@ type CG struct {
 	hermitianKnown float64 // 1 where back is known, else 0
 }
 
-// NewCG returns the method with the given options.
-func NewCG(o Options) *CG {
-	c := &CG{core: core{name: "cg", opt: o}}
+func newCG(name string, o Options) Method {
+	c := &CG{core: core{name: name, opt: o}}
 	c.recurrence = c
 	return c
 }
@@ -68,12 +67,6 @@ func (c *CG) allocate() {
 	c.images(&c.r, &c.p, &c.q, &c.b)
 }
 
-// normal sets q = B p, and t = A p.
-func (c *CG) normal(q, p *dist.Vector) {
-	c.do.Apply(c.a, c.t, p)
-	c.do.ApplyAdjoint(c.a, q, c.t)
-}
-
 // start costs one adjoint, and one forward more and one adjoint more where x0 is given.
 func (c *CG) start(x0 *dist.Vector) {
 	c.do.ApplyAdjoint(c.a, c.b, c.d)
@@ -83,7 +76,7 @@ func (c *CG) start(x0 *dist.Vector) {
 	if x0 == nil {
 		c.do.Copy(c.r, c.b)
 	} else {
-		c.normal(c.r, x0)
+		c.normal(c.r, c.t, x0)
 		c.do.Axpby(1, c.b, -1, c.r)
 	}
 	c.end(c.measure())
@@ -121,7 +114,7 @@ func (c *CG) step() {
 		c.stay()
 		return
 	}
-	c.normal(c.q, c.p)
+	c.normal(c.q, c.t, c.p)
 	pq := c.curvature()
 	if c.do.Err == nil && pq <= 0 { // by no more than rounding: B does not see p
 		c.st.Stationary = true
@@ -170,7 +163,7 @@ func (c *CG) curvature() float64 {
 // correct computes the true residual and puts it in r's place where it is too
 // far away.
 func (c *CG) correct(n *cgNorms) (replaced bool) {
-	c.normal(c.q, c.x)
+	c.normal(c.q, c.t, c.x)
 	c.do.Axpby(1, c.b, -1, c.q)
 	if !c.drift(c.q, c.r, math.Sqrt(n.rho), c.rhs) {
 		return false

@@ -81,9 +81,8 @@ type CGLS struct {
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
-// NewCGLS returns the method with the given options.
-func NewCGLS(o Options) *CGLS {
-	c := &CGLS{core: core{name: "cgls", opt: o, streams: true}}
+func newCGLS(name string, o Options) Method {
+	c := &CGLS{core: core{name: name, opt: o, streams: true}}
 	c.recurrence = c
 	return c
 }

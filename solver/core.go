@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -109,7 +110,8 @@ func (c *core) attach(ctx context.Context, p Problem) {
 	case ok:
 		c.a, c.d = h.A, h.D
 	case !c.streams:
-		c.do.Err = inMemory(c.name)
+		which := Names(func(m Info) bool { return m.Streamed })
+		c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
 		return
 	}
 	c.problem = p
@@ -126,6 +128,12 @@ func (c *core) images(to ...**dist.Vector) {
 }
 
 func (c *core) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
+
+// normal sets q = AᴴA p by way of t = A p.
+func (c *core) normal(q, t, p *dist.Vector) {
+	c.do.Apply(c.a, t, p)
+	c.do.ApplyAdjoint(c.a, q, t)
+}
 
 // subtract sets r = d − A x, x nil for zero.
 func (c *core) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }

@@ -123,6 +123,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// method is the method of a name.
+func method(name string, o solver.Options) solver.Method {
+	m, err := solver.New(name, o)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
 // solve runs a method from x0 for at most n iterations.
 func solve(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) solver.Reason {
 	t.Helper()

@@ -43,7 +43,10 @@ func Example() {
 		panic(err)
 	}
 
-	m := solver.NewCGLS(options())
+	m, err := solver.New("cgls", solver.Options{TrueResidual: 10})
+	if err != nil {
+		panic(err)
+	}
 	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
 		panic(err)
 	}

@@ -176,7 +176,7 @@ func TestAdjointLimits(t *testing.T) {
 	d := vector[float32](normal[float32](r, 40))
 	run := func(percent float64, o solver.Options) (warned bool, reason solver.Reason) {
 		spoil := func(_ int, v complex128) complex128 { return v * complex(1+percent/100, 0) }
-		s := solver.NewCGLS(o)
+		s := method("cgls", o)
 		must(t, s.Init(context.Background(), solver.Hold(dense[float32]{m, spoil}.operator(), d), nil))
 		reason, _ = solver.Run(context.Background(), s, solver.Stop{Iterations: 5},
 			func(_ context.Context, _ solver.Method, r solver.Report) error {
@@ -244,7 +244,7 @@ func TestCGWantsHermitian(t *testing.T) {
 	b := spd[float64](r, 12)
 	d := vector[float64](normal[float64](r, 12))
 	run := func(m [][]complex128) (solver.Reason, error) {
-		s := solver.NewCG(options())
+		s := method("cg", options())
 		must(t, s.Init(context.Background(), solver.Hold(backwards{dense[float64]{m: m}.operator()}, d), nil))
 		return solver.Run(context.Background(), s, solver.Stop{Iterations: 40})
 	}
@@ -286,7 +286,7 @@ func TestDriftIsReportedAndCorrected(t *testing.T) {
 	want := byQR(m, d)
 	for _, every := range []int{0, 7} {
 		bump := func(v *dist.Vector) { device.Slice[float32](v.Buf)[2] += 0.5 }
-		s := solver.NewCGLS(solver.Options{TrueResidual: every, AdjointFail: -1})
+		s := method("cgls", solver.Options{TrueResidual: every, AdjointFail: -1})
 		drifts, replaced := map[int]float64{}, map[int]int{}
 		must(t, s.Init(context.Background(), solver.Hold(&faulty{Operator: dense[float32]{m: m}.operator(), forward: 3, spoil: bump}, vector[float32](d)), nil))
 		_, err := solver.Run(context.Background(), s, solver.Stop{Iterations: 120},
@@ -325,10 +325,10 @@ func TestWrongLayoutPanics(t *testing.T) {
 	a := dense[float64]{m: matrix[float64](r, 6, 4)}.operator()
 	for what, f := range map[string]func(){
 		"short data": func() {
-			_ = solver.NewCGLS(solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 5))), nil)
+			_ = method("cgls", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 5))), nil)
 		},
 		"start": func() {
-			_ = solver.NewLSQR(solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 6))), vector[float64](make([]complex128, 6)))
+			_ = method("lsqr", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 6))), vector[float64](make([]complex128, 6)))
 		},
 	} {
 		func() {

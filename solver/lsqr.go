@@ -34,9 +34,8 @@ type LSQR struct {
 	vz, vzIm              float64 // ⟨v, Aᴴu⟩
 }
 
-// NewLSQR returns the method with the given options.
-func NewLSQR(o Options) *LSQR {
-	c := &LSQR{core: core{name: "lsqr", opt: o}}
+func newLSQR(name string, o Options) Method {
+	c := &LSQR{core: core{name: name, opt: o}}
 	c.recurrence = c
 	return c
 }

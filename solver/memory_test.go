@@ -101,7 +101,7 @@ func TestMemoryIsCounted(t *testing.T) {
 			must(t, device.Upload(d.Buf, reals32(normal[float32](r, rows))))
 			p = solver.Hold(a, d)
 			if c.streamed {
-				p = solver.Stream(p)
+				p = solver.Stream(&held{Operator: a, d: d})
 			}
 			w, err := dist.NewVector(on, image)
 			must(t, err)

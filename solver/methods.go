@@ -16,7 +16,7 @@ type Info struct {
 	Orthogonalizes bool // takes Options.Orthogonalize
 	Sparse         bool // takes Options.Sparsity and Options.Backtracking
 
-	held, streamed func(Options) Method
+	held func(name string, o Options) Method
 }
 
 // Methods are all least-squares methods. Each takes real and complex vectors, rows
@@ -25,32 +25,26 @@ var Methods = []Info{
 	{
 		Name: "cg", Description: "conjugate gradients on the normal equations",
 		Streamed: true,
-		held:     func(o Options) Method { return NewCG(o) },
-		streamed: func(o Options) Method {
-			o.Orthogonalize = 0
-			c := NewCGLS(o)
-			c.name = "cg"
-			return c
-		},
+		held:     newCG,
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
 		Streamed: true, Preconditioned: true, Orthogonalizes: true,
-		held: func(o Options) Method { return NewCGLS(o) },
+		held: newCGLS,
 	},
 	{
 		Name: "lsqr", Description: "the same iterates by bidiagonalisation, at the cost of one vector of data more",
-		held: func(o Options) Method { return NewLSQR(o) },
+		held: newLSQR,
 	},
 	{
 		Name: "ista", Description: "a sparse image, by soft thresholding",
 		Sparse: true,
-		held:   func(o Options) Method { return NewISTA(o) },
+		held:   newProximal,
 	},
 	{
 		Name: "fista", Description: "the same with momentum, in fewer iterations",
 		Sparse: true,
-		held:   func(o Options) Method { return NewFISTA(o) },
+		held:   newProximal,
 	},
 }
 
@@ -60,17 +54,20 @@ func New(name string, o Options) (Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.held(o), nil
+	return m.held(name, o), nil
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
-// Resume must then be given.
+// Resume must then be given. Streamed data are for the recurrence of CGLS.
 func For(p Problem, name string, o Options) (Method, error) {
 	m, err := find(name)
-	if _, held := p.(*Held); err != nil || held || m.streamed == nil {
+	if _, held := p.(*Held); err != nil || held || !m.Streamed {
 		return New(name, o)
 	}
-	return m.streamed(o), nil
+	if !m.Orthogonalizes {
+		o.Orthogonalize = 0
+	}
+	return newCGLS(name, o), nil
 }
 
 func find(name string) (Info, error) {
@@ -94,10 +91,4 @@ func Names(which func(Info) bool) (list []string) {
 // Takes reports whether a condition holds for the method of a name.
 func Takes(name string, which func(Info) bool) bool {
 	return slices.Contains(Names(which), name)
-}
-
-// inMemory says that a method does not work on streamed data.
-func inMemory(name string) error {
-	which := Names(func(m Info) bool { return m.Streamed })
-	return fmt.Errorf("solver: method %q needs the data in memory, %s do not", name, strings.Join(which, " and "))
 }

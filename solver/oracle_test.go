@@ -217,7 +217,7 @@ func TestOracleCGOnNormalEquations(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			o := openOracle(t, file)
 			_, op := newDemigration[float64](o)
-			m := solver.NewCG(options())
+			m := method("cg", options())
 			want := o.read("cg_normal/cost")
 			solve(t, m, op, real64[float64](o.read("Km"), op.Range()), nil, len(want)-1)
 			o.near("cg_normal/cost", m.State().History.Gradient, want, 1e-10)

@@ -27,7 +27,7 @@ func TestOrthogonalizeKeepsSinglePrecisionOnThePath(t *testing.T) {
 
 	history := func(keep int, single bool) []float64 {
 		o := solver.Options{Orthogonalize: keep}
-		c := solver.NewCGLS(o)
+		c := method("cgls", o)
 		if single {
 			solve(t, c, dense[float32]{m: m}.operator(), vector[float32](d), nil, n)
 		} else {
@@ -59,7 +59,7 @@ func TestOrthogonalizeChangesNothingExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	m, d := matrix[complex128](r, 30, 20), vector[complex128](normal[complex128](r, 30))
 	a := dense[complex128]{m: m}.operator()
-	none, some := solver.NewCGLS(solver.Options{}), solver.NewCGLS(solver.Options{Orthogonalize: 5})
+	none, some := method("cgls", solver.Options{}), method("cgls", solver.Options{Orthogonalize: 5})
 	solve(t, none, a, d, nil, 12)
 	solve(t, some, a, d, nil, 12)
 	x, y := device.Slice[complex128](none.X().Buf), device.Slice[complex128](some.X().Buf)

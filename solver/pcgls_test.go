@@ -54,7 +54,7 @@ func TestPreconditionedByTheInverse(t *testing.T) {
 			in[i] = append(in[i], complex((inverse.At(i, j)+inverse.At(j, i))/2, 0))
 		}
 	}
-	c := solver.NewCGLS(solver.Options{Preconditioner: dense[float64]{m: in}.operator()})
+	c := method("cgls", solver.Options{Preconditioner: dense[float64]{m: in}.operator()})
 	solve(t, c, dense[float64]{m: m}.operator(), vector[float64](d), nil, 1)
 	if e := apart(values[float64](c.X()), byQR(m, d)); !(e < 1e-11) {
 		t.Errorf("after one iteration the answer is off by %.1e", e)
@@ -81,9 +81,9 @@ func testDiagonal[T device.Number](t *testing.T) {
 	a := dense[T]{m: m}.operator()
 	for _, keep := range []int{0, 3, n} {
 		for _, k := range []int{1, 2, 5, n} {
-			plain := solver.NewCGLS(solver.Options{Orthogonalize: n})
+			plain := method("cgls", solver.Options{Orthogonalize: n})
 			solve(t, plain, dist.Chain(a, by), vector[T](d), nil, k)
-			c := solver.NewCGLS(solver.Options{Orthogonalize: keep, TrueResidual: 4, Preconditioner: dist.Chain(by, by)})
+			c := method("cgls", solver.Options{Orthogonalize: keep, TrueResidual: 4, Preconditioner: dist.Chain(by, by)})
 			solve(t, c, a, vector[T](d), nil, k)
 			want := values[T](plain.X())
 			for i := range want {
@@ -96,7 +96,7 @@ func testDiagonal[T device.Number](t *testing.T) {
 	}
 
 	wrong := dense[T]{m: m, spoil: func(i int, v complex128) complex128 { return v * complex(1+0.01*float64(i%3), 0) }}
-	c := solver.NewCGLS(solver.Options{Preconditioner: dist.Chain(by, by)})
+	c := method("cgls", solver.Options{Preconditioner: dist.Chain(by, by)})
 	must(t, c.Init(t.Context(), solver.Hold(wrong.operator(), vector[T](d)), nil))
 	if err := c.Step(t.Context()); err == nil {
 		t.Error("a wrong adjoint went by")
@@ -133,7 +133,7 @@ func TestPreconditionerMayChange(t *testing.T) {
 	by := changing{dist.Diagonal(vector[float64](square)), r}
 	want := byQR(m, d)
 	off := func(keep int) float64 {
-		c := solver.NewCGLS(solver.Options{Orthogonalize: keep, Preconditioner: by})
+		c := method("cgls", solver.Options{Orthogonalize: keep, Preconditioner: by})
 		solve(t, c, dense[float64]{m: m}.operator(), vector[float64](d), nil, cols)
 		return apart(values[float64](c.X()), want)
 	}

@@ -25,19 +25,23 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 		return n, w.Err
 	}
 	var v, t *dist.Vector
-	normal := func() { // t is an image
-		w.Do(func() error {
-			_, err := p.Normal(ctx, t, v)
-			return err
-		})
-		w.Copy(v, t)
-	}
-	layout := p.Domain()
-	if h, held := p.(*Held); held { // t is data, the same in all rounds
-		layout = h.D.Layout
+	var layout *dist.Layout // of t, the same in all rounds
+	var normal func()
+	switch p := p.(type) {
+	case *Held:
+		layout = p.D.Layout
 		normal = func() {
-			w.Apply(h.A, t, v)
-			w.ApplyAdjoint(h.A, v, t)
+			w.Apply(p.A, t, v)
+			w.ApplyAdjoint(p.A, v, t)
+		}
+	case *streamed:
+		layout = p.Domain()
+		normal = func() {
+			w.Do(func() error {
+				_, err := p.Normal(ctx, t, v)
+				return err
+			})
+			w.Copy(v, t)
 		}
 	}
 	w.New(from.Device(), p.Domain(), &v)

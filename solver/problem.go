@@ -12,8 +12,12 @@ import (
 // are a vector, Stream one whose data pass by in parts. The first row of A is the
 // data misfit, which histories tell from the rest; AddRows adds others below it.
 type Problem interface {
-	Passes
-
+	Domain() *dist.Layout
+	Device() device.Device
+	// DataNorm is ‖d‖.
+	DataNorm() (float64, error)
+	// Migrate sets m = Aᴴd.
+	Migrate(ctx context.Context, m *dist.Vector) error
 	// AddRows returns the problem min ‖A x − d‖² + Σ ‖B x‖² over the operators B
 	// given. Histories tell the misfit of A from the rest only if all rows are
 	// added at once.
@@ -56,49 +60,21 @@ func Hold(a dist.Operator, d *dist.Vector) *Held {
 	return &Held{a, d}
 }
 
-// Domain implements Passes.
+// Domain implements Problem.
 func (h *Held) Domain() *dist.Layout { return h.A.Domain() }
 
-// Device implements Passes.
+// Device implements Problem.
 func (h *Held) Device() device.Device { return h.D.Device() }
 
-// DataNorm implements Passes.
+// DataNorm implements Problem.
 func (h *Held) DataNorm() (float64, error) { return dist.Norm(h.D) }
 
-// Carried implements Passes.
-func (h *Held) Carried() []*float64 { return nil }
+// Migrate implements Problem.
+func (h *Held) Migrate(ctx context.Context, m *dist.Vector) error {
+	return h.A.ApplyAdjoint(ctx, m, h.D)
+}
 
 func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range())) }
-
-// Normal implements Passes, with a vector of data that it frees again.
-func (h *Held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
-	return h.through(ctx, q, func(w *dist.Work, t *dist.Vector) { w.Apply(h.A, t, p) })
-}
-
-// Gradient implements Passes, with a vector of data that it frees again unless x is nil.
-func (h *Held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error) {
-	if x == nil {
-		w := &dist.Work{Ctx: ctx}
-		square := w.Square(h.D)
-		w.ApplyAdjoint(h.A, s, h.D)
-		return square, w.Err
-	}
-	return h.through(ctx, s, func(w *dist.Work, t *dist.Vector) { h.subtract(w, t, x) })
-}
-
-// through sets an image to the adjoint of a vector of data and returns its square.
-func (h *Held) through(ctx context.Context, image *dist.Vector, set func(w *dist.Work, t *dist.Vector)) (float64, error) {
-	t, err := h.D.Clone()
-	if err != nil {
-		return 0, err
-	}
-	defer t.Free()
-	w := &dist.Work{Ctx: ctx}
-	set(w, t)
-	square := w.Square(t)
-	w.ApplyAdjoint(h.A, image, t)
-	return square, w.Err
-}
 
 // subtract sets r = d − A x, x nil for zero.
 func (h *Held) subtract(w *dist.Work, r, x *dist.Vector) {
@@ -150,6 +126,11 @@ func (s *streamed) Domain() *dist.Layout {
 		return s.Passes.Domain()
 	}
 	return s.change.Domain()
+}
+
+func (s *streamed) Migrate(ctx context.Context, m *dist.Vector) error {
+	_, err := s.Gradient(ctx, m, nil)
+	return err
 }
 
 func (s *streamed) epsilon() float64 { return ulp(s.Domain()) }

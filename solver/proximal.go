@@ -65,13 +65,7 @@ type Proximal struct {
 	t   float64 // FISTA's t
 }
 
-// NewISTA returns the method with the given options.
-func NewISTA(o Options) *Proximal { return newProximal("ista", o) }
-
-// NewFISTA returns the method with the given options.
-func NewFISTA(o Options) *Proximal { return newProximal("fista", o) }
-
-func newProximal(name string, o Options) *Proximal {
+func newProximal(name string, o Options) Method {
 	c := &Proximal{core: core{name: name, opt: o}, momentum: name == "fista"}
 	c.recurrence = c
 	return c
@@ -140,15 +134,10 @@ func (c *Proximal) setStep(gradient, size float64) {
 		n := c.do.Norm(c.r)
 		inverse = n * n
 	} else {
-		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance, func() {
-			c.do.Apply(c.a, c.r, c.z)
-			c.do.ApplyAdjoint(c.a, c.z, c.r)
-		})
+		inverse = stepMargin * powerIteration(&c.do, c.z, c.eps, stepRounds, stepTolerance,
+			func() { c.normal(c.z, c.r, c.z) })
 	}
-	if !finite(inverse) {
-		c.fail("the norm of A", math.Sqrt(inverse))
-	}
-	if inverse > 0 {
+	if c.finite("the norm of A", math.Sqrt(inverse)); inverse > 0 {
 		c.tau = 1 / inverse
 	}
 }
@@ -237,7 +226,8 @@ func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 }
 
 // try takes the step from a point: next becomes the new iterate and g, on entry the
-// gradient at the point, the gradient there. r becomes its residual.
+// gradient at the point, the gradient there. r becomes its residual. The adjoint is
+// tested on the way.
 func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	c.do.Axpby(1, point, c.tau, g)
 	c.do.Copy(next, g)
@@ -249,22 +239,15 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	if t > 0 {
 		n.penalty = c.opt.Sparsity * (real(dots[1]) - square) / t
 	}
-	c.measure(next, g, &n)
-	return n
-}
-
-// measure computes the residual of x into r and the gradient there into g, with the
-// test of the adjoint.
-func (c *Proximal) measure(x, g *dist.Vector, n *proximalNorms) {
 	c.finite("the norm of the image", n.size)
-	c.subtract(c.r, x)
+	c.subtract(c.r, next)
 	c.do.ApplyAdjoint(c.a, g, c.r)
-	var dots []complex128
-	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{x, g})
+	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{next, g})
 	n.gradient = math.Sqrt(real(dots[0]))
 	c.finite("the gradient norm", n.gradient)
 	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
 	c.agree(dots[1]-complex(n.total*n.total, 0), dots[2], scale)
+	return n
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it

@@ -175,7 +175,7 @@ func TestCollectivesOfAnIteration(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			m := solver.NewCGLS(solver.Options{Orthogonalize: 3})
+			m := method("cgls", solver.Options{Orthogonalize: 3})
 			if err := m.Init(context.Background(), solver.Hold(a, d), nil); err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func TestCarriedNumbersMatchTheVectors(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(6, 8))
 	m := matrix[complex128](r, 30, 20)
-	c := solver.NewCGLS(solver.Options{})
+	c := method("cgls", solver.Options{})
 	must(t, c.Init(ctx, solver.Hold(dense[complex128]{m: m}.operator(), vector[complex128](normal[complex128](r, 30))), nil))
 	for k := range 12 {
 		v, n := c.Vectors(), c.State().Scalars
@@ -141,7 +141,7 @@ func TestResumeRefusesWhatDoesNotFit(t *testing.T) {
 	} {
 		s := good
 		spoil(&s)
-		err := solver.NewCGLS(solver.Options{}).Resume(solver.Hold(a, d), &s)
+		err := method("cgls", solver.Options{}).Resume(solver.Hold(a, d), &s)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error that names %s, got %v", want, err)
 		}

@@ -17,10 +17,10 @@ func small(seed uint64) (dist.Operator, *dist.Vector) {
 	return dense[float64]{m: matrix[float64](r, 30, 12)}.operator(), vector[float64](normal[float64](r, 30))
 }
 
-func started(t testing.TB) *solver.CGLS {
+func started(t testing.TB) solver.Method {
 	t.Helper()
 	a, d := small(1)
-	m := solver.NewCGLS(options())
+	m := method("cgls", options())
 	must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 	return m
 }
@@ -62,7 +62,7 @@ func TestToleranceIsOfAllRows(t *testing.T) {
 	a, d := small(2)
 	op, data, err := damp(a, d, 20)
 	must(t, err)
-	m := solver.NewCGLS(solver.Options{})
+	m := method("cgls", solver.Options{})
 	must(t, m.Init(context.Background(), solver.Hold(op, data), nil))
 	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 30})
 	must(t, err)
@@ -112,7 +112,7 @@ func TestRanksStopTogether(t *testing.T) {
 			must(t, commtest.Ranks(4, func(world comm.Comm) error {
 				mine := world.Rank() == 2
 				a, d := small(1)
-				m := solver.NewCGLS(options())
+				m := method("cgls", options())
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
@@ -163,7 +163,7 @@ func TestOperatorErrorIsPassedOn(t *testing.T) {
 	fault := errors.New("lost a device")
 	a, d := small(1)
 	b := &breaking{Operator: a, left: 3, err: fault}
-	m := solver.NewCGLS(options())
+	m := method("cgls", options())
 	must(t, m.Init(context.Background(), solver.Hold(b, d), nil))
 	reason, err := solver.Run(context.Background(), m, solver.Stop{Iterations: 9})
 	if reason != solver.FailedOperator || !reason.Failed() || !errors.Is(err, fault) {
@@ -188,7 +188,7 @@ func TestReports(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	a, d, err := damp(dense[float64]{m: matrix[float64](r, 30, 12)}.operator(), vector[float64](normal[float64](r, 30)), 1.5)
 	must(t, err)
-	m := solver.NewCGLS(solver.Options{TrueResidual: 3})
+	m := method("cgls", solver.Options{TrueResidual: 3})
 	must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 	n := 0
 	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 7},

@@ -163,7 +163,7 @@ func TestFISTARecurrence(t *testing.T) {
 	const a, d, mu, step = 1.5, 2.0, 0.3, 0.2
 	soft := func(v, t float64) float64 { return math.Copysign(max(math.Abs(v)-t, 0), v) }
 	x, y, tk := 0.4, 0.4, 1.0
-	p := solver.NewFISTA(solver.Options{Sparsity: mu, StepLength: step})
+	p := method("fista", solver.Options{Sparsity: mu, StepLength: step})
 	got := iterates(t, p, dense[float64]{m: realMatrix([]float64{a})}.operator(),
 		vector[float64](reals(d)), vector[float64](reals(x)), 15)
 	for k := range got {
@@ -182,7 +182,7 @@ func TestStepLengthFromPowerIteration(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(33, seed))
 		m := matrix[float64](r, 20, 15)
-		p := solver.NewISTA(solver.Options{})
+		p := method("ista", solver.Options{})
 		must(t, p.Init(context.Background(), solver.Hold(dense[float64]{m: m}.operator(), vector[float64](normal[float64](r, 20))), nil))
 		l := math.Pow(largest(m), 2)
 		if s := p.State().Scalars["step"] * l; s > 1.02 || s < 0.9 {
@@ -223,7 +223,7 @@ func TestLargestEigenvalueOfKnownSpectra(t *testing.T) {
 		e[0] = largest
 		for seed := range uint64(5) {
 			op, d := spectrum(seed, e)
-			p := solver.NewISTA(solver.Options{})
+			p := method("ista", solver.Options{})
 			must(t, p.Init(context.Background(), solver.Hold(op, d), nil))
 			if s := p.State().Scalars["step"] * largest; !(s <= 1.01 && s >= 0.9) {
 				t.Errorf("%s, seed %d: the step is %.3f/λ", name, seed, s)
@@ -253,7 +253,7 @@ func TestBacktracking(t *testing.T) {
 	m := withSingularValues(matrix[float64](r, 40, 30), s)
 	op := dense[float64]{m: m}.operator()
 	d, x0 := normal[float64](r, 40), normal[float64](r, 30)
-	best := solver.NewFISTA(solver.Options{Sparsity: mu, StepLength: 1, Restart: true})
+	best := method("fista", solver.Options{Sparsity: mu, StepLength: 1, Restart: true})
 	solve(t, best, op, vector[float64](d), nil, 20000)
 	star := values[float64](best.X())
 	least := objective(m, d, star, mu)
@@ -321,7 +321,7 @@ func TestRestartHelps(t *testing.T) {
 	want := byQR(m, d)
 	var e [2]float64
 	for i, restart := range []bool{false, true} {
-		p := solver.NewFISTA(solver.Options{StepLength: 1, Restart: restart})
+		p := method("fista", solver.Options{StepLength: 1, Restart: restart})
 		solve(t, p, dense[float64]{m: m}.operator(), vector[float64](d), nil, 250)
 		e[i] = away(values[float64](p.X()), want)
 	}

@@ -20,7 +20,7 @@ type held struct {
 	normals, gradient int
 }
 
-func (h *held) Device() device.Device { return host }
+func (h *held) Device() device.Device { return h.d.Device() }
 
 func (h *held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
 	h.normals++
@@ -28,6 +28,7 @@ func (h *held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer y.Free()
 	if err := h.Apply(ctx, y, p); err != nil {
 		return 0, err
 	}
@@ -44,6 +45,7 @@ func (h *held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error)
 	if err != nil {
 		return 0, err
 	}
+	defer r.Free()
 	if x != nil {
 		err = h.Apply(ctx, r, x)
 	}
@@ -128,7 +130,7 @@ func streamPath[T device.Number](t *testing.T, near float64) {
 		}, nil, 20},
 	} {
 		o := solver.Options{Orthogonalize: c.keep, TrueResidual: 4, Last: n}
-		want, h := solver.NewCGLS(o), &held{Operator: a, d: d}
+		want, h := method("cgls", o), &held{Operator: a, d: d}
 		solve(t, want, c.a, c.d, c.start, n)
 		got := newStream(t, "cgls", o)
 		run(t, got, c.n(solver.Stream(h)), c.start, n)

@@ -41,7 +41,7 @@ func iterates(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector
 // The two steps of CG on a 2×2 system, in fractions: B = (4 1; 1 3), b = (1, 2),
 // x0 = (2, 1), of normal equations with that B and d = B⁻¹b. By hand r0 = (−8, −3), α0 = 73/331, r1 = (−0.2810…, 0.7492…).
 func TestCGByHand(t *testing.T) {
-	m := solver.NewCG(solver.Options{})
+	m := method("cg", solver.Options{})
 	x := iterates(t, m, backwards{dense[float64]{m: realMatrix([]float64{4, 1}, []float64{1, 3})}.operator()},
 		vector[float64](reals(1.0/11, 7.0/11)), vector[float64](reals(2, 1)), 2)
 	first := reals(2-8*73.0/331, 1-3*73.0/331)
@@ -127,7 +127,7 @@ func TestKrylovMethodsAgree(t *testing.T) {
 func TestFirstIterateIsSteepestDescent(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 12))
 	m, d := matrix[complex128](r, 9, 5), normal[complex128](r, 9)
-	s := solver.NewCGLS(solver.Options{})
+	s := method("cgls", solver.Options{})
 	must(t, s.Init(context.Background(), solver.Hold(dense[complex128]{m: m}.operator(), vector[complex128](d)), nil))
 	must(t, s.Step(context.Background()))
 	g := hermitianTimes(m, d)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -25,26 +24,17 @@ type Place struct {
 // of units of the given lengths.
 func Grid(shots, blocks int, t device.Type, data, image []int, body func(p Place) error) error {
 	return commtest.Ranks(shots*blocks, func(c comm.Comm) error {
-		p, err := On(c, shots, blocks, t, data, image)
+		i, j := c.Rank()/blocks, c.Rank()%blocks
+		alongShots, err := c.Split(j, i)
 		if err != nil {
 			return err
 		}
-		return body(p)
+		alongBlocks, err := c.Split(i, j)
+		if err != nil {
+			return err
+		}
+		return body(Place{c, shuffled(t, data, alongShots, alongBlocks), shuffled(t, image, alongBlocks, alongShots)})
 	})
-}
-
-// On is this rank's place on a grid over the ranks of any communicator.
-func On(c comm.Comm, shots, blocks int, t device.Type, data, image []int) (Place, error) {
-	i, j := c.Rank()/blocks, c.Rank()%blocks
-	alongShots, err := c.Split(j, i)
-	if err != nil {
-		return Place{}, err
-	}
-	alongBlocks, err := c.Split(i, j)
-	if err != nil {
-		return Place{}, err
-	}
-	return Place{c, shuffled(t, data, alongShots, alongBlocks), shuffled(t, image, alongBlocks, alongShots)}, nil
 }
 
 // Grids are all grids of n ranks.
@@ -110,7 +100,11 @@ func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 // the same to the last bit.
 func Whole(v *dist.Vector) ([]complex128, error) {
 	l := v.Layout
-	mine := encode(l.Off, Read(v.Buf))
+	// Bit by bit: a sum with zeros would lose the sign of a zero.
+	mine, err := binary.Append(binary.LittleEndian.AppendUint64(nil, uint64(l.Off)), binary.LittleEndian, Read(v.Buf))
+	if err != nil {
+		return nil, err
+	}
 	copies, err := l.Copies.Host().AllGather(mine)
 	if err != nil {
 		return nil, err
@@ -126,25 +120,10 @@ func Whole(v *dist.Vector) ([]complex128, error) {
 	}
 	out := make([]complex128, l.Shape[0])
 	for _, p := range parts {
-		decode(out, p)
+		off := binary.LittleEndian.Uint64(p)
+		if _, err := binary.Decode(p[8:], binary.LittleEndian, out[off:int(off)+len(p[8:])/16]); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
-}
-
-// encode writes elements from an offset on, bit by bit: a sum with zeros would
-// lose the sign of a zero.
-func encode(off int, x []complex128) []byte {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(off))
-	for _, v := range x {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(real(v)))
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(imag(v)))
-	}
-	return b
-}
-
-func decode(out []complex128, b []byte) {
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	for i := range (len(b) - 8) / 16 {
-		out[int(word(0))+i] = complex(math.Float64frombits(word(2*i+1)), math.Float64frombits(word(2*i+2)))
-	}
 }

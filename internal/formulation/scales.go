@@ -23,7 +23,7 @@ func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
 	if m.migrated, err = dist.NewVector(f.Device, f.Problem.Domain()); err != nil {
 		return m, err
 	}
-	if _, err = f.Problem.Gradient(ctx, m.migrated, nil); err != nil {
+	if err = f.Problem.Migrate(ctx, m.migrated); err != nil {
 		return m, err
 	}
 	lambda, err := solver.LargestEigenvalue(ctx, f.Problem, m.migrated)

@@ -28,7 +28,8 @@ func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engi
 	must(t, err)
 	must(t, device.Upload(v.Buf, data))
 	// Without this rounding alone would tell two runs apart.
-	m := solver.NewCGLS(solver.Options{TrueResidual: 10, Orthogonalize: 20})
+	m, err := solver.New("cgls", solver.Options{TrueResidual: 10, Orthogonalize: 20})
+	must(t, err)
 	must(t, m.Init(t.Context(), solver.Hold(a, v), nil))
 	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
 		func(context.Context, solver.Method, solver.Report) error { each(); return nil })
