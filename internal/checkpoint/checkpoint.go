@@ -132,27 +132,19 @@ func (s *Store) write(path string, m solver.Method) error {
 
 // begin starts a checkpoint file with everything but the vectors.
 func (s *Store) begin(path string, m solver.Method) (*h5.Writer, error) {
+	state, err := json.Marshal(m.State())
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	plan, _ := json.Marshal(s.plan) // texts
 	w, err := h5.Create(path, format, h5.WriteOptions{Force: true})
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range []struct {
-		name  string
-		value any
-	}{{"/state", m.State()}, {"/plan", s.plan}} {
-		text, err := json.Marshal(part.value)
-		if err == nil {
-			err = w.Text(part.name, string(text))
-		}
-		if err != nil {
-			w.Abort()
-			return nil, fmt.Errorf("checkpoint: %w", err)
-		}
-	}
-	if err := w.Group("/vectors"); err != nil {
-		w.Abort()
-		return nil, err
-	}
+	// The first error sticks.
+	w.Text("/state", string(state))
+	w.Text("/plan", string(plan))
+	w.Group("/vectors")
 	return w, nil
 }
 

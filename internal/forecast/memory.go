@@ -49,11 +49,6 @@ const (
 	touched = 3 << 20
 )
 
-// Work is how the rank goes through its traces.
-func (m Memory) Work() plan.Work {
-	return plan.Work{Work: kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables}, Compact: m.Compact, Coarse: m.Coarse > 0}
-}
-
 // Total is the sum.
 func (m Memory) Total() int64 {
 	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()

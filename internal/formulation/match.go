@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -41,12 +42,8 @@ func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Match
 
 // interrupted ends all ranks where one was told to.
 func (m *matcher) interrupted(ctx context.Context) error {
-	flag := uint64(0)
-	if ctx.Err() != nil {
-		flag = 1
-	}
-	all, err := m.World.Host().Agree(flag)
-	if err == nil && all != 0 {
+	stop, err := comm.Any(m.World, ctx.Err() != nil)
+	if err == nil && stop {
 		err = fmt.Errorf("solver.method = \"matching\", which keeps no checkpoints, was interrupted: %w", context.Canceled)
 	}
 	return err

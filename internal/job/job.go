@@ -5,7 +5,6 @@ package job
 
 import (
 	"context"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -151,10 +150,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces, func(p *plan.Plan, s *plan.Share) (plan.Work, error) {
-		m := forecast.Of(p, s)
-		return m.Work(), m.Check()
-	})
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces)
 	if err == nil {
 		j.kept = op.Engine
 	}
@@ -180,14 +176,6 @@ func (j *Job) boundHeap(m forecast.Memory, late bool) {
 
 // userLimit is what the environment variable GOMEMLIMIT asks for.
 var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
-
-// collect gives the collector its turn now, where much has become garbage at once and
-// as much is asked for next: it works beside the program and might come too late.
-func (j *Job) collect() {
-	if j.Alone {
-		runtime.GC()
-	}
-}
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
