@@ -7,7 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 )
 
-func TestSelf(t *testing.T) { commtest.Run(t, commtest.Self, 1) }
+func TestSelf(t *testing.T) {
+	commtest.Run(t, func(_ int, body func(c comm.Comm) error) error { return body(comm.Self()) }, 1)
+}
 
 func TestOpNames(t *testing.T) {
 	for op, want := range map[comm.Op]string{comm.Sum: "sum", comm.Max: "max"} {

@@ -89,10 +89,7 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := 1 // elements that share an index of axis 0
-	for _, n := range l.Shape[1:] {
-		row *= n
-	}
+	row := product(l.Shape[1:]) // elements that share an index of axis 0
 	for _, s := range all {
 		if s.n > 0 && (s.off%row != 0 || s.n%row != 0) {
 			return nil, fmt.Errorf("dist: derivative of %v, of which rank %d holds elements %d to %d: no whole rows of %d",
@@ -100,10 +97,7 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 		}
 	}
 	d := &derivative{l: l, split: axis == 0, lower: comm.None, upper: comm.None}
-	d.s = device.Stencil{Outer: 1, N: l.Shape[axis], Inner: 1, Of: l.Shape[axis], W: w}
-	for _, n := range l.Shape[axis+1:] {
-		d.s.Inner *= n
-	}
+	d.s = device.Stencil{Outer: 1, N: l.Shape[axis], Inner: product(l.Shape[axis+1:]), Of: l.Shape[axis], W: w}
 	switch {
 	case l.N == 0:
 	case axis > 0:

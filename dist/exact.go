@@ -1,10 +1,13 @@
 package dist
 
 import (
+	"errors"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // exact is a sum of float64 numbers without rounding, so that it does not depend
@@ -82,13 +85,9 @@ func (e *exact) round() float64 {
 		return e.odd
 	}
 	e.carry()
-	top := digits - 1
-	for top >= 0 && e.digit[top] == 0 {
-		top--
-	}
 	x, d := new(big.Int), new(big.Int)
-	for i := top; i >= 0; i-- {
-		x.Lsh(x, 32).Add(x, d.SetInt64(e.digit[i]))
+	for _, v := range slices.Backward(e.digit[:]) {
+		x.Lsh(x, 32).Add(x, d.SetInt64(v))
 	}
 	f := new(big.Float).SetInt(x)
 	v, _ := f.SetMantExp(f, -1074).Float64()
@@ -102,9 +101,6 @@ func SumExactly(c comm.Comm, x []float64) (float64, error) { return sumExactly(c
 // sumExactly adds the numbers of all ranks without rounding and rounds the sum
 // once. It carries mine along: all ranks get an error where one has one.
 func sumExactly(c comm.Comm, x []float64, mine error) (float64, error) {
-	if c.Size() == 1 && mine != nil {
-		return 0, mine
-	}
 	var e exact
 	for _, v := range x {
 		e.add(v)
@@ -119,8 +115,11 @@ func sumExactly(c comm.Comm, x []float64, mine error) (float64, error) {
 			return 0, err
 		}
 	}
-	if w[words] != 0 {
-		return 0, elsewhere(mine)
+	switch {
+	case mine != nil:
+		return 0, mine
+	case w[words] != 0:
+		return 0, status.Peer(errors.New("dist: another rank failed in this application"))
 	}
 	e = unpack(w)
 	return e.round(), nil

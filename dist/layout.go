@@ -30,12 +30,20 @@ type Layout struct {
 
 // Local returns the layout of a vector that this rank holds whole.
 func Local(t device.Type, shape ...int) *Layout {
+	return &Layout{Shape: slices.Clone(shape), N: product(shape), Type: t, Shards: comm.Self(), Copies: comm.Self()}
+}
+
+// product is the number of elements of an array.
+func product(shape []int) int {
 	n := 1
 	for _, s := range shape {
 		n *= s
 	}
-	return &Layout{Shape: slices.Clone(shape), N: n, Type: t, Shards: comm.Self(), Copies: comm.Self()}
+	return n
 }
+
+// Size is the number of elements of a leaf on all ranks together.
+func (l *Layout) Size() int { return product(l.Shape) }
 
 // Stack returns the layout of vectors laid one below the other.
 func Stack(parts ...*Layout) *Layout {

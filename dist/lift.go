@@ -46,7 +46,7 @@ type Times struct {
 // Lift makes a distributed operator of a local kernel: one all-reduce of the
 // whole destination per application, where it has copies.
 func Lift(k Kernel, domain, rng *Layout) Operator {
-	return &lifted{kernels: []Kernel{k}, parts: []*Layout{domain}, domain: domain, rng: rng}
+	return &lifted{kernels: []Kernel{k}, domain: domain, rng: rng}
 }
 
 // LiftWith is Lift with options. It is a collective of all ranks that share
@@ -63,20 +63,17 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // An error of the kernel on one rank alone leaves the others waiting for it, but
 // for one of Bound, which all get: the caller then ends the run.
 func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
-	return lift([]Kernel{k}, domain, []*Layout{domain}, rng, o)
+	return LiftBeside([]Kernel{k}, domain, rng, o)
 }
 
 // LiftBeside is LiftWith for kernels that add to one destination: (A B …)(x; y; …) =
-// A x + B y + …. Its domain is the stack of a layout for each kernel.
+// A x + B y + …. Its domain is the stack of a layout for each kernel, or that of the only
+// one.
 func LiftBeside(kernels []Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
-	if len(kernels) != len(domain.Parts) {
+	if len(kernels) != max(1, len(domain.Parts)) {
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
 	}
-	return lift(kernels, domain, domain.Parts, rng, o)
-}
-
-func lift(kernels []Kernel, domain *Layout, parts []*Layout, rng *Layout, o LiftOptions) (Operator, error) {
-	l := &lifted{kernels: kernels, parts: parts, domain: domain, rng: rng, o: o, pieced: o.Exact || o.Overlap}
+	l := &lifted{kernels: kernels, domain: domain, rng: rng, o: o, pieced: o.Exact || o.Overlap}
 	for _, k := range kernels {
 		if _, ok := k.(Pieced); !ok {
 			l.pieced = false
@@ -85,7 +82,7 @@ func lift(kernels []Kernel, domain *Layout, parts []*Layout, rng *Layout, o Lift
 			}
 		}
 	}
-	image := parts[0]
+	image := l.image()
 	for _, v := range []*Layout{image, rng} {
 		if _, ok := v.Copies.(comm.OneSided); o.OneSided && !ok && v.Copies.Size() > 1 {
 			return nil, status.Resource(fmt.Errorf("dist: the communicator %q has no one-sided sums", v.Copies.Name()))
@@ -124,7 +121,7 @@ func (l *lifted) largest(v float64) (float64, error) {
 
 // most sets x to the largest values of all ranks.
 func (l *lifted) most(x []float64) error {
-	image := l.parts[0]
+	image := l.image()
 	for _, c := range []comm.Comm{image.Shards, image.Copies, l.rng.Shards, l.rng.Copies} {
 		if c.Size() == 1 {
 			continue
@@ -139,7 +136,6 @@ func (l *lifted) most(x []float64) error {
 // lifted are kernels beside each other, each with a part of the domain.
 type lifted struct {
 	kernels     []Kernel
-	parts       []*Layout
 	domain, rng *Layout
 	o           LiftOptions
 	pieced      bool       // they are Pieced and work so
@@ -150,12 +146,20 @@ type lifted struct {
 func (l *lifted) Domain() *Layout { return l.domain }
 func (l *lifted) Range() *Layout  { return l.rng }
 
+// image is the layout of a kernel's part of the domain; all are spread alike.
+func (l *lifted) image() *Layout {
+	if l.domain.Parts != nil {
+		return l.domain.Parts[0]
+	}
+	return l.domain
+}
+
 func (l *lifted) Apply(ctx context.Context, dst, src *Vector) error {
 	mustEqual("apply", l.rng, dst.Layout)
 	mustEqual("apply", l.domain, src.Layout)
 	return l.observed(Forward, dst, func(a *application) error {
 		for i, k := range l.kernels {
-			if err := a.add(ctx, i, k.Forward, dst, l.part(src, i)); err != nil {
+			if err := a.add(ctx, i, k.Forward, dst, src.Rows()[i]); err != nil {
 				return err
 			}
 		}
@@ -167,9 +171,8 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	mustEqual("adjoint", l.domain, dst.Layout)
 	mustEqual("adjoint", l.rng, src.Layout)
 	return l.observed(Backward, dst, func(a *application) error {
-		for i, k := range l.kernels {
-			to := l.part(dst, i)
-			if err := a.add(ctx, i, k.Adjoint, to, src); err != nil {
+		for i, to := range dst.Rows() {
+			if err := a.add(ctx, i, l.kernels[i].Adjoint, to, src); err != nil {
 				return err
 			}
 			if err := a.sum(to); err != nil {
@@ -180,21 +183,12 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	})
 }
 
-// part is the part of a vector of the domain that kernel i has.
-func (l *lifted) part(v *Vector, i int) *Vector {
-	if l.domain.Parts != nil {
-		return v.Parts[i]
-	}
-	return v
-}
-
 // application is one application of lifted kernels under way.
 type application struct {
 	*lifted
 	copies  comm.Comm // of the destination
 	device  device.Device
 	overlap bool
-	many    bool // more sums may be under way at a time
 	alone   bool // sums are timed to their end, with nothing else under way
 	times   Times
 }
@@ -202,7 +196,7 @@ type application struct {
 func (l *lifted) application(d Direction, on device.Device) *application {
 	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, times: Times{Direction: d}}
 	if d == Backward {
-		a.copies = l.parts[0].Copies
+		a.copies = l.image().Copies
 	}
 	return a
 }
@@ -238,10 +232,18 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 // add adds what kernel i makes of a source: in pieces the sum over the copies, else this
 // rank's part of it, of which sum is to make that.
 func (a *application) add(ctx context.Context, i int, whole func(ctx context.Context, dst, src device.Buf) error, dst, src *Vector) error {
-	if a.pieced {
-		return a.inPieces(ctx, i, dst, src)
+	if !a.pieced {
+		return whole(ctx, dst.Buf, src.Buf)
 	}
-	return whole(ctx, dst.Buf, src.Buf)
+	quantum, done, err := a.quantum(i, dst, src)
+	if err != nil || done {
+		return err
+	}
+	app, err := a.kernels[i].(Pieced).Begin(ctx, a.times.Direction, dst.Buf, src.Buf, quantum)
+	if err != nil {
+		return err
+	}
+	return a.carry(app)
 }
 
 // sum sums a whole destination over its copies, unless that was done in pieces.
@@ -277,36 +279,18 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 	return false, nil
 }
 
-// time adds what f takes to a duration, where somebody wants to know.
+// time adds what f takes to a duration.
 func (a *application) time(to *time.Duration, f func() error) error {
-	if a.o.Observe == nil && a.measuring == nil {
-		return f()
-	}
 	began := time.Now()
 	err := f()
 	*to += time.Since(began)
 	return err
 }
 
-// inPieces sums pieces over the copies while later ones are computed. Pieces are
-// finished in order, so no more than Ahead are under way.
-func (a *application) inPieces(ctx context.Context, i int, dst, src *Vector) error {
-	d := a.times.Direction
-	quantum, done, err := a.quantum(i, dst, src)
-	if err != nil || done {
-		return err
-	}
-	app, err := a.kernels[i].(Pieced).Begin(ctx, d, dst.Buf, src.Buf, quantum)
-	if err != nil {
-		return err
-	}
-	return a.carry(app)
-}
-
-// carry takes an application through its pieces. After an error it waits for the sums
-// under way, which touch their buffers.
+// carry takes an application through its pieces, which are summed over the copies while
+// later ones are computed. Pieces are finished in order, so no more than Ahead are under
+// way. After an error it waits for the sums under way, which touch their buffers.
 func (a *application) carry(app Application) (err error) {
-	a.many = true
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
@@ -364,16 +348,15 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 		}
 	}
 	defer a.device.Mark("all-reduce")()
+	r = comm.Done
 	err = a.time(&a.times.Waiting, func() error {
 		if a.o.OneSided {
-			r = comm.Done
 			return a.copies.(comm.OneSided).Accumulate(buf)
 		}
-		if a.overlap && a.many {
+		if a.overlap && a.pieced {
 			r, err = a.copies.StartAllReduce(buf)
 			return err
 		}
-		r = comm.Done
 		if err := a.copies.AllReduce(buf); err != nil || !a.alone {
 			return err
 		}
@@ -430,11 +413,3 @@ func lost(bound float64) bool { return math.IsNaN(bound) || math.IsInf(bound, 0)
 
 // spoil sets all elements to NaN.
 func spoil(b device.Buf) error { return b.Device().Axpby(complex(math.NaN(), 0), b, 0, b) }
-
-// elsewhere is a rank's own error, or says that another rank has one.
-func elsewhere(mine error) error {
-	if mine != nil {
-		return mine
-	}
-	return status.Peer(errors.New("dist: another rank failed in this application"))
-}

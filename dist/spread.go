@@ -38,12 +38,3 @@ func (l *Layout) spread() ([]holding, error) {
 	}
 	return out, nil
 }
-
-// Size is the number of elements of a leaf on all ranks together.
-func (l *Layout) Size() int {
-	n := 1
-	for _, s := range l.Shape {
-		n *= s
-	}
-	return n
-}

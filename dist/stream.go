@@ -13,10 +13,9 @@ import (
 // Pieced, sums can be made independent of how the work is divided. They then do not
 // depend on the groups either.
 type Grouped interface {
-	// Peak is as in Pieced.
+	// Peak and Bound are as in Pieced. Bound is asked for Forward alone.
 	Peak() float64
-	// Bound is as in Pieced, for the direction Forward.
-	Bound(src device.Buf) []float64
+	Bound(d Direction, src device.Buf) ([]float64, error)
 	// Gain is the largest value that the adjoint's bound, divided by Peak, can have for
 	// data whose largest samples of each trace add up to 1.
 	Gain() float64
@@ -36,10 +35,7 @@ type Grouped interface {
 
 // Group is one group of the data under way.
 type Group interface {
-	// Begin starts a forward that adds to the group's data.
-	Begin(ctx context.Context, dst, src device.Buf, quantum float64) (Application, error)
-	// Bound is as in Pieced, for the direction Backward.
-	Bound(src device.Buf) ([]float64, error)
+	Pieced // asked to begin a Forward and to bound a Backward
 	// Add adds the adjoint of the group's data to the sums. It may come right after
 	// their Bound.
 	Add(ctx context.Context, src device.Buf, quantum float64) error
@@ -94,10 +90,13 @@ type Stream struct {
 // NewStream makes the operator from domain to rng, of which no vector will be made.
 // It is a collective, with errors as those of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
-	s := &Stream{of: &lifted{parts: []*Layout{domain}, domain: domain, rng: rng, o: o.LiftOptions}, k: k, o: o}
+	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions, pieced: true}, k: k, o: o}
 	var err error
 	if s.peak, err = s.of.largest(k.Peak()); err != nil {
 		return nil, err
+	}
+	if o.Weigh == nil {
+		s.o.Weigh = func(int, device.Buf) error { return nil }
 	}
 	most := 0
 	for i := range k.Groups() {
@@ -253,7 +252,8 @@ func (p *pass) begin(ctx context.Context) (err error) {
 	s := p.stream
 	p.zero, p.lost = p.x == nil, false
 	if p.x != nil && s.o.Exact {
-		sum, err := sumExactly(s.of.domain.Shards, s.k.Bound(p.x.Buf), nil)
+		parts, mine := s.k.Bound(Forward, p.x.Buf)
+		sum, err := sumExactly(s.of.domain.Shards, parts, mine)
 		if err != nil {
 			return err
 		}
@@ -272,7 +272,6 @@ func (p *pass) begin(ctx context.Context) (err error) {
 func (p *pass) end() {
 	if p.reader != nil {
 		p.reader.Close()
-		p.reader = nil
 	}
 }
 
@@ -318,29 +317,22 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 // squares of its units and the parts of its bound.
 func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
 	s := p.stream
-	if err := s.weigh(lo, data); err != nil {
+	if err := s.o.Weigh(lo, data); err != nil {
 		return nil, nil, err
 	}
 	if squares, err = s.squares(lo, hi, data); err != nil {
 		return nil, nil, err
 	}
 	if p.weights == 2 {
-		if err := s.weigh(lo, data); err != nil {
+		if err := s.o.Weigh(lo, data); err != nil {
 			return nil, nil, err
 		}
 	}
 	defer s.o.Device.Mark("adjoint")()
-	if bounds, err = g.Bound(data); err != nil {
+	if bounds, err = g.Bound(Backward, data); err != nil {
 		return nil, nil, err
 	}
 	return squares, bounds, g.Add(ctx, data, p.quantum)
-}
-
-func (s *Stream) weigh(lo int, data device.Buf) error {
-	if s.o.Weigh == nil {
-		return nil
-	}
-	return s.o.Weigh(lo, data)
 }
 
 // group opens a group on the ranks that share its data, predicts elements lo to hi and
@@ -383,7 +375,7 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	if p.lost {
 		return y, spoil(y)
 	}
-	app, err := g.Begin(ctx, y, p.x.Buf, p.forward)
+	app, err := g.Begin(ctx, Forward, y, p.x.Buf, p.forward)
 	if err != nil {
 		return nil, err
 	}

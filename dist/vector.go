@@ -94,13 +94,9 @@ func Copy(dst, src *Vector) error {
 
 // Axpby sets y = a·x + b·y.
 func Axpby(a float64, x *Vector, b float64, y *Vector) error {
-	return AxpbyComplex(complex(a, 0), x, complex(b, 0), y)
-}
-
-// AxpbyComplex sets y = a·x + b·y; for real vectors the factors must be real.
-func AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) error {
-	mustEqual("axpby", x.Layout, y.Layout)
-	return x.pairLeaves(y, func(x, y *Vector) error { return y.Buf.Device().Axpby(a, x.Buf, b, y.Buf) })
+	w := &Work{}
+	w.Axpby(a, x, b, y)
+	return w.Err
 }
 
 // Multiply sets dst = dst·x, element by element.

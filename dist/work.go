@@ -47,7 +47,10 @@ func (w *Work) Axpby(a float64, x *Vector, b float64, y *Vector) {
 
 // AxpbyComplex sets y = a x + b y; for real vectors the factors must be real.
 func (w *Work) AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) {
-	w.Do(func() error { return AxpbyComplex(a, x, b, y) })
+	w.Do(func() error {
+		mustEqual("axpby", x.Layout, y.Layout)
+		return x.pairLeaves(y, func(x, y *Vector) error { return y.Buf.Device().Axpby(a, x.Buf, b, y.Buf) })
+	})
 }
 
 // Multiply sets dst = dst·x, element by element.

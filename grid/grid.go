@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Grid is a regular grid of points: point (i, j, k) lies at
@@ -149,14 +151,5 @@ func (g Grid) Validate() error {
 
 // String is a short description such as "401×301 points, 10×10 m".
 func (g Grid) String() string {
-	shape, h := "", ""
-	for a := range g.Shape {
-		if a > 0 {
-			shape += "×"
-			h += "×"
-		}
-		shape += fmt.Sprint(g.Shape[a])
-		h += fmt.Sprintf("%g", g.Spacing[a])
-	}
-	return shape + " points, " + h + " m"
+	return readable.Join("%d", "×", g.Shape) + " points, " + readable.Join("%g", "×", g.Spacing) + " m"
 }

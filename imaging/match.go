@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // MatchOptions are those of Match.
@@ -19,17 +21,17 @@ type MatchOptions struct {
 
 // About describes the filters that the options give for an image.
 func (o MatchOptions) About(shape []int) string {
-	taps, filters, apart := "", 1, ""
+	filters, apart := 1, make([]float64, len(shape))
 	for a, n := range shape {
 		c := Windows(n, o.Window[a])
 		filters *= c
-		taps += fmt.Sprintf(" × %d", o.Length[a])
-		apart += fmt.Sprintf(" × %.3g", float64(n-1)/float64(max(1, c-1)))
+		apart[a] = float64(n-1) / float64(max(1, c-1))
 	}
+	taps := readable.Join("%d", " × ", o.Length)
 	if filters == 1 {
-		return fmt.Sprintf("one filter of %s points", taps[len(" × "):])
+		return fmt.Sprintf("one filter of %s points", taps)
 	}
-	return fmt.Sprintf("%d filters of %s points, %s points apart", filters, taps[len(" × "):], apart[len(" × "):])
+	return fmt.Sprintf("%d filters of %s points, %s points apart", filters, taps, readable.Join("%.3g", " × ", apart))
 }
 
 // Bytes is the memory of Match for an image of that shape, without the images.

@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -101,7 +102,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 		if err := e.tables.make(ctx, p.whole()); err != nil {
 			return err
 		}
-		e.tables.seal()
+		e.tables.sum = e.tables.checksum()
 	}
 	var all *lists // of a class of all traces
 	for _, k := range e.kernels {
@@ -164,10 +165,10 @@ func (e *cpu) Info() string {
 }
 
 func (e *cpu) Intact() error {
-	if e.tables == nil {
-		return nil
+	if e.tables != nil && e.tables.checksum() != e.tables.sum {
+		return errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
 	}
-	return e.tables.intact()
+	return nil
 }
 
 func (e *cpu) Close() {

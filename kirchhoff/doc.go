@@ -111,11 +111,6 @@
 // Only units.go knows why there are several. What memory an engine takes is found by
 // running the code that allocates with a memory that only counts, see Needs.
 //
-// # The reference
-//
-// NewReference makes the operator in plain Go and float64: loops that read like the
-// formulas above.
-//
 // # The cpu engine
 //
 // New makes the operator in float32 for the host's vector units, with C kernels for
@@ -140,11 +135,10 @@
 // weights too are made from one table per place, and 2/v is applied to the image
 // once.
 //
-// With Problem.Compact a table holds its times relative to the tile in 16 bits, in
-// units of 1/2048 sample (of 1/1024 where they span 32 samples or more, and so on).
-// Sums of two are then exact, and both directions get the same bits of k and w from
-// them: the pair is as adjoint as without. Each time is rounded once, by half a unit or
-// less, that of a pair by a unit: 2 µs at dt = 4 ms, where a period of 40 Hz has 25 000 µs.
+// With Problem.Compact a table holds its times relative to the tile in 16 bits. Sums of
+// two are then exact, and both directions get the same bits of k and w from them: the
+// pair is as adjoint as without. A pair's time is rounded by 2 µs at dt = 4 ms, where a
+// period of 40 Hz has 25 000 µs.
 //
 // Times in a trace's last interval or just before its first sample decide whether
 // a point counts at all. There a float32 may decide otherwise than a float64 if q

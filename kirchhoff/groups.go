@@ -41,7 +41,6 @@ func (s stream) Gain() float64 {
 	return slack * sum
 }
 
-func (s stream) Bound(src device.Buf) []float64  { return s.boundImage(device.Slice[float32](src)) }
 func (s stream) Clear(ctx context.Context) error { return s.clearSums(ctx, 0, s.Tiles) }
 
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
@@ -69,12 +68,6 @@ func (s stream) group(i int) *kernel {
 	k.units = []unit{{hi: k.traces, last: len(k.traceCuts) - 2}}
 	return k
 }
-
-func (g group) Begin(ctx context.Context, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	return g.kernel.Begin(ctx, dist.Forward, dst, src, quantum)
-}
-
-func (g group) Bound(src device.Buf) ([]float64, error) { return g.kernel.Bound(dist.Backward, src) }
 
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 	g.room.Lock()

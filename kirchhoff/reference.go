@@ -47,8 +47,8 @@ type referenceRoom struct {
 	e     []float64   // [ntrace, band, nt], correlated traces
 }
 
-// NewReference makes the engine in plain Go and float64, against which every other is
-// tested. Its tables take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with
+// NewReference makes the engine in plain Go and float64, in loops that read like the
+// package comment's formulas. Every other is tested against it. Its tables take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with
 // Dynamic or an aperture; they are kept. Its errors are those of Validate, of the
 // traveltime method and of ctx, and work that it does not do, see package engines.
 func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {

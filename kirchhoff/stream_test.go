@@ -48,10 +48,10 @@ func exactStream(t *testing.T, s dist.Grouped, m, d []float32, quantum [2]float6
 			t.Fatal(err)
 		}
 		lo, hi := s.Group(i)
-		carry(g.Begin(t.Context(), device.Wrap(h, traces[lo:hi]), device.Wrap(h, m), quantum[dist.Forward]))
+		carry(g.Begin(t.Context(), dist.Forward, device.Wrap(h, traces[lo:hi]), device.Wrap(h, m), quantum[dist.Forward]))
 		src := device.Wrap(h, d[lo:hi])
 		if i%2 == 0 { // either way
-			if _, err := g.Bound(src); err != nil {
+			if _, err := g.Bound(dist.Backward, src); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -149,7 +149,7 @@ func TestGainBoundsTheAdjointsSource(t *testing.T) {
 			d[i] = -1
 		}
 	}
-	bounds, err := g.Bound(device.Wrap(device.NewHost(1), d))
+	bounds, err := g.Bound(dist.Backward, device.Wrap(device.NewHost(1), d))
 	if err != nil {
 		t.Fatal(err)
 	}

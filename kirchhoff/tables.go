@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -16,9 +15,8 @@ import (
 type tables struct {
 	memory
 	*Plan
-	op     simd.Operator // without lists of traces
-	sum    uint64        // of the tables as they were made
-	sealed bool
+	op  simd.Operator // without lists of traces
+	sum uint64        // of tables that are kept, as they were made
 }
 
 // newTables makes room for the tables of some places.
@@ -96,21 +94,8 @@ func (t *tables) usedBands(p *survey.Positions) int {
 	return most + 1
 }
 
-var errNotIntact = errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
-
 // hashSeed is one for the process.
 var hashSeed = maphash.MakeSeed()
-
-// seal remembers what the tables are.
-func (t *tables) seal() { t.sealed, t.sum = true, t.checksum() }
-
-// intact is an error if tables that were sealed have changed.
-func (t *tables) intact() error {
-	if t.sealed && t.checksum() != t.sum {
-		return errNotIntact
-	}
-	return nil
-}
 
 func (t *tables) checksum() (sum uint64) {
 	o := &t.op

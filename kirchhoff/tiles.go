@@ -70,15 +70,13 @@ func newTiling(g grid.Grid, slab [2]int, m *memory) *Tiling {
 
 // fill sets the points of all tiles.
 func (t *Tiling) fill(shape, tile [3]int, dim int) {
-	n := 0
-	for _, b := range t.Boxes {
-		for i := b.Lo[0]; i < b.Hi[0]; i += tile[0] {
-			for j := b.Lo[1]; j < b.Hi[1]; j += tile[1] {
-				for k := b.Lo[2]; k < b.Hi[2]; k += tile[2] {
-					t.fillTile(t.slots(n), [3]int{i, j, k}, shape, dim)
-					n++
-				}
+	for i, b := range t.Boxes {
+		for n := range t.end(i) - b.First {
+			at := [3]int{n / (b.Count[1] * b.Count[2]), n / b.Count[2] % b.Count[1], n % b.Count[2]}
+			for a := range at {
+				at[a] = b.Lo[a] + at[a]*tile[a]
 			}
+			t.fillTile(t.slots(b.First+n), at, shape, dim)
 		}
 	}
 }

@@ -37,20 +37,16 @@ type unit struct {
 // newKernel makes the kernel of a class and cuts its traces into units, with tables of so
 // many bytes for a place.
 func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
-	k := &kernel{cpu: e, problem: p, traces: p.NumTraces()}
+	q := *p
+	k := &kernel{cpu: e, problem: &q, traces: p.NumTraces()}
 	if !c.All {
-		q := *p
 		q.Positions, k.rows = p.pick(c.Traces), c.Traces
-		k.problem = &q
 	}
 	if c.Opening != (Window{}) {
-		q := *k.problem
 		q.Opening = c.Opening
-		k.problem = &q
 	}
-	pos, n := k.problem.Positions, k.problem.NumTraces()
-	k.traceCuts = k.problem.traceCuts()
-	k.places, k.order = pos.Len(), count(n)
+	pos, n := q.Positions, q.NumTraces()
+	k.traceCuts, k.places, k.order = q.traceCuts(), pos.Len(), count(n)
 	switch {
 	case e.work.Cuts != nil:
 		for i, at := range e.work.Cuts[1:] {

@@ -209,12 +209,20 @@ func (s *Survey) validateWavelet() error {
 }
 
 // Peak is the largest magnitude of the samples.
-func Peak(samples []float32) float32 {
-	peak := float32(0)
+func Peak[T float32 | float64](samples []T) (peak T) {
 	for _, v := range samples {
 		peak = max(peak, v, -v)
 	}
 	return peak
+}
+
+// Offsets are the smallest and the largest offset of all traces, m.
+func (s *Survey) Offsets() (near, far float64) {
+	near = math.Inf(1)
+	for i := range s.NumTraces() {
+		near, far = min(near, s.Offset(i)), max(far, s.Offset(i))
+	}
+	return near, far
 }
 
 // Silent reports whether every sample is zero.

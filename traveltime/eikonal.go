@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -82,13 +83,7 @@ func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, 
 }
 
 // point prints a position as (120.0, 4.0).
-func point(x []float64) string {
-	s := make([]string, len(x))
-	for a, v := range x {
-		s[a] = fmt.Sprintf("%.1f", v)
-	}
-	return "(" + strings.Join(s, ", ") + ")"
-}
+func point(x []float64) string { return "(" + readable.Join("%.1f", ", ", x) + ")" }
 
 // box prints a grid's extent as [0, 100] × [0, 50] m.
 func box(g grid.Grid) string {

@@ -122,12 +122,8 @@ func measureRates(ctx context.Context, p *plan.Plan) (r forecast.Rates, err erro
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
 // one's error.
 func tryOutputs(a *app, cfg *config.Config, show func(forecast.Finding)) (refused error) {
-	o := cfg.Output
-	for _, out := range []config.Path{o.File, o.Adjoint, o.PSF, o.Residual} {
-		if !out.IsSet() {
-			continue
-		}
-		if err := a.once(func() error { return job.CheckOutput(out.File, a.force) }); err != nil {
+	for _, out := range cfg.Writes() {
+		if err := a.once(func() error { return job.CheckOutput(out.Path.File, a.force) }); err != nil {
 			show(forecast.Finding{Topic: "output", Level: "warning", Text: err.Error()})
 			refused = cmp.Or(refused, err)
 		}

@@ -73,7 +73,7 @@ func doctorMachine(a *app) {
 	row(a, "processor", "%s; %s for this process, %s by default", name, readable.Count(runtime.NumCPU(), "core"), readable.Count(runtime.GOMAXPROCS(0), "thread"))
 	row(a, "instructions", "%s", strings.Join(features, " "))
 	row(a, "memory", "%s", memory)
-	row(a, "GPU devices", "%s", orNone(gpus))
+	row(a, "GPU devices", "%s", cmp.Or(strings.Join(gpus, " "), "none"))
 	a.report.Event("machine", "host", host, "platform", runtime.GOOS+"/"+runtime.GOARCH, "cpu", name, "cpu_features", features,
 		"cores", runtime.NumCPU(), "threads", runtime.GOMAXPROCS(0), "memory_bytes", m.Total,
 		"memory_available_bytes", m.Available, "memory_limit_bytes", m.Limit, "gpu_devices", gpus)
@@ -121,7 +121,7 @@ func doctorLauncher(a *app, mpi bool) {
 	for _, p := range programs {
 		names = append(names, p.Value)
 	}
-	row(a, "programs", "%s", orNone(names))
+	row(a, "programs", "%s", cmp.Or(strings.Join(names, " "), "none"))
 	a.report.Event("launcher", "name", l.Name, "rank", l.Rank, "ranks", l.Ranks, "variables", l.Variables, "programs", programs)
 	if l.Ranks > 1 && !mpi {
 		a.report.Warn(fmt.Sprintf("started as %d ranks, but this build has no MPI: each would do the whole run alone; start one process", l.Ranks))
@@ -247,11 +247,4 @@ func cardsOf(engine driver.Engine) (cards []driver.Card, programs string, err er
 		return cards, fmt.Sprintf("programs carried as PTX for %s: %v", ahead.Arch, err), nil
 	}
 	return nil, "", err
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, " ")
 }

@@ -14,17 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
-// plotOptions are the choices of lsm plot.
-type plotOptions struct {
-	output, title, colors string
-	clip                  float64
-	at, gathers           []float64
-	shot, row             int
-	convergence, velocity bool
-}
-
 func newPlot(a *app) *cobra.Command {
-	var o plotOptions
+	var o drawing
 	cmd := &cobra.Command{
 		Use:   "plot FILE [FILE]",
 		Short: "A picture of an image, a model, a gather, a convergence history",
@@ -42,7 +33,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 			if o.output == "" {
 				o.output = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
 			}
-			return plotFiles(cmd.Context(), a, files, &drawing{plotOptions: o}, cmd.Flags())
+			return plotFiles(cmd.Context(), a, files, &o, cmd.Flags())
 		},
 	}
 	flags := cmd.Flags()

@@ -20,18 +20,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// reportOptions are the choices of lsm report.
-type reportOptions struct {
-	output, folder    string
-	adjoint, residual string
-	log, trace        string
-	at, gathers       []float64
-	shots             []int
-	compute           bool
-}
-
 func newReport(a *app) *cobra.Command {
-	var o reportOptions
+	c := collector{a: a}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "One web page of a run: images, convergence, gathers, times, settings",
@@ -49,38 +39,40 @@ is replaced; any other file of that name is kept, unless --force is given.`,
   lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return makeReport(cmd.Context(), a, args[0], o)
+			c.ctx = cmd.Context()
+			return c.makeReport(args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "report.html", "`HTML` file to write")
-	flags.StringVar(&o.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
-	flags.StringVar(&o.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
-	flags.StringVar(&o.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
-	flags.StringVar(&o.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
-	flags.StringVar(&o.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
-	flags.IntSliceVar(&o.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
-	flags.Float64SliceVar(&o.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
-	flags.Float64SliceVar(&o.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
-	flags.BoolVar(&o.compute, "compute", false, "compute adjoint, residual and a dot test from the run's inputs")
+	flags.StringVarP(&c.output, "output", "o", "report.html", "`HTML` file to write")
+	flags.StringVar(&c.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
+	flags.StringVar(&c.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
+	flags.StringVar(&c.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
+	flags.StringVar(&c.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
+	flags.StringVar(&c.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
+	flags.IntSliceVar(&c.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
+	flags.Float64SliceVar(&c.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
+	flags.Float64SliceVar(&c.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
+	flags.BoolVar(&c.compute, "compute", false, "compute adjoint, residual and a dot test from the run's inputs")
 	return cmd
 }
 
-func makeReport(ctx context.Context, a *app, image string, o reportOptions) error {
-	if ext := strings.ToLower(filepath.Ext(o.output)); ext != ".html" && ext != ".htm" {
-		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", o.output))
+func (c *collector) makeReport(image string) error {
+	a := c.a
+	if ext := strings.ToLower(filepath.Ext(c.output)); ext != ".html" && ext != ".htm" {
+		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", c.output))
 	}
-	read := []fileUse{{"the image", image}, {"--adjoint", o.adjoint}, {"--residual", o.residual}, {"--log", o.log}, {"--trace", o.trace}}
-	if err := distinct(read, alike("--output", o.output)); err != nil {
+	read := []fileUse{{"the image", image}, {"--adjoint", c.adjoint}, {"--residual", c.residual}, {"--log", c.log}, {"--trace", c.trace}}
+	if err := distinct(read, alike("--output", c.output)); err != nil {
 		return err
 	}
-	source := sourceOf(o.output, image)
-	check := func() error { return h5.CheckOutput(o.output, a.force || report.Source(o.output) == source) }
+	source := sourceOf(c.output, image)
+	check := func() error { return h5.CheckOutput(c.output, a.force || report.Source(c.output) == source) }
 	if err := check(); err != nil {
 		return err
 	}
-	c := collector{a: a, ctx: ctx, reportOptions: o, run: &report.Run{File: image, Source: source, At: o.at}}
-	if o.compute {
+	c.run = &report.Run{File: image, Source: source, At: c.at}
+	if c.compute {
 		var err error
 		if c.scratch, err = os.MkdirTemp("", "lsm-report-"); err != nil {
 			return status.Resource(err)
@@ -91,10 +83,10 @@ func makeReport(ctx context.Context, a *app, image string, o reportOptions) erro
 		return err
 	}
 	r := c.run
-	if dim := r.Image.Grid.Dim(); len(o.at) != 0 && dim != 3 {
+	if dim := r.Image.Grid.Dim(); len(c.at) != 0 && dim != 3 {
 		return status.Usage(errors.New("report: --at: has no effect here, the image is not a 3-D array whose slices are drawn"))
-	} else if len(o.at) != 0 && len(o.at) != dim {
-		return status.Usage(fmt.Errorf("report: --at has %s, the image has %d axes", readable.Count(len(o.at), "value"), dim))
+	} else if len(c.at) != 0 && len(c.at) != dim {
+		return status.Usage(fmt.Errorf("report: --at has %s, the image has %d axes", readable.Count(len(c.at), "value"), dim))
 	}
 	var page bytes.Buffer
 	if err := report.Write(&page, r); err != nil {
@@ -103,19 +95,25 @@ func makeReport(ctx context.Context, a *app, image string, o reportOptions) erro
 	if err := check(); err != nil {
 		return err // it came to be meanwhile
 	}
-	if err := job.WriteText(o.output, page.String()); err != nil {
+	if err := job.WriteText(c.output, page.String()); err != nil {
 		return err
 	}
-	a.wrote("report", o.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
+	a.wrote("report", c.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),
 		"residual", c.residual != "", "times", r.Times != nil, "notes", len(r.Notes))
 	return nil
 }
 
-// collector gathers what is known of a run.
+// collector gathers what is known of a run, as lsm report was asked to.
 type collector struct {
-	a   *app
-	ctx context.Context // of the one command that this serves
-	reportOptions
+	output, folder    string
+	adjoint, residual string
+	log, trace        string
+	at, gathers       []float64
+	shots             []int
+	compute           bool
+
+	a       *app
+	ctx     context.Context // of the one command that this serves
 	run     *report.Run
 	scratch string            // folder for what is computed
 	inputs  map[string]string // digests of the run's inputs, by role

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -15,9 +16,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// drawing is a picture in the making.
+// drawing is a picture in the making, with the choices of lsm plot.
 type drawing struct {
-	plotOptions
+	output, title, colors string
+	clip                  float64
+	at, gathers           []float64
+	shot, row             int
+	convergence, velocity bool
+
 	used []string // names of flags that have had an effect
 }
 
@@ -127,7 +133,7 @@ func (d *drawing) image(file string) (*picture.Figure, error) {
 	title := filepath.Base(file)
 	if n := len(im.ResidualNorm); n > 0 {
 		title += ": least squares, " + readable.Count(n-1, "iteration")
-	} else if slices.ContainsFunc(im.Attrs, func(at h5.Attr) bool { return at.Name == "command" && at.Value == "migrate" }) {
+	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {
 		title += ": Kirchhoff migration"
 	}
 	g, err := gathersOf(file, d.gathers)

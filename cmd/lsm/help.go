@@ -148,9 +148,9 @@ func newHelp(a *app) *cobra.Command {
 			case topic == "status":
 				a.text("help", statusText())
 			default:
-				at, err := commandOf(cmd.Root(), args)
-				if err != nil {
-					return err
+				at, left, _ := cmd.Root().Find(args) // the error says that some are left
+				if len(left) > 0 {
+					return noHelp(at, left[0])
 				}
 				a.text("help", helpOf(at))
 			}
@@ -159,18 +159,6 @@ func newHelp(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "with config: print a configuration file with comments")
 	return cmd
-}
-
-// commandOf is the command that the names lead to, the program itself without any.
-func commandOf(at *cobra.Command, names []string) (*cobra.Command, error) {
-	for _, name := range names {
-		i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-		if i < 0 {
-			return nil, noHelp(at, name)
-		}
-		at = at.Commands()[i]
-	}
-	return at, nil
 }
 
 func noHelp(parent *cobra.Command, name string) error {

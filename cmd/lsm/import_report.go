@@ -156,32 +156,26 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 	if err != nil {
 		return err
 	}
-	draw := func(name string) func(*picture.Figure, error) error {
-		return func(figure *picture.Figure, err error) error {
-			if err != nil {
-				return err
+	draw := func(name string) func(*picture.Figure, error) {
+		return func(figure *picture.Figure, fault error) {
+			if err == nil {
+				err = fault
 			}
-			return picture.WriteFile(filepath.Join(folder, name), figure, a.force)
+			if err == nil {
+				err = picture.WriteFile(filepath.Join(folder, name), figure, a.force)
+			}
 		}
 	}
 	q, m, fold := im.QC, im.QC.FoldMap, picture.Options{Title: "fold", Bar: "traces"}
-	err = inOrder(
-		func() error {
-			if im.Dim == 3 {
-				return draw(reportFold)(picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, fold))
-			}
-			return draw(reportFold)(picture.Histogram(q.Fold.From, q.Fold.Step, q.Fold.Count, "midpoint x (m)", "traces", fold))
-		},
-		func() error {
-			return draw(reportOffsets)(picture.Histogram(q.Offsets.From, q.Offsets.Step, q.Offsets.Count, "offset (m)", "traces", picture.Options{Title: "offsets"}))
-		},
-		func() error {
-			return draw(reportPlaces)(picture.Plan(im.Map[0], im.Map[1], picture.Options{Title: "sources and receivers on the map"}))
-		},
-		func() error {
-			times := picture.Times{NT: im.NT, DT: im.DT, T0: im.T0}
-			return draw(reportShot)(picture.Gather(data, times, offsets, picture.Options{Title: "first source", Clip: 95}))
-		})
+	if im.Dim == 3 {
+		draw(reportFold)(picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, fold))
+	} else {
+		draw(reportFold)(picture.Histogram(q.Fold.From, q.Fold.Step, q.Fold.Count, "midpoint x (m)", "traces", fold))
+	}
+	draw(reportOffsets)(picture.Histogram(q.Offsets.From, q.Offsets.Step, q.Offsets.Count, "offset (m)", "traces", picture.Options{Title: "offsets"}))
+	draw(reportPlaces)(picture.Plan(im.Map[0], im.Map[1], picture.Options{Title: "sources and receivers on the map"}))
+	times := picture.Times{NT: im.NT, DT: im.DT, T0: im.T0}
+	draw(reportShot)(picture.Gather(data, times, offsets, picture.Options{Title: "first source", Clip: 95}))
 	if err != nil {
 		return err
 	}

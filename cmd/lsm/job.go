@@ -171,9 +171,6 @@ func tryInputs(a *app, cfg *config.Config) error {
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
 // until it ends.
 func lockOutputs(a *app, cfg *config.Config, outputs []config.Path) error {
-	if a.command == "check" {
-		return nil // writes nothing
-	}
 	if a.command == "run" {
 		outputs = append(slices.Clone(outputs), cfg.Output.Adjoint, cfg.Output.PSF)
 	}

@@ -185,15 +185,12 @@ func mutantSeeds(t *testing.T) (list []mutantSeed) {
 			for k := range v {
 				v[k] = float32(100 * math.Sin(0.4*float64(k)+float64(i)))
 			}
-			h := w.Header()
-			for f, n := range map[segy.Field]int64{
+			fields := map[segy.Field]int64{
 				segy.TraceID: 1, segy.FieldRecord: int64(i / 4), segy.Channel: int64(i % 4), segy.CDP: int64(i),
 				segy.CoordinateScalar: -10, segy.ElevationScalar: 1, segy.SourceX: int64(1000 * (i / 4)), segy.ReceiverX: int64(5000 + 250*(i%4)),
 				segy.ReceiverElevation: 3, segy.SourceDepth: 5, segy.CoordinateUnits: 1, segy.SourceStatic: int64(i), segy.ReceiverStatic: -3,
-			} {
-				h.Set(f, n)
 			}
-			if err := w.Write(h, v); err != nil {
+			if err := w.Write(fields, v); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -119,42 +119,39 @@ func (c *collector) readImageGathers() error {
 }
 
 // readTold reads the log and the trace.
-func (c *collector) readTold() error {
+func (c *collector) readTold() (err error) {
 	r := c.run
-	read := func(path string, parse func(io.Reader) error) error {
-		if path == "" {
-			return nil
-		}
-		file, err := plainfile.Open(path)
-		if err != nil {
-			return status.Input(err)
-		}
-		defer file.Close()
-		if err := parse(file); err != nil {
-			return status.Input(fmt.Errorf("%s: %w", path, err))
-		}
-		return nil
-	}
-	err := read(c.trace, func(file io.Reader) (err error) {
-		r.Times, err = report.ReadTrace(file)
+	if r.Times, err = told(c.trace, report.ReadTrace); err != nil {
 		return err
-	})
+	}
+	if r.Log, err = told(c.log, report.ReadLog); err != nil || r.Log == nil {
+		return err
+	}
+	if !r.Log.Belongs(r.Image.ResidualNorm) {
+		return status.Input(fmt.Errorf("%s: is the log of another run: its last residual is %g, that of %s is %g",
+			c.log, *r.Log.Residual, r.File, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1]))
+	}
+	if r.Log.Times != nil {
+		r.Times = r.Log.Times
+	}
+	return nil
+}
+
+// told reads a file of what a run has told; nil without a name.
+func told[T any](path string, parse func(io.Reader) (*T, error)) (*T, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := plainfile.Open(path)
 	if err != nil {
-		return err
+		return nil, status.Input(err)
 	}
-	return read(c.log, func(file io.Reader) (err error) {
-		if r.Log, err = report.ReadLog(file); err != nil {
-			return err
-		}
-		if !r.Log.Belongs(r.Image.ResidualNorm) {
-			return fmt.Errorf("is the log of another run: its last residual is %g, that of %s is %g",
-				*r.Log.Residual, r.File, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1])
-		}
-		if r.Log.Times != nil {
-			r.Times = r.Log.Times
-		}
-		return nil
-	})
+	defer file.Close()
+	t, err := parse(file)
+	if err != nil {
+		return nil, status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	return t, nil
 }
 
 // readShots reads a few shots of the survey and of its residual.
@@ -164,38 +161,44 @@ func (c *collector) readShots() error {
 		c.note("%s is that of whitened traces, not of those recorded. It is not shown.", c.residual)
 		c.residual = ""
 	}
-	data, err := c.openTraces(path)
-	if err != nil {
-		return err
+	var files [2]*h5.SurveyReader // of the data and of the residual, nil for none
+	var s *survey.Survey          // of the traces that are counted
+	var keep []int32              // those of the data that are counted; nil: all
+	for i, path := range []string{path, c.residual} {
+		if path == "" {
+			continue
+		}
+		if err := c.a.tryFile(c.ctx, path); err != nil {
+			return err
+		}
+		file, err := openTraces(path, "")
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		files[i] = file
 	}
-	defer data.Close()
-	residual, err := c.openTraces(c.residual)
-	if err != nil {
-		return err
-	}
-	defer residual.Close()
-	var s *survey.Survey
-	if residual.SurveyReader != nil {
-		s = residual.Survey()
-	}
-	if data.SurveyReader != nil {
+	if data := files[0]; data != nil {
 		s = data.Survey()
 		if r.Config != nil {
-			if data.keep, err = inputs.Select(s, r.Config); err != nil {
+			var err error
+			if keep, err = inputs.Select(s, r.Config); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
-		if data.keep != nil {
-			s = s.Select(data.keep)
+		if keep != nil {
+			s = s.Select(keep)
+		}
+	}
+	if residual := files[1]; residual != nil && s == nil {
+		s = residual.Survey()
+	} else if residual != nil {
+		if err := sameTraces(s, residual.Survey()); err != nil {
+			return status.Input(fmt.Errorf("%s does not hold the traces of %s: %w", c.residual, path, err))
 		}
 	}
 	if s == nil {
 		return nil
-	}
-	if data.SurveyReader != nil && residual.SurveyReader != nil {
-		if err := sameTraces(s, residual.Survey()); err != nil {
-			return status.Input(fmt.Errorf("%s does not hold the traces of %s: %w", c.residual, path, err))
-		}
 	}
 	shots, err := chooseShots(s, c.shots)
 	if err != nil {
@@ -207,10 +210,10 @@ func (c *collector) readShots() error {
 			return status.Usage(fmt.Errorf("report: no trace belongs to shot %d", shot))
 		}
 		g := report.Gather{Name: fmt.Sprintf("Shot %d, %s", shot, extent(s.Source(shot), s.Dim)), NT: s.NT, DT: s.DT, T0: s.T0, Offset: offset}
-		if g.Data, err = data.read(traces); err != nil {
+		if g.Data, err = readTraces(files[0], traces, keep); err != nil {
 			return err
 		}
-		if g.Residual, err = residual.read(traces); err != nil {
+		if g.Residual, err = readTraces(files[1], traces, nil); err != nil {
 			return err
 		}
 		r.Gathers = append(r.Gathers, g)
@@ -218,42 +221,20 @@ func (c *collector) readShots() error {
 	return nil
 }
 
-// traceFile is an open survey file, or none.
-type traceFile struct {
-	*h5.SurveyReader
-	keep []int32 // the traces that are counted; nil: all
-}
-
-func (c *collector) openTraces(path string) (t traceFile, err error) {
-	if path == "" {
-		return t, nil
-	}
-	if err := c.a.tryFile(c.ctx, path); err != nil {
-		return t, err
-	}
-	r, err := openTraces(path, "")
-	return traceFile{SurveyReader: r}, err
-}
-
-// Close closes the file, if there is one.
-func (t traceFile) Close() {
-	if t.SurveyReader != nil {
-		t.SurveyReader.Close()
-	}
-}
-
-func (t traceFile) read(traces []int32) ([]float32, error) {
-	if t.SurveyReader == nil {
+// readTraces reads traces of a file, counted among those that are kept; nil without a
+// file.
+func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) {
+	if file == nil {
 		return nil, nil
 	}
-	if t.keep != nil {
+	if keep != nil {
 		traces = slices.Clone(traces)
 		for i, n := range traces {
-			traces[i] = t.keep[n]
+			traces[i] = keep[n]
 		}
 	}
-	v := make([]float32, len(traces)*t.Survey().NT)
-	return v, t.ReadTraceList(v, traces)
+	v := make([]float32, len(traces)*file.Survey().NT)
+	return v, file.ReadTraceList(v, traces)
 }
 
 // shownShots is how many gathers are shown unless told otherwise.

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -61,10 +62,7 @@ func surveySummary(_ *app, d *h5.Description) (lines []string, fields []any, err
 	if !hasData {
 		layout += ", none recorded yet"
 	}
-	nearest, farthest := math.Inf(1), 0.0
-	for i := range s.NumTraces() {
-		nearest, farthest = min(nearest, s.Offset(i)), max(farthest, s.Offset(i))
-	}
+	nearest, farthest := s.Offsets()
 	w := s.Wavelet
 	lines = []string{
 		fmt.Sprintf("%s  %s", readable.Count(s.NumSources(), "source"), extent(s.Sources, s.Dim)),
@@ -129,10 +127,8 @@ func imageSummary(_ *app, d *h5.Description) (lines []string, fields []any, err 
 		lines = append(lines, fmt.Sprintf("least squares, %s: residual from %.4g to %.4g%s", readable.Count(n-1, "iteration"), first, last, share))
 		fields = append(fields, "iterations", n-1, "residual_first", first, "residual_last", last)
 	}
-	for _, at := range d.Attrs {
-		if text, ok := at.Value.(string); ok && at.Name == "reason" && text != "" {
-			lines, fields = append(lines, "stopped: "+text), append(fields, "reason", text)
-		}
+	if reason := provenance.FromAttrs(d.Attrs).Reason; reason != "" {
+		lines, fields = append(lines, "stopped: "+reason), append(fields, "reason", reason)
 	}
 	return lines, fields, nil
 }

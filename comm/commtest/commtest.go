@@ -25,14 +25,6 @@ import (
 // communicator over the processes there are, and is given that size only.
 type World func(ranks int, body func(c comm.Comm) error) error
 
-// Self is the World of the one-rank communicator.
-func Self(ranks int, body func(c comm.Comm) error) error {
-	if ranks != 1 {
-		return fmt.Errorf("comm: self has 1 rank, not %d", ranks)
-	}
-	return body(comm.Self())
-}
-
 // Run runs the suite on worlds of the given sizes.
 func Run(t *testing.T, w World, sizes ...int) {
 	for _, n := range sizes {

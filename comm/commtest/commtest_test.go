@@ -13,8 +13,6 @@ import (
 
 func TestRanks(t *testing.T) { commtest.Run(t, commtest.Ranks, 1, 2, 3, 4, 5) }
 
-func TestSelf(t *testing.T) { commtest.Run(t, commtest.Self, 1) }
-
 func TestRanksReturnsTheFirstError(t *testing.T) {
 	fault := errors.New("fault")
 	err := commtest.Ranks(3, func(c comm.Comm) error {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -66,17 +65,17 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 // neighbours makes sure that all ranks have the same library and their own cards.
 func (g *Group) neighbours() error {
 	w := g.world
-	all, err := g.control.Host().AllGather([]byte(w.lib.String() + "\n" + gpu.Place(w.dev.Card())))
+	type neighbour struct{ Library, Place string }
+	all, err := comm.GatherJSON(g.control.Host().AllGather, neighbour{w.lib.String(), gpu.Place(w.dev.Card())})
 	if err != nil {
 		return err
 	}
 	places := make([]string, len(all))
-	for r, b := range all {
-		library, place, _ := strings.Cut(string(b), "\n")
-		if library != w.lib.String() {
-			return status.Resource(fmt.Errorf("rank %d has %s, rank %d has %s", g.rank, w.lib, r, library))
+	for r, n := range all {
+		if n.Library != w.lib.String() {
+			return status.Resource(fmt.Errorf("rank %d has %s, rank %d has %s", g.rank, w.lib, r, n.Library))
 		}
-		places[r] = place
+		places[r] = n.Place
 	}
 	if w.lib.Version >= sharing && os.Getenv("NCCL_MULTI_RANK_GPU_ENABLE") == "1" {
 		return nil

@@ -29,25 +29,9 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if failed := g.world.failure.Load(); failed != nil {
 		return *failed
 	}
-	var in, out numbers
-	var wrong error
-	offer, want := [2]int64{}, [2]int64{}
-	if send != nil {
-		b, err := g.mine("message", send)
-		if err != nil {
-			wrong, offer[1] = err, refused
-		} else {
-			out, offer = numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}
-		}
-	}
-	if recv != nil {
-		b, err := g.mine("message", recv)
-		if err != nil {
-			wrong, want[1] = errors.Join(wrong, err), refused-1
-		} else {
-			in, want = numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}
-		}
-	}
+	out, offer, outErr := g.end(send, refused)
+	in, want, inErr := g.end(recv, refused-1)
+	wrong := errors.Join(outErr, inErr)
 	started := g.world.lane.started
 	offered, err := g.exchange(append(offer[:], started), to, from)
 	if err != nil {
@@ -85,6 +69,19 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 		}
 		return grouped(t, calls...)
 	}))
+}
+
+// end is one end of a message, with its type and length for the other end; where this
+// rank cannot take part the length is that of a refusal.
+func (g *Group) end(x device.Buf, refusal int64) (n numbers, says [2]int64, err error) {
+	if x == nil {
+		return n, says, nil
+	}
+	b, err := g.mine("message", x)
+	if err != nil {
+		return n, [2]int64{0, refusal}, err
+	}
+	return numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}, nil
 }
 
 // exchange sends a few numbers to one rank and receives as many from another, by

@@ -67,26 +67,28 @@ func (s *stream) called() string {
 // enter writes down that this rank is inside its next call and returns the
 // call's number.
 func (s *stream) enter(c call) uint64 {
-	now := time.Now()
 	b := s.book
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	s.started++
-	seq := s.started
-	s.past[seq%kept] = c
-	s.waits = append(s.waits, wait{seq, now})
-	b.latest, b.moved = s, now
-	b.mu.Unlock()
-	return seq
+	s.past[s.started%kept] = c
+	b.latest = s
+	s.wait(s.started)
+	return s.started
 }
 
 // reenter writes down that this rank waits for a call that it began earlier.
 func (s *stream) reenter(seq uint64) {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	s.wait(seq)
+}
+
+// wait is for enter and reenter, with the lock held.
+func (s *stream) wait(seq uint64) {
 	now := time.Now()
-	b := s.book
-	b.mu.Lock()
 	s.waits = append(s.waits, wait{seq, now})
-	b.moved = now
-	b.mu.Unlock()
+	s.book.moved = now
 }
 
 // leave writes down that this rank is past call seq, and returns the call's
@@ -97,16 +99,10 @@ func (s *stream) leave(seq uint64, err error) error {
 	if err != nil && status.Code(err) == status.PeerLost {
 		err = b.w.explain(err)
 	}
-	now := time.Now()
 	b.mu.Lock()
-	for i, w := range s.waits {
-		if w.seq == seq {
-			s.waits = append(s.waits[:i], s.waits[i+1:]...)
-			break
-		}
-	}
-	b.moved = now
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool { return w.seq == seq })
+	b.moved = time.Now()
 	return err
 }
 

@@ -18,8 +18,6 @@ type place struct {
 	Nets    []netip.Prefix `json:"nets"` // its addresses with the lengths of their networks: 10.0.0.7/24
 }
 
-func here() place { return place{machine(), ownNets()} }
-
 // machine names the machine this process runs on, so that ranks on one can talk
 // over the loopback.
 func machine() string {

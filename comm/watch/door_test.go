@@ -202,3 +202,6 @@ func TestCrowdBeyondDescriptors(t *testing.T) {
 		t.Errorf("rank 0: %v\n%s%s", err, lines.Text(), said.String())
 	}
 }
+
+// here is where this process is.
+func here() place { return place{machine(), ownNets()} }

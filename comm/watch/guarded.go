@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -68,31 +66,15 @@ func (g *guarded) Abort(code int, why error) {
 func (g *guarded) Split(color, key int) (comm.Comm, error) {
 	seq := g.device.enter(call{Kind: split})
 	child, err := g.inner.Split(color, key)
-	var members []int
+	var members []int // ranks of the run
 	if err == nil && child.Size() > 1 {
-		members, err = membersOf(child, g.w.me)
+		members, err = comm.GatherJSON(child.Host().AllGather, g.w.me)
 	}
 	if err = g.device.leave(seq, err); err != nil || child.Size() == 1 {
 		return child, err
 	}
 	id := fmt.Sprintf("%s/%d:%d", g.device.id, seq, color)
 	return guard(child, g.w, id, fmt.Sprintf("part %d of %s", color, g.device.called()), members), nil
-}
-
-// membersOf returns the ranks of the run, me on this one, that are members of c.
-func membersOf(c comm.Comm, me int) ([]int, error) {
-	all, err := c.Host().AllGather(binary.LittleEndian.AppendUint64(nil, uint64(me)))
-	if err != nil {
-		return nil, err
-	}
-	members := make([]int, len(all))
-	for i, b := range all {
-		if len(b) != 8 {
-			return nil, errors.New("watch: a rank's number was lost on the way")
-		}
-		members[i] = int(binary.LittleEndian.Uint64(b))
-	}
-	return members, nil
 }
 
 func (g *guarded) AllReduce(x device.Buf) error {

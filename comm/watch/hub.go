@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func newHub(w *Watch, all []place) (*hub, error) {
 		w: w, listeners: listeners, strangers: strangers{most: mostStrangers(w.size)},
 		card: card{
 			Addresses: addresses, Machine: all[0].Machine, Host: hostName(), PID: os.Getpid(),
-			Token: secret(), Answer: secret(),
+			Token: rand.Text(), Answer: rand.Text(),
 		},
 		poke: make(chan struct{}, 1), joined: make(chan struct{}), over: make(chan struct{}),
 		judge: newJudge(w.o, w.size, time.Now().Add(w.o.Join)),

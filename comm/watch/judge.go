@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -136,12 +137,7 @@ func (j *judge) waiters(least time.Duration) []waiter {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b waiter) int {
-		if a.rank != b.rank {
-			return a.rank - b.rank
-		}
-		return int(b.For - a.For)
-	})
+	slices.SortFunc(out, func(a, b waiter) int { return cmp.Or(a.rank-b.rank, cmp.Compare(b.For, a.For)) })
 	return out
 }
 

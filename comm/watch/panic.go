@@ -14,15 +14,11 @@ func (w *Watch) Recover() {
 		return
 	}
 	if fault := recover(); fault != nil {
-		w.panicked(fault)
+		w.fail(Verdict{
+			Text: fmt.Sprintf("rank %d failed %s: panic: %v", w.me, w.book.where(), fault), Code: status.PeerLost,
+			Detail: string(debug.Stack()),
+		})
 	}
-}
-
-func (w *Watch) panicked(fault any) {
-	w.fail(Verdict{
-		Text: fmt.Sprintf("rank %d failed %s: panic: %v", w.me, w.book.where(), fault), Code: status.PeerLost,
-		Detail: string(debug.Stack()),
-	})
 }
 
 // fail ends all ranks for what happened on this one, which is the speaker.

@@ -2,13 +2,13 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -17,7 +17,7 @@ import (
 
 // join connects this rank: rank 0 opens its doors and tells the others where.
 func (w *Watch) join(c comm.Comm) error {
-	all, err := comm.GatherJSON(c.Host().AllGather, here())
+	all, err := comm.GatherJSON(c.Host().AllGather, place{machine(), ownNets()})
 	if err != nil {
 		return err
 	}
@@ -31,19 +31,16 @@ func (w *Watch) join(c comm.Comm) error {
 	if err := comm.Together(c, err); err != nil {
 		return err
 	}
-	text, _ := json.Marshal(address) // strings and a number
-	if text, err = comm.FromFirst(c, text); err != nil {
+	addresses, err := comm.GatherJSON(c.Host().AllGather, address)
+	if err != nil {
 		return err
 	}
 	if h != nil {
 		return h.await()
 	}
-	if err := json.Unmarshal(text, &address); err != nil {
-		return fmt.Errorf("address of rank 0: %w", err)
-	}
-	l, err := dial(address, w.me, w.o.Join)
+	l, err := dial(addresses[0], w.me, w.o.Join)
 	if err == nil {
-		w.connect(l, address)
+		w.connect(l, addresses[0])
 	}
 	return err
 }
@@ -55,11 +52,12 @@ type peer struct {
 	card card
 	poke chan struct{} // beat at once
 
+	bye   atomic.Bool // this rank said goodbye
+	ended atomic.Bool // rank 0 said that all is over
+
 	mu    sync.Mutex
 	heard time.Time
 	ping  ping // the last one
-	bye   bool // this rank said goodbye
-	ended bool // rank 0 said that all is over
 }
 
 func (w *Watch) connect(l *line, c card) {
@@ -163,9 +161,11 @@ func (p *peer) read() {
 			p.w.decide(*m.Verdict)
 			return
 		}
+		if m.End {
+			p.ended.Store(true)
+		}
 		p.mu.Lock()
 		p.heard = time.Now()
-		p.ended = p.ended || m.End
 		if m.Ping != nil {
 			p.ping = *m.Ping
 		}
@@ -182,10 +182,7 @@ func (p *peer) run() {
 	defer tick.Stop()
 	last := time.Now()
 	for {
-		p.mu.Lock()
-		bye := p.bye
-		p.mu.Unlock()
-		if !bye {
+		if !p.bye.Load() {
 			b := p.w.book.beat(p.w.o.Settle / 2)
 			p.send(fromPeer{Beat: &b}, p.w.o.Lost)
 		}
@@ -212,26 +209,22 @@ func (p *peer) run() {
 
 // close says goodbye. The connection stays, for a verdict that concerns all.
 func (p *peer) close(why string) {
-	p.mu.Lock()
-	p.bye = true
-	p.mu.Unlock()
+	p.bye.Store(true)
 	p.send(fromPeer{Bye: true, Why: why}, p.w.o.Lost)
 }
 
 // closed is called when the connection is.
 func (p *peer) closed() {
-	p.mu.Lock()
-	ended := p.ended
-	p.mu.Unlock()
 	select {
 	case <-p.w.quit: // by this rank
+		return
 	default:
-		if ended {
-			p.w.end()
-			return
-		}
-		p.lost("")
 	}
+	if p.ended.Load() {
+		p.w.end()
+		return
+	}
+	p.lost("")
 }
 
 // lost is the verdict about rank 0, by each rank for itself. Rank 0 is told too,

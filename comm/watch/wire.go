@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net"
@@ -79,8 +78,6 @@ func poke(c chan struct{}) {
 	default:
 	}
 }
-
-func secret() string { return rand.Text() }
 
 func hostName() string {
 	name, err := os.Hostname()

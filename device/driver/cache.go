@@ -28,6 +28,10 @@ func UserCache() Cache {
 // Compile is [Compiler.Compile], unless the cache has the binary; cached says
 // whether it had.
 func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached bool, err error) {
+	if c.Dir == "" {
+		b, err = k.Compile(src, arch)
+		return b, false, err
+	}
 	path := c.path(k, src, arch)
 	if image, ok := read(path); ok {
 		return Binary{Image: image}, true, nil
@@ -41,16 +45,11 @@ func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached b
 
 // Forget removes a binary, one that the driver refused.
 func (c Cache) Forget(k *Compiler, src Source, arch string) {
-	if path := c.path(k, src, arch); path != "" {
-		os.Remove(path) // if it stays, it is refused once more
-	}
+	os.Remove(c.path(k, src, arch)) // if it stays, it is refused once more
 }
 
 // path names the file: a hash of everything the binary depends on.
 func (c Cache) path(k *Compiler, src Source, arch string) string {
-	if c.Dir == "" {
-		return ""
-	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%v %s %s %s", k.Engine, k.Version, arch, src.Hash())
 	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
@@ -59,9 +58,6 @@ func (c Cache) path(k *Compiler, src Source, arch string) string {
 // A file is the SHA-256 of the binary, then the binary: one cut short or
 // damaged is compiled anew.
 func read(path string) (image []byte, ok bool) {
-	if path == "" {
-		return nil, false
-	}
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) < sha256.Size {
 		return nil, false
@@ -72,7 +68,7 @@ func read(path string) (image []byte, ok bool) {
 
 // write publishes the file at once, so that another rank never reads half of it.
 func write(path string, image []byte) {
-	if path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 		return
 	}
 	sum := sha256.Sum256(image)

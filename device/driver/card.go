@@ -31,19 +31,13 @@ type Card struct {
 	Arch            string // what to compile for: "sm_90", "gfx90a:sramecc+:xnack-"
 	Memory          int64  // bytes
 	Multiprocessors int
-	Warp            int   // threads that run together: 32 or 64
-	BlockThreads    int   // most threads of a block
-	Shared          int   // bytes of shared memory a block may ask for
-	ClockKHz        int   // of the processors
-	BusBits         int   // width of the memory bus
-	MemoryKHz       int   // clock of the memory
-	L2              int64 // bytes of the second-level cache
+	Shared          int // bytes of shared memory a block may ask for
 }
 
 // attributes are the drivers' numbers of what is asked of a card.
-var attributes = [...]struct{ threads, shared, warp, clock, processors, memoryClock, bus, l2, major, minor C.int }{
-	CUDA: {1, 97, 10, 13, 16, 36, 37, 38, 75, 76},
-	HIP:  {56, 74, 87, 5, 63, 60, 59, 19, 23, 61},
+var attributes = [...]struct{ shared, processors, major, minor C.int }{
+	CUDA: {97, 16, 75, 76},
+	HIP:  {74, 63, 23, 61},
 }
 
 // Open loads the driver of an engine. Its error is a missing resource and names
@@ -107,14 +101,12 @@ func (d *Driver) card(index int) (Card, error) {
 // numbers asks for what is a number, and for the name to compile for.
 func (d *Driver) numbers(c *Card, dev C.int) error {
 	a := attributes[d.Engine]
-	var l2, major, minor int
+	var major, minor int
 	for _, ask := range []struct {
 		which C.int
 		to    *int
 	}{
-		{a.threads, &c.BlockThreads}, {a.shared, &c.Shared}, {a.warp, &c.Warp}, {a.clock, &c.ClockKHz},
-		{a.processors, &c.Multiprocessors}, {a.memoryClock, &c.MemoryKHz}, {a.bus, &c.BusBits},
-		{a.l2, &l2}, {a.major, &major}, {a.minor, &minor},
+		{a.shared, &c.Shared}, {a.processors, &c.Multiprocessors}, {a.major, &major}, {a.minor, &minor},
 	} {
 		var v C.int
 		if err := d.check(C.gpu_attribute(d.calls, &v, ask.which, dev), "attribute"); err != nil {
@@ -122,7 +114,6 @@ func (d *Driver) numbers(c *Card, dev C.int) error {
 		}
 		*ask.to = int(v)
 	}
-	c.L2 = int64(l2)
 	c.Arch = fmt.Sprintf("sm_%d%d", major, minor)
 	if d.Engine == HIP {
 		return d.gfx(c, dev)

@@ -19,12 +19,11 @@ import (
 )
 
 // Source is a program for the card in CUDA C++, in the part of it that HIP
-// shares. Its kernels are extern "C".
+// shares. Its kernels are extern "C". No a·b + c becomes one operation with one rounding.
 type Source struct {
 	Name    string   // for messages, such as "vector.cu"
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
-	Fused   bool     // a·b + c may become one operation with one rounding
 
 	// Native is the newest of NVIDIA's architectures, such as 90 for sm_90, that NVRTC
 	// compiles for. Newer cards get the program that is carried as PTX, of which the
@@ -43,7 +42,7 @@ func (s Source) Carried(arch string) bool {
 // compiler and target.
 func (s Source) Hash() string {
 	h := sha256.New()
-	for _, part := range append([]string{s.Name, s.Text, fmt.Sprint(s.Fused)}, s.Defines...) {
+	for _, part := range append([]string{s.Name, s.Text}, s.Defines...) {
 		fmt.Fprintf(h, "%d %s\n", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -168,17 +167,14 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 // options are the compiler's own words for what a program asks for.
 func (k *Compiler) options(src Source, arch string) (options []string, ptx bool, err error) {
 	if k.Engine == HIP {
-		options = []string{"--offload-arch=" + arch, "-std=c++17", "-O3"}
-		if !src.Fused {
-			options = append(options, "-ffp-contract=off")
-		}
+		options = []string{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off"}
 	} else {
 		target, err := k.target(arch)
 		if err != nil {
 			return nil, false, err
 		}
 		ptx = strings.HasPrefix(target, virtual)
-		options = []string{"--gpu-architecture=" + target, "--std=c++17", "--fmad=" + strconv.FormatBool(src.Fused)}
+		options = []string{"--gpu-architecture=" + target, "--std=c++17", "--fmad=false"}
 		if !ptx {
 			options = append(options, "--ptxas-options=-v")
 		}

@@ -267,11 +267,9 @@ func TestStreams(t *testing.T) {
 	for round := range 10 {
 		c.Launch(f, driver.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
 		c.Follow(other, c.Main())
-		s := driver.Line(n/256, 256)
-		s.Stream = other
-		c.Launch(f, s, int64(n), float32(2), float64(0), y, z, int32(1))
+		c.Within(other, z, y, 4*n)
 		c.Follow(c.Main(), other)
-		c.Within(c.Main(), x, z, 4*n)
+		c.Launch(f, driver.Line(n/256, 256), int64(n), float32(2), float64(0), z, x, int32(1))
 		got := make([]float32, n)
 		download(t, c, got, x)
 		want := float32(math.Pow(2, float64(round+1))*3 - 3)
@@ -303,8 +301,7 @@ func TestCards(t *testing.T) {
 		}
 		want := map[driver.Engine]string{driver.CUDA: "sm_90", driver.HIP: "gfx90a:sramecc+:xnack-"}[e]
 		a := cards[0]
-		if a.Arch != want || a.Warp != 32 || a.BlockThreads != 1024 || a.Shared < 48<<10 || a.Multiprocessors != 4 ||
-			a.Memory != 1<<30 || a.L2 != 1<<20 || a.BusBits != 64 || a.ClockKHz == 0 || a.MemoryKHz == 0 {
+		if a.Arch != want || a.Shared < 48<<10 || a.Multiprocessors != 4 || a.Memory != 1<<30 {
 			t.Errorf("a card is %+v", a)
 		}
 	})

@@ -92,7 +92,6 @@ type Shape struct {
 	Blocks  [3]int
 	Threads [3]int // of a block
 	Shared  int    // bytes of shared memory beside the kernel's own
-	Stream  *Stream
 }
 
 // Line is the shape of blocks of threads in one dimension.
@@ -100,8 +99,7 @@ func Line(blocks, threads int) Shape {
 	return Shape{Blocks: [3]int{blocks, 1, 1}, Threads: [3]int{threads, 1, 1}}
 }
 
-// Launch asks for a kernel to be run: on the main stream unless the shape names
-// another. The arguments must be of the types that the kernel declares, which nothing can
+// Launch asks for a kernel to be run on the main stream. The arguments must be of the types that the kernel declares, which nothing can
 // check: [Memory] for a pointer, int32, int64, float32, float64, and structures of these,
 // which Go lays out as C does. They are copied.
 func (c *Context) Launch(f *Function, s Shape, args ...any) {
@@ -110,16 +108,12 @@ func (c *Context) Launch(f *Function, s Shape, args ...any) {
 	for i := range 3 {
 		grid[i], block[i] = C.uint(max(s.Blocks[i], 1)), C.uint(max(s.Threads[i], 1))
 	}
-	stream := s.Stream
-	if stream == nil {
-		stream = c.main
-	}
 	c.Post(func() error {
 		if err := c.allow(f, s.Shared); err != nil {
 			return err
 		}
 		err := c.driver.check(C.launch_kernel(c.driver.calls, f.handle, &grid[0], &block[0], C.uint(s.Shared),
-			stream.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
+			c.main.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
 		if e, ok := err.(*Error); ok {
 			e.During = fmt.Sprintf("kernel %s, %v blocks of %v threads, %d bytes shared", f.Name, grid, block, s.Shared)
 		}

@@ -3,7 +3,6 @@ package gpu
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -77,12 +76,8 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 		return nil, err
 	}
 	sums := make([]complex128, len(pairs))
-	for i := range sums {
-		at := s.result.Bytes[i*sumBytes:]
-		sums[i] = complex(math.Float64frombits(binary.LittleEndian.Uint64(at)),
-			math.Float64frombits(binary.LittleEndian.Uint64(at[8:])))
-	}
-	return sums, nil
+	_, err := binary.Decode(s.result.Bytes, binary.LittleEndian, sums)
+	return sums, err
 }
 
 func chunks(b device.Buf) int { return (b.Len() + chunk - 1) / chunk }

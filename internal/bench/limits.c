@@ -6,7 +6,7 @@
 
 // Samples picked by index, as the adjoint of a plain program does: one load of
 // an index and two of neighbouring samples for each element.
-static float gather_plain(const float *x, const int *index, long n) {
+float lsm_bench_gather_plain(const float *x, const int *index, long n) {
 	float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 	for (long r = 0; r < n; r++)
 		for (int i = 0; i < 4096; i += 4) {
@@ -35,22 +35,12 @@ __attribute__((target("avx2"))) static float gather_avx2(const float *x, const i
 }
 #endif
 
-float lsm_bench_gather(const float *x, const int *index, long n) {
+float lsm_bench_gather_avx2(const float *x, const int *index, long n) {
 #if defined(__x86_64__)
-	static int best; // 0 not known, 1 plain, 2 AVX2: the faster of the two is the limit
-	if (best == 0 && __builtin_cpu_supports("avx2")) {
-		unsigned long long t0 = __builtin_ia32_rdtsc();
-		volatile float sink = gather_plain(x, index, 64);
-		unsigned long long t1 = __builtin_ia32_rdtsc();
-		sink = gather_avx2(x, index, 64);
-		unsigned long long t2 = __builtin_ia32_rdtsc();
-		(void)sink;
-		best = t2 - t1 < t1 - t0 ? 2 : 1;
-	}
-	if (best == 2)
+	if (__builtin_cpu_supports("avx2"))
 		return gather_avx2(x, index, n);
 #endif
-	return gather_plain(x, index, n);
+	return lsm_bench_gather_plain(x, index, n);
 }
 
 // A pair of floats read, added to and written back for each element, as any

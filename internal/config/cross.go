@@ -169,7 +169,7 @@ func (r *reader) image() {
 		}
 	}
 	switch n := len(im.Shape); {
-	case len(full) == 0:
+	case len(full) == 0: // that of the velocity model
 	case len(empty) > 0:
 		r.clash(fmt.Sprintf("missing beside %s, want all three of image.origin, image.spacing and image.shape or none",
 			english.WordSeries(full, "and")), append(empty, full...)...)

@@ -248,7 +248,7 @@ func markdown() string {
 	var b strings.Builder
 	b.WriteString("<!-- Made from internal/config/sections.go by `go generate ./internal/config`; edit that. -->\n")
 	b.WriteString("# Configuration\n\n")
-	for _, p := range preface() {
+	for _, p := range preface {
 		b.WriteString(escape(p) + "\n\n")
 	}
 	b.WriteString("`lsm help config` prints this page's tables, `lsm check CONFIG` tries a file without computing.\n")

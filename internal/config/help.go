@@ -10,20 +10,18 @@ const textWidth = 78
 
 // preface are the paragraphs on how a configuration is put together, for the help
 // and the docs page.
-func preface() []string {
-	return []string{
-		"The configuration is one TOML file. Units are SI (m, s, m/s), angles are degrees; coordinates are columns x z or x y z, and z points down.",
-		"A key may also be given in the environment, as LSM_SECTION_KEY (LSM_SOLVER_ITERATIONS=5), or on the command line, as --set section.key=value (--set solver.iterations=5). Later ones win: default, file, environment, --set. There the value is TOML as well, but a text needs no quotes and a list no brackets: --set kirchhoff.engine=reference, --set image.shape=401,301. Variables whose first word is no section, such as LSM_SHARED, are left alone.",
-		"A relative path in the file is relative to the folder of the file; in the environment and in --set it is relative to the current folder.",
-		"Every problem is reported at once, before anything is computed, and the exit status is 2. An unknown key is a problem, and so is a number that is not finite. A number may be written with or without decimals; where a whole number is wanted it must have no fraction.",
-	}
+var preface = []string{
+	"The configuration is one TOML file. Units are SI (m, s, m/s), angles are degrees; coordinates are columns x z or x y z, and z points down.",
+	"A key may also be given in the environment, as LSM_SECTION_KEY (LSM_SOLVER_ITERATIONS=5), or on the command line, as --set section.key=value (--set solver.iterations=5). Later ones win: default, file, environment, --set. There the value is TOML as well, but a text needs no quotes and a list no brackets: --set kirchhoff.engine=reference, --set image.shape=401,301. Variables whose first word is no section, such as LSM_SHARED, are left alone.",
+	"A relative path in the file is relative to the folder of the file; in the environment and in --set it is relative to the current folder.",
+	"Every problem is reported at once, before anything is computed, and the exit status is 2. An unknown key is a problem, and so is a number that is not finite. A number may be written with or without decimals; where a whole number is wanted it must have no fraction.",
 }
 
 // Help is the text of `lsm help config`: the rules, then every key with its
 // values, default and meaning.
 func Help() string {
 	var b strings.Builder
-	for _, p := range preface() {
+	for _, p := range preface {
 		wrap(&b, "", p)
 		b.WriteByte('\n')
 	}

@@ -61,13 +61,7 @@ type Problems struct {
 }
 
 // Error is one line for each problem.
-func (p *Problems) Error() string {
-	lines := make([]string, len(p.List))
-	for i, q := range p.List {
-		lines[i] = q.String()
-	}
-	return strings.Join(lines, "\n")
-}
+func (p *Problems) Error() string { return readable.Join("%v", "\n", p.List) }
 
 // Unwrap gives the faults of the file system, for errors.Is.
 func (p *Problems) Unwrap() []error {

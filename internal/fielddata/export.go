@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 
@@ -176,9 +177,12 @@ func (t *target) room(path string, held, traces int64) error {
 	return enoughDisk(path, float64(traces)*float64(trace+240))
 }
 
+// putTrace writes a trace with what the traces do not share of their headers.
+type putTrace func(samples []float32, fields map[segy.Field]int64) error
+
 // write publishes the file. fill calls put for each trace, in order; held is how many
-// traces it holds at a time. set fills in what the traces do not share of their headers.
-func (t *target) write(ctx context.Context, path string, held, traces int, report *progress.Reporter, fill func(put func(samples []float32, set func(h *segy.Header)) error) error) (*Exported, error) {
+// traces it holds at a time.
+func (t *target) write(ctx context.Context, path string, held, traces int, report *progress.Reporter, fill func(put putTrace) error) (*Exported, error) {
 	if err := t.room(path, int64(held)*int64(t.spec.Samples), int64(traces)); err != nil {
 		return nil, err
 	}
@@ -190,24 +194,20 @@ func (t *target) write(ctx context.Context, path string, held, traces int, repor
 		if err != nil {
 			return err
 		}
-		return fill(func(samples []float32, set func(h *segy.Header)) error {
+		return fill(func(samples []float32, fields map[segy.Field]int64) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			t.out.Traces++
 			stage.Add(1)
-			h := out.Header()
-			for f, v := range map[segy.Field]int64{
+			maps.Copy(fields, map[segy.Field]int64{
 				segy.SequenceLine: int64(t.out.Traces), segy.SequenceFile: int64(t.out.Traces), segy.TraceID: 1,
 				segy.CoordinateUnits: 1, segy.Delay: t.time.store(t.t0),
-			} {
-				h.Set(f, v)
-			}
+			})
 			if t.opt.Kind != segy.SU { // where SU keeps something else
-				h.Set(segy.TimeScalar, t.time.header)
+				fields[segy.TimeScalar] = t.time.header
 			}
-			set(h)
-			return out.Write(h, samples)
+			return out.Write(fields, samples)
 		})
 	})
 	return t.out, err

@@ -66,7 +66,7 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 		}
 		t.out.lose(gathers.Kind+"s", worst, h5.GatherUnits(gathers.Kind))
 	}
-	return t.write(ctx, path, classes, nx*ny*classes, report, func(put func(samples []float32, set func(h *segy.Header)) error) error {
+	return t.write(ctx, path, classes, nx*ny*classes, report, func(put putTrace) error {
 		for number := range nx * ny {
 			i, j := number%nx, number/nx
 			at := i*ny + j // of the column in C order
@@ -75,14 +75,12 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 				return err
 			}
 			for class := range classes {
-				err := put(panel[class*nz:(class+1)*nz], func(h *segy.Header) {
-					t.column(h, g, i, j, number, place, east[at], north[at])
-					if gathers != nil {
-						h.Set(segy.CDPTrace, int64(class+1))
-						h.Set(segy.Offset, int64(math.Round(gathers.Centers[class])))
-					}
-				})
-				if err != nil {
+				fields := t.column(g, i, j, number, place, east[at], north[at])
+				if gathers != nil {
+					fields[segy.CDPTrace] = int64(class + 1)
+					fields[segy.Offset] = int64(math.Round(gathers.Centers[class]))
+				}
+				if err := put(panel[class*nz:(class+1)*nz], fields); err != nil {
 					return err
 				}
 			}
@@ -91,8 +89,8 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 	})
 }
 
-// column fills the header of one column of depth.
-func (t *target) column(h *segy.Header, g grid.Grid, i, j, number int, place scalar, east, north float64) {
+// column is the header of one column of depth.
+func (t *target) column(g grid.Grid, i, j, number int, place scalar, east, north float64) map[segy.Field]int64 {
 	e, n := place.store(east), place.store(north)
 	fields := map[segy.Field]int64{
 		segy.CDP: int64(number + 1), segy.CDPTrace: 1, segy.CoordinateScalar: place.header,
@@ -108,9 +106,7 @@ func (t *target) column(h *segy.Header, g grid.Grid, i, j, number int, place sca
 		fields[segy.CDPX], fields[segy.CDPY] = e, n
 		fields[segy.Inline], fields[segy.Crossline] = int64(j+1), int64(i+1)
 	}
-	for f, v := range fields {
-		h.Set(f, v)
-	}
+	return fields
 }
 
 // columns are the places of all columns on the map, in C order.

@@ -47,7 +47,7 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 	t.spec.Text = append(opt.Text, surveyText(s, opt)...)
 	order := shotOrder(s)
 	most := min(len(order), max(1, pieceSamples/s.NT))
-	return t.write(ctx, path, most, len(order), report, func(put func(samples []float32, set func(h *segy.Header)) error) error {
+	return t.write(ctx, path, most, len(order), report, func(put putTrace) error {
 		buf := make([]float32, most*s.NT)
 		previous, channel := -1, 0 // the source of the trace before
 		for list := range slices.Chunk(order, most) {
@@ -64,18 +64,14 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 				if s.Dim == 2 && s.Receiver(to)[0] < s.Source(from)[0] {
 					offset = -offset
 				}
-				err := put(buf[k*s.NT:(k+1)*s.NT], func(h *segy.Header) {
-					for f, v := range map[segy.Field]int64{
-						segy.FieldRecord: int64(from + 1), segy.Channel: int64(channel), segy.SourcePoint: int64(from + 1),
-						segy.Offset:          int64(math.Round(offset)),
-						segy.ElevationScalar: height.header, segy.CoordinateScalar: place.header,
-						segy.SourceX: place.store(src.east[from]), segy.SourceY: place.store(src.north[from]),
-						segy.ReceiverX: place.store(rec.east[to]), segy.ReceiverY: place.store(rec.north[to]),
-						segy.SourceElevation: height.store(src.elevation[from]), segy.SourceDepth: height.store(src.depth[from]),
-						segy.ReceiverElevation: height.store(rec.elevation[to]),
-					} {
-						h.Set(f, v)
-					}
+				err := put(buf[k*s.NT:(k+1)*s.NT], map[segy.Field]int64{
+					segy.FieldRecord: int64(from + 1), segy.Channel: int64(channel), segy.SourcePoint: int64(from + 1),
+					segy.Offset:          int64(math.Round(offset)),
+					segy.ElevationScalar: height.header, segy.CoordinateScalar: place.header,
+					segy.SourceX: place.store(src.east[from]), segy.SourceY: place.store(src.north[from]),
+					segy.ReceiverX: place.store(rec.east[to]), segy.ReceiverY: place.store(rec.north[to]),
+					segy.SourceElevation: height.store(src.elevation[from]), segy.SourceDepth: height.store(src.depth[from]),
+					segy.ReceiverElevation: height.store(rec.elevation[to]),
 				})
 				if err != nil {
 					return err

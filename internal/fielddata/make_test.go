@@ -3,6 +3,7 @@ package fielddata
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,23 +46,18 @@ func write(t testing.TB, name string, spec segy.Spec, shots ...shot) string {
 		t.Fatal(err)
 	}
 	for i, s := range shots {
-		h := w.Header()
-		for f, v := range map[segy.Field]int64{
+		fields := map[segy.Field]int64{
 			segy.SourceX: s.sx, segy.SourceY: s.sy, segy.ReceiverX: s.rx, segy.ReceiverY: s.ry,
 			segy.SourceElevation: s.selev, segy.ReceiverElevation: s.relev, segy.SourceDepth: s.depth,
 			segy.CoordinateScalar: s.scale, segy.ElevationScalar: s.zscale, segy.TraceID: s.id,
 			segy.CoordinateUnits: s.units, segy.Delay: s.delay, segy.Offset: s.offset,
-		} {
-			h.Set(f, v)
 		}
-		for f, v := range s.more {
-			h.Set(f, v)
-		}
+		maps.Copy(fields, s.more)
 		v := s.samples
 		if v == nil {
 			v = wave(i, spec.Samples)
 		}
-		if err := w.Write(h, v); err != nil {
+		if err := w.Write(fields, v); err != nil {
 			t.Fatal(err)
 		}
 	}

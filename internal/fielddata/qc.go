@@ -151,7 +151,6 @@ func (im *Import) measure() {
 	q.Fold = Histogram{Count: q.FoldMap.Count}
 }
 
-// span is the least and the greatest number.
 func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(v)} }
 
 // foldAlong are empty bins for midpoints along one axis.

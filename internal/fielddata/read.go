@@ -126,7 +126,6 @@ func (im *Import) open(paths []string) error {
 	return nil
 }
 
-// scanAll reads all files.
 func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error {
 	const unit = 1 << 20
 	var total, done int64
@@ -207,7 +206,6 @@ func (im *Import) Close() {
 	}
 }
 
-// leave takes a trace out of the survey.
 func (im *Import) leave(t *record, format string, args ...any) {
 	if t.out {
 		return
@@ -218,7 +216,6 @@ func (im *Import) leave(t *record, format string, args ...any) {
 		Reason: fmt.Sprintf(format, args...), order: int64(t.file)<<32 | int64(t.number)})
 }
 
-// scan reads all traces of a file.
 func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(bytes int64)) error {
 	h, err := newHeaders(&im.opt, &im.Findings, f)
 	if err != nil {

@@ -166,7 +166,6 @@ func (im *Import) nothingLeft() error {
 	return status.Hint(status.Input(err), hint)
 }
 
-// votes counts how often values occur.
 type votes[K comparable] map[K]int
 
 // winner is the most frequent value, zero without any. Their texts decide between equally

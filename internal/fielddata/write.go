@@ -108,7 +108,6 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 	return out.Commit()
 }
 
-// ofFile are all records of a file.
 func (r *recording) ofFile(file int) []record {
 	from := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) >= file })
 	to := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) > file })

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -66,11 +67,7 @@ func (r *report) traces() {
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
 	r.tell("ok", "selection", r.SelectionText(r.Config))
-	near, far := math.Inf(1), 0.0
-	for i := range s.NumTraces() {
-		offset := s.Offset(i)
-		near, far = min(near, offset), max(far, offset)
-	}
+	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	r.tell("warning", "traces", DeadText(r.Plan))
 	r.weighting()
@@ -145,14 +142,11 @@ func Doubts(p *plan.Plan) []Finding {
 
 // DeadText says how many traces are dead, "" for none.
 func DeadText(p *plan.Plan) string {
-	verb := "are"
-	switch p.Found.Dead {
-	case 0:
+	n := p.Found.Dead
+	if n == 0 {
 		return ""
-	case 1:
-		verb = "is"
 	}
-	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, p.Found.Dead, readable.Count(p.Survey.NumTraces(), "trace"), verb)
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
 	if p.Config.Data.Dead == "mask" {
 		text += ", their weight is 0"
 	}
@@ -280,7 +274,7 @@ func (r *report) aliases(b plan.Band, vmin float64) {
 		return
 	}
 	const topic = "trace spacing"
-	what := fmt.Sprintf("traces %s m apart", meters(spacing))
+	what := fmt.Sprintf("traces %s m apart", readable.Join("%.4g", " × ", spacing))
 	largest, share := aliasing(r.Plan, spacing, b.High)
 	sin := vmin / (2 * b.High * dx)
 	switch {
@@ -293,14 +287,6 @@ func (r *report) aliases(b plan.Band, vmin float64) {
 		r.say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))
 	}
-}
-
-func meters(v []float64) string {
-	text := fmt.Sprintf("%.4g", v[0])
-	for _, x := range v[1:] {
-		text += fmt.Sprintf(" × %.4g", x)
-	}
-	return text
 }
 
 // Beyond says which opening angles are in no class, and about how many pairs of

@@ -105,20 +105,10 @@ func (d Duration) String() string {
 	if d == (Duration{}) {
 		return "not estimated for a GPU"
 	}
-	r := func(t time.Duration) time.Duration {
-		switch {
-		case t < 100*time.Millisecond:
-			return t.Round(100 * time.Microsecond)
-		case t < 10*time.Second:
-			return t.Round(10 * time.Millisecond)
-		case t < 10*time.Minute:
-			return t.Round(time.Second)
-		}
-		return t.Round(time.Minute)
-	}
-	s := fmt.Sprintf("about %v: traveltimes %v, %v an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
+	r := func(t time.Duration) string { return readable.Duration(t.Seconds()) }
+	s := fmt.Sprintf("about %s: traveltimes %s, %s an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
 	if d.Readings > 0 {
-		s += fmt.Sprintf("; traces are read %s, each in an iteration more and in no less than %v", readable.Count(d.Readings, "time"), r(d.Reading))
+		s += fmt.Sprintf("; traces are read %s, each in an iteration more and in no less than %s", readable.Count(d.Readings, "time"), r(d.Reading))
 	}
 	return s
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -26,10 +28,8 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 		return nil, status.Usage(errors.New("data.azimuth: the survey is 2-D, azimuths need a 3-D one"))
 	}
 	var keep []int32
-	near, far := math.Inf(1), 0.0
 	for i := range s.NumTraces() {
 		offset := s.Offset(i)
-		near, far = min(near, offset), max(far, offset)
 		if bins != nil && Interval(bins, offset) < 0 {
 			continue
 		}
@@ -39,6 +39,7 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	}
 	switch len(keep) {
 	case 0:
+		near, far := s.Offsets()
 		return nil, status.Input(fmt.Errorf("none of %s is left by %s; offsets are %s to %s m", readable.Count(s.NumTraces(), "trace"), limits(cfg), readable.Length(near), readable.Length(far)))
 	case s.NumTraces():
 		return nil, nil
@@ -69,11 +70,8 @@ func (in *Inputs) SelectionText(cfg *config.Config) string {
 	if in.Numbers == nil {
 		return ""
 	}
-	verb := "are"
-	if len(in.Numbers) == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%d of %s %s left by %s", len(in.Numbers), readable.Count(in.Recorded, "trace"), verb, limits(cfg))
+	n := len(in.Numbers)
+	return fmt.Sprintf("%d of %s %s left by %s", n, readable.Count(in.Recorded, "trace"), english.PluralWord(n, "is", "are"), limits(cfg))
 }
 
 // limits names what selects traces.

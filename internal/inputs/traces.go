@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -97,20 +96,13 @@ func checkMagnitude(file, what string, peak, least, greatest float64) error {
 
 // CheckWavelet refuses a wavelet whose products overflow or vanish in single precision.
 func CheckWavelet(file string, w survey.Wavelet) error {
-	return checkMagnitude(file, "sample of the wavelet", peakOf(w), leastWavelet, greatestWavelet)
-}
-
-func peakOf(w survey.Wavelet) (peak float64) {
-	for _, v := range w.Samples {
-		peak = max(peak, math.Abs(v))
-	}
-	return peak
+	return checkMagnitude(file, "sample of the wavelet", survey.Peak(w.Samples), leastWavelet, greatestWavelet)
 }
 
 // CheckTraces refuses traces with the given largest magnitude, for an operator with a
 // wavelet.
 func CheckTraces(file string, peak float64, wavelet survey.Wavelet) error {
-	w := peakOf(wavelet)
+	w := survey.Peak(wavelet.Samples)
 	if err := checkMagnitude(file, "sample of the traces", peak, leastSample, greatestSample); err != nil {
 		return err
 	}

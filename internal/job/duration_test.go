@@ -21,7 +21,7 @@ func TestEstimateDuration(t *testing.T) {
 		}
 	})
 	d := forecast.Duration{Traveltimes: 90 * time.Second, Iteration: 12 * time.Minute, Total: 2*time.Hour + 31*time.Second}
-	if got, want := d.String(), "about 2h1m0s: traveltimes 1m30s, 12m0s an iteration"; got != want {
+	if got, want := d.String(), "about 2 h 1 min: traveltimes 90 s, 12 min 0 s an iteration"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 }

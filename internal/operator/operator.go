@@ -95,10 +95,11 @@ func (op *Operator) sayOverlap(o dist.Overlapped) {
 
 // Lift joins the ranks' parts of the operator.
 func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
+	domain := op.imageLayout()
 	if n := op.Classes.N; n > 0 {
-		return dist.LiftBeside(op.Engine.Kernels(), dist.Stack(slices.Repeat([]*dist.Layout{op.imageLayout()}, n)...), op.dataLayout(), o)
+		domain = dist.Stack(slices.Repeat([]*dist.Layout{domain}, n)...)
 	}
-	return dist.LiftWith(op.Engine.Kernels()[0], op.imageLayout(), op.dataLayout(), o)
+	return dist.LiftBeside(op.Engine.Kernels(), domain, op.dataLayout(), o)
 }
 
 // imageLayout is the image's, split over blocks along x.

@@ -81,9 +81,14 @@ func Write(path string, data []byte, force bool) error {
 	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(folder)); err != nil {
 		return err
 	}
-	d, err := os.Open(folder)
+	return Sync(folder) // makes the rename itself durable
+}
+
+// Sync waits until the disk holds a file, or a folder's list of files.
+func Sync(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close()) // makes the rename itself durable
+	return errors.Join(f.Sync(), f.Close())
 }

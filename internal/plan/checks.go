@@ -20,21 +20,15 @@ func checkWavelet(p *Plan) error {
 	return nil
 }
 
-// placeImage takes the image's grid from the configuration, or else from the velocity
-// model.
+// placeImage takes the image's grid from the configuration, which gives a valid one where
+// the velocity is constant, or else from the velocity model.
 func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {
-		if p.Velocity.IsConstant() {
-			return status.Usage(fmt.Errorf("image: origin, spacing and shape are needed with velocity.constant"))
-		}
 		p.Image = p.Velocity.Grid
 		return nil
 	}
 	p.Image = c.Grid()
-	if err := p.Image.Validate(); err != nil {
-		return status.Usage(fmt.Errorf("image: %w", err))
-	}
 	if p.Image.Dim() != p.Survey.Dim {
 		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
 	}

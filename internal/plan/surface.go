@@ -34,11 +34,7 @@ func (s *Surface) Weight(point int) float64 {
 // constant beyond them; inside reports whether p lies above or below the image.
 func (s *Surface) At(p []float64) (z float64, inside bool) {
 	columns := columns(s.image)
-	n := columns.Dim()
-	at := grid.Grid{Origin: p[:n], Spacing: columns.Spacing, Shape: slices.Repeat([]int{1}, n)}
-	var v [1]float64
-	columns.Interpolate(v[:], s.Z, at)
-	return v[0], columns.Contains(p)
+	return columns.At(p[:columns.Dim()], func(n int) float64 { return s.Z[n] }), columns.Contains(p)
 }
 
 // columns is the grid of an image's columns.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -86,15 +85,20 @@ func (r *Reporter) memory(all []Account) {
 	rank := slices.Index(taken, most)
 	r.Event("memory", "max", most, "rank", rank, "predicted", predicted[rank],
 		"bytes", taken, "predicted_bytes", predicted)
-	var b strings.Builder
-	fmt.Fprintf(&b, "memory: %s at most", readable.Bytes(most))
-	if len(all) > 1 {
-		fmt.Fprintf(&b, " (rank %d)", rank)
-	}
-	if p := predicted[rank]; p > 0 {
-		fmt.Fprintf(&b, ", %s predicted", readable.Bytes(p))
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.line(b.String())
+	r.line("memory: " + MemoryText(most, predicted[rank], rank, len(all)))
+}
+
+// MemoryText is the most memory, in bytes, that any of the ranks took and the prediction
+// for it, 0 for none, in words.
+func MemoryText(most, predicted int64, rank, ranks int) string {
+	text := readable.Bytes(most) + " at most"
+	if ranks > 1 {
+		text += fmt.Sprintf(" (rank %d)", rank)
+	}
+	if predicted > 0 {
+		text += fmt.Sprintf(", %s predicted", readable.Bytes(predicted))
+	}
+	return text
 }

@@ -93,3 +93,12 @@ var irregular = map[string]string{"axis": "axes"}
 func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, english.PluralWord(n, thing, irregular[thing]))
 }
+
+// Join writes each value of a list in a format, with a separator between them.
+func Join[T any](format, separator string, list []T) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = fmt.Sprintf(format, v)
+	}
+	return strings.Join(words, separator)
+}

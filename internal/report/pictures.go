@@ -44,7 +44,7 @@ func (t *part) add(says, caption string) func(*picture.Figure, error) error {
 		}
 		t.Pictures = append(t.Pictures, shot{
 			Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())),
-			Width:  picture.Bounds().Dx(), Height: picture.Bounds().Dy(), Says: says, Caption: clean(caption),
+			Width:  picture.Bounds().Dx(), Height: picture.Bounds().Dy(), Says: says, Caption: caption,
 		})
 		return nil
 	}
@@ -150,7 +150,7 @@ func (g *Gather) predicted() []float32 {
 
 // draw draws data, prediction and residual on the scale of the data.
 func (g *Gather) draw() (out part, err error) {
-	out.Title = clean(g.Name)
+	out.Title = g.Name
 	limit := 0.0
 	for _, of := range []struct {
 		name string
@@ -210,7 +210,7 @@ func (r *Run) velocity() (out part, err error) {
 		if err := out.add("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At})); err != nil {
 			return out, err
 		}
-		out.Note = fmt.Sprintf("The model that the run read: %s, on %s.", r.velocityText(), shapeText(m.Grid))
+		out.Note = fmt.Sprintf("The model that the run read: %s, on %s.", r.velocityText(), m.Grid)
 		if !m.Grid.Equal(r.Image.Grid) {
 			out.Note += " It lies on another grid than the image."
 		}
@@ -222,7 +222,7 @@ func (r *Run) velocity() (out part, err error) {
 		out.Missing = "No velocity model: the one that the run read is not where the configuration names it; --folder DIR says which folder its paths start from."
 	}
 	if r.Config != nil && r.Config.Traveltime.Given() {
-		out.Note += " Traveltimes did not come from it, but from the tables of " + clean(r.Config.Traveltime.File.Text) + "."
+		out.Note += " Traveltimes did not come from it, but from the tables of " + r.Config.Traveltime.File.Text + "."
 	}
 	return out, nil
 }

@@ -19,10 +19,12 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"slices"
+	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -72,7 +74,7 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words, "clean": clean, "bar": bar}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words, "bar": bar}).Parse(pageText))
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
 // the image, or a failure of w.
@@ -81,10 +83,12 @@ func Write(w io.Writer, r *Run) error {
 	if err != nil {
 		return err
 	}
-	if err := pageTemplate.Execute(w, p); err != nil {
+	var b strings.Builder
+	if err := pageTemplate.Execute(&b, p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	return nil
+	_, err = io.WriteString(w, clean(b.String()))
+	return err
 }
 
 // page is what the template shows.
@@ -110,7 +114,7 @@ type page struct {
 	Memory          string
 	Settings        settings
 	Origin          []fact
-	Inputs          []input
+	Inputs          []provenance.Input
 	Made            string
 }
 
@@ -121,10 +125,7 @@ func (r *Run) page() (*page, error) {
 	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
 		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
 	}
-	p := &page{Generator: generator, Source: clean(cmp.Or(r.Source, r.File)), Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
-	for _, n := range r.Notes {
-		p.Notes = append(p.Notes, clean(n))
-	}
+	p := &page{Generator: generator, Source: cmp.Or(r.Source, r.File), Notes: slices.Clone(r.Notes), Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
 	r.origin(p)
 	r.title(p)
 	var err error
@@ -153,8 +154,6 @@ func (r *Run) page() (*page, error) {
 
 // solved reports whether the image carries the history of a solver.
 func (r *Run) solved() bool { return len(r.Image.ResidualNorm) > 0 }
-
-func shapeText(g grid.Grid) string { return clean(g.String()) }
 
 // generator is what a page says that it was made by.
 const generator = "lsm report"

@@ -62,12 +62,12 @@ func (r *Run) title(p *page) {
 	if !r.solved() {
 		p.Title = "Migration"
 	}
-	p.Subtitle = clean(r.File)
+	p.Subtitle = r.File
 	if !rec.Started.IsZero() {
 		p.Subtitle += ", started " + rec.Started.UTC().Format("2 January 2006, 15:04:05 MST")
 	}
 	if rec.Host != "" {
-		p.Subtitle += " on " + clean(rec.Host)
+		p.Subtitle += " on " + rec.Host
 	}
 	add := func(name, value string) { p.Facts = append(p.Facts, fact{name, value}) }
 	if h := r.Image.ResidualNorm; len(h) > 0 {
@@ -76,7 +76,7 @@ func (r *Run) title(p *page) {
 			add("residual left", percent(h[len(h)-1]/h[0]))
 		}
 	}
-	add("image", shapeText(r.Image.Grid))
+	add("image", r.Image.Grid.String())
 	if text := r.velocityText(); text != "" {
 		add("velocity", text)
 	}
@@ -89,22 +89,19 @@ func (r *Run) title(p *page) {
 	if r.Log != nil && r.Log.Memory != nil {
 		add("memory", readable.Bytes(r.Log.Memory.Max))
 	}
-	p.Made = clean(strings.TrimSpace("lsm " + rec.Version))
+	p.Made = strings.TrimSpace("lsm " + rec.Version)
 }
-
-// input is a row of the table of inputs.
-type input struct{ Role, Path, SHA256 string }
 
 // origin are the attributes of the file, inputs apart.
 func (r *Run) origin(p *page) {
 	isInput := map[string]bool{}
-	for _, in := range provenance.FromAttrs(r.Image.Attrs).Inputs {
-		p.Inputs = append(p.Inputs, input{clean(in.Role), clean(in.Path), clean(in.SHA256)})
+	p.Inputs = provenance.FromAttrs(r.Image.Attrs).Inputs
+	for _, in := range p.Inputs {
 		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
 	}
 	for _, a := range r.Image.Attrs {
 		if !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{clean(strings.ReplaceAll(a.Name, "_", " ")), clean(fmt.Sprint(a.Value))})
+			p.Origin = append(p.Origin, fact{strings.ReplaceAll(a.Name, "_", " "), fmt.Sprint(a.Value)})
 		}
 	}
 }
@@ -135,7 +132,7 @@ func (r *Run) settings() (s settings) {
 		s.Missing = "No configuration: lsm run writes it into the image file."
 		return s
 	case r.Config == nil:
-		s.Raw = clean(r.Image.Config)
+		s.Raw = r.Image.Config
 		s.Missing = "This version of lsm does not know all of this configuration; here it is as it stands in the file."
 		return s
 	}
@@ -144,7 +141,7 @@ func (r *Run) settings() (s settings) {
 			s.Sections = append(s.Sections, settingSection{Name: f.Section})
 		}
 		value := r.Config.Value(f.Name())
-		k := setting{Key: f.Key, Value: clean(value), Unit: f.Unit}
+		k := setting{Key: f.Key, Value: value, Unit: f.Unit}
 		if k.Changed = value != f.Default; k.Changed {
 			s.Changed++
 			k.Default = f.Default

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Columns are the headings over the numbers of each row: of one rank a single
@@ -42,25 +40,19 @@ func (r *Run) times(p *page) {
 	if r.Times == nil {
 		p.NoTimes = append(p.NoTimes, "No times: --log FILE takes them from the output of lsm run --json, --trace FILE from what lsm run --trace has written.")
 	}
-	switch {
-	case r.Log == nil || r.Log.Memory == nil:
+	if r.Log == nil || r.Log.Memory == nil {
 		p.NoTimes = append(p.NoTimes, "Memory is not known: --log FILE takes it from the output of lsm run --json.")
-	default:
+	} else {
+		ranks := 0
+		if r.Times != nil {
+			ranks = r.Times.Ranks
+		}
 		m := r.Log.Memory
-		var b strings.Builder
-		fmt.Fprintf(&b, "Memory: %s at most", readable.Bytes(m.Max))
-		if r.Times != nil && r.Times.Ranks > 1 {
-			fmt.Fprintf(&b, " (rank %d)", m.Rank)
-		}
-		if m.Predicted > 0 {
-			fmt.Fprintf(&b, ", %s predicted", readable.Bytes(m.Predicted))
-		}
-		b.WriteString(".")
-		p.Memory = b.String()
+		p.Memory = "Memory: " + progress.MemoryText(m.Max, m.Predicted, m.Rank, ranks) + "."
 	}
 	if r.Log != nil {
 		for _, w := range r.Log.Warnings {
-			p.Notes = append(p.Notes, "The run warned: "+clean(w))
+			p.Notes = append(p.Notes, "The run warned: "+w)
 		}
 	}
 }

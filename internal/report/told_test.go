@@ -169,6 +169,6 @@ func FuzzTold(f *testing.F) {
 		if err := pageTemplate.Execute(&b, p); err != nil {
 			t.Fatal(err)
 		}
-		parse(t, b.Bytes())
+		parse(t, []byte(clean(b.String())))
 	})
 }

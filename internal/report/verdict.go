@@ -63,9 +63,9 @@ func (r *Run) outcome() verdict {
 		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"The file does not say why the run ended."}}
 	default:
 		if reason.Failed() {
-			return verdict{Mood: "bad", Headline: "Failed " + after, Points: []string{"The solver gave up: " + clean(text) + ". Do not trust the image."}}
+			return verdict{Mood: "bad", Headline: "Failed " + after, Points: []string{"The solver gave up: " + text + ". Do not trust the image."}}
 		}
-		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"Reason given: " + clean(text) + "."}}
+		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"Reason given: " + text + "."}}
 	}
 }
 

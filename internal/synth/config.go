@@ -18,7 +18,6 @@ var (
 	readmeText string
 )
 
-// describe writes the configuration and the README.
 func (c *Case) describe() {
 	facts := struct {
 		*Case
@@ -39,7 +38,6 @@ func (c *Case) describe() {
 	c.Config, c.Readme = fill(configText), fill(readmeText)
 }
 
-// numbers writes a TOML list of numbers.
 func numbers(list any) string {
 	if v, ok := list.([]float64); ok {
 		return "[" + strings.Join(decimals(v), ", ") + "]"

@@ -62,9 +62,7 @@ func (l *spread) top(x float64) float64 {
 		return l.g.Origin[l.g.Dim()-1]
 	}
 	line := grid.Grid{Origin: l.g.Origin[:1], Spacing: l.g.Spacing[:1], Shape: l.g.Shape[:1]}
-	var z [1]float64
-	line.Interpolate(z[:], l.surface, grid.Grid{Origin: []float64{x}, Spacing: []float64{1}, Shape: []int{1}})
-	return z[0]
+	return line.At([]float64{x}, func(n int) float64 { return l.surface[n] })
 }
 
 // lineY is the y of line k of n, in the middle of n equal strips.
@@ -75,7 +73,6 @@ func (l *spread) lineY(k, n int) float64 {
 	return l.g.Origin[1] + (l.g.End(1)-l.g.Origin[1])*(float64(k)+0.5)/float64(n)
 }
 
-// inside checks a position against the model.
 func (l *spread) inside(what string, i int, p []float64) error {
 	if l.g.Contains(p) {
 		return nil
@@ -100,7 +97,6 @@ func (l *spread) sources() error {
 	return nil
 }
 
-// receiver returns the row of a position, new or known.
 func (l *spread) receiver(p []float64) int32 {
 	var key [3]float64
 	copy(key[:], p)

@@ -60,7 +60,6 @@ func FromModel(g grid.Grid, v []float64, opt Options) (*Case, error) {
 	return c, c.finish(opt, slowest)
 }
 
-// checkModel returns the least velocity.
 func checkModel(g grid.Grid, v []float64) (slowest float64, err error) {
 	if err := g.Validate(); err != nil {
 		return 0, fmt.Errorf("synth: %w", err)

@@ -52,7 +52,6 @@ func scenarios() []scenario {
 	}
 }
 
-// find is the case of a name, nil for an unknown one.
 func find(name string) *scenario {
 	for _, s := range scenarios() {
 		if s.name == name {

@@ -24,7 +24,6 @@ type array struct {
 	size       int // bytes of one element in the file
 }
 
-// id is the library's number of the dataset.
 func (a *array) id() C.hid_t { return C.hid_t(a.set.ID()) }
 
 // transfer calls move for each hyperslab of the flat range with a memory space

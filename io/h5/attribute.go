@@ -31,7 +31,6 @@ const maxAttr = 1 << 20
 
 func (a Attrs) key(name string) string { return a.object + "@" + name }
 
-// fault is an error of one attribute.
 func (a Attrs) fault(name, format string, args ...any) error {
 	return inputError(a.path, a.key(name), format, args...)
 }

@@ -31,7 +31,6 @@ func gridAxes(g grid.Grid) []axis {
 // columns is the axis of coordinates, x, (y,) z, of positions and gradients.
 func columns(dim int) axis { return axis{name: "/coordinate", size: dim, texts: grid.AxisNames(dim)} }
 
-// regular is an axis of equal steps.
 func regular(name string, n int, first, step float64, units string) axis {
 	a := axis{name: name, size: n, values: make([]float64, n), units: units}
 	for i := range a.values {

@@ -208,7 +208,6 @@ func (d *Dataset) Want(text string, shape ...int) error {
 	return d.unwanted(text)
 }
 
-// unwanted is the error for a shape that is not the wanted one.
 func (d *Dataset) unwanted(want string) error {
 	return inputError(d.path, d.name, "has shape %s, want %s", shapeText(d.shape), want)
 }

@@ -155,7 +155,6 @@ func (f *File) follow(name string) (part string, missing, external bool) {
 	return part, false, false
 }
 
-// openSet opens any dataset.
 func (f *File) openSet(name string) (*hdf5.Dataset, error) {
 	part, missing, external := f.follow(name)
 	if missing {

@@ -49,7 +49,6 @@ var formats = []struct {
 	{"checkpoint", "lsm-checkpoint", nil, nil},
 }
 
-// kind is the kind of the file and its root attribute format.
 func (f *File) kind() (kind, format string) {
 	if a := f.Attrs(); a.Has("format") {
 		format, _ = a.Text("format") // what it is not, reading it says

@@ -49,7 +49,6 @@ func ReadImage(path string) (*Image, error) {
 	})
 }
 
-// image opens an image.
 func (f *File) image() (*Dataset, grid.Grid, error) {
 	if err := f.checkFormat(FormatImage); err != nil {
 		return nil, grid.Grid{}, err

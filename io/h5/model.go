@@ -44,7 +44,6 @@ func ReadModelIn(path, unit string) (g grid.Grid, v []float64, err error) {
 	return g, v, err
 }
 
-// model opens a velocity model.
 func (f *File) model() (*Dataset, grid.Grid, error) {
 	if err := f.checkFormat(FormatModel, FormatSurvey); err != nil {
 		return nil, grid.Grid{}, err

@@ -133,22 +133,14 @@ func abandoned(temp string) bool {
 // publish makes the finished temporary file the output: synced, renamed, and
 // its folder synced.
 func publish(temp, target string) error {
-	if err := syncPath(temp); err != nil {
-		return err
+	err := plainfile.Sync(temp)
+	if err == nil {
+		err = os.Rename(temp, target)
 	}
-	if err := os.Rename(temp, target); err != nil {
-		return plainfile.Cause(err)
+	if err == nil {
+		err = plainfile.Sync(filepath.Dir(target))
 	}
-	return syncPath(filepath.Dir(target))
-}
-
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return plainfile.Cause(err)
-	}
-	defer f.Close()
-	return plainfile.Cause(f.Sync())
+	return plainfile.Cause(err)
 }
 
 // discard removes a temporary file. The library may keep a file open that it

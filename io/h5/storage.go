@@ -174,7 +174,6 @@ func times(a, b int) int {
 	return a * b
 }
 
-// roomForChunks is how much memory chunks may take.
 func roomForChunks() int { return max(mostCache, room()/8) }
 
 // step is how many elements a pass over the dataset reads at a time: whole rows of

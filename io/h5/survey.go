@@ -183,7 +183,6 @@ func (r *SurveyReader) readSampling() error {
 	return err
 }
 
-// readPairs finds which source and receiver each trace belongs to.
 func (r *SurveyReader) readPairs() error {
 	s := &r.header
 	ns, nr, ntrace := s.NumSources(), s.NumReceivers(), -1
@@ -231,7 +230,6 @@ func (r *SurveyReader) readWavelet() (err error) {
 	return err
 }
 
-// readWeight reads the traces' weights, where there are any.
 func (r *SurveyReader) readWeight() error {
 	s := &r.header
 	if !r.Has("/weight") {

@@ -27,7 +27,6 @@ type kind struct {
 	memory, stored *hdf5.Datatype
 }
 
-// kinds are the element types by their names.
 var kinds = func() map[string]kind {
 	byName := map[string]kind{}
 	for _, k := range []kind{

@@ -71,7 +71,6 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	return w, nil
 }
 
-// fail records the first error and returns it.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -64,10 +65,7 @@ func (l *lut) at(t float64) color.RGBA {
 
 // table builds the colour table, linear between the knots.
 func (c Colors) table() *lut {
-	if c == Default {
-		c = Grey
-	}
-	k := knots[c]
+	k := knots[cmp.Or(c, Grey)]
 	var l lut
 	for i := range l {
 		t := float64(i) / (lutSize - 1) * float64(len(k)-1)

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -34,9 +35,7 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 	if offset != nil && len(offset) != n {
 		return nil, fmt.Errorf("picture: gather: %d offsets for %d traces", len(offset), n)
 	}
-	if opt.Clip == 0 {
-		opt.Clip = defaultClip
-	}
+	opt.Clip = cmp.Or(opt.Clip, defaultClip)
 	if opt.Clip < 0 || opt.Clip > 100 || math.IsNaN(opt.Clip) {
 		return nil, fmt.Errorf("picture: clip percentile is %g, must be in (0, 100]", opt.Clip)
 	}
@@ -110,9 +109,7 @@ const (
 // with its name above, and its classes from left to right with their centres below. NaN
 // is an error.
 func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*Figure, error) {
-	if opt.Clip == 0 {
-		opt.Clip = defaultClip
-	}
+	opt.Clip = cmp.Or(opt.Clip, defaultClip)
 	z := g.Dim() - 1
 	n, nz, count := len(c.Centers), g.Shape[z], len(gathers)
 	if count == 0 || n == 0 {

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -30,21 +31,14 @@ const defaultClip = 99
 // three slices when the grid has three axes. v is in C order, [nx, nz] or
 // [nx, ny, nz]. A value that is NaN or infinite is an error.
 func Image[T Float](g grid.Grid, v []T, opt Options) (*Figure, error) {
-	if opt.Clip == 0 {
-		opt.Clip = defaultClip
-	}
+	opt.Clip = cmp.Or(opt.Clip, defaultClip)
 	return onGrid(g, v, opt, false)
 }
 
 // Model draws a velocity model like Image does an image, with a sequential
 // colour map over all its values and a colour bar in m/s.
 func Model[T Float](g grid.Grid, v []T, opt Options) (*Figure, error) {
-	if opt.Colors == Default {
-		opt.Colors = Sequential
-	}
-	if opt.Bar == "" {
-		opt.Bar = "velocity (m/s)"
-	}
+	opt.Colors, opt.Bar = cmp.Or(opt.Colors, Sequential), cmp.Or(opt.Bar, "velocity (m/s)")
 	return onGrid(g, v, opt, true)
 }
 

@@ -246,9 +246,7 @@ func TestWriterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := w.Header()
-	h.Set(SourceX, 1<<31)
-	if err := w.Write(h, make([]float32, 2)); err == nil || !strings.Contains(err.Error(), "2147483648 does not fit into header byte 73") {
+	if err := w.Write(map[Field]int64{SourceX: 1 << 31}, make([]float32, 2)); err == nil || !strings.Contains(err.Error(), "2147483648 does not fit into header byte 73") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -103,7 +103,6 @@ func (f *File) judgeRevision(reel []byte) error {
 	return nil
 }
 
-// judgeSampling reads the samples a trace and their interval.
 func (f *File) judgeSampling(reel []byte) error {
 	o := f.ByteOrder()
 	f.Samples = int(fileSamples.Int(reel, o))

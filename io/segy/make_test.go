@@ -18,12 +18,8 @@ func made(t testing.TB, spec Spec, n int) []byte {
 		t.Fatal(err)
 	}
 	for i := range n {
-		h := w.Header()
-		h.Set(SequenceLine, int64(i+1))
-		h.Set(TraceID, 1)
-		h.Set(SourceX, int64(-100*i))
-		h.Set(Delay, -8)
-		if err := w.Write(h, samplesOf(i, spec.Samples)); err != nil {
+		fields := map[Field]int64{SequenceLine: int64(i + 1), TraceID: 1, SourceX: int64(-100 * i), Delay: -8}
+		if err := w.Write(fields, samplesOf(i, spec.Samples)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,7 +82,6 @@ func (r *Reader) short(left int64, want int64, of string) error {
 		Err: fmt.Errorf("the file ends inside the trace: %d bytes are left for %s of %d", left, of, want)}
 }
 
-// readHeader reads the trace header and its extensions.
 func (r *Reader) readHeader(left int64) error {
 	if left < headerBytes {
 		return r.short(left, headerBytes, "a header")
@@ -125,7 +124,6 @@ func (r *Reader) fill(from, to int) error {
 	return nil
 }
 
-// judgeSamples finds how many samples the trace has.
 func (r *Reader) judgeSamples(t *Trace, left int64) error {
 	o := r.f.ByteOrder()
 	field := TraceSamples

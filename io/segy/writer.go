@@ -1,7 +1,6 @@
 package segy
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -77,67 +76,46 @@ func short16(v float64) int64 {
 	return int64(v)
 }
 
-// reel makes the textual and the binary header.
 func (w *Writer) reel() ([]byte, error) {
 	s := w.spec
 	reel := append(encodeText(s.Text), make([]byte, reelBytes-textBytes)...)
-	o := s.Order.binary()
-	type entry struct {
-		field Field
-		v     int64
-	}
-	list := []entry{
-		{fileInterval, short16(s.Interval)}, {fileSamples, short16(float64(s.Samples))},
-		{fileFormat, int64(s.Format)}, {fileSorting, int64(s.Sorting)}, {fileUnits, 1},
+	fields := map[Field]int64{
+		fileInterval: short16(s.Interval), fileSamples: short16(float64(s.Samples)),
+		fileFormat: int64(s.Format), fileSorting: int64(s.Sorting), fileUnits: 1,
 	}
 	if s.Major > 0 {
-		list = append(list, entry{fileMajor, int64(s.Major)}, entry{fileFixed, 1})
+		fields[fileMajor], fields[fileFixed] = int64(s.Major), 1
 	}
 	if s.Major == 2 {
-		list = append(list, entry{fileExtSamples, int64(s.Samples)}, entry{fileByteOrder, 0x01020304},
-			entry{fileExtInterval, int64(math.Float64bits(s.Interval))})
+		fields[fileExtSamples], fields[fileByteOrder] = int64(s.Samples), 0x01020304
+		fields[fileExtInterval] = int64(math.Float64bits(s.Interval))
 	}
-	for _, e := range list {
-		if err := e.field.Put(reel, o, e.v); err != nil {
-			return nil, err
-		}
-	}
-	return reel, nil
+	return reel, w.put(reel, fields)
 }
 
-// Header is a trace header that is being made. The first number that does not fit
-// its field is kept as Err.
-type Header struct {
-	raw   [headerBytes]byte
-	order binary.ByteOrder
-	Err   error
-}
-
-// Header is an empty trace header with the sampling of the file.
-func (w *Writer) Header() *Header {
-	h := &Header{order: w.spec.Order.binary()}
-	h.Set(TraceSamples, short16(float64(w.spec.Samples)))
-	h.Set(TraceInterval, short16(w.spec.Interval))
-	return h
-}
-
-// Set writes a number.
-func (h *Header) Set(f Field, v int64) {
-	if err := f.Put(h.raw[:], h.order, v); err != nil && h.Err == nil {
-		h.Err = err
-	}
-}
-
-// Write writes a trace, of as many samples as the spec says.
-func (w *Writer) Write(h *Header, samples []float32) error {
-	if h.Err != nil {
-		return h.Err
-	}
+// Write writes a trace, of as many samples as the spec says. Its header has the sampling
+// of the file, and numbers in these fields; one that its field cannot hold is an error.
+func (w *Writer) Write(fields map[Field]int64, samples []float32) error {
 	if len(samples) != w.spec.Samples {
 		panic(fmt.Sprintf("segy: a trace of %d samples in a file of %d", len(samples), w.spec.Samples))
 	}
-	copy(w.raw, h.raw[:])
-	w.codec.encode(w.raw[headerBytes:], samples, h.order)
+	clear(w.raw[:headerBytes])
+	sampling := map[Field]int64{TraceSamples: short16(float64(w.spec.Samples)), TraceInterval: short16(w.spec.Interval)}
+	for _, some := range []map[Field]int64{sampling, fields} {
+		if err := w.put(w.raw, some); err != nil {
+			return err
+		}
+	}
+	w.codec.encode(w.raw[headerBytes:], samples, w.spec.Order.binary())
 	_, err := w.w.Write(w.raw)
 	return err
+}
+
+func (w *Writer) put(header []byte, fields map[Field]int64) error {
+	for f, v := range fields {
+		if err := f.Put(header, w.spec.Order.binary(), v); err != nil {
+			return err
+		}
+	}
+	return nil
 }

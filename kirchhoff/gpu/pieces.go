@@ -14,10 +14,8 @@ import (
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums are
 // in the order of tiles; the forward's are groups of shots, whose sums are traces not
-// yet convolved, [row][stride]. Both are float64 with a quantum, else float32.
-//
-// The units of exact sums are, in the adjoint, a run of traces (see adjointLists) and
-// a tile, in the forward a trace and a box.
+// yet convolved, [row][stride]. Both are float64 with a quantum, else float32. The units
+// of exact sums are those of the cpu engine; runs are those of adjointLists.
 const (
 	mostImagePieces, leastTiles  = 6, 1 << 12
 	mostTracePieces, leastTraces = 8, 1 << 11
@@ -90,12 +88,9 @@ func (e *Engine) prepareBounds() {
 // Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
 func (e *Engine) Peak() float64 { return e.plan.Peak }
 
-// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
-// traces of one source place), the sum of the largest samples of its correlated
-// traces; in the forward, for each slab of kirchhoff.SlabPoints, the sum of the image's
-// absolute values times 2/v: 8 bytes each come to the host. What it finds out about
-// the adjoint's source is kept for Begin: if that comes next, the source must be as it
-// was.
+// Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
+// slab of kirchhoff.SlabPoints. What it finds out about the adjoint's source is kept for
+// Begin: if that comes next, the source must be as it was.
 func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	e.room.Lock()
 	defer e.room.Unlock()

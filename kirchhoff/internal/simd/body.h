@@ -205,12 +205,25 @@ typedef struct {
 	V sum[REGISTERS], part[2][REGISTERS];
 } lsm_sums;
 
+// parts is how many parts a mode has.
+FAST int parts(const int mode) {
+	if (!PARTS || mode & APERTURE) return 0;
+	return (mode & ~COMPACT) == STATIC ? 0 : (mode & ~COMPACT) == PLANE ? 2 : 1;
+}
+
+FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
+	for (int g = 0; g < REGISTERS; g++) {
+		to->sum[g] = from->sum[g];
+		for (int f = 0; f < parts(mode); f++) to->part[f][g] = from->part[f][g];
+	}
+}
+
 // add adds the samples e + w slope of register g.
 FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V slope, V w) {
 	const V v = FMA(w, slope, e);
 	if ((mode & ~COMPACT) == STATIC) {
 		u->sum[g] = FUSED ? (V)FMA(w, slope, u->sum[g] + e) : u->sum[g] + v;
-	} else if (!PARTS || mode & APERTURE) {
+	} else if (parts(mode) == 0) {
 		u->sum[g] = FMA(factor(QUICK, mode, s, r, g, given), v, u->sum[g]);
 	} else if ((mode & ~COMPACT) == PLANE) {
 		for (int f = 0; f < 2; f++) u->part[f][g] = FMA(FIELD(r, 1 + f), v, u->part[f][g]);
@@ -221,13 +234,13 @@ FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, 
 
 // end ends the run of a source.
 FAST void end(const int mode, lsm_sums *u, const char *s) {
-	if (!PARTS || mode & APERTURE) return;
-	for (int g = 0; g < REGISTERS; g++) {
-		if ((mode & ~COMPACT) == PLANE)
-			for (int f = 0; f < 2; f++) u->sum[g] = FMA(FIELD(s, 1 + f), u->part[f][g], u->sum[g]);
-		if ((mode & ~COMPACT) == SPACE) u->sum[g] = FMA(LENGTH * FIELD(s, 1), u->part[0][g], u->sum[g]);
-		u->part[0][g] = u->part[1][g] = (V){0};
-	}
+	for (int g = 0; g < REGISTERS; g++)
+		for (int f = 0; f < parts(mode); f++) {
+			V by = FIELD(s, 1 + f);
+			if ((mode & ~COMPACT) == SPACE) by *= LENGTH;
+			u->sum[g] = FMA(by, u->part[f][g], u->sum[g]);
+			u->part[f][g] = (V){0};
+		}
 }
 
 #ifdef LOOKUP
@@ -265,28 +278,34 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 }
 
 #ifdef LOOKUP
-// far is gather on the record's edges by itself: in one with look it takes the registers.
-TARGET __attribute__((noinline)) static void far(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+// far is gather by itself: in one with look it takes the registers.
+TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, int32_t nt) {
 #define FAR(way, name, mode, call) \
-	case mode: gather(1, mode, u, s, r, given, by, row, k0, nt); break;
+	case mode: \
+		if (whole) \
+			gather(0, mode, u, s, r, given, by, row, k0, nt); \
+		else \
+			gather(1, mode, u, s, r, given, by, row, k0, nt); \
+		break;
 	switch (mode) { ALL_KINDS(FAR, , ) }
 }
 #endif
 
 FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, float width, int32_t nt) {
+	const float *row, int32_t k0, float width, int32_t nt, int whole) {
 #ifdef LOOKUP
-	if (__builtin_expect(!inside(k0, width, nt) || width >= 4 * POINTS, 0)) {
-		lsm_sums copy = *u; // so that the loop around can keep u in registers
-		far(mode, &copy, s, r, given, by, row, k0, nt);
-		*u = copy;
+	if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
+		lsm_sums v; // so that the loop around can keep u in registers
+		copy(mode, &v, u);
+		far(whole, mode, &v, s, r, given, by, row, k0, nt);
+		copy(mode, u, &v);
 	} else if (width < 2 * POINTS)
 		look(2, mode, u, s, r, given, by, row + k0);
 	else
 		look(4, mode, u, s, r, given, by, row + k0);
 #else
-	if (inside(k0, width, nt))
+	if (whole)
 		gather(0, mode, u, s, r, given, by, row, k0, nt);
 	else
 		gather(1, mode, u, s, r, given, by, row, k0, nt);
@@ -295,20 +314,36 @@ FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, con
 
 // squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
 // squared norms of c and f the inner products of neighbours. With flat they are the same
-// for all points of the tile.
-FAST void squares(const int flat, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+// for all points of the tile; with looked the times lie on the record and are less than
+// 4·POINTS samples apart.
+FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *e, const float *f, int32_t k0, int32_t nt) {
 	const float norm = e[flat ? k0 : 0], less = flat ? 2 * (norm - f[k0]) : 0;
+#ifdef LOOKUP
+	V norms[4], after[4], inner[4];
+	for (int b = 0; looked && b < 4; b++) {
+		norms[b] = FROM(e + k0 + POINTS * b);
+		after[b] = FROM(e + k0 + POINTS * b + 1);
+		inner[b] = FROM(f + k0 + POINTS * b);
+	}
+#endif
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		V v;
 		if (flat) {
 			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
 		} else {
-			const M on = clip(mode, &t, s, r, g, k0, nt);
+			V n0, n1, p;
+			if (looked) {
+#ifdef LOOKUP
+				n0 = LOOKUP(4, norms, t.k), n1 = LOOKUP(4, after, t.k), p = LOOKUP(4, inner, t.k);
+#endif
+			} else {
+				const M on = clip(mode, &t, s, r, g, k0, nt);
+				n0 = GATHER(on, e, t.k), n1 = GATHER(on, e + 1, t.k), p = GATHER(on, f, t.k);
+			}
 			const V rest = 1 - t.w;
-			v = rest * FMA(2 * t.w, GATHER(on, f, t.k), rest * GATHER(on, e, t.k));
-			v = FMA(t.w * t.w, GATHER(on, e + 1, t.k), v);
+			v = FMA(t.w * t.w, n1, rest * FMA(2 * t.w, p, rest * n0));
 		}
 		if ((mode & ~COMPACT) == STATIC) {
 			u->sum[g] += v;
@@ -470,13 +505,15 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 FAST void walk(const int way, const int mode, const lsm_operator *op, void *out, const void *in, lsm_part part) {
 	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt, pair0 = op->runs[op->blocks[part.block0]].pair0;
+	const float *traces = way == FORWARD ? out : in;
 	float given[TILE] __attribute__((aligned(64)));
 	for (int64_t block = part.block0; block < part.block1; block++)
 		for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
 			const int64_t later = tile + 1 < part.tile1 ? op->places : 0; // from this tile's to the next
+			const lsm_pair *pairs = op->pairs;
 			const char *table = op->table + tile * next;
-			const lsm_span *span = op->span + tile * op->places;
-			const float *slope = op->slope ? op->slope + tile * op->places : NULL;
+			const lsm_span *span = op->span + tile * op->places, *soon = span + later;
+			const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
 			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 			double *image = (double *)out + tile * TILE;
 			lsm_sums u;
@@ -484,39 +521,45 @@ FAST void walk(const int way, const int mode, const lsm_operator *op, void *out,
 			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
 				const lsm_run run = op->runs[i];
 				const lsm_span from = span[run.source];
+				const int32_t base1 = soon[run.source].base;
 				const char *s = table + run.source * size;
 				ahead(s, next, size);
 				if (from.width < 0) continue;
 				for (int32_t p = run.pair0; p < run.pair1; p++) {
-					const lsm_pair pair = op->pairs[p];
+					const lsm_pair pair = pairs[p];
 					const lsm_span to = span[pair.receiver];
 					const int32_t k0 = from.base + to.base;
 					const float width = from.width + to.width;
 					const char *r = table + pair.receiver * size;
-					int64_t row = (way == FORWARD ? p - pair0 : pair.row) * op->pitch, row1 = row; // for this tile and the next
+					const float *row = traces + (way == FORWARD ? (p - pair0) * SLOTS : pair.row) * op->pitch, *row1 = row; // for this tile and the next
 					if (__builtin_expect(slope != NULL, 0)) {
-						row += band_row(op, slope, run.source, pair.receiver);
-						row1 += band_row(op, slope + later, run.source, pair.receiver);
+						row += (way == FORWARD ? SLOTS : 1) * band_row(op, slope, run.source, pair.receiver);
+						row1 += band_row(op, slope1, run.source, pair.receiver);
 					}
 					if (pair.first) ahead(r, next, size);
-					if (way == ADJOINT) touch((const float *)in + row1 + (span[later + run.source].base + span[later + pair.receiver].base));
-					if (to.width < 0 || outside(k0, width, nt)) continue;
+					if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
+					const int whole = __builtin_expect(inside(k0, width, nt), 1);
+					if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
 					if (mode & APERTURE && !aperture(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 					const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
-					if (way == ADJOINT) adjoint(mode, &u, s, r, given, by, (const float *)in + row, k0, width, nt);
+					if (way == ADJOINT) adjoint(mode, &u, s, r, given, by, row, k0, width, nt, whole);
 					if (way == DIAGONAL) {
 						const lsm_squares *q = in;
 						const int64_t at = q->stride ? pair.row : 0;
 						const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
 						if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
-							squares(1, mode, &u, s, r, given, by, e, f, k0, nt);
+							squares(1, 0, mode, &u, s, r, given, by, e, f, k0, nt);
+#ifdef LOOKUP
+						else if (whole && width < 4 * POINTS)
+							squares(0, 1, mode, &u, s, r, given, by, e, f, k0, nt);
+#endif
 						else
-							squares(0, mode, &u, s, r, given, by, e, f, k0, nt);
+							squares(0, 0, mode, &u, s, r, given, by, e, f, k0, nt);
 					}
 					if (way == FORWARD) {
-						float *to = (float *)out + row * SLOTS;
+						float *to = (float *)row;
 						const float *m = (const float *)in + tile * TILE;
-						if (inside(k0, width, nt))
+						if (whole)
 							spread(mode, to + SLOTS * (int64_t)k0, s, r, given, by, m);
 						else
 							clipped(mode, to, s, r, given, by, m, k0, nt);
@@ -609,11 +652,30 @@ TARGET static void filter(float *y, const float *x, const float *taps, int64_t n
 	enum { WIDE = 8 };
 	for (int64_t i = 0; i < n; i += POINTS * WIDE) {
 		V sum[WIDE] = {0};
-		for (int64_t j = 0; j < m; j++)
+		int64_t j = 0;
+#if POINTS == 16
+		// Loads that straddle two cache lines bound such a loop, one a cycle. So only every
+		// second tap loads; the samples of the tap after it are the same ones moved by one.
+		for (; j + 1 < m; j += 2) {
+			V in[WIDE + 1];
+#pragma GCC unroll 9
+			for (int b = 0; b <= WIDE; b++) {
+				in[b] = FROM(x + i + j + POINTS * b);
+				__asm__("" : "+v"(in[b])); // or the compiler loads it once for each use
+			}
+#pragma GCC unroll 8
+			for (int b = 0; b < WIDE; b++) {
+				sum[b] = FMA(ALL(taps[j]), in[b], sum[b]);
+				sum[b] = FMA(ALL(taps[j + 1]), LATER(in[b], in[b + 1], POINTS - 1), sum[b]);
+			}
+		}
+#endif
+		for (; j < m; j++)
 #pragma GCC unroll 8
 			for (int b = 0; b < WIDE; b++) sum[b] = FMA(ALL(taps[j]), FROM(x + i + j + POINTS * b), sum[b]);
-		for (int b = 0; b < WIDE; b++)
-			for (int64_t l = 0, at = i + POINTS * b; l < POINTS && at < n; l++, at++) y[at] = add ? y[at] + sum[b][l] : sum[b][l];
+		float out[POINTS * WIDE] __attribute__((aligned(64)));
+		for (int b = 0; b < WIDE; b++) AT(out + POINTS * b) = sum[b];
+		for (int64_t l = 0; l < POINTS * WIDE && i + l < n; l++) y[i + l] = add ? y[i + l] + out[l] : out[l];
 	}
 }
 

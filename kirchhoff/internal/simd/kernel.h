@@ -218,8 +218,8 @@ typedef struct {
 } lsm_scale;
 
 INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
-	if (!(mode & COMPACT) || width < 32) return (lsm_scale){1, 0, 0};
-	return (lsm_scale){0, shift[source], shift[receiver]};
+	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0};
+	return (lsm_scale){width < 32, shift[source], shift[receiver]};
 }
 
 #define PI 3.14159265f
@@ -227,7 +227,9 @@ INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
 // apart, so the processor does not see them coming.
 INLINE void ahead(const char *row, int64_t next, int64_t size) {
-	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + next + i, 0, 2);
+	row += next;
+	__asm__("" : "+r"(row)); // one address, not an offset in a register for each line
+	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + i, 0, 2);
 }
 
 // touch asks for the stretch of a trace that the next tile falls on.
