@@ -51,7 +51,9 @@ func (f *Forecast) Findings() []Finding {
 		r.record(vmax)
 	}
 	r.surface()
-	r.found = append(r.found, Doubts(r.Plan)...)
+	for _, d := range r.Config.Differences(r.Found.Made) {
+		r.say("warning", "operator", "%s", d)
+	}
 	r.settings()
 	if f.Ranks() > 1 {
 		r.say("ok", "ranks", "%s", f)
@@ -128,16 +130,6 @@ func (r *report) memory(f *Forecast) {
 		of += fmt.Sprintf(" on rank %d, which needs most", f.Rank)
 	}
 	r.say(level, "memory", "%s of %s", m, of)
-}
-
-// Doubts are what is allowed and yet probably not meant, for a warning before anything is
-// computed: each ends in another image than the one that was wanted.
-func Doubts(p *plan.Plan) []Finding {
-	var list []Finding
-	for _, d := range p.Config.Differences(p.Found.Made) {
-		list = append(list, Finding{"operator", "warning", d.String()})
-	}
-	return list
 }
 
 // DeadText says how many traces are dead, "" for none.

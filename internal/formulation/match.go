@@ -94,15 +94,14 @@ func (m *matcher) remigrate() {
 func (m *matcher) filter() {
 	defer m.Report.Time("filters")()
 	var m1, m2 []float32
-	for _, g := range []struct {
-		of *dist.Vector
-		to *[]float32
-	}{{m.m1, &m1}, {m.m2, &m2}} {
-		m.w.Do(func() (err error) {
-			*g.to, err = m.Gather(g.of)
-			return err
-		})
-	}
+	m.w.Do(func() (err error) {
+		m1, err = m.Gather(m.m1)
+		return err
+	})
+	m.w.Do(func() (err error) {
+		m2, err = m.Gather(m.m2)
+		return err
+	})
 	var image []float32
 	if m.w.Err == nil && m1 != nil {
 		image = imaging.Match(m.Image.Shape, m2, m1, m.o).Apply(m1)

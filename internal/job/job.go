@@ -124,10 +124,11 @@ func (j *Job) Close() {
 // Memory predicts what this rank holds in a run of the configured solver.
 func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.share) }
 
-// WarnOfDoubts prints what is allowed and yet probably not meant.
+// WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
+// computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	for _, d := range forecast.Doubts(j.Plan) {
-		j.Report.Warn(d.Text)
+	for _, d := range j.Config.Differences(j.Found.Made) {
+		j.Report.Warn(d.String())
 	}
 }
 
