@@ -67,7 +67,9 @@ func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, er
 	if err := comm.Together(op.World, err); err != nil {
 		return nil, err
 	}
-	return Build(ctx, p, op.Here.quiet(), p.OnGrid(op.Share, op.Grid), op.Traces)
+	quiet := *op.Here
+	quiet.Report = progress.Discard()
+	return Build(ctx, p, &quiet, p.OnGrid(op.Share, op.Grid), op.Traces)
 }
 
 // LiftOptions says how contributions of the ranks are added up.
