@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -104,7 +105,7 @@ func (r *report) settings() {
 	for _, n := range r.Config.Notes() {
 		r.say("note", "configuration", "%s", n)
 	}
-	if c := r.Config.Solver; c.PenaltyScale == "absolute" && (c.Damping > 0 || r.Sparse()) {
+	if c := r.Config.Solver; c.PenaltyScale == "absolute" && formulation.Penalised(c) {
 		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
 	}
 	if o, err := r.Matching(); r.Matches() && err == nil {
