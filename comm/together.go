@@ -86,3 +86,13 @@ type shared struct {
 	Text, Hint string
 	Code       int
 }
+
+// Any reports, on all ranks, whether any of them says yes.
+func Any(c Comm, yes bool) (bool, error) {
+	flags := uint64(0)
+	if yes {
+		flags = 1
+	}
+	flags, err := c.Host().Agree(flags)
+	return flags != 0, err
+}

@@ -112,14 +112,10 @@ func caught(body func()) (err error) {
 // all makes the end of a rank's part everyone's, so that no rank leaves a case while
 // others are inside it.
 func all(c comm.Comm, part func()) {
-	flag := uint64(0)
 	err := caught(part)
-	if err != nil {
-		flag = 1
-	}
-	union, agreeErr := c.Host().Agree(flag)
+	failed, agreeErr := comm.Any(c, err != nil)
 	try(errors.Join(err, agreeErr))
-	if union != 0 {
+	if failed {
 		failf("another rank failed")
 	}
 }

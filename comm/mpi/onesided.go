@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -58,15 +59,11 @@ func (g *group) needWindow(b numbers) error {
 	w := &window{numbers: b.n, kind: b.kind, length: (b.n + ranks - 1) / ranks}
 	mine := min(w.length, b.n-min(b.n, w.length*C.size_t(g.rank)))
 	f := g.world.do(func() C.int { return C.lsm_window_create(g.buffers, mine, w.kind, &w.c) })
-	flag := uint64(0)
-	if f.code != 0 {
-		flag = 1
-	}
-	refused, err := g.Host().Agree(flag)
+	refused, err := comm.Any(g, f.code != 0)
 	switch {
 	case err != nil:
 		return err
-	case refused != 0:
+	case refused:
 		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
 			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)

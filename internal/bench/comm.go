@@ -190,15 +190,11 @@ func (b *Comm) fit() error {
 func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
 	i := slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })
 	for _, size := range b.Sizes {
-		var stop uint64
-		if ctx.Err() != nil {
-			stop = 1
-		}
-		stop, err := b.comms[0].Host().Agree(stop)
+		stop, err := comm.Any(b.comms[0], ctx.Err() != nil)
 		if err != nil {
 			return err
 		}
-		if stop != 0 {
+		if stop {
 			return &comm.Agreed{Err: context.Canceled}
 		}
 		for _, c := range b.comms {

@@ -132,27 +132,19 @@ func (s *Store) write(path string, m solver.Method) error {
 
 // begin starts a checkpoint file with everything but the vectors.
 func (s *Store) begin(path string, m solver.Method) (*h5.Writer, error) {
+	state, err := json.Marshal(m.State())
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	plan, _ := json.Marshal(s.plan) // texts
 	w, err := h5.Create(path, format, h5.WriteOptions{Force: true})
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range []struct {
-		name  string
-		value any
-	}{{"/state", m.State()}, {"/plan", s.plan}} {
-		text, err := json.Marshal(part.value)
-		if err == nil {
-			err = w.Text(part.name, string(text))
-		}
-		if err != nil {
-			w.Abort()
-			return nil, fmt.Errorf("checkpoint: %w", err)
-		}
-	}
-	if err := w.Group("/vectors"); err != nil {
-		w.Abort()
-		return nil, err
-	}
+	// The first error sticks.
+	w.Text("/state", string(state))
+	w.Text("/plan", string(plan))
+	w.Group("/vectors")
 	return w, nil
 }
 
@@ -162,31 +154,23 @@ func save[T float32 | float64](s *Store, w *h5.Writer, name string, v *dist.Vect
 		return err
 	}
 	return inputs.FileError(dist.GatherEach(v, chunk, func(first int, part device.Buf) error {
-		x := make([]T, part.Len())
-		if err := device.Download(x, part); err != nil {
-			return err
-		}
-		return h5.WriteAt(to, x, first)
+		return h5.WriteAt(to, device.Slice[T](part), first)
 	}))
 }
 
 func load[T float32 | float64](s *Store, f *h5.File, name string, v *dist.Vector) error {
-	var from *h5.Dataset
-	err := s.AtRoot(func() (err error) {
-		if from, err = f.Dataset(name); err != nil {
-			return err
+	from, err := inputs.First(&s.Ranks, func() (*h5.Dataset, error) {
+		from, err := f.Dataset(name)
+		if err == nil {
+			err = from.Want("the vector of this run", v.Layout.Size())
 		}
-		return from.Want("the vector of this run", v.Layout.Size())
+		return from, err
 	})
 	if err != nil {
 		return err
 	}
 	return inputs.FileError(dist.ScatterEach(v, chunk, func(first int, part device.Buf) error {
-		x := make([]T, part.Len())
-		if err := h5.ReadAt(from, x, first); err != nil {
-			return err
-		}
-		return device.Upload(part, x)
+		return h5.ReadAt(from, device.Slice[T](part), first)
 	}))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -51,7 +52,9 @@ func (f *Forecast) Findings() []Finding {
 		r.record(vmax)
 	}
 	r.surface()
-	r.found = append(r.found, Doubts(r.Plan)...)
+	for _, d := range r.Config.Differences(r.Found.Made) {
+		r.say("warning", "operator", "%s", d)
+	}
 	r.settings()
 	if f.Ranks() > 1 {
 		r.say("ok", "ranks", "%s", f)
@@ -102,7 +105,7 @@ func (r *report) settings() {
 	for _, n := range r.Config.Notes() {
 		r.say("note", "configuration", "%s", n)
 	}
-	if c := r.Config.Solver; c.PenaltyScale == "absolute" && (c.Damping > 0 || r.Sparse()) {
+	if c := r.Config.Solver; c.PenaltyScale == "absolute" && formulation.Penalised(c) {
 		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
 	}
 	if o, err := r.Matching(); r.Matches() && err == nil {
@@ -128,16 +131,6 @@ func (r *report) memory(f *Forecast) {
 		of += fmt.Sprintf(" on rank %d, which needs most", f.Rank)
 	}
 	r.say(level, "memory", "%s of %s", m, of)
-}
-
-// Doubts are what is allowed and yet probably not meant, for a warning before anything is
-// computed: each ends in another image than the one that was wanted.
-func Doubts(p *plan.Plan) []Finding {
-	var list []Finding
-	for _, d := range p.Config.Differences(p.Found.Made) {
-		list = append(list, Finding{"operator", "warning", d.String()})
-	}
-	return list
 }
 
 // DeadText says how many traces are dead, "" for none.

@@ -49,11 +49,6 @@ const (
 	touched = 3 << 20
 )
 
-// Work is how the rank goes through its traces.
-func (m Memory) Work() plan.Work {
-	return plan.Work{Work: kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables}, Compact: m.Compact, Coarse: m.Coarse > 0}
-}
-
 // Total is the sum.
 func (m Memory) Total() int64 {
 	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
@@ -95,7 +90,7 @@ func (m Memory) String() string {
 	}
 	data := "data " + h(m.Data)
 	if m.Stream {
-		longest, _ := twoLongest(m.Groups)
+		longest, _ := TwoLongest(m.Groups)
 		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
@@ -340,7 +335,7 @@ func (c *count) streamed(m Memory) Memory {
 	p, nt := c.problem, int64(c.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
-		longest, second := twoLongest(m.Groups)
+		longest, second := TwoLongest(m.Groups)
 		m.Data = 4 * nt * int64(2*longest+second)
 		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
 		m.Scratch, m.Outside = 0, 0
@@ -365,10 +360,10 @@ func cutShots(s *plan.Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// twoLongest are the numbers of traces in the two largest groups; second is 0 where there
+// TwoLongest are the numbers of traces in the two largest groups; second is 0 where there
 // is one group. Of two buffers that groups are read into in turn, one holds no more than
 // the second largest.
-func twoLongest(cuts []int) (longest, second int) {
+func TwoLongest(cuts []int) (longest, second int) {
 	for i := range len(cuts) - 1 {
 		n := cuts[i+1] - cuts[i]
 		second = max(second, min(n, longest))

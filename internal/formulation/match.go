@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -41,12 +42,8 @@ func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Match
 
 // interrupted ends all ranks where one was told to.
 func (m *matcher) interrupted(ctx context.Context) error {
-	flag := uint64(0)
-	if ctx.Err() != nil {
-		flag = 1
-	}
-	all, err := m.World.Host().Agree(flag)
-	if err == nil && all != 0 {
+	stop, err := comm.Any(m.World, ctx.Err() != nil)
+	if err == nil && stop {
 		err = fmt.Errorf("solver.method = \"matching\", which keeps no checkpoints, was interrupted: %w", context.Canceled)
 	}
 	return err
@@ -97,15 +94,14 @@ func (m *matcher) remigrate() {
 func (m *matcher) filter() {
 	defer m.Report.Time("filters")()
 	var m1, m2 []float32
-	for _, g := range []struct {
-		of *dist.Vector
-		to *[]float32
-	}{{m.m1, &m1}, {m.m2, &m2}} {
-		m.w.Do(func() (err error) {
-			*g.to, err = m.Gather(g.of)
-			return err
-		})
-	}
+	m.w.Do(func() (err error) {
+		m1, err = m.Gather(m.m1)
+		return err
+	})
+	m.w.Do(func() (err error) {
+		m2, err = m.Gather(m.m2)
+		return err
+	})
 	var image []float32
 	if m.w.Err == nil && m1 != nil {
 		image = imaging.Match(m.Image.Shape, m2, m1, m.o).Apply(m1)

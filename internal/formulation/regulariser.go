@@ -57,7 +57,8 @@ func (f *Formulation) addRows(ctx context.Context) error {
 	if f.Config.RegWeight == 0 {
 		kind = nil
 	}
-	if f.relativePenalty() || kind != nil {
+	relative := f.Config.PenaltyScale == "relative" && Penalised(f.Config)
+	if relative || kind != nil {
 		end := f.Report.Time("scales")
 		var err error
 		m, err = f.measure(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -62,16 +63,11 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 }
 
 // Penalised reports whether solver.damping or solver.sparsity is used.
-func (s *Setting) Penalised() bool { return s.Config.Damping > 0 || s.sparse() }
-
-// relativePenalty reports whether damping and sparsity are relative to the problem's scales.
-func (s *Setting) relativePenalty() bool {
-	return s.Config.PenaltyScale == "relative" && s.Penalised()
-}
+func Penalised(c config.Solver) bool { return c.Damping > 0 || sparse(c) }
 
 // sparse reports whether the method uses solver.sparsity.
-func (s *Setting) sparse() bool {
-	return s.Config.Sparsity > 0 && solver.Takes(s.Config.Method, func(m solver.Info) bool { return m.Sparse })
+func sparse(c config.Solver) bool {
+	return c.Sparsity > 0 && solver.Takes(c.Method, func(m solver.Info) bool { return m.Sparse })
 }
 
 // penalties turns solver.damping and solver.sparsity into the problem's own units and
@@ -92,7 +88,7 @@ func (s *Setting) penaltyTexts(m scales) (texts []string) {
 	if c.Damping > 0 {
 		texts = append(texts, "damping: "+penaltyText(c.PenaltyScale, c.Damping, m.singular, "largest singular value of the operator"))
 	}
-	if s.sparse() {
+	if sparse(c) {
 		texts = append(texts, "sparsity: "+penaltyText(c.PenaltyScale, c.Sparsity, m.image, "largest value of the migrated image"))
 	}
 	return texts

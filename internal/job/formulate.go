@@ -133,7 +133,7 @@ func (j *Job) cutAbove(op *Operator, m *dist.Vector) error {
 // streamed.
 func (j *Job) PenaltyTexts(ctx context.Context, op *Operator) ([]string, error) {
 	s, err := j.setting(op, nil)
-	if err != nil || s.Passes != nil || !s.Penalised() {
+	if err != nil || s.Passes != nil || !formulation.Penalised(s.Config) {
 		return nil, err
 	}
 	if s.Data, err = j.Data(op); err != nil {

@@ -5,7 +5,6 @@ package job
 
 import (
 	"context"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -125,10 +124,11 @@ func (j *Job) Close() {
 // Memory predicts what this rank holds in a run of the configured solver.
 func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.share) }
 
-// WarnOfDoubts prints what is allowed and yet probably not meant.
+// WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
+// computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	for _, d := range forecast.Doubts(j.Plan) {
-		j.Report.Warn(d.Text)
+	for _, d := range j.Config.Differences(j.Found.Made) {
+		j.Report.Warn(d.String())
 	}
 }
 
@@ -151,10 +151,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces, func(p *plan.Plan, s *plan.Share) (plan.Work, error) {
-		m := forecast.Of(p, s)
-		return m.Work(), m.Check()
-	})
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces)
 	if err == nil {
 		j.kept = op.Engine
 	}
@@ -180,14 +177,6 @@ func (j *Job) boundHeap(m forecast.Memory, late bool) {
 
 // userLimit is what the environment variable GOMEMLIMIT asks for.
 var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
-
-// collect gives the collector its turn now, where much has become garbage at once and
-// as much is asked for next: it works beside the program and might come too late.
-func (j *Job) collect() {
-	if j.Alone {
-		runtime.GC()
-	}
-}
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -30,7 +31,11 @@ type Result struct {
 // under way is finished, a checkpoint is written and the error says so (exit
 // status 75). The result's image is on rank 0 alone.
 func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
-	defer j.collect() // the solver's vectors
+	if j.Alone {
+		// The solver's vectors become garbage at once and as much is asked for next: the
+		// collector works beside the program and might come too late.
+		defer runtime.GC()
+	}
 	if j.Matches() {
 		if resume {
 			j.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
@@ -210,15 +215,10 @@ func (s *solve) saveNowAndThen(from int) solver.Observer {
 			return nil
 		}
 		if cfg.Minutes > 0 && s.World.Size() > 1 { // clocks differ; rank 0's counts
-			flag := uint64(0)
-			if due && s.Root() {
-				flag = 1
-			}
-			all, err := s.World.Host().Agree(flag)
-			if err != nil {
+			var err error
+			if due, err = comm.Any(s.World, due && s.Root()); err != nil {
 				return err
 			}
-			due = all != 0
 		}
 		if !due {
 			return nil

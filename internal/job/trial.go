@@ -16,14 +16,12 @@ import (
 
 // Trial is a solve that was measured. Times are those of the slowest rank.
 type Trial struct {
-	Grid   [2]int
 	Sums   string // the communicator that sums over ranks went by
 	Shots  int    // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
 
 	Iteration  float64 // s, median
-	Iterations int
 	Residual   float64 // relative to the start's
 	Bytes      int64   // summed over ranks in an iteration, per rank that shares in it: greatest
 	Collective int     // device collectives of this rank in an iteration
@@ -54,18 +52,19 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Grid: j.Grid, Sums: j.Carrier(), Shots: j.Shots.Len(), Traces: j.Shots.Traces(), Setup: time.Since(began).Seconds(), Iterations: iterations}
-	var plain trialRun
-	if plain, err = try(ctx, op, d, iterations, false); err != nil {
+	setup := time.Since(began).Seconds()
+	plain, sums, err := try(ctx, op, d, iterations, false)
+	if err != nil {
 		return nil, err
 	}
-	over := plain
+	t, left := plain, sums // of the sums' time, with overlap
 	if world.Size() > 1 {
-		if over, err = try(ctx, op, d, iterations, true); err != nil {
+		if t, left, err = try(ctx, op, d, iterations, true); err != nil {
 			return nil, err
 		}
 	}
-	worst := []float64{t.Setup, over.iteration, over.waiting / over.iteration, plain.waiting / plain.iteration, float64(over.bytes), over.waiting, plain.waiting}
+	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
+	worst := []float64{setup, t.Iteration, t.Waiting, plain.Waiting, float64(t.Bytes), left, sums}
 	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
@@ -73,54 +72,48 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if worst[6] > 0 {
 		t.Hidden = max(0, 1-worst[5]/worst[6])
 	}
-	t.Collective, t.Residual = over.pieces, over.residual
-	return t, nil
+	return &t, nil
 }
 
-// trialRun is one solve: medians and means over its iterations.
-type trialRun struct {
-	iteration, waiting float64 // s
-	bytes              int64
-	pieces             int
-	residual           float64
-}
-
-func try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r trialRun, err error) {
+// try is one solve: medians and means over its iterations, and the time of sums over ranks
+// in one, s.
+func try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r Trial, sums float64, err error) {
 	var waiting time.Duration
 	o := op.LiftOptions()
 	o.Overlap, o.Choose = overlap, nil
 	o.Observe = func(t dist.Times) {
 		waiting += t.Waiting
-		r.bytes += t.Bytes
-		r.pieces += t.Pieces
+		r.Bytes += t.Bytes
+		r.Collective += t.Pieces
 	}
 	a, err := op.Lift(o)
 	if err != nil {
-		return r, err
+		return r, 0, err
 	}
 	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)})
 	if err != nil {
-		return r, err
+		return r, 0, err
 	}
 	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
-		return r, err
+		return r, 0, err
 	}
-	waiting, r.bytes, r.pieces = 0, 0, 0
+	waiting, r.Bytes, r.Collective = 0, 0, 0
 	var took []float64
 	for range iterations {
 		begin := time.Now()
 		if err := m.Step(ctx); err != nil {
-			return r, err
+			return r, 0, err
 		}
 		took = append(took, time.Since(begin).Seconds())
 	}
 	slices.Sort(took)
-	r.iteration = took[len(took)/2]
-	r.waiting = waiting.Seconds() / float64(iterations)
-	r.bytes /= int64(iterations)
-	r.pieces /= iterations
-	r.residual = relative(m.State().History.Residual)
-	return r, nil
+	sums = waiting.Seconds() / float64(iterations)
+	r.Iteration = took[len(took)/2]
+	r.Waiting = sums / r.Iteration
+	r.Bytes /= int64(iterations)
+	r.Collective /= iterations
+	r.Residual = relative(m.State().History.Residual)
+	return r, sums, nil
 }
 
 // Shots is the number of shots of the configured survey.

@@ -159,13 +159,6 @@ func availableMemory(processes int) int64 {
 	return limit
 }
 
-// quiet is the same place, from which nothing is reported.
-func (h *Here) quiet() *Here {
-	q := *h
-	q.Report = progress.Discard()
-	return &q
-}
-
 // late is comm.Together where ranks may come late.
 func (h *Here) late(err error) error {
 	if h.World.Size() > 1 {

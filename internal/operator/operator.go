@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -31,26 +32,22 @@ type Operator struct {
 	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
-
-	decide Decide
 }
-
-// Decide says how a rank goes through its share, and refuses what does not fit.
-type Decide func(*plan.Plan, *plan.Share) (plan.Work, error)
 
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
-func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces, decide Decide) (*Operator, error) {
-	op := &Operator{Plan: p, Here: h, Share: s, Traces: t, decide: decide}
-	w, err := decide(p, s)
+func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces) (*Operator, error) {
+	op := &Operator{Plan: p, Here: h, Share: s, Traces: t}
+	m := forecast.Of(p, s)
+	err := m.Check()
 	if err == nil {
-		err = op.build(ctx, w)
+		err = op.build(ctx, m)
 	}
 	if err := h.late(err); err != nil {
 		return nil, err
 	}
-	if w.Cuts != nil {
-		return op, comm.Together(h.World, op.liftStream(w.Cuts))
+	if m.Stream {
+		return op, comm.Together(h.World, op.liftStream(m.Groups))
 	}
 	lifted, err := op.Lift(op.LiftOptions())
 	if err := comm.Together(h.World, err); err != nil {
@@ -70,7 +67,9 @@ func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, er
 	if err := comm.Together(op.World, err); err != nil {
 		return nil, err
 	}
-	return Build(ctx, p, op.Here.quiet(), p.OnGrid(op.Share, op.Grid), op.Traces, op.decide)
+	quiet := *op.Here
+	quiet.Report = progress.Discard()
+	return Build(ctx, p, &quiet, p.OnGrid(op.Share, op.Grid), op.Traces)
 }
 
 // LiftOptions says how contributions of the ranks are added up.
@@ -136,8 +135,8 @@ func (op *Operator) dataLayout() *dist.Layout {
 	return l
 }
 
-// build makes this rank's part.
-func (op *Operator) build(ctx context.Context, w plan.Work) error {
+// build makes this rank's part in the memory that was foreseen.
+func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	stage := op.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
@@ -147,8 +146,8 @@ func (op *Operator) build(ctx context.Context, w plan.Work) error {
 		stage.Add(done - last)
 		last = done
 	}
-	p.Compact = w.Compact
-	if w.Coarse {
+	p.Compact = m.Compact
+	if m.Coarse > 0 {
 		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
 		if err != nil {
@@ -156,18 +155,18 @@ func (op *Operator) build(ctx context.Context, w plan.Work) error {
 		}
 		p.Times = coarse
 	}
-	w.Exact = op.Exact()
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact()}
 	if op.Classes.N > 0 {
 		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
 	}
 	var err error
 	switch {
 	case op.Card != nil:
-		op.Engine, err = kernels.New(ctx, op.Card, p, w.Work)
+		op.Engine, err = kernels.New(ctx, op.Card, p, w)
 	case op.Plan.Engine == "reference":
-		op.Engine, err = kirchhoff.NewReference(ctx, p, w.Work)
+		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
 	default:
-		op.Engine, err = kirchhoff.New(ctx, p, w.Work)
+		op.Engine, err = kirchhoff.New(ctx, p, w)
 	}
 	if err != nil {
 		return BlameInput(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -290,7 +291,8 @@ type group struct {
 func (t *Traces) read(ctx context.Context, cuts []int) (dist.Reader, error) {
 	r := &reader{traces: t, rooms: t.rooms, full: make(chan group)}
 	t.rooms = nil
-	if n := longest(cuts) * t.Survey.NT; len(r.rooms) == 0 || r.rooms[0].Len() < n {
+	longest, _ := forecast.TwoLongest(cuts)
+	if n := longest * t.Survey.NT; len(r.rooms) == 0 || r.rooms[0].Len() < n {
 		r.rooms = nil
 		for range 2 {
 			room, err := t.Device.Alloc(n, device.F32)
@@ -361,12 +363,4 @@ func (t *Traces) weigh(lo int, data device.Buf) error {
 		}
 	}
 	return nil
-}
-
-// longest is the number of traces in the largest group.
-func longest(cuts []int) (most int) {
-	for i := range len(cuts) - 1 {
-		most = max(most, cuts[i+1]-cuts[i])
-	}
-	return most
 }

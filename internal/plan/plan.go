@@ -73,13 +73,6 @@ type Residency struct {
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
 }
 
-// Work is how a rank goes through its traces.
-type Work struct {
-	kirchhoff.Work
-	Compact bool // times are held in 16 bits
-	Coarse  bool // tables are interpolated from coarse ones
-}
-
 // CoarseFactor is the distance, in points, between those that coarse tables keep.
 const CoarseFactor = 2
 

@@ -30,12 +30,6 @@ func (p *Plan) SolverOptions() solver.Options {
 	return o
 }
 
-// Sparse reports whether the solver uses solver.sparsity.
-func (p *Plan) Sparse() bool {
-	s := p.Config.Solver
-	return s.Sparsity > 0 && solver.Takes(s.Method, func(m solver.Info) bool { return m.Sparse })
-}
-
 // Regularizes reports whether the problem has rows of solver.regularization.
 func (p *Plan) Regularizes() bool {
 	return p.Config.Solver.Regularization != "none" && p.Config.Solver.RegWeight > 0
