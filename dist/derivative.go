@@ -16,13 +16,16 @@ import (
 // They are made by a collective over the Shards. Its errors, which name what is wrong
 // with the layout or axis, are the same on all of them.
 
-// The weights of x[i−1], x[i] and x[i+1]. Unlike a centred derivative the difference sees
-// what alternates from point to point.
+// The weights of x[i−1], x[i] and x[i+1].
 var (
 	difference = [3]float64{0, -1, 1}
 	mean       = [3]float64{0, 0.5, 0.5}
 	second     = [3]float64{1, -2, 1}
 )
+
+// Difference is y[i] = x[i+1] − x[i] along an axis. Unlike a centred derivative it sees
+// what alternates from point to point.
+func Difference(l *Layout, axis int) (Operator, error) { return newDerivative(l, axis, difference) }
 
 // Laplacian is the sum of y[i] = x[i+1] − 2 x[i] + x[i−1] along all axes.
 func Laplacian(l *Layout) (Operator, error) {
@@ -33,8 +36,8 @@ func Laplacian(l *Layout) (Operator, error) {
 	return sum(ops), nil
 }
 
-// Gradient is the stack of the differences y[i] = x[i+1] − x[i] along all axes that have
-// any: those of at least three points.
+// Gradient is the stack of the differences along all axes that have any: those of
+// at least three points.
 func Gradient(l *Layout) (Operator, error) {
 	long := axes(l, 3)
 	if long == nil {

@@ -260,7 +260,7 @@ func TestDerivativesRefuse(t *testing.T) {
 			{split([]int{0, 6}, []int{6, 3}), 0, "hold 9 elements of float32[4 3], which has 12"},
 			{split([]int{0, 3}, []int{6, 9}), 0, "rank 1 holds elements 3 to 12 of float32[4 3], where 6 should follow"},
 		} {
-			if _, err := newDerivative(w.l, w.axis, difference); err == nil || !strings.Contains(err.Error(), w.text) {
+			if _, err := Difference(w.l, w.axis); err == nil || !strings.Contains(err.Error(), w.text) {
 				return fmt.Errorf("want an error with %q: %v", w.text, err)
 			}
 		}

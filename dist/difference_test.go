@@ -33,7 +33,7 @@ func TestDifference(t *testing.T) {
 	l := Local(device.F64, 5, 4, 3)
 	x := sampled(t, l, func(i, j, k int) float64 { return float64(i + 10*j + 100*k + i%2) })
 	for axis, step := range []float64{1, 10, 100} {
-		d, err := newDerivative(l, axis, difference)
+		d, err := Difference(l, axis)
 		must(t, err)
 		y, err := NewVector(host, l)
 		must(t, err)

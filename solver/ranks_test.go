@@ -29,7 +29,7 @@ func regularised(name string, a dist.Operator) (dist.Operator, error) {
 	case "damped":
 		return dist.VStack(a, dist.Scale(0.7, dist.Identity(image))), nil
 	case "smooth":
-		d, err := dist.Gradient(image)
+		d, err := dist.Difference(image, 0)
 		return dist.VStack(a, dist.Scale(0.4, d)), err
 	}
 	return a, nil
