@@ -29,7 +29,7 @@ func Difference(l *Layout, axis int) (Operator, error) { return newDerivative(l,
 
 // Laplacian is the sum of y[i] = x[i+1] − 2 x[i] + x[i−1] along all axes.
 func Laplacian(l *Layout) (Operator, error) {
-	ops, err := derivatives(l, axes(l, 0), func(int) [3]float64 { return second })
+	ops, err := operators(axes(l, 0), func(axis int) (Operator, error) { return newDerivative(l, axis, second) })
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +43,21 @@ func Gradient(l *Layout) (Operator, error) {
 	if long == nil {
 		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
 	}
-	rows, err := derivatives(l, long, func(int) [3]float64 { return difference })
+	rows, err := operators(long, func(axis int) (Operator, error) { return Difference(l, axis) })
 	if err != nil {
 		return nil, err
 	}
 	return VStack(rows...), nil
 }
 
-// derivatives are those along some axes, with weights for each.
-func derivatives(l *Layout, along []int, weights func(axis int) [3]float64) (ops []Operator, err error) {
+// operators makes one along each of some axes.
+func operators(along []int, of func(axis int) (Operator, error)) (ops []Operator, err error) {
 	for _, axis := range along {
-		d, err := newDerivative(l, axis, weights(axis))
+		op, err := of(axis)
 		if err != nil {
 			return nil, err
 		}
-		ops = append(ops, d)
+		ops = append(ops, op)
 	}
 	return ops, nil
 }

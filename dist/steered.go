@@ -30,11 +30,11 @@ func Steered(u ...[]*Vector) (Operator, error) {
 	}
 	cell := make(map[int][]Operator) // C_a is their product
 	for _, a := range axes {
-		ops, err := derivatives(l, axes, func(axis int) [3]float64 {
+		ops, err := operators(axes, func(axis int) (Operator, error) {
 			if axis == a {
-				return difference
+				return Difference(l, a)
 			}
-			return mean
+			return newDerivative(l, axis, mean)
 		})
 		if err != nil {
 			return nil, err
