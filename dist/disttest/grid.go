@@ -13,9 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Place is one rank of a process grid of shots × blocks, with the layouts of a
-// problem whose data, in units, are split over the shots and whose image, in units,
-// over the blocks. Which rank holds which stretch is shuffled.
+// Place is one rank of a process grid of shots × blocks, with the layouts of a problem. The units of the data are split
+// over the shots and those of the image over the blocks. Stretches are assigned to ranks in shuffled order.
 type Place struct {
 	World       comm.Comm
 	Data, Image *dist.Layout
@@ -33,7 +32,7 @@ func Grid(shots, blocks int, t device.Type, data, image []int, body func(p Place
 	})
 }
 
-// On is this rank's place on a grid over the ranks of any communicator.
+// On returns this rank's place on a grid over the ranks of any communicator.
 func On(c comm.Comm, shots, blocks int, t device.Type, data, image []int) (Place, error) {
 	i, j := c.Rank()/blocks, c.Rank()%blocks
 	alongShots, err := c.Split(j, i)
@@ -58,8 +57,7 @@ func Grids(n int) [][2]int {
 	return out
 }
 
-// shuffled shares units of the given lengths out, as evenly in number as can be,
-// to ranks in an order of their own.
+// shuffled shares out units of the given lengths, as evenly in number as possible, to ranks in a shuffled order.
 func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layout {
 	starts := []int{0}
 	for _, n := range lengths {
@@ -79,8 +77,7 @@ func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layo
 	return l
 }
 
-// Random is a matrix of standard normal numbers, complex where the type is, that
-// the type holds exactly.
+// Random is a matrix of standard normal numbers that type t holds exactly. They are complex if t is.
 func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
 	r := rand.New(rand.NewPCG(seed, 78))
 	out := make([][]complex128, rows)
@@ -97,7 +94,7 @@ func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
 	return out
 }
 
-// Vector is this rank's share of a whole vector, on the host.
+// Vector returns this rank's share of a whole vector, on the host.
 func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 	v, err := dist.NewVector(device.NewHost(1), l)
 	if err == nil {
@@ -106,8 +103,7 @@ func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 	return v, err
 }
 
-// Whole brings a vector together on all ranks, and makes sure that its copies are
-// the same to the last bit.
+// Whole gathers a vector on all ranks, and makes sure that its copies have the same bits.
 func Whole(v *dist.Vector) ([]complex128, error) {
 	l := v.Layout
 	mine := encode(l.Off, Read(v.Buf))
@@ -131,8 +127,7 @@ func Whole(v *dist.Vector) ([]complex128, error) {
 	return out, nil
 }
 
-// encode writes elements from an offset on, bit by bit: a sum with zeros would
-// lose the sign of a zero.
+// encode writes elements from an offset on, bit by bit, because a sum with zeros would lose the sign of a zero.
 func encode(off int, x []complex128) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(off))
 	for _, v := range x {
