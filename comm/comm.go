@@ -27,7 +27,7 @@ func (o Op) String() string {
 	return [...]string{"sum", "max"}[o]
 }
 
-// None stands for no rank, where a collective allows that.
+// None stands for "no rank" in calls that allow it, such as SendRecv.
 const None = -1
 
 // Comm is a group of ranks that share device buffers.
@@ -42,26 +42,24 @@ type Comm interface {
 
 	// Split makes one communicator for each color, with ranks ordered by key.
 	Split(color, key int) (Comm, error)
-	// AllReduce sums x over all ranks, in place, ordered on x's stream.
-	// Every rank gets the same bits: solvers decide by them whether to go on.
+	// AllReduce sums x over all ranks, in place, ordered on x's stream. Every rank gets the same bits, because solvers
+	// decide by these sums whether to go on.
 	AllReduce(x device.Buf) error
-	// StartAllReduce begins an AllReduce and returns at once. Until Wait has
-	// returned x must not be touched. Several may be under way; all ranks start
-	// and wait for them in the same order.
+	// StartAllReduce begins an AllReduce and returns at once. x must not be touched until Wait has returned. Several
+	// may be under way at once; all ranks start and wait for them in the same order.
 	StartAllReduce(x device.Buf) (Request, error)
 	// Bcast copies x from the root to all ranks.
 	Bcast(x device.Buf, root int) error
-	// AllGather lays the ranks' src, counts[rank] elements each, one behind the
-	// other into every rank's dst.
+	// AllGather joins the src buffers of all ranks in rank order and writes the result to dst on every rank. Rank r
+	// contributes counts[r] elements.
 	AllGather(dst, src device.Buf, counts []int) error
-	// SendRecv sends one buffer to a rank and receives another from one, both at
-	// once, so that a ring of them does not deadlock. With None the buffer
-	// is nil and nothing is sent, or received.
+	// SendRecv sends one buffer to a rank and receives another from a rank, both at once, so that a ring of such calls
+	// does not deadlock. If to is None, send is nil and nothing is sent; if from is None, recv is nil and nothing is
+	// received.
 	SendRecv(send device.Buf, to int, recv device.Buf, from int) error
 
 	Host() Host
-	// Abort ends all ranks of the run with the exit status code, and prints why
-	// unless that is nil.
+	// Abort ends all ranks of the run with the exit status code. It prints why unless why is nil.
 	Abort(code int, why error)
 }
 
@@ -71,23 +69,21 @@ type Request interface {
 	Wait() error
 }
 
-// OneSided is a Comm that can also sum by writing into the other ranks' memory.
+// OneSided is a Comm that can also sum by writing into the memory of other ranks.
 type OneSided interface {
 	Comm
-	// Accumulate is AllReduce through one-sided access: each rank adds
-	// its x to stretches that the ranks own, then fetches the sums. The order of
-	// the additions is not fixed, yet all ranks get the same bits.
+	// Accumulate is AllReduce through one-sided access: each rank adds its x to the stretches that the ranks own, then
+	// fetches the sums. The order of the additions is not fixed, but all ranks get the same bits.
 	Accumulate(x device.Buf) error
 }
 
 // Host exchanges small values in host memory.
 type Host interface {
-	// AllReduce combines x over all ranks, in place. A NaN on one rank reaches all.
+	// AllReduce combines x over all ranks, in place. A NaN on one rank gives NaN on all ranks.
 	AllReduce(x []float64, op Op) error
-	// AllGather returns what every rank brought, by rank.
+	// AllGather returns the messages of all ranks, indexed by rank.
 	AllGather(x []byte) ([][]byte, error)
-	// Agree returns the union of all ranks' flags, once all have come. It is how a
-	// run decides to stop: a rank that left a collective loop alone would deadlock
-	// the rest.
+	// Agree returns the union of the flags of all ranks. It is a collective. A run uses it to decide whether to stop,
+	// because a rank that left a collective loop alone would deadlock the others.
 	Agree(flags uint64) (uint64, error)
 }

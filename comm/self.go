@@ -8,8 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 )
 
-// Self is the communicator of a run with one rank. Reductions over one rank
-// change nothing, so it does nothing, at no cost.
+// Self is the communicator of a run with one rank. Its reductions do nothing and cost nothing.
 func Self() Comm { return self{} }
 
 type self struct{}

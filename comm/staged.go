@@ -2,15 +2,15 @@ package comm
 
 import "github.com/kirchhoff-lsm/lsm/device"
 
-// Copied is a buffer of a device in the host's memory, or one that needed no copy.
+// Copied is a copy of a device buffer in host memory, or a host buffer that needed no copy.
 type Copied struct {
 	device.Buf
 	of   device.Buf // nil where nothing was copied
 	done func()     // nil: nothing to give back
 }
 
-// ToHost copies a buffer to the host, into memory that its device reads and writes
-// on its own where it has such; one of the host is returned as it is.
+// ToHost copies a buffer to the host, into pinned memory if the device has such memory. A host buffer is returned as it
+// is.
 func ToHost(b device.Buf) (Copied, error) {
 	if _, host := b.Device().(*device.Host); host {
 		return Copied{Buf: b}, nil
@@ -30,7 +30,7 @@ func ToHost(b device.Buf) (Copied, error) {
 	return c, err
 }
 
-// Back copies what the host's memory holds to the buffer that it was copied from.
+// Back copies the host memory back to the original buffer.
 func (c Copied) Back() error {
 	if c.of == nil {
 		return nil
@@ -38,15 +38,15 @@ func (c Copied) Back() error {
 	return c.of.Device().Copy(c.of, c.Buf)
 }
 
-// Release gives the memory back, which must not be used any more.
+// Release gives the host memory back. It must not be used afterwards.
 func (c Copied) Release() {
 	if c.done != nil {
 		c.done()
 	}
 }
 
-// Staged is c for buffers of devices that it cannot reach, or is not to: each goes
-// through the host's memory. Its name is that of c with "-staged" behind.
+// Staged wraps c so that each buffer of a device goes through host memory, for devices whose memory c cannot or should
+// not access. Its name is c's name followed by "-staged".
 func Staged(c Comm) Comm {
 	s := staged{c}
 	if _, ok := c.(OneSided); ok {
@@ -67,7 +67,7 @@ func (s staged) Split(color, key int) (Comm, error) {
 	return Staged(part), nil
 }
 
-// with has f work on a copy of x and brings it back.
+// with calls f with a host copy of x and copies the result back.
 func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
 	c, err := ToHost(x)
 	if err != nil {
@@ -80,8 +80,7 @@ func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
 	return c.Back()
 }
 
-// both has f work on copies of two buffers, either of which may be nil, and brings
-// the first back.
+// both calls f with host copies of two buffers, either of which may be nil, and copies the first back.
 func (s staged) both(dst, src device.Buf, f func(dst, src device.Buf) error) error {
 	var from Copied
 	if src != nil {
@@ -111,7 +110,7 @@ func (s staged) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	return s.both(recv, send, func(recv, send device.Buf) error { return s.Comm.SendRecv(send, to, recv, from) })
 }
 
-// StartAllReduce brings the result back in Wait.
+// StartAllReduce is as in Comm. Wait copies the result back to x.
 func (s staged) StartAllReduce(x device.Buf) (Request, error) {
 	c, err := ToHost(x)
 	if err != nil {

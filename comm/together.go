@@ -8,11 +8,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Together makes one rank's error everyone's. It is called after each step that
-// a rank can fail at alone, such as reading a file: a rank that left by itself
-// would leave the others waiting in their next collective. Without an error
-// anywhere it returns nil; else all ranks return an *Agreed with the error of the
-// lowest rank that has one: its text, exit status and hint.
+// Together makes one rank's error everyone's. Ranks call it after each step at which one of them can fail alone, such
+// as reading a file; a rank that left by itself would leave the others waiting in their next collective. It returns nil
+// if no rank has an error. Otherwise all ranks return an *Agreed with the text, exit status and hint of the error of
+// the lowest rank that has one.
 func Together(c Comm, err error) error {
 	if c.Size() == 1 {
 		return err
@@ -41,7 +40,7 @@ func Together(c Comm, err error) error {
 	return nil
 }
 
-// FromFirst returns, on all ranks, what rank 0 brought. It is collective.
+// FromFirst returns rank 0's x on all ranks. It is collective.
 func FromFirst(c Comm, x []byte) ([]byte, error) {
 	if c.Rank() != 0 {
 		x = nil
@@ -53,8 +52,8 @@ func FromFirst(c Comm, x []byte) ([]byte, error) {
 	return all[0], nil
 }
 
-// GatherJSON returns the values that all ranks brought, by rank; they travel as JSON, by
-// gather, a Host's AllGather. It is collective.
+// GatherJSON returns the values of all ranks, indexed by rank. They travel as JSON through gather, the AllGather of a
+// Host. It is collective.
 func GatherJSON[T any](gather func([]byte) ([][]byte, error), mine T) ([]T, error) {
 	text, err := json.Marshal(mine)
 	if err != nil {
@@ -73,7 +72,7 @@ func GatherJSON[T any](gather func([]byte) ([][]byte, error), mine T) ([]T, erro
 	return all, nil
 }
 
-// Agreed is an error that all ranks know of, so that each may leave on its own.
+// Agreed is an error that all ranks know of, so that each may leave by itself.
 type Agreed struct {
 	Rank int // whose error it is
 	Err  error

@@ -10,8 +10,8 @@ type Addressed interface {
 	Space() Space
 }
 
-// Space says whose addresses a device's are: a library that takes those of one kind of
-// GPUs need not take those of another.
+// Space is the kind of GPU that a device's addresses belong to. A library that accepts addresses of one kind need not
+// accept those of another.
 type Space int
 
 // The kinds of GPUs.
@@ -22,9 +22,8 @@ const (
 
 func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
 
-// Stager is a device with memory of the host that it copies to and from by itself.
+// Stager is a device with pinned host memory, which it copies to and from by itself.
 type Stager interface {
-	// Stage returns n elements of such memory, with anything in them, as a buffer of
-	// the host; done gives them back.
+	// Stage returns n elements of such memory, not initialised, as a host buffer. done gives them back.
 	Stage(n int, t Type) (b Buf, done func(), err error)
 }

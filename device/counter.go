@@ -2,16 +2,15 @@ package device
 
 import "fmt"
 
-// Counter is a device that counts the memory of buffers and has none: what would run on
-// another device runs on it at once, to find out what it holds. Buffers have a length
-// alone, operations do nothing, and every inner product is 1, so that no quotient of two
-// is a special case. It is not safe for concurrent use.
+// Counter is a device that counts the memory of buffers without allocating any. Code written for another device runs on
+// it at once, to find out how much memory it holds. Buffers have only a length, operations do nothing, and every inner
+// product is 1, so that no quotient of two is a special case. It is not safe for concurrent use.
 type Counter struct {
 	of        Device
 	now, peak int64
 }
 
-// NewCounter returns a counter that goes by the name of a device, with no buffers.
+// NewCounter returns a counter without buffers, which has the name of device of.
 func NewCounter(of Device) *Counter { return &Counter{of: of} }
 
 // Now is the number of bytes of all buffers that have not been freed.
@@ -63,7 +62,7 @@ func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	return ones, nil
 }
 
-// Copy implements Device, as do the following, by doing nothing.
+// Copy implements Device by doing nothing, as do the following methods.
 func (c *Counter) Copy(dst, src Buf) error { return nil }
 
 // Zero implements Device.

@@ -68,8 +68,7 @@ type Buf interface {
 type Device interface {
 	Name() string
 
-	// Alloc returns n zeroed elements. Its error names what was asked for and
-	// what there is.
+	// Alloc returns n zeroed elements. Its error states the memory that was asked for and the memory that there is.
 	Alloc(n int, t Type) (Buf, error)
 	// Free gives the memory of a buffer returned by Alloc back.
 	Free(b Buf)
@@ -85,9 +84,9 @@ type Device interface {
 	Multiply(dst, x Buf) error
 	// SoftThreshold shrinks every element of x towards zero by t.
 	SoftThreshold(x Buf, t float64) error
-	// Stencil sets dst from src, both of Outer·N·Inner elements of one type, and from
-	// the rows of Inner elements before and after this part of the axis, nil where the
-	// axis ends or, for Outer > 1, is not split.
+	// Stencil applies s to src and writes dst. Both hold Outer·N·Inner elements of one type. before and after are the
+	// rows of Inner elements next to this part of the axis; they are nil at the ends of the axis and, for Outer > 1, on
+	// an axis that is not split.
 	Stencil(s Stencil, dst, src, before, after Buf) error
 	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
 	// infinity anywhere in a pair shows in its dot product.
@@ -95,8 +94,7 @@ type Device interface {
 
 	// Sync waits until everything asked of the device is done.
 	Sync() error
-	// Mark times what is asked of the device until end is called, without a
-	// barrier.
+	// Mark times the operations asked of the device until end is called, without a barrier.
 	Mark(name string) (end func())
 	// Traffic is the number of bytes that crossed between host and device.
 	Traffic() (toDevice, toHost int64)

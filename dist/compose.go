@@ -2,8 +2,8 @@ package dist
 
 import "fmt"
 
-// VStack lays operators with one domain below each other: (A; B) x = (A x; B x).
-// Its range is the stack of theirs.
+// VStack stacks operators with one domain below each other: (A; B) x = (A x; B x). Its range is the stack of their
+// ranges.
 func VStack(ops ...Operator) Operator {
 	if len(ops) == 0 {
 		panic("dist: a stack of no operators")
@@ -25,8 +25,8 @@ func VStack(ops ...Operator) Operator {
 		})
 }
 
-// addUp sets dst to the sum of what f sets a vector to for each operator, the first dst
-// itself, the others the scratch vector *tmp.
+// addUp sets dst to the sum over all operators of the vectors that f computes. The first is computed in dst itself, the
+// others in the scratch vector *tmp.
 func addUp(w *Work, dst *Vector, tmp **Vector, ops []Operator, f func(i int, to *Vector)) {
 	f(0, dst)
 	for i := range ops[1:] {
@@ -36,7 +36,7 @@ func addUp(w *Work, dst *Vector, tmp **Vector, ops []Operator, f func(i int, to 
 	}
 }
 
-// sum is A + B + … of operators with one domain and one range.
+// sum is A + B + …, for operators with one domain and one range.
 func sum(ops []Operator) Operator {
 	var image, data *Vector // scratch
 	return Map("sum", ops[0].Domain(), ops[0].Range(),
@@ -48,9 +48,8 @@ func sum(ops []Operator) Operator {
 		})
 }
 
-// BlockDiag applies each operator to a part of its own: (A 0; 0 B)(x; y) =
-// (A x; B y). Its domain is the stack of their domains, its range that of their
-// ranges.
+// BlockDiag applies each operator to its own part: (A 0; 0 B)(x; y) = (A x; B y). Its domain is the stack of their
+// domains, its range the stack of their ranges.
 func BlockDiag(ops ...Operator) Operator {
 	if len(ops) == 0 {
 		panic("dist: a block diagonal of no operators")
@@ -82,8 +81,7 @@ func Chain(ops ...Operator) Operator {
 	}
 	last := len(ops) - 1
 	tmp := make([]*Vector, last) // tmp[i] lies between ops[i] and ops[i+1]
-	// between are the vectors that the product passes through, from its range to its
-	// domain.
+	// between returns the intermediate vectors of the product, from its range to its domain.
 	between := func(w *Work, rng, dom *Vector) []*Vector {
 		for i := range tmp {
 			if tmp[i] == nil {
@@ -123,8 +121,8 @@ func Scale(c float64, op Operator) Operator {
 // Identity maps every vector of a layout to itself.
 func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
-// Diagonal multiplies element by element with a real vector: a mask, a taper, data
-// weights, a preconditioner.
+// Diagonal multiplies a vector element by element with the real vector by, such as a mask, a taper, data weights or a
+// preconditioner.
 func Diagonal(by *Vector) Operator {
 	multiply := func(w *Work, dst, src *Vector) {
 		w.Copy(dst, src)

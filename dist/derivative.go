@@ -7,14 +7,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// The derivatives of this file are differences of neighbours along an axis, in grid
-// steps and zero at both ends of their own axis. The array may be split along axis 0 in
-// whole rows, in any order of ranks and with ranks that hold none. Elements are real or
-// complex of either precision; domain and range are the same layout. Along axis 0 an
+// The derivatives in this file are differences of neighbours along an axis, in grid steps. They are zero at both ends
+// of their axis. The array may be split along axis 0 in whole rows, in any order of ranks, and some ranks may hold
+// none. Elements are real or complex of either precision; domain and range have the same layout. Along axis 0 an
 // application exchanges one row with each neighbour.
 //
-// They are made by a collective over the Shards. Its errors, which name what is wrong
-// with the layout or axis, are the same on all of them.
+// Their constructors are collectives over the Shards. Errors name what is wrong with the layout or axis and are the
+// same on all ranks.
 
 // The weights of x[i−1], x[i] and x[i+1].
 var (
@@ -36,8 +35,7 @@ func Laplacian(l *Layout) (Operator, error) {
 	return sum(ops), nil
 }
 
-// Gradient is the stack of the differences along all axes that have any: those of
-// at least three points.
+// Gradient is the stack of the differences along all axes of at least three points.
 func Gradient(l *Layout) (Operator, error) {
 	long := axes(l, 3)
 	if long == nil {
@@ -109,8 +107,8 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 	return d.operator(), nil
 }
 
-// neighbours are the ranks that hold something just before and after a rank that
-// holds something itself.
+// neighbours returns the nearest ranks before and after a rank, in element order, that hold elements themselves. The
+// rank must hold some too.
 func neighbours(all []holding, rank int) (lower, upper int) {
 	lower, upper = comm.None, comm.None
 	passed := false
@@ -142,8 +140,8 @@ func (d *derivative) operator() Operator {
 	return Map("derivative", d.l, d.l, apply(false), apply(true))
 }
 
-// exchange gets the rows before and after this rank's: all ranks send upwards,
-// then downwards. Ranks without rows take part with nothing.
+// exchange fetches the rows before and after this rank's. All ranks send upwards, then downwards. Ranks without rows
+// take part without sending anything.
 func (d *derivative) exchange(x device.Buf) error {
 	if !d.split || d.l.Shards.Size() == 1 {
 		return nil

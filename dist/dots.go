@@ -7,10 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors,
-// with one collective for all leaves that are split over the same ranks. Sums
-// are in float64. Where a layout has Units they are taken unit by unit, and the
-// units added up without rounding: the same bits on every partition.
+// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors, with one collective for all leaves that are
+// split over the same ranks. Sums are in float64. With Layout.Units each unit is summed by itself, and the sums of the
+// units are added without rounding, which gives the same bits on every partition.
 func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 	var bufs [][2]device.Buf
 	var leaves []*Layout
@@ -61,8 +60,8 @@ func Norm(x *Vector) (float64, error) {
 	return math.Sqrt(real(d)), err
 }
 
-// stretches are the stretches, as offset and length, over which elements lo to hi of this
-// rank's part of a leaf are summed: the units that begin there, or all of it.
+// stretches returns, as offset and length, the stretches over which elements lo to hi of this rank's part of a leaf are
+// summed: the units that begin there, or without Units the whole part.
 func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 	if l.Units == nil {
 		return [][2]int{{lo, hi - lo}}
@@ -82,9 +81,8 @@ func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 	return out
 }
 
-// sumOverShards adds up each leaf's parts, and those of the ranks it is split
-// over. The communicators are taken in the order of the leaves, which is the same
-// on all ranks.
+// sumOverShards adds up the parts of each leaf over the ranks that it is split over. It takes the communicators in the
+// order of the leaves, which is the same on all ranks.
 func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error) {
 	out := make([]complex128, len(leaves))
 	done := make([]bool, len(leaves))
@@ -113,9 +111,8 @@ func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error)
 	return out, nil
 }
 
-// packSum appends the sum of a leaf's parts in a form that is added over the
-// ranks: two numbers, or with Units the words of one exact sum, of two for
-// complex elements.
+// packSum appends the sum of a leaf's parts in a form that can be added over the ranks: two numbers, or with Units the
+// words of an exact sum, of two exact sums for complex elements.
 func (l *Layout) packSum(to []float64, parts []complex128) []float64 {
 	if l.Units == nil {
 		return append(to, real(parts[0]), imag(parts[0]))
@@ -132,7 +129,7 @@ func (l *Layout) packSum(to []float64, parts []complex128) []float64 {
 	return to
 }
 
-// unpackSum reads what packSum wrote, and returns what follows it.
+// unpackSum reads what packSum wrote and returns the rest of the words.
 func (l *Layout) unpackSum(v []float64) (complex128, []float64) {
 	if l.Units == nil {
 		return complex(v[0], v[1]), v[2:]

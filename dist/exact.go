@@ -70,7 +70,7 @@ func (e *exact) pack(to []float64) []float64 {
 	return append(to, e.odd)
 }
 
-// unpack reads the words of a sum, or of several sums added up.
+// unpack reads the words of an exact sum, or of several sums added up.
 func unpack(w []float64) (e exact) {
 	for i := range e.digit {
 		e.digit[i] = int64(w[i])
@@ -79,7 +79,7 @@ func unpack(w []float64) (e exact) {
 	return e
 }
 
-// round is the float64 nearest to the sum; NaN and infinities come through.
+// round returns the float64 nearest to the sum. NaN and infinities are preserved.
 func (e *exact) round() float64 {
 	if e.odd != 0 {
 		return e.odd
@@ -94,12 +94,11 @@ func (e *exact) round() float64 {
 	return v
 }
 
-// SumExactly adds the numbers of all ranks without rounding and rounds the sum once:
-// the same bits however they are shared out.
+// SumExactly adds the numbers of all ranks without rounding and rounds the sum once. The result has the same bits
+// however the numbers are shared out. It is collective.
 func SumExactly(c comm.Comm, x []float64) (float64, error) { return sumExactly(c, x, nil) }
 
-// sumExactly adds the numbers of all ranks without rounding and rounds the sum
-// once. It carries mine along: all ranks get an error where one has one.
+// sumExactly is SumExactly, but all ranks get an error if one of them passes one as mine.
 func sumExactly(c comm.Comm, x []float64, mine error) (float64, error) {
 	var e exact
 	for _, v := range x {

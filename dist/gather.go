@@ -5,22 +5,21 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// GatherEach brings a vector to its first rank, which is rank 0 of both Shards and
-// Copies of every leaf, in pieces, so that it can be written without being held.
-// There f is called with consecutive stretches of at most limit elements (0: of any
-// length), each on the host and valid during the call; first counts from the
-// vector's beginning, over all leaves of a stack in their order. No stretch lies
-// in two leaves. Only the first of the copies sends.
+// GatherEach brings a vector to its first rank in pieces, so that it can be written without being held there as a
+// whole. The first rank is rank 0 of both Shards and Copies of every leaf. There f is called with consecutive stretches
+// of at most limit elements (0: of any length). Each is on the host and valid during the call. first counts elements
+// from the vector's beginning, over all leaves of a stack in their order. No stretch spans two leaves. Only the first
+// of the copies sends.
 //
-// It is a collective over all ranks that hold the vector, and over no others. An
-// error of f is everyone's, at the end of its leaf; f is not called again.
+// It is a collective over exactly the ranks that hold the vector. After an error of f, f is not called again, and all
+// ranks return the error at the end of that leaf.
 func GatherEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
 	return v.pass(limit, f, (*passage).gather)
 }
 
-// ScatterEach is the reverse: f fills consecutive stretches on the first rank, in
-// order, which then go to the ranks and their copies. After an error, which is
-// everyone's, what the vector holds is not defined.
+// ScatterEach is the reverse of GatherEach: f fills consecutive stretches on the first rank, in order, and these are
+// sent to the ranks and their copies. An error is returned on all ranks and leaves the contents of the vector
+// undefined.
 func ScatterEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
 	if err := v.pass(limit, f, (*passage).scatter); err != nil {
 		return err
@@ -33,7 +32,7 @@ func ScatterEach(v *Vector, limit int, f func(first int, part device.Buf) error)
 	})
 }
 
-// passage is the way of one leaf to the first rank or back, on the first copy.
+// passage moves one leaf to the first rank or back, among the ranks of the first copy.
 type passage struct {
 	v     *Vector
 	first int // elements of the leaves before this one
@@ -41,13 +40,13 @@ type passage struct {
 
 	all   []holding
 	limit int
-	// Room for one stretch on the first rank: on the vector's device, for those of
-	// other ranks, and on the host where that is another.
+	// stage and host hold one stretch on the first rank: stage on the vector's device, for stretches of other ranks,
+	// and host on the host if that is another device.
 	stage, host device.Buf
 	failed      error // of f
 }
 
-// pass passes every leaf, and makes one rank's error everyone's.
+// pass moves every leaf and makes one rank's error everyone's.
 func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passage, holding) error) error {
 	first := 0
 	return v.eachLeaf(func(v *Vector) error {
@@ -70,7 +69,7 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 	})
 }
 
-// together makes an error of the first rank that of all ranks that hold a leaf.
+// together spreads an error of the first rank to all ranks that hold a leaf.
 func (l *Layout) together(err error) error {
 	if l.Copies.Rank() == 0 {
 		err = comm.Together(l.Shards, err)
@@ -78,7 +77,7 @@ func (l *Layout) together(err error) error {
 	return comm.Together(l.Copies, err)
 }
 
-// prepare finds out who holds what and makes room on the first rank.
+// prepare finds out which rank holds what and makes room on the first rank.
 func (p *passage) prepare() (err error) {
 	l := p.v.Layout
 	if p.all, err = l.spread(); err != nil {
@@ -122,7 +121,7 @@ func (p *passage) gather(h holding) error {
 	return nil
 }
 
-// scatter brings one stretch from f to the rank that holds it.
+// scatter sends one stretch, filled by f, to the rank that holds it.
 func (p *passage) scatter(h holding) error {
 	part := p.part(h)
 	if p.v.Layout.Shards.Rank() == 0 && p.failed == nil {
@@ -140,7 +139,7 @@ func (p *passage) scatter(h holding) error {
 	return p.exchange(h, part, false)
 }
 
-// exchange brings a stretch to the first rank, or back.
+// exchange sends a stretch to the first rank, or from it.
 func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
 	c := p.v.Layout.Shards
 	root, peer := c.Rank() == 0, 0
@@ -158,7 +157,7 @@ func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
 	return c.SendRecv(part, peer, nil, comm.None)
 }
 
-// part is where this rank has or gets a stretch, nil where it has no part in it.
+// part returns the buffer in which this rank has or receives a stretch, nil if the rank is not involved.
 func (p *passage) part(h holding) device.Buf {
 	l := p.v.Layout
 	switch l.Shards.Rank() {

@@ -16,10 +16,9 @@ type Layout struct {
 	Off, N int         // this rank's elements
 	Type   device.Type // element type
 
-	// Units are the local offsets at which the smallest parts begin that ranks
-	// share out, such as shots or slabs of the image, 0 first; nil where sums over
-	// the vector need not be the same on every partition. With Units they are. A
-	// rank without elements has none, yet not nil: all ranks do the same.
+	// Units are the local offsets at which the smallest parts begin that ranks share out, such as shots or slabs of the
+	// image. The first is 0. With Units, sums over the vector have the same bits on every partition; nil means that
+	// they need not. On a rank without elements Units is empty but not nil, so that all ranks do the same.
 	Units []int
 
 	Shards comm.Comm // the vector is split over these ranks
@@ -28,7 +27,7 @@ type Layout struct {
 	Parts []*Layout // rows of a stack; nil for a leaf
 }
 
-// Local returns the layout of a vector that this rank holds whole.
+// Local returns the layout of a vector that this rank holds as a whole.
 func Local(t device.Type, shape ...int) *Layout {
 	return &Layout{Shape: slices.Clone(shape), N: product(shape), Type: t, Shards: comm.Self(), Copies: comm.Self()}
 }
@@ -42,7 +41,7 @@ func product(shape []int) int {
 	return n
 }
 
-// Size is the number of elements of a leaf on all ranks together.
+// Size is the number of elements of a leaf over all ranks.
 func (l *Layout) Size() int { return product(l.Shape) }
 
 // Stack returns the layout of vectors laid one below the other.

@@ -15,25 +15,23 @@ import (
 // LiftOptions say how the contributions of the ranks are added up. All ranks give
 // the same.
 type LiftOptions struct {
-	// Exact makes the result the same to the last bit on every partition; see
-	// Pieced, which the kernel must be. Inner products need Layout.Units besides.
+	// Exact makes the result the same to the last bit on every partition. The kernel must be Pieced. Inner products
+	// need Layout.Units as well.
 	Exact bool
-	// Overlap sums one piece over the ranks while the next is computed. A kernel
-	// that is not Pieced has one piece, so there is nothing to overlap.
+	// Overlap sums one piece over the ranks while the next is computed. A kernel that is not Pieced has only one piece
+	// and does not overlap.
 	Overlap bool
-	// Choose, where given, makes an Exact operator measure its first applications with
-	// Overlap and without it, and keep the faster way. It is called with what was
-	// measured. No result depends on it.
+	// Choose, if not nil, makes an Exact operator measure its first applications with and without Overlap and keep the
+	// faster way. Choose then receives the measurement. Results do not depend on the choice.
 	Choose func(Overlapped)
-	// OneSided sums through comm.OneSided, which the communicators must be. It
-	// waits for each sum, so that Overlap hides nothing.
+	// OneSided sums through comm.OneSided, which the communicators must implement. It waits for each sum, so Overlap
+	// then hides nothing.
 	OneSided bool
-	// Observe, where given, is told what each application took, on this rank.
+	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
 }
 
-// Times are what one application took on one rank. What Overlap hides is what
-// Waiting is less than without it.
+// Times are the durations of one application on one rank. Overlap reduces Waiting.
 type Times struct {
 	Direction Direction
 	Total     time.Duration
@@ -43,8 +41,8 @@ type Times struct {
 	Bytes     int64         // of these
 }
 
-// Lift makes a distributed operator of a local kernel: one all-reduce of the
-// whole destination per application, where it has copies.
+// Lift makes a distributed operator of a local kernel. If the destination has copies, each application makes one
+// all-reduce of all of it.
 func Lift(k Kernel, domain, rng *Layout) Operator {
 	return &lifted{kernels: []Kernel{k}, domain: domain, rng: rng}
 }
@@ -119,7 +117,7 @@ func (l *lifted) largest(v float64) (float64, error) {
 	return x[0], nil
 }
 
-// most sets x to the largest values of all ranks.
+// most sets the elements of x to their largest values over all ranks.
 func (l *lifted) most(x []float64) error {
 	image := l.image()
 	for _, c := range []comm.Comm{image.Shards, image.Copies, l.rng.Shards, l.rng.Copies} {
@@ -133,7 +131,7 @@ func (l *lifted) most(x []float64) error {
 	return nil
 }
 
-// lifted are kernels beside each other, each with a part of the domain.
+// lifted is a row of kernels, each with its own part of the domain.
 type lifted struct {
 	kernels     []Kernel
 	domain, rng *Layout
@@ -146,7 +144,7 @@ type lifted struct {
 func (l *lifted) Domain() *Layout { return l.domain }
 func (l *lifted) Range() *Layout  { return l.rng }
 
-// image is the layout of a kernel's part of the domain; all are spread alike.
+// image is the layout of one kernel's part of the domain. All parts are spread alike.
 func (l *lifted) image() *Layout {
 	if l.domain.Parts != nil {
 		return l.domain.Parts[0]
@@ -183,7 +181,7 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	})
 }
 
-// application is one application of lifted kernels under way.
+// application is an application of lifted kernels under way.
 type application struct {
 	*lifted
 	copies  comm.Comm // of the destination
@@ -201,7 +199,7 @@ func (l *lifted) application(d Direction, on device.Device) *application {
 	return a
 }
 
-// observed runs an application to dst, zeroed, and tells what it took.
+// observed zeroes dst, runs an application into it and reports the times.
 func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error) error {
 	if err := dst.Zero(); err != nil {
 		return err
@@ -229,8 +227,8 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	return nil
 }
 
-// add adds what kernel i makes of a source: in pieces the sum over the copies, else this
-// rank's part of it, of which sum is to make that.
+// add adds the result of kernel i for a source to the destination. In pieces it adds sums over the copies, else only
+// this rank's part, which sum then completes.
 func (a *application) add(ctx context.Context, i int, whole func(ctx context.Context, dst, src device.Buf) error, dst, src *Vector) error {
 	if !a.pieced {
 		return whole(ctx, dst.Buf, src.Buf)
@@ -258,8 +256,8 @@ func (a *application) sum(dst *Vector) error {
 	return a.wait(r)
 }
 
-// measure sets whether an application overlaps, where that is to be measured, and
-// tells whether it counts; once enough is known it chooses.
+// measure sets whether this application overlaps, if the operator is still measuring, and reports whether it counts.
+// Once enough is known it makes the choice.
 func (a *application) measure(d Direction) (counts bool, err error) {
 	l := a.lifted
 	if l.measuring == nil {
@@ -287,9 +285,9 @@ func (a *application) time(to *time.Duration, f func() error) error {
 	return err
 }
 
-// carry takes an application through its pieces, which are summed over the copies while
-// later ones are computed. Pieces are finished in order, so no more than Ahead are under
-// way. After an error it waits for the sums under way, which touch their buffers.
+// carry computes an application piece by piece and sums finished pieces over the copies while later ones are computed.
+// Pieces are finished in order, so at most Ahead are under way. After an error it waits for the sums under way, because
+// they use their buffers.
 func (a *application) carry(app Application) (err error) {
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
@@ -373,8 +371,8 @@ func (a *application) wait(r comm.Request) error {
 	return a.time(&a.times.Waiting, r.Wait)
 }
 
-// quantum chooses the quantum, 0 where sums need not be exact. Where the bound
-// says what is added, it adds that to dst and is done.
+// quantum chooses the quantum of an application, 0 if sums need not be exact. If the bound already determines the
+// result, it adds that to dst and sets done.
 func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, err error) {
 	if !a.o.Exact {
 		return 0, false, nil
@@ -395,8 +393,8 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	return quantum(bound), false, nil
 }
 
-// quantum is the power of two of which 2⁵² are at least a bound, but none so small that
-// it has lost bits: a kernel may divide by it.
+// quantum returns a power of two of which 2⁵² are at least the bound. It is never so small that its reciprocal
+// overflows or it has lost bits, since kernels may divide by it.
 func quantum(bound float64) float64 {
 	const minNormal = -1022
 	return math.Ldexp(1, max(exponent(bound)-52, minNormal))
@@ -408,7 +406,7 @@ func exponent(v float64) int {
 	return e
 }
 
-// lost reports whether a bound is no number: then so is what it bounds.
+// lost reports whether a bound is NaN or infinite, which means that the result is lost too.
 func lost(bound float64) bool { return math.IsNaN(bound) || math.IsInf(bound, 0) }
 
 // spoil sets all elements to NaN.

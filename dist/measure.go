@@ -2,16 +2,15 @@ package dist
 
 import "time"
 
-// Overlapped is what was measured before it was chosen whether to overlap. Times are
-// means over the measured applications of both directions together, of the slowest
-// rank.
+// Overlapped is the measurement on which the choice of overlapping rests. Times are means over the measured
+// applications of both directions, on the slowest rank.
 type Overlapped struct {
 	On            bool          // what was chosen: the faster
 	With, Without time.Duration // an application of each direction that sums over ranks
 	Sums          time.Duration // of Without: in the sums, waiting for slower ranks included
 }
 
-// Hidden is the share of the sums' time that the overlap hides, from 0 to 1.
+// Hidden is the fraction of the sums' time that the overlap hides, from 0 to 1.
 func (o Overlapped) Hidden() float64 {
 	if o.Sums <= 0 {
 		return 0
@@ -19,8 +18,8 @@ func (o Overlapped) Hidden() float64 {
 	return min(1, max(0, float64(o.Without-o.With)/float64(o.Sums)))
 }
 
-// measuring decides over the first applications whether sums are overlapped. Of each
-// direction the first is for warming up; the next ones are in turn without and with.
+// measuring decides from the first applications whether sums are overlapped. The first application of each direction is
+// a warm-up. The next ones alternate between no overlap and overlap.
 type measuring struct {
 	of [2]struct {
 		sums bool // the direction sums over ranks
@@ -30,7 +29,7 @@ type measuring struct {
 	}
 }
 
-// newMeasuring is nil where neither direction sums over ranks.
+// newMeasuring returns nil if neither direction sums over ranks.
 func newMeasuring(forward, adjoint bool) *measuring {
 	if !forward && !adjoint {
 		return nil
@@ -43,8 +42,7 @@ func newMeasuring(forward, adjoint bool) *measuring {
 // measured is how often each way is measured in each direction.
 const measured = 2
 
-// over tells whether the direction's application under way overlaps, and whether it
-// counts.
+// over reports whether the present application of a direction overlaps, and whether it counts.
 func (m *measuring) over(d Direction) (overlap, counts bool) {
 	n := m.of[d].n
 	return n%2 == 0, n > 0 && n <= 2*measured
@@ -64,7 +62,7 @@ func (m *measuring) done(d Direction, overlap bool, took, sums time.Duration) {
 	}
 }
 
-// complete tells whether enough is known. All ranks come to it alike.
+// complete reports whether enough has been measured. The answer is the same on all ranks.
 func (m *measuring) complete() bool {
 	for _, of := range m.of {
 		if of.sums && of.n <= 2*measured {
@@ -74,8 +72,7 @@ func (m *measuring) complete() bool {
 	return true
 }
 
-// choose compares the slowest ranks' times; most sets numbers to the largest of all
-// ranks.
+// choose compares the times of the slowest ranks. most sets numbers to their largest values over all ranks.
 func (m *measuring) choose(most func([]float64) error) (o Overlapped, err error) {
 	for _, of := range m.of {
 		if of.sums {

@@ -75,7 +75,7 @@ func Steered(u ...[]*Vector) (Operator, error) {
 		}), nil
 }
 
-// addProduct adds u·x to y through the scratch vector tmp.
+// addProduct adds u·x to y, using the scratch vector tmp.
 func addProduct(w *Work, y, u, x, tmp *Vector) {
 	w.Copy(tmp, x)
 	w.Multiply(tmp, u)

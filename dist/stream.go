@@ -8,27 +8,25 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Grouped is the kernel of an operator A whose data are too many to hold. It works on
-// them group by group. A group is a stretch of this rank's data, of whole Units. As with
-// Pieced, sums can be made independent of how the work is divided. They then do not
-// depend on the groups either.
+// Grouped is the kernel of an operator A whose data do not fit in memory. It works on them group by group. A group is a
+// stretch of this rank's data that consists of whole Units. As with Pieced, sums can be made independent of how the
+// work is divided, which here includes the groups.
 type Grouped interface {
-	// Peak and Bound are as in Pieced. Bound is asked for Forward alone.
+	// Peak and Bound are as in Pieced. Bound is only called with Forward.
 	Peak() float64
 	Bound(d Direction, src device.Buf) ([]float64, error)
-	// Gain is the largest value that the adjoint's bound, divided by Peak, can have for
-	// data whose largest samples of each trace add up to 1.
+	// Gain bounds the adjoint's bound divided by Peak, for data in which the largest samples of the traces add up to 1.
 	Gain() float64
 
 	// Groups is the number of groups.
 	Groups() int
-	// Group returns the elements lo to hi of this rank's data that group i holds.
+	// Group returns the elements [lo, hi) of this rank's data that belong to group i.
 	Group(i int) (lo, hi int)
-	// Open makes a group ready. Only one may be open at a time.
+	// Open makes a group ready. Only one group may be open at a time.
 	Open(ctx context.Context, i int) (Group, error)
 
-	// Clear begins an adjoint, to which groups then Add. Begin ends it: the application
-	// adds the sums to dst.
+	// Clear starts an adjoint, to which groups are then added with Add. Begin ends it: the application adds the sums to
+	// dst.
 	Clear(ctx context.Context) error
 	Begin(ctx context.Context, dst device.Buf, quantum float64) Application
 }
@@ -36,32 +34,29 @@ type Grouped interface {
 // Group is one group of the data under way.
 type Group interface {
 	Pieced // asked to begin a Forward and to bound a Backward
-	// Add adds the adjoint of the group's data to the sums. It may come right after
-	// their Bound.
+	// Add adds the adjoint of the group's data to the sums. It may directly follow their Bound.
 	Add(ctx context.Context, src device.Buf, quantum float64) error
 	Close()
 }
 
-// Reader hands out the data of a rank group by group, in order. What Next returns
-// may be changed and is valid until the next call.
+// Reader returns the data of a rank group by group, in order. The caller may change the result of Next, which is valid
+// until the next call.
 type Reader interface {
 	Next() (device.Buf, error)
 	Close()
 }
 
-// StreamOptions belong to a Stream. All ranks give the same.
+// StreamOptions are the options of a Stream. They must be the same on all ranks.
 type StreamOptions struct {
 	LiftOptions
 	Device device.Device
-	// Read begins to read the data d. Ranks with copies of the data read the same.
+	// Read starts reading the data d. Ranks with copies of the data read the same.
 	Read func(ctx context.Context) (Reader, error)
-	// Weigh, where given, multiplies elements lo and so on of this rank's data by
-	// their weights.
+	// Weigh, if not nil, multiplies the elements of this rank's data that begin at lo by their weights.
 	Weigh func(lo int, data device.Buf) error
 	// Norm is ‖W d‖.
 	Norm float64
-	// Largest is the sum over all traces of all ranks of the largest sample of W²d,
-	// LargestOnce that of W d.
+	// Largest is the sum, over all traces of all ranks, of the largest sample of W²d; LargestOnce is that of W d.
 	Largest, LargestOnce float64
 }
 
@@ -81,14 +76,14 @@ type Stream struct {
 	peak float64
 	work device.Buf // of the largest group
 
-	// Bounds on W²A p and on the source of a gradient in their last passes, the
-	// former over ‖p‖; 0 before the first.
+	// reach bounds W²A p, relative to ‖p‖, and level the source of a gradient, both as found in their last passes. They
+	// are 0 before the first.
 	reach, level float64
 	again        int // passes done again
 }
 
-// NewStream makes the operator from domain to rng, of which no vector will be made.
-// It is a collective, with errors as those of LiftWith.
+// NewStream makes the operator from domain to rng. No vector of layout rng is allocated. It is a collective, with the
+// errors of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
 	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions, pieced: true}, k: k, o: o}
 	var err error
@@ -117,15 +112,15 @@ func (s *Stream) Device() device.Device { return s.o.Device }
 // DataNorm is ‖W d‖.
 func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
-// Carried are the numbers that an application takes from the one before. Where they are
-// saved and put back, the next application is the same to the last bit.
+// Carried returns the numbers that an application takes from the one before. If they are saved and restored, the next
+// application gives the same bits.
 func (s *Stream) Carried() []*float64 { return []*float64{&s.reach, &s.level} }
 
 // Again is how often a pass was done again.
 func (s *Stream) Again() int { return s.again }
 
-// Guesses are a little too high, which costs digits that are to spare. A pass is done
-// again where the bound lies above the guess or far below it.
+// Guesses are slightly too high, which costs digits that can be spared. A pass is repeated if the bound lies above the
+// guess or far below it.
 const (
 	margin = 0x1p5
 	waste  = 10 // bits that may be lost
@@ -144,7 +139,7 @@ func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err 
 	return t.square, err
 }
 
-// Gradient sets g = AᴴW²(d − A x) and returns ‖W(d − A x)‖². x may be nil for zero.
+// Gradient sets g = AᴴW²(d − A x) and returns ‖W(d − A x)‖². A nil x stands for zero.
 func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, err error) {
 	guess := 2 * s.level // residuals shrink
 	if s.level == 0 {
@@ -156,7 +151,7 @@ func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, er
 	}
 	s.level = t.bound
 	if s.reach == 0 && t.square > 0 {
-		// A g is at least ‖g‖²/‖r‖ long, and as peaked as the residual r.
+		// ‖g‖ is at least ‖g‖²/‖r‖, and g is assumed to be as peaked as the residual r.
 		size, err := Norm(g)
 		if err != nil {
 			return 0, err
@@ -172,9 +167,8 @@ func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
 	return err
 }
 
-// Predict computes A x, or with read d − A x, group by group and hands each to f with
-// its place in this rank's data. All ranks call f as often, at last with nothing: f may
-// be a collective.
+// Predict computes A x, or with read d − A x, group by group. It passes each group to f with its place in this rank's
+// data. All ranks call f equally often, the last times with nothing, so f may be a collective.
 func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo int, data device.Buf) error) error {
 	p := &pass{stream: s, x: x, read: read}
 	if err := p.begin(ctx); err != nil {
@@ -203,10 +197,10 @@ func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo in
 	return nil
 }
 
-// tally is what a pass finds out beside its result, over all ranks.
+// tally holds what a pass finds out besides its result, over all ranks.
 type tally struct{ square, bound float64 }
 
-// run does a pass into dst, once more where the guess was wrong.
+// run does a pass into dst, and repeats it if the guess was wrong.
 func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (t tally, err error) {
 	mustEqual("stream", s.of.domain, dst.Layout)
 	for first := true; ; first = false {
@@ -302,7 +296,7 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 			}
 		}
 	}
-	// The ranks that share the data failed together, all others learn it here.
+	// Ranks that share the data failed together. All others learn of the error here.
 	if err := comm.Together(s.of.rng.Shards, err); err != nil {
 		return t, err
 	}
@@ -313,8 +307,8 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 	return t, err
 }
 
-// add adds the adjoint of the predicted data of a group to the sums, and returns the
-// squares of its units and the parts of its bound.
+// add adds the adjoint of a group's predicted data to the sums. It returns the squares of the group's units and the
+// parts of its bound.
 func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
 	s := p.stream
 	if err := s.o.Weigh(lo, data); err != nil {
@@ -335,8 +329,7 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 	return squares, bounds, g.Add(ctx, data, p.quantum)
 }
 
-// group opens a group on the ranks that share its data, predicts elements lo to hi and
-// calls f with them.
+// group opens a group on the ranks that share its data, predicts elements lo to hi and passes them to f.
 func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, data device.Buf) error) error {
 	g, err := p.stream.k.Open(ctx, i)
 	if g != nil {
@@ -353,7 +346,7 @@ func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, dat
 	return f(g, lo, hi, data)
 }
 
-// predict is the source of the adjoint of a group of n elements, without weights.
+// predict computes the source of the adjoint of a group of n elements, without weights.
 func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) {
 	s := p.stream
 	var d device.Buf
@@ -385,7 +378,7 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	return d, s.o.Device.Axpby(-1, y, 1, d)
 }
 
-// squares are the sums of squares of a group's units.
+// squares returns the sum of squares of each of a group's units.
 func (s *Stream) squares(lo, hi int, data device.Buf) ([]float64, error) {
 	var pairs [][2]device.Buf
 	for _, u := range s.of.rng.stretches(lo, hi) {

@@ -2,8 +2,8 @@ package dist
 
 import "github.com/kirchhoff-lsm/lsm/device"
 
-// Vector is this rank's share of a distributed vector: one buffer for a leaf
-// layout, one part for each row of a stack.
+// Vector is this rank's share of a distributed vector: one buffer for a leaf layout, or one part for each row of a
+// stack.
 type Vector struct {
 	Layout *Layout
 	Buf    device.Buf // nil for a stack
@@ -39,7 +39,7 @@ func (v *Vector) Free() {
 // Clone allocates a zero vector of the same layout on the same device.
 func (v *Vector) Clone() (*Vector, error) { return NewVector(v.Device(), v.Layout) }
 
-// Rows are the parts of a stack; a leaf is its own.
+// Rows returns the parts of a stack, or v itself for a leaf.
 func (v *Vector) Rows() []*Vector {
 	if v.Parts != nil {
 		return v.Parts

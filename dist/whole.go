@@ -7,14 +7,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Whole is a function that sets this rank's share of a destination from all of a
-// source, both real and in single precision on the host.
+// Whole sets this rank's share of a destination from all of a source. Both are real, in single precision and on the
+// host.
 type Whole func(dst, src []float32)
 
-// FromWhole makes an operator of two such functions, of which the second is the
-// transpose of the first. Every application brings the whole source to every rank;
-// the result does not depend on how domain and range, both leaves, are split if that
-// of the functions does not. All of a source must be in the order of the ranks.
+// FromWhole makes an operator from two such functions, of which adjoint is the transpose of forward. Domain and range
+// are leaves whose elements lie in the order of the ranks. Every application gathers the whole source on every rank.
+// The result does not depend on how domain and range are split, provided that the functions' results do not.
 func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
 	var all, part []float32 // scratch
 	through := func(f Whole, from *Layout) (func(w *Work, dst, src *Vector), error) {
@@ -39,7 +38,7 @@ func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
 	return Map("whole", domain, rng, there, back), err
 }
 
-// counts are the elements that each rank of a leaf's Shards holds.
+// counts returns the number of elements that each rank of a leaf's Shards holds.
 func (l *Layout) counts() ([]int, error) {
 	all, err := l.spread()
 	if err != nil {
@@ -59,8 +58,8 @@ func (l *Layout) counts() ([]int, error) {
 	return n, nil
 }
 
-// wholeOf is all of a leaf, on every rank, in out's memory if that suffices and by way of
-// a buffer that is made at the first call.
+// wholeOf returns all elements of a leaf on every rank, in the memory of out if it suffices. It uses a buffer that the
+// first call allocates.
 func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]float32, error) {
 	buf := v.Buf
 	if len(counts) > 1 {
@@ -79,7 +78,7 @@ func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]fl
 	return out, device.Download(out, buf)
 }
 
-// Gathered is all of a leaf of real elements, on every rank.
+// Gathered returns all elements of a real leaf, on every rank.
 func Gathered(v *Vector) ([]float32, error) {
 	counts, err := v.Layout.counts()
 	if err != nil {

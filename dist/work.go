@@ -7,14 +7,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Work does one operation on vectors after the other, and none after one that has
-// failed: Err is the first error. Numbers that were not computed are zero.
+// Work performs operations on vectors one after the other, and none after one that has failed. Err is the first error.
+// Numbers that were not computed are zero.
 type Work struct {
 	Ctx context.Context
 	Err error
 }
 
-// Pair are two vectors whose inner product is asked for.
+// Pair is two vectors whose inner product is wanted.
 type Pair = [2]*Vector
 
 // Do calls f, unless something has failed.
@@ -84,7 +84,7 @@ func (w *Work) New(d device.Device, l *Layout, to ...**Vector) {
 	}
 }
 
-// Scratch allocates vectors like another, unless they are there already.
+// Scratch allocates vectors with the layout of another, unless they exist already.
 func (w *Work) Scratch(like *Vector, to ...**Vector) {
 	if *to[0] == nil {
 		w.New(like.Device(), like.Layout, to...)

@@ -95,7 +95,7 @@ func sameBits(c comm.Comm) {
 	sameEverywhere(c, "sum of host values", y)
 }
 
-// sameBitsUnderWay asks of non-blocking sums what sameBits asks of the others.
+// sameBitsUnderWay is sameBits for non-blocking sums.
 func sameBitsUnderWay(c comm.Comm) {
 	for _, n := range []int{3, 4099, 40009} {
 		x := inexact(c.Rank(), n)
@@ -143,8 +143,7 @@ func underWay(c comm.Comm) {
 	}
 }
 
-// outOfStep has one rank begin two all-reduces when the others are waiting for
-// them already, on two communicators.
+// outOfStep has one rank start two all-reduces, on two communicators, while the other ranks already wait for them.
 func outOfStep(c comm.Comm) {
 	other := must(c.Split(0, -c.Rank()))
 	for late := range c.Size() {
@@ -168,9 +167,8 @@ func outOfStep(c comm.Comm) {
 	}
 }
 
-// oneSided sums by writing into other ranks' memory, where a communicator can:
-// vectors of one length in a row, of other lengths and types, and of a part of
-// the ranks.
+// oneSided sums by writing into the memory of other ranks, on communicators that can. It sums several vectors of one
+// length in a row, then vectors of other lengths and types, and vectors over a part of the ranks.
 func oneSided(c comm.Comm) {
 	part := must(c.Split(c.Rank()%2, 0))
 	for _, c := range []comm.Comm{c, part} {
@@ -203,7 +201,7 @@ func oneSided(c comm.Comm) {
 	}
 }
 
-// shares are ways to divide elements among ranks, with and without empty hands.
+// shares lists ways to divide elements among ranks, with and without ranks that get none.
 func shares(size int) [][]int {
 	var equal, rising, gaps, last []int
 	for r := range size {

@@ -76,17 +76,17 @@ var cases = []struct {
 	{"process grid", processGrid},
 }
 
-// failure is how a rank's part of a case ends early.
+// failure carries the error with which a rank's part of a case ends early.
 type failure struct{ error }
 
-// try ends this rank's part of a case where there is an error.
+// try ends this rank's part of a case if err is not nil.
 func try(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// must is the result of a call that is to have no error.
+// must returns v. It ends this rank's part of a case if err is not nil.
 func must[T any](v T, err error) T {
 	try(err)
 	return v
@@ -94,7 +94,7 @@ func must[T any](v T, err error) T {
 
 func failf(format string, args ...any) { try(fmt.Errorf(format, args...)) }
 
-// caught is the error that a part of a case ended with, nil for none.
+// caught runs body and returns the error that ended it early, or nil.
 func caught(body func()) (err error) {
 	defer func() {
 		switch fault := recover().(type) {
@@ -109,8 +109,7 @@ func caught(body func()) (err error) {
 	return nil
 }
 
-// all makes the end of a rank's part everyone's, so that no rank leaves a case while
-// others are inside it.
+// all runs this rank's part and waits for the other ranks, so that no rank leaves a case while others are inside it.
 func all(c comm.Comm, part func()) {
 	err := caught(part)
 	failed, agreeErr := comm.Any(c, err != nil)

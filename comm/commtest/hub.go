@@ -14,9 +14,9 @@ type hub struct {
 	here  int
 	round int
 	out   []any
-	// mail holds what was sent and not yet received, by sender and receiver.
+	// mail holds the messages that were sent and not yet received, by sender and receiver.
 	mail map[[2]int][]device.Buf
-	// requests are where collectives under way meet, by their number.
+	// requests holds the meeting places of the collectives under way, by their number.
 	requests map[int]*hub
 	expected int // ranks that know of this hub, where it is a request
 }
@@ -69,7 +69,7 @@ func (h *hub) collect(from, to int) device.Buf {
 	return x
 }
 
-// request returns where all ranks meet for their collective of that number.
+// request returns the meeting place of the collective of that number.
 func (h *hub) request(number int) *hub {
 	h.mu.Lock()
 	defer h.mu.Unlock()

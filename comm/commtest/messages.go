@@ -40,7 +40,7 @@ func line(c comm.Comm) {
 	}
 }
 
-// pairs has ranks exchange with their neighbour; an odd one out stands aside.
+// pairs has each rank exchange with its neighbour. With an odd number of ranks the last one takes no part.
 func pairs(c comm.Comm) {
 	peer := c.Rank() ^ 1
 	if peer >= c.Size() {
@@ -52,7 +52,7 @@ func pairs(c comm.Comm) {
 	holds("message of the pair", got, peer, 0)
 }
 
-// wrongLength sends fewer elements than the receiver waits for.
+// wrongLength sends fewer elements than the receiver expects.
 func wrongLength(c comm.Comm) {
 	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 	for _, n := range []int{0, 4} {

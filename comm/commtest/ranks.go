@@ -84,8 +84,7 @@ func keep(x device.Buf) (device.Buf, error) {
 	return mine, x.Device().Copy(mine, x)
 }
 
-// sum sets x to the sum of what all ranks brought, added in rank order, so that all
-// ranks get the same bits.
+// sum sets x to the sum of the buffers in all, added in rank order, so that all ranks get the same bits.
 func sum(x device.Buf, all []any) error {
 	whole, err := keep(all[0].(device.Buf))
 	if err != nil {
@@ -131,7 +130,7 @@ func (r *rank) StartAllReduce(x device.Buf) (comm.Request, error) {
 
 func (q *request) Wait() error { return sum(q.x, <-q.done) }
 
-// Accumulate is AllReduce: ranks of one process have all memory in common.
+// Accumulate is AllReduce, because the ranks of one process share all memory.
 func (r *rank) Accumulate(x device.Buf) error { return r.AllReduce(x) }
 
 func (r *rank) AllGather(dst, src device.Buf, counts []int) error {

@@ -6,7 +6,7 @@ import (
 
 var types = []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64}
 
-// lengths of buffers: none, one, and odd across the host's chunk of 1<<15.
+// lengths of the test buffers: none, one, and just above the host's chunk of 1<<15 elements.
 var lengths = []int{0, 1, 1<<15 + 1}
 
 // sample is element i of rank r: small integers, so that every sum is exact.
@@ -20,8 +20,8 @@ func total(size, i int) (sum float64) {
 	return sum
 }
 
-// element turns a function of the index into that of the elements of a type:
-// complex ones have the next value as imaginary part.
+// element turns a function of the index into an element of type t. A complex element has f(i) as its real and the next
+// value as its imaginary part.
 func element(t device.Type, f func(i int) float64, i int) complex128 {
 	if t == device.C64 || t == device.C128 {
 		return complex(f(i), f(i+1))

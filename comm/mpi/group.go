@@ -56,7 +56,7 @@ func (g *group) Split(color, key int) (comm.Comm, error) {
 	return part, nil
 }
 
-// failed turns a fault of MPI into the error that names collective and rank.
+// failed turns an MPI fault into an error that names the collective and the rank.
 func (g *group) failed(what string, f fault) error {
 	if f.code == 0 {
 		return nil
@@ -67,8 +67,7 @@ func (g *group) failed(what string, f fault) error {
 // call has MPI run a collective.
 func (g *group) call(what string, f func() C.int) error { return g.failed(what, g.world.do(f)) }
 
-// on has MPI run a collective in place on x, or on a copy of it on the host where MPI
-// does not reach x.
+// on runs an MPI collective in place on x, or on a host copy of x if MPI cannot reach x.
 func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {
 	r, err := g.world.reach(x, true)
 	if err != nil {
@@ -96,8 +95,7 @@ func (g *group) Bcast(x device.Buf, root int) error {
 	})
 }
 
-// AllGather copies this rank's part into its place first, and MPI spreads it
-// from there: src may be that place itself.
+// AllGather copies this rank's part into its place in dst, from where MPI spreads it. src may already be that place.
 func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 	if err := comm.CheckCounts(g, dst, src, counts); err != nil {
 		return err

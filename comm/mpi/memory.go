@@ -39,16 +39,16 @@ func kindOf(t device.Type) (kind C.int, per int) {
 	panic(fmt.Sprintf("mpi: unknown element type %v", t))
 }
 
-// reached is a buffer where MPI reaches it: the buffer itself or a copy of it on the
-// host. Memory of Go stays in its place until release.
+// reached is a buffer in memory that MPI can reach: the buffer itself or a copy of it on the host. Go memory stays
+// pinned until release.
 type reached struct {
 	numbers
 	comm.Copied
 	pinner runtime.Pinner
 }
 
-// reach brings b where MPI reaches it. With direct set, the address of a GPU's
-// memory will do where the library takes one of that kind. No buffer, nil, is no numbers.
+// reach returns b in memory that MPI can reach. If direct is set and the library accepts memory of this kind of GPU,
+// that is the GPU memory itself. A nil buffer has no numbers.
 func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 	if b == nil {
 		return new(reached), nil
@@ -60,7 +60,7 @@ func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 		if b.Len() > 0 {
 			r.at = C.uintptr_t(a.Pointer())
 		}
-		// What the device was asked to do to b must be done before MPI reads it.
+		// MPI may read b only after the device has finished its work on b.
 		return r, b.Device().Sync()
 	}
 	var err error

@@ -111,7 +111,8 @@ func About() string {
 	return about
 }
 
-// Aware tells, once it is open, whether the library takes memory of such GPUs.
+// Aware reports whether the library accepts addresses of GPU memory of the given kind. It may be called once the run is
+// open.
 func Aware(s device.Space) bool {
 	opening.Lock()
 	defer opening.Unlock()
@@ -124,7 +125,7 @@ func library() string {
 	return libraryName(C.GoString(&text[0]))
 }
 
-// libraryName shortens what the library says of itself to "Open MPI 4.1.4".
+// libraryName shortens the library's description of itself to the form "Open MPI 4.1.4".
 func libraryName(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line, _, _ = strings.Cut(line, ",")
@@ -134,14 +135,14 @@ func libraryName(text string) string {
 }
 
 const (
-	// patience is how long MPI_Abort may take before the process ends by itself.
+	// patience is how long MPI_Abort may take before the process exits by itself.
 	patience = 5 * time.Second
-	// Launchers that are told to abort drop what they have not passed on yet.
+	// lastWords is the time that launchers get to pass on output, since they drop the rest when told to abort.
 	lastWords = 500 * time.Millisecond
 )
 
-// end ends all ranks and does not return. It does not ask the owner, who may be
-// waiting in a collective for a rank that never comes.
+// end ends all ranks and does not return. It bypasses the owner, who may be waiting in a collective for a rank that
+// never comes.
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
 		if why != nil { // else somebody has told

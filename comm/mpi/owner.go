@@ -18,15 +18,14 @@ import (
 type owner struct {
 	jobs    chan job
 	pending []*request // in the order they were started; its own
-	// flags lie in C's memory, where lsm_poll looks at them. wanted counts the jobs
-	// on their way and ends a poll; waiting counts those who wait for a request.
+	// flags lies in C memory, where lsm_poll reads it. wanted counts the jobs on their way and ends a poll; waiting
+	// counts the callers that wait for a request.
 	flags *flags
 }
 
 type flags struct{ wanted, waiting int32 }
 
-// job is one or more calls of MPI that return its error code, and what to do with
-// that.
+// job is one or more MPI calls that return an error code, and a function that receives the resulting fault.
 type job struct {
 	run  func() C.int
 	then func(fault)
@@ -47,14 +46,14 @@ func newOwner() *owner {
 	return o
 }
 
-// do has the owner run f and returns what came of it.
+// do has the owner run f and returns its fault.
 func (o *owner) do(f func() C.int) fault {
 	done := make(chan fault, 1)
 	o.post(f, func(f fault) { done <- f })
 	return <-done
 }
 
-// post has the owner run f, after what was asked of it before, and returns at once.
+// post has the owner run f, after all jobs that were posted before, and returns at once.
 func (o *owner) post(f func() C.int, then func(fault)) {
 	atomic.AddInt32(&o.flags.wanted, 1)
 	o.jobs <- job{f, then}
@@ -63,7 +62,7 @@ func (o *owner) post(f func() C.int, then func(fault)) {
 func (o *owner) work() {
 	runtime.LockOSThread()
 	for {
-		// A job that is announced comes at once, so waiting for it holds nothing up.
+		// An announced job arrives at once, so waiting for it holds nothing up.
 		if len(o.pending) == 0 || atomic.LoadInt32(&o.flags.wanted) > 0 {
 			j := <-o.jobs
 			atomic.AddInt32(&o.flags.wanted, -1)
@@ -88,7 +87,7 @@ func (o *owner) poll() {
 	first.done <- f
 }
 
-// faultOf looks the text of an error code up; only the owner may.
+// faultOf looks up the text of an error code. Only the owner may call it.
 func faultOf(code C.int) fault {
 	if code == 0 {
 		return fault{}

@@ -27,7 +27,7 @@ func (g *group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	}
 	r := &request{reached: b, group: g, done: make(chan fault, 1)}
 	w := g.world
-	// Starting a long one takes a while too, and is the owner's business.
+	// Starting a long collective also takes a while, so the owner does it.
 	w.post(func() C.int {
 		return C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, C.int(limit), &r.batch)
 	}, func(f fault) {

@@ -48,9 +48,8 @@ static MPI_Op operation(int op) {
 	return maximum;
 }
 
-// Libraries take signals for themselves in MPI_Init, MPICH SIGUSR1 among them, with
-// handlers that do not run on the stack that Go keeps for them: a signal is then the
-// end of the program. What Go had set comes back.
+// MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others. They do not run on the signal stack that Go
+// keeps, so a signal would end the program. After MPI_Init the handlers of Go are restored.
 enum { SIGNALS = 32 };
 
 static void keep_signals(struct sigaction kept[SIGNALS]) {
@@ -99,7 +98,7 @@ void lsm_library(char *text, int size) {
 	snprintf(text, size, "%.*s", n, all);
 }
 
-// says asks by an extension that not every library has.
+// says calls an extension that not every library has.
 static int says(const char *name) {
 	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
 	return query && query() == 1;
@@ -172,7 +171,7 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 	return err;
 }
 
-// A message without numbers is sent as well, so that a wrong length shows.
+// A message of zero numbers is sent too, so that a wrong length is noticed.
 int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
 	int type_in, int limit, size_t *got) {
 	*got = 0;
@@ -211,8 +210,8 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 	return MPI_SUCCESS;
 }
 
-// While somebody waits, tests follow each other at once; else the time belongs to
-// those who compute, and the data move in steps.
+// While somebody waits, tests follow each other at once. Otherwise the time is left to computing threads and the data
+// move in steps.
 static void rest(int waiting) {
 	const struct timespec pause = {0, 20000}; // 20 µs
 	if (waiting)

@@ -15,7 +15,7 @@
 
 #define HANDLE(h) ((uintptr_t)(h))
 #define COMM(h) ((MPI_Comm)(h))
-// PLACE is the address of number i, BLOCK the length of the next call.
+// PLACE is the address of number i. BLOCK is the length of the next call.
 #define PLACE(x, i, type) ((void *)((x) + (i) * lsm_width(type)))
 #define BLOCK(left, limit) ((int)((left) < (size_t)(limit) ? (left) : (size_t)(limit)))
 

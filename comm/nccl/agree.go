@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// call is a collective as one rank means it. All ranks must mean the same.
+// call describes a collective as one rank calls it. All ranks must make the same call.
 type call struct {
 	kind   string
 	typ    device.Type
@@ -37,8 +37,8 @@ func (c call) String() string {
 	return s
 }
 
-// ballot is what a rank brings to an agreement, in which the ranks' numbers are added
-// up: a hash of the call, small enough for an exact sum, and whether it has an error.
+// ballot is this rank's contribution to an agreement, in which the numbers of all ranks are added up: a hash of the
+// call, small enough for an exact sum, and whether the rank has an error.
 func (c call) ballot(err error) []float64 {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.kind, c.typ, c.n, c.root, c.counts, c.window, c.within)
@@ -49,14 +49,14 @@ func (c call) ballot(err error) []float64 {
 	return v
 }
 
-// agreed tells whether so many ranks have brought this call: their hashes then add up to
-// that multiple of its own.
+// agreed reports whether all of the given number of ranks brought this call. Then the sum of their hashes is that
+// multiple of its own hash.
 func (c call) agreed(sums []float64, ranks int) bool {
 	return sums[0] == c.ballot(nil)[0]*float64(ranks) && sums[1] == 0
 }
 
-// agree makes sure that all ranks of the group make the same call, before any
-// makes it. err is what this rank finds wrong with its own.
+// agree makes sure that all ranks of the group make the same call, before any of them makes it. err is what this rank
+// finds wrong with its own call.
 func (g *Group) agree(c call, err error) error {
 	if failed := g.world.failure.Load(); failed != nil {
 		return *failed // of which the others' libraries tell them

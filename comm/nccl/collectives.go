@@ -20,7 +20,7 @@ const (
 	sum                        = 0
 )
 
-// kindOf is the library's type for elements, and how many make one of ours.
+// kindOf returns the library's type for elements of type t, and how many of its numbers make one element.
 func kindOf(t device.Type) (kind C.int, per int) {
 	switch t {
 	case device.F32:
@@ -49,7 +49,7 @@ func numbersOf(b *gpu.Buf) numbers {
 	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kind, per, b.Type().Size()}
 }
 
-// post has a call made on the card's thread, for its main stream.
+// post makes a call on the card's thread, for its main stream.
 func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
 	stream := w.card.Main().Handle()
@@ -62,7 +62,7 @@ func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Poin
 	return w.err()
 }
 
-// grouped makes calls as one. After one that fails no other is made.
+// grouped makes several calls as one NCCL group. After a call that fails it makes no further one.
 func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 	code := C.nccl_GroupStart(t)
 	if code != success {
@@ -111,8 +111,8 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 	})
 }
 
-// AllGather lays the ranks' src one behind the other into dst: by one call where all
-// shares are of one length, else by one broadcast a share, in a group.
+// AllGather joins the src buffers of all ranks in dst: by one call if all shares have one length, else by a group of
+// one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	to, err := g.mine("all-gather", dst)
 	var from *gpu.Buf

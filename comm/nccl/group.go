@@ -62,7 +62,7 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 	return g, nil
 }
 
-// neighbours makes sure that all ranks have the same library and their own cards.
+// neighbours makes sure that all ranks have the same library and each a card of its own.
 func (g *Group) neighbours() error {
 	w := g.world
 	type neighbour struct{ Library, Place string }
@@ -87,7 +87,7 @@ func (g *Group) neighbours() error {
 	return nil
 }
 
-// open makes a communicator over all ranks by an identifier of the first.
+// open makes a communicator over all ranks, using an identifier from the first rank.
 func (g *Group) open() (link unsafe.Pointer, err error) {
 	var id C.unique_id
 	if g.rank == 0 {
@@ -116,13 +116,11 @@ func (g *Group) Size() int    { return g.size }
 // Host is that of the control.
 func (g *Group) Host() comm.Host { return g.control.Host() }
 
-// Cut ends the library's communicators on this rank, in two seconds at most: its card
-// no longer waits in them, and who waits for the card gets an error, as does all that
-// comes after.
+// Cut ends the library's communicators on this rank, within two seconds. Its card stops waiting in them. Callers that
+// wait for the card get an error, and so do all later calls.
 func (g *Group) Cut() { g.world.fail(status.Peer(errAborted)) }
 
-// Abort ends the library's communicators, so that no card waits for ever, and
-// then all ranks.
+// Abort first ends the library's communicators, so that no card waits for ever, and then all ranks.
 func (g *Group) Abort(code int, why error) {
 	g.world.abort()
 	g.control.Abort(code, why)
@@ -136,8 +134,8 @@ func (g *Group) Close() error {
 	return errors.Join(err, g.world.close())
 }
 
-// Split divides the ranks: by the library itself where it can, else by one new
-// identifier a part. It waits for the card. A negative color is an error.
+// Split divides the ranks: by the library itself if it can, else with a new identifier for each part. It waits for the
+// card. A negative color is an error.
 func (g *Group) Split(color, key int) (comm.Comm, error) {
 	var err error
 	if color < 0 {
@@ -170,7 +168,7 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	return part, nil
 }
 
-// mine is a buffer as one of this rank's card, which must be in order.
+// mine returns a buffer of this rank's card as a *gpu.Buf, or an error if it is not one or the world has failed.
 func (g *Group) mine(what string, x device.Buf) (*gpu.Buf, error) {
 	b, ok := x.(*gpu.Buf)
 	if !ok || b.Device() != device.Device(g.world.dev) {

@@ -35,7 +35,7 @@ func Backend(e driver.Engine) string {
 	return "nccl"
 }
 
-// Sought says where the library that goes with an engine is looked for.
+// Sought says where the program looks for the library that goes with an engine.
 func Sought(e driver.Engine) driver.Library {
 	if e == driver.HIP {
 		return driver.Library{What: "RCCL", Variable: "LSM_RCCL_LIB",
@@ -47,9 +47,8 @@ func Sought(e driver.Engine) driver.Library {
 		Hint: "libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"}
 }
 
-// Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB
-// name another file. Its error is a missing resource that names the library or
-// the function that is not there.
+// Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB name another file. Its error is a
+// missing resource that names the missing library or function.
 func Open(e driver.Engine) (*Library, error) {
 	sought := Sought(e)
 	handle, path, err := sought.Open()
@@ -81,11 +80,11 @@ func (l *Library) String() string {
 	return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/10000, v/100%100, v%100, filepath.Base(l.Path))
 }
 
-// splits tells whether the library divides communicators itself.
+// splits reports whether the library can divide communicators itself.
 func (l *Library) splits() bool { return l.calls.CommSplit != nil }
 
-// way is how the library can best be told of a buffer: what it has says so, not
-// its version.
+// way returns the best way in which the library can register a buffer. It goes by the functions that the library has,
+// not by its version.
 func (l *Library) way() way {
 	switch {
 	case l.memory() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
@@ -96,7 +95,7 @@ func (l *Library) way() way {
 	return unregistered
 }
 
-// memory tells whether it has memory of its own to give.
+// memory reports whether the library has an allocator of its own.
 func (l *Library) memory() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
 
 // Statuses that are no error.
@@ -105,8 +104,8 @@ const (
 	inProgress = 7
 )
 
-// check makes an error of the status that a function returned: a peer that is
-// lost, for what fails once ranks talk to each other mostly is that.
+// check turns the status code of a function into an error. It is marked as a lost peer, since that is the usual cause
+// of failures once ranks communicate.
 func (l *Library) check(code C.int, function string) error {
 	if code == success {
 		return nil

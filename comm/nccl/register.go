@@ -31,8 +31,8 @@ func (w way) String() string {
 		"buffers are registered in symmetric windows"}[w]
 }
 
-// large is the least length in bytes of what comes from the library's allocator,
-// which gives memory in pieces of some MiB.
+// large is the least length, in bytes, of allocations from the library's allocator, which gives memory in pieces of
+// some MiB.
 const large = 8 << 20
 
 // windowSymmetric is NCCL_WIN_COLL_SYMMETRIC.
@@ -62,8 +62,7 @@ func (m memory) Free(at driver.Memory) error {
 	})
 }
 
-// About says what was loaded and what was chosen for lack or presence of what the
-// library offers.
+// About says which library was loaded and which of its optional features are used or missing.
 func (g *Group) About() string {
 	l := g.world.lib
 	split, memory := "groups are made by identifiers", "no buffer comes from the library's allocator"
@@ -76,14 +75,13 @@ func (g *Group) About() string {
 	return fmt.Sprintf("%v: %s; %s; %v", l, split, memory, l.way())
 }
 
-// Register tells the library of the whole buffer that x is, or was cut from, so
-// that its sums may take the shortest ways: once, for buffers that live long and
-// are often summed over this group. All ranks call it together. It does the best
-// that the library has: a symmetric window where all ranks' buffers are of one
-// length and from the library's allocator, else a plain registration, else
-// nothing; how says which. The memory stays taken until Close, even if the buffer
-// is freed. The calls' agreement sees to it that ranks use equal places in one
-// window. It waits for the card.
+// Register tells the library about the whole buffer that x is, or was cut from, so that sums over it may take the
+// shortest ways. It is meant for buffers that live long and are often summed over this group. All ranks call it
+// together, and it waits for the card.
+//
+// It uses the best that the library has: a symmetric window if the buffers of all ranks have one length and come from
+// the library's allocator, else a plain registration, else nothing. how says which. The memory stays taken until Close,
+// even if the buffer is freed. The agreement on each call makes sure that ranks use equal places in one window.
 func (g *Group) Register(x device.Buf) (how string, err error) {
 	b, err := g.mine("registration", x)
 	if err == nil {
@@ -134,7 +132,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 	return way.String(), nil
 }
 
-// agreeOnWay chooses for all ranks the way that each of them can go.
+// agreeOnWay chooses the best way that every rank supports.
 func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 	w := g.world
 	best := w.lib.way()
@@ -166,7 +164,7 @@ type registered struct {
 	way          way
 }
 
-// register does it for one communicator, and says what it could do.
+// register registers memory with one communicator and returns the way that worked.
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
 	r := registered{link: link, way: how}
 	if how == symmetric {
@@ -183,7 +181,7 @@ func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how
 	return r.way, err
 }
 
-// forget takes all registrations back, in the same order on all ranks.
+// forget takes back all registrations, in the same order on all ranks.
 func (w *world) forget() (err error) {
 	for _, r := range slices.Backward(w.registered) {
 		code := C.int(success)
@@ -198,7 +196,7 @@ func (w *world) forget() (err error) {
 	return err
 }
 
-// placed is a call with the place of its buffer, if that is in a window.
+// placed adds to a call the offset of its buffer within a registered window, if it lies in one.
 func (g *Group) placed(c call, b *gpu.Buf) call {
 	if b == nil || len(g.windows) == 0 {
 		return c

@@ -25,7 +25,7 @@ type lane struct {
 	jobs    chan *request
 }
 
-// backlog is how many started all-reduces may wait for agreement before callers do.
+// backlog is how many started all-reduces may wait for agreement before callers block.
 const backlog = 1024
 
 // request is an all-reduce under way, or a place in the lane.
@@ -43,8 +43,8 @@ type ending struct {
 	err   error
 }
 
-// drain waits until all that was started has been given to the library. All ranks
-// come here with the same started, so it takes no longer than an agreement.
+// drain waits until everything that was started has been given to the library. All ranks have started the same when
+// they call it, so it takes no longer than an agreement.
 func (w *world) drain() {
 	if w.lane.started > 0 {
 		r := &request{done: make(chan ending, 1)}
@@ -90,8 +90,8 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	return r, nil
 }
 
-// identifier is that of the group's second communicator, which its first started
-// all-reduce brings to all: 32 bits a number, zeros on all ranks but the first.
+// identifier returns the identifier of the group's second communicator, 32 bits in each number, and zeros on all ranks
+// but the first. The group's first started all-reduce spreads it.
 func (g *Group) identifier() ([]float64, error) {
 	var id C.unique_id
 	if g.rank == 0 {
@@ -153,7 +153,7 @@ func (r *request) run() error {
 	if err := g.join2(); err != nil {
 		return err
 	}
-	// What the stream has to do before must have been asked of it.
+	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (r *request) run() error {
 	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.lane.stream.Handle()), "AllReduce")
 }
 
-// join2 makes the group's second communicator, unless it is there.
+// join2 makes the group's second communicator if it does not exist yet.
 func (g *Group) join2() (err error) {
 	if g.second != nil {
 		return nil

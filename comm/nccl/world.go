@@ -20,8 +20,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// world is what all groups of a rank have in common: the library, the card, and
-// the thread and stream of started all-reduces.
+// world holds what all groups of a rank share: the library, the card, and the thread and stream of started all-reduces.
 type world struct {
 	lib  *Library
 	dev  *gpu.Device
@@ -48,8 +47,8 @@ func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 	return w, nil
 }
 
-// onThread runs f on a thread with the card's context: f may wait for other ranks,
-// and the card's own thread must not.
+// onThread runs f on a separate thread with the card's context. f may wait for other ranks, which the card's own thread
+// must not do.
 func (w *world) onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -111,8 +110,8 @@ func (w *world) take() []unsafe.Pointer {
 	return links
 }
 
-// lookEvery is how often asynchronous errors are looked for: it costs a read of
-// memory for each communicator.
+// lookEvery is the interval between checks for asynchronous errors. A check reads a little memory for each
+// communicator.
 const lookEvery = 200 * time.Millisecond
 
 // look watches for asynchronous errors until the world is closed.
@@ -148,14 +147,14 @@ func (w *world) async() error {
 	return nil
 }
 
-// fail makes everything after fail and ends what is under way.
+// fail makes all later calls fail and ends the work that is under way.
 func (w *world) fail(err error) {
 	w.failure.CompareAndSwap(nil, &err)
 	w.card.Fail(err)
 	w.abort()
 }
 
-// err is what went wrong beside the calls, nil for nothing.
+// err returns an error that arose outside the calls, or nil.
 func (w *world) err() error {
 	if e := w.failure.Load(); e != nil {
 		return *e
@@ -165,7 +164,7 @@ func (w *world) err() error {
 
 var errAborted = errors.New("the communicators were aborted")
 
-// abortTime is how long an abort may take before the rank goes on without.
+// abortTime is how long an abort may take before the rank goes on without waiting for it.
 const abortTime = 2 * time.Second
 
 // abort ends all communicators. Kernels that wait in them come to their end.

@@ -8,12 +8,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// kept is how many calls of a group a rank remembers, to be compared with the
-// other ranks' when both hang: a rank may run ahead by as many broadcasts, which
-// their root leaves at once.
+// kept is how many calls of a group a rank remembers. They are compared with those of other ranks when both hang. A
+// rank may run ahead by this many broadcasts, since the root of a broadcast leaves it at once.
 const kept = 32
 
-// book is where one rank writes down which collectives it enters and leaves.
+// book records which collectives one rank enters and leaves.
 type book struct {
 	w       *Watch
 	mu      sync.Mutex
@@ -64,8 +63,7 @@ func (s *stream) called() string {
 	return s.name
 }
 
-// enter writes down that this rank is inside its next call and returns the
-// call's number.
+// enter records that this rank is inside its next call and returns the call's number.
 func (s *stream) enter(c call) uint64 {
 	b := s.book
 	b.mu.Lock()
@@ -77,23 +75,22 @@ func (s *stream) enter(c call) uint64 {
 	return s.started
 }
 
-// reenter writes down that this rank waits for a call that it began earlier.
+// reenter records that this rank waits for a call that it began earlier.
 func (s *stream) reenter(seq uint64) {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
 	s.wait(seq)
 }
 
-// wait is for enter and reenter, with the lock held.
+// wait does the work of enter and reenter. The caller holds the lock.
 func (s *stream) wait(seq uint64) {
 	now := time.Now()
 	s.waits = append(s.waits, wait{seq, now})
 	s.book.moved = now
 }
 
-// leave writes down that this rank is past call seq, and returns the call's
-// error. A library's error about its peers is held back until the verdict, which knows
-// better who is to blame, has had time to arrive.
+// leave records that this rank is past call seq, and returns the call's error. It holds back a library's error about
+// its peers until the verdict, which knows better who is to blame, has had time to arrive.
 func (s *stream) leave(seq uint64, err error) error {
 	b := s.book
 	if err != nil && status.Code(err) == status.PeerLost {
@@ -112,8 +109,7 @@ func (s *stream) call(c call, f func() error) error {
 	return s.leave(seq, f())
 }
 
-// beat is what a rank tells of itself. Times are lengths by its own clock, so
-// that clocks need not agree.
+// beat is what a rank reports about itself. Times are durations by its own clock, so that clocks need not agree.
 type beat struct {
 	Still   time.Duration `json:"still"` // since the last sign of work
 	Latest  string        `json:"latest,omitempty"`
@@ -137,8 +133,7 @@ type stay struct {
 	For  time.Duration `json:"for"`
 }
 
-// beat looks at the book. The past of a stream goes along when a wait is longer
-// than settle.
+// beat makes a report from the book. It includes the past calls of a stream whose current wait is longer than settle.
 func (b *book) beat(settle time.Duration) beat {
 	b.effort.look() // outside the lock, since it reads files
 	b.mu.Lock()
@@ -177,8 +172,8 @@ func (s *stream) glance(now time.Time, settle time.Duration) glance {
 	return g
 }
 
-// waitsFor is a call that this rank is inside of and that another takes part in,
-// "" for none.
+// waitsFor names the call that this rank is inside of and in which the given rank takes part. It returns "" if there is
+// none.
 func (b *book) waitsFor(rank int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

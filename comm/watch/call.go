@@ -27,8 +27,8 @@ func (k kind) String() string {
 		"broadcast", "all-gather", "send-receive", "agreement"}[k]
 }
 
-// call is a collective as one rank called it. Those with one number must be equal
-// on all ranks, so what may differ is left at zero. Only send-receives differ.
+// call is a collective as one rank called it. Calls with the same number must be equal on all ranks, so fields that may
+// differ are left at zero. Only send-receives differ between ranks.
 type call struct {
 	Kind   kind        `json:"k"`
 	Type   device.Type `json:"t,omitempty"` // 0: bytes of a length that each rank chooses
@@ -37,20 +37,19 @@ type call struct {
 	Root   int         `json:"r,omitempty"` // of the whole run's ranks
 	Counts uint32      `json:"c,omitempty"` // a hash of the ranks' counts
 
-	// Of a send-receive: what goes to rank To, and what comes from rank From.
+	// For a send-receive: what goes to rank To, and what comes from rank From.
 	To       int         `json:"st,omitempty"`
 	From     int         `json:"sf,omitempty"`
 	RecvType device.Type `json:"rt,omitempty"`
 	RecvN    int         `json:"rn,omitempty"`
 }
 
-// meets tells whether the send-receive a of rank me and the call b of its peer are the
-// two ends of one message.
+// meets reports whether the send-receive a of rank me and the call b of its peer are the two ends of one message.
 func (a call) meets(me int, b call, peer int) bool {
 	return b.Kind == sendRecv && (a.reaches(me, b, peer) || b.reaches(peer, a, me))
 }
 
-// reaches tells whether what rank me sends is what its peer waits for.
+// reaches reports whether rank me sends what its peer waits for.
 func (a call) reaches(me int, b call, peer int) bool {
 	return a.To == peer && b.From == me && a.Type == b.RecvType && a.Count == b.RecvN
 }
@@ -62,7 +61,7 @@ func (a call) bytes() int {
 	return a.Count * a.Type.Size()
 }
 
-// named is the call with its number within the group's calls, and what it moves.
+// named formats the call with its number within the group's calls and what it moves.
 func (a call) named(seq uint64, what, group string) string {
 	s := fmt.Sprintf("%v %d%s", a.Kind, seq, what)
 	if a.Kind == broadcast {
@@ -80,7 +79,7 @@ func (a call) brief(seq uint64, group string) string {
 	return a.named(seq, what, group)
 }
 
-// exact is the call with everything that ranks can disagree about.
+// exact formats the call with everything that ranks can disagree about.
 func (a call) exact(seq uint64, group string) string {
 	what := ""
 	switch {
@@ -101,7 +100,7 @@ func (call) parcel(way string, rank int, t device.Type, n int) string {
 	return fmt.Sprintf("%d %v %s rank %d", n, t, way, rank)
 }
 
-// hashOf condenses the ranks' counts by FNV-1a, 64 bits a number, folded to 32.
+// hashOf hashes the counts of the ranks by FNV-1a in 64 bits, folded to 32.
 func hashOf(counts []int) uint32 {
 	h := uint64(14695981039346656037)
 	for _, n := range counts {

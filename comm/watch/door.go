@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// place is where a rank is, which it tells all others before they connect.
+// place says where a rank runs. Every rank tells all others before they connect.
 type place struct {
 	Machine string         `json:"machine"`
 	Nets    []netip.Prefix `json:"nets"` // its addresses with the lengths of their networks: 10.0.0.7/24
@@ -37,10 +37,9 @@ func ownNets() (nets []netip.Prefix) {
 	return nets
 }
 
-// doors are the addresses that rank 0 listens on, given its own place and those of all
-// ranks: the loopback for its own machine, and those in networks that it shares with
-// the other machines. ok is false where it shares none with one of them, so that what
-// connects them cannot be told: it then listens on all.
+// doors returns the addresses that rank 0 listens on, given its own place and those of all ranks: the loopback for its
+// own machine, and its addresses in networks that it shares with the other machines. ok is false if it shares no
+// network with one of them; rank 0 then listens on all addresses.
 func doors(mine place, all []place) (hosts []string, ok bool) {
 	var used []netip.Addr
 	near := false
@@ -66,8 +65,8 @@ func doors(mine place, all []place) (hosts []string, ok bool) {
 	return hosts, true
 }
 
-// sharedNets are the addresses of mine in networks that the other place has an address
-// in. One that both have, such as that of a bridge for containers, connects nothing.
+// sharedNets returns mine's addresses in networks in which the other place also has an address. An address that both
+// have, such as that of a bridge for containers, connects nothing.
 func sharedNets(mine, other place) (hosts []netip.Addr) {
 	for _, a := range mine.Nets {
 		if slices.ContainsFunc(other.Nets, func(b netip.Prefix) bool { return a.Contains(b.Addr()) && a.Addr() != b.Addr() }) {
@@ -79,7 +78,7 @@ func sharedNets(mine, other place) (hosts []netip.Addr) {
 
 const loopback = "127.0.0.1"
 
-// listen opens the doors; addresses are where they are, with their ports.
+// listen opens the doors and returns their addresses with ports.
 func listen(mine place, all []place) (listeners []net.Listener, addresses []string, err error) {
 	hosts, ok := doors(mine, all)
 	if !ok {
@@ -111,8 +110,8 @@ func listen(mine place, all []place) (listeners []net.Listener, addresses []stri
 	return listeners, addresses, err
 }
 
-// accept lets callers in at one door until it is closed. After an error, such as that
-// no descriptor is left, half of the strangers are dismissed, and it tries again later.
+// accept lets callers in at one door until it is closed. After an error, such as running out of descriptors, it
+// dismisses half of the strangers and tries again later.
 func (h *hub) accept(l net.Listener) {
 	pause := leastPause
 	for {
@@ -142,9 +141,8 @@ const leastPause, mostPause = 5 * time.Millisecond, time.Second
 // helloTime is how long a caller may take to show the token.
 const helloTime = 5 * time.Second
 
-// strangers are callers that have not shown the token yet, in the order in which they
-// came. Where there are too many, the first is dismissed; if it was a rank, it calls
-// again.
+// strangers holds the callers that have not shown the token yet, in order of arrival. When there are too many, the
+// first is dismissed; if it was a rank, it calls again.
 type strangers struct {
 	most int // 0 once the doors are closed
 
@@ -152,7 +150,7 @@ type strangers struct {
 	conns []net.Conn
 }
 
-// mostStrangers leaves three quarters of the descriptors to the run.
+// mostStrangers is the limit on strangers. It leaves three quarters of the descriptors to the run.
 func mostStrangers(ranks int) int {
 	most := 64 + 4*ranks
 	var limit syscall.Rlimit
@@ -169,7 +167,7 @@ func (s *strangers) add(conn net.Conn) {
 	s.keep(s.most)
 }
 
-// remove takes one off the list that is no stranger any more, or gone.
+// remove takes a connection off the list, because it has shown the token or is gone.
 func (s *strangers) remove(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +188,7 @@ func (s *strangers) close() {
 	s.keep(0)
 }
 
-// keep dismisses all but the last n, with the lock held.
+// keep dismisses all but the last n strangers. The caller holds the lock.
 func (s *strangers) keep(n int) {
 	for len(s.conns) > n {
 		s.conns[0].Close()

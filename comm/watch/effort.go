@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// effort looks for signs that a rank works though it enters no collective: it
-// uses a processor, reads or writes, or the file system keeps it waiting.
-// A rank that does none of these has stopped moving.
+// effort looks for signs that a rank works though it enters no collective: it uses a processor, reads or writes, or the
+// file system keeps it waiting. A rank that does none of these has stopped.
 type effort struct {
 	at   time.Time // of the last look
 	last time.Time // of the last sign seen
@@ -26,7 +25,7 @@ const (
 	leastSpan = 250 * time.Millisecond
 )
 
-// look takes note of what the process did since the last look.
+// look records what the process did since the last look.
 func (e *effort) look() {
 	now := time.Now()
 	span := now.Sub(e.at)
@@ -43,7 +42,7 @@ func (e *effort) look() {
 	e.at, e.cpu, e.io = now, cpu, io
 }
 
-// since is when the last sign of work was seen, collectives included.
+// since returns when the last sign of work was seen. Collectives count as signs.
 func (e *effort) since(moved time.Time) time.Time {
 	if moved.After(e.last) {
 		return moved
@@ -51,7 +50,7 @@ func (e *effort) since(moved time.Time) time.Time {
 	return e.last
 }
 
-// cpuTime is what all threads of the process have used.
+// cpuTime is the processor time that all threads of the process have used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -60,8 +59,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ioBytes is what the process has read and written, 0 where the system does not
-// say.
+// ioBytes is the number of bytes that the process has read and written, 0 if the system does not say.
 func ioBytes() int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -78,8 +76,7 @@ func ioBytes() int64 {
 	return sum
 }
 
-// heldByFiles tells whether a thread is in uninterruptible sleep, as in a read
-// from a file server that takes its time.
+// heldByFiles reports whether a thread is in uninterruptible sleep, as in a read from a slow file server.
 func heldByFiles() bool {
 	tasks, _ := filepath.Glob("/proc/self/task/*/stat")
 	for _, t := range tasks {
@@ -87,7 +84,7 @@ func heldByFiles() bool {
 		if err != nil {
 			continue // it has ended
 		}
-		// pid (name) state …, and the name may hold anything.
+		// The format is "pid (name) state …", and the name may contain anything.
 		if i := bytes.LastIndexByte(text, ')'); i >= 0 && i+2 < len(text) && text[i+2] == 'D' {
 			return true
 		}

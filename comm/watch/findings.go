@@ -61,8 +61,8 @@ func (j *judge) circle(waiters []waiter) *finding {
 	return nil
 }
 
-// versions are the calls that ranks made under the number of a waiter's. Messages have
-// no common numbers.
+// versions returns the different calls that ranks made under the number of a waiter's call. Messages have no common
+// numbers.
 func (j *judge) versions(w waiter) (sides []side) {
 	for r := range j.ranks {
 		c, known := j.past(r, w.id, w.Seq)
@@ -79,7 +79,7 @@ func (j *judge) versions(w waiter) (sides []side) {
 	return sides
 }
 
-// follow walks from a rank to those it waits for and returns the first circle.
+// follow walks from a rank to the ranks it waits for and returns the first circle.
 func (j *judge) follow(rank int, at map[int]waiter, done map[int]bool, path []int) []int {
 	if i := slices.Index(path, rank); i >= 0 {
 		return path[i:]
@@ -98,7 +98,7 @@ func (j *judge) follow(rank int, at map[int]waiter, done map[int]bool, path []in
 	return nil
 }
 
-// side is the ranks that made the same call, lowest first.
+// side is the set of ranks that made the same call, lowest first.
 type side struct {
 	call  call
 	id    string
@@ -144,17 +144,17 @@ func (j *judge) unmoved(waiters []waiter) *finding {
 	return nil
 }
 
-// slowest is the least speed of a collective, in bytes a second.
+// slowest is the lowest credible speed of a collective, in bytes a second.
 const slowest = 10e6
 
-// endless finds a collective that all its ranks are in and that does not end.
+// endless finds a collective that all its ranks have entered and that does not end.
 func (j *judge) endless(waiters []waiter) *finding {
 	for _, w := range waiters {
 		members := j.groups[w.id].members
 		if slices.ContainsFunc(members, func(m int) bool { return !j.inside(m, w.id, w.Seq) }) {
 			continue
 		}
-		// From here on the key stays the same for as long as the call lasts.
+		// From here on the key stays the same as long as the call lasts.
 		limit := j.o.Timeout + time.Duration(float64(w.Call.bytes())/slowest*float64(time.Second))
 		return &finding{
 			key: fmt.Sprint("endless ", w.id, w.Seq), hold: limit, blame: members, confirm: members,

@@ -7,7 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// guarded is a communicator whose calls are written down.
+// guarded is a communicator whose calls are recorded for the watch.
 type guarded struct {
 	inner     comm.Comm
 	w         *Watch
@@ -34,7 +34,7 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
-// guardOf is a guarded communicator, nil for one that is not.
+// guardOf returns c as a guarded communicator, or nil if it is none.
 func guardOf(c comm.Comm) *guarded {
 	switch g := c.(type) {
 	case *guarded:
@@ -45,7 +45,7 @@ func guardOf(c comm.Comm) *guarded {
 	return nil
 }
 
-// world is the number of a rank of this group among all ranks of the run.
+// world returns the number that a rank of this group has among all ranks of the run.
 func (g *guarded) world(rank int) int {
 	if rank < 0 || rank >= len(g.device.members) {
 		return comm.None
@@ -58,7 +58,7 @@ func (g *guarded) Rank() int       { return g.inner.Rank() }
 func (g *guarded) Size() int       { return g.inner.Size() }
 func (g *guarded) Host() comm.Host { return g.guardHost }
 
-// Abort ends all ranks with the exit status code; the watch tells them why.
+// Abort ends all ranks with the exit status code. The watch tells them the reason.
 func (g *guarded) Abort(code int, why error) {
 	g.w.fail(Verdict{Text: fmt.Sprintf("rank %d gave up %s: %v", g.w.me, g.w.book.where(), why), Code: code})
 }
@@ -129,8 +129,8 @@ func (g guardedOneSided) Accumulate(x device.Buf) error {
 		func() error { return g.inner.(comm.OneSided).Accumulate(x) })
 }
 
-// guardedHost is the host side of a guarded communicator. Its calls are a
-// sequence of their own: they may run beside the device's.
+// guardedHost is the host side of a guarded communicator. Its calls have their own sequence, since they may run beside
+// the device's calls.
 type guardedHost struct{ g *guarded }
 
 func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// judge is what rank 0 knows of all ranks, and the verdicts that follow from it.
-// It knows nothing of connections and is not safe for concurrent use.
+// judge holds what rank 0 knows of all ranks and derives verdicts from it. It knows nothing of connections and is not
+// safe for concurrent use.
 type judge struct {
 	o      Options
 	ranks  []member
@@ -25,7 +25,7 @@ type member struct {
 	host  string
 	pid   int
 	heard time.Time
-	// still is the time without a sign of work when it was last heard of.
+	// still is how long it had shown no sign of work at its last report.
 	still   time.Duration
 	latest  string // the stream of its last call
 	streams map[string]glance
@@ -39,7 +39,7 @@ type group struct {
 	members []int
 }
 
-// newJudge expects every rank to be heard of from the given time on.
+// newJudge expects reports from every rank from the given time on.
 func newJudge(o Options, size int, from time.Time) *judge {
 	j := &judge{o: o, ranks: make([]member, size), groups: map[string]group{}}
 	for r := range j.ranks {
@@ -63,7 +63,7 @@ func (j *judge) note(rank int, b beat, now time.Time) {
 	}
 }
 
-// forgive starts all silences anew, after this process itself was stopped.
+// forgive restarts all timeouts after this process itself was stopped.
 func (j *judge) forgive(now time.Time) {
 	for r := range j.ranks {
 		j.ranks[r].heard = now
@@ -71,8 +71,8 @@ func (j *judge) forgive(now time.Time) {
 	j.suspect = ""
 }
 
-// finding is a verdict to be: it must hold for a while, seen by what its ranks
-// told meanwhile, since their reports are not of one moment.
+// finding is a candidate for a verdict. It must hold for a while, according to newer reports of its ranks, since
+// reports are not made at the same moment.
 type finding struct {
 	key     string
 	hold    time.Duration
@@ -125,7 +125,7 @@ type waiter struct {
 	stay
 }
 
-// waiters lists who has been inside a call for the given time.
+// waiters lists the ranks that have been inside a call for at least the given time.
 func (j *judge) waiters(least time.Duration) []waiter {
 	var out []waiter
 	for r := range j.ranks {
@@ -141,7 +141,7 @@ func (j *judge) waiters(least time.Duration) []waiter {
 	return out
 }
 
-// stream is what is known of a rank's calls in a stream.
+// stream returns what is known of a rank's calls in a stream.
 func (j *judge) stream(rank int, id string) glance { return j.ranks[rank].streams[id] }
 
 func (j *judge) waits(rank int) bool {
@@ -153,7 +153,7 @@ func (j *judge) waits(rank int) bool {
 	return false
 }
 
-// partners are the ranks that a waiter's call cannot end without.
+// partners returns the ranks without which a waiter's call cannot end.
 func (j *judge) partners(w waiter) []int {
 	var out []int
 	for _, m := range j.groups[w.id].members {
@@ -164,7 +164,7 @@ func (j *judge) partners(w waiter) []int {
 	return out
 }
 
-// past is a call as a rank remembers it, if it does.
+// past returns call q of a rank, if the rank remembers it.
 func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
 	g := j.stream(rank, id)
 	if q > g.Started || g.Started-q >= uint64(len(g.Past)) {
@@ -173,8 +173,8 @@ func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
 	return g.Past[len(g.Past)-1-int(g.Started-q)], true
 }
 
-// missing are the partners that have not begun the waiter's call, or made another of its
-// number: for a send-receive those that are not in the other end of it.
+// missing returns the partners that have not begun the waiter's call or made another call of its number. For a
+// send-receive these are the partners that are not in the other end of it.
 func (j *judge) missing(w waiter) []int {
 	var out []int
 	for _, m := range j.partners(w) {
@@ -193,7 +193,7 @@ func (j *judge) missing(w waiter) []int {
 	return out
 }
 
-// lost finds a rank that is not heard of any more.
+// lost finds a rank that has stopped reporting.
 func (j *judge) lost(now time.Time) *finding {
 	for r := range j.ranks {
 		m := &j.ranks[r]
@@ -213,8 +213,7 @@ func (j *judge) lost(now time.Time) *finding {
 	return nil
 }
 
-// whereLost is the call that others wait for a lost rank in, else its last one
-// as far as is known.
+// whereLost names the call in which others wait for a lost rank, else its last known call.
 func (j *judge) whereLost(rank int) string {
 	var best waiter
 	most := 0
@@ -241,7 +240,7 @@ func (j *judge) inside(rank int, id string, seq uint64) bool {
 	return slices.ContainsFunc(j.stream(rank, id).Waits, func(s stay) bool { return s.Seq == seq })
 }
 
-// waitersIn counts the ranks but one that are inside a call.
+// waitersIn counts the ranks, except one, that are inside a call.
 func (j *judge) waitersIn(id string, seq uint64, but int) int {
 	n := 0
 	for r := range j.ranks {
@@ -252,7 +251,7 @@ func (j *judge) waitersIn(id string, seq uint64, but int) int {
 	return n
 }
 
-// where says what a rank was doing when last heard of.
+// where says what a rank was doing at its last report.
 func (j *judge) where(rank int) string {
 	for _, w := range j.waiters(0) {
 		if w.rank == rank {

@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Recover is deferred at the top of a goroutine, the main one included: a panic
-// there ends all ranks of the run. Without a watch the panic goes on.
+// Recover is deferred at the top of every goroutine, the main one included. A panic there ends all ranks of the run.
+// Without a watch the panic goes on.
 func (w *Watch) Recover() {
 	if w == nil || w.book == nil {
 		return
@@ -21,7 +21,7 @@ func (w *Watch) Recover() {
 	}
 }
 
-// fail ends all ranks for what happened on this one, which is the speaker.
+// fail ends all ranks because of a failure on this one, which is the speaker.
 func (w *Watch) fail(v Verdict) {
 	w.detail.CompareAndSwap(nil, &v.Detail)
 	v.Ranks, v.Speaker = []int{w.me}, w.me

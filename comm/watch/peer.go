@@ -15,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// join connects this rank: rank 0 opens its doors and tells the others where.
+// join connects this rank. Rank 0 opens its doors and tells the others their addresses.
 func (w *Watch) join(c comm.Comm) error {
 	all, err := comm.GatherJSON(c.Host().AllGather, place{machine(), ownNets()})
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *Watch) connect(l *line, c card) {
 	go w.peer.run()
 }
 
-// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine,
-// and keeps the connection that is answered first.
+// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine, and keeps the connection that
+// is answered first.
 func dial(c card, me int, limit time.Duration) (*line, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -105,11 +105,11 @@ func dial(c card, me int, limit time.Duration) (*line, error) {
 
 var errStranger = errors.New("a stranger answers")
 
-// callAgain is how long a rank that was dismissed, as happens where many strangers call,
-// waits until it calls again.
+// callAgain is how long a dismissed rank waits before it calls again. Ranks are dismissed when there are too many
+// strangers.
 const callAgain = 50 * time.Millisecond
 
-// dialOne calls until it is answered, until nobody is there, or until ctx ends.
+// dialOne calls until it is answered, until nobody listens, or until ctx ends.
 func dialOne(ctx context.Context, c card, address string, me int) (*line, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -176,7 +176,7 @@ func (p *peer) read() {
 	}
 }
 
-// run tells rank 0 how this rank is, and notices when rank 0 is silent.
+// run reports to rank 0 and notices when rank 0 is silent.
 func (p *peer) run() {
 	tick := time.NewTicker(p.w.o.Beat)
 	defer tick.Stop()
@@ -207,7 +207,7 @@ func (p *peer) run() {
 	}
 }
 
-// close says goodbye. The connection stays, for a verdict that concerns all.
+// close says goodbye. The connection stays open for a verdict that concerns all ranks.
 func (p *peer) close(why string) {
 	p.bye.Store(true)
 	p.send(fromPeer{Bye: true, Why: why}, p.w.o.Lost)
@@ -227,8 +227,8 @@ func (p *peer) closed() {
 	p.lost("")
 }
 
-// lost is the verdict about rank 0, by each rank for itself. Rank 0 is told too,
-// in case it was only stopped and comes back.
+// lost is the verdict that rank 0 is lost, which each rank reaches by itself. Rank 0 is told too, in case it was only
+// stopped and comes back.
 func (p *peer) lost(how string) {
 	p.mu.Lock()
 	last := p.ping
@@ -244,8 +244,7 @@ func (p *peer) lost(how string) {
 	p.w.decide(v)
 }
 
-// fail has rank 0 tell all ranks that this one failed. If it does not answer,
-// this rank leaves by itself.
+// fail asks rank 0 to tell all ranks that this one failed. If rank 0 does not answer, this rank leaves by itself.
 func (p *peer) fail(v Verdict) {
 	p.send(fromPeer{Fail: &v}, p.w.o.Lost)
 	select {

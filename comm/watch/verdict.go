@@ -22,7 +22,7 @@ type Verdict struct {
 
 func (v *Verdict) Error() string { return v.Text }
 
-// say is how a verdict is printed unless Options.Say does something else.
+// say prints a verdict. It is the default of Options.Say.
 func say(v *Verdict) {
 	text := fmt.Sprintf("lsm: %v\n", v)
 	if v.Detail != "" {
@@ -32,17 +32,17 @@ func say(v *Verdict) {
 }
 
 const (
-	// headStart is how much sooner the speaker knows than the others leave:
-	// launchers kill everybody when the first rank leaves with an error.
+	// headStart is how much earlier the speaker learns the verdict than the others leave. Launchers kill all ranks as
+	// soon as one leaves with an error.
 	headStart = 300 * time.Millisecond
-	// drain is how long the other ranks get to leave before rank 0 does.
+	// drain is how long the other ranks may take to leave before rank 0 does.
 	drain = time.Second
 	// abortLimit is how long the library gets to end the run: an MPI_Abort may
 	// hang when ranks are lost.
 	abortLimit = 2 * time.Second
 )
 
-// leave is what a verdict does unless Options.Fail does something else.
+// leave exits with a verdict. It is the default of Options.Fail.
 func (o Options) leave(v *Verdict) {
 	if !v.Speak {
 		time.Sleep(headStart)

@@ -78,8 +78,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Watch is one rank's part of the guard. That of a run with one rank does
-// nothing.
+// Watch is one rank's part of the guard. In a run with one rank it does nothing.
 type Watch struct {
 	o        Options
 	me, size int
@@ -118,7 +117,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	}
 	guarded := guard(c, w, "run", "all ranks", everyone)
 	err := w.join(c)
-	// Together is guarded already: a rank that dies meanwhile is noticed.
+	// Together is guarded already, so a rank that dies meanwhile is noticed.
 	if err = comm.Together(guarded, err); err != nil {
 		w.stop()
 		_, late := c.Host().Agree(0) // no rank takes the hanging up for a loss
@@ -129,9 +128,8 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	return guarded, w, nil
 }
 
-// Close ends this rank's part: whatever becomes of it later is no loss. An error
-// tells why it leaves, in case that others still wait for it. Rank 0 stays until
-// all others have called Close, or are lost.
+// Close ends this rank's part: the rank may disappear afterwards without being reported as lost. why says why it
+// leaves, in case others still wait for it. Rank 0 waits until all others have called Close or are lost.
 func (w *Watch) Close(why error) {
 	if w.book == nil {
 		return
@@ -151,10 +149,9 @@ func (w *Watch) Close(why error) {
 	}
 }
 
-// OnVerdict has f called on this rank once there is a verdict, before the rank leaves,
-// to end what is waiting outside of the guarded communicator, such as a card; cancel
-// takes that back. It does nothing for a communicator that is not guarded. f must come
-// to its end by itself.
+// OnVerdict calls f on this rank when there is a verdict, before the rank leaves. f ends work that waits outside of the
+// guarded communicator, such as a card, and must return by itself. cancel undoes it. For a communicator that is not
+// guarded it does nothing.
 func OnVerdict(c comm.Comm, f func()) (cancel func()) {
 	g := guardOf(c)
 	if g == nil {
@@ -194,7 +191,7 @@ func (w *Watch) end() {
 	}
 }
 
-// decide carries a verdict out on this rank; the first one counts.
+// decide carries out a verdict on this rank. Only the first verdict counts.
 func (w *Watch) decide(v Verdict) {
 	w.once.Do(func() {
 		w.sayOnce(&v)
@@ -206,8 +203,7 @@ func (w *Watch) decide(v Verdict) {
 	})
 }
 
-// sayOnce completes a verdict by what this rank alone knows, and prints it if this
-// is the rank to do so.
+// sayOnce completes a verdict with what only this rank knows, and prints it if this rank is the speaker.
 func (w *Watch) sayOnce(v *Verdict) {
 	v.Speak = v.Speaker == w.me
 	if !v.Speak {
@@ -219,8 +215,7 @@ func (w *Watch) sayOnce(v *Verdict) {
 	w.said.Do(func() { w.o.Say(v) })
 }
 
-// explain holds a library's error about its peers back until there is a verdict,
-// or none is to be expected any more.
+// explain holds back a library's error about its peers until there is a verdict, or until none can come any more.
 func (w *Watch) explain(err error) error {
 	select {
 	case <-w.decided:
@@ -235,8 +230,7 @@ func (w *Watch) explain(err error) error {
 	}
 }
 
-// Name says what a guarded communicator is called in messages, such as "shots".
-// Others are left alone.
+// Name sets the name of a guarded communicator for messages, such as "shots". It does nothing for other communicators.
 func Name(c comm.Comm, name string) {
 	if g := guardOf(c); g != nil {
 		for _, s := range []*stream{g.device, g.host, g.messages} {

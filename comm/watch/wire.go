@@ -11,7 +11,7 @@ import (
 
 // Messages are JSON values, one after the other.
 
-// card is how rank 0 is reached. It goes to the other ranks by broadcast.
+// card says how to reach rank 0. It is broadcast to the other ranks.
 type card struct {
 	Addresses []string `json:"addresses"` // where it listens: "10.0.0.7:34567"
 	Machine   string   `json:"machine"`
@@ -63,7 +63,7 @@ func newLine(conn net.Conn, from io.Reader) *line {
 	return &line{conn: conn, in: json.NewDecoder(from), out: json.NewEncoder(conn)}
 }
 
-// send writes a message. An error is the reader's to find.
+// send writes a message. It ignores errors, which the reader finds.
 func (l *line) send(m any, limit time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *line) send(m any, limit time.Duration) {
 	l.out.Encode(m)
 }
 
-// poke makes who waits at a channel look at once, unless it is about to.
+// poke wakes whoever waits at a channel, unless it is about to wake already.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

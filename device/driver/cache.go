@@ -11,12 +11,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Cache keeps compiled programs in a folder, each under a hash of all that went
-// into it. A folder that cannot be read or written costs time, never an error.
+// Cache keeps compiled programs in a folder, each named by a hash of everything that went into it. A folder that cannot
+// be read or written costs time but is never an error.
 type Cache struct{ Dir string }
 
-// UserCache is the cache in the user's folder for such things. Where there is
-// no such folder it keeps nothing.
+// UserCache is the cache in the user's cache folder. If there is no such folder it keeps nothing.
 func UserCache() Cache {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -25,8 +24,7 @@ func UserCache() Cache {
 	return Cache{filepath.Join(dir, "lsm", "kernels")}
 }
 
-// Compile is [Compiler.Compile], unless the cache has the binary; cached says
-// whether it had.
+// Compile is [Compiler.Compile], unless the cache has the binary. cached reports whether it had.
 func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached bool, err error) {
 	if c.Dir == "" {
 		b, err = k.Compile(src, arch)
@@ -43,7 +41,7 @@ func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached b
 	return b, false, err
 }
 
-// Forget removes a binary, one that the driver refused.
+// Forget removes a binary that the driver refused.
 func (c Cache) Forget(k *Compiler, src Source, arch string) {
 	os.Remove(c.path(k, src, arch)) // if it stays, it is refused once more
 }
@@ -55,8 +53,7 @@ func (c Cache) path(k *Compiler, src Source, arch string) string {
 	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
 }
 
-// A file is the SHA-256 of the binary, then the binary: one cut short or
-// damaged is compiled anew.
+// A file is the SHA-256 of the binary, then the binary. A file that was cut short or damaged is compiled again.
 func read(path string) (image []byte, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) < sha256.Size {
@@ -66,12 +63,12 @@ func read(path string) (image []byte, ok bool) {
 	return data[sha256.Size:], bytes.Equal(sum[:], data[:sha256.Size])
 }
 
-// write publishes the file at once, so that another rank never reads half of it.
+// write publishes the file atomically, so that another rank never reads half of it.
 func write(path string, image []byte) {
 	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 		return
 	}
 	sum := sha256.Sum256(image)
-	// Without the file the next start compiles again: nothing to report.
+	// Without the file the next start compiles again, so the error is not reported.
 	_ = renameio.WriteFile(path, append(sum[:], image...), 0o644)
 }

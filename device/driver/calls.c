@@ -14,7 +14,7 @@ void *library_open(const char *name, const char **why)
 
 void library_close(void *library) { dlclose(library); }
 
-// find stores the symbol; "" is nothing to look for.
+// find stores the address of a symbol; "" means that there is nothing to look for.
 static int find(void *field, void *library, const char *symbol)
 {
 	void **to = field;
@@ -35,7 +35,7 @@ const char *driver_load(gpu_calls *t, void *library, int engine)
 	DRIVER_CALLS(FIND)
 	if (engine == ENGINE_CUDA)
 		return NULL;
-	// From ROCm 6 on the plain name stands for the structure of ROCm 5.
+	// From ROCm 6 on, the plain name expects the structure of ROCm 5.
 	void *newer = dlsym(library, "hipGetDevicePropertiesR0600");
 	if (newer)
 		*(void **)&t->properties = newer;

@@ -34,14 +34,14 @@ type Card struct {
 	Shared          int // bytes of shared memory a block may ask for
 }
 
-// attributes are the drivers' numbers of what is asked of a card.
+// attributes holds the drivers' numbers of the card attributes that this package asks for.
 var attributes = [...]struct{ shared, processors, major, minor C.int }{
 	CUDA: {97, 16, 75, 76},
 	HIP:  {74, 63, 23, 61},
 }
 
-// Open loads the driver of an engine. Its error is a missing resource and names
-// the library or the function that is not there, or says why the driver refuses.
+// Open loads the driver of an engine. Its error is a missing resource. It names the missing library or function, or
+// says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
 	d := &Driver{Engine: e, calls: new(C.gpu_calls)}
@@ -56,7 +56,7 @@ func Open(e Engine) (*Driver, error) {
 	return d, nil
 }
 
-// Cards describes the visible cards. None is an error.
+// Cards describes the visible cards. It is an error if there are none.
 func (d *Driver) Cards() ([]Card, error) {
 	var n C.int
 	if err := d.check(C.gpu_count(d.calls, &n), "count"); err != nil {
@@ -98,7 +98,7 @@ func (d *Driver) card(index int) (Card, error) {
 	return c, d.numbers(&c, dev)
 }
 
-// numbers asks for what is a number, and for the name to compile for.
+// numbers sets the numeric properties of a card and the name to compile for.
 func (d *Driver) numbers(c *Card, dev C.int) error {
 	a := attributes[d.Engine]
 	var major, minor int
@@ -144,7 +144,7 @@ func cut(b []byte) string {
 
 func (d *Driver) check(code C.int, field string) error { return check(d.calls, d.Engine, code, field) }
 
-// check makes an error of the status that a function of the table returned.
+// check turns the status code of a function in the table into an error.
 func check(calls *C.gpu_calls, engine Engine, code C.int, field string) error {
 	if code == 0 {
 		return nil

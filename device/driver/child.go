@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
-// job is what a compiling child is asked, and answer what it says.
+// job is what a compiling child is asked to do, and answer is its reply.
 type (
 	job struct {
 		Engine Engine

@@ -18,28 +18,26 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Source is a program for the card in CUDA C++, in the part of it that HIP
-// shares. Its kernels are extern "C". No a·b + c becomes one operation with one rounding.
+// Source is a program for the card, in the part of CUDA C++ that HIP shares. Its kernels are extern "C". It is compiled
+// without contracting a·b + c into one operation.
 type Source struct {
 	Name    string   // for messages, such as "vector.cu"
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
 
-	// Native is the newest of NVIDIA's architectures, such as 90 for sm_90, that NVRTC
-	// compiles for. Newer cards get the program that is carried as PTX, of which the
-	// driver makes better code. 0: NVRTC compiles for all.
+	// Native is the newest NVIDIA architecture that NVRTC compiles for, such as 90 for sm_90. Newer cards use the
+	// carried PTX, of which the driver makes better code. 0 means that NVRTC compiles for all cards.
 	Native int
 }
 
-// Carried tells whether a card's architecture, as [Card] names it, is beyond Native.
+// Carried reports whether a card's architecture, as [Card] names it, is newer than Native.
 func (s Source) Carried(arch string) bool {
 	number, nvidia := strings.CutPrefix(arch, "sm_")
 	n, err := strconv.Atoi(number)
 	return nvidia && err == nil && s.Native > 0 && n > s.Native
 }
 
-// Hash is a SHA-256, in hexadecimal, of what determines the compiled program beside
-// compiler and target.
+// Hash is the SHA-256, in hexadecimal, of everything that determines the compiled program except compiler and target.
 func (s Source) Hash() string {
 	h := sha256.New()
 	for _, part := range append([]string{s.Name, s.Text}, s.Defines...) {
@@ -54,9 +52,8 @@ type Compiler struct {
 	Library string // the name it was loaded under
 	Version string // its own, such as "12.9"
 
-	// Child is a command that runs ServeCompile on its standard streams. hiprtc
-	// ends the process that names a target it does not know; in a child that is
-	// an error like any other. Without it, programs are compiled right here.
+	// Child is a command that runs ServeCompile on its standard streams. hiprtc ends the process if it does not know
+	// the target; in a child this becomes an ordinary error. Without Child, programs are compiled in this process.
 	Child []string
 
 	calls *C.gpu_calls
@@ -84,10 +81,9 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 	return k, nil
 }
 
-// Compile makes a binary for an architecture as [Card] names it. Where NVRTC is
-// older than the card, the binary is PTX for the newest architecture it knows,
-// which the driver finishes; for compute_N it is PTX for that architecture. The error
-// of a faulty program holds the compiler's log.
+// Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than the card, the binary is PTX for
+// the newest architecture that NVRTC knows, and the driver compiles that for the card. For compute_N the binary is PTX
+// for that architecture. The error of a faulty program holds the compiler's log.
 func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
 	var b Binary
 	var err error
@@ -164,7 +160,7 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 	return image, k.check(code, "binary")
 }
 
-// options are the compiler's own words for what a program asks for.
+// options returns the compiler options for a program and an architecture.
 func (k *Compiler) options(src Source, arch string) (options []string, ptx bool, err error) {
 	if k.Engine == HIP {
 		options = []string{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off"}
@@ -185,8 +181,7 @@ func (k *Compiler) options(src Source, arch string) (options []string, ptx bool,
 	return options, ptx, nil
 }
 
-// target is what NVRTC can make for a card sm_N: its very binary, or PTX for an
-// older architecture.
+// target returns what NVRTC can compile for a card sm_N: a binary for that card, or PTX for an older architecture.
 func (k *Compiler) target(arch string) (string, error) {
 	if strings.HasPrefix(arch, virtual) {
 		return arch, nil
@@ -218,7 +213,7 @@ func (k *Compiler) target(arch string) (string, error) {
 	return virtual + strconv.Itoa(best), nil
 }
 
-// virtual begins the names of architectures that PTX is made for.
+// virtual is the prefix of the architectures that PTX is made for.
 const virtual = "compute_"
 
 func (k *Compiler) check(code C.int, field string) error {

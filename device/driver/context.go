@@ -34,7 +34,7 @@ type Context struct {
 	anchored time.Time   // when it was recorded
 }
 
-// command is one thing for the context's thread to do.
+// command is one task for the context's thread.
 type command struct {
 	run  func() error
 	done chan<- error // gets run's error, or the end of the stream's work; nil: nobody waits
@@ -44,11 +44,11 @@ type command struct {
 
 var errClosed = errors.New("the card was given back")
 
-// backlog is how many commands may wait for the thread before callers do.
+// backlog is how many commands may wait for the thread before callers block.
 const backlog = 256
 
-// Use makes a card ready: it starts the thread that owns the card's context.
-// What libraries such as NCCL and MPI see is the card's primary context.
+// Use makes a card ready and starts the thread that owns its context. The context is the card's primary one, which
+// libraries such as NCCL and MPI use too.
 func (d *Driver) Use(c Card) (*Context, error) {
 	x := &Context{Card: c, driver: d, commands: make(chan command, backlog), ended: make(chan struct{})}
 	started := make(chan error, 1)
@@ -59,10 +59,10 @@ func (d *Driver) Use(c Card) (*Context, error) {
 	return x, nil
 }
 
-// Main is the stream that orders what needs no stream of its own.
+// Main is the stream for everything that needs no stream of its own.
 func (c *Context) Main() *Stream { return c.main }
 
-// Close waits for all work and gives the card back, once.
+// Close waits for all work and then releases the card. It does so once.
 func (c *Context) Close() error {
 	select {
 	case <-c.ended:
@@ -75,7 +75,7 @@ func (c *Context) Close() error {
 	return err
 }
 
-// send hands a command to the thread, and says whether it is still there.
+// send hands a command to the thread. It returns false if the thread has ended.
 func (c *Context) send(cmd command) bool {
 	select {
 	case <-c.ended:
@@ -90,7 +90,7 @@ func (c *Context) send(cmd command) bool {
 	}
 }
 
-// await is the answer to a command that was sent.
+// await waits for the result of a command that was sent.
 func (c *Context) await(done <-chan error) error {
 	select {
 	case err := <-done:
@@ -105,8 +105,7 @@ func (c *Context) await(done <-chan error) error {
 	}
 }
 
-// Do runs f in its turn on the context's thread, where the card's context is
-// current, and waits for it.
+// Do runs f on the context's thread, after all earlier commands, and waits for it. The card's context is current in f.
 func (c *Context) Do(f func() error) error {
 	done := make(chan error, 1)
 	if !c.send(command{run: f, done: done}) {
@@ -115,11 +114,10 @@ func (c *Context) Do(f func() error) error {
 	return c.await(done)
 }
 
-// Post runs f in its turn on the context's thread. Its error makes all later
-// work fail.
+// Post runs f on the context's thread, after all earlier commands, without waiting. If f fails, all later work fails.
 func (c *Context) Post(f func() error) { c.send(command{run: f}) }
 
-// Err is the error of the first posted command that failed so far, nil if none.
+// Err is the error of the first posted command that has failed so far, or nil.
 func (c *Context) Err() error {
 	if e := c.failure.Load(); e != nil {
 		err := fmt.Errorf("card %d (%s): %w", c.Card.Index, c.Card.Name, *e)
@@ -131,11 +129,11 @@ func (c *Context) Err() error {
 	return nil
 }
 
-// Finish waits until the card has done all that was asked of a stream.
+// Finish waits until the card has done all work that was given to a stream.
 func (c *Context) Finish(s *Stream) error { return c.Begin(s)() }
 
-// Begin marks this place in a stream; the function it returns waits until the
-// card has got there. It must be called once.
+// Begin marks this place in a stream and returns a function that waits until the card has reached it. That function
+// must be called once.
 func (c *Context) Begin(s *Stream) (wait func() error) {
 	done := make(chan error, 1)
 	if !c.send(command{done: done, end: s}) {
@@ -144,14 +142,13 @@ func (c *Context) Begin(s *Stream) (wait func() error) {
 	return func() error { return c.await(done) }
 }
 
-// waiting is somebody who wants to know when an event has passed.
+// waiting is a caller that waits until an event has passed.
 type waiting struct {
 	event *Event
 	done  chan<- error
 }
 
-// While somebody waits, the thread asks after the event without a pause for
-// this many times, then at this interval.
+// While a caller waits, the thread polls the event this many times without a pause, then at this interval.
 const (
 	eagerPolls = 400
 	pollPause  = 50 * time.Microsecond
@@ -189,7 +186,7 @@ func (c *Context) serve(started chan<- error) {
 	}
 }
 
-// next is the next command, if there is one yet.
+// next returns the next command, if there is one yet.
 func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
 	switch {
 	case !somebodyWaits:
@@ -211,7 +208,7 @@ func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd co
 	}
 }
 
-// obey runs a command; it returns somebody to wait for.
+// obey runs a command. If a caller waits for an event of the command, it returns that caller.
 func (c *Context) obey(cmd command) (waiting, bool) {
 	err := c.Err()
 	var event *Event
@@ -231,12 +228,11 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 	return waiting{}, false
 }
 
-// Fail makes all later work fail with an error, which may have come from elsewhere.
-// Those who wait for the card get it once the card has ended its work. Of several errors
-// the first counts.
+// Fail makes all later work fail with the given error, which may come from outside the context. Callers that wait for
+// the card get it once the card has finished its work. Only the first error counts.
 func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
-// poll answers those whose event has passed and keeps the others.
+// poll answers the callers whose event has passed and returns the others.
 func (c *Context) poll(waits []waiting) []waiting {
 	kept := waits[:0]
 	for _, w := range waits {
@@ -278,8 +274,8 @@ func (c *Context) open() error {
 	return err
 }
 
-// close gives the context back; what it held goes with it. Nothing can be done
-// about an error here.
+// close releases the context with everything that it holds. Errors are ignored, since nothing can be done about them
+// here.
 func (c *Context) close() {
 	d := c.driver
 	if c.anchor != nil {

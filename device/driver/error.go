@@ -29,11 +29,10 @@ func (e *Error) Error() string {
 	return s
 }
 
-// OutOfMemory says whether the card's memory did not suffice.
+// OutOfMemory reports whether the card had too little memory.
 func (e *Error) OutOfMemory() bool { return e.Code == outOfMemory }
 
-// resource marks an error of the driver with its exit status: a card that fails
-// is a resource that is not to be had.
+// resource gives an error of the driver the exit status of a missing resource.
 func resource(err error) error {
 	if err == nil {
 		return nil

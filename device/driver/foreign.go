@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// What libraries need that work on a card beside this package, such as NCCL.
+// This file has what other libraries that use a card, such as NCCL, need from this package.
 
 // Handle is the driver's own handle of a stream.
 func (s *Stream) Handle() unsafe.Pointer { return s.handle }
@@ -18,21 +18,20 @@ func (c *Context) Bind() error {
 	return resource(c.driver.check(C.gpu_set_current(c.driver.calls, c.handle), "set_current"))
 }
 
-// Place is a place in a stream that another one can be made to wait for.
+// Place is a place in a stream that other streams can wait for.
 type Place struct{ event *Event }
 
-// Mark returns the place that a stream has come to by what it was asked so far.
+// Mark returns the place in a stream that follows all work given to it so far.
 func (c *Context) Mark(s *Stream) *Place {
 	p := new(Place)
 	c.Post(func() (err error) { p.event, err = c.record(s, untimed); return err })
 	return p
 }
 
-// After makes a stream wait, on the card, for a place. It must be called once
-// for each.
+// After makes a stream wait, on the card, for a place. It must be called once for each place.
 func (c *Context) After(s *Stream, p *Place) {
 	c.Post(func() error {
-		// The wait is for the state of the event now, so it can be used again.
+		// The wait refers to the present state of the event, so the event can be reused.
 		c.events[untimed] = append(c.events[untimed], p.event)
 		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, p.event.handle, 0), "stream_wait")
 	})

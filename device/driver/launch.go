@@ -19,7 +19,7 @@ type Module struct {
 	handle  unsafe.Pointer
 }
 
-// Function is a kernel, with what the compiler made of it.
+// Function is a kernel with the properties that the compiler gave it.
 type Function struct {
 	Name      string
 	Registers int // a thread
@@ -30,7 +30,7 @@ type Function struct {
 	carved    bool // the driver knows that shared memory is preferred
 }
 
-// Load puts a binary of the compiler on the card.
+// Load loads a compiled binary onto the card.
 func (c *Context) Load(name string, image []byte) (*Module, error) {
 	m := &Module{context: c, name: name}
 	text := C.CBytes(append(image[:len(image):len(image)], 0)) // PTX is a C string
@@ -44,7 +44,7 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 	return m, nil
 }
 
-// What a driver can say of a kernel, numbered alike in both.
+// Attributes of a kernel. Both drivers give them the same numbers.
 const (
 	functionShared     = 1
 	functionLocal      = 3
@@ -53,15 +53,15 @@ const (
 	functionCarveout   = 9
 )
 
-// freeShared is what a block may have in all, its kernel's own included, without asking
-// first.
+// freeShared is the shared memory, in bytes, that a block may have without special permission, its kernel's static
+// memory included.
 const freeShared = 48 << 10
 
-// carveoutMost asks for as much of a processor's memory as can be to be shared memory,
-// the rest being cache: in percent.
+// carveoutMost, in percent, asks a processor to use as much of its memory as possible as shared memory. The rest is
+// cache.
 const carveoutMost = 100
 
-// Function finds a kernel by its name (extern "C").
+// Function finds a kernel by its extern "C" name.
 func (m *Module) Function(name string) (*Function, error) {
 	c := m.context
 	f := &Function{Name: name}
@@ -94,14 +94,14 @@ type Shape struct {
 	Shared  int    // bytes of shared memory beside the kernel's own
 }
 
-// Line is the shape of blocks of threads in one dimension.
+// Line is the shape of a one-dimensional launch.
 func Line(blocks, threads int) Shape {
 	return Shape{Blocks: [3]int{blocks, 1, 1}, Threads: [3]int{threads, 1, 1}}
 }
 
-// Launch asks for a kernel to be run on the main stream. The arguments must be of the types that the kernel declares, which nothing can
-// check: [Memory] for a pointer, int32, int64, float32, float64, and structures of these,
-// which Go lays out as C does. They are copied.
+// Launch runs a kernel on the main stream, without waiting. The arguments must have the types that the kernel declares,
+// which cannot be checked: [Memory] for a pointer, int32, int64, float32, float64, and structures of these, which Go
+// lays out as C does. They are copied.
 func (c *Context) Launch(f *Function, s Shape, args ...any) {
 	cells, starts := packed(args)
 	var grid, block [3]C.uint
@@ -121,7 +121,7 @@ func (c *Context) Launch(f *Function, s Shape, args ...any) {
 	})
 }
 
-// packed lays arguments out in cells of 8 bytes; starts is the first cell of each.
+// packed lays out the arguments in cells of 8 bytes. starts holds the first cell of each.
 func packed(args []any) (cells []uint64, starts []int32) {
 	for _, arg := range args {
 		first := len(cells)
@@ -133,9 +133,8 @@ func packed(args []any) (cells []uint64, starts []int32) {
 	return cells, starts
 }
 
-// allow prepares a kernel for launches that add shared memory: where the driver wants
-// that, it raises the kernel's limit, and has the processors keep as much shared memory
-// as they can, so that several blocks fit.
+// allow prepares a kernel for launches with additional shared memory. If the driver requires it, it raises the kernel's
+// limit and asks for the largest share of shared memory, so that several blocks fit on a processor.
 func (c *Context) allow(f *Function, shared int) error {
 	if most := c.Card.Shared; most > 0 && f.Shared+shared > most {
 		return fmt.Errorf("kernel %s needs %d bytes of shared memory a block, of which %d are its own; the card has %d", f.Name, f.Shared+shared, f.Shared, most)

@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Library says under which names a shared library is looked for.
+// Library lists the names under which a shared library is looked for.
 type Library struct {
 	What     string   // for messages
 	Variable string   // environment variable that names a file instead
@@ -26,7 +26,7 @@ type Library struct {
 	Hint     string   // what to do where there is none
 }
 
-// Libraries are the driver and the run-time compiler of an engine.
+// Libraries returns the driver and the run-time compiler of an engine.
 func Libraries(e Engine) (driver, compiler Library) { return driverLibraries[e], compilerLibraries[e] }
 
 var driverLibraries = [...]Library{
@@ -52,7 +52,7 @@ var compilerLibraries = [...]Library{
 	},
 	HIP: {
 		What: "AMD's run-time compiler (hiprtc)", Variable: "LSM_HIPRTC_LIB",
-		// Up to ROCm 5 the compiler's functions are in the runtime itself.
+		// Up to ROCm 5 the runtime itself contains the compiler's functions.
 		Names: []string{"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so",
 			"libamdhip64.so.5", "libamdhip64.so"},
 		Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
@@ -81,8 +81,8 @@ func (l Library) Candidates() []string {
 	return all
 }
 
-// Find is the file of the first candidate that is there, "" for none; loader are the
-// folders that the system's loader looks into. It loads nothing.
+// Find returns the file of the first candidate that exists, or "". loader lists the folders of the system's loader.
+// Find loads nothing.
 func (l Library) Find(loader []string) string {
 	for _, name := range l.Candidates() {
 		places := []string{name}
@@ -101,8 +101,8 @@ func (l Library) Find(loader []string) string {
 	return ""
 }
 
-// Open loads the first of the candidates that can be loaded. Its error is a missing
-// resource that says what was looked for and carries the hint.
+// Open loads the first candidate that can be loaded. Its error is a missing resource that says what was looked for and
+// carries the hint.
 func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	names := l.Candidates()
 	why := "there is no " + strings.Join(names, ", ")
@@ -114,7 +114,7 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 		if handle != nil {
 			return handle, name, nil
 		}
-		// A file that is there and cannot be loaded is the better explanation.
+		// A file that exists but cannot be loaded explains the failure better.
 		if s := C.GoString(text); !strings.Contains(s, "No such file") {
 			why = s
 		}
@@ -122,8 +122,7 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
 }
 
-// load opens the library and has its functions found: find returns the symbol that is
-// missing, or nil.
+// load opens the library and looks up its functions through find, which returns the missing symbol or nil.
 func (l Library) load(find func(handle unsafe.Pointer) *C.char) (name string, err error) {
 	handle, name, err := l.Open()
 	if err != nil {

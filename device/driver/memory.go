@@ -13,8 +13,7 @@ import (
 // Memory is an address on the card. Adding bytes to it is allowed.
 type Memory uint64
 
-// Alloc returns memory on the card, with whatever is in it. Where there is not
-// enough, the error's [Error.OutOfMemory] is true.
+// Alloc returns memory on the card, not initialised. If there is too little, the error's [Error.OutOfMemory] is true.
 func (c *Context) Alloc(bytes int64) (m Memory, err error) {
 	err = c.Do(func() error {
 		var a C.address
@@ -25,12 +24,12 @@ func (c *Context) Alloc(bytes int64) (m Memory, err error) {
 	return m, err
 }
 
-// Free gives memory back to the driver. It waits for the card.
+// Free gives memory back to the driver. It waits for the card to finish its work.
 func (c *Context) Free(m Memory) error {
 	return c.Do(func() error { return c.driver.check(C.gpu_free(c.driver.calls, C.address(m)), "free") })
 }
 
-// MemoryInfo is what the card has left, and all it has, in bytes.
+// MemoryInfo returns the card's free and total memory in bytes.
 func (c *Context) MemoryInfo() (free, total int64, err error) {
 	err = c.Do(func() error {
 		var f, t C.size_t
@@ -41,7 +40,7 @@ func (c *Context) MemoryInfo() (free, total int64, err error) {
 	return free, total, resource(err)
 }
 
-// Pinned is host memory that the card reads and writes on its own.
+// Pinned is host memory that the card can read and write directly.
 type Pinned struct {
 	Bytes   []byte
 	context *Context
@@ -49,7 +48,7 @@ type Pinned struct {
 
 const hostPortable = 1 // pinned for every card
 
-// AllocPinned returns host memory for copies that need no waiting.
+// AllocPinned returns host memory for copies that need not wait.
 func (c *Context) AllocPinned(bytes int) (*Pinned, error) {
 	p := &Pinned{context: c}
 	err := c.Do(func() error {
@@ -66,7 +65,7 @@ func (c *Context) AllocPinned(bytes int) (*Pinned, error) {
 	return p, nil
 }
 
-// Free gives pinned memory back, which no copy may still use.
+// Free gives pinned memory back. No copy may still be using it.
 func (p *Pinned) Free() error {
 	c := p.context
 	return c.Do(func() error {
@@ -76,8 +75,8 @@ func (p *Pinned) Free() error {
 	})
 }
 
-// ToDevice asks for a copy of pinned bytes [off, off+n) to the card. They may
-// change once the stream has got there.
+// ToDevice starts a copy of the pinned bytes [off, off+n) to the card. They may change once the stream has reached the
+// copy's end.
 func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 	src := p.Bytes[off : off+n]
 	c.Post(func() error {
@@ -86,8 +85,8 @@ func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 	})
 }
 
-// ToHost asks for a copy from the card into pinned bytes [off, off+n). They are
-// there once the stream has got there.
+// ToHost starts a copy from the card to the pinned bytes [off, off+n). They are valid once the stream has reached the
+// copy's end.
 func (c *Context) ToHost(s *Stream, p *Pinned, off, n int, src Memory) {
 	dst := p.Bytes[off : off+n]
 	c.Post(func() error {
@@ -96,7 +95,7 @@ func (c *Context) ToHost(s *Stream, p *Pinned, off, n int, src Memory) {
 	})
 }
 
-// Within asks for a copy of bytes from one place on the card to another.
+// Within starts a copy of bytes from one place on the card to another.
 func (c *Context) Within(s *Stream, dst, src Memory, bytes int64) {
 	c.Post(func() error {
 		return c.driver.check(C.gpu_within(c.driver.calls, C.address(dst), C.address(src),
@@ -104,7 +103,7 @@ func (c *Context) Within(s *Stream, dst, src Memory, bytes int64) {
 	})
 }
 
-// Fill asks for bytes on the card to be set to a value.
+// Fill starts setting bytes on the card to a value.
 func (c *Context) Fill(s *Stream, dst Memory, value byte, bytes int64) {
 	c.Post(func() error {
 		return c.driver.check(C.gpu_fill(c.driver.calls, C.address(dst), C.uchar(value),

@@ -49,10 +49,10 @@ func (c *Context) CloseStream(s *Stream) {
 	})
 }
 
-// Follow makes a stream wait, on the card, for all that another one was asked.
+// Follow makes a stream wait, on the card, for all work that another stream was given so far.
 func (c *Context) Follow(s, other *Stream) { c.After(s, c.Mark(other)) }
 
-// record runs on the context's thread and puts an event at the end of a stream.
+// record puts an event at the end of a stream. It runs on the context's thread.
 func (c *Context) record(s *Stream, kind int) (*Event, error) {
 	d := c.driver
 	e := &Event{kind: kind}
@@ -78,10 +78,9 @@ type Span struct {
 	tell       func(begin time.Time, took time.Duration)
 }
 
-// Time begins a span here. Once the card has passed its end, tell is called, from the
-// context's thread, which it must not wait for: with the time of the beginning, on this
-// machine's clock as far as the card's keeps step with it, and with how long the card
-// took. Whoever has waited for the stream since End finds tell called.
+// Time begins a span here. Once the card has passed its end, the context's thread calls tell, which must not wait for
+// that thread. begin is on this machine's clock, as far as the card's clock keeps step with it, and took is how long
+// the card needed. For a caller that has waited for the stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
 	c.Post(func() (err error) {
@@ -111,11 +110,11 @@ func (p *Span) End() {
 	})
 }
 
-// mostTold is how many spans that have ended are looked for before the next one begins.
+// mostTold is how many ended spans are processed before the next one begins.
 const mostTold = 4
 
-// told tells of ended spans that the card has passed, the first ones first and no more
-// than so many. Their events can be used again.
+// told reports ended spans that the card has passed, the oldest first and at most the given number. Their events can
+// then be reused.
 func (c *Context) told(most int) error {
 	d := c.driver
 	for n := 0; n < most && len(c.spans) > 0; n++ {

@@ -24,7 +24,7 @@ type Buf struct {
 	whole *allocation
 }
 
-// allocation is what Alloc got; all slices of a buffer hold on to it.
+// allocation is the memory that Alloc obtained. All slices of a buffer keep it alive.
 type allocation struct {
 	memory  driver.Memory
 	bytes   int64
@@ -48,18 +48,17 @@ func (b *Buf) Space() device.Space { return b.dev.Space() }
 
 func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
 
-// Whole is the address and the length in bytes of the memory that Alloc got for
-// the buffer that this one is, or was cut from.
+// Whole returns the address and the length in bytes of the allocation that this buffer is, or was cut from.
 func (b *Buf) Whole() (m driver.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
 
-// Keep keeps the memory of the whole buffer from being given to another one after this
-// one is freed: something outside remembers its address.
+// Keep prevents the memory of the whole buffer from being reused after the buffer is freed, because something outside
+// remembers its address.
 func (b *Buf) Keep() {
 	b.whole.cleanup.Stop()
 	b.whole.kept.Store(true)
 }
 
-// Slice is the window [off, off+n), on the same memory.
+// Slice is the window [off, off+n) on the same memory.
 func (b *Buf) Slice(off, n int) device.Buf {
 	if off < 0 || n < 0 || off > b.n-n {
 		panic(fmt.Sprintf("device: slice [%d, %d+%d) of %d elements", off, off, n, b.n))
@@ -67,8 +66,7 @@ func (b *Buf) Slice(off, n int) device.Buf {
 	return &Buf{b.dev, b.typ, n, b.at + driver.Memory(off*b.typ.Size()), b.whole}
 }
 
-// Alloc returns n zeroed elements. Where memory is short, its error says how
-// much was needed and how much there was.
+// Alloc returns n zeroed elements. If memory is short, its error states how much was needed and how much there was.
 func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("device: alloc of %d elements", n))
@@ -83,15 +81,14 @@ func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 		return nil, d.short(fmt.Sprintf("%d elements of %v", n, t), bytes, err)
 	}
 	b.at, b.whole.memory, b.whole.bytes = m, m, bytes
-	// Unreachable means freed: collected buffers go back to the pool.
+	// Unreachable buffers count as freed: their memory goes back to the pool.
 	b.whole.cleanup = runtime.AddCleanup(b.whole, func(m driver.Memory) { d.pool.give(m, bytes) }, m)
 	d.context.Fill(d.context.Main(), m, 0, bytes)
 	return b, nil
 }
 
-// Free gives the memory of a buffer returned by Alloc back. The buffer and all
-// slices of it must not be used any more; what was asked of them before is
-// still done.
+// Free gives back the memory of a buffer returned by Alloc. The buffer and its slices must not be used afterwards; work
+// that was given to the device before still completes.
 func (d *Device) Free(x device.Buf) {
 	b, ok := x.(*Buf)
 	switch {
@@ -108,22 +105,21 @@ func (d *Device) Free(x device.Buf) {
 	}
 }
 
-// Allocator gives memory of the card in a way of its own, as communication
-// libraries do.
+// Allocator allocates card memory in a way of its own, as communication libraries do.
 type Allocator interface {
 	Alloc(bytes int64) (driver.Memory, error)
 	Free(m driver.Memory) error
 }
 
-// AllocateLarge has memory of at least the given bytes come from an allocator
-// from now on. What it cannot give still comes from the driver.
+// AllocateLarge makes allocations of at least the given number of bytes use an allocator from now on. If the allocator
+// fails, they come from the driver.
 func (d *Device) AllocateLarge(least int64, a Allocator) {
 	d.pool.Lock()
 	defer d.pool.Unlock()
 	d.pool.least, d.pool.large = least, a
 }
 
-// AllocatedBy is the allocator that memory came from, nil for the driver.
+// AllocatedBy returns the allocator that memory came from, or nil for the driver.
 func (d *Device) AllocatedBy(m driver.Memory) Allocator {
 	d.pool.Lock()
 	defer d.pool.Unlock()
@@ -146,7 +142,7 @@ func (d *Device) short(what string, bytes int64, err error) error {
 		"split the problem over more cards, or choose a coarser form of the traveltime tables (kirchhoff.tables)"))
 }
 
-// freed keeps what was given back, by its size in bytes, for the next of that size.
+// freed keeps memory that was given back, by its size in bytes, for the next request of that size.
 type freed[T any] struct {
 	sync.Mutex
 	kept map[int64][]T
@@ -223,8 +219,8 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	if !errors.As(err, &e) || !e.OutOfMemory() {
 		return m, err
 	}
-	// Buffers that nobody holds any more are known once the collector has run, and
-	// handed in beside this goroutine soon after.
+	// A collection finds the buffers that nobody holds any more. Their cleanups run on another goroutine soon
+	// afterwards.
 	runtime.GC()
 	for pause := time.Millisecond; ; pause *= 2 {
 		if err := p.empty(); err != nil {
@@ -237,8 +233,8 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	}
 }
 
-// lastPause is the last of the pauses, each twice the one before, that an
-// allocation makes before it reports that memory is short.
+// lastPause is the longest pause of an allocation before it reports that memory is short. Each pause is twice the
+// previous one.
 const lastPause = 64 * time.Millisecond
 
 // empty gives everything back to the driver.

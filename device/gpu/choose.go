@@ -10,9 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// localRanks are the variables by which launchers tell a process its number
-// among those on its machine, and their number; the innermost launcher first.
-// sbatch gives its script a SLURM_LOCALID that mpirun's ranks inherit.
+// localRanks lists the variables in which launchers give a process its number among those on its machine, and their
+// count, the innermost launcher first. sbatch gives its script a SLURM_LOCALID that mpirun's ranks inherit.
 var localRanks = []struct{ rank, size string }{
 	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
 	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
@@ -22,9 +21,9 @@ var localRanks = []struct{ rank, size string }{
 	{"SLURM_LOCALID", ""},
 }
 
-// LocalRank is this process's number among those of the job on this machine, as
-// the launcher's environment (in the form of os.Environ) tells, and how many
-// there are; size 0 means that is not told. Without a launcher it is 0 of 1.
+// LocalRank returns this process's number among those of the job on this machine, according to the launcher's
+// environment (in the form of os.Environ), and their count. size 0 means that the count is unknown. Without a launcher
+// it returns 0 of 1.
 func LocalRank(environ []string) (rank, size int) {
 	values := map[string]string{}
 	for _, entry := range environ {
@@ -45,12 +44,10 @@ func LocalRank(environ []string) (rank, size int) {
 	return 0, 1
 }
 
-// Choose picks the card for a process by its local rank, out of those that it
-// sees. Launchers hand out cards in two ways: all of a machine's cards to each
-// rank (Slurm's --gres=gpu:4), and then the ranks take them in turn; or one card
-// to each (--gpus-per-task=1), visible as the first and only one, and then that
-// is it. CUDA_VISIBLE_DEVICES is the driver's business and has been heeded in
-// what it lists. The warning, "" for none, says that ranks must share a card.
+// Choose picks the card for a process by its local rank, out of the visible cards. Launchers hand out cards in two
+// ways. Some show all cards of a machine to each rank (Slurm's --gres=gpu:4); the ranks then take them in turn. Others
+// show one card to each rank (--gpus-per-task=1), and the rank takes that one. The driver's list already respects
+// CUDA_VISIBLE_DEVICES. The warning, "" for none, says that ranks must share a card.
 func Choose(localRank, localSize, visible int) (card int, warning string) {
 	if visible < 1 {
 		return 0, ""
@@ -61,8 +58,8 @@ func Choose(localRank, localSize, visible int) (card int, warning string) {
 	return localRank % visible, warning
 }
 
-// Place says where a card is, the same in every process that uses it: for
-// [SharedCards].
+// Place identifies a card by its location, which is the same in every process that uses it. SharedCards compares
+// places.
 func Place(c driver.Card) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -71,9 +68,8 @@ func Place(c driver.Card) string {
 	return host + " " + c.Bus + " " + c.ID
 }
 
-// SharedCards names the ranks that use one card, given the Place of every rank's
-// card in their order; "" if all have their own. What each rank sees alone does
-// not tell: where every rank sees one card it may be the same one.
+// SharedCards names the ranks that share a card, given the Place of every rank's card in rank order. It returns "" if
+// every rank has its own. A single rank cannot tell, since ranks that see one card each may all see the same one.
 func SharedCards(places []string) (warning string) {
 	ranks := map[string][]string{}
 	for r, p := range places {

@@ -29,15 +29,14 @@ type Device struct {
 	pinned  pinned
 	dots    dots
 
-	// OnMark hears of what Mark timed, when the card has done it and at the latest
-	// before the next Sync returns; nil: nothing is timed. It is set before the device
-	// is used, must not use it, and may be called from any goroutine.
+	// OnMark receives what Mark timed, at the latest before the next Sync returns. If it is nil, nothing is timed. It
+	// is set before the device is used, must not use the device, and may be called from any goroutine.
 	OnMark func(name string, begin time.Time, took time.Duration)
 
 	toDevice, toHost atomic.Int64 // bytes
 }
 
-// Options say which card, and how its programs are compiled.
+// Options say which card to use and how to compile its programs.
 type Options struct {
 	Engine driver.Engine
 	Card   int          // among the visible cards, see [Choose]
@@ -53,9 +52,8 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. Where another
-// library, the card or a function is missing, the error is one of missing resources and
-// names it.
+// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. If another library, the card or a function is
+// missing, the error is a missing resource and names it.
 func Open(o Options) (*Device, error) {
 	drv, err := driver.Open(o.Engine)
 	if err != nil {
@@ -87,7 +85,7 @@ func Open(o Options) (*Device, error) {
 	return d, nil
 }
 
-// prepare loads the kernels and what copies and sums need.
+// prepare loads the kernels and allocates what copies and sums need.
 func (d *Device) prepare() error {
 	m, err := d.Build(VectorSource())
 	if err != nil {
@@ -110,10 +108,10 @@ func (d *Device) prepare() error {
 	return d.stages.open(d.context)
 }
 
-// Close waits for the card and gives it back. Its buffers are no more.
+// Close waits for the card and releases it. All its buffers become invalid.
 func (d *Device) Close() error { return d.context.Close() }
 
-// Name is the engine, the card's number and what it is: "cuda 0 (NVIDIA H200)".
+// Name is the engine with the card's number and model: "cuda 0 (NVIDIA H200)".
 func (d *Device) Name() string {
 	return fmt.Sprintf("%v %d (%s)", d.engine, d.context.Card.Index, d.context.Card.Name)
 }
@@ -132,11 +130,11 @@ func (d *Device) Space() device.Space {
 // Card describes the card.
 func (d *Device) Card() driver.Card { return d.context.Card }
 
-// Context is where kernels of other packages are launched. What they do to
-// buffers of this device must be on its main stream, or follow it.
+// Context is for launching kernels of other packages. Work on buffers of this device must be on its main stream or
+// follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Programs says where the card's programs come from, and why where that is not its compiler.
+// Programs says where the card's programs come from, and the reason if that is not its compiler.
 func (d *Device) Programs() string {
 	if d.compiler == nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
@@ -144,9 +142,8 @@ func (d *Device) Programs() string {
 	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
 }
 
-// Build compiles a program for this card, or finds it in the cache, and loads it;
-// without NVRTC it is the one made ahead. It stays loaded as long as the card is in
-// use: asked for again, it is there.
+// Build compiles a program for this card, or finds it in the cache, and loads it. Without NVRTC it uses the carried
+// PTX. The program stays loaded as long as the card is in use, so later calls for it return at once.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
 	d.modules.Lock()
 	defer d.modules.Unlock()
@@ -208,15 +205,14 @@ func (d *Device) carried(src driver.Source) (*driver.Module, error) {
 	return m, nil
 }
 
-// Sync waits until everything asked of the card is done.
+// Sync waits until the card has done all work that it was given.
 func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
 
-// Traffic is the number of bytes that crossed between host and card so far,
-// the results of Dots among them.
+// Traffic is the number of bytes copied between host and card so far, the results of Dots included.
 func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
 
-// Mark times what is asked of the card until end is called, on the card's own clock and
-// without waiting for it, for OnMark.
+// Mark times the card's work until end is called, on the card's own clock and without waiting, and reports it to
+// OnMark.
 func (d *Device) Mark(name string) (end func()) {
 	tell := d.OnMark
 	if tell == nil {

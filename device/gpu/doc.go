@@ -1,13 +1,10 @@
-// Package gpu is a GPU as a [device.Device]: vectors stay on the card, and what
-// solvers do to them is done there.
+// Package gpu implements [device.Device] on a GPU: vectors stay on the card and are processed there.
 //
-// Operations are asked of the card in order on one stream and do not wait, but
-// for copies to and from the host, Dots and Sync; an error of the card shows at
-// the next of these. Element-wise operations round as the host's do. Sums do
-// not depend on the card's size or on chance, but on the vectors' lengths alone.
+// Operations run in order on one stream. Only copies to and from the host, Dots and Sync wait for the card, and they
+// return its errors. Element-wise operations round as those of the host do. Sums depend only on the lengths of the
+// vectors, not on the card's size or on timing.
 //
-// Memory that is freed is kept for the next buffer of the same size, so a
-// solver's scratch costs the driver nothing; a buffer that is no longer
-// reachable counts as freed. Before memory is reported short, all that is kept
+// Freed memory is kept for the next buffer of the same size, so a solver's scratch needs no call of the driver. A
+// buffer that is no longer reachable counts as freed. Before an allocation fails for lack of memory, all kept memory
 // goes back to the driver.
 package gpu

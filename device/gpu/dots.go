@@ -23,8 +23,8 @@ type pair struct {
 	typ, first int32 // the element type and the pair's first chunk
 }
 
-// dots holds what a sum needs on the card: a counter, one sum a pair, one a
-// chunk, and pinned memory for the result.
+// dots holds what sums need on the card: a counter, one sum for each pair and for each chunk, and pinned memory for the
+// result.
 type dots struct {
 	sync.Mutex
 	memory driver.Memory
@@ -34,7 +34,7 @@ type dots struct {
 	blocks int // most blocks of a launch, 0 for the card's own number; no sum depends on it
 }
 
-// counterBytes is the room for the counter, and the alignment behind it.
+// counterBytes is the room for the counter, and the alignment of what follows it.
 const counterBytes = 256
 
 // Dots returns Σ conj(x)·y for each pair, in float64: up to 112 pairs a launch,
@@ -100,7 +100,7 @@ func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
 		d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
 }
 
-// dotsRoom sees to it that there is room for the sums of pairs and chunks.
+// dotsRoom makes room for the sums of the given numbers of pairs and chunks.
 func (d *Device) dotsRoom(pairs, chunks int) error {
 	s, c := &d.dots, d.context
 	room := max(pairs, s.pairs)

@@ -9,8 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// pinned keeps the pinned memory that Stage handed out and got back, in pieces
-// whose lengths are powers of two.
+// pinned keeps the pinned memory that Stage handed out and got back. The lengths of its pieces are powers of two.
 type pinned struct {
 	freed[*driver.Pinned]
 	all []*driver.Pinned

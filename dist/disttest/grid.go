@@ -12,9 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Place is one rank of a process grid of shots × blocks, with the layouts of a
-// problem whose data, in units, are split over the shots and whose image, in units,
-// over the blocks. Which rank holds which stretch is shuffled.
+// Place is one rank of a process grid of shots × blocks, with the layouts of a problem. The units of the data are split
+// over the shots and those of the image over the blocks. Stretches are assigned to ranks in shuffled order.
 type Place struct {
 	World       comm.Comm
 	Data, Image *dist.Layout
@@ -48,8 +47,7 @@ func Grids(n int) [][2]int {
 	return out
 }
 
-// shuffled shares units of the given lengths out, as evenly in number as can be,
-// to ranks in an order of their own.
+// shuffled shares out units of the given lengths, as evenly in number as possible, to ranks in a shuffled order.
 func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layout {
 	starts := []int{0}
 	for _, n := range lengths {
@@ -69,8 +67,7 @@ func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layo
 	return l
 }
 
-// Random is a matrix of standard normal numbers, complex where the type is, that
-// the type holds exactly.
+// Random is a matrix of standard normal numbers that type t holds exactly. They are complex if t is.
 func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
 	r := rand.New(rand.NewPCG(seed, 78))
 	out := make([][]complex128, rows)
@@ -87,7 +84,7 @@ func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
 	return out
 }
 
-// Vector is this rank's share of a whole vector, on the host.
+// Vector returns this rank's share of a whole vector, on the host.
 func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 	v, err := dist.NewVector(device.NewHost(1), l)
 	if err == nil {
@@ -96,8 +93,7 @@ func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 	return v, err
 }
 
-// Whole brings a vector together on all ranks, and makes sure that its copies are
-// the same to the last bit.
+// Whole gathers a vector on all ranks, and makes sure that its copies have the same bits.
 func Whole(v *dist.Vector) ([]complex128, error) {
 	l := v.Layout
 	// Bit by bit: a sum with zeros would lose the sign of a zero.

@@ -1,5 +1,5 @@
-// Package disttest holds a kernel for tests of code that runs on many ranks: a
-// matrix that works in pieces, in an order that is never the same twice.
+// Package disttest holds a kernel for tests of code that runs on many ranks: a matrix that works in pieces and computes
+// them in random order.
 package disttest
 
 import (
@@ -13,23 +13,22 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It
-// checks that its pieces are asked for as dist.Application says.
+// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It checks that callers keep to the rules
+// of dist.Application.
 type Matrix struct {
 	Rows [][]complex128 // of the range by columns of the domain
 
-	// The local offsets at which the units of range and domain begin.
+	// RowUnits and ColumnUnits are the local offsets at which the units of range and domain begin.
 	RowUnits, ColumnUnits []int
 
 	Pieces, Ahead int
-	// Fail, where given, is asked for an error before every piece.
+	// Fail, if not nil, is called before every piece and returns the error of that piece.
 	Fail func(d dist.Direction, piece int) error
-	// BoundError, where given, is what Bound ends with.
+	// BoundError, if not nil, is the error of Bound.
 	BoundError error
 }
 
-// Block is the kernel for rows and columns that two layouts with units hold on
-// this rank, of a whole matrix.
+// Block is the kernel for the rows and columns of a whole matrix that two layouts with units hold on this rank.
 func Block(whole [][]complex128, rng, domain *dist.Layout, pieces, ahead int) *Matrix {
 	m := &Matrix{RowUnits: rng.Units, ColumnUnits: domain.Units, Pieces: pieces, Ahead: ahead}
 	for _, row := range whole[rng.Off : rng.Off+rng.N] {
@@ -64,7 +63,7 @@ func (m *Matrix) whole(ctx context.Context, d dist.Direction, dst, src device.Bu
 	return nil
 }
 
-// Peak implements dist.Pieced: the largest modulus of an entry.
+// Peak implements dist.Pieced with the largest modulus of an entry.
 func (m *Matrix) Peak() float64 {
 	peak := 0.0
 	for _, row := range m.Rows {
@@ -75,7 +74,7 @@ func (m *Matrix) Peak() float64 {
 	return peak
 }
 
-// Bound implements dist.Pieced: the sum of moduli of each unit.
+// Bound implements dist.Pieced with the sum of moduli of each unit.
 func (m *Matrix) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	x := Read(src)
 	var out []float64
@@ -117,7 +116,7 @@ type application struct {
 func (a *application) Pieces() int { return a.m.Pieces }
 func (a *application) Ahead() int  { return a.m.Ahead }
 
-// stretch is the part of the destination that piece i is.
+// stretch returns the part of the destination that piece i covers.
 func (a *application) stretch(i int) (lo, hi int) {
 	n := a.dst.Len()
 	return n * i / a.m.Pieces, n * (i + 1) / a.m.Pieces
@@ -153,8 +152,8 @@ func (a *application) Sum(i int) (device.Buf, error) {
 	return buf, nil
 }
 
-// unit is what one unit of the source adds to element k, in single precision
-// where the destination is, and a multiple of the quantum.
+// unit is the contribution of one unit of the source to element k: in single precision if the destination is, and
+// rounded to a multiple of the quantum.
 func (a *application) unit(u [2]int, k int) complex128 {
 	var s complex128
 	for j := u[0]; j < u[1]; j++ {
@@ -190,7 +189,7 @@ func (a *application) Finish(i int) error {
 	return nil
 }
 
-// units are the stretches, from and to, that begin at the given offsets.
+// units returns the stretches [from, to) that begin at the given offsets.
 func units(at []int, n int) [][2]int {
 	out := make([][2]int, len(at))
 	for i, lo := range at {
@@ -220,7 +219,7 @@ func Read(b device.Buf) []complex128 {
 	return out
 }
 
-// Write sets the elements of a host buffer; those of a real one to the real parts.
+// Write sets the elements of a host buffer. A real buffer gets the real parts.
 func Write(b device.Buf, x []complex128) {
 	for i, v := range x {
 		switch b.Type() {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// family is what the launchers of one library are called, and how they are known.
+// family describes the launchers of one MPI library: their names and how to recognise them.
 type family struct {
 	library  string   // in what the library says of itself
 	programs []string // most specific name first
@@ -30,8 +30,8 @@ var families = []family{
 	{"MPICH", []string{"mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"}, "HYDRA", nil, nil},
 }
 
-// Command is the command that runs a program as so many ranks of the library,
-// which is named as comm.Backend.About does. Its error says what is missing.
+// Command returns the command that runs a program on the given number of ranks. library names the MPI library as
+// comm.Backend.About does. The error says what is missing.
 func Command(ctx context.Context, library string, ranks int, program string, args ...string) (*exec.Cmd, error) {
 	for _, f := range families {
 		if !strings.HasPrefix(library, f.library) {
@@ -44,7 +44,7 @@ func Command(ctx context.Context, library string, ranks int, program string, arg
 		all := append(append([]string{}, f.flags...), "-n", fmt.Sprint(ranks), program)
 		cmd := exec.CommandContext(ctx, launcher, append(all, args...)...)
 		cmd.Env = append(os.Environ(), f.env...)
-		// A launcher told to end takes its ranks along; one that is killed does not.
+		// A launcher that is interrupted ends its ranks too; one that is killed does not.
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		cmd.WaitDelay = 10 * time.Second
 		return cmd, nil
