@@ -1,13 +1,13 @@
 #!/bin/sh
-# Sees to it that everything a build needs is there, and is quick when it is.
+# Makes sure that everything a build needs is installed. It is quick if it is.
 #
 # On Debian and Ubuntu, missing packages are installed by apt, as root or with
 # sudo; elsewhere their names are printed. HDF5=/folder names an HDF5 outside
 # the usual places. CI=true never waits for a password.
 #
 # bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
-# unless MPI=none, and compilers for GPU kernels. It goes on where they cannot be
-# had: those tests are skipped. NVRTC=none leaves NVIDIA's compiler and assembler out,
+# unless MPI=none, and compilers for GPU kernels. It goes on if they cannot be
+# installed; those tests are then skipped. NVRTC=none leaves NVIDIA's compiler and assembler out,
 # which are not free software.
 set -eu
 

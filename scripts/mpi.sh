@@ -1,10 +1,10 @@
 #!/bin/sh
 # Finds an MPI and prints what a Go build with it needs, as assignments for the
-# shell; nothing where there is none:
+# shell. It prints nothing if there is no MPI:
 #
 #   eval "$(scripts/mpi.sh)"; go build ./cmd/lsm
 #   scripts/mpi.sh run go build ./cmd/lsm      the same
-#   scripts/mpi.sh list      names all that are there, one a line
+#   scripts/mpi.sh list      prints the names of all MPIs found, one per line
 #
 # MPI=none builds without; MPI=openmpi and MPI=mpich ask pkg-config for these
 # (ompi-c, mpich); MPI=mpicc asks the mpicc on the PATH, whatever library it is

@@ -2,8 +2,8 @@
 # A real Slurm with two nodes on this one machine, for tests. It needs the Debian
 # packages slurm-wlm, munge and libpmix2, no systemd and nothing in /etc.
 #
-#   slurm.sh run COMMAND...   the command with SLURM_CONF set; then all is removed
-#   slurm.sh start DIR        the same in pieces, in the new folder DIR: say
+#   slurm.sh run COMMAND...   runs the command with SLURM_CONF set, then removes all
+#   slurm.sh start DIR        the same in steps, in the new folder DIR: use
 #                             export SLURM_CONF=DIR/slurm.conf and use srun, sbatch, …
 #   slurm.sh stop DIR         ends all jobs and daemons and removes DIR
 #

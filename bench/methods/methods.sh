@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ways to an image, side by side: seconds, the residual relative to the data, and the
+# Compares methods: seconds, the residual relative to the data, and the
 # error against the true reflectivity after one global scale.
 #
 #   bench/methods/methods.sh MODEL FOLDER [LSM SYNTH FLAGS]

@@ -18,9 +18,9 @@ import (
 func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Speed of this machine, with correctness beside",
+		Short: "Speed of this machine, with a check of the results",
 		Long: `Bench measures the program on this machine. Every figure is the median of
-several runs and stands beside the error of what was timed.`,
+several runs and is printed with the error of the timed result.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
 		},
@@ -57,16 +57,16 @@ func newBenchKernel(a *app) *cobra.Command {
 	fl.IntVar(&o.Sources, "sources", 16, "sources along the top")
 	fl.IntVar(&o.Receivers, "receivers", 64, "receivers along the top")
 	fl.IntSliceVar(&o.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
-	fl.IntVar(&o.Samples, "samples", 1500, "samples a trace, 4 ms apart")
-	fl.IntVar(&o.Wavelet, "wavelet", 81, "samples of the wavelet; 1 shows what convolution costs")
+	fl.IntVar(&o.Samples, "samples", 1500, "samples per trace, 4 ms apart")
+	fl.IntVar(&o.Wavelet, "wavelet", 81, "samples of the wavelet; 1 leaves convolution out")
 	fl.StringVar(&o.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
-	fl.IntVar(&o.Threads, "threads", 0, "0: all processors")
+	fl.IntVar(&o.Threads, "threads", 0, "number of threads; 0: all processors")
 	fl.BoolVar(&o.Dynamic, "dynamic", false, "with amplitude weights and angle limit")
-	fl.Float64SliceVar(&o.DipLimit, "dip-limit", nil, "with a limit of the dip, `START,CUT` in degrees, and what it costs")
-	fl.Float64Var(&o.Antialias, "antialias", 0, "with anti-aliasing for traces `SPACING` metres apart, and what it costs")
-	fl.BoolVar(&o.Compact, "compact", false, "times in 16 bits, as kirchhoff.tables = \"uint16\"")
+	fl.Float64SliceVar(&o.DipLimit, "dip-limit", nil, "also time a limit of the dip, `START,CUT` in degrees")
+	fl.Float64Var(&o.Antialias, "antialias", 0, "also time anti-aliasing for traces `SPACING` metres apart")
+	fl.BoolVar(&o.Compact, "compact", false, "store times in 16 bits, as kirchhoff.tables = \"uint16\" does")
 	fl.BoolVar(&o.Streamer, "streamer", false, "a moving spread instead of a fixed one")
-	fl.IntVar(&o.Runs, "runs", 5, "runs, of which the median is printed")
+	fl.IntVar(&o.Runs, "runs", 5, "number of runs; the median is printed")
 	fl.StringVar(&o.reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
 	fl.BoolVar(&o.limits, "limits", false, "measure this machine's limits as well; a card's are always measured")
 	return cmd
@@ -160,7 +160,7 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	var sources, threads, runs int
 	cmd := &cobra.Command{
 		Use:         "traveltime",
-		Short:       "Milliseconds a source, and the error, of the eikonal solver",
+		Short:       "Milliseconds per source and error of the eikonal solver",
 		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -184,8 +184,8 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.IntSliceVar(&shape, "shape", []int{401, 301}, "points of the model, `NX,NZ` or NX,NY,NZ, 10 m apart")
 	fl.IntVar(&sources, "sources", 32, "sources")
-	fl.IntVar(&threads, "threads", 0, "0: all processors")
-	fl.IntVar(&runs, "runs", 5, "runs, of which the median is printed")
+	fl.IntVar(&threads, "threads", 0, "number of threads; 0: all processors")
+	fl.IntVar(&runs, "runs", 5, "number of runs; the median is printed")
 	return cmd
 }
 

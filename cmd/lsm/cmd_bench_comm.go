@@ -42,10 +42,10 @@ func newBenchComm(a *app) *cobra.Command {
 		Short: "Microseconds and bandwidth of the collectives over all ranks",
 		Long: `Bench comm times the collectives on arrays of growing size and checks every
 element of every result. The tables are those of the NCCL tests;
-docs/collectives.md derives their columns. With several backends each size is
-measured with one after the other. nccl, rccl and mpi-staged work on arrays in the
-memory of GPUs. So does mpi, beside them or with --engine, where the MPI library can.
-By default it measures those of these operations that a backend has:
+docs/collectives.md derives their columns. Several backends are measured in turn
+for each size. nccl, rccl and mpi-staged work on arrays in the
+memory of GPUs. mpi does so if it is listed with them or --engine is given, and the MPI
+library can. By default bench comm measures all of these operations that a backend has:
 ` + strings.Join(bench.CommOperations(), ", ") + ".",
 		Example: `  mpirun -n 4 lsm bench comm
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
@@ -63,12 +63,12 @@ By default it measures those of these operations that a backend has:
 	fl.StringVar(&o.first, "first", "1KiB", "`bytes` of the smallest array")
 	fl.StringVar(&o.last, "last", "1GiB", "`bytes` of the largest array; memory may end the list earlier")
 	fl.IntVar(&o.Factor, "factor", 2, "ratio of one size to the one before")
-	fl.IntVar(&o.Iterations, "iterations", 10, "timed iterations, of which the median is printed")
+	fl.IntVar(&o.Iterations, "iterations", 10, "timed iterations; the median is printed")
 	fl.IntVar(&o.Warmup, "warm-up", 2, "iterations before the timed ones")
-	fl.StringSliceVar(&o.Operations, "operations", nil, "those to measure, separated by commas (default all)")
+	fl.StringSliceVar(&o.Operations, "operations", nil, "operations to measure, separated by commas (default all)")
 	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
-	fl.StringVar(&o.engine, "engine", "", "whose memory holds the arrays: cpu, cuda, hip (default: what the backends need)")
+	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: cpu, cuda, hip (default: what the backends need)")
 	fl.StringVar(&o.plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
 	return cmd

@@ -29,12 +29,11 @@ func newBenchSolve(a *app) *cobra.Command {
 		Use:   "solve CONFIG",
 		Short: "A whole solve on 1, 2, 4, … ranks and all process grids",
 		Long: `Solve measures iterations of CGLS on the configuration's survey for 1, 2, 4, …
-and all ranks that it was started as, on every process grid that the survey allows:
-time of an iteration, speed-up and efficiency against one rank, what is summed over
+and all ranks of the run, on every process grid that the survey allows. It prints the
+time of an iteration, speed-up and efficiency against one rank, the bytes summed over
 the ranks, the share of the time that the sums take, and how much of it the overlap
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
-With several backends each grid is measured with one after the other. Nothing is
-written. docs/performance.md derives the columns.`,
+Several backends are measured in turn on each grid. Solve writes no file. docs/performance.md derives the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
@@ -66,7 +65,7 @@ written. docs/performance.md derives the columns.`,
 			return benchSolve(cmd.Context(), a, cfg, o)
 		},
 	}
-	cmd.Flags().IntVar(&o.iterations, "iterations", o.iterations, "timed iterations, of which the median is printed")
+	cmd.Flags().IntVar(&o.iterations, "iterations", o.iterations, "timed iterations; the median is printed")
 	cmd.Flags().StringSliceVar(&o.backends, "backend", nil, "communicators, as in comm.backend, separated by commas (default comm.backend)")
 	cmd.Flags().BoolVar(&o.weak, "weak", false, "weak scaling: shots in proportion to the ranks")
 	return cmd

@@ -21,13 +21,13 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Two images, surveys or models: differences and a verdict",
-		Long: `Compare measures how far A is from B, which must have the same grid or the same
+		Long: `Compare measures how far A is from B. Both must have the same grid or the same
 traces:
 
   relative L2          ‖A − B‖ / ‖B‖
   largest difference   max |A − B| / max |B|
 
-They agree where both are at most the tolerance; a tolerance of 0 asks for equal values.
+They agree if both are at most the tolerance; a tolerance of 0 asks for equal values.
 With --scale an image or a model A is first multiplied by the number that brings it
 closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
 		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4

@@ -43,8 +43,8 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.StringVar(&o.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
 	flags.Float64SliceVar(&o.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (default: its centre)")
 	flags.Float64SliceVar(&o.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
-	flags.IntVar(&o.shot, "shot", 0, "`row` of /sources whose gather is drawn")
-	flags.IntVar(&o.row, "row", 0, "`row` of /source_time that is drawn, of a table file")
+	flags.IntVar(&o.shot, "shot", 0, "`row` of /sources whose gather to draw")
+	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd

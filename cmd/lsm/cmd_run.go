@@ -29,7 +29,7 @@ stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(ctx context.Context, path string) error { return runJob(ctx, a, path, resume) })
-	cmd.Flags().BoolVar(&resume, "resume", false, "go on from the newest checkpoint, if there is one")
+	cmd.Flags().BoolVar(&resume, "resume", false, "continue from the newest checkpoint, if there is one")
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
 	return traced(a, writes(a, cmd))
 }

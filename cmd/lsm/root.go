@@ -19,7 +19,7 @@ func newRoot(a *app) *cobra.Command {
 		Long: `lsm is seismic least-squares Kirchhoff migration: it turns recorded traces into
 a picture of the underground.`,
 		Example: `  lsm synth faults -o demo               # a small survey, model and configuration
-  lsm check demo/config.toml             # what is wrong, before anything is computed
+  lsm check demo/config.toml             # find mistakes before anything is computed
   lsm run demo/config.toml               # least-squares migration: demo/image.h5
   lsm plot demo/image.h5 -o image.png`,
 		Args:              cobra.ArbitraryArgs, // noCommand says what was perhaps meant
@@ -37,10 +37,10 @@ a picture of the underground.`,
 	root.Flags().Bool("version", false, "print the version and stop")
 
 	flags := root.PersistentFlags()
-	flags.Bool("json", false, `one JSON object a line, the last with "event":"done" or "event":"error"`)
+	flags.Bool("json", false, `print one JSON object per line, the last with "event":"done" or "event":"error"`)
 	flags.StringArrayVar(&a.set, "set", nil, "give a configuration key a value: `section.key=value`; may be repeated")
 	flags.BoolVar(&a.force, "force", false, "overwrite existing outputs")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and warnings alone")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and warnings")
 	flags.BoolP("help", "h", false, "print this help")
 
 	help := newHelp(a)
@@ -49,7 +49,7 @@ a picture of the underground.`,
 		commands []*cobra.Command
 	}{
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
-		{"Look at files, and make them", []*cobra.Command{newVelocity(a), newSynth(a), newImport(a), newExport(a),
+		{"Make files and look at them", []*cobra.Command{newVelocity(a), newSynth(a), newImport(a), newExport(a),
 			newInfo(a), newPlot(a), newReport(a), newCompare(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), help}},
 	} {
