@@ -74,7 +74,7 @@ func (c *CG) normal(q, p *dist.Vector) {
 	c.do.ApplyAdjoint(c.a, q, c.t)
 }
 
-// start costs one adjoint, and one forward more and one adjoint more where x0 is given.
+// start costs one adjoint. With x0 it costs one more forward and one more adjoint.
 func (c *CG) start(x0 *dist.Vector) {
 	c.do.ApplyAdjoint(c.a, c.b, c.d)
 	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.do.Norm(c.b), 0, 0, 0, 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Info describes a least-squares method to whoever configures one.
+// Info describes a least-squares method for whoever configures one.
 type Info struct {
 	Name        string // in a configuration
 	Description string // for its help, without a period; methods are told in the order of the table
@@ -81,7 +81,7 @@ func find(name string) (Info, error) {
 	return Methods[i], nil
 }
 
-// Names are those of the methods that a condition holds for, nil for all.
+// Names lists the methods for which a condition holds. A nil condition lists all.
 func Names(which func(Info) bool) (list []string) {
 	for _, m := range Methods {
 		if which == nil || which(m) {
@@ -91,12 +91,12 @@ func Names(which func(Info) bool) (list []string) {
 	return list
 }
 
-// Takes reports whether a condition holds for the method of a name.
+// Takes reports whether a condition holds for the named method.
 func Takes(name string, which func(Info) bool) bool {
 	return slices.Contains(Names(which), name)
 }
 
-// inMemory says that a method does not work on streamed data.
+// inMemory returns the error of a method that does not work on streamed data.
 func inMemory(name string) error {
 	which := Names(func(m Info) bool { return m.Streamed })
 	return fmt.Errorf("solver: method %q needs the data in memory, %s do not", name, strings.Join(which, " and "))

@@ -70,12 +70,12 @@ func (h *Held) Carried() []*float64 { return nil }
 
 func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range())) }
 
-// Normal implements Passes, with a vector of data that it frees again.
+// Normal implements Passes. It allocates a vector of data and frees it again.
 func (h *Held) Normal(ctx context.Context, q, p *dist.Vector) (float64, error) {
 	return h.through(ctx, q, func(w *dist.Work, t *dist.Vector) { w.Apply(h.A, t, p) })
 }
 
-// Gradient implements Passes, with a vector of data that it frees again unless x is nil.
+// Gradient implements Passes. Unless x is nil it allocates a vector of data and frees it again.
 func (h *Held) Gradient(ctx context.Context, s, x *dist.Vector) (float64, error) {
 	if x == nil {
 		w := &dist.Work{Ctx: ctx}
@@ -185,8 +185,7 @@ func (s *streamed) Gradient(ctx context.Context, g, y *dist.Vector) (float64, er
 	return s.pass(ctx, s.Passes.Gradient, g, y, -1)
 }
 
-// pass sets dst = Cᴴ f(C y) + a BᴴB y, y nil for zero, and returns the square that f
-// returns plus ‖B y‖².
+// pass sets dst = Cᴴ f(C y) + a BᴴB y and returns the square that f returns plus ‖B y‖². A nil y stands for zero.
 func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x *dist.Vector) (float64, error), dst, y *dist.Vector, a float64) (square float64, err error) {
 	w := &dist.Work{Ctx: ctx}
 	x, g := y, dst
