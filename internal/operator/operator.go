@@ -35,11 +35,11 @@ type Operator struct {
 	decide Decide
 }
 
-// Decide says how a rank goes through its share, and refuses what does not fit.
+// Decide says how a rank goes through its share. It returns an error if that does not fit.
 type Decide func(*plan.Plan, *plan.Share) (plan.Work, error)
 
-// Build computes the traveltimes and makes the operator, on all ranks. It is the
-// long part of getting ready; its progress is reported place by place.
+// Build computes the traveltimes and makes the operator, on all ranks. This takes most of the preparation time, so it
+// reports its progress place by place.
 func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces, decide Decide) (*Operator, error) {
 	op := &Operator{Plan: p, Here: h, Share: s, Traces: t, decide: decide}
 	w, err := decide(p, s)
@@ -63,8 +63,7 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces,
 	return op, nil
 }
 
-// On is the operator of the same traces, thinned, for an image on a coarser grid. Nothing
-// is reported of it.
+// On returns the operator of the same traces, thinned, for an image on a coarser grid. It reports nothing.
 func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, error) {
 	p, err := op.Plan.On(c)
 	if err := comm.Together(op.World, err); err != nil {
@@ -179,8 +178,8 @@ func (op *Operator) build(ctx context.Context, w plan.Work) error {
 	return nil
 }
 
-// BlameInput blames the input for what no package below has marked, such
-// as a place that the traveltime method refuses.
+// BlameInput marks an error as one of the input unless a package below has marked it, such as for a place that the
+// traveltime method refuses.
 func BlameInput(err error) error {
 	err = inputs.FileError(err)
 	if status.Code(err) == status.Other {
