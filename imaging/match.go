@@ -11,8 +11,8 @@ import (
 
 // MatchOptions are those of Match.
 type MatchOptions struct {
-	// Window is about how many points along each axis lie between the centres of
-	// two filters; the distance is stretched so that one centre lies at each end.
+	// Window is the approximate number of points between the centres of two filters along each axis. The distance is
+	// adjusted so that one centre lies at each end.
 	Window []int
 	// Length is the number of taps along each axis, odd and at most the image's.
 	Length  []int
@@ -266,7 +266,7 @@ func (a axis) hats(k [2]int) (all []moved) {
 	return all
 }
 
-// solve is the filters of the given normal equations.
+// solve returns the filters that solve the given normal equations.
 func (f *Filters) solve(g []*mat.SymDense, h []*mat.VecDense) [][]float64 {
 	n, zero := f.taps(), f.tap([3]int{})
 	b := make([][]float64, len(g))

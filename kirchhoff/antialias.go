@@ -29,12 +29,11 @@ type bands struct {
 // band below the slopes that the triangles are made for.
 var quarter = math.Pow(2, 0.25)
 
-// excess is how much steeper than the slowest velocity allows differences of computed
-// times may be.
+// excess is the factor by which differences of computed times may exceed the limit that the slowest velocity sets.
 const excess = 1.05
 
-// steepest is the largest slope of a place: half of how many samples its times change
-// over the spacing, times quarter. Without anti-aliasing it is 0.
+// steepest is the largest slope that a place can have: half the number of samples by which its times change over the
+// spacing, times quarter. Without anti-aliasing it is 0.
 func (p *Problem) steepest() float32 {
 	if len(p.Antialias) == 0 {
 		return 0
@@ -91,10 +90,10 @@ func newBands(p *Problem, m *memory) *bands {
 	return b
 }
 
-// longest is how many taps the last triangle has on either side of its middle.
+// longest is the number of taps of the last triangle on either side of its middle.
 func (b *bands) longest() int { return -b.triangle[b.n-1].First }
 
-// antialiasRoom is what a thread needs to smooth traces.
+// antialiasRoom is the scratch with which a thread smooths traces.
 type antialiasRoom struct {
 	trace   padded    // as far as the longest triangle reaches
 	sums    []float64 // [trace of a block][nt]

@@ -60,7 +60,7 @@ func at(w simd.Window, x float64) float64 {
 // of is the weight of a pair of rays.
 func (l *limits) of(dip, opening float64) float64 { return at(l.dip, dip) * at(l.opening, opening) }
 
-// aperture reports whether weights depend on dip or opening angle.
+// aperture reports whether weights depend on the dip or the opening angle.
 func (p *Problem) aperture() bool { return p.DipLimit != nil || !p.Opening.none() }
 
 func (p *Problem) checkAperture() error {

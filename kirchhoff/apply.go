@@ -22,7 +22,7 @@ func (k *kernel) row(data []float32, trace int) []float32 {
 	return data[trace*nt : (trace+1)*nt]
 }
 
-// slices returns the elements of a data and an image buffer, of the right size.
+// slices returns the elements of a data and an image buffer. It panics if a size is wrong.
 func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 	d, m = device.Slice[float32](data), device.Slice[float32](image)
 	checkSizes(op, &k.Problem, k.traces, len(d), len(m))
@@ -32,7 +32,7 @@ func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 	return d, m
 }
 
-// addTrace adds to a trace of the data the one in a worker's first end, convolved.
+// addTrace convolves the trace in a worker's first end and adds it to a trace of the data.
 func (k *kernel) addTrace(worker int, data []float32, trace int) {
 	k.Convolve.apply(k.isa, k.row(data, trace), k.ends[worker][0], true)
 }
@@ -76,13 +76,13 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
 }
 
-// migration adds the adjoint of data or, where there is one unit, sets the sums to it.
+// migration adds the adjoint of the data to the sums. If there is only one unit it sets the sums instead.
 func (k *kernel) migration(ctx context.Context, data []float32, quantum float64) func(o *lists, lo, hi int) error {
 	return func(o *lists, lo, hi int) error { return o.migrate(ctx, data, lo, hi, quantum, k.kept != nil) }
 }
 
-// sumTiles calls add for each unit with tiles lo to hi. With whole it clears the sums of
-// all tiles when it is asked for the first, and has all added then.
+// sumTiles calls add for each unit with tiles lo to hi. With whole it clears the sums of all tiles at the first call
+// and adds all tiles then.
 func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(o *lists, lo, hi int) error) error {
 	if whole {
 		if lo > 0 {
@@ -96,14 +96,13 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 	return k.eachUnit(ctx, func(o *lists) error { return add(o, lo, hi) })
 }
 
-// Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
+// Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
 func (w *workspace) Peak() float64 { return w.Plan.Peak }
 
-// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
-// traces of one source place), the sum of the largest samples of its correlated
-// traces; in the forward, for each slab of SlabPoints, the sum of the image's
-// absolute values times 2/v. What it finds out about the adjoint's source is kept for
-// Begin: if that comes next, the source must be as it was.
+// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring traces of one source place), the
+// sum of the largest samples of its correlated traces; in the forward, for each slab of SlabPoints, the sum of the
+// image's absolute values times 2/v. The adjoint keeps the correlated traces for Begin: if Begin comes next, the source
+// must not have changed.
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	k.room.Lock()
 	defer k.room.Unlock()

@@ -52,7 +52,7 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 	run := func(at int) (end int) { return runEnd(p, traces[:min(len(traces), at+c.limit)], at, c.receivers) }
 	blockStart := 0
 	for at := 0; at < len(traces); {
-		// Whole runs of the cell, as many as a block may have traces.
+		// Take whole runs of the cell, as many as a block may have traces.
 		end := at
 		s, r := cell(traces[at])
 		for end < len(traces) {
@@ -77,8 +77,8 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 	}
 }
 
-// inRuns is the traces in the order of their runs, those of a run by their numbers. Cells
-// are of so many receivers.
+// inRuns returns the traces in the order of their runs, and within a run by number. A cell has the given number of
+// receivers.
 func inRuns(p *survey.Positions, receivers int32) []int32 {
 	order := count(len(p.Source))
 	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }
@@ -88,7 +88,7 @@ func inRuns(p *survey.Positions, receivers int32) []int32 {
 	return order
 }
 
-// runEnd is the end of the run that begins at a trace of a list.
+// runEnd returns the end of the run that begins at position at of a list of traces.
 func runEnd(p *survey.Positions, traces []int32, at int, receivers int32) int {
 	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }
 	first, end := traces[at], at+1

@@ -7,8 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// demigrator is some of the forward's traces, in blocks. The rows of their pairs are
-// rows of the data.
+// demigrator holds some of the forward's traces, in blocks. The rows of their pairs are rows of the data.
 type demigrator struct {
 	*blocking
 	op     simd.Operator
@@ -16,15 +15,15 @@ type demigrator struct {
 	cells  bool  // each block is a cell
 }
 
-// laneCells are the sizes of blocks that are cells, leastLanes the least traces of a
-// run there: below, the kernel of single pairs takes less time.
+// laneCells are the sizes of the blocks that are cells. leastLanes is the least number of traces of a run in them; for
+// shorter runs the kernel of single pairs is faster.
 var (
 	laneCells  = cells{sources: 8, receivers: simd.Lanes, limit: 8 * simd.Lanes, alone: true}
 	leastLanes = 6
 )
 
-// cut makes blocks of the traces of each piece. They are smaller where there would be
-// fewer than enough. Every trace is summed by itself, so results do not change.
+// cut makes blocks of the traces of each piece. It makes them smaller if there would be fewer than enough. Every trace
+// is summed by itself, so results do not change.
 func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
 	size := forwardCells
 	if d.cells {
@@ -69,7 +68,7 @@ func (d *demigrator) trace() int {
 	return simd.Slots * d.op.Pitch()
 }
 
-// forward, drain and collapse are those of package simd.
+// forward, drain and collapse call the functions of the same names in package simd.
 func (d *demigrator) forward(isa simd.ISA, windows, image *simd.Memory[float32], tile0, tile1, block int) {
 	if d.cells {
 		isa.ForwardCell(&d.op, windows, image, tile0, tile1, block)
@@ -102,10 +101,9 @@ func windowLen(bands, nt int) int {
 // laneStride is the distance between rows of nt samples in a cell's block.
 func laneStride(nt int) int { return strideOf(nt) + 6*16 }
 
-// inCells says which traces the forward takes with the receivers of a cell in the lanes
-// of a register: those of long runs without a pair that comes twice. It depends on
-// the runs of the whole survey (see blocking), so shares and stretches of it do not
-// change what is summed in which order.
+// inCells reports for each trace whether the forward processes it with the receivers of a cell in the lanes of a
+// register. It does so for long runs in which no pair occurs twice. The choice depends on the runs of the whole survey
+// (see blocking), so shares and groups do not change the order of sums.
 func inCells(p *survey.Positions) []bool {
 	in := make([]bool, len(p.Source))
 	order := inRuns(p, laneCells.receivers)

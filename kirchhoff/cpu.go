@@ -51,7 +51,7 @@ func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	return e, nil
 }
 
-// newCPU makes room for an engine and cuts the work into units.
+// newCPU allocates an engine and cuts the work into units.
 func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e := &cpu{workspace: newWorkspace(p, counting), work: w}
 	if err := w.check(p); err != nil {
@@ -79,11 +79,10 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	return e, e.err
 }
 
-// placeBytes is the memory of the tables of one place.
+// placeBytes is the memory of the tables of one place, in bytes.
 func (l *Plan) placeBytes() int64 { return newTables(l, 1, true).bytes }
 
-// whole is p with what its units must have of all traces, or weights would depend on
-// the cut.
+// whole is p with the values that all units must derive from all traces, so that weights do not depend on the cut.
 func (p *Problem) whole() *Problem {
 	whole := *p
 	if whole.Dynamic && whole.MaxDistance == [2]float64{} {
@@ -92,8 +91,8 @@ func (p *Problem) whole() *Problem {
 	return &whole
 }
 
-// fill makes tables and lists: all of those that are kept, else those of the first
-// unit, so that what is wrong shows before a long run.
+// fill makes tables and lists: all of them if they are kept, else those of the first unit, so that errors show before a
+// long run.
 func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if err := e.workspace.fill(ctx, p); err != nil {
 		return err
@@ -185,9 +184,8 @@ func (e *cpu) Close() {
 	e.close()
 }
 
-// ISA names the set of kernels that the cpu engine chooses here: avx512, avx2 or
-// portable. The environment variable LSM_CPU_ISA forces one; its error is one that this
-// processor has not.
+// ISA names the set of kernels that the cpu engine chooses on this machine: avx512, avx2 or portable. The environment
+// variable LSM_CPU_ISA forces one. It returns an error if this processor lacks the forced set.
 func ISA() (string, error) {
 	isa, err := chosenISA()
 	return isa.String(), err

@@ -15,7 +15,7 @@ var (
 	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
 )
 
-// products are those of the wavelet's samples, h[j] h[j−lag], by j.
+// products returns the products h[j] h[j−lag] of the wavelet's samples, indexed by j.
 func products(h []float64, lag int) []float64 {
 	g := make([]float64, len(h))
 	for j := lag; j < len(h); j++ {
@@ -55,9 +55,8 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 	return nil
 }
 
-// squared is the squared operator of a kernel on the cpu. It makes what the kernels in
-// package simd need of each trace: correlations of w² with the squares of the wavelet and
-// with the products of its neighbouring samples.
+// squared is the squared operator of a kernel on the cpu. For each trace it makes what the kernels in package simd
+// need: correlations of w² with the squares of the wavelet and with the products of its neighbouring samples.
 type squared struct {
 	*kernel
 	norms, inner *Filter
@@ -116,7 +115,7 @@ func (q *squared) alike(w2 []float32) bool {
 	return true
 }
 
-// largest is the largest squared norm of each trace.
+// largest returns the largest squared norm of each trace.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Problem.NT
 	out := make([]float64, q.problem.NumTraces())
@@ -138,7 +137,7 @@ func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 	return out, parallel(ctx, q.threads, len(out), one)
 }
 
-// squares makes what the kernels need of a unit's traces from the squared weights of all.
+// squares makes what the kernels need of a unit's traces from the squared weights of all traces.
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
 	nt, stride, n := q.Problem.NT, o.op.Stride, len(o.rows.S)/o.op.Pitch()
 	s := &simd.Squares{Shared: q.alike(w2)}
@@ -157,7 +156,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 	})
 }
 
-// sum sets the sums of all tiles when it is asked for the first.
+// sum sets the sums of all tiles at its first call.
 func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
 	if q.bands != nil {
 		return errSquaredBands
@@ -191,11 +190,11 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return q.unloadSums(ctx, image, q.scale, 0, q.Tiles)
 }
 
-// Peak implements dist.Pieced: each weight counts twice.
+// Peak implements dist.Pieced. Each weight counts twice, so it is the square of the operator's peak.
 func (q *squared) Peak() float64 { return q.Plan.Peak * q.Plan.Peak }
 
-// Bound implements dist.Pieced, for squared weights: the sum of the largest squared
-// norms of each shot's traces.
+// Bound implements dist.Pieced for squared weights. It returns the sum of the largest squared norms of each shot's
+// traces.
 func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
 		return nil, errSquaredForward

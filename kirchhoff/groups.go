@@ -9,11 +9,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// stream applies the operator to streamed traces, group by group. A group is a unit;
-// what an application needs besides tables is as large as a group.
+// stream applies the operator to streamed traces, group by group. A group is a unit; besides tables, an application
+// needs memory for one group only.
 //
-// With exact sums its traces and, with the same quantum, its image have the same bits
-// however the groups are cut: they end where no unit of exact sums does.
+// With exact sums, traces have the same bits however the groups are cut, and so has the image for the same quantum,
+// because groups end between units of exact sums.
 type stream struct{ *kernel }
 
 var _ dist.Grouped = stream{}
@@ -31,8 +31,8 @@ func (s stream) Group(i int) (lo, hi int) {
 	return s.units[i].lo * s.Problem.NT, s.units[i].hi * s.Problem.NT
 }
 
-// Gain bounds what correlating a trace with the wavelet makes of its largest sample:
-// the sum of the absolute values of its taps.
+// Gain bounds the factor by which correlation with the wavelet can increase the largest sample of a trace: the sum of
+// the absolute values of its taps.
 func (s stream) Gain() float64 {
 	sum := 0.0
 	for _, v := range s.Correlate.Taps {
@@ -60,7 +60,7 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 	return group{k}, nil
 }
 
-// group is the kernel of a group's traces alone.
+// group returns the kernel of one group's traces.
 func (s stream) group(i int) *kernel {
 	u := s.units[i]
 	p := s.part(s.order[u.lo:u.hi])

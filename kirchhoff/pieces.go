@@ -23,8 +23,7 @@ const (
 	ring                         = 2 // pieces of the forward that have memory
 )
 
-// cuts returns the first tile of each piece and the number of tiles: it depends on
-// the slab alone.
+// cuts returns the first tile of each piece, followed by the number of tiles. It depends on the slab alone.
 func (t *Tiling) cuts() []int {
 	starts := make([]int, len(t.Boxes))
 	for i, b := range t.Boxes {
@@ -33,14 +32,14 @@ func (t *Tiling) cuts() []int {
 	return pieces.Cut(starts, t.Tiles, mostImagePieces, leastTiles)
 }
 
-// traceCuts returns the first trace of each piece and the number of traces: it
-// depends on the traces alone. Those that are not sorted by source are one piece.
+// traceCuts returns the first trace of each piece, followed by the number of traces. It depends on the traces alone.
+// Traces that are not sorted by source form one piece.
 func (p *Problem) traceCuts() []int {
 	source := p.Positions.Source
 	starts := []int{0}
 	if slices.IsSorted(source) {
 		for i := 1; i < len(source); i++ {
-			// Blocks do not reach over pieces, so whole ones are best.
+			// Blocks do not span pieces, so pieces should hold whole blocks.
 			if source[i]/laneCells.sources != source[i-1]/laneCells.sources {
 				starts = append(starts, i)
 			}
@@ -49,8 +48,8 @@ func (p *Problem) traceCuts() []int {
 	return pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
 }
 
-// Begin implements dist.Pieced. Its error is a quantum where the budget for tables
-// does not hold the places of a run.
+// Begin implements dist.Pieced. It returns an error if there is a quantum and the budget for tables does not hold the
+// places of a run.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	if err := k.exactly(quantum); err != nil {
 		return nil, err
@@ -66,8 +65,7 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error { return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate) }), nil
 }
 
-// backward begins an adjoint in pieces; sum sets the sums of tiles lo to hi. Without a
-// quantum they are handed out in float32.
+// backward begins an adjoint in pieces. sum sets the sums of tiles lo to hi. Without a quantum the pieces are float32.
 func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) dist.Application {
 	const size = simd.TileSize
 	part := func(lo, hi, _ int) (device.Buf, error) {
@@ -134,10 +132,10 @@ func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
 	return err
 }
 
-// ringLen is the number of samples in the pieces of the forward that have memory.
+// ringLen is the number of samples in the pieces of the forward that are allocated.
 func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Longest(cuts) * nt }
 
-// convolveRows adds traces, [row − row0][nt], convolved, to the data.
+// convolveRows convolves traces, [row − row0][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
 	nt := k.Problem.NT
 	return parallel(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// referenceEngine has the operator of each image in plain Go and float64. Its buffers are
-// float64 on the host: the image [ImageLen()], the data [ntrace, nt].
+// referenceEngine holds the operator of each image in plain Go and float64. Its buffers are float64 on the host: the
+// image [ImageLen()], the data [ntrace, nt].
 type referenceEngine struct {
 	p      Problem
 	images []*reference
@@ -40,17 +40,17 @@ type reference struct {
 	*referenceRoom
 }
 
-// referenceRoom is the memory of an application. All images share it.
+// referenceRoom is the memory of an application, shared by all images.
 type referenceRoom struct {
 	mu    sync.Mutex  // guards what follows: one application at a time
 	trace [][]float64 // one scratch trace per worker, [band, nt]
 	e     []float64   // [ntrace, band, nt], correlated traces
 }
 
-// NewReference makes the engine in plain Go and float64, in loops that read like the
-// package comment's formulas. Every other is tested against it. Its tables take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with
-// Dynamic or an aperture; they are kept. Its errors are those of Validate, of the
-// traveltime method and of ctx, and work that it does not do, see package engines.
+// NewReference makes the engine in plain Go and float64, in loops that read like the package comment's formulas. Every
+// other engine is tested against it. Its tables are kept and take 8 bytes per place and image point, 24 (2-D) or 40
+// (3-D) with Dynamic or an aperture. Its errors are those of Validate, of the traveltime method and of ctx. It also
+// refuses work that it does not offer, see package engines.
 func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func newReference(ctx context.Context, p *Problem) (*reference, error) {
 	return r, nil
 }
 
-// makeBands prepares anti-aliasing, if there is any, over the tiles that it returns.
+// makeBands prepares anti-aliasing, if p has any, and returns the tiles that it works on.
 func (r *reference) makeBands(p *Problem) *Tiling {
 	var m memory
 	if r.bands = newBands(p, &m); r.bands == nil {
@@ -140,7 +140,7 @@ func (r *reference) bandCount() int {
 	return r.bands.n
 }
 
-// band is the band in which a trace meets point i of the slab.
+// band returns the band in which a trace meets point i of the slab.
 func (r *reference) band(trace, i int) int {
 	if r.bands == nil {
 		return 0
@@ -149,7 +149,7 @@ func (r *reference) band(trace, i int) int {
 	return simd.Band(r.bands.n, r.slope[s][r.tile[i]], r.slope[rec][r.tile[i]])
 }
 
-// smooth adds to y a band of the trace x. It is its own transpose.
+// smooth adds trace x, smoothed by a band's triangle, to y. It is its own transpose.
 func (r *reference) smooth(y, x []float64, band int) {
 	f := r.bands.triangle[band]
 	for n := range y {
@@ -187,8 +187,8 @@ func (e *referenceEngine) TableBytes() int64 {
 	return int64(len(e.p.usedPlaces())) * e.p.referencePlace()
 }
 
-// referencePlace is the memory of the reference engine's table of one place: of times,
-// amplitudes, and angles or unit vectors.
+// referencePlace is the memory of the reference engine's table of one place: times, amplitudes, and angles or unit
+// vectors.
 func (p *Problem) referencePlace() int64 {
 	arrays := int64(1)
 	if p.Directed() {
@@ -267,8 +267,8 @@ func (r *reference) row(data []float64, trace int) []float64 {
 	return data[trace*r.p.NT : (trace+1)*r.p.NT]
 }
 
-// at returns where grid point i falls on a trace: between samples k and k+1, at
-// a fraction w, with weight a; k is −1 where it makes no contribution.
+// at returns where grid point i falls on a trace: between samples k and k+1, at a fraction w, with weight a. k is −1 if
+// the point makes no contribution.
 func (r *reference) at(trace, i int) (k int, w, a float64) {
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
 	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
@@ -293,7 +293,7 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i]
 }
 
-// cosine is cos θ, θ half the angle between the slowness vectors.
+// cosine returns cos θ, where θ is half the angle between the slowness vectors.
 func (r *reference) cosine(s, rec, i int) float64 {
 	if r.p.Grid.Dim() == 2 {
 		return math.Cos((r.slow[s].angle[i] - r.slow[rec].angle[i]) / 2)
@@ -316,7 +316,7 @@ func (s *slowness) direction(i int) [3]float64 {
 	return [3]float64{s.unit[0][i], s.unit[1][i], s.unit[2][i]}
 }
 
-// slices returns the elements of a data and an image buffer, of the right size.
+// slices returns the elements of a data and an image buffer. It panics if a size is wrong.
 func (r *reference) slices(op string, data, image device.Buf) (d, m []float64) {
 	d, m = device.Slice[float64](data), device.Slice[float64](image)
 	checkSizes(op, &r.p, r.traces, len(d), len(m))

@@ -118,7 +118,7 @@ func (t *Tiling) slots(tile int) []int32 {
 	return t.Points[tile*simd.TileSize : (tile+1)*simd.TileSize]
 }
 
-// source returns the point that a slot takes its tables from.
+// source returns the point from which a slot takes its tables.
 func source(point int32) int32 {
 	if point < 0 {
 		return ^point

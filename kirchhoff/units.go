@@ -10,8 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// kernel is the operator of one image on the cpu: a dist.Pieced. Its traces are all of
-// the problem or those of a class.
+// kernel is the operator of one image on the cpu. It implements dist.Pieced. Its traces are all of the problem or those
+// of a class.
 type kernel struct {
 	*cpu
 	problem   *Problem // with the traces and the window of the image
@@ -27,15 +27,15 @@ type kernel struct {
 	kept   *lists // of the only unit, with tables that are kept; else nil
 }
 
-// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept
-// or made anew whenever it is opened. Its traces meet all tiles of the plan.
+// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept, or made again whenever it is
+// opened. Its traces meet all tiles of the plan.
 type unit struct {
 	lo, hi      int
 	first, last int // pieces of the forward in which its traces lie
 }
 
-// newKernel makes the kernel of a class and cuts its traces into units, with tables of so
-// many bytes for a place.
+// newKernel makes the kernel of a class and cuts its traces into units. place is the memory of a place's tables, in
+// bytes.
 func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 	q := *p
 	k := &kernel{cpu: e, problem: &q, traces: p.NumTraces()}
@@ -73,7 +73,7 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 	return k, nil
 }
 
-// pick is the positions of some of p's traces, with all places.
+// pick returns the positions of some of p's traces, with all places.
 func (p *Problem) pick(traces []int32) *survey.Positions {
 	out := *p.Positions
 	out.Source, out.Receiver = make([]int32, len(traces)), make([]int32, len(traces))
@@ -83,7 +83,7 @@ func (p *Problem) pick(traces []int32) *survey.Positions {
 	return &out
 }
 
-// add makes a unit of the traces lo to hi in the order of units.
+// add appends a unit of the traces lo to hi in the order of units.
 func (k *kernel) add(lo, hi int) {
 	piece := func(trace int32) int {
 		at, found := slices.BinarySearch(k.traceCuts, int(trace))
@@ -96,7 +96,7 @@ func (k *kernel) add(lo, hi int) {
 	k.units = append(k.units, unit{lo, hi, piece(slices.Min(traces)), piece(slices.Max(traces))})
 }
 
-// groupPlaces is the largest number of places that the traces of a group have.
+// groupPlaces is the largest number of places used by the traces of one group.
 func groupPlaces(p *survey.Positions, cuts []int) (most int) {
 	all, s := count(len(p.Source)), &stretch{p: p, seen: make([]int, p.Len())}
 	for i, at := range cuts[1:] {
@@ -107,9 +107,9 @@ func groupPlaces(p *survey.Positions, cuts []int) (most int) {
 	return most
 }
 
-// stretches makes units of as many runs of traces (see blocking), in the order of
-// sources, as have their places among most. The fewer places neighbouring shots need, the
-// less is computed twice. A run that has more places than that is cut.
+// stretches makes units of runs of traces (see blocking), in the order of sources. A unit takes as many runs as use at
+// most "most" places together. Sharing places among neighbouring shots reduces repeated work. A run that uses more
+// places than that is cut.
 func (k *kernel) stretches(most int) {
 	p := k.problem.Positions
 	k.order, k.places = inRuns(p, adjointCells.receivers), 0
@@ -151,7 +151,7 @@ type stretch struct {
 	places int
 }
 
-// fresh is the number of places of some traces that the unit does not have yet.
+// fresh returns the number of places of some traces that the unit does not have yet.
 func (s *stretch) fresh(traces []int32) int {
 	met := map[int32]bool{}
 	for _, i := range traces {
@@ -176,7 +176,7 @@ func (s *stretch) mark(traces []int32) {
 	}
 }
 
-// open makes a unit ready: its tables, unless they are kept, and its lists.
+// open makes a unit ready: its lists and, unless they are kept, its tables.
 func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 	if k.kept != nil {
 		return k.kept, nil
@@ -198,8 +198,7 @@ func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 	return o, nil
 }
 
-// part is the problem of some traces: with all places where their tables are kept, else
-// with their own alone.
+// part is the problem of some traces. It has all places if tables are kept, else only the places of these traces.
 func (k *kernel) part(traces []int32) *Problem {
 	q := *k.problem
 	if k.tables != nil {
@@ -214,7 +213,7 @@ func (k *kernel) part(traces []int32) *Problem {
 	return &q
 }
 
-// eachUnit calls f with the units, opened one after the other.
+// eachUnit opens the units one after the other and calls f with each.
 func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
 	for _, u := range k.units {
 		o, err := k.open(ctx, u)
@@ -230,14 +229,14 @@ func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
 	return nil
 }
 
-// cursor goes through the units as the pieces of a forward need them.
+// cursor steps through the units as the pieces of a forward need them.
 type cursor struct {
 	*kernel
 	at   *lists // of the unit in which the last piece ended, or nil
 	next int    // unit after it
 }
 
-// sumTraces sets the sums of one piece of the forward, in order from the first.
+// sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order from the first.
 func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
 	for {
 		if c.at == nil {

@@ -38,7 +38,7 @@ func newWeights(p *Problem) *weights {
 	return w
 }
 
-// limit is the taper at an angle of a radians from the vertical.
+// limit returns the taper at an angle of a radians from the vertical.
 func (w *weights) limit(a float64) float64 {
 	a = math.Abs(a)
 	if !(a < w.hi) { // a NaN is dropped
@@ -50,14 +50,14 @@ func (w *weights) limit(a float64) float64 {
 	return 1
 }
 
-// slowness is what the weights need to know of one place, at every image point.
+// slowness is what the weights need of one place, at every image point.
 type slowness struct {
 	amp   []float64    // b · taper; zero where the place drops the pair
 	angle []float64    // 2-D: a, radians
 	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch
 }
 
-// newSlowness makes one of arrays that take returns.
+// newSlowness makes a slowness from arrays that take returns.
 func newSlowness(dim int, take func() []float64) (s slowness) {
 	s.amp = take()
 	for a := range dim {
@@ -98,8 +98,8 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place, or the given one, or
-// without Dynamic with 1.
+// spreading fills b with the geometrical spreading of a place, with the given one if there is one, or without Dynamic
+// with 1.
 func (w *weights) spreading(b []float64, place int) error {
 	g := w.p.Grid
 	if !w.p.Dynamic {

@@ -44,8 +44,7 @@ type Engine interface {
 	// they were made. It reads them once. A table that a fault of the machine's memory has
 	// changed is wrong in both directions alike, so no test of the adjoint finds it.
 	Intact() error
-	// Close frees the tables; the engine is of no use afterwards. It waits for an
-	// application that is running.
+	// Close frees the tables, after which the engine must not be used. It waits for an application that is running.
 	Close()
 }
 
@@ -54,23 +53,21 @@ type Engine interface {
 // traces whose tables are kept. Results have the same bits for any units, but for images
 // whose sums are not exact, which differ by rounding.
 type Work struct {
-	// Cuts is nil, or the first trace of each group of streamed traces, and the number of
-	// traces: a group is a unit, and memory besides tables is needed for one group at a
-	// time. Groups are whole shots.
+	// Cuts is nil, or the first trace of each group of streamed traces, followed by the number of traces. A group is a
+	// unit, and memory besides tables is needed for one group at a time. Groups consist of whole shots.
 	Cuts []int
 	// Remake makes tables anew in every application, a unit's at a time. Units are groups,
 	// or as many runs of traces of one source as have tables of at most Budget bytes
 	// together.
 	Remake bool
 	Budget int64
-	// Classes is nil for one image, or what belongs to each of several. They share
-	// tables and scratch.
+	// Classes is nil for one image, or describes each of several images. They share tables and scratch.
 	Classes []Class
-	// Exact says that applications will be asked for with a quantum, see dist.Pieced.
+	// Exact says that applications will use a quantum, see dist.Pieced.
 	Exact bool
 }
 
-// Class is what belongs to one of several images.
+// Class selects the traces and angles of one of several images.
 type Class struct {
 	Traces  []int32 // their numbers, ascending, or none
 	All     bool    // all traces, instead of Traces
@@ -89,7 +86,7 @@ type Need struct {
 	Heap      int64 // on Go's heap
 }
 
-// Refuse returns an error if the engine of that name does not offer what p and w ask for.
+// Refuse returns an error if the named engine does not offer what p and w ask for.
 func Refuse(engine string, p *Problem, w Work) error {
 	asked := engines.Features(0)
 	for f, wanted := range map[engines.Features]bool{
@@ -106,7 +103,7 @@ func Refuse(engine string, p *Problem, w Work) error {
 	return nil
 }
 
-// images are the classes, one of everything where there are none.
+// images returns the classes, or one class of everything if there are none.
 func (w *Work) images() []Class {
 	if len(w.Classes) == 0 {
 		return []Class{{All: true}}
@@ -114,7 +111,7 @@ func (w *Work) images() []Class {
 	return w.Classes
 }
 
-// check returns the first fault found in w, which is to go through p.
+// check returns the first fault found in w for the problem p.
 func (w *Work) check(p *Problem) error {
 	if w.Cuts == nil {
 		return nil

@@ -81,12 +81,12 @@ func (w *workspace) close() {
 	w.room.End()
 }
 
-// step is the number of tiles between two looks at ctx: about a millisecond of
-// work for a large block. It has no influence on results.
+// step is the number of tiles between two checks of ctx, about a millisecond of work for a large block. Results do not
+// depend on it.
 const step = 64
 
-// each calls f for tiles from to to on all threads: a superblock at a time, or less
-// where there would be too few for the threads.
+// each calls f for tiles from to to on all threads: one superblock at a time, or less if there would be too few for the
+// threads.
 func (w *workspace) each(ctx context.Context, from, to int, f func(lo, hi int)) error {
 	n := to - from
 	size := min(step, max(4, n/(4*w.threads)))
@@ -115,7 +115,7 @@ func (w *workspace) unloadSums(ctx context.Context, image, scale []float32, lo, 
 	return w.each(ctx, lo, hi, func(lo, hi int) { unload(&w.Tiling, image, w.image64.S, scale, lo, hi) })
 }
 
-// correlateTrace sets to to a trace, correlated with the wavelet.
+// correlateTrace sets to to a trace correlated with the wavelet.
 func (w *workspace) correlateTrace(worker int, to, trace []float32) {
 	d := w.ends[worker][1]
 	copy(d.trace, trace)

@@ -122,7 +122,7 @@ func (c *core) attach(ctx context.Context, p Problem) {
 	c.allocate()
 }
 
-// images allocates vectors like x, data those like d.
+// images allocates vectors like x, and data allocates vectors like d.
 func (c *core) images(to ...**dist.Vector) {
 	c.do.New(c.problem.Device(), c.problem.Domain(), to...)
 }
@@ -182,8 +182,7 @@ func (c *core) fail(quantity string, v float64) {
 	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
 }
 
-// stationary reports whether a gradient of norm s of a residual of norm r
-// cannot be told from rounding.
+// stationary reports whether a gradient of norm s, for a residual of norm r, cannot be told from rounding.
 func (c *core) stationary(s, r float64) bool {
 	return s == 0 || s <= c.eps*c.bound*r || r <= c.eps*c.st.DataNorm
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Info describes a least-squares method to whoever configures one.
+// Info describes a least-squares method for whoever configures one.
 type Info struct {
 	Name        string // in a configuration
 	Description string // for its help, without a period; methods are told in the order of the table
@@ -78,7 +78,7 @@ func find(name string) (Info, error) {
 	return Methods[i], nil
 }
 
-// Names are those of the methods that a condition holds for, nil for all.
+// Names lists the methods for which a condition holds. A nil condition lists all.
 func Names(which func(Info) bool) (list []string) {
 	for _, m := range Methods {
 		if which == nil || which(m) {
@@ -88,7 +88,7 @@ func Names(which func(Info) bool) (list []string) {
 	return list
 }
 
-// Takes reports whether a condition holds for the method of a name.
+// Takes reports whether a condition holds for the named method.
 func Takes(name string, which func(Info) bool) bool {
 	return slices.Contains(Names(which), name)
 }

@@ -44,7 +44,7 @@ type Options struct {
 	Restart bool
 }
 
-// limits sets the limits that the rounding unit leaves open.
+// limits fills in the limits that depend on the rounding unit eps.
 func (o Options) limits(eps float64) Options {
 	warn, fail := 1e-4, 1e-3
 	if eps < 1e-10 {

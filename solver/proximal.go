@@ -98,8 +98,7 @@ func (c *Proximal) allocate() {
 	}
 }
 
-// start costs, where no step length is given, the power iteration more, up to 30
-// forwards and adjoints.
+// start costs, if no step length is given, an additional power iteration of up to 30 forwards and adjoints.
 func (c *Proximal) start(x0 *dist.Vector) {
 	c.t = 1
 	c.subtract(c.r, x0)

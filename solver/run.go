@@ -87,7 +87,7 @@ func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reaso
 	}
 }
 
-// flags is what this rank has to say about stopping.
+// flags returns this rank's reasons for stopping, as bits.
 func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 	if ctx.Err() != nil {
 		f = StoppedSignal.flag()
@@ -107,7 +107,7 @@ func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 	return f
 }
 
-// failureFlag is the flag of a Failure, 0 for another error.
+// failureFlag is the flag of a Failure. It is 0 for any other error.
 func failureFlag(err error) uint64 {
 	var f *Failure
 	if !errors.As(err, &f) {

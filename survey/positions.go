@@ -49,7 +49,7 @@ func (p *Positions) Len() int { return len(p.Role) }
 // At returns the coordinates of place i; the slice aliases p.
 func (p *Positions) At(i int) []float64 { return p.XYZ[i*p.Dim : (i+1)*p.Dim] }
 
-// Extent is the side, m, of the smallest cube that holds all places.
+// Extent is the side, in m, of the smallest cube that holds all places.
 func (p *Positions) Extent() float64 {
 	side := 0.0
 	for a := range p.Dim {

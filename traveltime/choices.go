@@ -65,8 +65,7 @@ func TakesModel() string {
 	return strings.Join(names, ", ")
 }
 
-// Acting is the method that computes the times: c, or its stand-in where the velocity is
-// one constant.
+// Acting returns the method that computes the times: c, or its stand-in if the velocity is constant.
 func (c Choice) Acting(constant bool) Choice {
 	if constant && c.InConstant != "" {
 		c, _ = Choose(c.InConstant)
@@ -74,11 +73,11 @@ func (c Choice) Acting(constant bool) Choice {
 	return c
 }
 
-// Spec is what methods work on. Each method takes of it what it needs.
+// Spec holds the inputs of the methods. Each method uses those that it needs.
 type Spec struct {
 	Image grid.Grid // where the fields are wanted
 
-	// The velocity: a model, or where that is nil one constant.
+	// Velocity is a model; nil means that the velocity is one constant.
 	Velocity []float64 // m/s, C order on Model
 	Model    grid.Grid
 	Constant float64 // m/s

@@ -23,7 +23,7 @@ type scratch struct {
 	err      error // the first
 }
 
-// take makes n zeroed elements; nil where s only counts, and after an error.
+// take allocates n zeroed elements. It returns nil if s only counts, and after an error.
 func take[T any](s *scratch, n int) []T {
 	var t T
 	s.bytes += int64(n) * int64(unsafe.Sizeof(t))
@@ -73,8 +73,8 @@ func (o Options) threads(jobs int) int {
 	return max(1, min(n, jobs))
 }
 
-// work has the jobs done by workers, in rising order, and hands the fields on. The first
-// error stops all.
+// work distributes the jobs to workers, in ascending order, and passes the fields on. The first error stops all
+// workers.
 func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
 	total := 0
 	for _, j := range jobs {

@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Newest is the newest readable checkpoint of this plan, "" where there is none. It is
-// collective, and finds what forbids to go on, such as a checkpoint of another plan.
+// Newest returns the newest readable checkpoint of this plan, or "". It is collective. It returns an error if the run
+// cannot be resumed, as from a checkpoint of another plan.
 func (s *Store) Newest() (from string, err error) {
 	if from, err = inputs.First(&s.Ranks, s.newest); err != nil {
 		return "", err

@@ -32,7 +32,7 @@ func (r *report) say(level, topic, format string, args ...any) {
 	r.tell(level, topic, fmt.Sprintf(format, args...))
 }
 
-// tell adds a finding, none where there is no text.
+// tell adds a finding unless its text is empty.
 func (r *report) tell(level, topic, text string) {
 	if text != "" {
 		r.found = append(r.found, Finding{topic, level, text})
@@ -63,7 +63,7 @@ func (f *Forecast) Findings() []Finding {
 	return r.found
 }
 
-// traces says what the survey holds and what of it counts.
+// traces describes what the survey holds and how much of it counts.
 func (r *report) traces() {
 	s := r.Survey
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
@@ -91,7 +91,7 @@ func (r *report) image() {
 	}
 }
 
-// settings says what of the configuration is worth a second look.
+// settings comments on settings that deserve a second look.
 func (r *report) settings() {
 	out := 0
 	for i := range r.Places.Len() {
@@ -113,7 +113,7 @@ func (r *report) settings() {
 	}
 }
 
-// memory says where traces and tables are and what that takes.
+// memory says where traces and tables are and how much memory they take.
 func (r *report) memory(f *Forecast) {
 	m, level := f.Memory, "ok"
 	switch {
@@ -146,7 +146,7 @@ func DeadText(p *plan.Plan) string {
 	return text
 }
 
-// weighting says what the weights leave of the data.
+// weighting says how much of the data the weights leave.
 func (r *report) weighting() {
 	d, s := r.Config.Data, r.Survey
 	if r.White != nil {

@@ -30,8 +30,8 @@ type Memory struct {
 	Outside int64 // the part that is not on Go's heap, without Program
 	Late    int64 // the part of the heap that is taken only once the tables are made
 
-	// On the GPU, where there is one: tables, vectors, scratch; and what is free there
-	// for this rank.
+	// On the GPU, if there is one: the bytes of tables, vectors and scratch, and the bytes that are free there for this
+	// rank.
 	Card, CardLimit int64
 
 	Compact   bool  // the tables' times are held in 16 bits
@@ -42,8 +42,8 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// Garbage is what the collector may leave on the heap besides what is counted. Touched is
-// how much more code and library data becomes resident in the course of a run.
+// Garbage is what the collector may leave on the heap besides what is counted. Touched is how much more code and
+// library data becomes resident during a run.
 const (
 	Garbage = 4 << 20
 	touched = 3 << 20
@@ -117,8 +117,8 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// Of predicts what a rank holds of its share in a run of the configured solver, and
-// decides where its tables are as far as the plan leaves that open.
+// Of predicts what a rank holds of its share in a run of the configured solver. It also decides where its tables are,
+// if the plan leaves that open.
 func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
 
 func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
@@ -263,7 +263,7 @@ func (c *count) resident(m Memory) Memory {
 		n := kirchhoff.Needs(p, work)
 		n.Tables = work.Budget // of which even the largest stretch may take less
 		if m.Coarse > 0 {
-			// What the coarse tables are made with is gone before there are others.
+			// What the coarse tables are made with is freed before there are others.
 			n.Making += (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
 		}
 		return with(n)
@@ -283,9 +283,8 @@ func (m *Memory) engine(n kirchhoff.Need) {
 // the most that fit: to a 64th of all places.
 const searches = 6
 
-// most is the memory with the tables of as many places as fit, and at least of those that
-// belong together. Fewer of them leave fewer traces to be listed at a time, which leaves
-// room for more.
+// most returns the memory with the tables of as many places as fit, and at least of those that belong together. Fewer
+// places mean fewer traces in the lists, which leaves more room.
 func (c *count) most(with func(places int64) Memory) Memory {
 	hi := c.places()
 	if m := with(hi); hi == 0 || m.Total() <= m.Limit {

@@ -1,6 +1,5 @@
-// Package forecast says what a run will take: which rank holds what, how much memory,
-// about how long, and what is doubtful about it. All of it follows from a plan alone, for
-// any number of ranks. `lsm check` prints it.
+// Package forecast predicts a run: what each rank holds, how much memory it needs, about how long it takes, and what is
+// doubtful about it. Everything follows from a plan alone, for any number of ranks. `lsm check` prints it.
 package forecast
 
 import (
@@ -92,7 +91,7 @@ func (f *Forecast) String() string {
 	return s + fmt.Sprintf("; %s summed over ranks in an iteration", humanize.IBytes(uint64(f.Reduced)))
 }
 
-// Duration is about what a run takes on this machine.
+// Duration is the approximate time that a run takes on this machine.
 type Duration struct {
 	Traveltimes time.Duration
 	Iteration   time.Duration // one forward and one adjoint
@@ -113,7 +112,7 @@ func (d Duration) String() string {
 	return s
 }
 
-// Rates is how fast this machine is, measured on small problems of the same kind.
+// Rates are speeds of this machine, measured on small problems of the same kind.
 type Rates struct {
 	Pair  float64 // ns for a forward and an adjoint at one trace and image point
 	Point float64 // ms for the traveltimes from one place, of one thread, at one point of the model
@@ -159,8 +158,7 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	return d
 }
 
-// What a rank has to say about a way to hold traces, and with kirchhoff.tables = "auto"
-// tables.
+// The answers of a rank about a way to hold traces and, with kirchhoff.tables = "auto", tables.
 const (
 	tooMuch  = 1 << iota // they do not fit
 	rounded              // tables fit in 16 bits alone

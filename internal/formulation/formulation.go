@@ -39,8 +39,8 @@ type Setting struct {
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
 	Start   *dist.Vector            // the image to start from, taken over; nil: zero
 
-	// Squared makes the operator whose adjoint gives the diagonal of AᵀW²A from the
-	// squares of weights. Coarse makes the problem of the same traces on a coarser grid.
+	// Squared makes the operator whose adjoint takes squared weights to the diagonal of AᵀW²A. Coarse makes the problem
+	// of the same traces on a coarser grid.
 	Squared func() (dist.Operator, error)
 	Coarse  func(ctx context.Context) (*Coarse, error)
 
@@ -56,7 +56,7 @@ func (s *Setting) counts() bool {
 	return ok
 }
 
-// Formulation is a problem with what its solver needs beside.
+// Formulation is a problem together with what its solver needs besides.
 type Formulation struct {
 	*Setting
 	Problem solver.Problem
@@ -151,15 +151,15 @@ func (s *Setting) WeightedData() (*dist.Vector, error) {
 	return s.Data, dist.Multiply(s.Data, s.Weights)
 }
 
-// change changes variables: from here on the solver looks for x, and what it looked for
-// before is D x with the diagonal d. The start is the caller's to change.
+// change changes variables: the solver now looks for x, and its former unknown is D x with the diagonal d. The caller
+// must change the start.
 func (f *Formulation) change(d *dist.Vector) (err error) {
 	f.changes = append(f.changes, d)
 	f.Problem, err = f.Problem.Change(dist.Diagonal(d))
 	return err
 }
 
-// ImageOf is the image of an iterate: x itself unless variables were changed.
+// ImageOf returns the image of an iterate: x itself unless variables were changed.
 func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
 	for i := len(f.changes) - 1; i >= 0 && err == nil; i-- {
 		x, err = product(x, f.changes[i])

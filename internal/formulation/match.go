@@ -40,7 +40,7 @@ func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Match
 	return r, m.w.Err
 }
 
-// interrupted ends all ranks where one was told to.
+// interrupted ends the work on all ranks if one of them was interrupted.
 func (m *matcher) interrupted(ctx context.Context) error {
 	stop, err := comm.Any(m.World, ctx.Err() != nil)
 	if err == nil && stop {
@@ -113,7 +113,7 @@ func (m *matcher) filter() {
 	})
 }
 
-// fit scales x by what makes ‖d − A x‖ least, and finds residual and gradient.
+// fit scales x by the factor that makes ‖d − A x‖ least, and computes residual and gradient.
 func (m *matcher) fit() {
 	m.w.Apply(m.a, m.t, m.x)
 	dots := m.w.Dots(dist.Pair{m.t, m.d}, dist.Pair{m.t, m.t})
@@ -131,7 +131,7 @@ func (m *matcher) fit() {
 	m.gradient[1] = m.norm("the gradient norm", m.m1)
 }
 
-// norm is that of a vector, which must be finite.
+// norm returns the norm of a vector, which must be finite.
 func (m *matcher) norm(quantity string, v *dist.Vector) float64 {
 	n := m.w.Norm(v)
 	if math.IsNaN(n) || math.IsInf(n, 0) {

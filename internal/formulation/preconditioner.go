@@ -72,8 +72,7 @@ func (s *Setting) Light(ctx context.Context) (*dist.Vector, error) {
 	return d, w.Err
 }
 
-// scaling is P for the diagonal d of the data's part and a constant for that of the rows
-// below it.
+// scaling returns P, given the diagonal d of the data's part and a constant for the diagonal of the rows below it.
 func (f *Formulation) scaling(d *dist.Vector) (*dist.Vector, error) {
 	p, err := d.Clone()
 	if err := comm.Together(f.World, err); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// scales are the operator's and the data's, by which weights are measured.
+// scales are the scales of the operator and the data against which weights are measured.
 type scales struct {
 	migrated *dist.Vector // Aᵀb
 	singular float64      // about the largest singular value of A
@@ -82,7 +82,7 @@ func (f *Formulation) penalties(m scales) (damping, sparsity float64) {
 	return f.Config.Damping, f.Config.Sparsity
 }
 
-// penaltyTexts say how damping and sparsity, where they are used, compare with the scales.
+// penaltyTexts say how damping and sparsity, if used, compare with the scales.
 func (s *Setting) penaltyTexts(m scales) (texts []string) {
 	c := s.Config
 	if c.Damping > 0 {

@@ -95,7 +95,7 @@ func (s *Setting) fromWhole(w *dist.Work, domain, rng *dist.Layout, forward, adj
 	return op
 }
 
-// undoing are the windows that undo n on a slab, as its application to noise shows it.
+// undoing returns the windows that undo n on a slab, estimated from its application to noise.
 func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	l := n.a.Domain()
 	var q, p *dist.Vector

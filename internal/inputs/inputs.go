@@ -1,6 +1,5 @@
-// Package inputs reads what the files of a configuration say. Reading is collective:
-// all ranks read, rank 0 compares with digests for all, and one rank's error is
-// everyone's. What was read is a value that knows nothing of ranks.
+// Package inputs reads the files of a configuration. Reading is collective: all ranks read, rank 0 verifies digests for
+// all, and one rank's error is everyone's. The values that it returns know nothing of ranks.
 package inputs
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Inputs is what the files of a configuration say, but for the samples of the traces.
+// Inputs is the contents of the files of a configuration, except for the samples of the traces.
 type Inputs struct {
 	Survey   *survey.Survey    // the traces that data.offset and data.azimuth leave, without samples
 	Recorded int               // traces in the survey file
@@ -115,7 +114,7 @@ type Velocity struct {
 // IsConstant reports whether there is no model.
 func (v Velocity) IsConstant() bool { return v.Values == nil }
 
-// Range is the least and the greatest velocity, m/s.
+// Range returns the least and the greatest velocity, in m/s.
 func (v Velocity) Range() (least, greatest float64) {
 	if v.IsConstant() {
 		return v.Constant, v.Constant
@@ -123,7 +122,7 @@ func (v Velocity) Range() (least, greatest float64) {
 	return slices.Min(v.Values), slices.Max(v.Values)
 }
 
-// On is the velocity at every point of a grid, m/s.
+// On returns the velocity at every point of a grid, in m/s.
 func (v Velocity) On(g grid.Grid) []float64 {
 	switch {
 	case v.IsConstant():
@@ -136,8 +135,8 @@ func (v Velocity) On(g grid.Grid) []float64 {
 	return out
 }
 
-// ReadVelocity reads a velocity model in units as velocity.units has them and gives it in
-// m/s. With "auto" velocities that do not look like m/s are an error.
+// ReadVelocity reads a velocity model and returns it in m/s. unit is as in velocity.units. With "auto" it is an error
+// if the velocities do not look like m/s.
 func ReadVelocity(file, unit string) (grid.Grid, []float64, error) {
 	if unit == "auto" {
 		unit = ""

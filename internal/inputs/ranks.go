@@ -35,7 +35,7 @@ func (r *Ranks) Root() bool { return r.World.Rank() == 0 }
 // Together makes an error of a file everyone's, with its exit status.
 func (r *Ranks) Together(err error) error { return comm.Together(r.World, FileError(err)) }
 
-// AtRoot does on rank 0 what one rank does for all; its error is everyone's.
+// AtRoot calls do on rank 0. Its error is returned on all ranks.
 func (r *Ranks) AtRoot(do func() error) error {
 	var err error
 	if r.Root() {
@@ -117,8 +117,8 @@ func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
 	return nil
 }
 
-// ReadImage reads, on all ranks, an image that must lie on the given grid, and its
-// digest. Its role names it in the provenance of what is made from it.
+// ReadImage reads an image and its digest on all ranks. The image must lie on the given grid. role names it in the
+// provenance of the outputs made from it.
 func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]float32, provenance.Input, error) {
 	var d provenance.Input
 	err := r.AtRoot(func() error { return r.TryFile(path.File) })

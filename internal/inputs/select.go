@@ -16,9 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Select lists the traces of a survey that data.offset, data.azimuth and the intervals
-// of gathers by offset leave; nil stands for all of them. That nothing is left is an
-// error.
+// Select lists the traces of a survey that remain after data.offset, data.azimuth and the intervals of gathers by
+// offset. nil means all traces. It is an error if none remain.
 func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	d, bins := cfg.Data, offsetBins(cfg)
 	if len(d.Offset) == 0 && len(d.Azimuth) == 0 && bins == nil {
@@ -47,8 +46,8 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// Selected reads everything but the samples of the traces that Select leaves; keep are
-// their numbers in the file, nil where these are all, and of is how many it has.
+// Selected reads everything about the traces that Select keeps, except their samples. keep are their numbers in the
+// file, nil for all, and of is the number of traces in the file.
 func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
 	file := cfg.Survey.File.File
 	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
@@ -64,8 +63,7 @@ func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 	return s, keep, of, nil
 }
 
-// SelectionText says how many of the recorded traces are left, and by what; "" where all
-// are.
+// SelectionText says how many of the recorded traces remain and which keys selected them. It is "" if all remain.
 func (in *Inputs) SelectionText(cfg *config.Config) string {
 	if in.Numbers == nil {
 		return ""

@@ -30,7 +30,7 @@ func (in *Inputs) OpenTraces(r Ranks, cfg *config.Config) (f *h5.SurveyReader, m
 	return f, made, nil
 }
 
-// InFile is the numbers, in the survey file, of traces of Survey.
+// InFile returns the numbers, in the survey file, of traces of Survey.
 func (in *Inputs) InFile(traces []int32) []int32 {
 	if in.Numbers == nil {
 		return traces
@@ -46,7 +46,7 @@ func (in *Inputs) InFile(traces []int32) []int32 {
 // what its traces were made with; a configuration key follows.
 const operatorPrefix = "operator."
 
-// OperatorAttrs tell the settings that shape traces, for the file of those traces.
+// OperatorAttrs returns the settings that shape traces as attributes for the file of those traces.
 func OperatorAttrs(settings []config.Setting) []h5.Attr {
 	var list []h5.Attr
 	for _, s := range settings {
@@ -55,7 +55,7 @@ func OperatorAttrs(settings []config.Setting) []h5.Attr {
 	return list
 }
 
-// madeWith reads what OperatorAttrs wrote. A survey from elsewhere tells nothing.
+// madeWith reads the attributes that OperatorAttrs made. A survey from another program has none.
 func madeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 	a := r.Attrs()
 	for _, key := range config.ModelledKeys() {

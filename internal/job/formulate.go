@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// setting is what the problem of an operator and data is made of. The data may be nil
-// where only the operator matters.
+// setting collects what the problem of an operator and data is made of. The data may be nil if only the operator
+// matters.
 func (j *Job) setting(op *Operator, d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
@@ -49,8 +49,8 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	return s, err
 }
 
-// weights is the diagonal of W, the weight of the trace times that of the mute at each
-// sample; nil where it is the identity, and where traces are streamed, which weighs them.
+// weights returns the diagonal of W: at each sample, the weight of the trace times that of the mute. It is nil if W is
+// the identity, and for streamed traces, which are weighed as they are read.
 func weights(op *Operator) (*dist.Vector, error) {
 	if op.Traces == nil || op.Traces.Weight == nil || op.Held.Stream {
 		return nil, nil

@@ -1,6 +1,5 @@
-// Package job carries a plan out: it joins the ranks, reads the inputs, builds the
-// operator, solves, and publishes the output. The commands run, migrate, model,
-// traveltime and check are different walks through it.
+// Package job carries out a plan: it joins the ranks, reads the inputs, builds the operator, solves, and publishes the
+// output. The commands run, migrate, model, traveltime and check each use a part of it.
 package job
 
 import (
@@ -59,7 +58,7 @@ func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	return open(world, cfg, need, report, 0)
 }
 
-// open takes the first shots of the survey alone; 0: all of them.
+// open is Open for the first shots of the survey. 0 means all shots.
 func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int) (*Job, error) {
 	j := &Job{began: time.Now()}
 	here, hardware, err := operator.Join(world, cfg, report)
@@ -158,10 +157,9 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	return op, err
 }
 
-// boundHeap has the collector keep Go's heap to what the forecast counts of it, where this
-// process runs nothing else: garbage would otherwise stand until the heap has doubled.
-// What is there late only is not counted before. With a card the forecast of the host is
-// a rough one, and there is no bound.
+// boundHeap makes the collector keep Go's heap to the size that the forecast counts, if this process runs nothing else.
+// Otherwise garbage would stay until the heap has doubled. With late unset it leaves out what is only allocated later.
+// With a card the forecast for the host is only rough, so there is no bound.
 func (j *Job) boundHeap(m forecast.Memory, late bool) {
 	if !j.Alone || j.Card != nil {
 		return

@@ -85,8 +85,8 @@ func engineError(engine driver.Engine, err error) error {
 		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
 }
 
-// sameHardware refuses ranks whose instruction sets or cards differ where all ranks are
-// to give the same bits: kernels for different ones round differently.
+// sameHardware returns an error if all ranks must give the same bits but their instruction sets or cards differ,
+// because the kernels then round differently.
 func (h *Here) sameHardware(cfg *config.Config) error {
 	if cfg.Solver.Reproducible != "ranks" {
 		return nil
@@ -99,9 +99,8 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
-// measureCard finds out how much memory of its GPU this rank may take: an equal part, for
-// each rank that shares the GPU, of what is free once all ranks have opened theirs. It
-// warns where ranks share a GPU.
+// measureCard finds out how much GPU memory this rank may use. Ranks that share a GPU divide equally what is free once
+// all ranks have opened theirs. It warns if ranks share a GPU.
 func (h *Here) measureCard(*config.Config) error {
 	if h.Card == nil {
 		return nil
@@ -177,8 +176,8 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	return h.split(g)
 }
 
-// registerSums tells the cards' library of the buffers that an engine sums over ranks,
-// once for all applications, and reports how.
+// registerSums registers with the cards' library the buffers that an engine sums over ranks, once for all applications,
+// and reports how.
 func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
 	if h.nccl == nil {
 		return nil
@@ -205,7 +204,7 @@ func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
 	return nil
 }
 
-// Carrier is the communicator that sums over ranks go by.
+// Carrier names the communicator that carries the sums over ranks.
 func (h *Here) Carrier() string {
 	if h.nccl != nil {
 		return h.nccl.Name()

@@ -1,6 +1,5 @@
-// Package operator carries a plan's operator out on one rank: it joins the other ranks and
-// the hardware, reads the rank's traces, and builds the engine's kernels into one linear
-// operator over all ranks.
+// Package operator carries out a plan's operator on one rank: it joins the other ranks and the hardware, reads the
+// rank's traces, and builds the engine's kernels into one linear operator over all ranks.
 package operator
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Here is where this rank is: among the others, and on what hardware. Rank r of the run
-// has row r / blocks and column r % blocks of the process grid.
+// Here is this rank's place among the others, and its hardware. Rank r of the run has row r / blocks and column r %
+// blocks of the process grid.
 type Here struct {
 	inputs.Ranks
 	Grid      [2]int    // ranks over shots, over image blocks
@@ -138,12 +137,11 @@ func (h *Here) chooseEngine(cfg *config.Config) (err error) {
 	return nil
 }
 
-// Program is what the process took before its first job, code, libraries and run time,
-// and the part of it that is Go's heap.
+// Program returns the memory that the process took before its first job (code, libraries and run time) and the part of
+// it that is Go's heap, in bytes.
 var Program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
-// availableMemory is the share of one of so many processes in the memory that the machine
-// can give now.
+// availableMemory is the memory that this machine can give to each of the given number of processes.
 func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	limit := int64(1 << 62) // not known on this system: the allocation itself will tell
@@ -193,7 +191,7 @@ func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) erro
 	}))
 }
 
-// Whole is an image on rank 0, nil on the others.
+// Whole gathers an image on rank 0. It returns nil on the others.
 func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
 	defer h.Report.Time("gather")()
 	if h.Root() {

@@ -45,14 +45,13 @@ type tally struct {
 	Peak       float64 // largest magnitude of their samples
 	Weight     float64 // sum of their weights
 
-	// Of streamed traces: the square of the norm of W d, and the sums of the largest
-	// samples of the traces of W²d and W d.
+	// For streamed traces: the square of the norm of W d, and the sums of the largest samples of the traces of W²d and
+	// W d.
 	Squares, Largest, Once float64
 }
 
-// ReadTraces reads this rank's traces and finds out what has to be known about those of
-// all ranks. It holds them, unless cuts are the groups that they are streamed in
-// (kirchhoff.Work). It is collective.
+// ReadTraces reads this rank's traces and gathers what must be known about those of all ranks. It holds the traces
+// unless cuts gives the groups in which they are streamed (kirchhoff.Work). It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
 	t := &Traces{Plan: p, Here: h, share: s}
 	t.weighs = p.Held.Stream || p.Knowing(plan.Found{Dead: 1}).Weighted()
@@ -198,7 +197,7 @@ func (t *Traces) weightOf(n int, trace, mute []float32) float64 {
 	return 1
 }
 
-// list is the numbers in the survey of n of this rank's traces, from one on.
+// list returns the numbers in the survey of n of this rank's traces, beginning at first.
 func (t *Traces) list(first, n int) []int32 {
 	return t.Shots.List(t.share.First+first, t.share.First+first+n)
 }
@@ -350,7 +349,7 @@ func (r *reader) Close() {
 	r.traces.rooms = r.rooms
 }
 
-// weigh multiplies samples of this rank, from one on, by their weights.
+// weigh multiplies this rank's samples from lo on by their weights.
 func (t *Traces) weigh(lo int, data device.Buf) error {
 	m, nt := t.Mute, t.Survey.NT
 	x, first := device.Slice[float32](data), lo/nt

@@ -20,8 +20,8 @@ func checkWavelet(p *Plan) error {
 	return nil
 }
 
-// placeImage takes the image's grid from the configuration, which gives a valid one where
-// the velocity is constant, or else from the velocity model.
+// placeImage takes the image's grid from the configuration, if it gives one, or else from the velocity model. With a
+// constant velocity the configuration always gives a valid grid.
 func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {

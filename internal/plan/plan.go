@@ -1,6 +1,6 @@
-// Package plan decides what a run computes. It makes an immutable plan of a configuration,
-// of what its files say and of the hardware. It opens no file, touches no device and talks
-// to no other rank, so a plan can be made for any number of ranks anywhere.
+// Package plan decides what a run computes. It makes an immutable plan from a configuration, the contents of its files
+// and the hardware. It opens no file, touches no device and talks to no other rank, so a plan can be made anywhere for
+// any number of ranks.
 package plan
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is what a run computes, the same on all ranks but for the hardware. It is made by
-// New and never changed: methods that decide more return a new one.
+// Plan is what a run computes. It is the same on all ranks except for the hardware. New makes it and nothing changes
+// it: methods that decide more return a new plan.
 type Plan struct {
 	Config *config.Config
 	*inputs.Inputs
@@ -43,7 +43,7 @@ const (
 	Traces               // the recorded traces as well
 )
 
-// Hardware is what a plan has to know of the machine of a rank.
+// Hardware is what a plan needs to know of a rank's machine.
 type Hardware struct {
 	Engine   string // "reference", "cpu", "cuda" or "hip"
 	Threads  int
@@ -65,9 +65,8 @@ type Found struct {
 	Made []config.Setting // that the traces were made with, as far as their file tells
 }
 
-// Residency says where traces and tables are while the solver runs. It is the same on all
-// ranks: times in 16 bits on one rank and full ones on another would make an image that
-// neither makes alone.
+// Residency says where traces and tables are while the solver runs. It is the same on all ranks: a mixture of 16-bit
+// and full times would make an image that neither makes alone.
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
@@ -76,8 +75,7 @@ type Residency struct {
 // CoarseFactor is the distance, in points, between those that coarse tables keep.
 const CoarseFactor = 2
 
-// Precision says what traveltimes the operator has. Tables in full and tables that are
-// recomputed have the same.
+// Precision names the precision of the operator's traveltimes. Full tables and recomputed tables have the same.
 func (r Residency) Precision() string {
 	switch r.Tables {
 	case "uint16", "coarse":
@@ -86,7 +84,8 @@ func (r Residency) Precision() string {
 	return "exact"
 }
 
-// New makes the plan of a configuration, and refuses what does not fit together.
+// New makes the plan of a configuration. It returns an error if the configuration, its files and the hardware do not
+// fit together.
 func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, error) {
 	p := &Plan{
 		Config: cfg, Inputs: in, Hardware: hw, Need: need,
@@ -112,7 +111,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	return p, nil
 }
 
-// First is the plan of the first shots of the survey; 0: of all.
+// First returns the plan for the first shots of the survey. 0 means all shots.
 func (p *Plan) First(shots int) *Plan {
 	q := *p
 	if shots > 0 && shots < q.Shots.Len() {
@@ -121,21 +120,21 @@ func (p *Plan) First(shots int) *Plan {
 	return &q
 }
 
-// Holding is the plan with traces and tables held in one way.
+// Holding returns the plan with traces and tables held as r says.
 func (p *Plan) Holding(r Residency) *Plan {
 	q := *p
 	q.Held = r
 	return &q
 }
 
-// Knowing is the plan once the traces were read.
+// Knowing returns the plan with what was found when the traces were read.
 func (p *Plan) Knowing(f Found) *Plan {
 	q := *p
 	q.Found = f
 	return &q
 }
 
-// Remarks say what was chosen where that may surprise.
+// Remarks describe choices of the program that may surprise the user.
 func (p *Plan) Remarks() (list []string) {
 	if p.Classes.ByTrace != nil && p.Numbers != nil {
 		list = append(list, p.SelectionText(p.Config))
@@ -146,7 +145,7 @@ func (p *Plan) Remarks() (list []string) {
 	return list
 }
 
-// Exact reports whether sums are to be the same on any number of ranks.
+// Exact reports whether sums must be the same on any number of ranks.
 func (p *Plan) Exact() bool {
 	return p.Config.Solver.Reproducible == "ranks" && p.Engine != "reference"
 }
@@ -196,7 +195,7 @@ func chooseTimes(p *Plan) (err error) {
 	return err
 }
 
-// timesOn is the configured method for an image on g.
+// timesOn returns the configured traveltime method for an image on g.
 func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
 	s := traveltime.Spec{Image: g, Velocity: p.Velocity.Values, Model: p.Velocity.Grid, Constant: p.Velocity.Constant}
 	if p.Tables != nil {
@@ -205,14 +204,14 @@ func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
 	return traveltime.New(p.Config.Traveltime.Method, s)
 }
 
-// timeRows shows a table file to package traveltime.
+// timeRows presents a table file to package traveltime.
 type timeRows struct{ t *h5.Tables }
 
 func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
 	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
-// Problem describes the operator of a share to the engines.
+// Problem describes the operator of a share for the engines.
 func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	c := p.Config.Kirchhoff
 	k := &kirchhoff.Problem{

@@ -13,8 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// GridFor is the process grid of n ranks: where one of the two numbers wanted is
-// 0, it is what the other leaves.
+// GridFor returns the process grid of n ranks. If one of the two wanted numbers is 0, it follows from the other.
 func GridFor(want []int, n int) ([2]int, error) {
 	g := [2]int{want[0], want[1]}
 	for a := range g {
@@ -72,8 +71,7 @@ func (s Shots) Len() int { return len(s.starts) - 1 }
 // Traces is the number of traces of all shots.
 func (s Shots) Traces() int { return s.starts[s.Len()] }
 
-// List is the numbers in the survey of traces first to last of the order. They are not
-// to be changed.
+// List returns the numbers in the survey of traces first to last of the order. Callers must not change it.
 func (s Shots) List(first, last int) []int32 {
 	if s.order != nil {
 		return s.order[first:last]
@@ -102,8 +100,7 @@ func deal(cost []int64, parts int) []int {
 	return fill(cost, parts, least+int64(more))
 }
 
-// fill cuts shots greedily into parts that cost at most limit, but leaves one
-// shot for every part still to come.
+// fill cuts shots greedily into parts that cost at most limit, but keeps one shot for each of the remaining parts.
 func fill(cost []int64, parts int, limit int64) []int {
 	cuts := []int{0}
 	sum := int64(0)
@@ -133,7 +130,7 @@ type Share struct {
 // Traces is the number of traces.
 func (s *Share) Traces() int { return s.Last - s.First }
 
-// Shot is the first trace of a shot and that after its last, counted from First.
+// Shot returns the first trace of a shot and the one after its last, counted from First.
 func (s *Share) Shot(i int) (first, last int) {
 	if i+1 == len(s.Shots) {
 		return s.Shots[i], s.Traces()
@@ -141,7 +138,7 @@ func (s *Share) Shot(i int) (first, last int) {
 	return s.Shots[i], s.Shots[i+1]
 }
 
-// Shares is what the ranks of a grid hold, by rank. A shot costs as much as it has traces.
+// Shares returns the share of each rank of a grid. The cost of a shot is its number of traces.
 func (p *Plan) Shares(grid [2]int) ([]*Share, error) {
 	all, err := p.cut(grid)
 	for _, s := range all {
@@ -193,8 +190,8 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 	return out, nil
 }
 
-// OnGrid is a share of another plan's traces with the slab of the same rank of a grid.
-// It has none where there are more ranks than slabs.
+// OnGrid combines the traces of another plan's share with the slab of the same rank of a grid. The slab is empty if
+// there are more ranks than slabs.
 func (p *Plan) OnGrid(s *Share, grid [2]int) *Share {
 	t := *s
 	t.Slab = p.slab(s.Rank%grid[1], grid[1])
@@ -208,7 +205,7 @@ func (p *Plan) slabs() (n, width int) {
 	return (p.Image.Shape[0] + width - 1) / width, width
 }
 
-// slab is the points along x of one of so many columns of ranks.
+// slab returns the points along x of one column of ranks.
 func (p *Plan) slab(column, columns int) [2]int {
 	slabs, width := p.slabs()
 	nx := p.Image.Shape[0]

@@ -84,8 +84,7 @@ func (p *Plan) givenSurface() ([]float64, error) {
 	return z, nil
 }
 
-// Mute is the mute of [data]: samples before a time that depends on the offset alone
-// count for nothing.
+// Mute is the mute of [data]: it gives zero weight to samples before a time that depends only on the offset.
 type Mute struct {
 	corners polyline // times, s, by offset, m; none: no mute
 	taper   float64  // s
@@ -114,7 +113,7 @@ func (m Mute) Fill(w []float32, offset, weight float64) {
 	}
 }
 
-// Silent is how many of nt samples of an offset count for nothing.
+// Silent returns how many of nt samples at an offset have zero weight.
 func (m Mute) Silent(offset float64, nt int) int {
 	if !m.On() {
 		return 0

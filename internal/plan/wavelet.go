@@ -68,7 +68,7 @@ func newWhitener(w survey.Wavelet, nt int, e float64) *Whitener {
 	return f
 }
 
-// filter returns what filters n samples in place. Each goroutine needs its own.
+// filter returns a function that filters n samples in place. Each goroutine needs its own.
 func (f *Whitener) filter() func(x []float64) {
 	fft, spectrum := fourier.NewFFT(f.n), make([]complex128, len(f.gain))
 	return func(x []float64) {

@@ -98,7 +98,7 @@ func Open(path string, opt Options) (*File, error) {
 	return f, nil
 }
 
-// NewFile is Open for what is open already, or in memory; path is its name.
+// NewFile is Open for a file that is already open or in memory. path is its name for messages.
 func NewFile(path string, r io.ReaderAt, size int64, opt Options) (*File, error) {
 	f := &File{Path: path, Kind: opt.Kind, Order: opt.Order, Size: size, end: size, r: r,
 		close: func() error { return nil }}

@@ -1,6 +1,6 @@
-// Package engines is the one table of what each engine of the operator offers. What an
-// engine does not offer is refused: by the configuration with the key that asks for it,
-// by the engine's constructor for other programs.
+// Package engines is the table of the features that each engine of the operator offers. A feature that an engine lacks
+// is refused: by the configuration, which names the key that asks for it, and by the engine's constructor for other
+// programs.
 package engines
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Features are things that an engine may offer: a set of bits.
+// Features is a set of bits, one for each feature that an engine may offer.
 type Features uint16
 
 const (
@@ -27,7 +27,7 @@ const (
 	all = 1<<iota - 1
 )
 
-// names are what messages call the features, in the order of their bits.
+// names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
 	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "exact sums", "a diagonal"}
 
@@ -59,7 +59,7 @@ var Table = []Engine{
 	{"hip", "float32, on an AMD GPU", card},
 }
 
-// Missing is what of the given features the engine of that name does not offer.
+// Missing returns the given features that the named engine does not offer.
 func Missing(name string, f Features) Features {
 	for _, e := range Table {
 		if e.Name == name {

@@ -54,7 +54,7 @@ func (e *Engine) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return e.context.Err()
 }
 
-// check panics if buffers have the wrong size; those of another device are an error.
+// check panics if buffers have the wrong size. Buffers of another device are an error.
 func (e *Engine) check(op string, data, image device.Buf) error {
 	p := &e.plan.Problem
 	if e.closed {
@@ -83,11 +83,11 @@ func (e *Engine) load(image device.Buf) {
 
 // correlateAll sets the rows to all traces correlated with the wavelet.
 func (e *Engine) correlateAll(data device.Buf) {
-	// A block's last sample is needed for the one before it alone.
+	// The last sample of a block is only needed for the one before it.
 	e.filterRows("correlate", segment-1, e.rows, 2*e.nt, data, e.nt, e.ntrace, e.correlate)
 }
 
-// filterRows filters rows of x; a block of threads makes step samples.
+// filterRows filters rows of x. Each block of threads computes step samples.
 func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps) {
 	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
 		t.at, int32(t.count), int32(t.first))
@@ -101,7 +101,7 @@ func (e *Engine) convolveRows(kind string, data, sums device.Buf, lo, hi int) {
 // magic makes sums of numbers near it have no digits below 2 quanta.
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
-// migrate sets the sums of a piece of the image, all parts.
+// migrate sets the sums of a piece of the image, in all parts.
 func (e *Engine) migrate(piece int, quantum float64) {
 	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
 	tile := e.firstTile[lo]
@@ -110,7 +110,7 @@ func (e *Engine) migrate(piece int, quantum float64) {
 		e.operator, e.adjoint, e.rows, e.image.Slice(tile*simd.TileSize, 0), int32(e.firstGroup[lo]), int32(tile), int64(part), magic(quantum))
 }
 
-// demigrate sets the sums of a piece of the traces, not yet convolved, all parts.
+// demigrate sets the sums of a piece of the traces, not yet convolved, in all parts.
 func (e *Engine) demigrate(piece int, quantum float64) error {
 	if err := e.dev.Zero(e.traces); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (e *Engine) collect(name string, dst, sums device.Buf, n, parts, part int) 
 	e.elements(name, n, dst, sums, int32(parts), int64(part))
 }
 
-// unload adds tiles lo to hi to the image; sums begin with tile lo.
+// unload adds tiles lo to hi to the image. The sums begin with tile lo.
 func (e *Engine) unload(name string, image, sums device.Buf, lo, hi, parts int) {
 	part := e.plan.Tiles * simd.TileSize
 	e.elements(name, (hi-lo)*simd.TileSize, image, sums, e.scale, e.points.Slice(lo*simd.TileSize, 0), int32(parts), int64(part))

@@ -15,10 +15,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Engine is the operator on one card. Its buffers are float32 on that card: the image
-// [ImageLen()], the data [ntrace, nt]. Operations are asked of the card in order and
-// do not wait for it, as those of the device; an error of the card shows at the next
-// Sync, Dots or copy.
+// Engine is the operator on one card. Its buffers are float32 on that card: the image [ImageLen()], the data [ntrace,
+// nt]. Like those of the device, its operations run in order and do not wait for the card; an error of the card shows
+// at the next Sync, Dots or copy.
 type Engine struct {
 	buffers
 	plan       *kirchhoff.Plan
@@ -67,12 +66,10 @@ var (
 	_ dist.Pieced      = (*Engine)(nil)
 )
 
-// New compiles the kernels for a card, computes the tables of p and copies them to the
-// card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
-// with Compact. Its errors are those of kirchhoff.Refuse, kirchhoff.NewPlan and
-// Plan.Solve, of the compiler and, where the card has too little memory, a missing
-// resource that says what is needed and what there is. p.Threads is the number of
-// threads that compute tables.
+// New compiles the kernels for a card, computes the tables of p and copies them to the card: 4 bytes per place and
+// image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. p.Threads is the number of threads that
+// compute tables. Its errors are those of kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card
+// has too little memory, the error is a missing resource that states what is needed and what there is.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -90,8 +87,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	return e, nil
 }
 
-// kernelNames are those of the programs: of the one for the kind of tables, and of
-// ends.cu.
+// kernelNames lists the kernels of the two programs: the one for the kind of tables, and ends.cu.
 var kernelNames = [2][]string{{"adjoint", "forward"},
 	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
@@ -122,7 +118,7 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	return e.fill(ctx)
 }
 
-// layout is an engine without memory, with the pieces and groups that a plan is cut into.
+// layout returns an engine without memory, with its work cut into pieces and groups.
 func layout(l *kirchhoff.Plan, processors int) *Engine {
 	p := &l.Problem
 	e := &Engine{plan: l, processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
@@ -140,8 +136,8 @@ func layout(l *kirchhoff.Plan, processors int) *Engine {
 	return e
 }
 
-// allocate gets the memory that an engine has from the start, but for lists. The adjoint
-// has so many runs, the longest piece of the forward so many blocks.
+// allocate allocates what an engine holds from the start, except lists. runs is the number of runs in the adjoint,
+// longest the number of blocks in the longest piece of the forward.
 func (e *Engine) allocate(runs, longest int) {
 	l, places := e.plan, e.plan.Problem.Positions.Len()
 	tiles, boxes := l.Tiles, len(l.Boxes)
@@ -182,7 +178,7 @@ func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 		int32(l.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
 }
 
-// cut cuts [0, n) into parts of nearly the same size: where they begin, and n.
+// cut cuts [0, n) into parts of nearly the same size. It returns where they begin, followed by n.
 func cut(n, parts int) []int32 {
 	list := make([]int32, parts+1)
 	for i := range list {
@@ -199,13 +195,13 @@ func int32s(list []int) []int32 {
 	return out
 }
 
-// Kernels implements kirchhoff.Engine: the engine is the only one.
+// Kernels implements kirchhoff.Engine. The engine is its own only kernel.
 func (e *Engine) Kernels() []dist.Kernel { return []dist.Kernel{e} }
 
 // Groups implements kirchhoff.Engine.
 func (e *Engine) Groups() dist.Grouped { return nil }
 
-// Squared implements kirchhoff.Engine: it is not known.
+// Squared implements kirchhoff.Engine. Engines on cards do not offer it.
 func (e *Engine) Squared() dist.Kernel { return nil }
 
 // Name is the engine's name in the configuration: cuda or hip.
@@ -231,11 +227,10 @@ func (e *Engine) TableBytes() int64 {
 // Triples is the number of (trace, image point) pairs one application visits.
 func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
 
-// Intact implements kirchhoff.Engine: cards correct their memory themselves.
+// Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory themselves.
 func (e *Engine) Intact() error { return nil }
 
-// Close frees what the engine has on the card. It waits for an application that is
-// being asked for.
+// Close frees the engine's memory on the card. It waits for an application that is being issued.
 func (e *Engine) Close() {
 	e.room.Lock()
 	defer e.room.Unlock()

@@ -8,8 +8,7 @@ import (
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// What the kernels and this package must agree on. TestKernelsAgree compares these
-// constants and structs with the CUDA C++ text.
+// These constants and structs must agree with the CUDA C++ text. TestKernelsAgree compares them.
 const (
 	fractionBits = 20   // FRACTION: bits of a time behind the point
 	never        = 2047 // NEVER: whole samples of a time that does not count
@@ -27,8 +26,8 @@ const (
 	steps   = 64         // STEPS: points that a thread of magnitude adds up
 )
 
-// receivers is the number of receivers of a cell of the adjoint, for tables of so many
-// fields: RECEIVERS.
+// receivers is the number of receivers in a cell of the adjoint, for tables of the given number of fields (RECEIVERS in
+// the kernels).
 func receivers(fields int) int32 {
 	if fields == 1 {
 		return 16
@@ -36,7 +35,7 @@ func receivers(fields int) int32 {
 	return 8
 }
 
-// adjointStage is the size of the adjoint's Stage, in bytes.
+// adjointStage is the size in bytes of the adjoint's Stage.
 func adjointStage(fields int) int {
 	const points = groupTiles * 64
 	window := 192 // WINDOW
@@ -46,7 +45,7 @@ func adjointStage(fields int) int {
 	return 8*window*int(receivers(fields)) + 4*points*fields
 }
 
-// forwardStage is the size of a stage of the forward, in bytes: STAGE words.
+// forwardStage is the size in bytes of a stage of the forward, which has STAGE words.
 func forwardStage(fields int) int {
 	chunk := 16 // CHUNK
 	if fields == 1 {
@@ -69,9 +68,9 @@ type blocks struct{ places, traces, tiles, parts driver.Memory }
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
-// launch asks for x × y blocks of so many threads, with bytes of shared memory beside the
-// kernel's own; no blocks are nothing to do. Arguments are buffers, nil for a null
-// pointer, and what [driver.Context.Launch] takes.
+// launch launches x × y blocks of the given number of threads, with shared bytes of shared memory in addition to the
+// kernel's own. It does nothing if there are no blocks. Arguments are buffers, nil for a null pointer, and what
+// [driver.Context.Launch] takes.
 func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 	if x == 0 || y == 0 {
 		return
@@ -92,9 +91,8 @@ func (e *Engine) elements(name string, n int, args ...any) {
 	e.launch(name, (n+threads-1)/threads, 1, threads, 0, append([]any{int64(n)}, args...)...)
 }
 
-// buffers are all that an engine has on its card. Those of no card only count, so that the
-// code which allocates also tells how much it would allocate. After an error nothing more
-// is allocated.
+// buffers holds all that an engine has on its card. Without a card it only counts, so that the code that allocates also
+// tells how much it would allocate. After an error it allocates nothing more.
 type buffers struct {
 	dev   *card.Device // nil: count
 	bytes int64
@@ -102,7 +100,7 @@ type buffers struct {
 	err   error
 }
 
-// alloc returns n zeroed elements; nil after an error, and of no card.
+// alloc returns n zeroed elements. It returns nil after an error and without a card.
 func (b *buffers) alloc(n int, t device.Type) device.Buf {
 	b.bytes += int64(n) * int64(t.Size())
 	if b.dev == nil || b.err != nil {
@@ -117,7 +115,7 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 	return buf
 }
 
-// words copies 32-bit words to the card; 0 after an error, and of no card.
+// words copies 32-bit words to the card. It returns 0 after an error and without a card.
 func words[T int32 | float32](b *buffers, list []T) driver.Memory {
 	buf := b.alloc(len(list), device.F32)
 	if buf == nil {

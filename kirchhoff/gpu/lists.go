@@ -7,8 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// cellSources is the most sources of a cell of the adjoint: a receiver's values are
-// read once for them.
+// cellSources is the largest number of sources in a cell of the adjoint. They share one read of a receiver's values.
 const cellSources = 16
 
 // adjointLists are the traces in the adjoint's order: cells of receivers whose
@@ -40,7 +39,7 @@ func newAdjointLists(p *survey.Positions, width int32) *adjointLists {
 		at := number(trace) % width
 		cells := len(l.receivers) / int(width)
 		l.receivers[(cells-1)*int(width)+int(at)] = p.Receiver[trace]
-		// A pair of places that has several traces takes a run for each.
+		// A pair of places with several traces takes a run for each of them.
 		n := len(l.runs) / 2
 		if n == 0 || l.runs[2*n-2] != s || l.runs[2*n-1] != int32(cells-1) || l.rows[(n-1)*int(width)+int(at)] >= 0 {
 			l.runs = append(l.runs, s, int32(cells-1))
@@ -60,8 +59,7 @@ type forwardLists struct {
 	firsts []int   // first block of each piece, and their number
 }
 
-// newForwardLists makes blocks that do not reach over the pieces, which begin at the
-// given traces.
+// newForwardLists makes blocks that do not span pieces. cuts holds the first traces of the pieces.
 func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
 	rank := ranks(p)
@@ -90,7 +88,7 @@ func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 
 func (l *forwardLists) len() int { return len(l.places) / blockPlaces }
 
-// set makes a trace the nth of the last block, unless there is no room for its places.
+// set makes a trace the nth of the last block. It returns false if there is no room for the trace's places.
 func (l *forwardLists) set(n int, source, receiver, row int32) bool {
 	places, traces := l.places[len(l.places)-blockPlaces:], l.traces[len(l.traces)-2*lanes:]
 	s, r := find(places[:blockSources], source), find(places[blockSources:], receiver)
@@ -102,7 +100,7 @@ func (l *forwardLists) set(n int, source, receiver, row int32) bool {
 	return true
 }
 
-// find is where a place is or may be put, −1 if there is no room.
+// find returns the index at which a place is or can be put, −1 if there is no room.
 func find(list []int32, place int32) int {
 	for i, v := range list {
 		if v == place || v < 0 {

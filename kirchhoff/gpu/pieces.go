@@ -22,8 +22,7 @@ const (
 	ahead                        = 2 // pieces of the forward that have memory
 )
 
-// cut makes the pieces: those of the image depend on the slab alone, those of the
-// traces on the traces alone.
+// cut makes the pieces. Pieces of the image depend on the slab alone, pieces of the traces on the traces alone.
 func (e *Engine) cut() {
 	starts := []int{0}
 	if slices.IsSorted(e.plan.Problem.Positions.Source) {
@@ -37,7 +36,7 @@ func (e *Engine) cut() {
 	}
 }
 
-// shotStarts are the first traces of the shots: neighbouring traces of one source place.
+// shotStarts returns the first trace of each shot. A shot is a stretch of neighbouring traces with one source place.
 func (e *Engine) shotStarts() (starts []int) {
 	source := e.plan.Problem.Positions.Source
 	for i := range source {
@@ -48,7 +47,7 @@ func (e *Engine) shotStarts() (starts []int) {
 	return starts
 }
 
-// longestPiece is the most traces of a piece of the forward.
+// longestPiece is the largest number of traces in a piece of the forward.
 func (e *Engine) longestPiece() int { return pieces.Longest(e.traceCuts) }
 
 // sums are what a bound adds up on the card.
@@ -58,13 +57,13 @@ type sums struct {
 	n             int // of results
 }
 
-// makeSums gets the memory for sums of parts that begin at starts.
+// makeSums allocates the sums of parts that begin at starts.
 func (e *Engine) makeSums(starts []int32) sums {
 	n := len(starts) - 1
 	return sums{parts: e.alloc(int(starts[n]), device.F64), starts: words(&e.buffers, starts), result: e.alloc(n, device.F64), n: n}
 }
 
-// chunk is the number of points that a block of magnitude adds up.
+// chunk is the number of points that one block of the kernel magnitude adds up.
 const chunk = steps * threads
 
 // slabPoints is the number of points of a whole slab.
@@ -85,12 +84,11 @@ func (e *Engine) prepareBounds() {
 	e.chunks = e.makeSums(starts)
 }
 
-// Peak implements dist.Pieced. The image's share of the weights, 2/v, is not in it.
+// Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
 func (e *Engine) Peak() float64 { return e.plan.Peak }
 
-// Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
-// slab of kirchhoff.SlabPoints. What it finds out about the adjoint's source is kept for
-// Begin: if that comes next, the source must be as it was.
+// Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or slab of kirchhoff.SlabPoints.
+// The adjoint keeps the correlated traces for Begin: if Begin comes next, the source must not have changed.
 func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	e.room.Lock()
 	defer e.room.Unlock()
@@ -123,7 +121,7 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if quantum != 0 {
 		kind = "_f64"
 	}
-	// begun begins a piece's work: sums that the card still works on have no error yet.
+	// begun begins a piece's work. Errors of sums that the card still works on show later.
 	begun := func() (func(), error) { return e.dev.Mark(d.String()), ctx.Err() }
 	if d == dist.Forward {
 		if err := e.check("forward", dst, src); err != nil {
@@ -185,7 +183,7 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	}), e.context.Err()
 }
 
-// makeRing gets the memory for sums of two pieces of the forward.
+// makeRing allocates the sums of two pieces of the forward.
 func (e *Engine) makeRing(exact bool) error {
 	t := device.F32
 	if exact {
@@ -197,9 +195,8 @@ func (e *Engine) makeRing(exact bool) error {
 	return e.err
 }
 
-// Sums are the buffers that Sum returns stretches of, for sums with a quantum or
-// without: those of the adjoint and those of the forward. They stay the same for all
-// applications of a kind.
+// Sums returns the buffers from which Sum returns stretches: those of the adjoint and those of the forward. exact
+// selects sums with a quantum. The buffers stay the same for all applications of a kind.
 func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
 	e.room.Lock()
 	defer e.room.Unlock()

@@ -18,8 +18,7 @@ var (
 	endsText string
 )
 
-// source is the program for one kind of tables, of so many values a point: three files one
-// after the other.
+// source is the program for one kind of tables, with the given number of values per point. It joins three files.
 func source(fields int, compact bool) driver.Source {
 	text := ""
 	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {

@@ -1,5 +1,4 @@
-// Package pieces is what engines of the operator share of applications in pieces, see
-// dist.Pieced.
+// Package pieces holds what the engines share for applications in pieces, see dist.Pieced.
 package pieces
 
 import (
@@ -8,9 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Cut makes of parts that begin at starts, n elements in all, at most the given number
-// of groups of nearly the same size, and no more than have least elements each. It returns
-// where they begin, and n.
+// Cut joins parts that begin at starts, n elements in all, into at most the given number of groups of nearly the same
+// size, each of at least "least" elements. It returns where the groups begin, followed by n.
 func Cut(starts []int, n, most, least int) []int {
 	cuts := []int{0}
 	if n == 0 {
@@ -26,7 +24,7 @@ func Cut(starts []int, n, most, least int) []int {
 	return append(cuts, n)
 }
 
-// Longest is the longest of the pieces that cuts make.
+// Longest is the length of the longest piece that cuts make.
 func Longest(cuts []int) (most int) {
 	for i := range len(cuts) - 1 {
 		most = max(most, cuts[i+1]-cuts[i])
@@ -34,25 +32,24 @@ func Longest(cuts []int) (most int) {
 	return most
 }
 
-// Room guards the scratch of an engine: one application is under way at a time, and the
-// lock is held while the engine works.
+// Room guards the scratch of an engine. Only one application is under way at a time, and the engine holds the lock
+// while it works.
 type Room struct {
 	sync.Mutex
 	current *Application
 }
 
-// Begin starts an application whose pieces begin at cuts, which ends the one before. Sum
-// computes piece i, elements lo to hi, and finish adds it to the destination; both hold
-// the lock. The caller holds it now.
+// Begin starts an application whose pieces begin at cuts, and ends the one before. sum computes piece i, elements lo to
+// hi, and finish adds it to the destination; both are called with the lock held. The caller of Begin holds it too.
 func (r *Room) Begin(cuts []int, ahead int, sum func(lo, hi, i int) (device.Buf, error), finish func(lo, hi, i int) error) *Application {
 	r.current = &Application{r, cuts, ahead, sum, finish}
 	return r.current
 }
 
-// End makes an application that is under way unable to go on. The caller holds the lock.
+// End prevents an application that is under way from going on. The caller holds the lock.
 func (r *Room) End() { r.current = nil }
 
-// Application is one under way: a dist.Application.
+// Application is an application under way. It implements dist.Application.
 type Application struct {
 	room   *Room
 	cuts   []int
