@@ -3,8 +3,8 @@
 # packages slurm-wlm, munge and libpmix2, no systemd and nothing in /etc.
 #
 #   slurm.sh run COMMAND...   runs the command with SLURM_CONF set, then removes all
-#   slurm.sh start DIR        the same in steps, in the new folder DIR: use
-#                             export SLURM_CONF=DIR/slurm.conf and use srun, sbatch, …
+#   slurm.sh start DIR        starts Slurm in the new folder DIR. Then set
+#                             SLURM_CONF=DIR/slurm.conf and use srun, sbatch, …
 #   slurm.sh stop DIR         ends all jobs and daemons and removes DIR
 #
 # The nodes n1 and n2 have four processors and two pretended GPUs each, whatever
