@@ -23,7 +23,7 @@ type condition struct {
 	values []string // nil: any but the default
 }
 
-// condition reads the notation. An unknown key is a fault of the program and panics.
+// condition parses the notation. An unknown key is a programming error and panics.
 func (t *fieldTable) condition(text string) condition {
 	name, not := strings.CutPrefix(text, "!")
 	c := condition{not: not}
@@ -52,12 +52,12 @@ func (x condition) holds(c *Config) bool {
 	return slices.Contains(x.values, strings.Trim(value, `"`)) != x.not
 }
 
-// acts reports whether a key has an effect beside the one that its tag "with" names.
+// acts reports whether a key has an effect, given the condition of its tag "with".
 func (t *fieldTable) acts(f *Field, c *Config) bool {
 	return f.with == "" || t.condition(f.with).holds(c)
 }
 
-// failed says what it means for a key that the condition it acts with does not hold.
+// failed says for a message that the condition with which a key acts does not hold.
 func (x condition) failed() string {
 	text := "acts only with "
 	if x.not {

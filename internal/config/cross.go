@@ -12,8 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
-// cross checks the keys against each other, as far as that needs no file. Keys whose own
-// values are at fault take no part.
+// cross checks the keys against each other, as far as that needs no file. It skips keys whose own values are wrong.
 func (r *reader) cross() {
 	r.required()
 	r.ordered()
@@ -62,7 +61,7 @@ func (r *reader) clash(message string, keys ...string) *Problem {
 
 func (r *reader) refuse(message string, keys ...string) { r.clash(message, keys...) }
 
-// note is clash for what is allowed all the same.
+// note is clash for a combination that is allowed.
 func (r *reader) note(message string, keys ...string) {
 	at := r.where(keys...)
 	r.cfg.notes = append(r.cfg.notes, Problem{Source: at.source, Line: at.line, Key: keys[0], Message: message})
@@ -199,8 +198,8 @@ func (r *reader) gathers() {
 	}
 }
 
-// engine refuses what the engine does not offer, except for tables of the reference: it
-// keeps full ones whatever the configuration says.
+// engine refuses values that the engine does not offer. It makes an exception for kirchhoff.tables with the reference
+// engine, which keeps full tables whatever the configuration says.
 func (r *reader) engine() {
 	for _, need := range engineNeeds {
 		without := []string{"!kirchhoff.engine=" + offering(need.feature)}
@@ -221,7 +220,7 @@ func (r *reader) taps() {
 	}
 }
 
-// stream refuses to stream for what needs all traces at once.
+// stream refuses to stream if another key needs all traces at once.
 func (r *reader) stream() {
 	if key := r.cfg.Unstreamed(); key != "" && r.cfg.Data.Read == "stream" && r.good("data.read", key) {
 		r.clash(fmt.Sprintf("\"stream\" does not go with %s = %s, which needs all traces in memory", key, r.cfg.Value(key)), "data.read", key)

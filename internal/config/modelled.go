@@ -49,9 +49,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", d.Key, d.Survey, d.Now)
 }
 
-// Differences compares the settings that a survey remembers, in the form of Modelled,
-// with this configuration. A key that it does not mention, or that does not act now,
-// differs from nothing: the key that it depends on does.
+// Differences compares the settings that a survey remembers, in the form of Modelled, with this configuration. It skips
+// a key that the survey does not mention or that does not act now, because the key on which it depends then differs.
 func (c *Config) Differences(survey []Setting) []Difference {
 	var list []Difference
 	t := table()

@@ -84,9 +84,8 @@ func place(source string, at int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')
 }
 
-// deepest is how many brackets or braces may stand inside each other, and how many parts
-// a key with dots may have. A configuration needs two of either; the time that the parser
-// takes grows with the square, and its stack with the depth.
+// deepest limits the nesting of brackets or braces, and the parts of a key with dots. A configuration needs two of
+// either. The parser's time grows with the square of the depth, and its stack with the depth.
 const deepest = 16
 
 // unstructured are the texts and comments of a document, in which brackets count for

@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// refused are the combinations of values that are errors, in the order in which they are
-// looked at. What takes more than conditions to tell is in cross.go.
+// refused lists the combinations of values that are errors, in the order in which they are checked. Checks that need
+// more than conditions are in cross.go.
 var refused = []rule{
 	// The velocity and the traveltimes.
 	{"velocity.constant", on("velocity.file"), "given beside velocity.file, want exactly one of the two"},
@@ -53,7 +53,7 @@ var refused = []rule{
 	{"checkpoint.folder=", nil, "is empty, want a path"},
 }
 
-// noted are the combinations that are allowed and yet perhaps not meant.
+// noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
 	{"!solver.sparsity", on("solver.method:sparse"), "is 0, so solver.method = {solver.method} gives no sparse image"},
@@ -65,7 +65,7 @@ const (
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// engineNeeds are the values that take a feature which not every engine offers.
+// engineNeeds lists the values that need a feature which not every engine offers.
 var engineNeeds = []struct {
 	key     string // condition
 	feature engines.Features
@@ -81,7 +81,7 @@ var engineNeeds = []struct {
 
 func on(conditions ...string) []string { return conditions }
 
-// unstreamed are what needs all traces in memory at once: each of these conditions.
+// unstreamed lists the conditions that need all traces in memory at once.
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
 	{"!solver.method:streamed"},

@@ -28,7 +28,7 @@ type ExportOptions struct {
 	Text   []string    // first lines of the textual header
 }
 
-// NoLine is for a 2-D line of which nothing is known: east is x, north 0.
+// NoLine returns the line of a 2-D survey of which nothing is known: east is x and north is 0.
 func NoLine() Line { return Line{Azimuth: 90, How: "as recorded"} }
 
 // Exported says what became of an export.
@@ -140,7 +140,7 @@ func interval(dt float64, kind segy.Kind) (stored float64, major int, err error)
 	return v, 2, nil
 }
 
-// target is a file that is written and what the headers of all its traces share.
+// target is a file that is being written and the header values that all its traces share.
 type target struct {
 	opt  ExportOptions
 	spec segy.Spec
@@ -167,8 +167,7 @@ func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, er
 	return t, nil
 }
 
-// room compares what is to be written with the memory and the disk that there are:
-// samples held at a time, and traces of the file.
+// room checks that memory and disk suffice for the samples held at a time and for the traces of the file.
 func (t *target) room(path string, held, traces int64) error {
 	trace := int64(t.spec.Samples) * int64(cmp.Or(t.spec.Format.Bytes(), segy.IEEE32.Bytes()))
 	if err := enough(4*held+2*trace, fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples)); err != nil {
@@ -177,7 +176,7 @@ func (t *target) room(path string, held, traces int64) error {
 	return enoughDisk(path, float64(traces)*float64(trace+240))
 }
 
-// putTrace writes a trace with what the traces do not share of their headers.
+// putTrace writes a trace with the header values that traces do not share.
 type putTrace func(samples []float32, fields map[segy.Field]int64) error
 
 // write publishes the file. fill calls put for each trace, in order; held is how many
@@ -218,7 +217,7 @@ func (l Line) lineText() string {
 	return fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", l.Azimuth, l.Origin[0], l.Origin[1])
 }
 
-// Validate judges where the line is said to lie.
+// Validate checks the given position of the line.
 func (o *ExportOptions) Validate() error {
 	for _, v := range []float64{o.Line.Azimuth, o.Line.Origin[0], o.Line.Origin[1], o.Datum} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -228,9 +227,8 @@ func (o *ExportOptions) Validate() error {
 	return nil
 }
 
-// Place takes line and datum from the attributes that an import left in a survey
-// file; one that has none keeps what is there. With keepLine only the datum
-// counts.
+// Place takes line and datum from the attributes that an import left in a survey file. If the file has none, the
+// options stay as they are. With keepLine it takes only the datum.
 func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	f, err := h5.Open(survey)
 	if err != nil {
@@ -262,7 +260,7 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	return nil
 }
 
-// WayBack is the flags with which an import of the file gives the same x and z.
+// WayBack returns the flags with which an import of the file gives the same x and z.
 func (o *ExportOptions) WayBack(dim int) string {
 	flags := " --keep-dead --keep-duplicates --keep-positive"
 	switch {

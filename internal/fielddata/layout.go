@@ -143,7 +143,7 @@ func (l *layout) positive(velocities bool) error {
 	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
 }
 
-// has reports whether any of the quantities is read at all.
+// has reports whether the mapping reads any of the quantities.
 func (m Mapping) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, ok := m[name]; return ok })
 }

@@ -17,8 +17,7 @@ import (
 // that they do not use, so what is left below a limit is not known exactly.
 const little = 64 << 20
 
-// enough refuses an allocation that the memory does not hold, before the attempt takes
-// the process down.
+// enough returns an error if the memory cannot hold an allocation, before the attempt ends the process.
 func enough(bytes int64, what string) error {
 	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
 		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
@@ -75,7 +74,7 @@ func (im *Import) Room(path string) error {
 	return status.Hint(enoughDisk(path, float64(nt)*float64(kept)*4), hint)
 }
 
-// enoughDisk refuses an output that its file system has no place for.
+// enoughDisk returns an error if the file system has no room for an output.
 func enoughDisk(path string, bytes float64) error {
 	folder := filepath.Dir(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil { // an earlier output, perhaps on another disk

@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// record is what is kept of a trace between the two readings.
+// record is what is kept of a trace between the two passes over the files.
 type record struct {
 	file, number int32 // of the trace in its file, from 0
 	at           int64 // bytes before it
@@ -54,7 +54,7 @@ type Left struct {
 	order int64 // among all traces read
 }
 
-// Findings are what the first reading finds out, and says of, the traces.
+// Findings are the results of the first pass over the traces.
 type Findings struct {
 	Left     []Left // in the order of the traces
 	Warnings []string
@@ -180,7 +180,7 @@ func (im *Import) settle() (err error) {
 	return nil
 }
 
-// inputError marks what a file is to blame for, and what the system refuses.
+// inputError marks an error as one of the input or, if the system refused, of resources.
 func inputError(err error) error {
 	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
 		return err
@@ -340,7 +340,7 @@ func measure(v []float32) sampled {
 	return s
 }
 
-// foreignHint says what reads a file that is neither SEG-Y nor SU.
+// foreignHint names programs that read a file that is neither SEG-Y nor SU.
 func foreignHint(err error, format string) string {
 	path := "FILE"
 	var at *segy.Error

@@ -18,7 +18,7 @@ const (
 	temporal              // time scalar, ms
 )
 
-// tally is what all traces of a file have in one field of their headers.
+// tally counts the values that the traces of a file have in one header field.
 type tally struct {
 	name   string
 	field  segy.Field
@@ -123,7 +123,7 @@ func Between(lo, hi float64, unit string) string {
 // feet is how a textual header speaks of them.
 var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
 
-// notes tells what of a file's headers is not used, and what was assumed.
+// notes reports which parts of a file's headers are not used, and what was assumed.
 func (h *headers) notes() {
 	for _, f := range h.seen.fields {
 		if f.what != "" && f.n > 0 {

@@ -50,7 +50,7 @@ const (
 	DigestDiffers = "differs"
 )
 
-// DescribeOptions ask for what needs every element to be read.
+// DescribeOptions ask for information that requires every element to be read.
 type DescribeOptions struct {
 	Range  bool // Min, Max and NotFinite
 	Digest bool // Digest, where there is a sha256 attribute

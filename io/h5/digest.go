@@ -51,7 +51,7 @@ func (f *File) Digest(name string) (string, error) {
 	})
 }
 
-// digests are the digest of a dataset as it is and the one that was written with it.
+// digests returns the present digest of a dataset and the one that was written with it.
 func (f *File) digests(name string) (have, want string, err error) {
 	if list, want, err := f.readTexts(name, mostTexts, "texts"); err == nil {
 		return textSum(name, strings.Join(list, "\x00")), want, nil
@@ -178,8 +178,8 @@ func (f *File) Verify() error {
 	return nil
 }
 
-// Trust says that this file's numbers have been compared with their digests
-// elsewhere, by rank 0 for all ranks: reading compares them no more.
+// Trust says that this file's numbers have already been compared with their digests, by rank 0 for all ranks. Reading
+// then no longer compares them.
 func (f *File) Trust() { f.trusted = true }
 
 // seal is the attribute sha256_attributes of an object: a digest of its name and of

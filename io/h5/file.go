@@ -38,8 +38,7 @@ func Open(path string) (*File, error) {
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
 		mind(path)
-		// External links lead to other files, which nobody has looked at: the library
-		// forgets how to follow them.
+		// External links lead to unchecked files, so the library is made to refuse them.
 		if !noExternal && C.H5Lunregister(C.H5L_TYPE_EXTERNAL) < 0 {
 			return resourceError(path, "", wrapf(libraryError(), "external links cannot be switched off"))
 		}
@@ -121,9 +120,8 @@ func (f *File) Attrs() Attrs { return Attrs{path: f.path, id: f.id()} }
 
 func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
 
-// Has reports whether something is linked under the absolute name, such as
-// "/data" or "/history/residual_norm". Where that cannot be told the answer is yes, so
-// that opening it says why.
+// Has reports whether something is linked under the absolute name, such as "/data" or "/history/residual_norm". If the
+// answer is unknown it returns true, so that opening it gives the reason.
 func (f *File) Has(name string) (has bool) {
 	_ = locked(func() error { has = f.has(name); return nil })
 	return has
@@ -197,8 +195,8 @@ func (f *File) contents() string {
 
 var signature = []byte("\x89HDF\r\n\x1a\n")
 
-// Sniff looks at a path without the library and says in plain words why it cannot be
-// an HDF5 file; nil where it may be one.
+// Sniff looks at a path without the library and says in plain words why it cannot be an HDF5 file. It returns nil if it
+// may be one.
 func Sniff(path string) error {
 	info, err := os.Stat(path)
 	switch {

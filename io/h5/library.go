@@ -48,7 +48,7 @@ func locked(fn func() error) error {
 	return fn()
 }
 
-// on is locked for work on a file, which is named if the library crashes.
+// on is locked for work on a file. If the library crashes, the report names the file.
 func on[T any](path string, fn func() (T, error)) (v T, err error) {
 	err = locked(func() (err error) {
 		mind(path)
@@ -84,15 +84,14 @@ func libraryError() error {
 	buf := make([]byte, 8192)
 	n := C.lsm_h5_stack((*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)))
 	text := string(buf[:n])
-	// A failed system call is told by its number; the library's own text of it
-	// holds addresses and times of day.
+	// A failed system call is reported by its error number, because the library's own text holds addresses and times of
+	// day.
 	if m := errnoText.FindStringSubmatch(text); m != nil {
 		if no, err := strconv.Atoi(m[1]); err == nil && no != 0 {
 			return syscall.Errno(no)
 		}
 	}
-	// The deepest entry says what is wrong; those above it only which function
-	// was on the way, and the caller says that better.
+	// The deepest entry says what is wrong. The entries above it only name calling functions.
 	deepest, _, _ := strings.Cut(text, "\n")
 	if deepest == "" {
 		return errors.New("the HDF5 library gives no reason")
@@ -103,8 +102,8 @@ func libraryError() error {
 // cString is a text for one call of the library, ended by a zero byte.
 func cString(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s + "\x00"))) }
 
-// CrashReport is what is written, to a file descriptor, where libhdf5 crashes on a
-// file. It must be short.
+// CrashReport returns the text, which must be short, and the file descriptor to write it to when libhdf5 crashes on a
+// file.
 type CrashReport func(path string) (fd int, text string)
 
 var crashReport atomic.Pointer[CrashReport]
@@ -120,7 +119,7 @@ const crashNote = "the HDF5 library crashes on it"
 // CrashMessage is the message of a crash on a file.
 func CrashMessage(path string) string { return path + ": " + crashNote + ": it is damaged" }
 
-// mind sets the file that a crash is blamed on from here on. It needs the library's lock.
+// mind sets the file that the report of a crash names from now on. The caller holds the library's lock.
 func mind(path string) {
 	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", CrashMessage(path))
 	if report := crashReport.Load(); report != nil {

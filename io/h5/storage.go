@@ -82,7 +82,7 @@ func (d *Dataset) inspectStorage() error {
 // deflate, the densest of the standard filters, reaches 1032.
 const maxRatio = 2048
 
-// admit refuses what cannot be read as numbers in bounded memory.
+// admit refuses a dataset that cannot be read as numbers in bounded memory.
 func (d *Dataset) admit() error {
 	fault := func(format string, args ...any) error { return inputError(d.path, d.name, format, args...) }
 	if !d.typ.isNumber() {
@@ -222,7 +222,7 @@ func (d *Dataset) widenCache() error {
 // maxBytes is more than any file system holds in one file.
 const maxBytes = math.MaxInt64 / 2
 
-// room is the memory in bytes that can still be had, maxBytes where that is not known.
+// room is the memory in bytes that can still be allocated, or maxBytes if that is not known.
 func room() int {
 	if n := machine.Room(); n > 0 {
 		return int(n)

@@ -41,8 +41,8 @@ func OpenSurvey(path string) (*SurveyReader, error) {
 	})
 }
 
-// Unchanged makes sure that the file is as it was opened, as far as its size and time
-// tell: of one cut short meanwhile the library reads zeros.
+// Unchanged makes sure that size and time of the file are as when it was opened. The library reads zeros from a file
+// that was cut short meanwhile.
 func (r *SurveyReader) Unchanged() error {
 	now, err := os.Stat(r.path)
 	if err != nil {
@@ -108,8 +108,7 @@ func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
 	return nil
 }
 
-// read fills the header. All sizes are judged before the arrays that depend on
-// them are made.
+// read fills the header. It checks all sizes before it allocates the arrays that depend on them.
 func (r *SurveyReader) read() error {
 	for _, part := range []func() error{
 		func() error { return r.checkFormat(FormatSurvey) },

@@ -162,7 +162,7 @@ func (w *Writer) Commit() error {
 	return w.failed()
 }
 
-// finish computes the digests still owed and closes the file.
+// finish computes the digests that are still missing and closes the file.
 func (w *Writer) finish() error {
 	if w.file == nil {
 		panic("h5: " + w.path + ": committed after Commit or Abort")
@@ -179,8 +179,7 @@ func (w *Writer) finish() error {
 	return errors.Join(err, w.close(err == nil))
 }
 
-// close closes whatever is open; without report its errors are of no interest,
-// because an earlier one is known.
+// close closes whatever is open. Without report it ignores errors, because an earlier one is known.
 func (w *Writer) close(report bool) error {
 	return locked(func() (err error) {
 		if w.file == nil {

@@ -19,7 +19,7 @@ var lineColors = []color.RGBA{
 	{31, 78, 180, 255}, {200, 60, 30, 255}, {30, 130, 60, 255}, {120, 60, 160, 255}, {110, 110, 110, 255},
 }
 
-// mostDots is up to how many points of a line have a dot each.
+// mostDots is the largest number of points for which a line has a dot at each point.
 const mostDots = 41
 
 // Line is a named line through points.

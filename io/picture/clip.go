@@ -45,7 +45,7 @@ func signedWindow(v []float32, percentile float64) window {
 	case percentile >= 100:
 		return window{-top, top, "not clipped: ±" + number(top)}
 	case c == 0:
-		// A few spikes on an empty ground: the percentile says nothing.
+		// Few spikes on an empty ground: the percentile is zero and says nothing.
 		return window{-top, top, fmt.Sprintf("not clipped (%s percentile is zero): ±%s", ordinal(percentile), number(top))}
 	}
 	return window{-c, c, fmt.Sprintf("clip: %s percentile, ±%s", ordinal(percentile), number(c))}

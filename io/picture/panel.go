@@ -61,7 +61,7 @@ type head struct {
 	lines []string
 }
 
-// newPanel makes a panel with a title and the notes that are not empty on one line.
+// newPanel makes a panel with a title and, on one line, those of the notes that are not empty.
 func newPanel(w, h float64, x, y axis, title string, notes ...string) *panel {
 	p := &panel{w: w, h: h, x: x, y: y, title: title}
 	line := ""

@@ -12,7 +12,7 @@ import (
 // Float is the element type of the arrays that can be drawn.
 type Float interface{ ~float32 | ~float64 }
 
-// Options steer a picture; the zero value is a good one.
+// Options steer a picture. The zero value gives a good one.
 type Options struct {
 	Title  string
 	Colors Colors
