@@ -15,8 +15,8 @@ type Backend struct {
 	Close func()
 	// About names the library, such as "Open MPI 4.1.4".
 	About func() string
-	// Aware reports whether the library accepts addresses of GPU memory of the given kind. It may be called once the
-	// run is open.
+	// Aware reports whether the library accepts addresses of GPU memory of the given
+	// kind. It may be called once the run is open.
 	Aware func(device.Space) bool
 }
 

@@ -1,9 +1,9 @@
 // Package comm lets the ranks of a run talk to each other.
 //
-// There are two channels: Comm moves device buffers, by NCCL, by MPI or within one
-// rank, and Host moves small values in host memory, by MPI or within one rank. Kernels
-// see neither; package dist and the driver do. All methods but Abort are collective: every rank of the
-// communicator must make the same calls in the same order.
+// There are two channels: Comm moves device buffers, by NCCL, by MPI or within one rank,
+// and Host moves small values in host memory, by MPI or within one rank. Kernels see
+// neither; package dist and the driver do. All methods but Abort are collective: every
+// rank of the communicator must make the same calls in the same order.
 package comm
 
 import (
@@ -42,24 +42,26 @@ type Comm interface {
 
 	// Split makes one communicator for each color, with ranks ordered by key.
 	Split(color, key int) (Comm, error)
-	// AllReduce sums x over all ranks, in place, ordered on x's stream. Every rank gets the same bits, because solvers
-	// decide by these sums whether to go on.
+	// AllReduce sums x over all ranks, in place, ordered on x's stream. Every rank gets
+	// the same bits, because solvers decide by these sums whether to go on.
 	AllReduce(x device.Buf) error
-	// StartAllReduce begins an AllReduce and returns at once. x must not be touched until Wait has returned. Several
-	// may be under way at once; all ranks start and wait for them in the same order.
+	// StartAllReduce begins an AllReduce and returns at once. x must not be touched until
+	// Wait has returned. Several may be under way at once; all ranks start and wait for
+	// them in the same order.
 	StartAllReduce(x device.Buf) (Request, error)
 	// Bcast copies x from the root to all ranks.
 	Bcast(x device.Buf, root int) error
-	// AllGather joins the src buffers of all ranks in rank order and writes the result to dst on every rank. Rank r
-	// contributes counts[r] elements.
+	// AllGather joins the src buffers of all ranks in rank order and writes the result to
+	// dst on every rank. Rank r contributes counts[r] elements.
 	AllGather(dst, src device.Buf, counts []int) error
-	// SendRecv sends one buffer to a rank and receives another from a rank, both at once, so that a ring of such calls
-	// does not deadlock. If to is None, send is nil and nothing is sent; if from is None, recv is nil and nothing is
-	// received.
+	// SendRecv sends one buffer to a rank and receives another from a rank, both at once,
+	// so that a ring of such calls does not deadlock. If to is None, send is nil and
+	// nothing is sent; if from is None, recv is nil and nothing is received.
 	SendRecv(send device.Buf, to int, recv device.Buf, from int) error
 
 	Host() Host
-	// Abort ends all ranks of the run with the exit status code. It prints why unless why is nil.
+	// Abort ends all ranks of the run with the exit status code. It prints why unless why
+	// is nil.
 	Abort(code int, why error)
 }
 
@@ -72,8 +74,9 @@ type Request interface {
 // OneSided is a Comm that can also sum by writing into the memory of other ranks.
 type OneSided interface {
 	Comm
-	// Accumulate is AllReduce through one-sided access: each rank adds its x to the stretches that the ranks own, then
-	// fetches the sums. The order of the additions is not fixed, but all ranks get the same bits.
+	// Accumulate is AllReduce through one-sided access: each rank adds its x to the
+	// stretches that the ranks own, then fetches the sums. The order of the additions is
+	// not fixed, but all ranks get the same bits.
 	Accumulate(x device.Buf) error
 }
 
@@ -83,7 +86,8 @@ type Host interface {
 	AllReduce(x []float64, op Op) error
 	// AllGather returns the messages of all ranks, indexed by rank.
 	AllGather(x []byte) ([][]byte, error)
-	// Agree returns the union of the flags of all ranks. It is a collective. A run uses it to decide whether to stop,
-	// because a rank that left a collective loop alone would deadlock the others.
+	// Agree returns the union of the flags of all ranks. It is a collective. A run uses
+	// it to decide whether to stop, because a rank that left a collective loop alone
+	// would deadlock the others.
 	Agree(flags uint64) (uint64, error)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// Fact is something that must be the same on every rank of a run, such as the value of a configuration key or the
-// digest of an input file.
+// Fact is something that must be the same on every rank of a run, such as the value of a
+// configuration key or the digest of an input file.
 type Fact struct {
 	Name   string // such as "solver.damping"
 	Value  string
@@ -21,9 +21,10 @@ type Fact struct {
 // shownDifferences bounds how many differing facts one error names.
 const shownDifferences = 5
 
-// Same makes sure that all ranks have the same facts. If they differ it returns, on all ranks, an *Agreed that names
-// each differing fact with its values and their ranks; it carries no exit status. The order of facts does not matter.
-// It is collective. Ranks exchange 32 bytes each, and the facts themselves only if those differ.
+// Same makes sure that all ranks have the same facts. If they differ it returns, on all
+// ranks, an *Agreed that names each differing fact with its values and their ranks; it
+// carries no exit status. The order of facts does not matter. It is collective. Ranks
+// exchange 32 bytes each, and the facts themselves only if those differ.
 func Same(c Comm, facts []Fact) error {
 	if c.Size() == 1 {
 		return nil
@@ -113,7 +114,8 @@ func rankList(ranks []int) string {
 	return "ranks " + ListRanks(ranks, 4)
 }
 
-// ListRanks formats ranks for a message, as in "0, 1 and 3". It lists at most the given number of them.
+// ListRanks formats ranks for a message, as in "0, 1 and 3". It lists at most the given
+// number of them.
 func ListRanks(ranks []int, most int) string {
 	var words []string
 	for i, r := range ranks {

@@ -9,8 +9,8 @@ type Copied struct {
 	done func()     // nil: nothing to give back
 }
 
-// ToHost copies a buffer to the host, into pinned memory if the device has such memory. A host buffer is returned as it
-// is.
+// ToHost copies a buffer to the host, into pinned memory if the device has such memory. A
+// host buffer is returned as it is.
 func ToHost(b device.Buf) (Copied, error) {
 	if _, host := b.Device().(*device.Host); host {
 		return Copied{Buf: b}, nil
@@ -45,8 +45,8 @@ func (c Copied) Release() {
 	}
 }
 
-// Staged wraps c so that each buffer of a device goes through host memory, for devices whose memory c cannot or should
-// not access. Its name is c's name followed by "-staged".
+// Staged wraps c so that each buffer of a device goes through host memory, for devices
+// whose memory c cannot or should not access. Its name is c's name followed by "-staged".
 func Staged(c Comm) Comm {
 	s := staged{c}
 	if _, ok := c.(OneSided); ok {
@@ -80,7 +80,8 @@ func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
 	return c.Back()
 }
 
-// both calls f with host copies of two buffers, either of which may be nil, and copies the first back.
+// both calls f with host copies of two buffers, either of which may be nil, and copies
+// the first back.
 func (s staged) both(dst, src device.Buf, f func(dst, src device.Buf) error) error {
 	var from Copied
 	if src != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Together makes one rank's error everyone's. Ranks call it after each step at which one of them can fail alone, such
-// as reading a file; a rank that left by itself would leave the others waiting in their next collective. It returns nil
-// if no rank has an error. Otherwise all ranks return an *Agreed with the text, exit status and hint of the error of
-// the lowest rank that has one.
+// Together makes one rank's error everyone's. Ranks call it after each step at which one
+// of them can fail alone, such as reading a file; a rank that left by itself would leave
+// the others waiting in their next collective. It returns nil if no rank has an error.
+// Otherwise all ranks return an *Agreed with the text, exit status and hint of the error
+// of the lowest rank that has one.
 func Together(c Comm, err error) error {
 	if c.Size() == 1 {
 		return err
@@ -52,8 +53,8 @@ func FromFirst(c Comm, x []byte) ([]byte, error) {
 	return all[0], nil
 }
 
-// GatherJSON returns the values of all ranks, indexed by rank. They travel as JSON through gather, the AllGather of a
-// Host. It is collective.
+// GatherJSON returns the values of all ranks, indexed by rank. They travel as JSON
+// through gather, the AllGather of a Host. It is collective.
 func GatherJSON[T any](gather func([]byte) ([][]byte, error), mine T) ([]T, error) {
 	text, err := json.Marshal(mine)
 	if err != nil {

@@ -10,8 +10,8 @@ type Addressed interface {
 	Space() Space
 }
 
-// Space is the kind of GPU that a device's addresses belong to. A library that accepts addresses of one kind need not
-// accept those of another.
+// Space is the kind of GPU that a device's addresses belong to. A library that accepts
+// addresses of one kind need not accept those of another.
 type Space int
 
 // The kinds of GPUs.
@@ -24,6 +24,7 @@ func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
 
 // Stager is a device with pinned host memory, which it copies to and from by itself.
 type Stager interface {
-	// Stage returns n elements of such memory, not initialised, as a host buffer. done gives them back.
+	// Stage returns n elements of such memory, not initialised, as a host buffer. done
+	// gives them back.
 	Stage(n int, t Type) (b Buf, done func(), err error)
 }

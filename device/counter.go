@@ -2,9 +2,10 @@ package device
 
 import "fmt"
 
-// Counter is a device that counts the memory of buffers without allocating any. Code written for another device runs on
-// it at once, to find out how much memory it holds. Buffers have only a length, operations do nothing, and every inner
-// product is 1, so that no quotient of two is a special case. It is not safe for concurrent use.
+// Counter is a device that counts the memory of buffers without allocating any. Code
+// written for another device runs on it at once, to find out how much memory it holds.
+// Buffers have only a length, operations do nothing, and every inner product is 1, so
+// that no quotient of two is a special case. It is not safe for concurrent use.
 type Counter struct {
 	of        Device
 	now, peak int64

@@ -68,7 +68,8 @@ type Buf interface {
 type Device interface {
 	Name() string
 
-	// Alloc returns n zeroed elements. Its error states the memory that was asked for and the memory that there is.
+	// Alloc returns n zeroed elements. Its error states the memory that was asked for and
+	// the memory that there is.
 	Alloc(n int, t Type) (Buf, error)
 	// Free gives the memory of a buffer returned by Alloc back.
 	Free(b Buf)
@@ -84,9 +85,10 @@ type Device interface {
 	Multiply(dst, x Buf) error
 	// SoftThreshold shrinks every element of x towards zero by t.
 	SoftThreshold(x Buf, t float64) error
-	// Stencil applies s to src and writes dst. Both hold Outer·N·Inner elements of one type. before and after are the
-	// rows of Inner elements next to this part of the axis; they are nil at the ends of the axis and, for Outer > 1, on
-	// an axis that is not split.
+	// Stencil applies s to src and writes dst. Both hold Outer·N·Inner elements of one
+	// type. before and after are the rows of Inner elements next to this part of the
+	// axis; they are nil at the ends of the axis and, for Outer > 1, on an axis that is
+	// not split.
 	Stencil(s Stencil, dst, src, before, after Buf) error
 	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
 	// infinity anywhere in a pair shows in its dot product.

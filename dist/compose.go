@@ -2,8 +2,8 @@ package dist
 
 import "fmt"
 
-// VStack stacks operators with one domain below each other: (A; B) x = (A x; B x). Its range is the stack of their
-// ranges.
+// VStack stacks operators with one domain below each other: (A; B) x = (A x; B x). Its
+// range is the stack of their ranges.
 func VStack(ops ...Operator) Operator {
 	if len(ops) == 0 {
 		panic("dist: a stack of no operators")
@@ -25,8 +25,8 @@ func VStack(ops ...Operator) Operator {
 		})
 }
 
-// addUp sets dst to the sum over all operators of the vectors that f computes. The first is computed in dst itself, the
-// others in the scratch vector *tmp.
+// addUp sets dst to the sum over all operators of the vectors that f computes. The first
+// is computed in dst itself, the others in the scratch vector *tmp.
 func addUp(w *Work, dst *Vector, tmp **Vector, ops []Operator, f func(i int, to *Vector)) {
 	f(0, dst)
 	for i := range ops[1:] {
@@ -48,8 +48,8 @@ func sum(ops []Operator) Operator {
 		})
 }
 
-// BlockDiag applies each operator to its own part: (A 0; 0 B)(x; y) = (A x; B y). Its domain is the stack of their
-// domains, its range the stack of their ranges.
+// BlockDiag applies each operator to its own part: (A 0; 0 B)(x; y) = (A x; B y). Its
+// domain is the stack of their domains, its range the stack of their ranges.
 func BlockDiag(ops ...Operator) Operator {
 	if len(ops) == 0 {
 		panic("dist: a block diagonal of no operators")
@@ -121,8 +121,8 @@ func Scale(c float64, op Operator) Operator {
 // Identity maps every vector of a layout to itself.
 func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
-// Diagonal multiplies a vector element by element with the real vector by, such as a mask, a taper, data weights or a
-// preconditioner.
+// Diagonal multiplies a vector element by element with the real vector by, such as a
+// mask, a taper, data weights or a preconditioner.
 func Diagonal(by *Vector) Operator {
 	multiply := func(w *Work, dst, src *Vector) {
 		w.Copy(dst, src)

@@ -7,13 +7,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// The derivatives in this file are differences of neighbours along an axis, in grid steps. They are zero at both ends
-// of their axis. The array may be split along axis 0 in whole rows, in any order of ranks, and some ranks may hold
-// none. Elements are real or complex of either precision; domain and range have the same layout. Along axis 0 an
+// The derivatives in this file are differences of neighbours along an axis, in grid
+// steps. They are zero at both ends of their axis. The array may be split along axis 0 in
+// whole rows, in any order of ranks, and some ranks may hold none. Elements are real or
+// complex of either precision; domain and range have the same layout. Along axis 0 an
 // application exchanges one row with each neighbour.
 //
-// Their constructors are collectives over the Shards. Errors name what is wrong with the layout or axis and are the
-// same on all ranks.
+// Their constructors are collectives over the Shards. Errors name what is wrong with the
+// layout or axis and are the same on all ranks.
 
 // The weights of x[i−1], x[i] and x[i+1].
 var (
@@ -107,8 +108,8 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 	return d.operator(), nil
 }
 
-// neighbours returns the nearest ranks before and after a rank, in element order, that hold elements themselves. The
-// rank must hold some too.
+// neighbours returns the nearest ranks before and after a rank, in element order, that
+// hold elements themselves. The rank must hold some too.
 func neighbours(all []holding, rank int) (lower, upper int) {
 	lower, upper = comm.None, comm.None
 	passed := false
@@ -140,8 +141,8 @@ func (d *derivative) operator() Operator {
 	return Map("derivative", d.l, d.l, apply(false), apply(true))
 }
 
-// exchange fetches the rows before and after this rank's. All ranks send upwards, then downwards. Ranks without rows
-// take part without sending anything.
+// exchange fetches the rows before and after this rank's. All ranks send upwards, then
+// downwards. Ranks without rows take part without sending anything.
 func (d *derivative) exchange(x device.Buf) error {
 	if !d.split || d.l.Shards.Size() == 1 {
 		return nil

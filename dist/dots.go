@@ -7,9 +7,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors, with one collective for all leaves that are
-// split over the same ranks. Sums are in float64. With Layout.Units each unit is summed by itself, and the sums of the
-// units are added without rounding, which gives the same bits on every partition.
+// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors, with one
+// collective for all leaves that are split over the same ranks. Sums are in float64. With
+// Layout.Units each unit is summed by itself, and the sums of the units are added without
+// rounding, which gives the same bits on every partition.
 func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 	var bufs [][2]device.Buf
 	var leaves []*Layout
@@ -60,8 +61,9 @@ func Norm(x *Vector) (float64, error) {
 	return math.Sqrt(real(d)), err
 }
 
-// stretches returns, as offset and length, the stretches over which elements lo to hi of this rank's part of a leaf are
-// summed: the units that begin there, or without Units the whole part.
+// stretches returns, as offset and length, the stretches over which elements lo to hi of
+// this rank's part of a leaf are summed: the units that begin there, or without Units the
+// whole part.
 func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 	if l.Units == nil {
 		return [][2]int{{lo, hi - lo}}
@@ -81,8 +83,8 @@ func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 	return out
 }
 
-// sumOverShards adds up the parts of each leaf over the ranks that it is split over. It takes the communicators in the
-// order of the leaves, which is the same on all ranks.
+// sumOverShards adds up the parts of each leaf over the ranks that it is split over. It
+// takes the communicators in the order of the leaves, which is the same on all ranks.
 func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error) {
 	out := make([]complex128, len(leaves))
 	done := make([]bool, len(leaves))
@@ -111,8 +113,9 @@ func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error)
 	return out, nil
 }
 
-// packSum appends the sum of a leaf's parts in a form that can be added over the ranks: two numbers, or with Units the
-// words of an exact sum, of two exact sums for complex elements.
+// packSum appends the sum of a leaf's parts in a form that can be added over the ranks:
+// two numbers, or with Units the words of an exact sum, of two exact sums for complex
+// elements.
 func (l *Layout) packSum(to []float64, parts []complex128) []float64 {
 	if l.Units == nil {
 		return append(to, real(parts[0]), imag(parts[0]))

@@ -41,8 +41,8 @@ func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (fl
 	return apart, w.Err
 }
 
-// DotTest is the function DotTest for streamed data with y = A x, weights included. It returns |‖A x‖² − ⟨Aᴴ(A x), x⟩|
-// / ‖A x‖².
+// DotTest is the function DotTest for streamed data with y = A x, weights included. It
+// returns |‖A x‖² − ⟨Aᴴ(A x), x⟩| / ‖A x‖².
 func (s *Stream) DotTest(ctx context.Context, seed uint64) (float64, error) {
 	reach := s.reach
 	defer func() { s.reach = reach }()
@@ -62,8 +62,8 @@ func (s *Stream) DotTest(ctx context.Context, seed uint64) (float64, error) {
 	return cmplx.Abs(d-complex(square, 0)) / square, err
 }
 
-// random fills a new vector with seeded standard normal numbers. They depend only on the global position of an element,
-// so every partition sees the same vector.
+// random fills a new vector with seeded standard normal numbers. They depend only on the
+// global position of an element, so every partition sees the same vector.
 func random(d device.Device, l *Layout, seed uint64) (*Vector, error) {
 	v, err := NewVector(d, l)
 	if err != nil {

@@ -94,8 +94,8 @@ func (e *exact) round() float64 {
 	return v
 }
 
-// SumExactly adds the numbers of all ranks without rounding and rounds the sum once. The result has the same bits
-// however the numbers are shared out. It is collective.
+// SumExactly adds the numbers of all ranks without rounding and rounds the sum once. The
+// result has the same bits however the numbers are shared out. It is collective.
 func SumExactly(c comm.Comm, x []float64) (float64, error) { return sumExactly(c, x, nil) }
 
 // sumExactly is SumExactly, but all ranks get an error if one of them passes one as mine.

@@ -5,21 +5,22 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// GatherEach brings a vector to its first rank in pieces, so that it can be written without being held there as a
-// whole. The first rank is rank 0 of both Shards and Copies of every leaf. There f is called with consecutive stretches
-// of at most limit elements (0: of any length). Each is on the host and valid during the call. first counts elements
-// from the vector's beginning, over all leaves of a stack in their order. No stretch spans two leaves. Only the first
-// of the copies sends.
+// GatherEach brings a vector to its first rank in pieces, so that it can be written
+// without being held there as a whole. The first rank is rank 0 of both Shards and Copies
+// of every leaf. There f is called with consecutive stretches of at most limit elements
+// (0: of any length). Each is on the host and valid during the call. first counts
+// elements from the vector's beginning, over all leaves of a stack in their order. No
+// stretch spans two leaves. Only the first of the copies sends.
 //
-// It is a collective over exactly the ranks that hold the vector. After an error of f, f is not called again, and all
-// ranks return the error at the end of that leaf.
+// It is a collective over exactly the ranks that hold the vector. After an error of f, f
+// is not called again, and all ranks return the error at the end of that leaf.
 func GatherEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
 	return v.pass(limit, f, (*passage).gather)
 }
 
-// ScatterEach is the reverse of GatherEach: f fills consecutive stretches on the first rank, in order, and these are
-// sent to the ranks and their copies. An error is returned on all ranks and leaves the contents of the vector
-// undefined.
+// ScatterEach is the reverse of GatherEach: f fills consecutive stretches on the first
+// rank, in order, and these are sent to the ranks and their copies. An error is returned
+// on all ranks and leaves the contents of the vector undefined.
 func ScatterEach(v *Vector, limit int, f func(first int, part device.Buf) error) error {
 	if err := v.pass(limit, f, (*passage).scatter); err != nil {
 		return err
@@ -40,8 +41,8 @@ type passage struct {
 
 	all   []holding
 	limit int
-	// stage and host hold one stretch on the first rank: stage on the vector's device, for stretches of other ranks,
-	// and host on the host if that is another device.
+	// stage and host hold one stretch on the first rank: stage on the vector's device,
+	// for stretches of other ranks, and host on the host if that is another device.
 	stage, host device.Buf
 	failed      error // of f
 }
@@ -157,7 +158,8 @@ func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
 	return c.SendRecv(part, peer, nil, comm.None)
 }
 
-// part returns the buffer in which this rank has or receives a stretch, nil if the rank is not involved.
+// part returns the buffer in which this rank has or receives a stretch, nil if the rank
+// is not involved.
 func (p *passage) part(h holding) device.Buf {
 	l := p.v.Layout
 	switch l.Shards.Rank() {

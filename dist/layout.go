@@ -16,9 +16,10 @@ type Layout struct {
 	Off, N int         // this rank's elements
 	Type   device.Type // element type
 
-	// Units are the local offsets at which the smallest parts begin that ranks share out, such as shots or slabs of the
-	// image. The first is 0. With Units, sums over the vector have the same bits on every partition; nil means that
-	// they need not. On a rank without elements Units is empty but not nil, so that all ranks do the same.
+	// Units are the local offsets at which the smallest parts begin that ranks share out,
+	// such as shots or slabs of the image. The first is 0. With Units, sums over the
+	// vector have the same bits on every partition; nil means that they need not. On a
+	// rank without elements Units is empty but not nil, so that all ranks do the same.
 	Units []int
 
 	Shards comm.Comm // the vector is split over these ranks

@@ -15,17 +15,18 @@ import (
 // LiftOptions say how the contributions of the ranks are added up. All ranks give
 // the same.
 type LiftOptions struct {
-	// Exact makes the result the same to the last bit on every partition. The kernel must be Pieced. Inner products
-	// need Layout.Units as well.
+	// Exact makes the result the same to the last bit on every partition. The kernel must
+	// be Pieced. Inner products need Layout.Units as well.
 	Exact bool
-	// Overlap sums one piece over the ranks while the next is computed. A kernel that is not Pieced has only one piece
-	// and does not overlap.
+	// Overlap sums one piece over the ranks while the next is computed. A kernel that is
+	// not Pieced has only one piece and does not overlap.
 	Overlap bool
-	// Choose, if not nil, makes an Exact operator measure its first applications with and without Overlap and keep the
-	// faster way. Choose then receives the measurement. Results do not depend on the choice.
+	// Choose, if not nil, makes an Exact operator measure its first applications with and
+	// without Overlap and keep the faster way. Choose then receives the measurement.
+	// Results do not depend on the choice.
 	Choose func(Overlapped)
-	// OneSided sums through comm.OneSided, which the communicators must implement. It waits for each sum, so Overlap
-	// then hides nothing.
+	// OneSided sums through comm.OneSided, which the communicators must implement. It
+	// waits for each sum, so Overlap then hides nothing.
 	OneSided bool
 	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
@@ -41,8 +42,8 @@ type Times struct {
 	Bytes     int64         // of these
 }
 
-// Lift makes a distributed operator of a local kernel. If the destination has copies, each application makes one
-// all-reduce of all of it.
+// Lift makes a distributed operator of a local kernel. If the destination has copies,
+// each application makes one all-reduce of all of it.
 func Lift(k Kernel, domain, rng *Layout) Operator {
 	return &lifted{kernels: []Kernel{k}, domain: domain, rng: rng}
 }
@@ -227,8 +228,8 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	return nil
 }
 
-// add adds the result of kernel i for a source to the destination. In pieces it adds sums over the copies, else only
-// this rank's part, which sum then completes.
+// add adds the result of kernel i for a source to the destination. In pieces it adds sums
+// over the copies, else only this rank's part, which sum then completes.
 func (a *application) add(ctx context.Context, i int, whole func(ctx context.Context, dst, src device.Buf) error, dst, src *Vector) error {
 	if !a.pieced {
 		return whole(ctx, dst.Buf, src.Buf)
@@ -256,8 +257,8 @@ func (a *application) sum(dst *Vector) error {
 	return a.wait(r)
 }
 
-// measure sets whether this application overlaps, if the operator is still measuring, and reports whether it counts.
-// Once enough is known it makes the choice.
+// measure sets whether this application overlaps, if the operator is still measuring, and
+// reports whether it counts. Once enough is known it makes the choice.
 func (a *application) measure(d Direction) (counts bool, err error) {
 	l := a.lifted
 	if l.measuring == nil {
@@ -285,9 +286,9 @@ func (a *application) time(to *time.Duration, f func() error) error {
 	return err
 }
 
-// carry computes an application piece by piece and sums finished pieces over the copies while later ones are computed.
-// Pieces are finished in order, so at most Ahead are under way. After an error it waits for the sums under way, because
-// they use their buffers.
+// carry computes an application piece by piece and sums finished pieces over the copies
+// while later ones are computed. Pieces are finished in order, so at most Ahead are under
+// way. After an error it waits for the sums under way, because they use their buffers.
 func (a *application) carry(app Application) (err error) {
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
@@ -371,8 +372,8 @@ func (a *application) wait(r comm.Request) error {
 	return a.time(&a.times.Waiting, r.Wait)
 }
 
-// quantum chooses the quantum of an application, 0 if sums need not be exact. If the bound already determines the
-// result, it adds that to dst and sets done.
+// quantum chooses the quantum of an application, 0 if sums need not be exact. If the
+// bound already determines the result, it adds that to dst and sets done.
 func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, err error) {
 	if !a.o.Exact {
 		return 0, false, nil
@@ -393,8 +394,9 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	return quantum(bound), false, nil
 }
 
-// quantum returns a power of two of which 2⁵² are at least the bound. It is never so small that its reciprocal
-// overflows or it has lost bits, since kernels may divide by it.
+// quantum returns a power of two of which 2⁵² are at least the bound. It is never so
+// small that its reciprocal overflows or it has lost bits, since kernels may divide by
+// it.
 func quantum(bound float64) float64 {
 	const minNormal = -1022
 	return math.Ldexp(1, max(exponent(bound)-52, minNormal))

@@ -2,8 +2,8 @@ package dist
 
 import "time"
 
-// Overlapped is the measurement on which the choice of overlapping rests. Times are means over the measured
-// applications of both directions, on the slowest rank.
+// Overlapped is the measurement on which the choice of overlapping rests. Times are means
+// over the measured applications of both directions, on the slowest rank.
 type Overlapped struct {
 	On            bool          // what was chosen: the faster
 	With, Without time.Duration // an application of each direction that sums over ranks
@@ -18,8 +18,9 @@ func (o Overlapped) Hidden() float64 {
 	return min(1, max(0, float64(o.Without-o.With)/float64(o.Sums)))
 }
 
-// measuring decides from the first applications whether sums are overlapped. The first application of each direction is
-// a warm-up. The next ones alternate between no overlap and overlap.
+// measuring decides from the first applications whether sums are overlapped. The first
+// application of each direction is a warm-up. The next ones alternate between no overlap
+// and overlap.
 type measuring struct {
 	of [2]struct {
 		sums bool // the direction sums over ranks
@@ -72,7 +73,8 @@ func (m *measuring) complete() bool {
 	return true
 }
 
-// choose compares the times of the slowest ranks. most sets numbers to their largest values over all ranks.
+// choose compares the times of the slowest ranks. most sets numbers to their largest
+// values over all ranks.
 func (m *measuring) choose(most func([]float64) error) (o Overlapped, err error) {
 	for _, of := range m.of {
 		if of.sums {

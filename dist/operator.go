@@ -23,14 +23,14 @@ type Kernel interface {
 	Adjoint(ctx context.Context, dst, src device.Buf) error
 }
 
-// Map makes an operator from the functions that apply it and its adjoint. Both overwrite dst and leave errors in w. The
-// name appears in panics about wrong layouts.
+// Map makes an operator from the functions that apply it and its adjoint. Both overwrite
+// dst and leave errors in w. The name appears in panics about wrong layouts.
 func Map(name string, domain, rng *Layout, forward, adjoint func(w *Work, dst, src *Vector)) Operator {
 	return &mapped{name, domain, rng, forward, adjoint}
 }
 
-// Unapplied is an operator between two layouts that does not touch its destinations. It stands in for a real one when a
-// device.Counter measures the memory of vectors.
+// Unapplied is an operator between two layouts that does not touch its destinations. It
+// stands in for a real one when a device.Counter measures the memory of vectors.
 func Unapplied(domain, rng *Layout) Operator {
 	nothing := func(*Work, *Vector, *Vector) {}
 	return Map("unapplied", domain, rng, nothing, nothing)

@@ -32,13 +32,14 @@ type Pieced interface {
 
 	// Peak is the largest weight that this rank's operator may give a sample.
 	Peak() float64
-	// Bound returns one number for each smallest part of the source that ranks share out. The sum of the numbers over
-	// all parts of all ranks, times the largest Peak, bounds every element of the destination and every partial sum of
-	// it. The numbers depend on the source alone. A NaN or an infinity in the source appears in them.
+	// Bound returns one number for each smallest part of the source that ranks share out.
+	// The sum of the numbers over all parts of all ranks, times the largest Peak, bounds
+	// every element of the destination and every partial sum of it. The numbers depend on
+	// the source alone. A NaN or an infinity in the source appears in them.
 	Bound(d Direction, src device.Buf) ([]float64, error)
 
-	// Begin starts one application. Only one may be under way at a time. With quantum 0 the sums have the destination's
-	// type and any fixed order.
+	// Begin starts one application. Only one may be under way at a time. With quantum 0
+	// the sums have the destination's type and any fixed order.
 	Begin(ctx context.Context, d Direction, dst, src device.Buf, quantum float64) (Application, error)
 }
 
@@ -46,11 +47,12 @@ type Pieced interface {
 // stretches of the destination, the same in number on all ranks that hold copies
 // of it. They are computed in order, and each is finished once.
 type Application interface {
-	// Pieces is the number of pieces. Ahead is how many Sums may be taken before the first of them is finished.
+	// Pieces is the number of pieces. Ahead is how many Sums may be taken before the
+	// first of them is finished.
 	Pieces() int
 	Ahead() int
-	// Sum computes this rank's sums of piece i. The caller may add the sums of other ranks to them in place. The buffer
-	// is valid until Finish(i).
+	// Sum computes this rank's sums of piece i. The caller may add the sums of other
+	// ranks to them in place. The buffer is valid until Finish(i).
 	Sum(i int) (device.Buf, error)
 	// Finish adds piece i to the destination.
 	Finish(i int) error

@@ -11,8 +11,9 @@ import (
 // holding is a stretch of a leaf's elements and the rank that holds it.
 type holding struct{ rank, off, n int }
 
-// spread returns the holdings of all ranks of a leaf's Shards, sorted by offset. It makes sure that they cover every
-// element exactly once. It is a collective over the Shards, and all ranks return the same error.
+// spread returns the holdings of all ranks of a leaf's Shards, sorted by offset. It makes
+// sure that they cover every element exactly once. It is a collective over the Shards,
+// and all ranks return the same error.
 func (l *Layout) spread() ([]holding, error) {
 	out := make([]holding, l.Shards.Size())
 	all, mine := make([]float64, 2*len(out)), 2*l.Shards.Rank()

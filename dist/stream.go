@@ -8,14 +8,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Grouped is the kernel of an operator A whose data do not fit in memory. It works on them group by group. A group is a
-// stretch of this rank's data that consists of whole Units. As with Pieced, sums can be made independent of how the
-// work is divided, which here includes the groups.
+// Grouped is the kernel of an operator A whose data do not fit in memory. It works on
+// them group by group. A group is a stretch of this rank's data that consists of whole
+// Units. As with Pieced, sums can be made independent of how the work is divided, which
+// here includes the groups.
 type Grouped interface {
 	// Peak and Bound are as in Pieced. Bound is only called with Forward.
 	Peak() float64
 	Bound(d Direction, src device.Buf) ([]float64, error)
-	// Gain bounds the adjoint's bound divided by Peak, for data in which the largest samples of the traces add up to 1.
+	// Gain bounds the adjoint's bound divided by Peak, for data in which the largest
+	// samples of the traces add up to 1.
 	Gain() float64
 
 	// Groups is the number of groups.
@@ -25,8 +27,8 @@ type Grouped interface {
 	// Open makes a group ready. Only one group may be open at a time.
 	Open(ctx context.Context, i int) (Group, error)
 
-	// Clear starts an adjoint, to which groups are then added with Add. Begin ends it: the application adds the sums to
-	// dst.
+	// Clear starts an adjoint, to which groups are then added with Add. Begin ends it:
+	// the application adds the sums to dst.
 	Clear(ctx context.Context) error
 	Begin(ctx context.Context, dst device.Buf, quantum float64) Application
 }
@@ -34,13 +36,14 @@ type Grouped interface {
 // Group is one group of the data under way.
 type Group interface {
 	Pieced // asked to begin a Forward and to bound a Backward
-	// Add adds the adjoint of the group's data to the sums. It may directly follow their Bound.
+	// Add adds the adjoint of the group's data to the sums. It may directly follow their
+	// Bound.
 	Add(ctx context.Context, src device.Buf, quantum float64) error
 	Close()
 }
 
-// Reader returns the data of a rank group by group, in order. The caller may change the result of Next, which is valid
-// until the next call.
+// Reader returns the data of a rank group by group, in order. The caller may change the
+// result of Next, which is valid until the next call.
 type Reader interface {
 	Next() (device.Buf, error)
 	Close()
@@ -52,11 +55,13 @@ type StreamOptions struct {
 	Device device.Device
 	// Read starts reading the data d. Ranks with copies of the data read the same.
 	Read func(ctx context.Context) (Reader, error)
-	// Weigh, if not nil, multiplies the elements of this rank's data that begin at lo by their weights.
+	// Weigh, if not nil, multiplies the elements of this rank's data that begin at lo by
+	// their weights.
 	Weigh func(lo int, data device.Buf) error
 	// Norm is ‖W d‖.
 	Norm float64
-	// Largest is the sum, over all traces of all ranks, of the largest sample of W²d; LargestOnce is that of W d.
+	// Largest is the sum, over all traces of all ranks, of the largest sample of W²d;
+	// LargestOnce is that of W d.
 	Largest, LargestOnce float64
 }
 
@@ -76,14 +81,14 @@ type Stream struct {
 	peak float64
 	work device.Buf // of the largest group
 
-	// reach bounds W²A p, relative to ‖p‖, and level the source of a gradient, both as found in their last passes. They
-	// are 0 before the first.
+	// reach bounds W²A p, relative to ‖p‖, and level the source of a gradient, both as
+	// found in their last passes. They are 0 before the first.
 	reach, level float64
 	again        int // passes done again
 }
 
-// NewStream makes the operator from domain to rng. No vector of layout rng is allocated. It is a collective, with the
-// errors of LiftWith.
+// NewStream makes the operator from domain to rng. No vector of layout rng is allocated.
+// It is a collective, with the errors of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
 	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions, pieced: true}, k: k, o: o}
 	var err error
@@ -112,15 +117,15 @@ func (s *Stream) Device() device.Device { return s.o.Device }
 // DataNorm is ‖W d‖.
 func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
-// Carried returns the numbers that an application takes from the one before. If they are saved and restored, the next
-// application gives the same bits.
+// Carried returns the numbers that an application takes from the one before. If they are
+// saved and restored, the next application gives the same bits.
 func (s *Stream) Carried() []*float64 { return []*float64{&s.reach, &s.level} }
 
 // Again is how often a pass was done again.
 func (s *Stream) Again() int { return s.again }
 
-// Guesses are slightly too high, which costs digits that can be spared. A pass is repeated if the bound lies above the
-// guess or far below it.
+// Guesses are slightly too high, which costs digits that can be spared. A pass is
+// repeated if the bound lies above the guess or far below it.
 const (
 	margin = 0x1p5
 	waste  = 10 // bits that may be lost
@@ -167,8 +172,9 @@ func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
 	return err
 }
 
-// Predict computes A x, or with read d − A x, group by group. It passes each group to f with its place in this rank's
-// data. All ranks call f equally often, the last times with nothing, so f may be a collective.
+// Predict computes A x, or with read d − A x, group by group. It passes each group to f
+// with its place in this rank's data. All ranks call f equally often, the last times with
+// nothing, so f may be a collective.
 func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo int, data device.Buf) error) error {
 	p := &pass{stream: s, x: x, read: read}
 	if err := p.begin(ctx); err != nil {
@@ -307,8 +313,8 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 	return t, err
 }
 
-// add adds the adjoint of a group's predicted data to the sums. It returns the squares of the group's units and the
-// parts of its bound.
+// add adds the adjoint of a group's predicted data to the sums. It returns the squares of
+// the group's units and the parts of its bound.
 func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
 	s := p.stream
 	if err := s.o.Weigh(lo, data); err != nil {
@@ -329,7 +335,8 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 	return squares, bounds, g.Add(ctx, data, p.quantum)
 }
 
-// group opens a group on the ranks that share its data, predicts elements lo to hi and passes them to f.
+// group opens a group on the ranks that share its data, predicts elements lo to hi and
+// passes them to f.
 func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, data device.Buf) error) error {
 	g, err := p.stream.k.Open(ctx, i)
 	if g != nil {

@@ -2,8 +2,8 @@ package dist
 
 import "github.com/kirchhoff-lsm/lsm/device"
 
-// Vector is this rank's share of a distributed vector: one buffer for a leaf layout, or one part for each row of a
-// stack.
+// Vector is this rank's share of a distributed vector: one buffer for a leaf layout, or
+// one part for each row of a stack.
 type Vector struct {
 	Layout *Layout
 	Buf    device.Buf // nil for a stack

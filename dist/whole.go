@@ -7,13 +7,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Whole sets this rank's share of a destination from all of a source. Both are real, in single precision and on the
-// host.
+// Whole sets this rank's share of a destination from all of a source. Both are real, in
+// single precision and on the host.
 type Whole func(dst, src []float32)
 
-// FromWhole makes an operator from two such functions, of which adjoint is the transpose of forward. Domain and range
-// are leaves whose elements lie in the order of the ranks. Every application gathers the whole source on every rank.
-// The result does not depend on how domain and range are split, provided that the functions' results do not.
+// FromWhole makes an operator from two such functions, of which adjoint is the transpose
+// of forward. Domain and range are leaves whose elements lie in the order of the ranks.
+// Every application gathers the whole source on every rank. The result does not depend on
+// how domain and range are split, provided that the functions' results do not.
 func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
 	var all, part []float32 // scratch
 	through := func(f Whole, from *Layout) (func(w *Work, dst, src *Vector), error) {
@@ -58,8 +59,8 @@ func (l *Layout) counts() ([]int, error) {
 	return n, nil
 }
 
-// wholeOf returns all elements of a leaf on every rank, in the memory of out if it suffices. It uses a buffer that the
-// first call allocates.
+// wholeOf returns all elements of a leaf on every rank, in the memory of out if it
+// suffices. It uses a buffer that the first call allocates.
 func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]float32, error) {
 	buf := v.Buf
 	if len(counts) > 1 {

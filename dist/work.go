@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Work performs operations on vectors one after the other, and none after one that has failed. Err is the first error.
-// Numbers that were not computed are zero.
+// Work performs operations on vectors one after the other, and none after one that has
+// failed. Err is the first error. Numbers that were not computed are zero.
 type Work struct {
 	Ctx context.Context
 	Err error

@@ -11,8 +11,8 @@ import (
 
 // MatchOptions are those of Match.
 type MatchOptions struct {
-	// Window is the approximate number of points between the centres of two filters along each axis. The distance is
-	// adjusted so that one centre lies at each end.
+	// Window is the approximate number of points between the centres of two filters along
+	// each axis. The distance is adjusted so that one centre lies at each end.
 	Window []int
 	// Length is the number of taps along each axis, odd and at most the image's.
 	Length  []int

@@ -29,11 +29,12 @@ type bands struct {
 // band below the slopes that the triangles are made for.
 var quarter = math.Pow(2, 0.25)
 
-// excess is the factor by which differences of computed times may exceed the limit that the slowest velocity sets.
+// excess is the factor by which differences of computed times may exceed the limit that
+// the slowest velocity sets.
 const excess = 1.05
 
-// steepest is the largest slope that a place can have: half the number of samples by which its times change over the
-// spacing, times quarter. Without anti-aliasing it is 0.
+// steepest is the largest slope that a place can have: half the number of samples by
+// which its times change over the spacing, times quarter. Without anti-aliasing it is 0.
 func (p *Problem) steepest() float32 {
 	if len(p.Antialias) == 0 {
 		return 0

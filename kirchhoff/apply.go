@@ -76,13 +76,14 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
 }
 
-// migration adds the adjoint of the data to the sums. If there is only one unit it sets the sums instead.
+// migration adds the adjoint of the data to the sums. If there is only one unit it sets
+// the sums instead.
 func (k *kernel) migration(ctx context.Context, data []float32, quantum float64) func(o *lists, lo, hi int) error {
 	return func(o *lists, lo, hi int) error { return o.migrate(ctx, data, lo, hi, quantum, k.kept != nil) }
 }
 
-// sumTiles calls add for each unit with tiles lo to hi. With whole it clears the sums of all tiles at the first call
-// and adds all tiles then.
+// sumTiles calls add for each unit with tiles lo to hi. With whole it clears the sums of
+// all tiles at the first call and adds all tiles then.
 func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(o *lists, lo, hi int) error) error {
 	if whole {
 		if lo > 0 {
@@ -99,10 +100,11 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
 func (w *workspace) Peak() float64 { return w.Plan.Peak }
 
-// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring traces of one source place), the
-// sum of the largest samples of its correlated traces; in the forward, for each slab of SlabPoints, the sum of the
-// image's absolute values times 2/v. The adjoint keeps the correlated traces for Begin: if Begin comes next, the source
-// must not have changed.
+// Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
+// traces of one source place), the sum of the largest samples of its correlated traces;
+// in the forward, for each slab of SlabPoints, the sum of the image's absolute values
+// times 2/v. The adjoint keeps the correlated traces for Begin: if Begin comes next, the
+// source must not have changed.
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	k.room.Lock()
 	defer k.room.Unlock()

@@ -77,8 +77,8 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 	}
 }
 
-// inRuns returns the traces in the order of their runs, and within a run by number. A cell has the given number of
-// receivers.
+// inRuns returns the traces in the order of their runs, and within a run by number. A
+// cell has the given number of receivers.
 func inRuns(p *survey.Positions, receivers int32) []int32 {
 	order := count(len(p.Source))
 	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }

@@ -11,9 +11,10 @@ import (
 // slack makes bounds hold for sums in float32 of as many terms as a box has points.
 const slack = 1.01
 
-// peak returns the largest weight that p's operator may give a sample: the largest b_s b_r, times the largest |p_s +
-// p_r| in 3-D, of any trace and box of tiles. It follows from the geometry alone. The maximum over all shares is
-// therefore the same however traces and slabs are shared out.
+// peak returns the largest weight that p's operator may give a sample: the largest b_s
+// b_r, times the largest |p_s + p_r| in 3-D, of any trace and box of tiles. It follows
+// from the geometry alone. The maximum over all shares is therefore the same however
+// traces and slabs are shared out.
 func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	most := slack
 	if p.T0 > 0 {
@@ -45,8 +46,8 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	return most * slices.Max(append(largest, 0)), err
 }
 
-// largest returns a bound on the spreading |b| of a place in each box. It skips given factors that are NaN, which show
-// in the result of an application.
+// largest returns a bound on the spreading |b| of a place in each box. It skips given
+// factors that are NaN, which show in the result of an application.
 func (w *weights) largest(place int, t *Tiling) ([]float64, error) {
 	out := make([]float64, len(t.Boxes))
 	if w.p.Amplitude == nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// demigrator holds some of the forward's traces, in blocks. The rows of their pairs are rows of the data.
+// demigrator holds some of the forward's traces, in blocks. The rows of their pairs are
+// rows of the data.
 type demigrator struct {
 	*blocking
 	op     simd.Operator
@@ -15,15 +16,15 @@ type demigrator struct {
 	cells  bool  // each block is a cell
 }
 
-// laneCells are the sizes of the blocks that are cells. leastLanes is the least number of traces of a run in them; for
-// shorter runs the kernel of single pairs is faster.
+// laneCells are the sizes of the blocks that are cells. leastLanes is the least number of
+// traces of a run in them; for shorter runs the kernel of single pairs is faster.
 var (
 	laneCells  = cells{sources: 8, receivers: simd.Lanes, limit: 8 * simd.Lanes, alone: true}
 	leastLanes = 6
 )
 
-// cut makes blocks of the traces of each piece. It makes them smaller if there would be fewer than enough. Every trace
-// is summed by itself, so results do not change.
+// cut makes blocks of the traces of each piece. It makes them smaller if there would be
+// fewer than enough. Every trace is summed by itself, so results do not change.
 func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
 	size := forwardCells
 	if d.cells {
@@ -101,9 +102,10 @@ func windowLen(bands, nt int) int {
 // laneStride is the distance between rows of nt samples in a cell's block.
 func laneStride(nt int) int { return strideOf(nt) + 6*16 }
 
-// inCells reports for each trace whether the forward processes it with the receivers of a cell in the lanes of a
-// register. It does so for long runs in which no pair occurs twice. The choice depends on the runs of the whole survey
-// (see blocking), so shares and groups do not change the order of sums.
+// inCells reports for each trace whether the forward processes it with the receivers of a
+// cell in the lanes of a register. It does so for long runs in which no pair occurs
+// twice. The choice depends on the runs of the whole survey (see blocking), so shares and
+// groups do not change the order of sums.
 func inCells(p *survey.Positions) []bool {
 	in := make([]bool, len(p.Source))
 	order := inRuns(p, laneCells.receivers)

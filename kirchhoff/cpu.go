@@ -82,7 +82,8 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 // placeBytes is the memory of the tables of one place, in bytes.
 func (l *Plan) placeBytes() int64 { return newTables(l, 1, true).bytes }
 
-// whole is p with the values that all units must derive from all traces, so that weights do not depend on the cut.
+// whole is p with the values that all units must derive from all traces, so that weights
+// do not depend on the cut.
 func (p *Problem) whole() *Problem {
 	whole := *p
 	if whole.Dynamic && whole.MaxDistance == [2]float64{} {
@@ -91,8 +92,8 @@ func (p *Problem) whole() *Problem {
 	return &whole
 }
 
-// fill makes tables and lists: all of them if they are kept, else those of the first unit, so that errors show before a
-// long run.
+// fill makes tables and lists: all of them if they are kept, else those of the first
+// unit, so that errors show before a long run.
 func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if err := e.workspace.fill(ctx, p); err != nil {
 		return err
@@ -184,8 +185,9 @@ func (e *cpu) Close() {
 	e.close()
 }
 
-// ISA names the set of kernels that the cpu engine chooses on this machine: avx512, avx2 or portable. The environment
-// variable LSM_CPU_ISA forces one. It returns an error if this processor lacks the forced set.
+// ISA names the set of kernels that the cpu engine chooses on this machine: avx512, avx2
+// or portable. The environment variable LSM_CPU_ISA forces one. It returns an error if
+// this processor lacks the forced set.
 func ISA() (string, error) {
 	isa, err := chosenISA()
 	return isa.String(), err

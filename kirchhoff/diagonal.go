@@ -55,8 +55,9 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 	return nil
 }
 
-// squared is the squared operator of a kernel on the cpu. For each trace it makes what the kernels in package simd
-// need: correlations of w² with the squares of the wavelet and with the products of its neighbouring samples.
+// squared is the squared operator of a kernel on the cpu. For each trace it makes what
+// the kernels in package simd need: correlations of w² with the squares of the wavelet
+// and with the products of its neighbouring samples.
 type squared struct {
 	*kernel
 	norms, inner *Filter
@@ -137,7 +138,8 @@ func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 	return out, parallel(ctx, q.threads, len(out), one)
 }
 
-// squares makes what the kernels need of a unit's traces from the squared weights of all traces.
+// squares makes what the kernels need of a unit's traces from the squared weights of all
+// traces.
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
 	nt, stride, n := q.Problem.NT, o.op.Stride, len(o.rows.S)/o.op.Pitch()
 	s := &simd.Squares{Shared: q.alike(w2)}
@@ -190,11 +192,12 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return q.unloadSums(ctx, image, q.scale, 0, q.Tiles)
 }
 
-// Peak implements dist.Pieced. Each weight counts twice, so it is the square of the operator's peak.
+// Peak implements dist.Pieced. Each weight counts twice, so it is the square of the
+// operator's peak.
 func (q *squared) Peak() float64 { return q.Plan.Peak * q.Plan.Peak }
 
-// Bound implements dist.Pieced for squared weights. It returns the sum of the largest squared norms of each shot's
-// traces.
+// Bound implements dist.Pieced for squared weights. It returns the sum of the largest
+// squared norms of each shot's traces.
 func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
 		return nil, errSquaredForward

@@ -13,8 +13,9 @@ type Filter struct {
 	First int
 }
 
-// tail bounds the samples left out at either end, as a fraction of the wavelet's largest sample: their sum is at most a
-// hundredth of what float32 resolves. Wavelets are often stored with long ends of almost zero.
+// tail bounds the samples left out at either end, as a fraction of the wavelet's largest
+// sample: their sum is at most a hundredth of what float32 resolves. Wavelets are often
+// stored with long ends of almost zero.
 const tail = 1e-9
 
 // newFilters returns the convolution with h, d[n] = Σ_j h[j] u[n − j + zero], and

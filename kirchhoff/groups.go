@@ -9,11 +9,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// stream applies the operator to streamed traces, group by group. A group is a unit; besides tables, an application
-// needs memory for one group only.
+// stream applies the operator to streamed traces, group by group. A group is a unit;
+// besides tables, an application needs memory for one group only.
 //
-// With exact sums, traces have the same bits however the groups are cut, and so has the image for the same quantum,
-// because groups end between units of exact sums.
+// With exact sums, traces have the same bits however the groups are cut, and so has the
+// image for the same quantum, because groups end between units of exact sums.
 type stream struct{ *kernel }
 
 var _ dist.Grouped = stream{}
@@ -31,8 +31,8 @@ func (s stream) Group(i int) (lo, hi int) {
 	return s.units[i].lo * s.Problem.NT, s.units[i].hi * s.Problem.NT
 }
 
-// Gain bounds the factor by which correlation with the wavelet can increase the largest sample of a trace: the sum of
-// the absolute values of its taps.
+// Gain bounds the factor by which correlation with the wavelet can increase the largest
+// sample of a trace: the sum of the absolute values of its taps.
 func (s stream) Gain() float64 {
 	sum := 0.0
 	for _, v := range s.Correlate.Taps {

@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// lists holds some traces of a kernel in the blocks of both directions, with the tables of their places and room for
-// the traces.
+// lists holds some traces of a kernel in the blocks of both directions, with the tables
+// of their places and room for the traces.
 type lists struct {
 	memory
 	*kernel
@@ -16,8 +16,8 @@ type lists struct {
 
 	op   simd.Operator // with the adjoint's blocks
 	nadj int           // their number
-	// fwd has the forward's blocks. The rows of their pairs are numbers of the kernel's traces, while those of the
-	// adjoint's pairs count the traces of these lists.
+	// fwd has the forward's blocks. The rows of their pairs are numbers of the kernel's
+	// traces, while those of the adjoint's pairs count the traces of these lists.
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
@@ -31,7 +31,8 @@ func (o *lists) allocate(t *tables, n, bands int) {
 	o.rows = alloc[float32](&o.memory, n*o.op.Pitch())
 }
 
-// perTrace is the memory of block lists for a trace: a pair and its part of a run, in each direction.
+// perTrace is the memory of block lists for a trace: a pair and its part of a run, in
+// each direction.
 const perTrace = 2 * (12 + 4)
 
 // newLists makes the lists of p's traces. trace holds their numbers in the kernel.
@@ -73,7 +74,8 @@ func putBlocks(m *memory, o *simd.Operator, b *blocking) {
 	o.Pairs, o.Runs, o.Blocks = put(m, b.pairs), put(m, b.runs), put(m, b.blocks)
 }
 
-// cut makes the forward's blocks, each within one piece: first cells, then blocks of the other traces.
+// cut makes the forward's blocks, each within one piece: first cells, then blocks of the
+// other traces.
 func (o *lists) cut(p *Problem) {
 	pieces := [2][][]int32{make([][]int32, len(o.traceCuts)-1), make([][]int32, len(o.traceCuts)-1)}
 	lanes := o.isa.HasCells(o.op.Mode) && o.bands == nil
@@ -138,8 +140,8 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 	})
 }
 
-// demigrate computes the forward's pieces lo to hi. For each trace it calls done with the trace's number in the kernel
-// and a function that writes the trace, not yet convolved.
+// demigrate computes the forward's pieces lo to hi. For each trace it calls done with the
+// trace's number in the kernel and a function that writes the trace, not yet convolved.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
 		add := o.addTiles
@@ -158,8 +160,8 @@ func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, tra
 	})
 }
 
-// addTiles adds all tiles to the n traces of a block of the forward. It returns a function that writes one of these
-// traces.
+// addTiles adds all tiles to the n traces of a block of the forward. It returns a
+// function that writes one of these traces.
 func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
 	windows, length := o.windows[worker], d.trace()
 	clear(windows.S[:n*length])
@@ -182,8 +184,9 @@ func (o *lists) addBands(ctx context.Context, worker int, d *demigrator, block, 
 	return func(i int, trace []float32) { simd.Narrow(trace, sums[i*nt:(i+1)*nt]) }, err
 }
 
-// demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the forward's pieces, not yet
-// convolved. The contribution of each box of tiles to a trace is rounded, so the order of boxes does not matter.
+// demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the
+// forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
+// is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
 	nt, row0 := o.Problem.NT, o.traceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
@@ -218,8 +221,8 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 	return nil
 }
 
-// correlateAll correlates the traces with the wavelet. If largest is not nil, it is set to the largest sample of each
-// trace.
+// correlateAll correlates the traces with the wavelet. If largest is not nil, it is set
+// to the largest sample of each trace.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
 	nt, size := o.Problem.NT, o.op.Pitch()
@@ -237,8 +240,8 @@ func (o *lists) correlateAll(ctx context.Context, data []float32, largest []floa
 	})
 }
 
-// migrate adds the adjoint of the traces to the sums of tiles lo to hi; with fresh it sets them. Before the first tiles
-// it correlates the data, unless that is done.
+// migrate adds the adjoint of the traces to the sums of tiles lo to hi; with fresh it
+// sets them. Before the first tiles it correlates the data, unless that is done.
 func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum float64, fresh bool) error {
 	if lo == 0 {
 		if len(o.ready) == 0 || &o.ready[0] != &data[0] {

@@ -6,9 +6,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// memory is memory outside Go's heap that is freed together. The code that allocates from it also tells how much it
-// would allocate: a counting memory returns empty arrays and adds up their sizes. After an error it also returns empty
-// arrays, so that callers need to check err only once.
+// memory is memory outside Go's heap that is freed together. The code that allocates from
+// it also tells how much it would allocate: a counting memory returns empty arrays and
+// adds up their sizes. After an error it also returns empty arrays, so that callers need
+// to check err only once.
 type memory struct {
 	counting bool
 	bytes    int64 // outside Go's heap

@@ -1,7 +1,8 @@
 package kirchhoff
 
-// Needs returns the largest memory that the engine of New takes in any application of w. It runs the code that
-// allocates, on a memory that only counts. A Budget below the least possible one counts as that.
+// Needs returns the largest memory that the engine of New takes in any application of w.
+// It runs the code that allocates, on a memory that only counts. A Budget below the least
+// possible one counts as that.
 func Needs(p *Problem, w Work) (n Need) {
 	n.Place = Outline(p).placeBytes()
 	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
@@ -37,8 +38,8 @@ func Needs(p *Problem, w Work) (n Need) {
 	return n
 }
 
-// traceBytes is the memory of the given number of traces in the lists that are held at once. It counts all bands, since
-// only the tables tell how many are used.
+// traceBytes is the memory of the given number of traces in the lists that are held at
+// once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {
 	bands := 1
 	if k.bands != nil {
@@ -58,8 +59,8 @@ func (k *kernel) pieceBytes() int64 {
 	return 4 * int64(n)
 }
 
-// LeastPlaces is the number of places whose tables Work.Remake needs at a time: the two of a trace, or with exact sums
-// all places of a run.
+// LeastPlaces is the number of places whose tables Work.Remake needs at a time: the two
+// of a trace, or with exact sums all places of a run.
 func (p *Problem) LeastPlaces(exact bool) int {
 	if exact {
 		return min(1+int(adjointCells.receivers), p.Positions.Len())
@@ -67,7 +68,8 @@ func (p *Problem) LeastPlaces(exact bool) int {
 	return 2
 }
 
-// ReferenceNeeds is the memory that the engine of NewReference takes. All of it is on Go's heap except the traveltimes.
+// ReferenceNeeds is the memory that the engine of NewReference takes. All of it is on
+// Go's heap except the traveltimes.
 func ReferenceNeeds(p *Problem) Need {
 	n := Need{Place: p.referencePlace(), Making: p.Times.ScratchBytes(false) * int64(p.threads())}
 	n.Tables = n.Place * int64(p.Positions.Len())

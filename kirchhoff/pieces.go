@@ -23,7 +23,8 @@ const (
 	ring                         = 2 // pieces of the forward that have memory
 )
 
-// cuts returns the first tile of each piece, followed by the number of tiles. It depends on the slab alone.
+// cuts returns the first tile of each piece, followed by the number of tiles. It depends
+// on the slab alone.
 func (t *Tiling) cuts() []int {
 	starts := make([]int, len(t.Boxes))
 	for i, b := range t.Boxes {
@@ -32,8 +33,8 @@ func (t *Tiling) cuts() []int {
 	return pieces.Cut(starts, t.Tiles, mostImagePieces, leastTiles)
 }
 
-// traceCuts returns the first trace of each piece, followed by the number of traces. It depends on the traces alone.
-// Traces that are not sorted by source form one piece.
+// traceCuts returns the first trace of each piece, followed by the number of traces. It
+// depends on the traces alone. Traces that are not sorted by source form one piece.
 func (p *Problem) traceCuts() []int {
 	source := p.Positions.Source
 	starts := []int{0}
@@ -48,8 +49,8 @@ func (p *Problem) traceCuts() []int {
 	return pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
 }
 
-// Begin implements dist.Pieced. It returns an error if there is a quantum and the budget for tables does not hold the
-// places of a run.
+// Begin implements dist.Pieced. It returns an error if there is a quantum and the budget
+// for tables does not hold the places of a run.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	if err := k.exactly(quantum); err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error { return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate) }), nil
 }
 
-// backward begins an adjoint in pieces. sum sets the sums of tiles lo to hi. Without a quantum the pieces are float32.
+// backward begins an adjoint in pieces. sum sets the sums of tiles lo to hi. Without a
+// quantum the pieces are float32.
 func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) dist.Application {
 	const size = simd.TileSize
 	part := func(lo, hi, _ int) (device.Buf, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is what an engine derives from a problem before it has tables: the tiles of the image and the two filters. It
-// also makes the tables, place by place.
+// Plan is what an engine derives from a problem before it has tables: the tiles of the
+// image and the two filters. It also makes the tables, place by place.
 type Plan struct {
 	Problem Problem // without Velocity and Amplitude
 	Tiling
@@ -60,12 +60,13 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	return l, l.fill(ctx, p)
 }
 
-// Outline returns a plan with the filters and with tiles that have no points. Memory sizes depend only on these. p must
-// be valid.
+// Outline returns a plan with the filters and with tiles that have no points. Memory
+// sizes depend only on these. p must be valid.
 func Outline(p *Problem) *Plan { return outline(p, &memory{counting: true}) }
 
-// Layout describes what a table holds for a place in each tile: 64 times, as float32 or, with Compact, in 16 bits,
-// followed by Fields − 1 arrays of 64 float32 from which weights are made.
+// Layout describes what a table holds for a place in each tile: 64 times, as float32 or,
+// with Compact, in 16 bits, followed by Fields − 1 arrays of 64 float32 from which
+// weights are made.
 type Layout struct {
 	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
 	Words   int // 32-bit words of a tile
@@ -78,8 +79,9 @@ func (l *Plan) Layout() Layout {
 	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0}
 }
 
-// Span says where the times of a place within a tile lie, in samples: at Base plus the table's value, which lies within
-// [0, Width]. A negative Width means that the place contributes nothing to the tile.
+// Span says where the times of a place within a tile lie, in samples: at Base plus the
+// table's value, which lies within [0, Width]. A negative Width means that the place
+// contributes nothing to the tile.
 type Span struct {
 	Base  int32
 	Width float32
@@ -92,9 +94,10 @@ type PlaceTable struct {
 	Shifts []uint8  // [Tiles], with Compact: a code's unit is 2^shift/2048 sample
 }
 
-// Solve computes the tables of all places in use and passes each to sink, on up to Threads goroutines at a time. A
-// table is valid until sink returns. Solve is called once, before the problem changes. Its errors are those of the
-// traveltime method, of sink and of ctx.
+// Solve computes the tables of all places in use and passes each to sink, on up to
+// Threads goroutines at a time. A table is valid until sink returns. Solve is called
+// once, before the problem changes. Its errors are those of the traveltime method, of
+// sink and of ctx.
 func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) error) error {
 	p := l.of
 	l.of = nil
@@ -139,8 +142,8 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	return k
 }
 
-// solve computes the tables of all places of p in use. Each thread packs them into the tables that into returns, of one
-// place or of all, and then calls done.
+// solve computes the tables of all places of p in use. Each thread packs them into the
+// tables that into returns, of one place or of all, and then calls done.
 func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done func(place int, t *tables) error) error {
 	if l.Tiles == 0 {
 		return nil

@@ -40,9 +40,9 @@ type Problem struct {
 	DipLimit []float64
 	Opening  Window
 
-	// Antialias is nil, or the distance, in m, between neighbouring traces along each horizontal axis. Traces are
-	// smoothed over the change of traveltime across it. It is 0 along an axis without neighbours. See the package
-	// comment.
+	// Antialias is nil, or the distance, in m, between neighbouring traces along each
+	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
+	// 0 along an axis without neighbours. See the package comment.
 	Antialias []float64
 
 	Dynamic bool
@@ -64,10 +64,12 @@ type Problem struct {
 	// partition.
 	MaxDistance [2]float64
 
-	// Compact makes the cpu engine hold traveltimes in 16 bits instead of 32, which halves the memory without Dynamic.
-	// If the times of a place within a tile (8×8 points, or 4×4×4) span less than 32 samples, each is rounded by at
-	// most DT/4096 and that of a pair by at most DT/2048, 2 µs at 4 ms; by twice that up to 64 samples, and so on.
-	// Weights are those of the exact times. The reference engine ignores Compact.
+	// Compact makes the cpu engine hold traveltimes in 16 bits instead of 32, which
+	// halves the memory without Dynamic. If the times of a place within a tile (8×8
+	// points, or 4×4×4) span less than 32 samples, each is rounded by at most DT/4096 and
+	// that of a pair by at most DT/2048, 2 µs at 4 ms; by twice that up to 64 samples,
+	// and so on. Weights are those of the exact times. The reference engine ignores
+	// Compact.
 	Compact bool
 
 	Threads  int                   // 0 means all processors
@@ -183,8 +185,8 @@ func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
 	return maxDistance(g, p, p.Source), maxDistance(g, p, p.Receiver)
 }
 
-// maxDistance looks only at the corners: a distance is a convex function of the point, so no other point of the box is
-// farther away.
+// maxDistance looks only at the corners: a distance is a convex function of the point, so
+// no other point of the box is farther away.
 func maxDistance(g grid.Grid, p *survey.Positions, used []int32) float64 {
 	seen := make([]bool, p.Len())
 	largest := 0.0

@@ -13,8 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// referenceEngine holds the operator of each image in plain Go and float64. Its buffers are float64 on the host: the
-// image [ImageLen()], the data [ntrace, nt].
+// referenceEngine holds the operator of each image in plain Go and float64. Its buffers
+// are float64 on the host: the image [ImageLen()], the data [ntrace, nt].
 type referenceEngine struct {
 	p      Problem
 	images []*reference
@@ -47,10 +47,11 @@ type referenceRoom struct {
 	e     []float64   // [ntrace, band, nt], correlated traces
 }
 
-// NewReference makes the engine in plain Go and float64, in loops that read like the package comment's formulas. Every
-// other engine is tested against it. Its tables are kept and take 8 bytes per place and image point, 24 (2-D) or 40
-// (3-D) with Dynamic or an aperture. Its errors are those of Validate, of the traveltime method and of ctx. It also
-// refuses work that it does not offer, see package engines.
+// NewReference makes the engine in plain Go and float64, in loops that read like the
+// package comment's formulas. Every other engine is tested against it. Its tables are
+// kept and take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with Dynamic or
+// an aperture. Its errors are those of Validate, of the traveltime method and of ctx. It
+// also refuses work that it does not offer, see package engines.
 func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -187,8 +188,8 @@ func (e *referenceEngine) TableBytes() int64 {
 	return int64(len(e.p.usedPlaces())) * e.p.referencePlace()
 }
 
-// referencePlace is the memory of the reference engine's table of one place: times, amplitudes, and angles or unit
-// vectors.
+// referencePlace is the memory of the reference engine's table of one place: times,
+// amplitudes, and angles or unit vectors.
 func (p *Problem) referencePlace() int64 {
 	arrays := int64(1)
 	if p.Directed() {
@@ -267,8 +268,8 @@ func (r *reference) row(data []float64, trace int) []float64 {
 	return data[trace*r.p.NT : (trace+1)*r.p.NT]
 }
 
-// at returns where grid point i falls on a trace: between samples k and k+1, at a fraction w, with weight a. k is −1 if
-// the point makes no contribution.
+// at returns where grid point i falls on a trace: between samples k and k+1, at a
+// fraction w, with weight a. k is −1 if the point makes no contribution.
 func (r *reference) at(trace, i int) (k int, w, a float64) {
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
 	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT

@@ -70,8 +70,8 @@ func (p *Problem) mode() simd.Mode {
 	return mode
 }
 
-// strideOf is the distance between rows of nt samples. It is an odd number of cache lines, so that rows do not compete
-// for the same cache sets.
+// strideOf is the distance between rows of nt samples. It is an odd number of cache
+// lines, so that rows do not compete for the same cache sets.
 func strideOf(nt int) int {
 	const line = 16
 	return ((nt+2*simd.TileSize+line-1)/line | 1) * line
@@ -105,13 +105,15 @@ func (t *tables) checksum() (sum uint64) {
 	return sum
 }
 
-// never is a time, in samples, beyond any record. It is half of the largest value for which the sum of two fits in an
-// int32.
+// never is a time, in samples, beyond any record. It is half of the largest value for
+// which the sum of two fits in an int32.
 const never = 5e8
 
-// pack converts the times of a place, s, and in the dynamic case what the weights need. Half of t0 goes to each end of
-// a ray, so that a place may be both source and receiver. Times are reduced to samples in float64 and rounded to
-// float32 only once they are relative to the tile. It returns an error if a tile's times are too far apart for Compact.
+// pack converts the times of a place, s, and in the dynamic case what the weights need.
+// Half of t0 goes to each end of a ray, so that a place may be both source and receiver.
+// Times are reduced to samples in float64 and rounded to float32 only once they are
+// relative to the tile. It returns an error if a tile's times are too far apart for
+// Compact.
 func (t *tables) pack(place int, time []float64, s *slowness) error {
 	for i, b := range t.Boxes {
 		at := &t.op.Reach.S[i*t.op.Places+place]
@@ -159,8 +161,8 @@ func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 	shift := p.T0 / (2 * p.DT)
 	limit := float64(never)
 	if p.Compact {
-		// No time is negative, so points beyond this limit are off the record for any pair. Storing them would make the
-		// other times of the tile less accurate.
+		// No time is negative, so points beyond this limit are off the record for any
+		// pair. Storing them would make the other times of the tile less accurate.
 		limit = min(limit, float64(p.NT)+shift)
 	}
 	var q [simd.TileSize]float64

@@ -10,8 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// kernel is the operator of one image on the cpu. It implements dist.Pieced. Its traces are all of the problem or those
-// of a class.
+// kernel is the operator of one image on the cpu. It implements dist.Pieced. Its traces
+// are all of the problem or those of a class.
 type kernel struct {
 	*cpu
 	problem   *Problem // with the traces and the window of the image
@@ -27,15 +27,15 @@ type kernel struct {
 	kept   *lists // of the only unit, with tables that are kept; else nil
 }
 
-// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept, or made again whenever it is
-// opened. Its traces meet all tiles of the plan.
+// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept,
+// or made again whenever it is opened. Its traces meet all tiles of the plan.
 type unit struct {
 	lo, hi      int
 	first, last int // pieces of the forward in which its traces lie
 }
 
-// newKernel makes the kernel of a class and cuts its traces into units. place is the memory of a place's tables, in
-// bytes.
+// newKernel makes the kernel of a class and cuts its traces into units. place is the
+// memory of a place's tables, in bytes.
 func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 	q := *p
 	k := &kernel{cpu: e, problem: &q, traces: p.NumTraces()}
@@ -107,9 +107,9 @@ func groupPlaces(p *survey.Positions, cuts []int) (most int) {
 	return most
 }
 
-// stretches makes units of runs of traces (see blocking), in the order of sources. A unit takes as many runs as use at
-// most "most" places together. Sharing places among neighbouring shots reduces repeated work. A run that uses more
-// places than that is cut.
+// stretches makes units of runs of traces (see blocking), in the order of sources. A unit
+// takes as many runs as use at most "most" places together. Sharing places among
+// neighbouring shots reduces repeated work. A run that uses more places than that is cut.
 func (k *kernel) stretches(most int) {
 	p := k.problem.Positions
 	k.order, k.places = inRuns(p, adjointCells.receivers), 0
@@ -198,7 +198,8 @@ func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 	return o, nil
 }
 
-// part is the problem of some traces. It has all places if tables are kept, else only the places of these traces.
+// part is the problem of some traces. It has all places if tables are kept, else only the
+// places of these traces.
 func (k *kernel) part(traces []int32) *Problem {
 	q := *k.problem
 	if k.tables != nil {
@@ -236,7 +237,8 @@ type cursor struct {
 	next int    // unit after it
 }
 
-// sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order from the first.
+// sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order
+// from the first.
 func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
 	for {
 		if c.at == nil {

@@ -7,10 +7,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// Taps returns the wavelet h that traces are convolved with: the survey's, or with WaveletFilter its derivative of
-// order 1/2 (2-D) or 1 with the sign reversed (3-D), circular over its own length. At the Nyquist frequency of an even
-// length the imaginary part is dropped, as an inverse real transform does. It uses only the Grid's axes, DT, Wavelet
-// and WaveletFilter.
+// Taps returns the wavelet h that traces are convolved with: the survey's, or with
+// WaveletFilter its derivative of order 1/2 (2-D) or 1 with the sign reversed (3-D),
+// circular over its own length. At the Nyquist frequency of an even length the imaginary
+// part is dropped, as an inverse real transform does. It uses only the Grid's axes, DT,
+// Wavelet and WaveletFilter.
 func (p *Problem) Taps() []float64 {
 	h := append([]float64(nil), p.Wavelet.Samples...)
 	if !p.WaveletFilter || len(h) < 2 {

@@ -98,8 +98,8 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place, with the given one if there is one, or without Dynamic
-// with 1.
+// spreading fills b with the geometrical spreading of a place, with the given one if
+// there is one, or without Dynamic with 1.
 func (w *weights) spreading(b []float64, place int) error {
 	g := w.p.Grid
 	if !w.p.Dynamic {

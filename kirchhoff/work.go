@@ -44,7 +44,8 @@ type Engine interface {
 	// they were made. It reads them once. A table that a fault of the machine's memory has
 	// changed is wrong in both directions alike, so no test of the adjoint finds it.
 	Intact() error
-	// Close frees the tables, after which the engine must not be used. It waits for an application that is running.
+	// Close frees the tables, after which the engine must not be used. It waits for an
+	// application that is running.
 	Close()
 }
 
@@ -53,15 +54,17 @@ type Engine interface {
 // traces whose tables are kept. Results have the same bits for any units, but for images
 // whose sums are not exact, which differ by rounding.
 type Work struct {
-	// Cuts is nil, or the first trace of each group of streamed traces, followed by the number of traces. A group is a
-	// unit, and memory besides tables is needed for one group at a time. Groups consist of whole shots.
+	// Cuts is nil, or the first trace of each group of streamed traces, followed by the
+	// number of traces. A group is a unit, and memory besides tables is needed for one
+	// group at a time. Groups consist of whole shots.
 	Cuts []int
 	// Remake makes tables anew in every application, a unit's at a time. Units are groups,
 	// or as many runs of traces of one source as have tables of at most Budget bytes
 	// together.
 	Remake bool
 	Budget int64
-	// Classes is nil for one image, or describes each of several images. They share tables and scratch.
+	// Classes is nil for one image, or describes each of several images. They share
+	// tables and scratch.
 	Classes []Class
 	// Exact says that applications will use a quantum, see dist.Pieced.
 	Exact bool

@@ -81,12 +81,12 @@ func (w *workspace) close() {
 	w.room.End()
 }
 
-// step is the number of tiles between two checks of ctx, about a millisecond of work for a large block. Results do not
-// depend on it.
+// step is the number of tiles between two checks of ctx, about a millisecond of work for
+// a large block. Results do not depend on it.
 const step = 64
 
-// each calls f for tiles from to to on all threads: one superblock at a time, or less if there would be too few for the
-// threads.
+// each calls f for tiles from to to on all threads: one superblock at a time, or less if
+// there would be too few for the threads.
 func (w *workspace) each(ctx context.Context, from, to int, f func(lo, hi int)) error {
 	n := to - from
 	size := min(step, max(4, n/(4*w.threads)))

@@ -182,7 +182,8 @@ func (c *core) fail(quantity string, v float64) {
 	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
 }
 
-// stationary reports whether a gradient of norm s, for a residual of norm r, cannot be told from rounding.
+// stationary reports whether a gradient of norm s, for a residual of norm r, cannot be
+// told from rounding.
 func (c *core) stationary(s, r float64) bool {
 	return s == 0 || s <= c.eps*c.bound*r || r <= c.eps*c.st.DataNorm
 }

@@ -166,7 +166,8 @@ func (s *streamed) Gradient(ctx context.Context, g, y *dist.Vector) (float64, er
 	return s.pass(ctx, s.Passes.Gradient, g, y, -1)
 }
 
-// pass sets dst = Cᴴ f(C y) + a BᴴB y and returns the square that f returns plus ‖B y‖². A nil y stands for zero.
+// pass sets dst = Cᴴ f(C y) + a BᴴB y and returns the square that f returns plus ‖B y‖².
+// A nil y stands for zero.
 func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x *dist.Vector) (float64, error), dst, y *dist.Vector, a float64) (square float64, err error) {
 	w := &dist.Work{Ctx: ctx}
 	x, g := y, dst

@@ -98,7 +98,8 @@ func (c *Proximal) allocate() {
 	}
 }
 
-// start costs, if no step length is given, an additional power iteration of up to 30 forwards and adjoints.
+// start costs, if no step length is given, an additional power iteration of up to 30
+// forwards and adjoints.
 func (c *Proximal) start(x0 *dist.Vector) {
 	c.t = 1
 	c.subtract(c.r, x0)

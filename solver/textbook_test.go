@@ -38,8 +38,9 @@ func iterates(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector
 	return out
 }
 
-// The two steps of CG on a 2×2 system, in fractions: B = (4 1; 1 3), b = (1, 2),
-// x0 = (2, 1), of normal equations with that B and d = B⁻¹b. By hand r0 = (−8, −3), α0 = 73/331, r1 = (−0.2810…, 0.7492…).
+// The two steps of CG on a 2×2 system, in fractions: B = (4 1; 1 3), b = (1, 2), x0 = (2,
+// 1), of normal equations with that B and d = B⁻¹b. By hand r0 = (−8, −3), α0 = 73/331,
+// r1 = (−0.2810…, 0.7492…).
 func TestCGByHand(t *testing.T) {
 	m := method("cg", solver.Options{})
 	x := iterates(t, m, backwards{dense[float64]{m: realMatrix([]float64{4, 1}, []float64{1, 3})}.operator()},

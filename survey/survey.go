@@ -230,8 +230,8 @@ func Silent[T float32 | float64](trace []T) bool {
 	return !slices.ContainsFunc(trace, func(v T) bool { return v != 0 })
 }
 
-// Select returns the survey of the given traces, in the order given and without Data: a list of pairs over the same
-// rows of Sources and Receivers.
+// Select returns the survey of the given traces, in the order given and without Data: a
+// list of pairs over the same rows of Sources and Receivers.
 func (s *Survey) Select(traces []int32) *Survey {
 	out := *s
 	out.Fixed, out.Data, out.Weight = false, nil, nil

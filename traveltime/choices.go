@@ -65,7 +65,8 @@ func TakesModel() string {
 	return strings.Join(names, ", ")
 }
 
-// Acting returns the method that computes the times: c, or its stand-in if the velocity is constant.
+// Acting returns the method that computes the times: c, or its stand-in if the velocity
+// is constant.
 func (c Choice) Acting(constant bool) Choice {
 	if constant && c.InConstant != "" {
 		c, _ = Choose(c.InConstant)

@@ -49,8 +49,8 @@ func coarsened(g grid.Grid, factor int) grid.Grid {
 	return c
 }
 
-// NewCoarse solves for all of p's places by m and keeps every factor-th point. Later positions must be among these
-// places, by role and row.
+// NewCoarse solves for all of p's places by m and keeps every factor-th point. Later
+// positions must be among these places, by role and row.
 func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
 	if factor < 1 {
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)

@@ -73,8 +73,8 @@ func (o Options) threads(jobs int) int {
 	return max(1, min(n, jobs))
 }
 
-// work distributes the jobs to workers, in ascending order, and passes the fields on. The first error stops all
-// workers.
+// work distributes the jobs to workers, in ascending order, and passes the fields on. The
+// first error stops all workers.
 func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
 	total := 0
 	for _, j := range jobs {

@@ -143,7 +143,8 @@ func underWay(c comm.Comm) {
 	}
 }
 
-// outOfStep has one rank start two all-reduces, on two communicators, while the other ranks already wait for them.
+// outOfStep has one rank start two all-reduces, on two communicators, while the other
+// ranks already wait for them.
 func outOfStep(c comm.Comm) {
 	other := must(c.Split(0, -c.Rank()))
 	for late := range c.Size() {
@@ -167,8 +168,9 @@ func outOfStep(c comm.Comm) {
 	}
 }
 
-// oneSided sums by writing into the memory of other ranks, on communicators that can. It sums several vectors of one
-// length in a row, then vectors of other lengths and types, and vectors over a part of the ranks.
+// oneSided sums by writing into the memory of other ranks, on communicators that can. It
+// sums several vectors of one length in a row, then vectors of other lengths and types,
+// and vectors over a part of the ranks.
 func oneSided(c comm.Comm) {
 	part := must(c.Split(c.Rank()%2, 0))
 	for _, c := range []comm.Comm{c, part} {

@@ -109,7 +109,8 @@ func caught(body func()) (err error) {
 	return nil
 }
 
-// all runs this rank's part and waits for the other ranks, so that no rank leaves a case while others are inside it.
+// all runs this rank's part and waits for the other ranks, so that no rank leaves a case
+// while others are inside it.
 func all(c comm.Comm, part func()) {
 	err := caught(part)
 	failed, agreeErr := comm.Any(c, err != nil)

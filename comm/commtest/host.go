@@ -26,8 +26,8 @@ func hostAllReduce(c comm.Comm) {
 	}
 }
 
-// hostMaxCarriesNaN puts a NaN on each rank in turn. It also compares zeros of both signs, of which +0 counts as the
-// larger.
+// hostMaxCarriesNaN puts a NaN on each rank in turn. It also compares zeros of both
+// signs, of which +0 counts as the larger.
 func hostMaxCarriesNaN(c comm.Comm) {
 	for odd := range c.Size() {
 		x := []float64{1, math.Copysign(0, -1), 2}

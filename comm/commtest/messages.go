@@ -40,7 +40,8 @@ func line(c comm.Comm) {
 	}
 }
 
-// pairs has each rank exchange with its neighbour. With an odd number of ranks the last one takes no part.
+// pairs has each rank exchange with its neighbour. With an odd number of ranks the last
+// one takes no part.
 func pairs(c comm.Comm) {
 	peer := c.Rank() ^ 1
 	if peer >= c.Size() {

@@ -5,8 +5,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// misuse makes wrong calls on all ranks. Each must return an error on every rank and send nothing, so that the ranks
-// are still in step afterwards.
+// misuse makes wrong calls on all ranks. Each must return an error on every rank and send
+// nothing, so that the ranks are still in step afterwards.
 func misuse(c comm.Comm) {
 	n := c.Size()
 	x, z := buffer(device.F32, 0, 0, n), buffer(device.C64, 0, 0, n)

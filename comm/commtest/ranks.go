@@ -84,7 +84,8 @@ func keep(x device.Buf) (device.Buf, error) {
 	return mine, x.Device().Copy(mine, x)
 }
 
-// sum sets x to the sum of the buffers in all, added in rank order, so that all ranks get the same bits.
+// sum sets x to the sum of the buffers in all, added in rank order, so that all ranks get
+// the same bits.
 func sum(x device.Buf, all []any) error {
 	whole, err := keep(all[0].(device.Buf))
 	if err != nil {

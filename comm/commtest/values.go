@@ -20,8 +20,8 @@ func total(size, i int) (sum float64) {
 	return sum
 }
 
-// element turns a function of the index into an element of type t. A complex element has f(i) as its real and the next
-// value as its imaginary part.
+// element turns a function of the index into an element of type t. A complex element has
+// f(i) as its real and the next value as its imaginary part.
 func element(t device.Type, f func(i int) float64, i int) complex128 {
 	if t == device.C64 || t == device.C128 {
 		return complex(f(i), f(i+1))

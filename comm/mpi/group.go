@@ -95,7 +95,8 @@ func (g *group) Bcast(x device.Buf, root int) error {
 	})
 }
 
-// AllGather copies this rank's part into its place in dst, from where MPI spreads it. src may already be that place.
+// AllGather copies this rank's part into its place in dst, from where MPI spreads it. src
+// may already be that place.
 func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 	if err := comm.CheckCounts(g, dst, src, counts); err != nil {
 		return err

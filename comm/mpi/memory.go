@@ -39,16 +39,16 @@ func kindOf(t device.Type) (kind C.int, per int) {
 	panic(fmt.Sprintf("mpi: unknown element type %v", t))
 }
 
-// reached is a buffer in memory that MPI can reach: the buffer itself or a copy of it on the host. Go memory stays
-// pinned until release.
+// reached is a buffer in memory that MPI can reach: the buffer itself or a copy of it on
+// the host. Go memory stays pinned until release.
 type reached struct {
 	numbers
 	comm.Copied
 	pinner runtime.Pinner
 }
 
-// reach returns b in memory that MPI can reach. If direct is set and the library accepts memory of this kind of GPU,
-// that is the GPU memory itself. A nil buffer has no numbers.
+// reach returns b in memory that MPI can reach. If direct is set and the library accepts
+// memory of this kind of GPU, that is the GPU memory itself. A nil buffer has no numbers.
 func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 	if b == nil {
 		return new(reached), nil

@@ -111,8 +111,8 @@ func About() string {
 	return about
 }
 
-// Aware reports whether the library accepts addresses of GPU memory of the given kind. It may be called once the run is
-// open.
+// Aware reports whether the library accepts addresses of GPU memory of the given kind. It
+// may be called once the run is open.
 func Aware(s device.Space) bool {
 	opening.Lock()
 	defer opening.Unlock()
@@ -137,12 +137,13 @@ func libraryName(text string) string {
 const (
 	// patience is how long MPI_Abort may take before the process exits by itself.
 	patience = 5 * time.Second
-	// lastWords is the time that launchers get to pass on output, since they drop the rest when told to abort.
+	// lastWords is the time that launchers get to pass on output, since they drop the
+	// rest when told to abort.
 	lastWords = 500 * time.Millisecond
 )
 
-// end ends all ranks and does not return. It bypasses the owner, who may be waiting in a collective for a rank that
-// never comes.
+// end ends all ranks and does not return. It bypasses the owner, who may be waiting in a
+// collective for a rank that never comes.
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
 		if why != nil { // else somebody has told

@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// window is this rank's stretch of the sums that all ranks add to. Creating a window is collective and slow, so a group
-// keeps its last one.
+// window is this rank's stretch of the sums that all ranks add to. Creating a window is
+// collective and slow, so a group keeps its last one.
 type window struct {
 	c       *C.lsm_window
 	numbers C.size_t // of the whole vector
@@ -24,9 +24,10 @@ type window struct {
 	length  C.size_t // of a stretch
 }
 
-// Accumulate sums x through one-sided access. The ranks open an epoch with a fence, and each adds its x to the
-// stretches that the ranks own (MPI_Accumulate). After a second fence each fetches the sums (MPI_Get). A window takes
-// 1/ranks of the vector's memory. If the library refuses, all ranks get the same error, marked as a lack of resources.
+// Accumulate sums x through one-sided access. The ranks open an epoch with a fence, and
+// each adds its x to the stretches that the ranks own (MPI_Accumulate). After a second
+// fence each fetches the sums (MPI_Get). A window takes 1/ranks of the vector's memory.
+// If the library refuses, all ranks get the same error, marked as a lack of resources.
 func (g *group) Accumulate(x device.Buf) error {
 	if g.size == 1 {
 		return nil // Open MPI makes no window for one rank

@@ -18,14 +18,15 @@ import (
 type owner struct {
 	jobs    chan job
 	pending []*request // in the order they were started; its own
-	// flags lies in C memory, where lsm_poll reads it. wanted counts the jobs on their way and ends a poll; waiting
-	// counts the callers that wait for a request.
+	// flags lies in C memory, where lsm_poll reads it. wanted counts the jobs on their
+	// way and ends a poll; waiting counts the callers that wait for a request.
 	flags *flags
 }
 
 type flags struct{ wanted, waiting int32 }
 
-// job is one or more MPI calls that return an error code, and a function that receives the resulting fault.
+// job is one or more MPI calls that return an error code, and a function that receives
+// the resulting fault.
 type job struct {
 	run  func() C.int
 	then func(fault)

@@ -48,8 +48,9 @@ static MPI_Op operation(int op) {
 	return maximum;
 }
 
-// MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others. They do not run on the signal stack that Go
-// keeps, so a signal would end the program. After MPI_Init the handlers of Go are restored.
+// MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others. They do not
+// run on the signal stack that Go keeps, so a signal would end the program. After
+// MPI_Init the handlers of Go are restored.
 enum { SIGNALS = 32 };
 
 static void keep_signals(struct sigaction kept[SIGNALS]) {
@@ -210,8 +211,8 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 	return MPI_SUCCESS;
 }
 
-// While somebody waits, tests follow each other at once. Otherwise the time is left to computing threads and the data
-// move in steps.
+// While somebody waits, tests follow each other at once. Otherwise the time is left to
+// computing threads and the data move in steps.
 static void rest(int waiting) {
 	const struct timespec pause = {0, 20000}; // 20 µs
 	if (waiting)

@@ -42,8 +42,8 @@ int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t i
 // A batch is what one non-blocking collective started.
 typedef struct lsm_batch lsm_batch;
 int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out);
-// lsm_poll tests the batch until it is done or until *wanted is not 0. Between tests it yields the processor, for a
-// shorter time while *waiting is not 0.
+// lsm_poll tests the batch until it is done or until *wanted is not 0. Between tests it
+// yields the processor, for a shorter time while *waiting is not 0.
 int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);
 void lsm_batch_free(lsm_batch *b);
 

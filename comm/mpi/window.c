@@ -25,7 +25,8 @@ int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 	w->n = n;
 	w->type = type;
 	MPI_Aint bytes = n * lsm_width(type);
-	// A rank without a stretch allocates a byte too, because some libraries do not accept a null pointer.
+	// A rank without a stretch allocates a byte too, because some libraries do not accept
+	// a null pointer.
 	TRY(MPI_Alloc_mem(bytes ? bytes : 1, MPI_INFO_NULL, &w->base));
 	TRY(MPI_Win_create(w->base, bytes, lsm_width(type), MPI_INFO_NULL, COMM(comm), &w->win));
 	return MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN);
@@ -43,15 +44,16 @@ int lsm_window_free(lsm_window *w) {
 	return err;
 }
 
-// stretch returns where rank r's numbers begin and sets *count to their number, out of n in all.
+// stretch returns where rank r's numbers begin and sets *count to their number, out of n
+// in all.
 static size_t stretch(size_t n, size_t length, int r, size_t *count) {
 	size_t at = length * r;
 	*count = at >= n ? 0 : n - at < length ? n - at : length;
 	return at;
 }
 
-// on_stretches adds x to the stretches of the ranks, or fetches them into x. Every rank begins with its own stretch, so
-// that the ranks do not all access the same one at once.
+// on_stretches adds x to the stretches of the ranks, or fetches them into x. Every rank
+// begins with its own stretch, so that the ranks do not all access the same one at once.
 static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
 	MPI_Datatype type = lsm_datatype(w->type);
 	for (int k = 0; k < size; k++) {

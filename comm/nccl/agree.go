@@ -37,8 +37,9 @@ func (c call) String() string {
 	return s
 }
 
-// ballot is this rank's contribution to an agreement, in which the numbers of all ranks are added up: a hash of the
-// call, small enough for an exact sum, and whether the rank has an error.
+// ballot is this rank's contribution to an agreement, in which the numbers of all ranks
+// are added up: a hash of the call, small enough for an exact sum, and whether the rank
+// has an error.
 func (c call) ballot(err error) []float64 {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.kind, c.typ, c.n, c.root, c.counts, c.window, c.within)
@@ -49,14 +50,14 @@ func (c call) ballot(err error) []float64 {
 	return v
 }
 
-// agreed reports whether all of the given number of ranks brought this call. Then the sum of their hashes is that
-// multiple of its own hash.
+// agreed reports whether all of the given number of ranks brought this call. Then the sum
+// of their hashes is that multiple of its own hash.
 func (c call) agreed(sums []float64, ranks int) bool {
 	return sums[0] == c.ballot(nil)[0]*float64(ranks) && sums[1] == 0
 }
 
-// agree makes sure that all ranks of the group make the same call, before any of them makes it. err is what this rank
-// finds wrong with its own call.
+// agree makes sure that all ranks of the group make the same call, before any of them
+// makes it. err is what this rank finds wrong with its own call.
 func (g *Group) agree(c call, err error) error {
 	if failed := g.world.failure.Load(); failed != nil {
 		return *failed // of which the others' libraries tell them

@@ -20,7 +20,8 @@ const (
 	sum                        = 0
 )
 
-// kindOf returns the library's type for elements of type t, and how many of its numbers make one element.
+// kindOf returns the library's type for elements of type t, and how many of its numbers
+// make one element.
 func kindOf(t device.Type) (kind C.int, per int) {
 	switch t {
 	case device.F32:
@@ -62,7 +63,8 @@ func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Poin
 	return w.err()
 }
 
-// grouped makes several calls as one NCCL group. After a call that fails it makes no further one.
+// grouped makes several calls as one NCCL group. After a call that fails it makes no
+// further one.
 func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 	code := C.nccl_GroupStart(t)
 	if code != success {
@@ -111,8 +113,8 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 	})
 }
 
-// AllGather joins the src buffers of all ranks in dst: by one call if all shares have one length, else by a group of
-// one broadcast for each share.
+// AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
+// length, else by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	to, err := g.mine("all-gather", dst)
 	var from *gpu.Buf

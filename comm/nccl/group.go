@@ -116,11 +116,13 @@ func (g *Group) Size() int    { return g.size }
 // Host is that of the control.
 func (g *Group) Host() comm.Host { return g.control.Host() }
 
-// Cut ends the library's communicators on this rank, within two seconds. Its card stops waiting in them. Callers that
-// wait for the card get an error, and so do all later calls.
+// Cut ends the library's communicators on this rank, within two seconds. Its card stops
+// waiting in them. Callers that wait for the card get an error, and so do all later
+// calls.
 func (g *Group) Cut() { g.world.fail(status.Peer(errAborted)) }
 
-// Abort first ends the library's communicators, so that no card waits for ever, and then all ranks.
+// Abort first ends the library's communicators, so that no card waits for ever, and then
+// all ranks.
 func (g *Group) Abort(code int, why error) {
 	g.world.abort()
 	g.control.Abort(code, why)
@@ -134,8 +136,8 @@ func (g *Group) Close() error {
 	return errors.Join(err, g.world.close())
 }
 
-// Split divides the ranks: by the library itself if it can, else with a new identifier for each part. It waits for the
-// card. A negative color is an error.
+// Split divides the ranks: by the library itself if it can, else with a new identifier
+// for each part. It waits for the card. A negative color is an error.
 func (g *Group) Split(color, key int) (comm.Comm, error) {
 	var err error
 	if color < 0 {
@@ -168,7 +170,8 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	return part, nil
 }
 
-// mine returns a buffer of this rank's card as a *gpu.Buf, or an error if it is not one or the world has failed.
+// mine returns a buffer of this rank's card as a *gpu.Buf, or an error if it is not one
+// or the world has failed.
 func (g *Group) mine(what string, x device.Buf) (*gpu.Buf, error) {
 	b, ok := x.(*gpu.Buf)
 	if !ok || b.Device() != device.Device(g.world.dev) {

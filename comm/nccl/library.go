@@ -47,8 +47,9 @@ func Sought(e driver.Engine) driver.Library {
 		Hint: "libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"}
 }
 
-// Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB name another file. Its error is a
-// missing resource that names the missing library or function.
+// Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB name
+// another file. Its error is a missing resource that names the missing library or
+// function.
 func Open(e driver.Engine) (*Library, error) {
 	sought := Sought(e)
 	handle, path, err := sought.Open()
@@ -83,8 +84,8 @@ func (l *Library) String() string {
 // splits reports whether the library can divide communicators itself.
 func (l *Library) splits() bool { return l.calls.CommSplit != nil }
 
-// way returns the best way in which the library can register a buffer. It goes by the functions that the library has,
-// not by its version.
+// way returns the best way in which the library can register a buffer. It goes by the
+// functions that the library has, not by its version.
 func (l *Library) way() way {
 	switch {
 	case l.memory() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
@@ -104,8 +105,8 @@ const (
 	inProgress = 7
 )
 
-// check turns the status code of a function into an error. It is marked as a lost peer, since that is the usual cause
-// of failures once ranks communicate.
+// check turns the status code of a function into an error. It is marked as a lost peer,
+// since that is the usual cause of failures once ranks communicate.
 func (l *Library) check(code C.int, function string) error {
 	if code == success {
 		return nil

@@ -17,10 +17,11 @@ import (
 // refused is the length that a sender announces when it cannot send.
 const refused = -1
 
-// SendRecv sends one buffer and receives another. Sender and receiver first exchange type and length, the receiver's
-// consent, and how many all-reduces each has started. This takes two small messages through the control for each
-// message. If type or length do not match, nothing is sent and both ends get an error. If both have started equally
-// many all-reduces, these all reach the library first.
+// SendRecv sends one buffer and receives another. Sender and receiver first exchange type
+// and length, the receiver's consent, and how many all-reduces each has started. This
+// takes two small messages through the control for each message. If type or length do not
+// match, nothing is sent and both ends get an error. If both have started equally many
+// all-reduces, these all reach the library first.
 func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
@@ -70,8 +71,8 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	}))
 }
 
-// end describes one end of a message and returns its type and length for the other end. If this rank cannot take part,
-// the length is that of a refusal.
+// end describes one end of a message and returns its type and length for the other end.
+// If this rank cannot take part, the length is that of a refusal.
 func (g *Group) end(x device.Buf, refusal int64) (n numbers, says [2]int64, err error) {
 	if x == nil {
 		return n, says, nil
@@ -83,7 +84,8 @@ func (g *Group) end(x device.Buf, refusal int64) (n numbers, says [2]int64, err 
 	return numbersOf(b), [2]int64{int64(b.Type()), int64(b.Len())}, nil
 }
 
-// exchange sends a few numbers to one rank and receives as many from another, through the control. None means no rank.
+// exchange sends a few numbers to one rank and receives as many from another, through the
+// control. None means no rank.
 func (g *Group) exchange(x []int64, to, from int) ([]int64, error) {
 	y := make([]int64, len(x))
 	var send, recv device.Buf

@@ -31,8 +31,8 @@ func (w way) String() string {
 		"buffers are registered in symmetric windows"}[w]
 }
 
-// large is the least length, in bytes, of allocations from the library's allocator, which gives memory in pieces of
-// some MiB.
+// large is the least length, in bytes, of allocations from the library's allocator, which
+// gives memory in pieces of some MiB.
 const large = 8 << 20
 
 // windowSymmetric is NCCL_WIN_COLL_SYMMETRIC.
@@ -75,13 +75,14 @@ func (g *Group) About() string {
 	return fmt.Sprintf("%v: %s; %s; %v", l, split, memory, l.way())
 }
 
-// Register tells the library about the whole buffer that x is, or was cut from, so that sums over it may take the
-// shortest ways. It is meant for buffers that live long and are often summed over this group. All ranks call it
-// together, and it waits for the card.
+// Register tells the library about the whole buffer that x is, or was cut from, so that
+// sums over it may take the shortest ways. It is meant for buffers that live long and are
+// often summed over this group. All ranks call it together, and it waits for the card.
 //
-// It uses the best that the library has: a symmetric window if the buffers of all ranks have one length and come from
-// the library's allocator, else a plain registration, else nothing. how says which. The memory stays taken until Close,
-// even if the buffer is freed. The agreement on each call makes sure that ranks use equal places in one window.
+// It uses the best that the library has: a symmetric window if the buffers of all ranks
+// have one length and come from the library's allocator, else a plain registration, else
+// nothing. how says which. The memory stays taken until Close, even if the buffer is
+// freed. The agreement on each call makes sure that ranks use equal places in one window.
 func (g *Group) Register(x device.Buf) (how string, err error) {
 	b, err := g.mine("registration", x)
 	if err == nil {
@@ -196,7 +197,8 @@ func (w *world) forget() (err error) {
 	return err
 }
 
-// placed adds to a call the offset of its buffer within a registered window, if it lies in one.
+// placed adds to a call the offset of its buffer within a registered window, if it lies
+// in one.
 func (g *Group) placed(c call, b *gpu.Buf) call {
 	if b == nil || len(g.windows) == 0 {
 		return c

@@ -43,8 +43,8 @@ type ending struct {
 	err   error
 }
 
-// drain waits until everything that was started has been given to the library. All ranks have started the same when
-// they call it, so it takes no longer than an agreement.
+// drain waits until everything that was started has been given to the library. All ranks
+// have started the same when they call it, so it takes no longer than an agreement.
 func (w *world) drain() {
 	if w.lane.started > 0 {
 		r := &request{done: make(chan ending, 1)}
@@ -90,8 +90,9 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	return r, nil
 }
 
-// identifier returns the identifier of the group's second communicator, 32 bits in each number, and zeros on all ranks
-// but the first. The group's first started all-reduce spreads it.
+// identifier returns the identifier of the group's second communicator, 32 bits in each
+// number, and zeros on all ranks but the first. The group's first started all-reduce
+// spreads it.
 func (g *Group) identifier() ([]float64, error) {
 	var id C.unique_id
 	if g.rank == 0 {

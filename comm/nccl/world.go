@@ -20,7 +20,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// world holds what all groups of a rank share: the library, the card, and the thread and stream of started all-reduces.
+// world holds what all groups of a rank share: the library, the card, and the thread and
+// stream of started all-reduces.
 type world struct {
 	lib  *Library
 	dev  *gpu.Device
@@ -47,8 +48,8 @@ func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 	return w, nil
 }
 
-// onThread runs f on a separate thread with the card's context. f may wait for other ranks, which the card's own thread
-// must not do.
+// onThread runs f on a separate thread with the card's context. f may wait for other
+// ranks, which the card's own thread must not do.
 func (w *world) onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -110,8 +111,8 @@ func (w *world) take() []unsafe.Pointer {
 	return links
 }
 
-// lookEvery is the interval between checks for asynchronous errors. A check reads a little memory for each
-// communicator.
+// lookEvery is the interval between checks for asynchronous errors. A check reads a
+// little memory for each communicator.
 const lookEvery = 200 * time.Millisecond
 
 // look watches for asynchronous errors until the world is closed.

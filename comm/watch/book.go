@@ -8,8 +8,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// kept is how many calls of a group a rank remembers. They are compared with those of other ranks when both hang. A
-// rank may run ahead by this many broadcasts, since the root of a broadcast leaves it at once.
+// kept is how many calls of a group a rank remembers. They are compared with those of
+// other ranks when both hang. A rank may run ahead by this many broadcasts, since the
+// root of a broadcast leaves it at once.
 const kept = 32
 
 // book records which collectives one rank enters and leaves.
@@ -89,8 +90,9 @@ func (s *stream) wait(seq uint64) {
 	s.book.moved = now
 }
 
-// leave records that this rank is past call seq, and returns the call's error. It holds back a library's error about
-// its peers until the verdict, which knows better who is to blame, has had time to arrive.
+// leave records that this rank is past call seq, and returns the call's error. It holds
+// back a library's error about its peers until the verdict, which knows better who is to
+// blame, has had time to arrive.
 func (s *stream) leave(seq uint64, err error) error {
 	b := s.book
 	if err != nil && status.Code(err) == status.PeerLost {
@@ -109,7 +111,8 @@ func (s *stream) call(c call, f func() error) error {
 	return s.leave(seq, f())
 }
 
-// beat is what a rank reports about itself. Times are durations by its own clock, so that clocks need not agree.
+// beat is what a rank reports about itself. Times are durations by its own clock, so that
+// clocks need not agree.
 type beat struct {
 	Still   time.Duration `json:"still"` // since the last sign of work
 	Latest  string        `json:"latest,omitempty"`
@@ -133,7 +136,8 @@ type stay struct {
 	For  time.Duration `json:"for"`
 }
 
-// beat makes a report from the book. It includes the past calls of a stream whose current wait is longer than settle.
+// beat makes a report from the book. It includes the past calls of a stream whose current
+// wait is longer than settle.
 func (b *book) beat(settle time.Duration) beat {
 	b.effort.look() // outside the lock, since it reads files
 	b.mu.Lock()
@@ -172,8 +176,8 @@ func (s *stream) glance(now time.Time, settle time.Duration) glance {
 	return g
 }
 
-// waitsFor names the call that this rank is inside of and in which the given rank takes part. It returns "" if there is
-// none.
+// waitsFor names the call that this rank is inside of and in which the given rank takes
+// part. It returns "" if there is none.
 func (b *book) waitsFor(rank int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

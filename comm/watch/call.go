@@ -27,8 +27,9 @@ func (k kind) String() string {
 		"broadcast", "all-gather", "send-receive", "agreement"}[k]
 }
 
-// call is a collective as one rank called it. Calls with the same number must be equal on all ranks, so fields that may
-// differ are left at zero. Only send-receives differ between ranks.
+// call is a collective as one rank called it. Calls with the same number must be equal on
+// all ranks, so fields that may differ are left at zero. Only send-receives differ
+// between ranks.
 type call struct {
 	Kind   kind        `json:"k"`
 	Type   device.Type `json:"t,omitempty"` // 0: bytes of a length that each rank chooses
@@ -44,7 +45,8 @@ type call struct {
 	RecvN    int         `json:"rn,omitempty"`
 }
 
-// meets reports whether the send-receive a of rank me and the call b of its peer are the two ends of one message.
+// meets reports whether the send-receive a of rank me and the call b of its peer are the
+// two ends of one message.
 func (a call) meets(me int, b call, peer int) bool {
 	return b.Kind == sendRecv && (a.reaches(me, b, peer) || b.reaches(peer, a, me))
 }

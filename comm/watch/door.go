@@ -37,9 +37,10 @@ func ownNets() (nets []netip.Prefix) {
 	return nets
 }
 
-// doors returns the addresses that rank 0 listens on, given its own place and those of all ranks: the loopback for its
-// own machine, and its addresses in networks that it shares with the other machines. ok is false if it shares no
-// network with one of them; rank 0 then listens on all addresses.
+// doors returns the addresses that rank 0 listens on, given its own place and those of
+// all ranks: the loopback for its own machine, and its addresses in networks that it
+// shares with the other machines. ok is false if it shares no network with one of them;
+// rank 0 then listens on all addresses.
 func doors(mine place, all []place) (hosts []string, ok bool) {
 	var used []netip.Addr
 	near := false
@@ -65,8 +66,9 @@ func doors(mine place, all []place) (hosts []string, ok bool) {
 	return hosts, true
 }
 
-// sharedNets returns mine's addresses in networks in which the other place also has an address. An address that both
-// have, such as that of a bridge for containers, connects nothing.
+// sharedNets returns mine's addresses in networks in which the other place also has an
+// address. An address that both have, such as that of a bridge for containers, connects
+// nothing.
 func sharedNets(mine, other place) (hosts []netip.Addr) {
 	for _, a := range mine.Nets {
 		if slices.ContainsFunc(other.Nets, func(b netip.Prefix) bool { return a.Contains(b.Addr()) && a.Addr() != b.Addr() }) {
@@ -110,8 +112,8 @@ func listen(mine place, all []place) (listeners []net.Listener, addresses []stri
 	return listeners, addresses, err
 }
 
-// accept lets callers in at one door until it is closed. After an error, such as running out of descriptors, it
-// dismisses half of the strangers and tries again later.
+// accept lets callers in at one door until it is closed. After an error, such as running
+// out of descriptors, it dismisses half of the strangers and tries again later.
 func (h *hub) accept(l net.Listener) {
 	pause := leastPause
 	for {
@@ -141,8 +143,8 @@ const leastPause, mostPause = 5 * time.Millisecond, time.Second
 // helloTime is how long a caller may take to show the token.
 const helloTime = 5 * time.Second
 
-// strangers holds the callers that have not shown the token yet, in order of arrival. When there are too many, the
-// first is dismissed; if it was a rank, it calls again.
+// strangers holds the callers that have not shown the token yet, in order of arrival.
+// When there are too many, the first is dismissed; if it was a rank, it calls again.
 type strangers struct {
 	most int // 0 once the doors are closed
 
@@ -150,7 +152,8 @@ type strangers struct {
 	conns []net.Conn
 }
 
-// mostStrangers is the limit on strangers. It leaves three quarters of the descriptors to the run.
+// mostStrangers is the limit on strangers. It leaves three quarters of the descriptors to
+// the run.
 func mostStrangers(ranks int) int {
 	most := 64 + 4*ranks
 	var limit syscall.Rlimit

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// effort looks for signs that a rank works though it enters no collective: it uses a processor, reads or writes, or the
-// file system keeps it waiting. A rank that does none of these has stopped.
+// effort looks for signs that a rank works though it enters no collective: it uses a
+// processor, reads or writes, or the file system keeps it waiting. A rank that does none
+// of these has stopped.
 type effort struct {
 	at   time.Time // of the last look
 	last time.Time // of the last sign seen
@@ -59,7 +60,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ioBytes is the number of bytes that the process has read and written, 0 if the system does not say.
+// ioBytes is the number of bytes that the process has read and written, 0 if the system
+// does not say.
 func ioBytes() int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -76,7 +78,8 @@ func ioBytes() int64 {
 	return sum
 }
 
-// heldByFiles reports whether a thread is in uninterruptible sleep, as in a read from a slow file server.
+// heldByFiles reports whether a thread is in uninterruptible sleep, as in a read from a
+// slow file server.
 func heldByFiles() bool {
 	tasks, _ := filepath.Glob("/proc/self/task/*/stat")
 	for _, t := range tasks {

@@ -61,8 +61,8 @@ func (j *judge) circle(waiters []waiter) *finding {
 	return nil
 }
 
-// versions returns the different calls that ranks made under the number of a waiter's call. Messages have no common
-// numbers.
+// versions returns the different calls that ranks made under the number of a waiter's
+// call. Messages have no common numbers.
 func (j *judge) versions(w waiter) (sides []side) {
 	for r := range j.ranks {
 		c, known := j.past(r, w.id, w.Seq)

@@ -129,8 +129,8 @@ func (g guardedOneSided) Accumulate(x device.Buf) error {
 		func() error { return g.inner.(comm.OneSided).Accumulate(x) })
 }
 
-// guardedHost is the host side of a guarded communicator. Its calls have their own sequence, since they may run beside
-// the device's calls.
+// guardedHost is the host side of a guarded communicator. Its calls have their own
+// sequence, since they may run beside the device's calls.
 type guardedHost struct{ g *guarded }
 
 func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {

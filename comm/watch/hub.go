@@ -33,7 +33,8 @@ type hub struct {
 	where string
 }
 
-// newHub listens at addresses that the ranks at the given places, indexed by rank, can reach, and connects this rank.
+// newHub listens at addresses that the ranks at the given places, indexed by rank, can
+// reach, and connects this rank.
 func newHub(w *Watch, all []place) (*hub, error) {
 	listeners, addresses, err := listen(all[0], all[1:])
 	if err != nil {
@@ -62,8 +63,8 @@ func newHub(w *Watch, all []place) (*hub, error) {
 	return h, nil
 }
 
-// welcome admits a connection that shows the token, and reads from it. Until then the connection is a stranger and gets
-// little time and memory.
+// welcome admits a connection that shows the token, and reads from it. Until then the
+// connection is a stranger and gets little time and memory.
 func (h *hub) welcome(conn net.Conn) {
 	limited := &io.LimitedReader{R: conn, N: 4096}
 	l := newLine(conn, limited)
@@ -105,8 +106,8 @@ func (h *hub) admit(l *line, m hello) bool {
 	return true
 }
 
-// serve reads from a rank. When its connection ends, it asks all other ranks for a report, so that the verdict can say
-// who waits for whom.
+// serve reads from a rank. When its connection ends, it asks all other ranks for a
+// report, so that the verdict can say who waits for whom.
 func (h *hub) serve(rank int, l *line) {
 	for {
 		var m fromPeer
@@ -156,8 +157,8 @@ func (h *hub) ping(now bool) {
 	h.tell(0, toPeer{Ping: &p}, h.w.o.Lost)
 }
 
-// tell sends a message to all ranks from first on. The system buffers what a rank does not read, which is little until
-// the rank is given up, so this does not block.
+// tell sends a message to all ranks from first on. The system buffers what a rank does
+// not read, which is little until the rank is given up, so this does not block.
 func (h *hub) tell(first int, m toPeer, limit time.Duration) {
 	h.mu.Lock()
 	lines := append([]*line(nil), h.lines[first:]...)
@@ -215,8 +216,8 @@ func (h *hub) look(now time.Time, slept bool) (v *Verdict, over bool) {
 	return h.judge.look(now), false
 }
 
-// nextSpeaker returns the rank that prints if rank 0 is lost: the lowest connected rank, preferably of another machine,
-// since a machine is lost with all its ranks.
+// nextSpeaker returns the rank that prints if rank 0 is lost: the lowest connected rank,
+// preferably of another machine, since a machine is lost with all its ranks.
 func (h *hub) nextSpeaker() int {
 	near := 0
 	for r := 1; r < len(h.lines); r++ {
@@ -232,7 +233,8 @@ func (h *hub) nextSpeaker() int {
 	return near
 }
 
-// deliver sends a verdict to all ranks and then carries it out here, so that an abort ends nobody who has not heard it.
+// deliver sends a verdict to all ranks and then carries it out here, so that an abort
+// ends nobody who has not heard it.
 func (h *hub) deliver(v Verdict) {
 	h.mu.Lock()
 	again := h.done

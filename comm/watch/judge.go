@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// judge holds what rank 0 knows of all ranks and derives verdicts from it. It knows nothing of connections and is not
-// safe for concurrent use.
+// judge holds what rank 0 knows of all ranks and derives verdicts from it. It knows
+// nothing of connections and is not safe for concurrent use.
 type judge struct {
 	o      Options
 	ranks  []member
@@ -71,8 +71,8 @@ func (j *judge) forgive(now time.Time) {
 	j.suspect = ""
 }
 
-// finding is a candidate for a verdict. It must hold for a while, according to newer reports of its ranks, since
-// reports are not made at the same moment.
+// finding is a candidate for a verdict. It must hold for a while, according to newer
+// reports of its ranks, since reports are not made at the same moment.
 type finding struct {
 	key     string
 	hold    time.Duration
@@ -173,8 +173,9 @@ func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
 	return g.Past[len(g.Past)-1-int(g.Started-q)], true
 }
 
-// missing returns the partners that have not begun the waiter's call or made another call of its number. For a
-// send-receive these are the partners that are not in the other end of it.
+// missing returns the partners that have not begun the waiter's call or made another call
+// of its number. For a send-receive these are the partners that are not in the other end
+// of it.
 func (j *judge) missing(w waiter) []int {
 	var out []int
 	for _, m := range j.partners(w) {

@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Recover is deferred at the top of every goroutine, the main one included. A panic there ends all ranks of the run.
-// Without a watch the panic goes on.
+// Recover is deferred at the top of every goroutine, the main one included. A panic there
+// ends all ranks of the run. Without a watch the panic goes on.
 func (w *Watch) Recover() {
 	if w == nil || w.book == nil {
 		return

@@ -67,8 +67,8 @@ func (w *Watch) connect(l *line, c card) {
 	go w.peer.run()
 }
 
-// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine, and keeps the connection that
-// is answered first.
+// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine,
+// and keeps the connection that is answered first.
 func dial(c card, me int, limit time.Duration) (*line, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -105,8 +105,8 @@ func dial(c card, me int, limit time.Duration) (*line, error) {
 
 var errStranger = errors.New("a stranger answers")
 
-// callAgain is how long a dismissed rank waits before it calls again. Ranks are dismissed when there are too many
-// strangers.
+// callAgain is how long a dismissed rank waits before it calls again. Ranks are dismissed
+// when there are too many strangers.
 const callAgain = 50 * time.Millisecond
 
 // dialOne calls until it is answered, until nobody listens, or until ctx ends.
@@ -227,8 +227,8 @@ func (p *peer) closed() {
 	p.lost("")
 }
 
-// lost is the verdict that rank 0 is lost, which each rank reaches by itself. Rank 0 is told too, in case it was only
-// stopped and comes back.
+// lost is the verdict that rank 0 is lost, which each rank reaches by itself. Rank 0 is
+// told too, in case it was only stopped and comes back.
 func (p *peer) lost(how string) {
 	p.mu.Lock()
 	last := p.ping
@@ -244,7 +244,8 @@ func (p *peer) lost(how string) {
 	p.w.decide(v)
 }
 
-// fail asks rank 0 to tell all ranks that this one failed. If rank 0 does not answer, this rank leaves by itself.
+// fail asks rank 0 to tell all ranks that this one failed. If rank 0 does not answer,
+// this rank leaves by itself.
 func (p *peer) fail(v Verdict) {
 	p.send(fromPeer{Fail: &v}, p.w.o.Lost)
 	select {

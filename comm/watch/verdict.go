@@ -32,8 +32,8 @@ func say(v *Verdict) {
 }
 
 const (
-	// headStart is how much earlier the speaker learns the verdict than the others leave. Launchers kill all ranks as
-	// soon as one leaves with an error.
+	// headStart is how much earlier the speaker learns the verdict than the others leave.
+	// Launchers kill all ranks as soon as one leaves with an error.
 	headStart = 300 * time.Millisecond
 	// drain is how long the other ranks may take to leave before rank 0 does.
 	drain = time.Second

@@ -128,8 +128,9 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	return guarded, w, nil
 }
 
-// Close ends this rank's part: the rank may disappear afterwards without being reported as lost. why says why it
-// leaves, in case others still wait for it. Rank 0 waits until all others have called Close or are lost.
+// Close ends this rank's part: the rank may disappear afterwards without being reported
+// as lost. why says why it leaves, in case others still wait for it. Rank 0 waits until
+// all others have called Close or are lost.
 func (w *Watch) Close(why error) {
 	if w.book == nil {
 		return
@@ -149,9 +150,9 @@ func (w *Watch) Close(why error) {
 	}
 }
 
-// OnVerdict calls f on this rank when there is a verdict, before the rank leaves. f ends work that waits outside of the
-// guarded communicator, such as a card, and must return by itself. cancel undoes it. For a communicator that is not
-// guarded it does nothing.
+// OnVerdict calls f on this rank when there is a verdict, before the rank leaves. f ends
+// work that waits outside of the guarded communicator, such as a card, and must return by
+// itself. cancel undoes it. For a communicator that is not guarded it does nothing.
 func OnVerdict(c comm.Comm, f func()) (cancel func()) {
 	g := guardOf(c)
 	if g == nil {
@@ -203,7 +204,8 @@ func (w *Watch) decide(v Verdict) {
 	})
 }
 
-// sayOnce completes a verdict with what only this rank knows, and prints it if this rank is the speaker.
+// sayOnce completes a verdict with what only this rank knows, and prints it if this rank
+// is the speaker.
 func (w *Watch) sayOnce(v *Verdict) {
 	v.Speak = v.Speaker == w.me
 	if !v.Speak {
@@ -215,7 +217,8 @@ func (w *Watch) sayOnce(v *Verdict) {
 	w.said.Do(func() { w.o.Say(v) })
 }
 
-// explain holds back a library's error about its peers until there is a verdict, or until none can come any more.
+// explain holds back a library's error about its peers until there is a verdict, or until
+// none can come any more.
 func (w *Watch) explain(err error) error {
 	select {
 	case <-w.decided:
@@ -230,7 +233,8 @@ func (w *Watch) explain(err error) error {
 	}
 }
 
-// Name sets the name of a guarded communicator for messages, such as "shots". It does nothing for other communicators.
+// Name sets the name of a guarded communicator for messages, such as "shots". It does
+// nothing for other communicators.
 func Name(c comm.Comm, name string) {
 	if g := guardOf(c); g != nil {
 		for _, s := range []*stream{g.device, g.host, g.messages} {

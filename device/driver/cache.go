@@ -11,11 +11,12 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Cache keeps compiled programs in a folder, each named by a hash of everything that went into it. A folder that cannot
-// be read or written costs time but is never an error.
+// Cache keeps compiled programs in a folder, each named by a hash of everything that went
+// into it. A folder that cannot be read or written costs time but is never an error.
 type Cache struct{ Dir string }
 
-// UserCache is the cache in the user's cache folder. If there is no such folder it keeps nothing.
+// UserCache is the cache in the user's cache folder. If there is no such folder it keeps
+// nothing.
 func UserCache() Cache {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -24,7 +25,8 @@ func UserCache() Cache {
 	return Cache{filepath.Join(dir, "lsm", "kernels")}
 }
 
-// Compile is [Compiler.Compile], unless the cache has the binary. cached reports whether it had.
+// Compile is [Compiler.Compile], unless the cache has the binary. cached reports whether
+// it had.
 func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached bool, err error) {
 	if c.Dir == "" {
 		b, err = k.Compile(src, arch)
@@ -53,7 +55,8 @@ func (c Cache) path(k *Compiler, src Source, arch string) string {
 	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
 }
 
-// A file is the SHA-256 of the binary, then the binary. A file that was cut short or damaged is compiled again.
+// A file is the SHA-256 of the binary, then the binary. A file that was cut short or
+// damaged is compiled again.
 func read(path string) (image []byte, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) < sha256.Size {

@@ -40,8 +40,8 @@ var attributes = [...]struct{ shared, processors, major, minor C.int }{
 	HIP:  {74, 63, 23, 61},
 }
 
-// Open loads the driver of an engine. Its error is a missing resource. It names the missing library or function, or
-// says why the driver refuses.
+// Open loads the driver of an engine. Its error is a missing resource. It names the
+// missing library or function, or says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
 	d := &Driver{Engine: e, calls: new(C.gpu_calls)}

@@ -18,15 +18,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Source is a program for the card, in the part of CUDA C++ that HIP shares. Its kernels are extern "C". It is compiled
-// without contracting a·b + c into one operation.
+// Source is a program for the card, in the part of CUDA C++ that HIP shares. Its kernels
+// are extern "C". It is compiled without contracting a·b + c into one operation.
 type Source struct {
 	Name    string   // for messages, such as "vector.cu"
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
 
-	// Native is the newest NVIDIA architecture that NVRTC compiles for, such as 90 for sm_90. Newer cards use the
-	// carried PTX, of which the driver makes better code. 0 means that NVRTC compiles for all cards.
+	// Native is the newest NVIDIA architecture that NVRTC compiles for, such as 90 for
+	// sm_90. Newer cards use the carried PTX, of which the driver makes better code. 0
+	// means that NVRTC compiles for all cards.
 	Native int
 }
 
@@ -37,7 +38,8 @@ func (s Source) Carried(arch string) bool {
 	return nvidia && err == nil && s.Native > 0 && n > s.Native
 }
 
-// Hash is the SHA-256, in hexadecimal, of everything that determines the compiled program except compiler and target.
+// Hash is the SHA-256, in hexadecimal, of everything that determines the compiled program
+// except compiler and target.
 func (s Source) Hash() string {
 	h := sha256.New()
 	for _, part := range append([]string{s.Name, s.Text}, s.Defines...) {
@@ -52,8 +54,9 @@ type Compiler struct {
 	Library string // the name it was loaded under
 	Version string // its own, such as "12.9"
 
-	// Child is a command that runs ServeCompile on its standard streams. hiprtc ends the process if it does not know
-	// the target; in a child this becomes an ordinary error. Without Child, programs are compiled in this process.
+	// Child is a command that runs ServeCompile on its standard streams. hiprtc ends the
+	// process if it does not know the target; in a child this becomes an ordinary error.
+	// Without Child, programs are compiled in this process.
 	Child []string
 
 	calls *C.gpu_calls
@@ -81,9 +84,10 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 	return k, nil
 }
 
-// Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than the card, the binary is PTX for
-// the newest architecture that NVRTC knows, and the driver compiles that for the card. For compute_N the binary is PTX
-// for that architecture. The error of a faulty program holds the compiler's log.
+// Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than
+// the card, the binary is PTX for the newest architecture that NVRTC knows, and the
+// driver compiles that for the card. For compute_N the binary is PTX for that
+// architecture. The error of a faulty program holds the compiler's log.
 func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
 	var b Binary
 	var err error
@@ -181,7 +185,8 @@ func (k *Compiler) options(src Source, arch string) (options []string, ptx bool,
 	return options, ptx, nil
 }
 
-// target returns what NVRTC can compile for a card sm_N: a binary for that card, or PTX for an older architecture.
+// target returns what NVRTC can compile for a card sm_N: a binary for that card, or PTX
+// for an older architecture.
 func (k *Compiler) target(arch string) (string, error) {
 	if strings.HasPrefix(arch, virtual) {
 		return arch, nil

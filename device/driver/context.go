@@ -47,8 +47,8 @@ var errClosed = errors.New("the card was given back")
 // backlog is how many commands may wait for the thread before callers block.
 const backlog = 256
 
-// Use makes a card ready and starts the thread that owns its context. The context is the card's primary one, which
-// libraries such as NCCL and MPI use too.
+// Use makes a card ready and starts the thread that owns its context. The context is the
+// card's primary one, which libraries such as NCCL and MPI use too.
 func (d *Driver) Use(c Card) (*Context, error) {
 	x := &Context{Card: c, driver: d, commands: make(chan command, backlog), ended: make(chan struct{})}
 	started := make(chan error, 1)
@@ -105,7 +105,8 @@ func (c *Context) await(done <-chan error) error {
 	}
 }
 
-// Do runs f on the context's thread, after all earlier commands, and waits for it. The card's context is current in f.
+// Do runs f on the context's thread, after all earlier commands, and waits for it. The
+// card's context is current in f.
 func (c *Context) Do(f func() error) error {
 	done := make(chan error, 1)
 	if !c.send(command{run: f, done: done}) {
@@ -114,7 +115,8 @@ func (c *Context) Do(f func() error) error {
 	return c.await(done)
 }
 
-// Post runs f on the context's thread, after all earlier commands, without waiting. If f fails, all later work fails.
+// Post runs f on the context's thread, after all earlier commands, without waiting. If f
+// fails, all later work fails.
 func (c *Context) Post(f func() error) { c.send(command{run: f}) }
 
 // Err is the error of the first posted command that has failed so far, or nil.
@@ -132,8 +134,8 @@ func (c *Context) Err() error {
 // Finish waits until the card has done all work that was given to a stream.
 func (c *Context) Finish(s *Stream) error { return c.Begin(s)() }
 
-// Begin marks this place in a stream and returns a function that waits until the card has reached it. That function
-// must be called once.
+// Begin marks this place in a stream and returns a function that waits until the card has
+// reached it. That function must be called once.
 func (c *Context) Begin(s *Stream) (wait func() error) {
 	done := make(chan error, 1)
 	if !c.send(command{done: done, end: s}) {
@@ -148,7 +150,8 @@ type waiting struct {
 	done  chan<- error
 }
 
-// While a caller waits, the thread polls the event this many times without a pause, then at this interval.
+// While a caller waits, the thread polls the event this many times without a pause, then
+// at this interval.
 const (
 	eagerPolls = 400
 	pollPause  = 50 * time.Microsecond
@@ -228,8 +231,9 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 	return waiting{}, false
 }
 
-// Fail makes all later work fail with the given error, which may come from outside the context. Callers that wait for
-// the card get it once the card has finished its work. Only the first error counts.
+// Fail makes all later work fail with the given error, which may come from outside the
+// context. Callers that wait for the card get it once the card has finished its work.
+// Only the first error counts.
 func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
 // poll answers the callers whose event has passed and returns the others.
@@ -274,8 +278,8 @@ func (c *Context) open() error {
 	return err
 }
 
-// close releases the context with everything that it holds. Errors are ignored, since nothing can be done about them
-// here.
+// close releases the context with everything that it holds. Errors are ignored, since
+// nothing can be done about them here.
 func (c *Context) close() {
 	d := c.driver
 	if c.anchor != nil {

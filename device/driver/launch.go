@@ -53,12 +53,12 @@ const (
 	functionCarveout   = 9
 )
 
-// freeShared is the shared memory, in bytes, that a block may have without special permission, its kernel's static
-// memory included.
+// freeShared is the shared memory, in bytes, that a block may have without special
+// permission, its kernel's static memory included.
 const freeShared = 48 << 10
 
-// carveoutMost, in percent, asks a processor to use as much of its memory as possible as shared memory. The rest is
-// cache.
+// carveoutMost, in percent, asks a processor to use as much of its memory as possible as
+// shared memory. The rest is cache.
 const carveoutMost = 100
 
 // Function finds a kernel by its extern "C" name.
@@ -99,9 +99,10 @@ func Line(blocks, threads int) Shape {
 	return Shape{Blocks: [3]int{blocks, 1, 1}, Threads: [3]int{threads, 1, 1}}
 }
 
-// Launch runs a kernel on the main stream, without waiting. The arguments must have the types that the kernel declares,
-// which cannot be checked: [Memory] for a pointer, int32, int64, float32, float64, and structures of these, which Go
-// lays out as C does. They are copied.
+// Launch runs a kernel on the main stream, without waiting. The arguments must have the
+// types that the kernel declares, which cannot be checked: [Memory] for a pointer, int32,
+// int64, float32, float64, and structures of these, which Go lays out as C does. They are
+// copied.
 func (c *Context) Launch(f *Function, s Shape, args ...any) {
 	cells, starts := packed(args)
 	var grid, block [3]C.uint
@@ -133,8 +134,9 @@ func packed(args []any) (cells []uint64, starts []int32) {
 	return cells, starts
 }
 
-// allow prepares a kernel for launches with additional shared memory. If the driver requires it, it raises the kernel's
-// limit and asks for the largest share of shared memory, so that several blocks fit on a processor.
+// allow prepares a kernel for launches with additional shared memory. If the driver
+// requires it, it raises the kernel's limit and asks for the largest share of shared
+// memory, so that several blocks fit on a processor.
 func (c *Context) allow(f *Function, shared int) error {
 	if most := c.Card.Shared; most > 0 && f.Shared+shared > most {
 		return fmt.Errorf("kernel %s needs %d bytes of shared memory a block, of which %d are its own; the card has %d", f.Name, f.Shared+shared, f.Shared, most)

@@ -81,8 +81,8 @@ func (l Library) Candidates() []string {
 	return all
 }
 
-// Find returns the file of the first candidate that exists, or "". loader lists the folders of the system's loader.
-// Find loads nothing.
+// Find returns the file of the first candidate that exists, or "". loader lists the
+// folders of the system's loader. Find loads nothing.
 func (l Library) Find(loader []string) string {
 	for _, name := range l.Candidates() {
 		places := []string{name}
@@ -101,8 +101,8 @@ func (l Library) Find(loader []string) string {
 	return ""
 }
 
-// Open loads the first candidate that can be loaded. Its error is a missing resource that says what was looked for and
-// carries the hint.
+// Open loads the first candidate that can be loaded. Its error is a missing resource that
+// says what was looked for and carries the hint.
 func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	names := l.Candidates()
 	why := "there is no " + strings.Join(names, ", ")
@@ -122,7 +122,8 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
 }
 
-// load opens the library and looks up its functions through find, which returns the missing symbol or nil.
+// load opens the library and looks up its functions through find, which returns the
+// missing symbol or nil.
 func (l Library) load(find func(handle unsafe.Pointer) *C.char) (name string, err error) {
 	handle, name, err := l.Open()
 	if err != nil {

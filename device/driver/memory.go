@@ -13,7 +13,8 @@ import (
 // Memory is an address on the card. Adding bytes to it is allowed.
 type Memory uint64
 
-// Alloc returns memory on the card, not initialised. If there is too little, the error's [Error.OutOfMemory] is true.
+// Alloc returns memory on the card, not initialised. If there is too little, the error's
+// [Error.OutOfMemory] is true.
 func (c *Context) Alloc(bytes int64) (m Memory, err error) {
 	err = c.Do(func() error {
 		var a C.address
@@ -75,8 +76,8 @@ func (p *Pinned) Free() error {
 	})
 }
 
-// ToDevice starts a copy of the pinned bytes [off, off+n) to the card. They may change once the stream has reached the
-// copy's end.
+// ToDevice starts a copy of the pinned bytes [off, off+n) to the card. They may change
+// once the stream has reached the copy's end.
 func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 	src := p.Bytes[off : off+n]
 	c.Post(func() error {
@@ -85,8 +86,8 @@ func (c *Context) ToDevice(s *Stream, dst Memory, p *Pinned, off, n int) {
 	})
 }
 
-// ToHost starts a copy from the card to the pinned bytes [off, off+n). They are valid once the stream has reached the
-// copy's end.
+// ToHost starts a copy from the card to the pinned bytes [off, off+n). They are valid
+// once the stream has reached the copy's end.
 func (c *Context) ToHost(s *Stream, p *Pinned, off, n int, src Memory) {
 	dst := p.Bytes[off : off+n]
 	c.Post(func() error {

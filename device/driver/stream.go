@@ -78,9 +78,10 @@ type Span struct {
 	tell       func(begin time.Time, took time.Duration)
 }
 
-// Time begins a span here. Once the card has passed its end, the context's thread calls tell, which must not wait for
-// that thread. begin is on this machine's clock, as far as the card's clock keeps step with it, and took is how long
-// the card needed. For a caller that has waited for the stream after End, tell has been called.
+// Time begins a span here. Once the card has passed its end, the context's thread calls
+// tell, which must not wait for that thread. begin is on this machine's clock, as far as
+// the card's clock keeps step with it, and took is how long the card needed. For a caller
+// that has waited for the stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
 	c.Post(func() (err error) {
@@ -113,8 +114,8 @@ func (p *Span) End() {
 // mostTold is how many ended spans are processed before the next one begins.
 const mostTold = 4
 
-// told reports ended spans that the card has passed, the oldest first and at most the given number. Their events can
-// then be reused.
+// told reports ended spans that the card has passed, the oldest first and at most the
+// given number. Their events can then be reused.
 func (c *Context) told(most int) error {
 	d := c.driver
 	for n := 0; n < most && len(c.spans) > 0; n++ {

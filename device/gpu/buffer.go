@@ -48,11 +48,12 @@ func (b *Buf) Space() device.Space { return b.dev.Space() }
 
 func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
 
-// Whole returns the address and the length in bytes of the allocation that this buffer is, or was cut from.
+// Whole returns the address and the length in bytes of the allocation that this buffer
+// is, or was cut from.
 func (b *Buf) Whole() (m driver.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
 
-// Keep prevents the memory of the whole buffer from being reused after the buffer is freed, because something outside
-// remembers its address.
+// Keep prevents the memory of the whole buffer from being reused after the buffer is
+// freed, because something outside remembers its address.
 func (b *Buf) Keep() {
 	b.whole.cleanup.Stop()
 	b.whole.kept.Store(true)
@@ -66,7 +67,8 @@ func (b *Buf) Slice(off, n int) device.Buf {
 	return &Buf{b.dev, b.typ, n, b.at + driver.Memory(off*b.typ.Size()), b.whole}
 }
 
-// Alloc returns n zeroed elements. If memory is short, its error states how much was needed and how much there was.
+// Alloc returns n zeroed elements. If memory is short, its error states how much was
+// needed and how much there was.
 func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("device: alloc of %d elements", n))
@@ -87,8 +89,8 @@ func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	return b, nil
 }
 
-// Free gives back the memory of a buffer returned by Alloc. The buffer and its slices must not be used afterwards; work
-// that was given to the device before still completes.
+// Free gives back the memory of a buffer returned by Alloc. The buffer and its slices
+// must not be used afterwards; work that was given to the device before still completes.
 func (d *Device) Free(x device.Buf) {
 	b, ok := x.(*Buf)
 	switch {
@@ -111,8 +113,8 @@ type Allocator interface {
 	Free(m driver.Memory) error
 }
 
-// AllocateLarge makes allocations of at least the given number of bytes use an allocator from now on. If the allocator
-// fails, they come from the driver.
+// AllocateLarge makes allocations of at least the given number of bytes use an allocator
+// from now on. If the allocator fails, they come from the driver.
 func (d *Device) AllocateLarge(least int64, a Allocator) {
 	d.pool.Lock()
 	defer d.pool.Unlock()
@@ -142,7 +144,8 @@ func (d *Device) short(what string, bytes int64, err error) error {
 		"split the problem over more cards, or choose a coarser form of the traveltime tables (kirchhoff.tables)"))
 }
 
-// freed keeps memory that was given back, by its size in bytes, for the next request of that size.
+// freed keeps memory that was given back, by its size in bytes, for the next request of
+// that size.
 type freed[T any] struct {
 	sync.Mutex
 	kept map[int64][]T
@@ -219,8 +222,8 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	if !errors.As(err, &e) || !e.OutOfMemory() {
 		return m, err
 	}
-	// A collection finds the buffers that nobody holds any more. Their cleanups run on another goroutine soon
-	// afterwards.
+	// A collection finds the buffers that nobody holds any more. Their cleanups run on
+	// another goroutine soon afterwards.
 	runtime.GC()
 	for pause := time.Millisecond; ; pause *= 2 {
 		if err := p.empty(); err != nil {
@@ -233,8 +236,8 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 	}
 }
 
-// lastPause is the longest pause of an allocation before it reports that memory is short. Each pause is twice the
-// previous one.
+// lastPause is the longest pause of an allocation before it reports that memory is short.
+// Each pause is twice the previous one.
 const lastPause = 64 * time.Millisecond
 
 // empty gives everything back to the driver.

@@ -10,8 +10,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// localRanks lists the variables in which launchers give a process its number among those on its machine, and their
-// count, the innermost launcher first. sbatch gives its script a SLURM_LOCALID that mpirun's ranks inherit.
+// localRanks lists the variables in which launchers give a process its number among those
+// on its machine, and their count, the innermost launcher first. sbatch gives its script
+// a SLURM_LOCALID that mpirun's ranks inherit.
 var localRanks = []struct{ rank, size string }{
 	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
 	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
@@ -21,9 +22,9 @@ var localRanks = []struct{ rank, size string }{
 	{"SLURM_LOCALID", ""},
 }
 
-// LocalRank returns this process's number among those of the job on this machine, according to the launcher's
-// environment (in the form of os.Environ), and their count. size 0 means that the count is unknown. Without a launcher
-// it returns 0 of 1.
+// LocalRank returns this process's number among those of the job on this machine,
+// according to the launcher's environment (in the form of os.Environ), and their count.
+// size 0 means that the count is unknown. Without a launcher it returns 0 of 1.
 func LocalRank(environ []string) (rank, size int) {
 	values := map[string]string{}
 	for _, entry := range environ {
@@ -44,10 +45,12 @@ func LocalRank(environ []string) (rank, size int) {
 	return 0, 1
 }
 
-// Choose picks the card for a process by its local rank, out of the visible cards. Launchers hand out cards in two
-// ways. Some show all cards of a machine to each rank (Slurm's --gres=gpu:4); the ranks then take them in turn. Others
-// show one card to each rank (--gpus-per-task=1), and the rank takes that one. The driver's list already respects
-// CUDA_VISIBLE_DEVICES. The warning, "" for none, says that ranks must share a card.
+// Choose picks the card for a process by its local rank, out of the visible cards.
+// Launchers hand out cards in two ways. Some show all cards of a machine to each rank
+// (Slurm's --gres=gpu:4); the ranks then take them in turn. Others show one card to each
+// rank (--gpus-per-task=1), and the rank takes that one. The driver's list already
+// respects CUDA_VISIBLE_DEVICES. The warning, "" for none, says that ranks must share a
+// card.
 func Choose(localRank, localSize, visible int) (card int, warning string) {
 	if visible < 1 {
 		return 0, ""
@@ -58,8 +61,8 @@ func Choose(localRank, localSize, visible int) (card int, warning string) {
 	return localRank % visible, warning
 }
 
-// Place identifies a card by its location, which is the same in every process that uses it. SharedCards compares
-// places.
+// Place identifies a card by its location, which is the same in every process that uses
+// it. SharedCards compares places.
 func Place(c driver.Card) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -68,8 +71,9 @@ func Place(c driver.Card) string {
 	return host + " " + c.Bus + " " + c.ID
 }
 
-// SharedCards names the ranks that share a card, given the Place of every rank's card in rank order. It returns "" if
-// every rank has its own. A single rank cannot tell, since ranks that see one card each may all see the same one.
+// SharedCards names the ranks that share a card, given the Place of every rank's card in
+// rank order. It returns "" if every rank has its own. A single rank cannot tell, since
+// ranks that see one card each may all see the same one.
 func SharedCards(places []string) (warning string) {
 	ranks := map[string][]string{}
 	for r, p := range places {

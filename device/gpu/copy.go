@@ -8,8 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// stageBytes is the size of each of the two pinned stages through which copies go. While the card works on one, the
-// processor works on the other.
+// stageBytes is the size of each of the two pinned stages through which copies go. While
+// the card works on one, the processor works on the other.
 const stageBytes = 4 << 20
 
 type stages struct {
@@ -27,8 +27,8 @@ func (s *stages) open(c *driver.Context) error {
 	return nil
 }
 
-// Copy sets dst to src. One of them may be on the host; such a copy is counted by Traffic and has ended when Copy
-// returns.
+// Copy sets dst to src. One of them may be on the host; such a copy is counted by Traffic
+// and has ended when Copy returns.
 func (d *Device) Copy(dst, src device.Buf) error {
 	to, from := d.mine(dst), d.mine(src)
 	if to == nil && !onHost(dst) || from == nil && !onHost(src) || to == nil && from == nil {
@@ -76,8 +76,9 @@ func (d *Device) download(dst []byte, src driver.Memory) error {
 	})
 }
 
-// through copies to or from host memory: in one piece if it is pinned, else in pieces that use the two stages in turn.
-// begin starts the copy of bytes [lo, lo+n) from or to a place in pinned memory and returns a function that ends it.
+// through copies to or from host memory: in one piece if it is pinned, else in pieces
+// that use the two stages in turn. begin starts the copy of bytes [lo, lo+n) from or to a
+// place in pinned memory and returns a function that ends it.
 func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *driver.Pinned, at, lo, n int, staged bool) (end func() error)) error {
 	if p, at := d.pinned.holding(host); p != nil {
 		count.Add(int64(len(host)))

@@ -29,8 +29,9 @@ type Device struct {
 	pinned  pinned
 	dots    dots
 
-	// OnMark receives what Mark timed, at the latest before the next Sync returns. If it is nil, nothing is timed. It
-	// is set before the device is used, must not use the device, and may be called from any goroutine.
+	// OnMark receives what Mark timed, at the latest before the next Sync returns. If it
+	// is nil, nothing is timed. It is set before the device is used, must not use the
+	// device, and may be called from any goroutine.
 	OnMark func(name string, begin time.Time, took time.Duration)
 
 	toDevice, toHost atomic.Int64 // bytes
@@ -52,8 +53,9 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. If another library, the card or a function is
-// missing, the error is a missing resource and names it.
+// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. If another
+// library, the card or a function is missing, the error is a missing resource and names
+// it.
 func Open(o Options) (*Device, error) {
 	drv, err := driver.Open(o.Engine)
 	if err != nil {
@@ -130,11 +132,12 @@ func (d *Device) Space() device.Space {
 // Card describes the card.
 func (d *Device) Card() driver.Card { return d.context.Card }
 
-// Context is for launching kernels of other packages. Work on buffers of this device must be on its main stream or
-// follow it.
+// Context is for launching kernels of other packages. Work on buffers of this device must
+// be on its main stream or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
-// Programs says where the card's programs come from, and the reason if that is not its compiler.
+// Programs says where the card's programs come from, and the reason if that is not its
+// compiler.
 func (d *Device) Programs() string {
 	if d.compiler == nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
@@ -142,8 +145,9 @@ func (d *Device) Programs() string {
 	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
 }
 
-// Build compiles a program for this card, or finds it in the cache, and loads it. Without NVRTC it uses the carried
-// PTX. The program stays loaded as long as the card is in use, so later calls for it return at once.
+// Build compiles a program for this card, or finds it in the cache, and loads it. Without
+// NVRTC it uses the carried PTX. The program stays loaded as long as the card is in use,
+// so later calls for it return at once.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
 	d.modules.Lock()
 	defer d.modules.Unlock()
@@ -208,11 +212,12 @@ func (d *Device) carried(src driver.Source) (*driver.Module, error) {
 // Sync waits until the card has done all work that it was given.
 func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
 
-// Traffic is the number of bytes copied between host and card so far, the results of Dots included.
+// Traffic is the number of bytes copied between host and card so far, the results of Dots
+// included.
 func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
 
-// Mark times the card's work until end is called, on the card's own clock and without waiting, and reports it to
-// OnMark.
+// Mark times the card's work until end is called, on the card's own clock and without
+// waiting, and reports it to OnMark.
 func (d *Device) Mark(name string) (end func()) {
 	tell := d.OnMark
 	if tell == nil {

@@ -23,8 +23,8 @@ type pair struct {
 	typ, first int32 // the element type and the pair's first chunk
 }
 
-// dots holds what sums need on the card: a counter, one sum for each pair and for each chunk, and pinned memory for the
-// result.
+// dots holds what sums need on the card: a counter, one sum for each pair and for each
+// chunk, and pinned memory for the result.
 type dots struct {
 	sync.Mutex
 	memory driver.Memory

@@ -9,7 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// pinned keeps the pinned memory that Stage handed out and got back. The lengths of its pieces are powers of two.
+// pinned keeps the pinned memory that Stage handed out and got back. The lengths of its
+// pieces are powers of two.
 type pinned struct {
 	freed[*driver.Pinned]
 	all []*driver.Pinned

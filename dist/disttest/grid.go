@@ -12,8 +12,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Place is one rank of a process grid of shots × blocks, with the layouts of a problem. The units of the data are split
-// over the shots and those of the image over the blocks. Stretches are assigned to ranks in shuffled order.
+// Place is one rank of a process grid of shots × blocks, with the layouts of a problem.
+// The units of the data are split over the shots and those of the image over the blocks.
+// Stretches are assigned to ranks in shuffled order.
 type Place struct {
 	World       comm.Comm
 	Data, Image *dist.Layout
@@ -47,7 +48,8 @@ func Grids(n int) [][2]int {
 	return out
 }
 
-// shuffled shares out units of the given lengths, as evenly in number as possible, to ranks in a shuffled order.
+// shuffled shares out units of the given lengths, as evenly in number as possible, to
+// ranks in a shuffled order.
 func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layout {
 	starts := []int{0}
 	for _, n := range lengths {
@@ -67,7 +69,8 @@ func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layo
 	return l
 }
 
-// Random is a matrix of standard normal numbers that type t holds exactly. They are complex if t is.
+// Random is a matrix of standard normal numbers that type t holds exactly. They are
+// complex if t is.
 func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
 	r := rand.New(rand.NewPCG(seed, 78))
 	out := make([][]complex128, rows)

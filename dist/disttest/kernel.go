@@ -1,5 +1,5 @@
-// Package disttest holds a kernel for tests of code that runs on many ranks: a matrix that works in pieces and computes
-// them in random order.
+// Package disttest holds a kernel for tests of code that runs on many ranks: a matrix
+// that works in pieces and computes them in random order.
 package disttest
 
 import (
@@ -13,12 +13,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It checks that callers keep to the rules
-// of dist.Application.
+// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It checks
+// that callers keep to the rules of dist.Application.
 type Matrix struct {
 	Rows [][]complex128 // of the range by columns of the domain
 
-	// RowUnits and ColumnUnits are the local offsets at which the units of range and domain begin.
+	// RowUnits and ColumnUnits are the local offsets at which the units of range and
+	// domain begin.
 	RowUnits, ColumnUnits []int
 
 	Pieces, Ahead int
@@ -28,7 +29,8 @@ type Matrix struct {
 	BoundError error
 }
 
-// Block is the kernel for the rows and columns of a whole matrix that two layouts with units hold on this rank.
+// Block is the kernel for the rows and columns of a whole matrix that two layouts with
+// units hold on this rank.
 func Block(whole [][]complex128, rng, domain *dist.Layout, pieces, ahead int) *Matrix {
 	m := &Matrix{RowUnits: rng.Units, ColumnUnits: domain.Units, Pieces: pieces, Ahead: ahead}
 	for _, row := range whole[rng.Off : rng.Off+rng.N] {
@@ -152,8 +154,8 @@ func (a *application) Sum(i int) (device.Buf, error) {
 	return buf, nil
 }
 
-// unit is the contribution of one unit of the source to element k: in single precision if the destination is, and
-// rounded to a multiple of the quantum.
+// unit is the contribution of one unit of the source to element k: in single precision if
+// the destination is, and rounded to a multiple of the quantum.
 func (a *application) unit(u [2]int, k int) complex128 {
 	var s complex128
 	for j := u[0]; j < u[1]; j++ {

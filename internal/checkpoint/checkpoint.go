@@ -40,7 +40,8 @@ type Store struct {
 	own    []string          // this run's own, oldest first
 }
 
-// New returns the store of a configuration. A checkpoint can be continued if its plan is the same.
+// New returns the store of a configuration. A checkpoint can be continued if its plan is
+// the same.
 func New(r inputs.Ranks, cfg *config.Config, plan map[string]string) *Store {
 	return &Store{Ranks: r, folder: cfg.Checkpoint.Folder.File, base: base(cfg), plan: plan}
 }
@@ -50,7 +51,8 @@ func base(cfg *config.Config) string {
 	return strings.TrimSuffix(out, filepath.Ext(out)) + "-"
 }
 
-// Lock is the name that a run locks, so that no other run writes or removes the same checkpoints.
+// Lock is the name that a run locks, so that no other run writes or removes the same
+// checkpoints.
 func Lock(cfg *config.Config) string {
 	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(base(cfg), "-"))
 }
@@ -72,8 +74,8 @@ func (s *Store) all() []string {
 // sweep removes files left by runs that were killed while they wrote a checkpoint.
 func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
 
-// Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other checkpoints belong to a run
-// that this one replaces.
+// Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other
+// checkpoints belong to a run that this one replaces.
 func (s *Store) Save(m solver.Method) (string, error) {
 	defer s.Report.Time("checkpoint")()
 	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))

@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Newest returns the newest readable checkpoint of this plan, or "". It is collective. It returns an error if the run
-// cannot be resumed, as from a checkpoint of another plan.
+// Newest returns the newest readable checkpoint of this plan, or "". It is collective. It
+// returns an error if the run cannot be resumed, as from a checkpoint of another plan.
 func (s *Store) Newest() (from string, err error) {
 	if from, err = inputs.First(&s.Ranks, s.newest); err != nil {
 		return "", err

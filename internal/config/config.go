@@ -11,8 +11,8 @@ import (
 // Path is the configuration file, as it was named to Load.
 func (c *Config) Path() string { return c.path }
 
-// Notes are remarks on settings that are allowed but perhaps not meant, such as a key that has no effect with the
-// others.
+// Notes are remarks on settings that are allowed but perhaps not meant, such as a key
+// that has no effect with the others.
 func (c *Config) Notes() []Problem { return c.notes }
 
 // Origin says where the value of a key came from: "default", "config.toml:12",
@@ -47,8 +47,8 @@ func (c *Config) Writes() []File {
 	return c.files("output.file", "output.adjoint", "output.residual", "output.psf")
 }
 
-// files returns the files of those keys that are set and act. A table file that is not read may be the one that "lsm
-// traveltime" writes.
+// files returns the files of those keys that are set and act. A table file that is not
+// read may be the one that "lsm traveltime" writes.
 func (c *Config) files(keys ...string) (list []File) {
 	for _, key := range keys {
 		f := table().field(key)

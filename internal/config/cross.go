@@ -12,7 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
-// cross checks the keys against each other, as far as that needs no file. It skips keys whose own values are wrong.
+// cross checks the keys against each other, as far as that needs no file. It skips keys
+// whose own values are wrong.
 func (r *reader) cross() {
 	r.required()
 	r.ordered()
@@ -198,8 +199,9 @@ func (r *reader) gathers() {
 	}
 }
 
-// engine refuses values that the engine does not offer. It makes an exception for kirchhoff.tables with the reference
-// engine, which keeps full tables whatever the configuration says.
+// engine refuses values that the engine does not offer. It makes an exception for
+// kirchhoff.tables with the reference engine, which keeps full tables whatever the
+// configuration says.
 func (r *reader) engine() {
 	for _, need := range engineNeeds {
 		without := []string{"!kirchhoff.engine=" + offering(need.feature)}

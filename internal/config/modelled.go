@@ -49,8 +49,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", d.Key, d.Survey, d.Now)
 }
 
-// Differences compares the settings that a survey remembers, in the form of Modelled, with this configuration. It skips
-// a key that the survey does not mention or that does not act now, because the key on which it depends then differs.
+// Differences compares the settings that a survey remembers, in the form of Modelled,
+// with this configuration. It skips a key that the survey does not mention or that does
+// not act now, because the key on which it depends then differs.
 func (c *Config) Differences(survey []Setting) []Difference {
 	var list []Difference
 	t := table()

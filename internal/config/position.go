@@ -84,8 +84,9 @@ func place(source string, at int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')
 }
 
-// deepest limits the nesting of brackets or braces, and the parts of a key with dots. A configuration needs two of
-// either. The parser's time grows with the square of the depth, and its stack with the depth.
+// deepest limits the nesting of brackets or braces, and the parts of a key with dots. A
+// configuration needs two of either. The parser's time grows with the square of the
+// depth, and its stack with the depth.
 const deepest = 16
 
 // unstructured are the texts and comments of a document, in which brackets count for

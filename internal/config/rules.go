@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// refused lists the combinations of values that are errors, in the order in which they are checked. Checks that need
-// more than conditions are in cross.go.
+// refused lists the combinations of values that are errors, in the order in which they
+// are checked. Checks that need more than conditions are in cross.go.
 var refused = []rule{
 	// The velocity and the traveltimes.
 	{"velocity.constant", on("velocity.file"), "given beside velocity.file, want exactly one of the two"},

@@ -16,8 +16,9 @@ func normal(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
-// nearest returns the candidate most like name, or "" if none is like it. At most a third of the letters may differ, or
-// one is the beginning of the other. In three letters no difference is allowed: "gpu" does not mean "cpu".
+// nearest returns the candidate most like name, or "" if none is like it. At most a third
+// of the letters may differ, or one is the beginning of the other. In three letters no
+// difference is allowed: "gpu" does not mean "cpu".
 func nearest(name string, candidates []string) string {
 	name = normal(name)
 	if len(name) > longestName || name == "" {

@@ -167,7 +167,8 @@ func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, er
 	return t, nil
 }
 
-// room checks that memory and disk suffice for the samples held at a time and for the traces of the file.
+// room checks that memory and disk suffice for the samples held at a time and for the
+// traces of the file.
 func (t *target) room(path string, held, traces int64) error {
 	trace := int64(t.spec.Samples) * int64(cmp.Or(t.spec.Format.Bytes(), segy.IEEE32.Bytes()))
 	if err := enough(4*held+2*trace, fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples)); err != nil {
@@ -227,8 +228,8 @@ func (o *ExportOptions) Validate() error {
 	return nil
 }
 
-// Place takes line and datum from the attributes that an import left in a survey file. If the file has none, the
-// options stay as they are. With keepLine it takes only the datum.
+// Place takes line and datum from the attributes that an import left in a survey file. If
+// the file has none, the options stay as they are. With keepLine it takes only the datum.
 func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	f, err := h5.Open(survey)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// places collects distinct positions. A position within the tolerance of an earlier one is the same place.
+// places collects distinct positions. A position within the tolerance of an earlier one
+// is the same place.
 type places struct {
 	tolerance float64
 	xyz       [][3]float64
@@ -152,7 +153,8 @@ func (g *Geometry) spacing(role int, tolerance float64) float64 {
 	return step[len(step)/2]
 }
 
-// duplicates finds traces with the same source and receiver. Exact copies are left out; others stay.
+// duplicates finds traces with the same source and receiver. Exact copies are left out;
+// others stay.
 func (im *Import) duplicates() {
 	var order []*record
 	for _, t := range im.kept {

@@ -139,7 +139,8 @@ func scaled(v float64, scalar int) float64 {
 	return v
 }
 
-// read fills the record from the header. It returns a reason if the trace holds no data and is left out.
+// read fills the record from the header. It returns a reason if the trace holds no data
+// and is left out.
 func (h *headers) read(rec *record, t *segy.Trace) (reason string, err error) {
 	h.t = t
 	if err := h.units(); err != nil {

@@ -17,7 +17,8 @@ import (
 // that they do not use, so what is left below a limit is not known exactly.
 const little = 64 << 20
 
-// enough returns an error if the memory cannot hold an allocation, before the attempt ends the process.
+// enough returns an error if the memory cannot hold an allocation, before the attempt
+// ends the process.
 func enough(bytes int64, what string) error {
 	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
 		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))

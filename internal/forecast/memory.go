@@ -30,8 +30,8 @@ type Memory struct {
 	Outside int64 // the part that is not on Go's heap, without Program
 	Late    int64 // the part of the heap that is taken only once the tables are made
 
-	// On the GPU, if there is one: the bytes of tables, vectors and scratch, and the bytes that are free there for this
-	// rank.
+	// On the GPU, if there is one: the bytes of tables, vectors and scratch, and the
+	// bytes that are free there for this rank.
 	Card, CardLimit int64
 
 	Compact   bool  // the tables' times are held in 16 bits
@@ -42,8 +42,8 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// Garbage is what the collector may leave on the heap besides what is counted. Touched is how much more code and
-// library data becomes resident during a run.
+// Garbage is what the collector may leave on the heap besides what is counted. Touched is
+// how much more code and library data becomes resident during a run.
 const (
 	Garbage = 4 << 20
 	touched = 3 << 20
@@ -117,8 +117,8 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// Of predicts what a rank holds of its share in a run of the configured solver. It also decides where its tables are,
-// if the plan leaves that open.
+// Of predicts what a rank holds of its share in a run of the configured solver. It also
+// decides where its tables are, if the plan leaves that open.
 func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
 
 func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
@@ -283,8 +283,9 @@ func (m *Memory) engine(n kirchhoff.Need) {
 // the most that fit: to a 64th of all places.
 const searches = 6
 
-// most returns the memory with the tables of as many places as fit, and at least of those that belong together. Fewer
-// places mean fewer traces in the lists, which leaves more room.
+// most returns the memory with the tables of as many places as fit, and at least of those
+// that belong together. Fewer places mean fewer traces in the lists, which leaves more
+// room.
 func (c *count) most(with func(places int64) Memory) Memory {
 	hi := c.places()
 	if m := with(hi); hi == 0 || m.Total() <= m.Limit {

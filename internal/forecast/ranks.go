@@ -1,5 +1,6 @@
-// Package forecast predicts a run: what each rank holds, how much memory it needs, about how long it takes, and what is
-// doubtful about it. Everything follows from a plan alone, for any number of ranks. `lsm check` prints it.
+// Package forecast predicts a run: what each rank holds, how much memory it needs, about
+// how long it takes, and what is doubtful about it. Everything follows from a plan alone,
+// for any number of ranks. `lsm check` prints it.
 package forecast
 
 import (
@@ -158,7 +159,8 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	return d
 }
 
-// The answers of a rank about a way to hold traces and, with kirchhoff.tables = "auto", tables.
+// The answers of a rank about a way to hold traces and, with kirchhoff.tables = "auto",
+// tables.
 const (
 	tooMuch  = 1 << iota // they do not fit
 	rounded              // tables fit in 16 bits alone

@@ -13,9 +13,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// vectors returns the bytes that the solver, its preconditioner and its problem hold besides the traces. It makes the
-// same problem on a device that counts and solves it for two iterations. The share's part of the image and of the data
-// stand for the whole there. Errors are ignored here; they are reported when the real problem is made.
+// vectors returns the bytes that the solver, its preconditioner and its problem hold
+// besides the traces. It makes the same problem on a device that counts and solves it for
+// two iterations. The share's part of the image and of the data stand for the whole
+// there. Errors are ignored here; they are reported when the real problem is made.
 func (c *count) vectors() int64 {
 	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), image: c.local(c.Image.Shape[1:]), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
 	if n := c.Classes.N; n > 0 {

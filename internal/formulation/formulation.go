@@ -39,8 +39,8 @@ type Setting struct {
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
 	Start   *dist.Vector            // the image to start from, taken over; nil: zero
 
-	// Squared makes the operator whose adjoint takes squared weights to the diagonal of AᵀW²A. Coarse makes the problem
-	// of the same traces on a coarser grid.
+	// Squared makes the operator whose adjoint takes squared weights to the diagonal of
+	// AᵀW²A. Coarse makes the problem of the same traces on a coarser grid.
 	Squared func() (dist.Operator, error)
 	Coarse  func(ctx context.Context) (*Coarse, error)
 
@@ -151,8 +151,8 @@ func (s *Setting) WeightedData() (*dist.Vector, error) {
 	return s.Data, dist.Multiply(s.Data, s.Weights)
 }
 
-// change changes variables: the solver now looks for x, and its former unknown is D x with the diagonal d. The caller
-// must change the start.
+// change changes variables: the solver now looks for x, and its former unknown is D x
+// with the diagonal d. The caller must change the start.
 func (f *Formulation) change(d *dist.Vector) (err error) {
 	f.changes = append(f.changes, d)
 	f.Problem, err = f.Problem.Change(dist.Diagonal(d))

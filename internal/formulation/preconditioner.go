@@ -72,7 +72,8 @@ func (s *Setting) Light(ctx context.Context) (*dist.Vector, error) {
 	return d, w.Err
 }
 
-// scaling returns P, given the diagonal d of the data's part and a constant for the diagonal of the rows below it.
+// scaling returns P, given the diagonal d of the data's part and a constant for the
+// diagonal of the rows below it.
 func (f *Formulation) scaling(d *dist.Vector) (*dist.Vector, error) {
 	p, err := d.Clone()
 	if err := comm.Together(f.World, err); err != nil {

@@ -16,7 +16,8 @@ type Regulariser struct {
 	// Diagonal is an element of the diagonal of RᵀR, away from the edges of an image
 	// of so many axes.
 	Diagonal func(axes int) float64
-	// HostBytes is the memory, in bytes, that Rows takes on rank 0 besides vectors. nil means none.
+	// HostBytes is the memory, in bytes, that Rows takes on rank 0 besides vectors. nil
+	// means none.
 	HostBytes func(image grid.Grid) int64
 }
 

@@ -1,7 +1,7 @@
 package inputs
 
-// First calls do on rank 0 and returns its value there. Other ranks get the zero value. An error is returned on all
-// ranks.
+// First calls do on rank 0 and returns its value there. Other ranks get the zero value.
+// An error is returned on all ranks.
 func First[T any](r *Ranks, do func() (T, error)) (v T, err error) {
 	err = r.AtRoot(func() (err error) {
 		v, err = do()
@@ -10,8 +10,8 @@ func First[T any](r *Ranks, do func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// Publish makes a file that all ranks fill and rank 0 writes, completely or not at all. The writer is nil on the other
-// ranks.
+// Publish makes a file that all ranks fill and rank 0 writes, completely or not at all.
+// The writer is nil on the other ranks.
 func Publish[W interface {
 	Abort()
 	Commit() error

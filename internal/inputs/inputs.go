@@ -1,5 +1,6 @@
-// Package inputs reads the files of a configuration. Reading is collective: all ranks read, rank 0 verifies digests for
-// all, and one rank's error is everyone's. The values that it returns know nothing of ranks.
+// Package inputs reads the files of a configuration. Reading is collective: all ranks
+// read, rank 0 verifies digests for all, and one rank's error is everyone's. The values
+// that it returns know nothing of ranks.
 package inputs
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Inputs is the contents of the files of a configuration, except for the samples of the traces.
+// Inputs is the contents of the files of a configuration, except for the samples of the
+// traces.
 type Inputs struct {
 	Survey   *survey.Survey    // the traces that data.offset and data.azimuth leave, without samples
 	Recorded int               // traces in the survey file
@@ -135,8 +137,8 @@ func (v Velocity) On(g grid.Grid) []float64 {
 	return out
 }
 
-// ReadVelocity reads a velocity model and returns it in m/s. unit is as in velocity.units. With "auto" it is an error
-// if the velocities do not look like m/s.
+// ReadVelocity reads a velocity model and returns it in m/s. unit is as in
+// velocity.units. With "auto" it is an error if the velocities do not look like m/s.
 func ReadVelocity(file, unit string) (grid.Grid, []float64, error) {
 	if unit == "auto" {
 		unit = ""

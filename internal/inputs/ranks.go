@@ -117,8 +117,8 @@ func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
 	return nil
 }
 
-// ReadImage reads an image and its digest on all ranks. The image must lie on the given grid. role names it in the
-// provenance of the outputs made from it.
+// ReadImage reads an image and its digest on all ranks. The image must lie on the given
+// grid. role names it in the provenance of the outputs made from it.
 func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]float32, provenance.Input, error) {
 	var d provenance.Input
 	err := r.AtRoot(func() error { return r.TryFile(path.File) })

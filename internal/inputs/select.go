@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Select lists the traces of a survey that remain after data.offset, data.azimuth and the intervals of gathers by
-// offset. nil means all traces. It is an error if none remain.
+// Select lists the traces of a survey that remain after data.offset, data.azimuth and the
+// intervals of gathers by offset. nil means all traces. It is an error if none remain.
 func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	d, bins := cfg.Data, offsetBins(cfg)
 	if len(d.Offset) == 0 && len(d.Azimuth) == 0 && bins == nil {
@@ -46,8 +46,9 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// Selected reads everything about the traces that Select keeps, except their samples. keep are their numbers in the
-// file, nil for all, and of is the number of traces in the file.
+// Selected reads everything about the traces that Select keeps, except their samples.
+// keep are their numbers in the file, nil for all, and of is the number of traces in the
+// file.
 func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
 	file := cfg.Survey.File.File
 	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
@@ -63,7 +64,8 @@ func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 	return s, keep, of, nil
 }
 
-// SelectionText says how many of the recorded traces remain and which keys selected them. It is "" if all remain.
+// SelectionText says how many of the recorded traces remain and which keys selected them.
+// It is "" if all remain.
 func (in *Inputs) SelectionText(cfg *config.Config) string {
 	if in.Numbers == nil {
 		return ""

@@ -46,7 +46,8 @@ func (in *Inputs) InFile(traces []int32) []int32 {
 // what its traces were made with; a configuration key follows.
 const operatorPrefix = "operator."
 
-// OperatorAttrs returns the settings that shape traces as attributes for the file of those traces.
+// OperatorAttrs returns the settings that shape traces as attributes for the file of
+// those traces.
 func OperatorAttrs(settings []config.Setting) []h5.Attr {
 	var list []h5.Attr
 	for _, s := range settings {
@@ -55,7 +56,8 @@ func OperatorAttrs(settings []config.Setting) []h5.Attr {
 	return list
 }
 
-// madeWith reads the attributes that OperatorAttrs made. A survey from another program has none.
+// madeWith reads the attributes that OperatorAttrs made. A survey from another program
+// has none.
 func madeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 	a := r.Attrs()
 	for _, key := range config.ModelledKeys() {

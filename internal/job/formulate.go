@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// setting collects what the problem of an operator and data is made of. The data may be nil if only the operator
-// matters.
+// setting collects what the problem of an operator and data is made of. The data may be
+// nil if only the operator matters.
 func (j *Job) setting(op *Operator, d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
@@ -49,8 +49,9 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	return s, err
 }
 
-// weights returns the diagonal of W: at each sample, the weight of the trace times that of the mute. It is nil if W is
-// the identity, and for streamed traces, which are weighed as they are read.
+// weights returns the diagonal of W: at each sample, the weight of the trace times that
+// of the mute. It is nil if W is the identity, and for streamed traces, which are weighed
+// as they are read.
 func weights(op *Operator) (*dist.Vector, error) {
 	if op.Traces == nil || op.Traces.Weight == nil || op.Held.Stream {
 		return nil, nil

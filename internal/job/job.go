@@ -1,5 +1,6 @@
-// Package job carries out a plan: it joins the ranks, reads the inputs, builds the operator, solves, and publishes the
-// output. The commands run, migrate, model, traveltime and check each use a part of it.
+// Package job carries out a plan: it joins the ranks, reads the inputs, builds the
+// operator, solves, and publishes the output. The commands run, migrate, model,
+// traveltime and check each use a part of it.
 package job
 
 import (
@@ -157,9 +158,10 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	return op, err
 }
 
-// boundHeap makes the collector keep Go's heap to the size that the forecast counts, if this process runs nothing else.
-// Otherwise garbage would stay until the heap has doubled. With late unset it leaves out what is only allocated later.
-// With a card the forecast for the host is only rough, so there is no bound.
+// boundHeap makes the collector keep Go's heap to the size that the forecast counts, if
+// this process runs nothing else. Otherwise garbage would stay until the heap has
+// doubled. With late unset it leaves out what is only allocated later. With a card the
+// forecast for the host is only rough, so there is no bound.
 func (j *Job) boundHeap(m forecast.Memory, late bool) {
 	if !j.Alone || j.Card != nil {
 		return

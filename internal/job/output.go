@@ -30,7 +30,8 @@ type Source struct {
 // CheckOutput makes sure, before anything is computed, that path can be written.
 func CheckOutput(path string, force bool) error { return inputs.FileError(h5.CheckOutput(path, force)) }
 
-// WriteResult publishes the image of a least-squares run with its history, and then removes the run's checkpoints.
+// WriteResult publishes the image of a least-squares run with its history, and then
+// removes the run's checkpoints.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	if err := j.WriteAdjoint(path, r, src); err != nil {
 		return err
@@ -97,8 +98,9 @@ func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, ima
 	return j.WriteTraces(path, d, src)
 }
 
-// WriteResidual publishes the residual of a result, recorded minus predicted traces, as a survey of the job's geometry.
-// It is collective and costs one forward. A result that was read from a file has its image on all ranks.
+// WriteResidual publishes the residual of a result, recorded minus predicted traces, as a
+// survey of the job's geometry. It is collective and costs one forward. A result that was
+// read from a file has its image on all ranks.
 func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) (err error) {
 	x := r.x
 	if x == nil {

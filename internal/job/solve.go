@@ -70,8 +70,8 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 	return r, j.finish(r, 1/float64(len(r.x.Rows())), r.History.Gradient[0] == 0)
 }
 
-// finish gathers the image of a result on rank 0. For several images by class it is their sum times a factor. If empty
-// is set, it warns of an image that is zero everywhere.
+// finish gathers the image of a result on rank 0. For several images by class it is their
+// sum times a factor. If empty is set, it warns of an image that is zero everywhere.
 func (j *Job) finish(r *Result, factor float64, empty bool) error {
 	stack, err := formulation.Stack(r.x, factor)
 	if err != nil {
@@ -180,7 +180,8 @@ func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
 	return image, err
 }
 
-// observe reports each iterate on the live line, except the one from which the run starts or resumes.
+// observe reports each iterate on the live line, except the one from which the run starts
+// or resumes.
 func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 	var before time.Duration
 	return func(ctx context.Context, m solver.Method, r solver.Report) error {
@@ -244,8 +245,8 @@ func failure(err error) error {
 	return err
 }
 
-// identity returns what must be unchanged for a checkpoint to be continued: every key that changes the iterates, and
-// the inputs' hashes.
+// identity returns what must be unchanged for a checkpoint to be continued: every key
+// that changes the iterates, and the inputs' hashes.
 func (j *Job) identity() map[string]string {
 	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
 	if j.Held.Stream {
@@ -274,8 +275,9 @@ func (j *Job) checkpoints() *checkpoint.Store {
 	return checkpoint.New(j.Ranks, j.Config, j.identity())
 }
 
-// CanResume reports whether there is a checkpoint to resume from. It returns an error, before anything is computed, if
-// the run cannot be resumed, as from a checkpoint of another plan.
+// CanResume reports whether there is a checkpoint to resume from. It returns an error,
+// before anything is computed, if the run cannot be resumed, as from a checkpoint of
+// another plan.
 func (j *Job) CanResume() (bool, error) {
 	if j.Matches() {
 		return false, nil
@@ -284,8 +286,8 @@ func (j *Job) CanResume() (bool, error) {
 	return from != "", err
 }
 
-// intact makes sure, on all ranks, that the tables in memory have not changed since they were computed. It is called
-// before their results are written.
+// intact makes sure, on all ranks, that the tables in memory have not changed since they
+// were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
 	if j.kept != nil {

@@ -31,8 +31,9 @@ type Trial struct {
 	Hidden     float64 // share of the sums' time that the overlap hides
 }
 
-// Try solves the configured problem, or its first shots (0: all), on all ranks of the world for some iterations. It
-// does so twice: with sums over ranks overlapped and without. It writes nothing.
+// Try solves the configured problem, or its first shots (0: all), on all ranks of the
+// world for some iterations. It does so twice: with sums over ranks overlapped and
+// without. It writes nothing.
 func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterations int) (*Trial, error) {
 	began := time.Now()
 	held := *cfg

@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Migrate applies the adjoint to the survey's weighted traces. The plain Kirchhoff image is on rank 0 and nil on the
-// others. For several images by class it is their sum.
+// Migrate applies the adjoint to the survey's weighted traces. The plain Kirchhoff image
+// is on rank 0 and nil on the others. For several images by class it is their sum.
 func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(op, d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
@@ -41,7 +41,8 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 	return r, w.Err
 }
 
-// warnUnseen warns that the data and the image have no pair in common, most often because of a wrong unit.
+// warnUnseen warns that the data and the image have no pair in common, most often because
+// of a wrong unit.
 func (j *Job) warnUnseen() {
 	j.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
 		readable.Time(j.Survey.T0), readable.Time(j.RecordEnd()), inputs.Extent(j.Image)))
@@ -51,8 +52,8 @@ func zero(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
-// Model applies the forward to the part below the topography of an image on the job's grid, given on all ranks, and
-// returns the predicted traces.
+// Model applies the forward to the part below the topography of an image on the job's
+// grid, given on all ranks, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
 	m, err := j.below(op, image)
 	if err != nil {

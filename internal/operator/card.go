@@ -85,8 +85,8 @@ func engineError(engine driver.Engine, err error) error {
 		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
 }
 
-// sameHardware returns an error if all ranks must give the same bits but their instruction sets or cards differ,
-// because the kernels then round differently.
+// sameHardware returns an error if all ranks must give the same bits but their
+// instruction sets or cards differ, because the kernels then round differently.
 func (h *Here) sameHardware(cfg *config.Config) error {
 	if cfg.Solver.Reproducible != "ranks" {
 		return nil
@@ -99,8 +99,9 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
-// measureCard finds out how much GPU memory this rank may use. Ranks that share a GPU divide equally what is free once
-// all ranks have opened theirs. It warns if ranks share a GPU.
+// measureCard finds out how much GPU memory this rank may use. Ranks that share a GPU
+// divide equally what is free once all ranks have opened theirs. It warns if ranks share
+// a GPU.
 func (h *Here) measureCard(*config.Config) error {
 	if h.Card == nil {
 		return nil
@@ -176,8 +177,8 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	return h.split(g)
 }
 
-// registerSums registers with the cards' library the buffers that an engine sums over ranks, once for all applications,
-// and reports how.
+// registerSums registers with the cards' library the buffers that an engine sums over
+// ranks, once for all applications, and reports how.
 func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
 	if h.nccl == nil {
 		return nil

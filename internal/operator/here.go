@@ -1,5 +1,6 @@
-// Package operator carries out a plan's operator on one rank: it joins the other ranks and the hardware, reads the
-// rank's traces, and builds the engine's kernels into one linear operator over all ranks.
+// Package operator carries out a plan's operator on one rank: it joins the other ranks
+// and the hardware, reads the rank's traces, and builds the engine's kernels into one
+// linear operator over all ranks.
 package operator
 
 import (
@@ -22,8 +23,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Here is this rank's place among the others, and its hardware. Rank r of the run has row r / blocks and column r %
-// blocks of the process grid.
+// Here is this rank's place among the others, and its hardware. Rank r of the run has row
+// r / blocks and column r % blocks of the process grid.
 type Here struct {
 	inputs.Ranks
 	Grid      [2]int    // ranks over shots, over image blocks
@@ -137,11 +138,12 @@ func (h *Here) chooseEngine(cfg *config.Config) (err error) {
 	return nil
 }
 
-// Program returns the memory that the process took before its first job (code, libraries and run time) and the part of
-// it that is Go's heap, in bytes.
+// Program returns the memory that the process took before its first job (code, libraries
+// and run time) and the part of it that is Go's heap, in bytes.
 var Program = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
-// availableMemory is the memory that this machine can give to each of the given number of processes.
+// availableMemory is the memory that this machine can give to each of the given number of
+// processes.
 func availableMemory(processes int) int64 {
 	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	limit := int64(1 << 62) // not known on this system: the allocation itself will tell

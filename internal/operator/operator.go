@@ -60,7 +60,8 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	return op, nil
 }
 
-// On returns the operator of the same traces, thinned, for an image on a coarser grid. It reports nothing.
+// On returns the operator of the same traces, thinned, for an image on a coarser grid. It
+// reports nothing.
 func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, error) {
 	p, err := op.Plan.On(c)
 	if err := comm.Together(op.World, err); err != nil {
@@ -177,8 +178,8 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	return nil
 }
 
-// BlameInput marks an error as one of the input unless a package below has marked it, such as for a place that the
-// traveltime method refuses.
+// BlameInput marks an error as one of the input unless a package below has marked it,
+// such as for a place that the traveltime method refuses.
 func BlameInput(err error) error {
 	err = inputs.FileError(err)
 	if status.Code(err) == status.Other {

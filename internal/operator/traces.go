@@ -45,13 +45,14 @@ type tally struct {
 	Peak       float64 // largest magnitude of their samples
 	Weight     float64 // sum of their weights
 
-	// For streamed traces: the square of the norm of W d, and the sums of the largest samples of the traces of W²d and
-	// W d.
+	// For streamed traces: the square of the norm of W d, and the sums of the largest
+	// samples of the traces of W²d and W d.
 	Squares, Largest, Once float64
 }
 
-// ReadTraces reads this rank's traces and gathers what must be known about those of all ranks. It holds the traces
-// unless cuts gives the groups in which they are streamed (kirchhoff.Work). It is collective.
+// ReadTraces reads this rank's traces and gathers what must be known about those of all
+// ranks. It holds the traces unless cuts gives the groups in which they are streamed
+// (kirchhoff.Work). It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
 	t := &Traces{Plan: p, Here: h, share: s}
 	t.weighs = p.Held.Stream || p.Knowing(plan.Found{Dead: 1}).Weighted()

@@ -20,8 +20,9 @@ func checkWavelet(p *Plan) error {
 	return nil
 }
 
-// placeImage takes the image's grid from the configuration, if it gives one, or else from the velocity model. With a
-// constant velocity the configuration always gives a valid grid.
+// placeImage takes the image's grid from the configuration, if it gives one, or else from
+// the velocity model. With a constant velocity the configuration always gives a valid
+// grid.
 func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {

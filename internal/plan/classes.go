@@ -20,7 +20,8 @@ type Classes struct {
 	image   config.Image
 }
 
-// newClasses assigns traces or angles to the classes. Commands that use no traces have no classes.
+// newClasses assigns traces or angles to the classes. Commands that use no traces have no
+// classes.
 func newClasses(p *Plan) Classes {
 	c := Classes{image: p.Config.Image}
 	switch kind := c.image.Gathers; {
@@ -89,9 +90,10 @@ func (c Classes) Gathers() *h5.Gathers {
 	}
 }
 
-// AngleLimits returns, in degrees, where the classes of opening angles of image.gather_bins begin, where each passes
-// into the next, and where the last one ends. The first and the last class are as wide on their outer side as towards
-// their neighbour, or open.
+// AngleLimits returns, in degrees, where the classes of opening angles of
+// image.gather_bins begin, where each passes into the next, and where the last one ends.
+// The first and the last class are as wide on their outer side as towards their
+// neighbour, or open.
 func AngleLimits(im config.Image) []float64 {
 	centers, last := im.GatherBins, len(im.GatherBins)-1
 	limits := make([]float64, last+2)

@@ -10,8 +10,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// AliasSpacing returns the distance, in m, between neighbouring traces along each horizontal axis, over which
-// anti-aliasing smooths them. It is kirchhoff.antialias_spacing if that is set, or else is measured from the survey.
+// AliasSpacing returns the distance, in m, between neighbouring traces along each
+// horizontal axis, over which anti-aliasing smooths them. It is
+// kirchhoff.antialias_spacing if that is set, or else is measured from the survey.
 func (p *Plan) AliasSpacing() []float64 {
 	across := p.Image.Dim() - 1
 	switch given := p.Config.Kirchhoff.AliasSpacing; {
@@ -31,9 +32,10 @@ func checkAliasSpacing(p *Plan) error {
 	return nil
 }
 
-// traceSpacing returns the distance between neighbouring traces along each horizontal axis, in m: that of the receivers
-// of a shot or of the sources into one receiver, whichever is smaller. If neither has neighbours, it is twice the
-// distance of midpoints. It is 0 along an axis on which nothing has neighbours.
+// traceSpacing returns the distance between neighbouring traces along each horizontal
+// axis, in m: that of the receivers of a shot or of the sources into one receiver,
+// whichever is smaller. If neither has neighbours, it is twice the distance of midpoints.
+// It is 0 along an axis on which nothing has neighbours.
 func traceSpacing(s *survey.Survey) []float64 {
 	shots, spreads, middles := make([][]float64, s.NumSources()), make([][]float64, s.NumReceivers()), []float64(nil)
 	for i := range s.NumTraces() {
@@ -121,8 +123,9 @@ type Pair struct {
 	Point            int
 }
 
-// SamplePairs yields pairs of a trace and an image point. They are spread evenly over all traces and the image, by a
-// sequence (Roberts 2018, R_d) that depends on the problem alone. A pair is valid until the next one.
+// SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
+// traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
+// alone. A pair is valid until the next one.
 func (p *Plan) SamplePairs() iter.Seq[Pair] {
 	const pairs = 1 << 16
 	g, s := p.Image, p.Survey

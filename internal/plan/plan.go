@@ -1,6 +1,7 @@
-// Package plan decides what a run computes. It makes an immutable plan from a configuration, the contents of its files
-// and the hardware. It opens no file, touches no device and talks to no other rank, so a plan can be made anywhere for
-// any number of ranks.
+// Package plan decides what a run computes. It makes an immutable plan from a
+// configuration, the contents of its files and the hardware. It opens no file, touches no
+// device and talks to no other rank, so a plan can be made anywhere for any number of
+// ranks.
 package plan
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is what a run computes. It is the same on all ranks except for the hardware. New makes it and nothing changes
-// it: methods that decide more return a new plan.
+// Plan is what a run computes. It is the same on all ranks except for the hardware. New
+// makes it and nothing changes it: methods that decide more return a new plan.
 type Plan struct {
 	Config *config.Config
 	*inputs.Inputs
@@ -65,8 +66,8 @@ type Found struct {
 	Made []config.Setting // that the traces were made with, as far as their file tells
 }
 
-// Residency says where traces and tables are while the solver runs. It is the same on all ranks: a mixture of 16-bit
-// and full times would make an image that neither makes alone.
+// Residency says where traces and tables are while the solver runs. It is the same on all
+// ranks: a mixture of 16-bit and full times would make an image that neither makes alone.
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
@@ -75,7 +76,8 @@ type Residency struct {
 // CoarseFactor is the distance, in points, between those that coarse tables keep.
 const CoarseFactor = 2
 
-// Precision names the precision of the operator's traveltimes. Full tables and recomputed tables have the same.
+// Precision names the precision of the operator's traveltimes. Full tables and recomputed
+// tables have the same.
 func (r Residency) Precision() string {
 	switch r.Tables {
 	case "uint16", "coarse":
@@ -84,8 +86,8 @@ func (r Residency) Precision() string {
 	return "exact"
 }
 
-// New makes the plan of a configuration. It returns an error if the configuration, its files and the hardware do not
-// fit together.
+// New makes the plan of a configuration. It returns an error if the configuration, its
+// files and the hardware do not fit together.
 func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, error) {
 	p := &Plan{
 		Config: cfg, Inputs: in, Hardware: hw, Need: need,

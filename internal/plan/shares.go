@@ -13,7 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// GridFor returns the process grid of n ranks. If one of the two wanted numbers is 0, it follows from the other.
+// GridFor returns the process grid of n ranks. If one of the two wanted numbers is 0, it
+// follows from the other.
 func GridFor(want []int, n int) ([2]int, error) {
 	g := [2]int{want[0], want[1]}
 	for a := range g {
@@ -71,7 +72,8 @@ func (s Shots) Len() int { return len(s.starts) - 1 }
 // Traces is the number of traces of all shots.
 func (s Shots) Traces() int { return s.starts[s.Len()] }
 
-// List returns the numbers in the survey of traces first to last of the order. Callers must not change it.
+// List returns the numbers in the survey of traces first to last of the order. Callers
+// must not change it.
 func (s Shots) List(first, last int) []int32 {
 	if s.order != nil {
 		return s.order[first:last]
@@ -100,7 +102,8 @@ func deal(cost []int64, parts int) []int {
 	return fill(cost, parts, least+int64(more))
 }
 
-// fill cuts shots greedily into parts that cost at most limit, but keeps one shot for each of the remaining parts.
+// fill cuts shots greedily into parts that cost at most limit, but keeps one shot for
+// each of the remaining parts.
 func fill(cost []int64, parts int, limit int64) []int {
 	cuts := []int{0}
 	sum := int64(0)
@@ -190,8 +193,8 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 	return out, nil
 }
 
-// OnGrid combines the traces of another plan's share with the slab of the same rank of a grid. The slab is empty if
-// there are more ranks than slabs.
+// OnGrid combines the traces of another plan's share with the slab of the same rank of a
+// grid. The slab is empty if there are more ranks than slabs.
 func (p *Plan) OnGrid(s *Share, grid [2]int) *Share {
 	t := *s
 	t.Slab = p.slab(s.Rank%grid[1], grid[1])

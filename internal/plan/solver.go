@@ -38,8 +38,9 @@ func (p *Plan) Regularizes() bool {
 // Matches reports whether the image is found by matching filters.
 func (p *Plan) Matches() bool { return p.Config.Solver.Method == "matching" }
 
-// Matching returns the filters of solver.method = "matching", as configured or by default. The default has 5 taps along
-// x and y and 11 along z, and centres a twentieth of the axis apart, but at least two filters.
+// Matching returns the filters of solver.method = "matching", as configured or by
+// default. The default has 5 taps along x and y and 11 along z, and centres a twentieth
+// of the axis apart, but at least two filters.
 func (p *Plan) Matching() (imaging.MatchOptions, error) {
 	o := imaging.MatchOptions{Threads: p.Threads}
 	c, dim := p.Config.Solver, p.Image.Dim()
@@ -80,8 +81,8 @@ func checkMatching(p *Plan) error {
 	return err
 }
 
-// PSFSpacing is output.psf_spacing. By default it is four wavelengths at the middle velocity and the wavelet's peak,
-// but at least 8 points.
+// PSFSpacing is output.psf_spacing. By default it is four wavelengths at the middle
+// velocity and the wavelet's peak, but at least 8 points.
 func (p *Plan) PSFSpacing() []int {
 	if s := p.Config.Output.PSFSpacing; len(s) > 0 {
 		return s
@@ -110,8 +111,9 @@ func (p *Plan) Readings() int {
 // TwoLevel reports whether the solver is preconditioned on two grids.
 func (p *Plan) TwoLevel() bool { return p.Config.Solver.Preconditioner == "two-level" }
 
-// Coarsened returns the coarser grid of solver.coarse_factor, or nil. The program's own choice has about three points
-// per wavelength of the image, which is half the wavelet's, at the wavelet's peak and the middle velocity.
+// Coarsened returns the coarser grid of solver.coarse_factor, or nil. The program's own
+// choice has about three points per wavelength of the image, which is half the wavelet's,
+// at the wavelet's peak and the middle velocity.
 func (p *Plan) Coarsened() *imaging.Coarsened {
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
@@ -151,8 +153,8 @@ func (p *Plan) coarseGrid(c *imaging.Coarsened) grid.Grid {
 	return g
 }
 
-// Thinning is the number of samples of the traces for each sample of those on the coarser grid. The Nyquist frequency
-// there is 1.5 times the wavelet's highest frequency.
+// Thinning is the number of samples of the traces for each sample of those on the coarser
+// grid. The Nyquist frequency there is 1.5 times the wavelet's highest frequency.
 func (p *Plan) Thinning() int {
 	if high := BandOf(p.Wavelet).High; high > 0 {
 		return int(max(1, min(1/(3*p.Survey.DT*high), float64(p.Survey.NT))))
@@ -171,8 +173,8 @@ func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wav
 	return &out, short
 }
 
-// CoarseProblem describes the coarser grid's operator for a share, on the whole of that grid. It is nil if there is no
-// coarser grid.
+// CoarseProblem describes the coarser grid's operator for a share, on the whole of that
+// grid. It is nil if there is no coarser grid.
 func (p *Plan) CoarseProblem(s *Share) *kirchhoff.Problem {
 	if !p.TwoLevel() {
 		return nil

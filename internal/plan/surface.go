@@ -84,7 +84,8 @@ func (p *Plan) givenSurface() ([]float64, error) {
 	return z, nil
 }
 
-// Mute is the mute of [data]: it gives zero weight to samples before a time that depends only on the offset.
+// Mute is the mute of [data]: it gives zero weight to samples before a time that depends
+// only on the offset.
 type Mute struct {
 	corners polyline // times, s, by offset, m; none: no mute
 	taper   float64  // s

@@ -14,7 +14,8 @@ import (
 	"gonum.org/v1/hdf5"
 )
 
-// array is a dataset of numbers, open for reading or writing. Its elements form one flat sequence in C order.
+// array is a dataset of numbers, open for reading or writing. Its elements form one flat
+// sequence in C order.
 type array struct {
 	path, name string
 	set        *hdf5.Dataset
@@ -58,8 +59,8 @@ func (a *array) transfer(first, n int, move func(mem, file C.hid_t, done int) er
 	return nil
 }
 
-// readAs reads a flat range as numbers of type k, of size bytes each. It is an error if an integer of that type cannot
-// hold a number.
+// readAs reads a flat range as numbers of type k, of size bytes each. It is an error if
+// an integer of that type cannot hold a number.
 func (a *array) readAs(k kind, size, first, n int, to unsafe.Pointer) error {
 	err := a.transfer(first, n, func(mem, file C.hid_t, done int) error {
 		var exception, integers C.int

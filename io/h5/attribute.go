@@ -41,8 +41,8 @@ func (a Attrs) Has(name string) (has bool) {
 	return has
 }
 
-// has is Has for callers that hold the library's lock. If the answer is unknown it returns true, so that reading the
-// attribute gives the reason.
+// has is Has for callers that hold the library's lock. If the answer is unknown it
+// returns true, so that reading the attribute gives the reason.
 func (a Attrs) has(name string) bool { return C.H5Aexists(a.id, cString(name)) != 0 }
 
 // value reads one attribute of whatever type: an Attr's value, or the

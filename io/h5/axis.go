@@ -58,8 +58,8 @@ func (w *Writer) scale(a axis) error {
 	return Write(w, a.name, []int{a.size}, count)
 }
 
-// over creates a dataset over axes, whose scales it writes first. It writes all of data, or leaves that to [WriteAt] if
-// data is nil.
+// over creates a dataset over axes, whose scales it writes first. It writes all of data,
+// or leaves that to [WriteAt] if data is nil.
 func over[T Number](w *Writer, name string, axes []axis, data []T, attrs ...Attr) (*Section, error) {
 	shape := make([]int, len(axes))
 	for i, a := range axes {

@@ -178,8 +178,8 @@ func (f *File) Verify() error {
 	return nil
 }
 
-// Trust says that this file's numbers have already been compared with their digests, by rank 0 for all ranks. Reading
-// then no longer compares them.
+// Trust says that this file's numbers have already been compared with their digests, by
+// rank 0 for all ranks. Reading then no longer compares them.
 func (f *File) Trust() { f.trusted = true }
 
 // seal is the attribute sha256_attributes of an object: a digest of its name and of

@@ -120,8 +120,9 @@ func (f *File) Attrs() Attrs { return Attrs{path: f.path, id: f.id()} }
 
 func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
 
-// Has reports whether something is linked under the absolute name, such as "/data" or "/history/residual_norm". If the
-// answer is unknown it returns true, so that opening it gives the reason.
+// Has reports whether something is linked under the absolute name, such as "/data" or
+// "/history/residual_norm". If the answer is unknown it returns true, so that opening it
+// gives the reason.
 func (f *File) Has(name string) (has bool) {
 	_ = locked(func() error { has = f.has(name); return nil })
 	return has
@@ -195,8 +196,8 @@ func (f *File) contents() string {
 
 var signature = []byte("\x89HDF\r\n\x1a\n")
 
-// Sniff looks at a path without the library and says in plain words why it cannot be an HDF5 file. It returns nil if it
-// may be one.
+// Sniff looks at a path without the library and says in plain words why it cannot be an
+// HDF5 file. It returns nil if it may be one.
 func Sniff(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -84,8 +84,8 @@ func libraryError() error {
 	buf := make([]byte, 8192)
 	n := C.lsm_h5_stack((*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)))
 	text := string(buf[:n])
-	// A failed system call is reported by its error number, because the library's own text holds addresses and times of
-	// day.
+	// A failed system call is reported by its error number, because the library's own
+	// text holds addresses and times of day.
 	if m := errnoText.FindStringSubmatch(text); m != nil {
 		if no, err := strconv.Atoi(m[1]); err == nil && no != 0 {
 			return syscall.Errno(no)
@@ -102,8 +102,8 @@ func libraryError() error {
 // cString is a text for one call of the library, ended by a zero byte.
 func cString(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s + "\x00"))) }
 
-// CrashReport returns the text, which must be short, and the file descriptor to write it to when libhdf5 crashes on a
-// file.
+// CrashReport returns the text, which must be short, and the file descriptor to write it
+// to when libhdf5 crashes on a file.
 type CrashReport func(path string) (fd int, text string)
 
 var crashReport atomic.Pointer[CrashReport]
@@ -119,7 +119,8 @@ const crashNote = "the HDF5 library crashes on it"
 // CrashMessage is the message of a crash on a file.
 func CrashMessage(path string) string { return path + ": " + crashNote + ": it is damaged" }
 
-// mind sets the file that the report of a crash names from now on. The caller holds the library's lock.
+// mind sets the file that the report of a crash names from now on. The caller holds the
+// library's lock.
 func mind(path string) {
 	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", CrashMessage(path))
 	if report := crashReport.Load(); report != nil {

@@ -41,8 +41,8 @@ func OpenSurvey(path string) (*SurveyReader, error) {
 	})
 }
 
-// Unchanged makes sure that size and time of the file are as when it was opened. The library reads zeros from a file
-// that was cut short meanwhile.
+// Unchanged makes sure that size and time of the file are as when it was opened. The
+// library reads zeros from a file that was cut short meanwhile.
 func (r *SurveyReader) Unchanged() error {
 	now, err := os.Stat(r.path)
 	if err != nil {
@@ -108,7 +108,8 @@ func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
 	return nil
 }
 
-// read fills the header. It checks all sizes before it allocates the arrays that depend on them.
+// read fills the header. It checks all sizes before it allocates the arrays that depend
+// on them.
 func (r *SurveyReader) read() error {
 	for _, part := range []func() error{
 		func() error { return r.checkFormat(FormatSurvey) },

@@ -84,8 +84,8 @@ func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
 	return out, nil
 }
 
-// errHuge is the error of a text whose claimed length exceeds the memory. The length of a damaged text cannot be known
-// before it is read.
+// errHuge is the error of a text whose claimed length exceeds the memory. The length of a
+// damaged text cannot be known before it is read.
 var errHuge = errors.New("claims more memory than there is")
 
 // unreadable is the error of an attribute or text that cannot be read.

@@ -179,7 +179,8 @@ func (w *Writer) finish() error {
 	return errors.Join(err, w.close(err == nil))
 }
 
-// close closes whatever is open. Without report it ignores errors, because an earlier one is known.
+// close closes whatever is open. Without report it ignores errors, because an earlier one
+// is known.
 func (w *Writer) close(report bool) error {
 	return locked(func() (err error) {
 		if w.file == nil {

@@ -86,8 +86,8 @@ func niceStep(raw float64) (step, minor float64) {
 	return 10 * p, 2 * p
 }
 
-// logTicks labels at most eight powers of ten. On less than two decades it also labels twice and five times those, and
-// on less than half a decade every digit.
+// logTicks labels at most eight powers of ten. On less than two decades it also labels
+// twice and five times those, and on less than half a decade every digit.
 func logTicks(lo, hi float64) (out []plot.Tick) {
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	decades := math.Log10(hi / lo)

@@ -1,6 +1,6 @@
-// Package engines is the table of the features that each engine of the operator offers. A feature that an engine lacks
-// is refused: by the configuration, which names the key that asks for it, and by the engine's constructor for other
-// programs.
+// Package engines is the table of the features that each engine of the operator offers. A
+// feature that an engine lacks is refused: by the configuration, which names the key that
+// asks for it, and by the engine's constructor for other programs.
 package engines
 
 import (

@@ -15,9 +15,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// Engine is the operator on one card. Its buffers are float32 on that card: the image [ImageLen()], the data [ntrace,
-// nt]. Like those of the device, its operations run in order and do not wait for the card; an error of the card shows
-// at the next Sync, Dots or copy.
+// Engine is the operator on one card. Its buffers are float32 on that card: the image
+// [ImageLen()], the data [ntrace, nt]. Like those of the device, its operations run in
+// order and do not wait for the card; an error of the card shows at the next Sync, Dots
+// or copy.
 type Engine struct {
 	buffers
 	plan       *kirchhoff.Plan
@@ -66,10 +67,12 @@ var (
 	_ dist.Pieced      = (*Engine)(nil)
 )
 
-// New compiles the kernels for a card, computes the tables of p and copies them to the card: 4 bytes per place and
-// image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. p.Threads is the number of threads that
-// compute tables. Its errors are those of kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card
-// has too little memory, the error is a missing resource that states what is needed and what there is.
+// New compiles the kernels for a card, computes the tables of p and copies them to the
+// card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
+// with Compact. p.Threads is the number of threads that compute tables. Its errors are
+// those of kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card
+// has too little memory, the error is a missing resource that states what is needed and
+// what there is.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -87,7 +90,8 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	return e, nil
 }
 
-// kernelNames lists the kernels of the two programs: the one for the kind of tables, and ends.cu.
+// kernelNames lists the kernels of the two programs: the one for the kind of tables, and
+// ends.cu.
 var kernelNames = [2][]string{{"adjoint", "forward"},
 	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
 		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
@@ -136,8 +140,9 @@ func layout(l *kirchhoff.Plan, processors int) *Engine {
 	return e
 }
 
-// allocate allocates what an engine holds from the start, except lists. runs is the number of runs in the adjoint,
-// longest the number of blocks in the longest piece of the forward.
+// allocate allocates what an engine holds from the start, except lists. runs is the
+// number of runs in the adjoint, longest the number of blocks in the longest piece of the
+// forward.
 func (e *Engine) allocate(runs, longest int) {
 	l, places := e.plan, e.plan.Problem.Positions.Len()
 	tiles, boxes := l.Tiles, len(l.Boxes)
@@ -178,7 +183,8 @@ func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 		int32(l.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
 }
 
-// cut cuts [0, n) into parts of nearly the same size. It returns where they begin, followed by n.
+// cut cuts [0, n) into parts of nearly the same size. It returns where they begin,
+// followed by n.
 func cut(n, parts int) []int32 {
 	list := make([]int32, parts+1)
 	for i := range list {
@@ -227,10 +233,12 @@ func (e *Engine) TableBytes() int64 {
 // Triples is the number of (trace, image point) pairs one application visits.
 func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
 
-// Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory themselves.
+// Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory
+// themselves.
 func (e *Engine) Intact() error { return nil }
 
-// Close frees the engine's memory on the card. It waits for an application that is being issued.
+// Close frees the engine's memory on the card. It waits for an application that is being
+// issued.
 func (e *Engine) Close() {
 	e.room.Lock()
 	defer e.room.Unlock()

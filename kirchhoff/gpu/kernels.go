@@ -8,7 +8,8 @@ import (
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// These constants and structs must agree with the CUDA C++ text. TestKernelsAgree compares them.
+// These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
+// compares them.
 const (
 	fractionBits = 20   // FRACTION: bits of a time behind the point
 	never        = 2047 // NEVER: whole samples of a time that does not count
@@ -26,8 +27,8 @@ const (
 	steps   = 64         // STEPS: points that a thread of magnitude adds up
 )
 
-// receivers is the number of receivers in a cell of the adjoint, for tables of the given number of fields (RECEIVERS in
-// the kernels).
+// receivers is the number of receivers in a cell of the adjoint, for tables of the given
+// number of fields (RECEIVERS in the kernels).
 func receivers(fields int) int32 {
 	if fields == 1 {
 		return 16
@@ -68,9 +69,9 @@ type blocks struct{ places, traces, tiles, parts driver.Memory }
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
-// launch launches x × y blocks of the given number of threads, with shared bytes of shared memory in addition to the
-// kernel's own. It does nothing if there are no blocks. Arguments are buffers, nil for a null pointer, and what
-// [driver.Context.Launch] takes.
+// launch launches x × y blocks of the given number of threads, with shared bytes of
+// shared memory in addition to the kernel's own. It does nothing if there are no blocks.
+// Arguments are buffers, nil for a null pointer, and what [driver.Context.Launch] takes.
 func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 	if x == 0 || y == 0 {
 		return
@@ -91,8 +92,9 @@ func (e *Engine) elements(name string, n int, args ...any) {
 	e.launch(name, (n+threads-1)/threads, 1, threads, 0, append([]any{int64(n)}, args...)...)
 }
 
-// buffers holds all that an engine has on its card. Without a card it only counts, so that the code that allocates also
-// tells how much it would allocate. After an error it allocates nothing more.
+// buffers holds all that an engine has on its card. Without a card it only counts, so
+// that the code that allocates also tells how much it would allocate. After an error it
+// allocates nothing more.
 type buffers struct {
 	dev   *card.Device // nil: count
 	bytes int64

@@ -7,7 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// cellSources is the largest number of sources in a cell of the adjoint. They share one read of a receiver's values.
+// cellSources is the largest number of sources in a cell of the adjoint. They share one
+// read of a receiver's values.
 const cellSources = 16
 
 // adjointLists are the traces in the adjoint's order: cells of receivers whose
@@ -59,7 +60,8 @@ type forwardLists struct {
 	firsts []int   // first block of each piece, and their number
 }
 
-// newForwardLists makes blocks that do not span pieces. cuts holds the first traces of the pieces.
+// newForwardLists makes blocks that do not span pieces. cuts holds the first traces of
+// the pieces.
 func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
 	rank := ranks(p)
@@ -88,7 +90,8 @@ func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 
 func (l *forwardLists) len() int { return len(l.places) / blockPlaces }
 
-// set makes a trace the nth of the last block. It returns false if there is no room for the trace's places.
+// set makes a trace the nth of the last block. It returns false if there is no room for
+// the trace's places.
 func (l *forwardLists) set(n int, source, receiver, row int32) bool {
 	places, traces := l.places[len(l.places)-blockPlaces:], l.traces[len(l.traces)-2*lanes:]
 	s, r := find(places[:blockSources], source), find(places[blockSources:], receiver)

@@ -2,9 +2,9 @@ package gpu
 
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
-// Needs returns the memory that an engine of p takes. Tables and Scratch are on a card with the given number of
-// processors; Making is on the host. Of w it uses only Exact. It runs the code that allocates, on buffers that only
-// count.
+// Needs returns the memory that an engine of p takes. Tables and Scratch are on a card
+// with the given number of processors; Making is on the host. Of w it uses only Exact. It
+// runs the code that allocates, on buffers that only count.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	e := layout(kirchhoff.Outline(p), processors)
@@ -34,9 +34,10 @@ func placeBytes(l *kirchhoff.Plan) int64 { return int64(l.Tiles) * int64(4*l.Lay
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29
 
-// parts returns how many parts should work on the same sums to keep a card with the given number of processors busy.
-// blocks is the number of blocks that one part launches, most the number of pieces that the work can be cut into, and
-// sums the number of float64 values that each part needs.
+// parts returns how many parts should work on the same sums to keep a card with the given
+// number of processors busy. blocks is the number of blocks that one part launches, most
+// the number of pieces that the work can be cut into, and sums the number of float64
+// values that each part needs.
 func parts(processors, blocks, most, sums int) int {
 	if blocks == 0 || sums == 0 {
 		return 1

@@ -22,7 +22,8 @@ const (
 	ahead                        = 2 // pieces of the forward that have memory
 )
 
-// cut makes the pieces. Pieces of the image depend on the slab alone, pieces of the traces on the traces alone.
+// cut makes the pieces. Pieces of the image depend on the slab alone, pieces of the
+// traces on the traces alone.
 func (e *Engine) cut() {
 	starts := []int{0}
 	if slices.IsSorted(e.plan.Problem.Positions.Source) {
@@ -36,7 +37,8 @@ func (e *Engine) cut() {
 	}
 }
 
-// shotStarts returns the first trace of each shot. A shot is a stretch of neighbouring traces with one source place.
+// shotStarts returns the first trace of each shot. A shot is a stretch of neighbouring
+// traces with one source place.
 func (e *Engine) shotStarts() (starts []int) {
 	source := e.plan.Problem.Positions.Source
 	for i := range source {
@@ -87,8 +89,9 @@ func (e *Engine) prepareBounds() {
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
 func (e *Engine) Peak() float64 { return e.plan.Peak }
 
-// Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or slab of kirchhoff.SlabPoints.
-// The adjoint keeps the correlated traces for Begin: if Begin comes next, the source must not have changed.
+// Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
+// slab of kirchhoff.SlabPoints. The adjoint keeps the correlated traces for Begin: if
+// Begin comes next, the source must not have changed.
 func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	e.room.Lock()
 	defer e.room.Unlock()
@@ -195,8 +198,9 @@ func (e *Engine) makeRing(exact bool) error {
 	return e.err
 }
 
-// Sums returns the buffers from which Sum returns stretches: those of the adjoint and those of the forward. exact
-// selects sums with a quantum. The buffers stay the same for all applications of a kind.
+// Sums returns the buffers from which Sum returns stretches: those of the adjoint and
+// those of the forward. exact selects sums with a quantum. The buffers stay the same for
+// all applications of a kind.
 func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
 	e.room.Lock()
 	defer e.room.Unlock()

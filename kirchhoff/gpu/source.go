@@ -18,7 +18,8 @@ var (
 	endsText string
 )
 
-// source is the program for one kind of tables, with the given number of values per point. It joins three files.
+// source is the program for one kind of tables, with the given number of values per
+// point. It joins three files.
 func source(fields int, compact bool) driver.Source {
 	text := ""
 	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {

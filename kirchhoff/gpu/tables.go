@@ -9,11 +9,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// farthest is the largest distance, in samples, of a time from the first time of its box. The sum of two such times
-// stays below never.
+// farthest is the largest distance, in samples, of a time from the first time of its box.
+// The sum of two such times stays below never.
 const farthest = 1022
 
-// groupSize is the number of tiles of a group along each axis: 2×4 in 2-D (z last), 2×2×2 in 3-D.
+// groupSize is the number of tiles of a group along each axis: 2×4 in 2-D (z last), 2×2×2
+// in 3-D.
 func groupSize(dim int) [3]int {
 	if dim == 3 {
 		return [3]int{2, 2, 2}
@@ -21,8 +22,8 @@ func groupSize(dim int) [3]int {
 	return [3]int{1, 2, 4}
 }
 
-// groups lists the tiles of each group, −1 for tiles beyond the box. The tiles of a group lie in one box, and groups
-// follow the order of boxes.
+// groups lists the tiles of each group, −1 for tiles beyond the box. The tiles of a group
+// lie in one box, and groups follow the order of boxes.
 func groups(l *kirchhoff.Plan) (tiles []int32) {
 	size := groupSize(l.Problem.Grid.Dim())
 	for _, b := range l.Boxes {
@@ -53,7 +54,8 @@ func tileOf(b kirchhoff.Box, at [3]int) int32 {
 	return int32(b.First + n)
 }
 
-// reach is the first and the last whole sample of the times of some points. It is empty if first > last.
+// reach is the first and the last whole sample of the times of some points. It is empty
+// if first > last.
 type reach struct{ lo, hi int32 }
 
 func nothing() reach { return reach{1, 0} }
@@ -68,11 +70,12 @@ func (r *reach) add(o reach) {
 	}
 }
 
-// gap is added to the last sample of a group in which some times do not count. The group is then treated like one whose
-// times span too many samples.
+// gap is added to the last sample of a group in which some times do not count. The group
+// is then treated like one whose times span too many samples.
 const gap = 1 << 20
 
-// form converts the cpu engine's table of one place into the card's. Each place that is worked on at a time needs one.
+// form converts the cpu engine's table of one place into the card's. Each place that is
+// worked on at a time needs one.
 type form struct {
 	plan *kirchhoff.Plan
 	kirchhoff.Layout
@@ -151,7 +154,8 @@ func (f *form) group(box int) {
 	}
 }
 
-// counts reports whether a time of t samples after the tile's first counts. lo is the box's first sample.
+// counts reports whether a time of t samples after the tile's first counts. lo is the
+// box's first sample.
 func (f *form) counts(t float64, base, lo int32) (bool, error) {
 	at := float64(base) + t
 	if at-float64(lo) < farthest {

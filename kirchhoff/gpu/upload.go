@@ -11,7 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// fill computes the tables and copies them to the card. Each copy runs while other tables are computed.
+// fill computes the tables and copies them to the card. Each copy runs while other tables
+// are computed.
 func (e *Engine) fill(ctx context.Context) error {
 	l, list := e.plan, groups(e.plan)
 	lengths := new(spans)
@@ -32,8 +33,9 @@ func (e *Engine) fill(ctx context.Context) error {
 	})
 }
 
-// windowEntries returns the length of the forward's windows: enough for most boxes, if shared memory is large enough.
-// Other boxes take several passes. Results do not depend on it.
+// windowEntries returns the length of the forward's windows: enough for most boxes, if
+// shared memory is large enough. Other boxes take several passes. Results do not depend
+// on it.
 func windowEntries(c driver.Card, fields int, spans *spans) int {
 	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
 	most := (min(c.Shared-2<<10, mostBytes) - 2*forwardStage(fields)) / (4 * lanes)
@@ -58,8 +60,8 @@ func (s *spans) add(boxes []reach) {
 	}
 }
 
-// most returns the number of samples that nine pairs in ten do not exceed over a box, assuming that both places of a
-// pair are alike.
+// most returns the number of samples that nine pairs in ten do not exceed over a box,
+// assuming that both places of a pair are alike.
 func (s *spans) most() int {
 	sum := int64(0)
 	for i, n := range s.count {

@@ -30,8 +30,8 @@ var families = []family{
 	{"MPICH", []string{"mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"}, "HYDRA", nil, nil},
 }
 
-// Command returns the command that runs a program on the given number of ranks. library names the MPI library as
-// comm.Backend.About does. The error says what is missing.
+// Command returns the command that runs a program on the given number of ranks. library
+// names the MPI library as comm.Backend.About does. The error says what is missing.
 func Command(ctx context.Context, library string, ranks int, program string, args ...string) (*exec.Cmd, error) {
 	for _, f := range families {
 		if !strings.HasPrefix(library, f.library) {

@@ -1,6 +1,7 @@
-// Package ahead carries the project's programs for NVIDIA's cards as PTX, compiled when the programs were last changed.
-// It serves machines without NVRTC, and cards for which NVRTC makes worse code (driver.Source.Native). The driver
-// compiles the PTX for the card at hand. A file's name holds a hash of its source and options, so the PTX of another
+// Package ahead carries the project's programs for NVIDIA's cards as PTX, compiled when
+// the programs were last changed. It serves machines without NVRTC, and cards for which
+// NVRTC makes worse code (driver.Source.Native). The driver compiles the PTX for the card
+// at hand. A file's name holds a hash of its source and options, so the PTX of another
 // program is never used.
 package ahead
 
@@ -20,13 +21,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Arch is the target of the carried programs. They run on cards of compute capability 8.0 and newer.
+// Arch is the target of the carried programs. They run on cards of compute capability 8.0
+// and newer.
 const Arch = "compute_80"
 
 //go:embed ptx
 var files embed.FS
 
-// PTX returns the carried program for src. If none is carried, the error is a missing resource.
+// PTX returns the carried program for src. If none is carried, the error is a missing
+// resource.
 func PTX(src driver.Source) (driver.Binary, error) {
 	packed, err := files.ReadFile("ptx/" + name(src))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,8 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Cut joins parts that begin at starts, n elements in all, into at most the given number of groups of nearly the same
-// size, each of at least "least" elements. It returns where the groups begin, followed by n.
+// Cut joins parts that begin at starts, n elements in all, into at most the given number
+// of groups of nearly the same size, each of at least "least" elements. It returns where
+// the groups begin, followed by n.
 func Cut(starts []int, n, most, least int) []int {
 	cuts := []int{0}
 	if n == 0 {
@@ -32,15 +33,16 @@ func Longest(cuts []int) (most int) {
 	return most
 }
 
-// Room guards the scratch of an engine. Only one application is under way at a time, and the engine holds the lock
-// while it works.
+// Room guards the scratch of an engine. Only one application is under way at a time, and
+// the engine holds the lock while it works.
 type Room struct {
 	sync.Mutex
 	current *Application
 }
 
-// Begin starts an application whose pieces begin at cuts, and ends the one before. sum computes piece i, elements lo to
-// hi, and finish adds it to the destination; both are called with the lock held. The caller of Begin holds it too.
+// Begin starts an application whose pieces begin at cuts, and ends the one before. sum
+// computes piece i, elements lo to hi, and finish adds it to the destination; both are
+// called with the lock held. The caller of Begin holds it too.
 func (r *Room) Begin(cuts []int, ahead int, sum func(lo, hi, i int) (device.Buf, error), finish func(lo, hi, i int) error) *Application {
 	r.current = &Application{r, cuts, ahead, sum, finish}
 	return r.current

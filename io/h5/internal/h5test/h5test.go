@@ -61,8 +61,8 @@ package h5test
 //   H5Pset_fclose_degree(a, H5F_CLOSE_STRONG); // with all that is open in it
 //   if (latest) H5Pset_libver_bounds(a, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
 //   return H5Fcreate(path, H5F_ACC_TRUNC, c, a);
-// }
-// static hid_t create(hid_t loc, int attribute, const char *name, const char *type, int rank, const hsize_t *dims, hid_t list, const void *data, const char *value) {
+// } static hid_t create(hid_t loc, int attribute, const char *name, const char *type, int
+// rank, const hsize_t *dims, hid_t list, const void *data, const char *value) {
 //   hid_t t = make_type(type), id;
 //   hid_t s = rank < 0 ? H5Screate(H5S_NULL) : rank ? H5Screate_simple(rank, dims, NULL) : H5Screate(H5S_SCALAR);
 //   if (value) data = &value;
