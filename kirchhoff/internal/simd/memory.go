@@ -32,15 +32,6 @@ func Alloc[T any](n int) (*Memory[T], error) {
 	return m, nil
 }
 
-// Copy allocates a copy of s.
-func Copy[T any](s []T) (*Memory[T], error) {
-	m, err := Alloc[T](len(s))
-	if err == nil {
-		copy(m.S, s)
-	}
-	return m, err
-}
-
 // Free gives the memory back; m holds nothing afterwards. A nil m is legal.
 func (m *Memory[T]) Free() {
 	if m == nil || m.raw == nil {
