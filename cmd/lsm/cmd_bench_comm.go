@@ -68,7 +68,7 @@ library can. By default bench comm measures all of these operations that a backe
 	fl.StringSliceVar(&o.Operations, "operations", nil, "operations to measure, separated by commas (default all)")
 	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
-	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: cpu, cuda, hip (default: what the backends need)")
+	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: cpu, cuda, hip (default: by the backends)")
 	fl.StringVar(&o.plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
 	return cmd

@@ -33,7 +33,8 @@ and all ranks of the run, on every process grid that the survey allows. It print
 time of an iteration, speed-up and efficiency against one rank, the bytes summed over
 the ranks, the share of the time that the sums take, and how much of it the overlap
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
-Several backends are measured in turn on each grid. Solve writes no file. docs/performance.md derives the columns.`,
+Several backends are measured in turn on each grid. Solve writes no file.
+docs/performance.md derives the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,

@@ -37,7 +37,7 @@ a picture of the underground.`,
 	root.Flags().Bool("version", false, "print the version and stop")
 
 	flags := root.PersistentFlags()
-	flags.Bool("json", false, `print one JSON object per line, the last with "event":"done" or "event":"error"`)
+	flags.Bool("json", false, `print JSON lines, the last with "event":"done" or "event":"error"`)
 	flags.StringArrayVar(&a.set, "set", nil, "give a configuration key a value: `section.key=value`; may be repeated")
 	flags.BoolVar(&a.force, "force", false, "overwrite existing outputs")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and warnings")
