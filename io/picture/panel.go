@@ -206,7 +206,13 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 	frame := draw.Canvas{Canvas: c.Canvas.Canvas, Rectangle: vg.Rectangle{
 		Min: c.at(float64(r.Min.X), float64(r.Max.Y)), Max: c.at(float64(r.Max.X), float64(r.Min.Y))}}
 	q := p.plot()
-	q.Draw(around(q, frame))
+	whole := around(q, frame)
+	beyond := whole.Max.Sub(frame.Max) // gonum places the key in the whole canvas
+	q.Legend.YOffs -= beyond.Y
+	if !p.keyLeft {
+		q.Legend.XOffs -= beyond.X
+	}
+	q.Draw(whole)
 	edge := image.NewUniform(color.Black)
 	for _, side := range []image.Rectangle{ // outside r, so that it hides no sample
 		image.Rect(r.Min.X-2, r.Min.Y-2, r.Max.X+2, r.Min.Y), image.Rect(r.Min.X-2, r.Max.Y, r.Max.X+2, r.Max.Y+2),
