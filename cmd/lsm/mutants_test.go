@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -75,7 +76,7 @@ func TestMutants(t *testing.T) {
 			if code, said := mutantRun(t, name, folder, program, "info", "out.h5", "--range", "--verify"); code != status.Done {
 				t.Errorf("%s: info: status %d\n%s", name, code, said)
 			}
-			s, err := readSurvey(filepath.Join(folder, "out.h5"))
+			s, err := surveytest.Read(filepath.Join(folder, "out.h5"))
 			if err != nil || s.NumTraces() == 0 {
 				t.Errorf("%s: the survey cannot be read: %v", name, err)
 			}

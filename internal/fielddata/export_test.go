@@ -14,6 +14,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -50,7 +51,7 @@ func exported(dir, path, name string, opt ExportOptions, imports Options) (*surv
 	if err := im.Write(context.Background(), again, in.Survey().Wavelet, h5.WriteOptions{Force: true}, progress.Discard()); err != nil {
 		return nil, done, err
 	}
-	back, err := readSurvey(again)
+	back, err := surveytest.Read(again)
 	return back, done, err
 }
 
@@ -155,7 +156,7 @@ func drawSurvey(t *rapid.T) *survey.Survey {
 
 func TestVikingThereAndBack(t *testing.T) {
 	path := shared(t, "viking_survey.h5")
-	want, err := readSurvey(path)
+	want, err := surveytest.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -101,7 +102,7 @@ func store(t testing.TB, im *Import) *survey.Survey {
 	if err := im.Write(context.Background(), path, synth.Ricker(20, im.DT), h5.WriteOptions{}, progress.Discard()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := readSurvey(path)
+	s, err := surveytest.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 )
 
 // shared is a file of the data beside the project, which not every checkout has.
@@ -27,7 +29,7 @@ func TestViking(t *testing.T) {
 		t.Errorf("offsets %v, %d samples at %g s, %d traces, %d offsets off", im.QC.Offset, im.NT, im.DT, im.QC.Kept, im.QC.OffsetOff)
 	}
 	s := store(t, im)
-	want, err := readSurvey(shared(t, "viking_survey.h5"))
+	want, err := surveytest.Read(shared(t, "viking_survey.h5"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -254,7 +255,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		})))
-		s, err := readSurvey(file)
+		s, err := surveytest.Read(file)
 		must(t, err)
 		o.traces = s.Data
 		return o
@@ -293,12 +294,12 @@ func TestResidualOnRanks(t *testing.T) {
 			}
 			return j.WriteTraces(p.path("predicted.h5"), predicted, Source{Force: true})
 		})))
-		s, err := readSurvey(file)
+		s, err := surveytest.Read(file)
 		must(t, err)
 		return s.Data
 	}
 	want := run(1)
-	predicted, err := readSurvey(p.path("predicted.h5"))
+	predicted, err := surveytest.Read(p.path("predicted.h5"))
 	must(t, err)
 	for i, v := range p.survey.Data {
 		predicted.Data[i] = v - predicted.Data[i]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 )
 
 // pairs are the source and receiver rows of all traces.
@@ -103,7 +104,7 @@ func TestModelsSelectedTraces(t *testing.T) {
 			}
 			return j.WriteTraces(file, d, Source{Force: true})
 		}))
-		s, err := readSurvey(file)
+		s, err := surveytest.Read(file)
 		must(t, err)
 		return s.Data, pairs(s.NumTraces(), s.Pair)
 	}

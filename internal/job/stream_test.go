@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 )
 
 // weighing are keys that give samples weights, filter traces and change variables.
@@ -185,7 +186,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			return j.WriteResidual(context.Background(), p.path("residual.h5"), op, d, &Result{Image: reflectivity}, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
-			s, err := readSurvey(p.path(file))
+			s, err := surveytest.Read(p.path(file))
 			must(t, err)
 			*to = s.Data
 		}

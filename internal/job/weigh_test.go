@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 )
 
 // refused expects a problem not to open.
@@ -259,7 +260,7 @@ func TestResidualIsNotWeighted(t *testing.T) {
 	r, err := j.Solve(t.Context(), op, d, false)
 	must(t, err)
 	must(t, j.WriteResidual(t.Context(), file, op, d, r, Source{}))
-	s, err := readSurvey(file)
+	s, err := surveytest.Read(file)
 	must(t, err)
 	want := p.model(t, r.Image, "cpu")
 	for i, v := range p.survey.Data {

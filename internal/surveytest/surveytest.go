@@ -1,12 +1,13 @@
-package fielddata
+// Package surveytest reads whole surveys, for tests.
+package surveytest
 
 import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// readSurvey reads a whole survey.
-func readSurvey(path string) (*survey.Survey, error) {
+// Read reads the survey in a file, with its traces if it has any.
+func Read(path string) (*survey.Survey, error) {
 	r, err := h5.OpenSurvey(path)
 	if err != nil {
 		return nil, err
