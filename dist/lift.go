@@ -48,10 +48,11 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 	return &lifted{kernels: []Kernel{k}, domain: domain, rng: rng}
 }
 
-// LiftWith is Lift with options. It is a collective of all ranks that share
-// domain or range. Its errors are marked as lacking resources, where the kernel or
-// a communicator cannot do what is asked, or as numerical, for a Peak that is no
-// number.
+// LiftWith is Lift with options and for any number of kernels, which add to one
+// destination: (A B …)(x; y; …) = A x + B y + …. Its domain is the stack of a layout for
+// each kernel, or that of the only one. It is a collective of all ranks that share domain
+// or range. Its errors are marked as lacking resources, where a kernel or a communicator
+// cannot do what is asked, or as numerical, for a Peak that is no number.
 //
 // With Exact the quantum of an application is a power of two of which 2⁵² are at
 // least the bound on the result. A source of zeros gives zeros and a source with
@@ -61,14 +62,7 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 //
 // An error of the kernel on one rank alone leaves the others waiting for it, but
 // for one of Bound, which all get: the caller then ends the run.
-func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
-	return LiftBeside([]Kernel{k}, domain, rng, o)
-}
-
-// LiftBeside is LiftWith for kernels that add to one destination: (A B …)(x; y; …) =
-// A x + B y + …. Its domain is the stack of a layout for each kernel, or that of the only
-// one.
-func LiftBeside(kernels []Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
+func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, error) {
 	if len(kernels) != max(1, len(domain.Parts)) {
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
 	}
@@ -381,7 +375,7 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	bound := 0.0
 	err = a.time(&a.times.Bound, func() error {
 		parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
-		sum, err := sumExactly(src.Layout.Shards, parts, mine)
+		sum, err := SumExactly(src.Layout.Shards, parts, mine)
 		bound = sum * a.peaks[i]
 		return err
 	})

@@ -106,7 +106,7 @@ func TestPiecesAreTheirMatrix(t *testing.T) {
 		}
 		onAllGrids(t, typ, func(p Place) error {
 			for k, o := range settings {
-				op, err := dist.LiftWith(Block(m, p.Data, p.Image, 3+k, 1+k), p.Image, p.Data, o)
+				op, err := dist.LiftWith(o, p.Image, p.Data, Block(m, p.Data, p.Image, 3+k, 1+k))
 				if err != nil {
 					return err
 				}
@@ -140,8 +140,8 @@ func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 		m := Random(1, rows, columns, typ)
 		var want string
 		onAllGrids(t, typ, func(p Place) error {
-			op, err := dist.LiftWith(Block(m, p.Data, p.Image, p.World.Size(), 2), p.Image, p.Data,
-				dist.LiftOptions{Exact: true, Overlap: p.World.Size()%2 == 0})
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: p.World.Size()%2 == 0},
+				p.Image, p.Data, Block(m, p.Data, p.Image, p.World.Size(), 2))
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ func TestExactEdges(t *testing.T) {
 				}
 				return errors.New("the kernel is called")
 			}
-			op, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true})
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true}, p.Image, p.Data, k)
 			if err != nil {
 				return err
 			}

@@ -55,8 +55,8 @@ func TestOverlap(t *testing.T) {
 				var times []dist.Times
 				p.Data.Copies = late{p.Data.Copies, &under, &most}
 				p.Image.Copies = late{p.Image.Copies, &under, &most}
-				op, err := dist.LiftWith(Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead), p.Image, p.Data,
-					dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }})
+				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }},
+					p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead))
 				if err != nil {
 					return err
 				}
@@ -116,7 +116,7 @@ func TestChoose(t *testing.T) {
 // applications is what n pairs of applications to the same vectors give on the whole;
 // an error if they differ.
 func applications(p Place, o dist.LiftOptions, n int) (first string, err error) {
-	op, err := dist.LiftWith(Block(Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2), p.Image, p.Data, o)
+	op, err := dist.LiftWith(o, p.Image, p.Data, Block(Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2))
 	if err != nil {
 		return "", err
 	}
@@ -159,7 +159,7 @@ func TestOneSided(t *testing.T) {
 			n := 0
 			p.Data.Copies, p.Image.Copies = onesided{p.Data.Copies, &n}, onesided{p.Image.Copies, &n}
 			// Host sums of the peak go through the same communicators.
-			op, err := dist.LiftWith(Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
 			if err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func TestLiftWithRefuses(t *testing.T) {
 			"not in pieces": {whole{block}, dist.LiftOptions{Exact: true}, status.NoResource, "works in pieces"},
 			"not one-sided": {block, dist.LiftOptions{OneSided: true}, status.NoResource, `"goroutines" has no one-sided sums`},
 		} {
-			_, err := dist.LiftWith(c.k, p.Image, p.Data, c.o)
+			_, err := dist.LiftWith(c.o, p.Image, p.Data, c.k)
 			if err == nil || status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {
 				return fmt.Errorf("%s: %v", name, err)
 			}
@@ -197,7 +197,7 @@ func TestLiftWithRefuses(t *testing.T) {
 			if p.World.Rank() == 3 {
 				peak = bad
 			}
-			_, err := dist.LiftWith(peaked{block, peak}, p.Image, p.Data, dist.LiftOptions{Exact: true})
+			_, err := dist.LiftWith(dist.LiftOptions{Exact: true}, p.Image, p.Data, peaked{block, peak})
 			if status.Code(err) != status.NotNumerical {
 				return fmt.Errorf("with a weight of %g on rank 3: %v", bad, err)
 			}
@@ -225,7 +225,7 @@ func TestErrorsOfPieces(t *testing.T) {
 		under, most := 0, 0
 		p.Data.Copies = late{p.Data.Copies, &under, &most}
 		k := Block(m, p.Data, p.Image, 6, 3)
-		op, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true, Overlap: true})
+		op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: true}, p.Image, p.Data, k)
 		if err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func TestCollectivesOfAnApplication(t *testing.T) {
 			for _, l := range []*dist.Layout{p.Data, p.Image} {
 				l.Shards, l.Copies = counted{l.Shards, &n}, counted{l.Copies, &n}
 			}
-			op, err := dist.LiftWith(Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
 			if err != nil {
 				return err
 			}

@@ -49,7 +49,7 @@ func dataFor(a dist.Operator, d *dist.Vector) (*dist.Vector, error) {
 func outcome(p Place, method, operator string, t device.Type, o solver.Options) (string, error) {
 	ctx := context.Background()
 	k := Block(Random(4, shotRows, slabColumns, t), p.Data, p.Image, 5, 2)
-	a, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true, Overlap: true})
+	a, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: true}, p.Image, p.Data, k)
 	if err != nil {
 		return "", err
 	}
@@ -142,7 +142,7 @@ func TestCollectivesOfAnIteration(t *testing.T) {
 				k.RowUnits, k.ColumnUnits = []int{0}, []int{0}
 			}
 			p.Data.Shards, p.Image.Copies = counted{p.Data.Shards, &n}, counted{p.Image.Copies, &n}
-			a, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: exact})
+			a, err := dist.LiftWith(dist.LiftOptions{Exact: exact}, p.Image, p.Data, k)
 			if err != nil {
 				return err
 			}

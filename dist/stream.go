@@ -253,7 +253,7 @@ func (p *pass) begin(ctx context.Context) (err error) {
 	p.zero, p.lost = p.x == nil, false
 	if p.x != nil && s.o.Exact {
 		parts, mine := s.k.Bound(Forward, p.x.Buf)
-		sum, err := sumExactly(s.of.domain.Shards, parts, mine)
+		sum, err := SumExactly(s.of.domain.Shards, parts, mine)
 		if err != nil {
 			return err
 		}
@@ -306,10 +306,10 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 	if err := comm.Together(s.of.rng.Shards, err); err != nil {
 		return t, err
 	}
-	if t.square, err = sumExactly(s.of.rng.Shards, squares, nil); err != nil {
+	if t.square, err = SumExactly(s.of.rng.Shards, squares, nil); err != nil {
 		return t, err
 	}
-	t.bound, err = sumExactly(s.of.rng.Shards, bounds, nil)
+	t.bound, err = SumExactly(s.of.rng.Shards, bounds, nil)
 	return t, err
 }
 

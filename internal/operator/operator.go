@@ -101,7 +101,7 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	if n := op.Classes.N; n > 0 {
 		domain = dist.Stack(slices.Repeat([]*dist.Layout{domain}, n)...)
 	}
-	return dist.LiftBeside(op.Engine.Kernels(), domain, op.dataLayout(), o)
+	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
 }
 
 // imageLayout is the image's, split over blocks along x.

@@ -264,7 +264,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		return nil
 	}
 	for to, of := range map[*float64][]float64{&t.norm: squares, &t.sum: largest, &t.sumOnce: once} {
-		if *to, err = dist.SumExactly(comm.Self(), of); err != nil {
+		if *to, err = dist.SumExactly(comm.Self(), of, nil); err != nil {
 			return err
 		}
 	}
