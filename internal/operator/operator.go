@@ -53,7 +53,7 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err := comm.Together(h.World, err); err != nil {
 		return nil, err
 	}
-	op.Operator = &timed{lifted, h.Report}
+	op.Operator = op.timed(lifted)
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, h.registerSums(e, p.Exact())
 	}
@@ -238,17 +238,14 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 }
 
 // timed books the time of an operator's two directions in the closing table.
-type timed struct {
-	dist.Operator
-	report *progress.Reporter
-}
-
-func (t *timed) Apply(ctx context.Context, dst, src *dist.Vector) error {
-	defer t.report.Time("forward")()
-	return t.Operator.Apply(ctx, dst, src)
-}
-
-func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
-	defer t.report.Time("adjoint")()
-	return t.Operator.ApplyAdjoint(ctx, dst, src)
+func (h *Here) timed(a dist.Operator) dist.Operator {
+	return dist.Map("timed", a.Domain(), a.Range(),
+		func(w *dist.Work, dst, src *dist.Vector) {
+			defer h.Report.Time("forward")()
+			w.Apply(a, dst, src)
+		},
+		func(w *dist.Work, dst, src *dist.Vector) {
+			defer h.Report.Time("adjoint")()
+			w.ApplyAdjoint(a, dst, src)
+		})
 }
