@@ -19,7 +19,7 @@ type Eikonal struct {
 	slow2    []float32 // (s / scale)², C order on model
 	scale    float64   // s/m, largest slowness
 	resample *resample // nil where image and model are the same grid
-	engines  []engine  // widest first
+	widths   []int     // numbers of lanes that a batch may have, largest first
 }
 
 // NewEikonal returns the method for the velocity in m/s, in C order on the grid
@@ -38,7 +38,7 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 	if !image.Inside(model) {
 		return nil, fmt.Errorf("traveltime: the image %s reaches outside the velocity model %s", box(image), box(model))
 	}
-	e := &Eikonal{model: model, image: image, engines: engines()}
+	e := &Eikonal{model: model, image: image, widths: widths()}
 	for i, v := range velocity {
 		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
 			at := make([]float64, model.Dim())

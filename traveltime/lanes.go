@@ -52,18 +52,18 @@ func (w *lanes) allocate(n int) error {
 // ScratchBytes implements Method: the memory besides the model.
 func (e *Eikonal) ScratchBytes(gradient bool) int64 {
 	w := &lanes{e: e, gradient: gradient, scratch: scratch{counting: true}}
-	_ = w.allocate(e.engines[0].lanes)
+	_ = w.allocate(e.widths[0])
 	return w.bytes
 }
 
 // solve computes τ for the places of one job.
 func (w *lanes) solve(ctx context.Context, j job) error {
-	if err := w.allocate(j.engine.lanes); err != nil {
+	if err := w.allocate(j.lanes); err != nil {
 		return err
 	}
-	b := w.batch[j.engine.lanes]
+	b := w.batch[j.lanes]
 	b.start(w.e, w.p, j.places)
-	if err := b.settle(ctx, w.e, j.engine); err != nil {
+	if err := b.settle(ctx, w.e); err != nil {
 		return err
 	}
 	return b.split(w.split[:len(j.places)*w.e.model.Len()], len(j.places))

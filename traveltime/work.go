@@ -50,11 +50,11 @@ func takeField(s *scratch, g grid.Grid, gradient bool) (f Field) {
 
 func (s *scratch) free() { s.memory.Free() }
 
-// job is a number of places that are solved together, and the engine of Eikonal that
-// does it.
+// job is a number of places that are solved together. Eikonal does it in a batch of so
+// many lanes.
 type job struct {
 	places []int
-	engine engine
+	lanes  int
 }
 
 // worker solves jobs one after another. It makes its scratch at first use and keeps it.
