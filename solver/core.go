@@ -98,7 +98,7 @@ func (c *core) Resume(p Problem, s *State) error {
 		}
 		*v.value = x
 	}
-	c.st = s.clone()
+	c.st = *s
 	return nil
 }
 

@@ -3,8 +3,6 @@ package solver
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -39,8 +37,8 @@ type Method interface {
 	// be filled.
 	Vectors() map[string]*dist.Vector
 
-	// Resume sets the method to a saved State. The caller must then fill every
-	// one of Vectors with what was saved, before the first Step.
+	// Resume sets the method to a saved State, which it takes over. The caller must then
+	// fill every one of Vectors with what was saved, before the first Step.
 	Resume(p Problem, s *State) error
 }
 
@@ -84,16 +82,6 @@ func (h *History) add(first, total, gradient float64) {
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }
-
-// clone returns a copy that shares nothing with s.
-func (s *State) clone() State {
-	c := *s
-	c.Scalars = maps.Clone(s.Scalars)
-	for _, h := range []*[]float64{&c.History.Residual, &c.History.Total, &c.History.Gradient, &c.History.Objective} {
-		*h = slices.Clone(*h)
-	}
-	return c
-}
 
 func (s *State) validate(method string) error {
 	if s.Method != method {
