@@ -17,21 +17,18 @@ import (
 //	r = r − α q,  ρ' = ‖r‖²
 //	p = r + (ρ'/ρ) p
 //
-// (Hestenes & Stiefel 1952, equations 3:1): in exact arithmetic the iterates of CGLS,
-// with the gradient r carried along by recursion instead of computed from the
-// residual, which squares the condition number that rounding sees. One forward and
-// one adjoint an iteration.
+// (Hestenes & Stiefel 1952, equations 3:1): in exact arithmetic the iterates of CGLS. The
+// gradient r is carried along by recursion instead of computed from the residual, which
+// squares the condition number that rounding sees. An iteration takes one forward and one
+// adjoint. The data residual, for the history, is carried along from the A p that passes
+// by. There are two vectors of data and five of image besides x and d.
 //
-// The history shows the data residual, which is carried along beside the recursion
-// from the A p that passes by: two vectors of data and five of image besides x and d.
+// B is tested for being Hermitian: ⟨p, B p⟩ must be real, and from the second iteration on
+// ⟨B p, β p_old⟩ = ⟨q, p⟩ − ⟨q, r⟩ must be ⟨p, β B p_old⟩; both relative to ‖B‖‖p‖².
+// ⟨p, B p⟩ < 0 beyond rounding ends the run with FailedIndefinite. The true residual is
+// treated as in CGLS.
 //
-// B is tested for being Hermitian: ⟨p, B p⟩ must be real, and from the second
-// iteration on ⟨B p, β p_old⟩ = ⟨p, β B p_old⟩, the left-hand side of which is
-// ⟨q, p⟩ − ⟨q, r⟩; both relative to ‖B‖‖p‖². ⟨p, B p⟩ < 0 beyond rounding ends
-// the run with FailedIndefinite. Every TrueResidual-th iteration the true
-// residual is treated as in CGLS.
-//
-// Scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
+// The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
 type CG struct {
 	core
