@@ -204,15 +204,16 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	err = a.time(&a.times.Total, func() error {
-		if err := f(a); err != nil || !counts {
-			return err
-		}
-		return a.device.Sync()
-	})
-	if err != nil {
+	end := timing(&a.times.Total)
+	if err := f(a); err != nil {
 		return err
 	}
+	if counts {
+		if err := a.device.Sync(); err != nil {
+			return err
+		}
+	}
+	end()
 	if l.measuring != nil {
 		l.measuring.done(d, a.overlap, a.times.Total, a.times.Waiting)
 	}
@@ -272,12 +273,10 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 	return false, nil
 }
 
-// time adds what f takes to a duration.
-func (a *application) time(to *time.Duration, f func() error) error {
+// timing begins to time what its result ends, and then adds that to a duration.
+func timing(to *time.Duration) (end func()) {
 	began := time.Now()
-	err := f()
-	*to += time.Since(began)
-	return err
+	return func() { *to += time.Since(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -329,7 +328,7 @@ func (a *application) carry(app Application) (err error) {
 }
 
 // start begins to sum a buffer over the copies.
-func (a *application) start(buf device.Buf) (r comm.Request, err error) {
+func (a *application) start(buf device.Buf) (comm.Request, error) {
 	if a.copies.Size() == 1 {
 		return comm.Done, nil
 	}
@@ -341,21 +340,17 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 		}
 	}
 	defer a.device.Mark("all-reduce")()
-	r = comm.Done
-	err = a.time(&a.times.Waiting, func() error {
-		if a.o.OneSided {
-			return a.copies.(comm.OneSided).Accumulate(buf)
-		}
-		if a.overlap && a.pieced {
-			r, err = a.copies.StartAllReduce(buf)
-			return err
-		}
-		if err := a.copies.AllReduce(buf); err != nil || !a.alone {
-			return err
-		}
-		return a.device.Sync()
-	})
-	return r, err
+	defer timing(&a.times.Waiting)()
+	if a.o.OneSided {
+		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
+	}
+	if a.overlap && a.pieced {
+		return a.copies.StartAllReduce(buf)
+	}
+	if err := a.copies.AllReduce(buf); err != nil || !a.alone {
+		return comm.Done, err
+	}
+	return comm.Done, a.device.Sync()
 }
 
 func (a *application) wait(r comm.Request) error {
@@ -363,7 +358,8 @@ func (a *application) wait(r comm.Request) error {
 		return nil
 	}
 	defer a.device.Mark("all-reduce")()
-	return a.time(&a.times.Waiting, r.Wait)
+	defer timing(&a.times.Waiting)()
+	return r.Wait()
 }
 
 // quantum chooses the quantum of an application, 0 if sums need not be exact. If the
@@ -372,20 +368,18 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	if !a.o.Exact {
 		return 0, false, nil
 	}
-	bound := 0.0
-	err = a.time(&a.times.Bound, func() error {
-		parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
-		sum, err := SumExactly(src.Layout.Shards, parts, mine)
-		bound = sum * a.peaks[i]
-		return err
-	})
-	if err != nil || bound == 0 {
+	end := timing(&a.times.Bound)
+	parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
+	sum, err := SumExactly(src.Layout.Shards, parts, mine)
+	end()
+	switch bound := sum * a.peaks[i]; {
+	case err != nil || bound == 0:
 		return 0, true, err
-	}
-	if lost(bound) {
+	case lost(bound):
 		return 0, true, spoil(dst.Buf)
+	default:
+		return quantum(bound), false, nil
 	}
-	return quantum(bound), false, nil
 }
 
 // quantum returns a power of two of which 2⁵² are at least the bound. It is never so

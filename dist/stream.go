@@ -359,10 +359,9 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	var d device.Buf
 	if p.read {
 		var err error
-		func() {
-			defer s.o.Device.Mark("wait for data")()
-			d, err = p.reader.Next()
-		}()
+		end := s.o.Device.Mark("wait for data")
+		d, err = p.reader.Next()
+		end()
 		if err := comm.Together(s.of.rng.Copies, err); err != nil || p.zero {
 			return d, err
 		}
