@@ -111,7 +111,7 @@ func TestEngines(t *testing.T) {
 // and few places on many threads are spread.
 func TestBatches(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{11, 11}}
-	e := &Eikonal{model: g, image: g}
+	e := &Eikonal{placewise: placewise{g: g}, model: g}
 	for _, lanes := range [][]int{{16, 8}, {8}, {4}} {
 		e.widths = lanes
 		r := rand.New(rand.NewPCG(1, 1))

@@ -126,7 +126,8 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 	return group.Wait()
 }
 
-// placewise is a method that knows each place's field by itself, wherever the place lies.
+// placewise is what methods share, most of which know each place's field by itself,
+// wherever the place lies.
 type placewise struct {
 	name string
 	g    grid.Grid
