@@ -74,34 +74,29 @@ func random(d device.Device, l *Layout, seed uint64) (*Vector, error) {
 
 func fillRandom(v *Vector, seed *uint64) error {
 	return v.eachLeaf(func(v *Vector) error {
+		l := v.Layout
 		*seed++
-		return fillLeaf(v, *seed)
-	})
-}
-
-func fillLeaf(v *Vector, seed uint64) error {
-	l := v.Layout
-	normal := func(i int, part uint64) float64 {
-		r := rand.NewPCG(seed<<1|part, uint64(l.Off+i))
-		u1 := (float64(r.Uint64()>>11) + 0.5) / (1 << 53)
-		u2 := float64(r.Uint64()>>11) / (1 << 53)
-		return math.Sqrt(-2*math.Log(u1)) * math.Cos(2*math.Pi*u2)
-	}
-	if !l.isComplex() {
-		x := make([]float64, l.N)
-		for i := range x {
-			x[i] = normal(i, 0)
+		normal := func(i int, part uint64) float64 {
+			r := rand.NewPCG(*seed<<1|part, uint64(l.Off+i))
+			u1 := (float64(r.Uint64()>>11) + 0.5) / (1 << 53)
+			u2 := float64(r.Uint64()>>11) / (1 << 53)
+			return math.Sqrt(-2*math.Log(u1)) * math.Cos(2*math.Pi*u2)
 		}
-		return device.Upload(v.Buf, x)
-	}
-	single, double := make([]complex64, l.N), make([]complex128, l.N)
-	for i := range double {
-		double[i] = complex(normal(i, 0), normal(i, 1))
-		single[i] = complex64(double[i])
-	}
-	h := device.NewHost(1)
-	if l.Type == device.C64 {
-		return v.Buf.Device().Copy(v.Buf, device.Wrap(h, single))
-	}
-	return v.Buf.Device().Copy(v.Buf, device.Wrap(h, double))
+		if !l.isComplex() {
+			x := make([]float64, l.N)
+			for i := range x {
+				x[i] = normal(i, 0)
+			}
+			return device.Upload(v.Buf, x)
+		}
+		single, double := make([]complex64, l.N), make([]complex128, l.N)
+		for i := range double {
+			double[i] = complex(normal(i, 0), normal(i, 1))
+			single[i] = complex64(double[i])
+		}
+		if l.Type == device.C64 {
+			return v.Buf.Device().Copy(v.Buf, device.Wrap(device.NewHost(1), single))
+		}
+		return v.Buf.Device().Copy(v.Buf, device.Wrap(device.NewHost(1), double))
+	})
 }

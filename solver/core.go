@@ -182,12 +182,6 @@ func (c *core) fail(quantity string, v float64) {
 	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
 }
 
-// stationary reports whether a gradient of norm s, for a residual of norm r, cannot be
-// told from rounding.
-func (c *core) stationary(s, r float64) bool {
-	return s == 0 || s <= c.eps*c.bound*r || r <= c.eps*c.st.DataNorm
-}
-
 // norms returns the norm of r's first row and of the whole r, which must be finite,
 // and the inner products of the pairs, with one collective.
 func (c *core) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
@@ -237,7 +231,7 @@ func (c *core) record(first, total, gradient float64) {
 		c.st.Iteration++
 	}
 	c.st.History.add(first, total, gradient)
-	c.st.Stationary = c.stationary(gradient, total)
+	c.st.Stationary = gradient == 0 || gradient <= c.eps*c.bound*total || total <= c.eps*c.st.DataNorm
 }
 
 // stay counts an iteration that left everything as it was.
