@@ -31,7 +31,7 @@ import (
 // The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
 type CG struct {
-	core
+	Method
 	r, p, q, b *dist.Vector // image
 	misfit, t  *dist.Vector // data: d − A x, A p
 
@@ -42,20 +42,19 @@ type CG struct {
 	hermitianKnown float64 // 1 where back is known, else 0
 }
 
-func newCG(name string, o Options) Method {
-	c := &CG{core: core{name: name, opt: o}}
+func newCG(name string, o Options) *Method {
+	c := &CG{Method: Method{name: name, opt: o}}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
-func (c *CG) scalars() []scalar {
-	return []scalar{{"rho", &c.rho}, {"rhs", &c.rhs}, {"size", &c.size}, {"back", &c.back}, {"back_im", &c.backIm},
-		{"hermitian_known", &c.hermitianKnown}, {"norm", &c.bound}}
+func (c *CG) scalars() map[string]*float64 {
+	return map[string]*float64{"rho": &c.rho, "rhs": &c.rhs, "size": &c.size, "back": &c.back, "back_im": &c.backIm,
+		"hermitian_known": &c.hermitianKnown, "norm": &c.bound}
 }
 
-// Vectors implements Method: x, the gradient r, the direction p, the data residual
-// and b.
-func (c *CG) Vectors() map[string]*dist.Vector {
+// vectors are x, the gradient r, the direction p, the data residual and b.
+func (c *CG) vectors() map[string]*dist.Vector {
 	return map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p, "data_residual": c.misfit, "b": c.b}
 }
 

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -63,7 +64,7 @@ import (
 // vectors are x, p, the residual r (s for streamed data, both with a preconditioner) and
 // those kept: g0, g1, … or v0, w0, v1, ….
 type CGLS struct {
-	core
+	Method
 	res  residual
 	s, p *dist.Vector // image
 
@@ -78,24 +79,24 @@ type CGLS struct {
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
-func newCGLS(name string, o Options) Method {
-	c := &CGLS{core: core{name: name, opt: o, streams: true}}
+func newCGLS(name string, o Options) *Method {
+	c := &CGLS{Method: Method{name: name, opt: o, streams: true}}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
 func (c *CGLS) preconditioned() bool { return c.opt.Preconditioner != nil }
 
-func (c *CGLS) scalars() []scalar {
-	list := append(c.res.scalars(), scalar{"norm", &c.bound})
-	if c.preconditioned() {
-		return list
+func (c *CGLS) scalars() map[string]*float64 {
+	to := map[string]*float64{"norm": &c.bound}
+	if !c.preconditioned() {
+		to["gamma"], to["pp"], to["ps"], to["ps_im"] = &c.gamma, &c.pp, &c.ps, &c.psIm
 	}
-	return append([]scalar{{"gamma", &c.gamma}, {"pp", &c.pp}, {"ps", &c.ps}, {"ps_im", &c.psIm}}, list...)
+	maps.Copy(to, c.res.scalars())
+	return to
 }
 
-// Vectors implements Method.
-func (c *CGLS) Vectors() map[string]*dist.Vector {
+func (c *CGLS) vectors() map[string]*dist.Vector {
 	to := map[string]*dist.Vector{"x": c.x, "p": c.p}
 	if r := c.res.vector(); r != nil {
 		to["r"] = r
@@ -113,7 +114,7 @@ func (c *CGLS) Vectors() map[string]*dist.Vector {
 }
 
 func (c *CGLS) allocate() {
-	c.res = c.problem.residual(&c.core)
+	c.res = c.problem.residual(&c.Method)
 	c.res.allocate()
 	n := c.opt.Orthogonalize
 	c.kept, c.v, c.w = nil, nil, nil

@@ -26,7 +26,7 @@ type Problem interface {
 	Change(c dist.Operator) (Problem, error)
 
 	epsilon() float64 // rounding unit of its element type
-	residual(of *core) residual
+	residual(of *Method) residual
 }
 
 // Passes are what CGLS needs of a problem whose data are not held. An application

@@ -49,7 +49,7 @@ import (
 // with ‖A‖² taken as 1/τ. ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least: d − r tells nothing
 // about a smaller A x. The scalars of its state are the step τ and FISTA's t.
 type Proximal struct {
-	core
+	Method
 	momentum bool
 	r        *dist.Vector // data
 	z        *dist.Vector // the point the step is taken from; ISTA: scratch
@@ -62,19 +62,19 @@ type Proximal struct {
 	t   float64 // FISTA's t
 }
 
-func newProximal(name string, o Options) Method {
-	c := &Proximal{core: core{name: name, opt: o}, momentum: name == "fista"}
+func newProximal(name string, o Options) *Method {
+	c := &Proximal{Method: Method{name: name, opt: o}, momentum: name == "fista"}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
-func (c *Proximal) scalars() []scalar {
-	return []scalar{{"step", &c.tau}, {"t", &c.t}}
+func (c *Proximal) scalars() map[string]*float64 {
+	return map[string]*float64{"step": &c.tau, "t": &c.t}
 }
 
-// Vectors implements Method: x and the gradient at x, and with momentum the
-// point z and the gradient there.
-func (c *Proximal) Vectors() map[string]*dist.Vector {
+// vectors are x and the gradient at x, and with momentum the point z and the gradient
+// there.
+func (c *Proximal) vectors() map[string]*dist.Vector {
 	if !c.momentum {
 		return map[string]*dist.Vector{"x": c.x, "g": c.gz}
 	}

@@ -32,7 +32,7 @@ func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engi
 	must(t, err)
 	must(t, m.Init(t.Context(), solver.Hold(a, v), nil))
 	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
-		func(context.Context, solver.Method, solver.Report) error { each(); return nil })
+		func(context.Context, *solver.Method, solver.Report) error { each(); return nil })
 	must(t, err)
 	if reason != solver.StoppedIterations {
 		t.Fatalf("%s ended: %v", d.Name(), reason)
