@@ -3,8 +3,10 @@ package solver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/cmplx"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -97,12 +99,13 @@ func (c *Method) Resume(p Problem, s *State) error {
 	if c.attach(context.Background(), p); c.do.Err != nil {
 		return c.do.Err
 	}
-	for name, v := range c.scalars() {
+	scalars := c.scalars()
+	for _, name := range slices.Sorted(maps.Keys(scalars)) {
 		x, ok := s.Scalars[name]
 		if !ok {
 			return fmt.Errorf("solver: the saved state of %s lacks %q", c.name, name)
 		}
-		*v = x
+		*scalars[name] = x
 	}
 	c.st = *s
 	return nil
