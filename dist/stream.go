@@ -42,19 +42,14 @@ type Group interface {
 	Close()
 }
 
-// Reader returns the data of a rank group by group, in order. The caller may change the
-// result of Next, which is valid until the next call.
-type Reader interface {
-	Next() (device.Buf, error)
-	Close()
-}
-
 // StreamOptions are the options of a Stream. They must be the same on all ranks.
 type StreamOptions struct {
 	LiftOptions
 	Device device.Device
-	// Read starts reading the data d. Ranks with copies of the data read the same.
-	Read func(ctx context.Context) (Reader, error)
+	// Read starts reading the data d. Ranks with copies of the data read the same. next
+	// returns this rank's data group by group, in order; the caller may change them, and
+	// they are valid until the next call. close ends the reading.
+	Read func(ctx context.Context) (next func() (device.Buf, error), close func(), err error)
 	// Weigh, if not nil, multiplies the elements of this rank's data that begin at lo by
 	// their weights.
 	Weigh func(lo int, data device.Buf) error
@@ -241,7 +236,8 @@ type pass struct {
 	weights int     // how often the source is multiplied by W before the adjoint
 	quantum float64 // of the adjoint
 
-	reader  Reader
+	next    func() (device.Buf, error)
+	close   func()
 	zero    bool    // A x is
 	forward float64 // quantum of A x
 	lost    bool    // A x is no number
@@ -264,13 +260,13 @@ func (p *pass) begin(ctx context.Context) (err error) {
 	if !p.read {
 		return nil
 	}
-	p.reader, err = p.o.Read(ctx)
+	p.next, p.close, err = p.o.Read(ctx)
 	return p.of.rng.together(err)
 }
 
 func (p *pass) end() {
-	if p.reader != nil {
-		p.reader.Close()
+	if p.close != nil {
+		p.close()
 	}
 }
 
@@ -356,7 +352,7 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	if p.read {
 		var err error
 		end := p.o.Device.Mark("wait for data")
-		d, err = p.reader.Next()
+		d, err = p.next()
 		end()
 		if err := comm.Together(p.of.rng.Copies, err); err != nil || p.zero {
 			return d, err

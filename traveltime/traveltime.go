@@ -19,8 +19,8 @@ type Field struct {
 // Options steer one call of Solve.
 type Options struct {
 	Gradient bool
-	Threads  int                   // workers; 0 means all processors
-	Progress func(done, total int) // called after each position, may be nil; never concurrently
+	Threads  int    // workers; 0 means all processors
+	Progress func() // called after each position, maybe from several goroutines at once; may be nil
 }
 
 // Method computes traveltime fields.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -76,12 +75,6 @@ func (o Options) threads(jobs int) int {
 // work distributes the jobs to workers, in ascending order, and passes the fields on. The
 // first error stops all workers.
 func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
-	total := 0
-	for _, j := range jobs {
-		total += len(j.places)
-	}
-	var mu sync.Mutex // over done and calls of opt.Progress
-	done := 0
 	solve := func(ctx context.Context, w worker, j job) error {
 		if err := w.solve(ctx, j); err != nil {
 			return err
@@ -95,10 +88,7 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 				return err
 			}
 			if opt.Progress != nil {
-				mu.Lock()
-				done++
-				opt.Progress(done, total)
-				mu.Unlock()
+				opt.Progress()
 			}
 		}
 		return nil

@@ -141,11 +141,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
 	p := op.Problem(op.Share)
-	last := 0
-	p.Progress = func(done, total int) {
-		stage.Add(done - last)
-		last = done
-	}
+	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
 		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
@@ -227,7 +223,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
 	if t := op.Traces; t != nil {
-		o.Read = func(ctx context.Context) (dist.Reader, error) { return t.read(ctx, cuts) }
+		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
 			o.Weigh = t.weigh
