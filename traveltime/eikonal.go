@@ -38,7 +38,7 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 	if !image.Inside(model) {
 		return nil, fmt.Errorf("traveltime: the image %s reaches outside the velocity model %s", box(image), box(model))
 	}
-	e := &Eikonal{placewise: placewise{"eikonal", image}, model: model, widths: widths()}
+	e := &Eikonal{placewise: placewise{name: "eikonal", g: image}, model: model, widths: widths()}
 	for i, v := range velocity {
 		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
 			at := make([]float64, model.Dim())

@@ -121,6 +121,7 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 type placewise struct {
 	name string
 	g    grid.Grid
+	fill func(r *room, p *survey.Positions, place int) error // sets the field of a place
 }
 
 // Name implements Method.
@@ -143,9 +144,9 @@ func (m *placewise) ScratchBytes(gradient bool) int64 {
 // room is the worker of such a method.
 type room struct {
 	scratch
-	g        grid.Grid
+	*placewise
+	p        *survey.Positions
 	gradient bool
-	fill     func(r *room, place int) error
 
 	out  Field
 	part [][]float32 // of Coarse
@@ -159,17 +160,16 @@ func (r *room) solve(context.Context, job) error {
 	return r.err
 }
 
-func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, place) }
+func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, r.p, place) }
 
-// each solves place by place: fill computes the field of one into the room's out.
-func (m *placewise) each(ctx context.Context, p *survey.Positions, places []int, opt Options,
-	fill func(r *room, place int) error, sink func(place int, f Field) error) error {
+// Solve implements Method, place by place.
+func (m *placewise) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	checkPlaces(m.g, p, places)
 	jobs := make([]job, len(places))
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]
 	}
-	return work(ctx, jobs, opt, func() worker { return &room{g: m.g, gradient: opt.Gradient, fill: fill} }, sink)
+	return work(ctx, jobs, opt, func() worker { return &room{placewise: m, p: p, gradient: opt.Gradient} }, sink)
 }
 
 func checkPlaces(g grid.Grid, p *survey.Positions, places []int) {

@@ -79,21 +79,17 @@ func (f *Formulation) addCoarse(w *dist.Work, t *twoLevel, c *Coarse) {
 	n.windows = f.undoing(w, n, c.Slab)
 	w.New(f.Device, n.a.Domain(), &n.p, &n.q, &n.z, &n.half, &t.r, &t.x)
 	t.coarse = n
-	t.between = f.fromWhole(w, n.a.Domain(), f.Problem.Domain(),
+	t.between = f.fromWhole(n.a.Domain(), f.Problem.Domain(),
 		func(dst, x []float32) { c.Grid.Expand(dst, x, f.Slab[0], f.Slab[1]) },
 		func(dst, x []float32) { c.Grid.Shrink(dst, x, c.Slab[0], c.Slab[1]) })
 }
 
 // fromWhole is dist.FromWhole.
-func (s *Setting) fromWhole(w *dist.Work, domain, rng *dist.Layout, forward, adjoint dist.Whole) (op dist.Operator) {
+func (s *Setting) fromWhole(domain, rng *dist.Layout, forward, adjoint dist.Whole) dist.Operator {
 	if s.counts() {
 		return dist.Unapplied(domain, rng)
 	}
-	w.Do(func() (err error) {
-		op, err = dist.FromWhole(domain, rng, forward, adjoint)
-		return err
-	})
-	return op
+	return dist.FromWhole(domain, rng, forward, adjoint)
 }
 
 // undoing returns the windows that undo n on a slab, estimated from its application to noise.
@@ -111,13 +107,13 @@ func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	var apply dist.Whole
 	if w.Err == nil && !s.counts() {
 		var y []float32
-		if y, w.Err = dist.Gathered(q); w.Err != nil {
+		if y, w.Err = dist.Gathered(nil, q); w.Err != nil {
 			return nil
 		}
 		m := imaging.InverseRoot(l.Shape, y, slab[0], slab[1], leastEigenvalue, s.Threads)
 		apply = func(dst, x []float32) { m.Apply(dst, x, slab[0], slab[1]) }
 	}
-	return s.fromWhole(w, l, l, apply, apply)
+	return s.fromWhole(l, l, apply, apply)
 }
 
 // sign is 1 or −1 at a point, at random but always the same (the mixing function of
