@@ -295,19 +295,17 @@ func (a *application) carry(app Application) (err error) {
 			}
 		}
 	}()
-	finish := func(next int) error {
-		r := under[0]
-		under = under[1:]
-		if err := a.wait(r); err != nil {
-			return err
-		}
-		return app.Finish(next - len(under) - 1)
-	}
-	for i := range app.Pieces() {
-		if len(under) == ahead {
-			if err := finish(i); err != nil {
+	for i := 0; i < app.Pieces() || len(under) > 0; {
+		if len(under) == ahead || i == app.Pieces() {
+			r := under[0]
+			under = under[1:]
+			if err := a.wait(r); err != nil {
 				return err
 			}
+			if err := app.Finish(i - len(under) - 1); err != nil {
+				return err
+			}
+			continue
 		}
 		buf, err := app.Sum(i)
 		if err != nil {
@@ -318,11 +316,7 @@ func (a *application) carry(app Application) (err error) {
 			return err
 		}
 		under = append(under, r)
-	}
-	for len(under) > 0 {
-		if err := finish(app.Pieces()); err != nil {
-			return err
-		}
+		i++
 	}
 	return nil
 }
