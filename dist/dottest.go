@@ -14,10 +14,9 @@ import (
 //
 //	|⟨y, A x⟩ − ⟨Aᴴy, x⟩| / (‖A x‖ ‖y‖),
 //
-// which for a correct pair is a few units of rounding of its element type
-// (Claerbout, "Earth soundings analysis", 1992, calls this the dot-product
-// test). The sign of every sample is random, so a fault in one place is not
-// averaged away by positive sums.
+// which for a correct pair is a few units of rounding of its element type (Claerbout,
+// "Earth soundings analysis", 1992, calls this the dot-product test). The sign of every
+// sample is random, so a fault in one place is not averaged away by positive sums.
 func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (float64, error) {
 	x, err := random(d, op.Domain(), seed)
 	if err != nil {

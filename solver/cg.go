@@ -7,9 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// CG is the conjugate gradient method on the normal equations B x = b, B = AᴴA and
-// b = Aᴴd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an
-// iteration is
+// CG is the conjugate gradient method on the normal equations B x = b, B = AᴴA and b =
+// Aᴴd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an iteration is
 //
 //	q = B p
 //	α = ρ/⟨p, q⟩
@@ -156,8 +155,7 @@ func (c *CG) curvature() float64 {
 	return real(pq)
 }
 
-// correct computes the true residual and puts it in r's place where it is too
-// far away.
+// correct computes the true residual and puts it in r's place where it is too far away.
 func (c *CG) correct(n *cgNorms) (replaced bool) {
 	c.normal(c.q, c.t, c.x)
 	c.do.Axpby(1, c.b, -1, c.q)

@@ -2,9 +2,8 @@ package solver
 
 import "fmt"
 
-// State is what a method carries from one iteration to the next besides its
-// vectors. It is plain data: saved and given back to Resume it continues the
-// run to the last bit.
+// State is what a method carries from one iteration to the next besides its vectors. It
+// is plain data: saved and given back to Resume it continues the run to the last bit.
 type State struct {
 	Method    string
 	Iteration int     // iterations done

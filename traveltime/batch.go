@@ -18,12 +18,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Bounds of the iteration. The first-order times only have to reach every
-// point, and be near enough to tell which side is upwind. Second-order times
-// may never come to rest where two waves meet, because there a difference of
-// one rounding switches the stencil; so after a number of rounds the tolerance
-// doubles with each further one. All bounds count rounds alike for every
-// source, whatever else is in its batch.
+// Bounds of the iteration. The first-order times only have to reach every point, and be
+// near enough to tell which side is upwind. Second-order times may never come to rest
+// where two waves meet, because there a difference of one rounding switches the stencil;
+// so after a number of rounds the tolerance doubles with each further one. All bounds
+// count rounds alike for every source, whatever else is in its batch.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6

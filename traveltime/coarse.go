@@ -15,9 +15,8 @@ import (
 // factor 2, an eighth in 3-D, for tables that are needed again and again and
 // cost more to solve than to interpolate.
 //
-// What is kept and interpolated, cubically, is τ = T/R with R the distance from
-// the position: smooth where T has its tip. Gradients are those of the
-// interpolant.
+// What is kept and interpolated, cubically, is τ = T/R with R the distance from the
+// position: smooth where T has its tip. Gradients are those of the interpolant.
 type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid

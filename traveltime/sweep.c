@@ -60,10 +60,9 @@ void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes)
 	eik_due_around(b, x, y, chunk, 0, next);
 }
 
-// Books what a sweep did to a block: it is no longer due in this direction; if
-// it changed, its readers are due, and so is it in its other directions. Every
-// decision is one lane's own, so that a source's times never depend on which
-// others share its batch.
+// Books what a sweep did to a block: it is no longer due in this direction; if it
+// changed, its readers are due, and so is it in its other directions. Every decision is
+// one lane's own, so that a source's times never depend on which others share its batch.
 static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	unsigned lanes, unsigned changed, const uint16_t *now, uint16_t next[3][2])
 {

@@ -11,8 +11,7 @@ import (
 type Field struct {
 	Time []float64 // [grid.Len()], s
 
-	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless
-	// asked for.
+	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless asked for.
 	Gradient [][]float64
 }
 
