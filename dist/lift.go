@@ -84,8 +84,8 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 	if !o.Exact {
 		return l, nil
 	}
-	if o.Choose != nil && !o.OneSided {
-		l.measuring = newMeasuring(rng.Copies.Size() > 1, image.Copies.Size() > 1)
+	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
+		l.measuring = &measuring{sums: sums}
 	}
 	for _, k := range kernels {
 		peak, err := l.largest(k.(Pieced).Peak())
@@ -214,8 +214,8 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 		}
 	}
 	end()
-	if l.measuring != nil {
-		l.measuring.done(d, a.overlap, a.times.Total, a.times.Waiting)
+	if m := l.measuring; m != nil {
+		m.of[d] = append(m.of[d], a.times)
 	}
 	if l.o.Observe != nil {
 		l.o.Observe(a.times)
@@ -260,7 +260,7 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 		return false, nil
 	}
 	if !l.measuring.complete() {
-		a.overlap, counts = l.measuring.over(d)
+		a.overlap, counts = over(len(l.measuring.of[d]))
 		a.alone = counts && !a.overlap
 		return counts, nil
 	}
