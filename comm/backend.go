@@ -1,11 +1,6 @@
 package comm
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/kirchhoff-lsm/lsm/device"
-)
+import "github.com/kirchhoff-lsm/lsm/device"
 
 // Backend makes the communicator over all ranks of a run.
 type Backend struct {
@@ -20,26 +15,13 @@ type Backend struct {
 	Aware func(device.Space) bool
 }
 
-// MPI is the backend "mpi". Package comm/mpi sets it where it is built in.
+// MPI is the backend "mpi", or nil if it is not built in. Package comm/mpi sets it.
 var MPI *Backend
 
-// Lookup finds a backend by its name in the configuration.
-func Lookup(name string) (Backend, bool) {
-	if name != "mpi" || MPI == nil {
-		return Backend{}, false
-	}
-	return *MPI, true
-}
-
-// Built lists the names of the communicators in this program.
+// Built lists the names of the communicators in this program, as the configuration has them.
 func Built() []string {
 	if MPI == nil {
 		return []string{"self"}
 	}
 	return []string{"self", "mpi"}
-}
-
-// Missing is the error for a backend that is not built in.
-func Missing(name string) error {
-	return fmt.Errorf("comm.backend: %q is not built into this lsm, which has %s", name, strings.Join(Built(), ", "))
 }

@@ -119,8 +119,8 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 			a.report.Warn(warning)
 		}
 	}
-	b, built := comm.Lookup(a.world.Name())
-	comms, done, err := carriers(a, a.world, o.backends, o.Card, built && o.Card != nil && b.Aware(o.Card.Space()))
+	aware := a.world.Name() == "mpi" && o.Card != nil && comm.MPI.Aware(o.Card.Space())
+	comms, done, err := carriers(a, a.world, o.backends, o.Card, aware)
 	if err != nil {
 		return err
 	}

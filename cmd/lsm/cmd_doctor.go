@@ -34,7 +34,7 @@ Where a launcher starts several ranks, doctor says where each of them runs and w
 may use.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {
-			_, mpi := comm.Lookup("mpi")
+			mpi := comm.MPI != nil
 			if !mpi {
 				a.speak(a.report.JSON()) // each rank for itself
 			}
@@ -173,8 +173,8 @@ func doctorRanks(a *app) error {
 func doctorVerdict(a *app, mpi bool) {
 	v, c := build()
 	library := ""
-	if b, ok := comm.Lookup("mpi"); ok {
-		library = " (" + b.About() + ")"
+	if mpi {
+		library = " (" + comm.MPI.About() + ")"
 	}
 	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
 	isa, err := kirchhoff.ISA()

@@ -33,7 +33,7 @@ exec "$0" "$@"
 // working folder or one more environment variable.
 func unlike(t *testing.T, folder string, variables []string, args ...string) *launched {
 	t.Helper()
-	b, _ := comm.Lookup("mpi")
+	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

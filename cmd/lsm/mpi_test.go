@@ -51,7 +51,7 @@ func (x *output) String() string {
 // onRanks prepares lsm with the given arguments in a folder.
 func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
 	t.Helper()
-	b, _ := comm.Lookup("mpi")
+	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
