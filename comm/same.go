@@ -106,7 +106,7 @@ func difference(name string, byRank [][]Fact) string {
 	return name + " is " + strings.Join(words, ", ")
 }
 
-// rankList names ranks, of many the first few.
+// rankList names ranks, at most the first few.
 func rankList(ranks []int) string {
 	if len(ranks) == 1 {
 		return "rank " + ListRanks(ranks, 4)

@@ -73,11 +73,7 @@ func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {
 	if err != nil {
 		return err
 	}
-	defer r.release()
-	if err := g.call(what, func() C.int { return f(r.numbers) }); err != nil {
-		return err
-	}
-	return r.Back()
+	return r.finish(g.call(what, func() C.int { return f(r.numbers) }))
 }
 
 func (g *group) AllReduce(x device.Buf) error {
@@ -114,7 +110,7 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 // gather spreads the ranks' stretches of x, counts[rank] elements each, over one of the
 // group's communicators.
 func (g *group) gather(over C.uintptr_t, what string, x device.Buf, counts []int) error {
-	_, per := kindOf(x.Type())
+	_, per := comm.Numbers(x.Type())
 	n := make([]C.int64_t, len(counts))
 	for i, count := range counts {
 		n[i] = C.int64_t(count * per)
@@ -137,15 +133,12 @@ func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err != nil {
 		return err
 	}
-	defer in.release()
 	var got C.size_t
-	if err := g.call("send and receive", func() C.int {
+	err = g.call("send and receive", func() C.int {
 		return C.lsm_sendrecv(g.buffers, out.at, out.n, C.int(to), in.at, in.n, C.int(from), out.kind, in.kind, C.int(limit), &got)
-	}); err != nil || recv == nil {
-		return err
+	})
+	if err == nil && got != in.n {
+		err = status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
 	}
-	if got != in.n {
-		return status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
-	}
-	return in.Back()
+	return in.finish(err)
 }

@@ -31,7 +31,7 @@ const backlog = 1024
 // request is an all-reduce under way, or a place in the lane.
 type request struct {
 	group  *Group
-	call   call
+	call   string
 	buf    *gpu.Buf  // nil: this rank cannot take part
 	ballot []float64 // summed over the ranks; the identifier follows
 	agreed comm.Request
@@ -61,8 +61,8 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	}
 	b, err := g.mine("started all-reduce", x)
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
-		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len()}, b)}
-	r.ballot = r.call.ballot(err)
+		call: g.placed(fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type()), b)}
+	r.ballot = ballot(r.call, err)
 	if g.started == 0 {
 		id, idErr := g.identifier()
 		if idErr != nil {
@@ -72,7 +72,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	}
 	g.started++
 	w.lane.started++
-	if g.size > 1 {
+	if g.Size() > 1 {
 		var lost error
 		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot)); lost != nil {
 			return nil, lost
@@ -95,7 +95,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 // spreads it.
 func (g *Group) identifier() ([]float64, error) {
 	var id C.unique_id
-	if g.rank == 0 {
+	if g.Rank() == 0 {
 		if err := g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId"); err != nil {
 			return nil, err
 		}
@@ -148,8 +148,8 @@ func (r *request) run() error {
 	if id := r.ballot[2:]; len(id) > 0 {
 		g.id = id
 	}
-	if !r.call.agreed(r.ballot, g.size) {
-		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %v, another a different one or one with an error", g.rank, r.call)
+	if !agreed(r.call, r.ballot, g.Size()) {
+		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %s, another a different one or one with an error", g.Rank(), r.call)
 	}
 	if err := g.join2(); err != nil {
 		return err
@@ -175,6 +175,6 @@ func (g *Group) join2() (err error) {
 	for i, v := range g.id {
 		words[i] = uint32(v)
 	}
-	g.second, err = g.world.open(id, g.size, g.rank)
+	g.second, err = g.world.open(id, g.Size(), g.Rank())
 	return err
 }

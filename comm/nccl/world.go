@@ -29,7 +29,7 @@ type world struct {
 	host *device.Host
 	lane lane
 
-	registered []registered // buffers, in the order of registration
+	undo []func() C.int // of the registrations of buffers, in their order
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
@@ -69,7 +69,7 @@ func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err e
 	return w.keep(link, err)
 }
 
-// split divides one.
+// split divides a communicator, on a thread with the card's context.
 func (w *world) split(whole unsafe.Pointer, color, key int) (link unsafe.Pointer, err error) {
 	err = w.lib.check(C.nccl_CommSplit(w.lib.calls, whole, C.int(color), C.int(key), &link, nil), "CommSplit")
 	return w.keep(link, err)
