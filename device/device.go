@@ -24,33 +24,24 @@ const (
 	I64                  // int64, for reproducible sums
 )
 
+var types = [...]struct {
+	name string
+	size int
+}{F32: {"float32", 4}, F64: {"float64", 8}, C64: {"complex64", 8}, C128: {"complex128", 16}, I64: {"int64", 8}}
+
 // Size is the size of one element in bytes.
 func (t Type) Size() int {
-	switch t {
-	case F32:
-		return 4
-	case F64, C64, I64:
-		return 8
-	case C128:
-		return 16
+	if t < F32 || t > I64 {
+		panic(fmt.Sprintf("device: unknown element type %d", t))
 	}
-	panic(fmt.Sprintf("device: unknown element type %d", t))
+	return types[t].size
 }
 
 func (t Type) String() string {
-	switch t {
-	case F32:
-		return "float32"
-	case F64:
-		return "float64"
-	case C64:
-		return "complex64"
-	case C128:
-		return "complex128"
-	case I64:
-		return "int64"
+	if t < F32 || t > I64 {
+		return fmt.Sprintf("type(%d)", uint8(t))
 	}
-	return fmt.Sprintf("type(%d)", uint8(t))
+	return types[t].name
 }
 
 // Buf is a run of elements of one type on one device. Slices share memory with

@@ -54,7 +54,7 @@ func (d *Driver) Use(c Card) (*Context, error) {
 	started := make(chan error, 1)
 	go x.serve(started)
 	if err := <-started; err != nil {
-		return nil, resource(fmt.Errorf("card %d (%s): %w", c.Index, c.Name, err))
+		return nil, status.Resource(fmt.Errorf("card %d (%s): %w", c.Index, c.Name, err))
 	}
 	return x, nil
 }
@@ -126,7 +126,7 @@ func (c *Context) Err() error {
 		if status.Code(err) != status.Other {
 			return err // of a library that knows better what it means
 		}
-		return resource(err)
+		return status.Resource(err)
 	}
 	return nil
 }
@@ -276,6 +276,12 @@ func (c *Context) open() error {
 	var err error
 	c.main, err = c.newStream()
 	return err
+}
+
+// Bind makes the card's context current on the calling thread of the system, to
+// which the goroutine must be locked.
+func (c *Context) Bind() error {
+	return status.Resource(c.driver.check(C.gpu_set_current(c.driver.calls, c.handle), "set_current"))
 }
 
 // close releases the context with everything that it holds. Errors are ignored, since

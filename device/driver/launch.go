@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Module is compiled code on the card.
@@ -39,7 +41,7 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 		return c.driver.check(C.gpu_module_load(c.driver.calls, &m.handle, text), "module_load")
 	})
 	if err != nil {
-		return nil, resource(fmt.Errorf("%s: %w", name, err))
+		return nil, status.Resource(fmt.Errorf("%s: %w", name, err))
 	}
 	return m, nil
 }
@@ -82,7 +84,7 @@ func (m *Module) Function(name string) (*Function, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, resource(fmt.Errorf("%s: kernel %s: %w", m.name, name, err))
+		return nil, status.Resource(fmt.Errorf("%s: kernel %s: %w", m.name, name, err))
 	}
 	return f, nil
 }

@@ -9,10 +9,15 @@ import (
 	"cmp"
 	"time"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Stream is a queue of work for the card. Two streams may overlap.
 type Stream struct{ handle unsafe.Pointer }
+
+// Handle is the driver's own handle of a stream.
+func (s *Stream) Handle() unsafe.Pointer { return s.handle }
 
 // Event is a place in a stream.
 type Event struct {
@@ -33,7 +38,7 @@ const (
 // NewStream adds a stream.
 func (c *Context) NewStream() (s *Stream, err error) {
 	err = c.Do(func() (err error) { s, err = c.newStream(); return err })
-	return s, resource(err)
+	return s, status.Resource(err)
 }
 
 // newStream runs on the context's thread.
@@ -46,6 +51,25 @@ func (c *Context) newStream() (*Stream, error) {
 func (c *Context) CloseStream(s *Stream) {
 	c.Post(func() error {
 		return c.driver.check(C.gpu_stream_destroy(c.driver.calls, s.handle), "stream_destroy")
+	})
+}
+
+// Place is a place in a stream that other streams can wait for.
+type Place struct{ event *Event }
+
+// Mark returns the place in a stream that follows all work given to it so far.
+func (c *Context) Mark(s *Stream) *Place {
+	p := new(Place)
+	c.Post(func() (err error) { p.event, err = c.record(s, untimed); return err })
+	return p
+}
+
+// After makes a stream wait, on the card, for a place. It must be called once for each place.
+func (c *Context) After(s *Stream, p *Place) {
+	c.Post(func() error {
+		// The wait refers to the present state of the event, so the event can be reused.
+		c.events[untimed] = append(c.events[untimed], p.event)
+		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, p.event.handle, 0), "stream_wait")
 	})
 }
 
