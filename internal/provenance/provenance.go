@@ -44,10 +44,9 @@ type Record struct {
 	Reason       string `attr:"reason"` // why the run stopped, such as "stopped_iterations"
 }
 
-// New returns a record with everything filled in that the process knows of
-// itself, started now, or at [Epoch] and then on no host. Version and commit are those
-// that the Go tool stamped into the program; one that was told them when it was linked
-// sets its own.
+// New returns a record with everything that the process knows of itself, started now.
+// Under [Epoch] it is started then and names no host. Version and commit are what the Go
+// tool stamped into the program; a program that got them from the linker sets them itself.
 func New(command string) Record {
 	r := Record{
 		Command:   command,
