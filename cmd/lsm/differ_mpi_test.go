@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -42,7 +42,7 @@ func unlike(t *testing.T, folder string, variables []string, args ...string) *la
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
-	cmd, err := launch.Command(context.Background(), b.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
+	cmd, err := mpitest.Command(context.Background(), b.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

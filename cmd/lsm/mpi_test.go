@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -56,7 +56,7 @@ func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := launch.Command(context.Background(), b.About(), ranks, program, args...)
+	cmd, err := mpitest.Command(context.Background(), b.About(), ranks, program, args...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
