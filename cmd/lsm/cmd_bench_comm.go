@@ -105,10 +105,11 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 		o.Memory = min(m.Available, m.Limit)
 	}
 	if o.engine != "cpu" {
-		_, node, err := machine.Share(a.world.Host().AllGather)
+		seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
 		if err != nil {
 			return err
 		}
+		_, node := machine.Share(seats[a.world.Rank()], seats)
 		var warning string
 		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
 		if err := comm.Together(a.world, err); err != nil {

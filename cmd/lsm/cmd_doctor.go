@@ -147,10 +147,11 @@ func doctorRanks(a *app) error {
 	mine := seat{PID: os.Getpid(), Memory: machine.ReadMemory("/proc", "/sys/fs/cgroup").Available,
 		CUDA: os.Getenv("CUDA_VISIBLE_DEVICES"), ROCR: os.Getenv("ROCR_VISIBLE_DEVICES")}
 	mine.Host, _ = os.Hostname() // "" where the system does not tell
-	var err error
-	if mine.Threads, mine.Ranks, err = machine.Share(a.world.Host().AllGather); err != nil {
+	seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
+	if err != nil {
 		return err
 	}
+	mine.Threads, mine.Ranks = machine.Share(seats[a.world.Rank()], seats)
 	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
 	if err != nil {
 		return err
