@@ -32,7 +32,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	out, offer, outErr := g.end(send, refused)
 	in, want, inErr := g.end(recv, refused-1)
 	wrong := errors.Join(outErr, inErr)
-	started := g.world.lane.started
+	started := g.world.started
 	offered, err := g.exchange(append(offer[:], started), to, from)
 	if err != nil {
 		return errors.Join(wrong, err)

@@ -19,12 +19,10 @@ type Stream struct{ handle unsafe.Pointer }
 // Handle is the driver's own handle of a stream.
 func (s *Stream) Handle() unsafe.Pointer { return s.handle }
 
-// Event is a place in a stream.
-type Event struct {
-	handle unsafe.Pointer
-	kind   int
-}
+// Event is a place in a stream that other streams can wait for.
+type Event struct{ handle unsafe.Pointer }
 
+// Kinds of events.
 const (
 	untimed = iota
 	timed
@@ -54,22 +52,19 @@ func (c *Context) CloseStream(s *Stream) {
 	})
 }
 
-// Place is a place in a stream that other streams can wait for.
-type Place struct{ event *Event }
-
 // Mark returns the place in a stream that follows all work given to it so far.
-func (c *Context) Mark(s *Stream) *Place {
-	p := new(Place)
-	c.Post(func() (err error) { p.event, err = c.record(s, untimed); return err })
-	return p
+func (c *Context) Mark(s *Stream) *Event {
+	e := new(Event)
+	c.Post(func() error { return c.record(e, s, untimed) })
+	return e
 }
 
 // After makes a stream wait, on the card, for a place. It must be called once for each place.
-func (c *Context) After(s *Stream, p *Place) {
+func (c *Context) After(s *Stream, e *Event) {
 	c.Post(func() error {
 		// The wait refers to the present state of the event, so the event can be reused.
-		c.events[untimed] = append(c.events[untimed], p.event)
-		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, p.event.handle, 0), "stream_wait")
+		c.events[untimed] = append(c.events[untimed], *e)
+		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, e.handle, 0), "stream_wait")
 	})
 }
 
@@ -77,28 +72,27 @@ func (c *Context) After(s *Stream, p *Place) {
 func (c *Context) Follow(s, other *Stream) { c.After(s, c.Mark(other)) }
 
 // record puts an event at the end of a stream. It runs on the context's thread.
-func (c *Context) record(s *Stream, kind int) (*Event, error) {
+func (c *Context) record(e *Event, s *Stream, kind int) error {
 	d := c.driver
-	e := &Event{kind: kind}
 	if n := len(c.events[kind]); n > 0 {
-		e, c.events[kind] = c.events[kind][n-1], c.events[kind][:n-1]
+		*e, c.events[kind] = c.events[kind][n-1], c.events[kind][:n-1]
 	} else {
 		flags := C.uint(eventDisableTiming)
 		if kind == timed {
 			flags = 0
 		}
 		if err := d.check(C.gpu_event_create(d.calls, &e.handle, flags), "event_create"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e, d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
+	return d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
 }
 
 // Span is a stretch of a stream's work, timed by the card.
 type Span struct {
 	context    *Context
 	stream     *Stream
-	start, end *Event
+	start, end Event
 	tell       func(begin time.Time, took time.Duration)
 }
 
@@ -108,18 +102,17 @@ type Span struct {
 // that has waited for the stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
-	c.Post(func() (err error) {
+	c.Post(func() error {
 		if err := c.told(mostTold); err != nil {
 			return err
 		}
-		if c.anchor == nil {
+		if c.anchor.handle == nil {
 			c.anchored = time.Now()
-			if c.anchor, err = c.record(s, timed); err != nil {
+			if err := c.record(&c.anchor, s, timed); err != nil {
 				return err
 			}
 		}
-		p.start, err = c.record(s, timed)
-		return err
+		return c.record(&p.start, s, timed)
 	})
 	return p
 }
@@ -127,8 +120,9 @@ func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)
 // End ends the span here.
 func (p *Span) End() {
 	c := p.context
-	c.Post(func() (err error) {
-		if p.end, err = c.record(p.stream, timed); err == nil {
+	c.Post(func() error {
+		err := c.record(&p.end, p.stream, timed)
+		if err == nil {
 			c.spans = append(c.spans, p)
 		}
 		return err

@@ -80,7 +80,7 @@ func Open(o Options) (*Device, error) {
 	}
 	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
 		modules: map[string]*driver.Module{}}
-	d.pool.context = context
+	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
 	}
