@@ -142,7 +142,7 @@ func (b *book) beat(settle time.Duration) beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	out := beat{Still: now.Sub(b.effort.since(b.moved))}
+	out := beat{Still: min(now.Sub(b.effort.last), now.Sub(b.moved))} // collectives are work too
 	if b.latest != nil {
 		out.Latest = b.latest.id
 	}
