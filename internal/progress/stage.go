@@ -2,7 +2,6 @@ package progress
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -68,8 +67,6 @@ func (w barWriter) Write(p []byte) (int, error) {
 	w.r.live = true
 	return w.r.opt.Out.Write(p)
 }
-
-var _ io.Writer = barWriter{}
 
 // Add reports n further units done; it may be called from many goroutines.
 func (s *Stage) Add(n int) {
