@@ -5,6 +5,8 @@ import (
 	"image/color"
 	stddraw "image/draw"
 	"math"
+	"slices"
+	"strings"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -63,18 +65,16 @@ type head struct {
 
 // newPanel makes a panel with a title and, on one line, those of the notes that are not empty.
 func newPanel(w, h float64, x, y axis, title string, notes ...string) *panel {
-	p := &panel{w: w, h: h, x: x, y: y, title: title}
-	line := ""
-	for _, n := range notes {
-		if n != "" && line != "" {
-			line += "; "
-		}
-		line += n
+	return &panel{w: w, h: h, x: x, y: y, title: title, notes: oneLine(notes...)}
+}
+
+// oneLine puts the notes that are not empty on one line; nil where there is none.
+func oneLine(notes ...string) []string {
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	if len(notes) == 0 {
+		return nil
 	}
-	if line != "" {
-		p.notes = []string{line}
-	}
-	return p
+	return []string{strings.Join(notes, "; ")}
 }
 
 // bar is the colour bar of a panel with a raster.
@@ -85,7 +85,7 @@ func (p *panel) bar(label string) *panel {
 		ramp[i] = float32(win.hi + (win.lo-win.hi)*(float64(i)+0.5)/float64(len(ramp)))
 	}
 	b := &panel{w: 10.0 / 72, h: p.h, x: axis{from: 0, to: 1, given: []plot.Tick{}}, y: axis{from: win.hi, to: win.lo, label: label}}
-	b.raster = &raster{array: array{v: ramp, n0: 1, n1: len(ramp)}, win: win, colors: p.raster.colors}
+	b.raster = &raster{v: ramp, n0: 1, n1: len(ramp), win: win, colors: p.raster.colors}
 	return b
 }
 
@@ -200,6 +200,9 @@ func (c *canvas) at(x, y float64) vg.Point {
 
 // draw puts the panel onto the picture with its framed area at r.
 func (p *panel) draw(c *canvas, r image.Rectangle) {
+	edge := r.Inset(-2) // outside r, so that it hides no sample
+	stddraw.Draw(c.img, edge, image.Black, image.Point{}, stddraw.Src)
+	stddraw.Draw(c.img, r, image.White, image.Point{}, stddraw.Src)
 	if p.raster != nil {
 		p.raster.paint(c.img, r)
 	}
@@ -213,13 +216,6 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 		q.Legend.XOffs -= beyond.X
 	}
 	q.Draw(whole)
-	edge := image.NewUniform(color.Black)
-	for _, side := range []image.Rectangle{ // outside r, so that it hides no sample
-		image.Rect(r.Min.X-2, r.Min.Y-2, r.Max.X+2, r.Min.Y), image.Rect(r.Min.X-2, r.Max.Y, r.Max.X+2, r.Max.Y+2),
-		image.Rect(r.Min.X-2, r.Min.Y, r.Min.X, r.Max.Y), image.Rect(r.Max.X, r.Min.Y, r.Max.X+2, r.Max.Y),
-	} {
-		stddraw.Draw(c.img, side, edge, image.Point{}, stddraw.Src)
-	}
 	p.drawHeads(c, r)
 }
 
