@@ -1,6 +1,7 @@
 package fielddata
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -53,9 +54,9 @@ const (
 // newSeen lists what is looked at besides the geometry: first where else positions may
 // be, in the order of the constants above; then what changes the meaning of a trace
 // and is not used (section 7.1, table 3).
-func newSeen() *seen {
+func newSeen() seen {
 	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
-	return &seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
+	return seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
 		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
 		{field: segy.CDP}, {field: segy.SourcePoint}, {field: short(33)},
 		{name: "datum elevation at the receivers", field: segy.Field{Byte: 53, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
@@ -70,7 +71,7 @@ func newSeen() *seen {
 
 // look takes a trace that counts into account.
 func (h *headers) look(s sampled) {
-	all := h.seen
+	all := &h.seen
 	if s.peak > 0 {
 		all.least = min(all.least, s.least)
 		all.most = max(all.most, s.peak) // of traces without a negative sample, which alone matter
@@ -88,10 +89,7 @@ func (h *headers) look(s sampled) {
 		v := f.field.Value(h.t.Header, h.order)
 		switch f.scale {
 		case lateral:
-			if v = scaled(v, h.horizontal); h.double(extension(f.field)) != 0 {
-				v = h.double(extension(f.field))
-			}
-			v *= h.unit
+			v = cmp.Or(h.double(f.field), scaled(v, h.horizontal)) * h.unit
 		case vertical:
 			v = scaled(v, h.vertical) * h.unit
 		case temporal:
@@ -145,12 +143,12 @@ func (h *headers) notes() {
 	case spoken != "":
 		h.once("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", spoken)
 	}
-	if h.f.Binary == nil {
+	if h.f.Reel == nil {
 		return
 	}
 	// What the binary header says of the samples, and an import does not undo (section
 	// 5, bytes 3249 to 3258).
-	number := func(at int) int64 { return segy.Field{Byte: at - 3200, Length: 2}.Int(h.f.Binary, h.order) }
+	number := func(at int) int64 { return segy.Field{Byte: at, Length: 2}.Int(h.f.Reel, h.order) }
 	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
 		h.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", h.f.Path)
 	}
