@@ -200,9 +200,6 @@ func (c *canvas) at(x, y float64) vg.Point {
 
 // draw puts the panel onto the picture with its framed area at r.
 func (p *panel) draw(c *canvas, r image.Rectangle) {
-	edge := r.Inset(-2) // outside r, so that it hides no sample
-	stddraw.Draw(c.img, edge, image.Black, image.Point{}, stddraw.Src)
-	stddraw.Draw(c.img, r, image.White, image.Point{}, stddraw.Src)
 	if p.raster != nil {
 		p.raster.paint(c.img, r)
 	}
@@ -216,6 +213,12 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 		q.Legend.XOffs -= beyond.X
 	}
 	q.Draw(whole)
+	for _, side := range []image.Rectangle{ // outside r, so that it hides no sample
+		image.Rect(r.Min.X-2, r.Min.Y-2, r.Max.X+2, r.Min.Y), image.Rect(r.Min.X-2, r.Max.Y, r.Max.X+2, r.Max.Y+2),
+		image.Rect(r.Min.X-2, r.Min.Y, r.Min.X, r.Max.Y), image.Rect(r.Max.X, r.Min.Y, r.Max.X+2, r.Max.Y),
+	} {
+		stddraw.Draw(c.img, side, image.Black, image.Point{}, stddraw.Src)
+	}
 	p.drawHeads(c, r)
 }
 
