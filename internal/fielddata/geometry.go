@@ -146,11 +146,7 @@ func (g *Geometry) spacing(role int, tolerance float64) float64 {
 			step = append(step, d)
 		}
 	}
-	if len(step) == 0 {
-		return 0
-	}
-	slices.Sort(step)
-	return step[len(step)/2]
+	return median(step)
 }
 
 // duplicates finds traces with the same source and receiver. Exact copies are left out;

@@ -11,7 +11,7 @@ import (
 
 // layout is how sources and receivers of a file lie to each other.
 type layout struct {
-	*headers
+	*input
 	traces             int
 	first              *record
 	zero               [2]int // traces whose source, receiver is at (0, 0)
@@ -25,9 +25,9 @@ type layout struct {
 }
 
 // newLayout looks at the traces of a file: each file counts for itself.
-func newLayout(h *headers) *layout {
-	l := &layout{headers: h, nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
-	for t := range h.kept {
+func newLayout(in *input) *layout {
+	l := &layout{input: in, nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
+	for t := range in.kept {
 		if l.first == nil {
 			l.first = t
 		}
@@ -74,13 +74,13 @@ func (l *layout) judge() error {
 	if err := l.positive(true); err != nil {
 		return err
 	}
-	f, s, mapping := l.f, &l.seen, l.opt.Mapping
+	s, mapping := &l.seen, l.opt.Mapping
 	refuse := func(at int64, format string, args ...any) error {
-		err := fmt.Errorf("%s: byte %d: %s", f.Path, l.first.at+at, fmt.Sprintf(format, args...))
+		err := fmt.Errorf("%s: byte %d: %s", l.Path, l.first.at+at, fmt.Sprintf(format, args...))
 		return status.Hint(status.Input(err), l.zeroOffset())
 	}
 	all := func(n int) bool { return n == l.traces }
-	stack := f.Sorting == 4 || s.fields[stacked].hi > 1
+	stack := l.Sorting == 4 || s.fields[stacked].hi > 1
 	switch {
 	case all(l.both):
 		question := ""
@@ -98,11 +98,11 @@ func (l *layout) judge() error {
 		return refuse(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
 			l.traces, Between(l.offset[0], l.offset[1], "m"))
 	case all(l.together) && stack:
-		return refuse(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[f.Sorting == 4])
+		return refuse(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[l.Sorting == 4])
 	case all(l.together) && l.traces > 1:
-		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", f.Path, l.traces)
+		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", l.Path, l.traces)
 	case l.both > 1:
-		l.found.warn("%s: %d traces have all coordinates 0", f.Path, l.both)
+		l.found.warn("%s: %d traces have all coordinates 0", l.Path, l.both)
 	}
 	return l.positive(false)
 }
@@ -132,7 +132,7 @@ func (l *layout) positive(velocities bool) error {
 		}
 		looks = "looks like no traces, which oscillate about 0"
 	}
-	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.f.Path, looks, s.traces, s.least, s.most)
+	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.Path, looks, s.traces, s.least, s.most)
 	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
 }
 

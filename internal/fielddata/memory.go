@@ -42,18 +42,18 @@ func longestTrace() int {
 
 // grow makes room for another record. Records take a few hundred bytes a trace, twice
 // that while they move, and as much for what is said of traces that are left out.
-func (h *headers) grow() error {
-	if len(h.records) < cap(h.records) {
+func (in *input) grow() error {
+	if len(in.records) < cap(in.records) {
 		return nil
 	}
-	n := max(1024, cap(h.records)+cap(h.records)/2)
-	if known := h.f.Traces(); known >= 0 {
-		n = len(h.records) + int(known)
+	n := max(1024, cap(in.records)+cap(in.records)/2)
+	if known := in.Traces(); known >= 0 {
+		n = len(in.records) + int(known)
 	}
-	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", h.f.Path, n)); err != nil {
+	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", in.Path, n)); err != nil {
 		return err
 	}
-	h.records = append(make([]record, 0, n), h.records...)
+	in.records = append(make([]record, 0, n), in.records...)
 	return nil
 }
 

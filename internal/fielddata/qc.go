@@ -81,12 +81,16 @@ func (h *Histogram) Most() int { return slices.Max(h.Count) }
 
 // Median is the median of the counts that are not zero.
 func (h *Histogram) Median() int {
-	some := slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 })
-	if len(some) == 0 {
+	return median(slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 }))
+}
+
+// median is that of the numbers, which it sorts; 0 without any.
+func median[T int | float64](v []T) T {
+	if len(v) == 0 {
 		return 0
 	}
-	slices.Sort(some)
-	return some[len(some)/2]
+	slices.Sort(v)
+	return v[len(v)/2]
 }
 
 // measure counts what is in the survey.
@@ -121,8 +125,7 @@ func (im *Import) measure() {
 		q.Moved, q.Unmoved = q.Unmoved, 0
 	}
 	q.Peak, q.Delay, q.Offset = span(peak), span(delay), span(offsets)
-	slices.Sort(rms)
-	q.RMS = [3]float64{rms[0], rms[len(rms)/2], rms[len(rms)-1]}
+	q.RMS = [3]float64{slices.Min(rms), median(rms), slices.Max(rms)}
 	for role := range q.Spacing {
 		q.Spacing[role] = im.spacing(role, im.opt.Tolerance)
 	}

@@ -68,8 +68,7 @@ func (f *Findings) warn(format string, args ...any) {
 
 // Import is the outcome of the first reading.
 type Import struct {
-	Files []*segy.File // in the order given
-	files []*headers   // the same, with what is kept of their traces
+	Files []*input // in the order given
 	opt   Options
 	Findings
 	Geometry
@@ -78,8 +77,8 @@ type Import struct {
 
 // kept yields the traces that are in the survey so far.
 func (im *Import) kept(yield func(t *record) bool) {
-	for _, h := range im.files {
-		for t := range h.kept {
+	for _, in := range im.Files {
+		for t := range in.kept {
 			if !yield(t) {
 				return
 			}
@@ -110,16 +109,15 @@ func (im *Import) open(paths []string) error {
 		if err != nil {
 			return err
 		}
-		im.Files = append(im.Files, f)
 		f.MaxSamples = longestTrace()
+		in := newInput(&im.opt, &im.Findings, f)
+		im.Files = append(im.Files, in)
 		for _, n := range f.Notes {
-			im.Notes = append(im.Notes, path+": "+n)
+			in.once("%s", n)
 		}
-		h, err := newHeaders(&im.opt, &im.Findings, f)
-		if err != nil {
+		if err := in.holds(im.opt.Mapping); err != nil {
 			return err
 		}
-		im.files = append(im.files, h)
 	}
 	return nil
 }
@@ -153,8 +151,8 @@ func (im *Import) settle() (err error) {
 		return err
 	}
 	used := 0
-	for _, h := range im.files {
-		l := newLayout(h)
+	for _, in := range im.Files {
+		l := newLayout(in)
 		if used += l.traces; l.traces == 0 {
 			continue
 		}
@@ -211,35 +209,34 @@ func (im *Import) leave(t *record, format string, args ...any) {
 
 // scan reads a file; done is what has been read of the files before, in bytes.
 func (im *Import) scan(ctx context.Context, number int, done int64, stage *progress.Stage) error {
-	h := im.files[number]
-	f := h.f
-	r := f.Reader()
+	in := im.Files[number]
+	r := in.Reader()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		t, err := r.Next(true)
 		if errors.Is(err, io.EOF) {
-			h.notes()
+			in.notes()
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if im.QC.Traces == math.MaxInt32 {
-			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", f.Path, math.MaxInt32))
+			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", in.Path, math.MaxInt32))
 		}
 		before := done / mebibyte
-		done += int64(len(t.Header)) + int64(t.NS)*int64(f.Format.Bytes())
+		done += int64(len(t.Header)) + int64(t.NS)*int64(in.Format.Bytes())
 		if n := done/mebibyte - before; n > 0 {
 			stage.Add(int(n))
 		}
-		if err := h.grow(); err != nil {
+		if err := in.grow(); err != nil {
 			return err
 		}
-		h.records = append(h.records, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
-		rec := &h.records[len(h.records)-1]
-		reason, err := h.read(rec, t)
+		in.records = append(in.records, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
+		rec := &in.records[len(in.records)-1]
+		reason, err := in.read(rec, t)
 		if err != nil {
 			return err
 		}
@@ -248,7 +245,7 @@ func (im *Import) scan(ctx context.Context, number int, done int64, stage *progr
 		}
 		s := im.judge(rec, t)
 		if !rec.out {
-			h.look(s)
+			in.look(s)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func (im *Import) sampling() (float64, error) {
 	if im.opt.DT > 0 {
 		return im.opt.DT, nil
 	}
-	for _, h := range im.files {
-		if err := h.sampling(); err != nil {
+	for _, in := range im.Files {
+		if err := in.sampling(); err != nil {
 			return 0, err
 		}
 	}
@@ -57,9 +57,9 @@ func (im *Import) sampling() (float64, error) {
 func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
 
 // sampling settles the interval of each trace of the file.
-func (h *headers) sampling() error {
-	f, kept, own := h.f, 0, votes[int64]{}
-	for t := range h.kept {
+func (in *input) sampling() error {
+	kept, own := 0, votes[int64]{}
+	for t := range in.kept {
 		kept++
 		if t.own > 0 {
 			own[nanoseconds(t.own)]++
@@ -69,21 +69,21 @@ func (h *headers) sampling() error {
 		return nil // what has no trace in the survey needs no interval
 	}
 	said, heard := float64(own.winner())*1e-9, len(own) > 0
-	at := &segy.Error{Path: f.Path, Byte: 3217, Field: "sample interval"}
-	if f.Kind == segy.SU {
+	at := &segy.Error{Path: in.Path, Byte: 3217, Field: "sample interval"}
+	if in.Kind == segy.SU {
 		at.Byte = 117
 	}
 	switch {
-	case !heard && f.Interval == 0:
+	case !heard && in.Interval == 0:
 		at.Err = fmt.Errorf("is 0 here and in every trace header (byte 117), must be positive")
 		return status.Hint(status.Input(at), "--dt S gives it in seconds")
-	case heard && f.Interval > 0 && math.Abs(said-f.Interval) > agree:
-		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*f.Interval, 1e3*said)
-		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", f.Interval, said))
+	case heard && in.Interval > 0 && math.Abs(said-in.Interval) > agree:
+		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*in.Interval, 1e3*said)
+		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", in.Interval, said))
 	}
-	for t := range h.kept {
-		if t.own == 0 || f.Interval > 0 && math.Abs(t.own-f.Interval) <= agree {
-			t.own = cmp.Or(f.Interval, said)
+	for t := range in.kept {
+		if t.own == 0 || in.Interval > 0 && math.Abs(t.own-in.Interval) <= agree {
+			t.own = cmp.Or(in.Interval, said)
 		}
 	}
 	return nil

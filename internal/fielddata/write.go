@@ -86,8 +86,8 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 		stage.Add(n)
 		return err
 	}
-	for _, h := range im.files {
-		err := h.reread(ctx, len(h.records), func(_ *record, copyTo func(window []float32)) error {
+	for _, in := range im.Files {
+		err := in.reread(ctx, len(in.records), func(_ *record, copyTo func(window []float32)) error {
 			n := len(held)
 			held = held[:n+im.NT]
 			copyTo(held[n:])
@@ -108,17 +108,17 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 
 // reread reads the first n traces of a file again and calls put for each one in the survey.
 // copyTo puts its samples into the survey's window of time.
-func (h *headers) reread(ctx context.Context, n int, put func(t *record, copyTo func(window []float32)) error) error {
-	r := h.f.Reader()
+func (in *input) reread(ctx context.Context, n int, put func(t *record, copyTo func(window []float32)) error) error {
+	r := in.Reader()
 	var m mover
-	for i := range h.records[:n] {
+	for i := range in.records[:n] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rec := &h.records[i]
+		rec := &in.records[i]
 		t, err := r.Next(!rec.out)
 		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
-			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", h.f.Path, rec.number+1))
+			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", in.Path, rec.number+1))
 		}
 		if err == nil && !rec.out {
 			err = put(rec, func(window []float32) {
@@ -172,13 +172,13 @@ func (im *Import) ShotRoom() error {
 // FirstShot is the traces of the survey's first source, at most 1000, or fewer
 // long ones, sorted by their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
-	var h *headers // of the file with the first trace of the survey, whose source is the first
+	var in *input // of the file with the first trace of the survey, whose source is the first
 	n, last := 0, 0
 	for t := range im.kept {
-		if h == nil {
-			h = im.files[t.file]
+		if in == nil {
+			in = im.Files[t.file]
 		}
-		if t.row[source] == 0 && im.files[t.file] == h && n < im.shotTraces() {
+		if t.row[source] == 0 && im.Files[t.file] == in && n < im.shotTraces() {
 			n, last = n+1, int(t.number)
 		}
 	}
@@ -187,7 +187,7 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 		samples []float32
 	}
 	var shot []trace
-	err = h.reread(context.Background(), last+1, func(t *record, copyTo func(window []float32)) error {
+	err = in.reread(context.Background(), last+1, func(t *record, copyTo func(window []float32)) error {
 		if t.row[source] == 0 {
 			shot = append(shot, trace{im.offset(t), make([]float32, im.NT)})
 			copyTo(shot[len(shot)-1].samples)
