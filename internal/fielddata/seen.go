@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -40,25 +41,17 @@ type seen struct {
 	fields      []tally
 }
 
-// Fields that a hint may name instead of those of source and receiver.
-const (
-	cdpX = iota
-	cdpY
-	inline
-	crossline
-	ensemble
-	sourcePoint
-	stacked
-)
+// stackedTraces is the number of horizontally stacked traces.
+var stackedTraces = segy.Field{Byte: 33, Length: 2}
 
 // newSeen lists what is looked at besides the geometry: first where else positions may
-// be, in the order of the constants above; then what changes the meaning of a trace
+// be; then what changes the meaning of a trace
 // and is not used (section 7.1, table 3).
 func newSeen() seen {
 	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
 	return seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
 		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
-		{field: segy.CDP}, {field: segy.SourcePoint}, {field: short(33)},
+		{field: segy.CDP}, {field: segy.SourcePoint}, {field: stackedTraces},
 		{name: "datum elevation at the receivers", field: segy.Field{Byte: 53, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
 		{name: "datum elevation at the sources", field: segy.Field{Byte: 57, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
 		{name: "lag time A", field: short(105), scale: temporal, what: "not used: times count from the delay of byte 109"},
@@ -67,6 +60,11 @@ func newSeen() seen {
 		{name: "end of the mute", field: short(113), scale: temporal, what: "not used: data.mute_offsets and data.mute_times mute"},
 		{name: "trace weighting factor, a power of two", field: short(169), what: "not applied to the samples"},
 	}}
+}
+
+// of is the tally of a field.
+func (s *seen) of(field segy.Field) *tally {
+	return &s.fields[slices.IndexFunc(s.fields, func(f tally) bool { return f.field == field })]
 }
 
 // look takes a trace that counts into account.

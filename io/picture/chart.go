@@ -33,13 +33,6 @@ type Line struct {
 // Lines draws up to five lines, y on a logarithmic axis and ticks of x at whole numbers.
 // Without a point, or with a y that is not above 0 and finite, they are an error.
 func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
-	for _, l := range lines {
-		for _, v := range l.Y {
-			if !(v > 0) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("picture: line %q: y is %g, must be above 0 and finite", l.Name, v)
-			}
-		}
-	}
 	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, lines)
 	if err == nil {
 		f.rows[0][0].keyLeft = true
@@ -71,6 +64,9 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 		least, most = min(least, slices.Min(l.Y)), max(most, slices.Max(l.Y))
 		xy := make(plotter.XYs, len(l.X))
 		for k := range xy {
+			if v := l.Y[k]; y.log && (!(v > 0) || math.IsInf(v, 0)) {
+				return nil, fmt.Errorf("picture: line %q: y is %g, must be above 0 and finite", l.Name, v)
+			}
 			xy[k] = plotter.XY{X: l.X[k], Y: l.Y[k]}
 		}
 		drawn := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: lineColors[color%len(lineColors)], Width: vg.Points(1.4)}}

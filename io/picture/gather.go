@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -107,8 +109,11 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 	}
 	w := max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
 	x := axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []plot.Tick{}}
+	depth := cells(g, z)
+	top, above := depth.from, style(noteSize, false)
+	above.XAlign, above.YAlign = text.XCenter, text.YBottom
 	var all []float32
-	var heads []head
+	names := plotter.Labels{Offset: vg.Point{Y: vg.Points(gap)}}
 	var between []plot.Plotter
 	for k, gather := range gathers {
 		if len(gather.Values) != n*nz {
@@ -122,9 +127,12 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 		for _, t := range c.ticks(w / float64(count)) {
 			x.given = append(x.given, plot.Tick{Value: float64(k) + t.Value, Label: t.Label})
 		}
-		heads = append(heads, head{(float64(k) + 0.5) / float64(count), strings.Split(gather.Name, ", ")})
+		// Labels that rounding puts outside of the frame would not be drawn.
+		names.XYs = append(names.XYs, plotter.XY{X: float64(k) + 0.5, Y: top + 1e-9*depth.length()})
+		names.Labels = append(names.Labels, strings.ReplaceAll(gather.Name, ", ", "\n"))
+		names.TextStyle = append(names.TextStyle, above)
 		if k > 0 {
-			at := plotter.XYs{{X: float64(k), Y: g.Coord(z, 0) - g.Spacing[z]/2}, {X: float64(k), Y: g.End(z) + g.Spacing[z]/2}}
+			at := plotter.XYs{{X: float64(k), Y: top}, {X: float64(k), Y: depth.to}}
 			between = append(between, &plotter.Line{XYs: at, LineStyle: plotter.DefaultLineStyle})
 		}
 	}
@@ -134,8 +142,8 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 		return nil, err
 	}
 	r.win = win
-	p := newPanel(w, 4, x, cells(g, z), opt.Title, r.win.note)
-	p.raster, p.heads, p.plotters = r, heads, between
+	p := newPanel(w, 4, x, depth, opt.Title, r.win.note)
+	p.raster, p.plotters = r, append(between, &names)
 	return single(p, opt.Bar), nil
 }
 

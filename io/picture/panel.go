@@ -42,7 +42,6 @@ type panel struct {
 	w, h  float64  // of the framed area, inches
 	title string   // bold, above
 	notes []string // small, below the title
-	heads []head   // small, right above the frame
 	x, y  axis
 
 	raster   *raster
@@ -55,12 +54,6 @@ type panel struct {
 type entry struct {
 	name string
 	plot.Thumbnailer
-}
-
-// head is a text above a part of the frame, centred at a fraction of its width.
-type head struct {
-	at    float64
-	lines []string
 }
 
 // newPanel makes a panel with a title and, on one line, those of the notes that are not empty.
@@ -147,7 +140,7 @@ func around(q *plot.Plot, frame draw.Canvas) draw.Canvas {
 	return c
 }
 
-// margins are the pixels around the framed area that axes and heads take.
+// margins are the pixels around the framed area that axes and texts take.
 type margins struct{ left, right, top, bottom int }
 
 func (p *panel) margins() margins {
@@ -159,18 +152,11 @@ func (p *panel) margins() margins {
 }
 
 func (p *panel) headHeight() int {
-	h := (len(p.notes) + p.headLines()) * lineHeight(noteSize)
+	h := len(p.notes) * lineHeight(noteSize)
 	if p.title != "" {
 		h += lineHeight(titleSize)
 	}
 	return h
-}
-
-func (p *panel) headLines() (most int) {
-	for _, h := range p.heads {
-		most = max(most, len(h.lines))
-	}
-	return most
 }
 
 // overhang is how far the lines above the frame reach beyond its right edge.
@@ -219,27 +205,22 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 	} {
 		stddraw.Draw(c.img, side, image.Black, image.Point{}, stddraw.Src)
 	}
-	p.drawHeads(c, r)
+	p.drawHeads(c, r, max(int(math.Ceil(beyond.Y.Dots(dpi))), pts(gap)))
 }
 
-func (p *panel) drawHeads(c *canvas, r image.Rectangle) {
-	y := r.Min.Y - pts(gap) - p.headHeight()
-	write := func(x float64, row int, size float64, bold bool, align text.XAlignment, s string) {
+// drawHeads writes title and notes so many pixels above the frame.
+func (p *panel) drawHeads(c *canvas, r image.Rectangle, above int) {
+	y := r.Min.Y - above - p.headHeight()
+	write := func(size float64, bold bool, s string) {
 		st := style(size, bold)
-		st.XAlign, st.YAlign = align, text.YCenter
-		c.FillText(st, c.at(x, float64(row+lineHeight(size)/2)), s)
+		st.YAlign = text.YCenter
+		c.FillText(st, c.at(float64(r.Min.X), float64(y+lineHeight(size)/2)), s)
+		y += lineHeight(size)
 	}
 	if p.title != "" {
-		write(float64(r.Min.X), y, titleSize, true, text.XLeft, p.title)
-		y += lineHeight(titleSize)
+		write(titleSize, true, p.title)
 	}
 	for _, s := range p.notes {
-		write(float64(r.Min.X), y, noteSize, false, text.XLeft, s)
-		y += lineHeight(noteSize)
-	}
-	for _, h := range p.heads {
-		for i, s := range h.lines {
-			write(float64(r.Min.X)+h.at*float64(r.Dx()), y+i*lineHeight(noteSize), noteSize, false, text.XCenter, s)
-		}
+		write(noteSize, false, s)
 	}
 }
