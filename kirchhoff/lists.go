@@ -40,8 +40,10 @@ func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 	o := &lists{kernel: k, tables: t, trace: trace}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
 	o.op.Opening = k.problem.limits().opening
-	adjoint := newBlocking(p.Positions, count(p.NumTraces()), adjointCells)
-	putBlocks(&o.memory, &o.op, adjoint)
+	var adjoint blocking
+	adjoint.add(p.Positions, count(p.NumTraces()), adjointCells)
+	adjoint.finish(p.Positions.Len())
+	putBlocks(&o.memory, &o.op, &adjoint)
 	o.nadj = adjoint.len()
 	o.cut(p)
 	return o
@@ -78,19 +80,12 @@ func putBlocks(m *memory, o *simd.Operator, b *blocking) {
 // other traces.
 func (o *lists) cut(p *Problem) {
 	pieces := [2][][]int32{make([][]int32, len(o.traceCuts)-1), make([][]int32, len(o.traceCuts)-1)}
-	lanes := o.isa.HasCells(o.op.Mode) && o.bands == nil
+	lanes := o.isa.HasCells(o.op.Mode) && o.bands.n == 1
 	if lanes && o.inCells == nil {
 		o.inCells = inCells(o.problem.Positions)
 	}
-	k := 0
 	for i := range int32(p.NumTraces()) {
-		for int(o.trace[i]) < o.traceCuts[k] {
-			k--
-		}
-		for int(o.trace[i]) >= o.traceCuts[k+1] {
-			k++
-		}
-		kind := 1
+		k, kind := o.piece(o.trace[i]), 1
 		if lanes && o.inCells[o.trace[i]] {
 			kind = 0
 		}
@@ -106,7 +101,11 @@ func (o *lists) cut(p *Problem) {
 			pair := &d.pairs[i]
 			pair.Row = o.trace[pair.Row]
 		}
-		d.put(p, &o.memory)
+		if d.cells {
+			d.op.Stride = laneStride(d.op.NT)
+			d.op.Lanes = put(&o.memory, d.finishCells(p.Positions))
+		}
+		putBlocks(&o.memory, &d.op, d.blocking)
 		o.fwd = append(o.fwd, d)
 	}
 }
@@ -255,13 +254,8 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		if fresh {
 			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
-		o.addAdjoint(ctx, lo, hi, quantum)
+		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+		}
 	})
-}
-
-// addAdjoint adds the adjoint of the correlated traces to the sums of tiles lo to hi.
-func (o *lists) addAdjoint(ctx context.Context, lo, hi int, quantum float64) {
-	for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-		o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
-	}
 }
