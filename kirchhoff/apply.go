@@ -47,10 +47,8 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, trace int, collapse func([]float32)) {
-			collapse(k.ends[worker][0].trace)
-			k.addTrace(worker, data, trace)
-		})
+		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, _ int) []float32 { return k.ends[worker][0].trace },
+			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
 

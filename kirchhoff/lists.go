@@ -139,48 +139,50 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 	})
 }
 
-// demigrate computes the forward's pieces lo to hi. For each trace it calls done with the
-// trace's number in the kernel and a function that writes the trace, not yet convolved.
-func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
+// demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
+// convolved, to where to says, and then calls done. Both get the trace's number in the
+// kernel.
+func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
+	nt := o.Problem.NT
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		add := o.addTiles
-		if o.op.Bands > 1 {
-			add = o.addBands
-		}
 		pair0, pair1 := d.pairRange(block)
-		collapse, err := add(ctx, worker, d, block, pair1-pair0)
+		var sums []float64 // with several bands
+		var err error
+		if o.op.Bands > 1 {
+			sums = o.antialias[worker].sums[:(pair1-pair0)*nt]
+			clear(sums)
+			err = o.boxes(ctx, worker, d, block, sums, -1, 0)
+		} else {
+			err = o.addTiles(ctx, worker, d, block, pair1-pair0)
+		}
 		if err != nil {
 			return err
 		}
-		for i := range pair1 - pair0 {
-			done(worker, int(d.pairs[pair0+i].Row), func(trace []float32) { collapse(i, trace) })
+		for i, pair := range d.pairs[pair0:pair1] {
+			trace := to(worker, int(pair.Row))
+			if sums != nil {
+				simd.Narrow(trace, sums[i*nt:(i+1)*nt])
+			} else {
+				d.collapse(trace, o.windows[worker].S[i*d.trace():])
+			}
+			done(worker, int(pair.Row))
 		}
 		return nil
 	})
 }
 
-// addTiles adds all tiles to the n traces of a block of the forward. It returns a
-// function that writes one of these traces.
-func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
-	windows, length := o.windows[worker], d.trace()
-	clear(windows.S[:n*length])
+// addTiles sets the windows to all tiles' share of the n traces of a block of the forward.
+func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) error {
+	windows := o.windows[worker]
+	clear(windows.S[:n*d.trace()])
 	windows.dirty = true
 	for tile := 0; tile < o.Tiles; tile += step {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
 	}
-	return func(i int, trace []float32) { d.collapse(trace, windows.S[i*length:]) }, nil
-}
-
-// addBands is addTiles with anti-aliasing.
-func (o *lists) addBands(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
-	nt := o.Problem.NT
-	sums := o.antialias[worker].sums[:n*nt]
-	clear(sums)
-	err = o.boxes(ctx, worker, d, block, sums, -1, 0)
-	return func(i int, trace []float32) { simd.Narrow(trace, sums[i*nt:(i+1)*nt]) }, err
+	return nil
 }
 
 // demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the

@@ -142,7 +142,6 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
 	row0, nt, to := o.traceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
-	return o.demigrate(ctx, piece, piece+1, func(_, trace int, collapse func([]float32)) {
-		collapse(to[(trace-row0)*nt : (trace-row0+1)*nt])
-	})
+	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
+		func(int, int) {})
 }

@@ -202,34 +202,29 @@ func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
 // cursor steps through the units as the pieces of a forward need them.
 type cursor struct {
 	*kernel
-	at   *lists // of the unit in which the last piece ended, or nil
-	next int    // unit after it
+	next int    // unit
+	at   *lists // of that unit, if the last piece ended in it, else nil
 }
 
 // sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order
 // from the first.
-func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
-	for {
+func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) (err error) {
+	for ; c.next < len(c.units) && c.units[c.next].first <= piece; c.next++ {
 		if c.at == nil {
-			if c.next == len(c.units) || c.units[c.next].first > piece {
-				return nil
-			}
-			o, err := c.open(ctx, c.units[c.next])
-			if err != nil {
+			if c.at, err = c.open(ctx, c.units[c.next]); err != nil {
 				return err
 			}
-			c.at = o
-			c.next++
 		}
 		if err := c.at.sumTraces(ctx, piece, sums, quantum); err != nil {
 			return err
 		}
-		if c.units[c.next-1].last > piece {
+		if c.units[c.next].last > piece {
 			return nil
 		}
 		c.at.close()
 		c.at = nil
 	}
+	return nil
 }
 
 // exactly returns an error if exact sums are asked for but the budget for tables does
