@@ -39,7 +39,7 @@ const perTrace = 2 * (12 + 4)
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 	o := &lists{kernel: k, tables: t, trace: trace}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
-	o.op.Opening = k.problem.limits().opening
+	o.op.Opening = k.problem.Opening.kernel()
 	var adjoint blocking
 	adjoint.add(p.Positions, count(p.NumTraces()), adjointCells)
 	adjoint.finish(p.Positions.Len())
@@ -52,7 +52,7 @@ func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel, q.op.Opening = k, k.problem.limits().opening
+	q.kernel, q.op.Opening = k, k.problem.Opening.kernel()
 	q.fwd = nil
 	for _, d := range o.fwd {
 		e := *d

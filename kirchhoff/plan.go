@@ -96,17 +96,7 @@ type PlaceTable struct {
 // each to sink, on up to Threads goroutines at a time. A table is valid until sink
 // returns. Its errors are those of the traveltime method, of sink and of ctx.
 func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *PlaceTable) error) error {
-	var made []*tables // of one place each
-	defer func() {
-		for _, t := range made {
-			t.free()
-		}
-	}()
-	one := func() *tables {
-		made = append(made, newTables(l, 1, false))
-		return made[len(made)-1]
-	}
-	return l.solve(ctx, p, one, func(place int, t *tables) error {
+	return l.solve(ctx, p, nil, func(place int, t *tables) error {
 		spans := make([]Span, l.Tiles)
 		for i, s := range t.op.Span.S {
 			spans[i] = Span(s)
@@ -137,9 +127,9 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	return k
 }
 
-// solve computes the tables of all places of p in use. Each thread packs them into the
-// tables that into returns, of one place or of all, and then calls done.
-func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done func(place int, t *tables) error) error {
+// solve computes the tables of all places of p in use, packs each into all, or into a
+// table of one place of its thread if that is nil, and then calls done.
+func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(place int, t *tables) error) error {
 	if l.Tiles == 0 {
 		return nil
 	}
@@ -151,7 +141,10 @@ func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done 
 	for range p.threads() {
 		k := l.newMaker(p, false)
 		defer k.free()
-		k.tables = into()
+		if k.tables = all; all == nil {
+			k.tables = newTables(l, 1, false)
+			defer k.tables.free()
+		}
 		if err := cmp.Or(k.err, k.tables.err); err != nil {
 			return err
 		}
@@ -161,7 +154,7 @@ func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done 
 		k := <-free
 		defer func() { free <- k }()
 		t, at := k.tables, place
-		if t.op.Places == 1 {
+		if all == nil {
 			at = 0
 		}
 		var slopes []float32

@@ -31,7 +31,8 @@ type reference struct {
 
 	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
 	slow []slowness  // by place; with weights only
-	lim  limits
+
+	dip, opening simd.Window
 
 	bands *bands
 	slope [][]float32 // by place, [tile]; with several bands
@@ -59,7 +60,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		return nil, err
 	}
 	lo, _ := p.slab()
-	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), lim: p.limits(), correlated: &correlated{}}
+	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.dip(), opening: p.Opening.kernel(), correlated: &correlated{}}
 	all.time = make([][]float64, p.Positions.Len())
 	all.slow = make([]slowness, p.Positions.Len())
 	var ends *weights
@@ -96,7 +97,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		}
 		if c.Opening != (Window{}) {
 			r.p.Opening = c.Opening
-			r.lim = r.p.limits()
+			r.opening = c.Opening.kernel()
 		}
 		e.images = append(e.images, &r)
 	}
@@ -263,7 +264,8 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 		return -1, 0, 0
 	}
 	if r.p.aperture() {
-		a *= r.lim.of(r.angles(int(s), int(rec), i))
+		dip, opening := r.angles(int(s), int(rec), i)
+		a *= at(r.dip, dip) * at(r.opening, opening)
 	}
 	if !r.p.Dynamic {
 		return k, w, a

@@ -22,13 +22,13 @@ type tables struct {
 // newTables makes room for the tables of some places.
 func newTables(l *Plan, places int, counting bool) *tables {
 	p := &l.Problem
-	t, lim := &tables{Plan: l, memory: memory{counting: counting}}, p.limits()
+	t := &tables{Plan: l, memory: memory{counting: counting}}
 	m := &t.memory
 	mode, n, boxes := p.mode(), l.Tiles*places, len(l.Boxes)*places
 	o := &t.op
 	o.Places, o.Stride, o.Mode, o.NT = places, strideOf(p.NT), mode, p.NT
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
-	o.Dynamic, o.Dip, o.Opening = p.Dynamic, lim.dip, lim.opening
+	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.dip(), p.Opening.kernel()
 	o.Table = alloc[uint32](m, n*mode.Row())
 	o.Span = alloc[simd.Span](m, n)
 	o.Reach = alloc[simd.Reach](m, boxes)
@@ -49,7 +49,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 	if t.err != nil {
 		return t.err
 	}
-	return t.solve(ctx, p, func() *tables { return t }, func(int, *tables) error { return nil })
+	return t.solve(ctx, p, t, func(int, *tables) error { return nil })
 }
 
 // mode says what the rows of a problem's tables hold.
