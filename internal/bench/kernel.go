@@ -120,7 +120,7 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			limit = 1e-13
 		}
 		if i == 0 {
-			r.Engine, r.Triples, r.TableBytes = info, e.Triples(), e.TableBytes()
+			r.Engine, r.Triples, r.TableBytes = info, p.Triples(), e.TableBytes()
 		}
 	}
 	d := device.Device(device.NewHost(size.Threads))
