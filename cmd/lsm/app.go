@@ -119,6 +119,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	defer stop()
 	root := newRoot(a)
 	change(a, root)
+	if a.program != "" && launcher.Rank == 0 {
+		h5.Guard(ctx, a.program, "info", "--unguarded", "--")
+	}
 	root.SetArgs(args)
 	root.SetOut(printable.Writer(out))
 	root.SetErr(errs)

@@ -64,9 +64,6 @@ func (s *Store) Restore(m solver.Method, p solver.Problem) (string, error) {
 // open opens a checkpoint, makes sure that its bytes are those that were written, and that
 // it belongs to this plan.
 func (s *Store) open(path string) (*h5.File, error) {
-	if err := s.TryFile(path); err != nil {
-		return nil, err
-	}
 	f, err := h5.Open(path)
 	if err != nil {
 		return nil, inputs.FileError(err)

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,15 +33,41 @@ const (
 	childWait    = 6        // seconds that pass for each of computing, at most
 )
 
-// CheckInChild runs a command that reads the file, such as this program's own
-// "info", and returns an [ErrInput] if that crashes or does not end in a time that goes
-// with the file's size. A fault inside libhdf5, which one in a few hundred damaged files
-// brings about, cannot be recovered, and it can go in circles; met in a child first
-// that is an error like any other.
+// guard tries a file before its first read.
+var guard = unguarded
+
+func unguarded(string) error { return nil }
+
+// Guard makes [Open] try every file in a child process before this process reads it for
+// the first time. The child is program with args and the path, and calls [Try]. The error
+// of a file that does not pass is an [ErrInput]. When ctx ends, so do the children. Call
+// Guard before the first file is opened.
+func Guard(ctx context.Context, program string, args ...string) {
+	var tried sync.Map
+	guard = func(path string) error {
+		if _, known := tried.Load(path); known {
+			return nil
+		}
+		err := checkFile(ctx, path, program, append(slices.Clone(args), path)...)
+		if err == nil {
+			tried.Store(path, true)
+		}
+		return err
+	}
+}
+
+// Guarded tries a file as [Open] would, see [Guard], and does not open it. Rank 0 calls it
+// before all ranks read the file.
+func Guarded(path string) error { return guard(path) }
+
+// checkFile runs a command that reads the file and returns an [ErrInput] if that crashes
+// or does not end in a time that goes with the file's size. A fault inside libhdf5, which
+// one in a few hundred damaged files brings about, cannot be recovered, and it can go in
+// circles. In a child it is an error like any other.
 //
 // A child that merely reports an error passes: reading the file here will
 // report it again, with its class. So does a path that is no regular file.
-func CheckInChild(ctx context.Context, path, program string, args ...string) error {
+func checkFile(ctx context.Context, path, program string, args ...string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -97,12 +125,13 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
 // that was opened afresh: whether damage is an error or a crash depends on what is asked
-// for first. See [CheckInChild].
+// for first. It is what the child of [Guard] does, and has no children itself.
 //
 // Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
 // Its error is that of the first reader to refuse the file; some reader refuses most
 // files.
 func Try(path string) (err error) {
+	guard = unguarded
 	restore := limitData(textMemory)
 	for range 3 {
 		if err = try(path); errors.Is(err, errHuge) {

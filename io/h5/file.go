@@ -35,6 +35,14 @@ func Open(path string) (*File, error) {
 	if err := Sniff(path); err != nil {
 		return nil, err
 	}
+	if err := Guarded(path); err != nil {
+		return nil, err
+	}
+	return open(path)
+}
+
+// open is Open of a file that may be trusted not to crash the library.
+func open(path string) (*File, error) {
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
 		mind(path)

@@ -200,7 +200,7 @@ func (w *Writer) close(report bool) error {
 // verify reopens the temporary file and compares every dataset with what was
 // handed over.
 func (w *Writer) verify() error {
-	f, err := Open(w.temp)
+	f, err := open(w.temp)
 	if err != nil {
 		return resourceError(w.path, "", fmt.Errorf("does not read back: %w", err))
 	}
