@@ -71,7 +71,7 @@ func Take(path string) (*Lock, error) {
 		case err != nil:
 			file.Close()
 			os.Remove(target + suffix) // nobody can hold it
-			return nil, fmt.Errorf("%s: cannot be locked: %w%w", path, ErrNoLocks, silent{err})
+			return nil, fmt.Errorf("%s: cannot be locked: %w", path, ErrNoLocks)
 		}
 		l := &Lock{target + suffix, file}
 		if !l.current() { // its holder has removed it meanwhile
@@ -123,9 +123,3 @@ func (l *Lock) Release() {
 	}
 	l.file.Close()
 }
-
-// silent is a cause that adds nothing to the text.
-type silent struct{ error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }
