@@ -65,8 +65,7 @@ func (a *app) speak(json bool) {
 }
 
 // crashReport is what is said where libhdf5 crashes on a file.
-func (a *app) crashReport(path string) (fd int, text string) {
-	message := h5.CrashMessage(path)
+func (a *app) crashReport(message string) (fd int, text string) {
 	if !a.report.JSON() {
 		return int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", printable.Text(message))
 	}

@@ -43,7 +43,7 @@ func (r *Ranks) AtRoot(do func() error) error {
 // verified opens a file, once rank 0 has compared it with its digests for all ranks, in
 // one pass.
 func verified[F interface {
-	Verify() error
+	VerifyOpen() error
 	Trust()
 	Close() error
 }](r *Ranks, file string, open func(string) (F, error)) (f F, err error) {
@@ -54,7 +54,7 @@ func verified[F interface {
 			return err
 		}
 		defer f.Close()
-		return f.Verify()
+		return f.VerifyOpen()
 	})
 	end()
 	if err != nil {

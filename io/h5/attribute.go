@@ -72,15 +72,17 @@ func (a Attrs) decode(name string) (any, error) {
 		return nil, libraryError()
 	}
 	defer C.H5Aclose(id)
-	n, rank := extentOf(id)
-	if n < 0 {
-		return nil, libraryError()
+	shape, err := extentOf(id)
+	if err != nil {
+		return nil, err
 	}
 	t, err := typeOf(id)
+	n, counted := product(shape)
+	rank := len(shape)
 	switch {
 	case err != nil:
 		return nil, err
-	case n > maxAttr || t.size > maxAttr/max(n, 1):
+	case !counted || n > maxAttr || t.size > maxAttr/max(n, 1):
 		return nil, a.fault(name, "attribute claims %d elements of %d bytes, at most %d bytes are read", n, t.size, maxAttr)
 	case t.isNumber() && t.isFloat():
 		return attrNumbers[float64](id, n, rank)
@@ -238,8 +240,12 @@ func numbersAttr[T int64 | float64](id C.hid_t, name string, space C.hid_t, v []
 func textAttr(id C.hid_t, name, text string) error {
 	value := C.CString(text)
 	defer C.free(unsafe.Pointer(value))
-	typ, space := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8), C.H5Screate(C.H5S_SCALAR)
-	defer C.H5Tclose(typ)
+	text8, err := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
+	if err != nil {
+		return err
+	}
+	defer text8.Close()
+	typ, space := C.hid_t(text8.ID()), C.H5Screate(C.H5S_SCALAR)
 	defer C.H5Sclose(space)
 	if C.H5Aexists(id, cString(name)) > 0 {
 		return fillAttr(C.H5Aopen(id, cString(name), C.H5P_DEFAULT), typ, unsafe.Pointer(&value))

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"gonum.org/v1/hdf5"
+
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
@@ -196,7 +198,7 @@ func (f *File) tryFilters() {
 	}
 	for _, o := range info.Objects {
 		if d, err := f.Dataset(o.Name); err == nil && d.believing() {
-			_ = locked(func() error { return d.pass(io.Discard, d.readRaw) }) // reading it again will say
+			_ = locked(func() error { return d.pass(io.Discard, hdf5.T_IEEE_F64LE) }) // reading it again will say
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
 	what := "type"
 	if d.typ, err = typeOf(d.id()); err == nil {
 		d.size, what = d.typ.size, "shape"
-		d.shape, err = shapeOf(set)
+		d.shape, err = extentOf(d.id())
 	}
 	if err == nil {
 		what = "storage"
@@ -75,34 +75,6 @@ func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
 		err = readError(d.path, d.name, wrapf(err, "its %s cannot be read", what))
 	}
 	return d, err
-}
-
-// shapeOf is the extent of a dataset: empty for a scalar, [0] where it has no
-// extent at all.
-func shapeOf(set *hdf5.Dataset) ([]int, error) {
-	space := set.Space()
-	if space == nil {
-		return nil, libraryError()
-	}
-	defer space.Close()
-	switch space.SimpleExtentType() {
-	case hdf5.S_SCALAR:
-		return []int{}, nil
-	case hdf5.S_NULL:
-		return []int{0}, nil
-	}
-	if space.SimpleExtentNDims() < 1 {
-		return nil, libraryError()
-	}
-	dims, _, err := space.SimpleExtentDims()
-	if err != nil {
-		return nil, libraryError()
-	}
-	shape := make([]int, len(dims))
-	for i, n := range dims {
-		shape[i] = int(n) // beyond an int it turns negative, which product refuses
-	}
-	return shape, nil
 }
 
 // Read returns all elements in C order, converted to T. Numbers that do not fit
@@ -145,37 +117,45 @@ func ReadAt[T Number](d *Dataset, dst []T, first int) error {
 	return readAt(d, dst, first)
 }
 
-// readAt is ReadAt without the comparison, of a range that there is.
+// readAt is ReadAt without the comparison, of a range that there is. Integers are
+// converted here: the library clips those that do not fit, and reports a lost fraction
+// for whole numbers too where the stored float is not one of the machine's.
 func readAt[T Number](d *Dataset, dst []T, first int) error {
+	k := kindOf[T]()
 	switch {
 	case len(dst) == 0:
 		return nil
-	case d.typ.isFloat() && kindOf[T]().integer():
-		return readWhole(d, dst, first)
+	case !k.integer() || d.typ.kind() == k:
+		return readAs(d, dst, first)
+	case d.typ.isFloat() || d.typ.size > 8:
+		return convert(d, dst, first, whole[T])
+	case d.typ.signed:
+		return convert(d, dst, first, fit[int64, T])
 	}
+	return convert(d, dst, first, fit[uint64, T])
+}
+
+// readAs leaves the conversion to the library.
+func readAs[T Number](d *Dataset, dst []T, first int) error {
 	return locked(func() error {
 		mind(d.path)
-		return d.readAs(kindOf[T](), sizeOf[T](), first, len(dst), unsafe.Pointer(&dst[0]))
+		return d.read(kindOf[T]().memory, first, len(dst), unsafe.Pointer(&dst[0]))
 	})
 }
 
-// readWhole reads floats into integers, a block at a time. The library's own
-// conversion cannot be used: it reports a lost fraction for whole numbers too
-// where the stored float is not one of the machine's.
-func readWhole[T Number](d *Dataset, dst []T, first int) error {
+// convert reads numbers of type S, a block at a time, and makes them T.
+func convert[S, T Number](d *Dataset, dst []T, first int, to func(S) (T, error)) (err error) {
 	const step = 1 << 16
-	block := make([]float64, min(step, len(dst)))
+	block := make([]S, min(step, len(dst)))
 	for done := 0; done < len(dst); done += step {
 		block = block[:min(step, len(dst)-done)]
-		if err := readAt(d, block, first+done); err != nil {
+		if err := readAs(d, block, first+done); err != nil {
 			return err
 		}
 		for i, v := range block {
-			n, why := whole[T](v)
-			if why != "" {
-				return inputError(d.path, d.name, "holds %g, %s", v, why)
+			if dst[done+i], err = to(v); err != nil {
+				return inputError(d.path, d.name, "holds %w", err)
 			}
-			dst[done+i] = n
 		}
 	}
 	return nil

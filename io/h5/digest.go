@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unsafe"
+
+	"gonum.org/v1/hdf5"
 )
 
 // Every dataset that is written here carries two digests, as docs/format.md says
@@ -58,7 +62,7 @@ func (f *File) digests(name string) (have, want string, err error) {
 	}
 	d, err := f.dataset(name)
 	if err == nil {
-		have, err = d.digest()
+		have, err = d.digest(false)
 	}
 	if err == nil {
 		want, err = d.Attrs().sum()
@@ -66,40 +70,33 @@ func (f *File) digests(name string) (have, want string, err error) {
 	return have, want, err
 }
 
-// digest needs the library's lock.
-func (d *Dataset) digest() (string, error) {
+// digest is that of the numbers, type and shape; bare, of the stored bytes alone, is how
+// the first version of the program wrote it. It needs the library's lock.
+func (d *Dataset) digest(bare bool) (string, error) {
 	k := d.typ.kind()
 	if k.name == "" {
 		return "", inputError(d.path, d.name, "holds elements of type %s, of which there are no digests", d.typ)
 	}
 	h := sha256.New()
+	if bare {
+		err := d.pass(h, k.stored)
+		return hex.EncodeToString(h.Sum(nil)), err
+	}
 	what := d.head(h, k)
-	err := d.pass(h, func(first, n int, raw []byte) error {
-		err := d.readAs(k, d.size, first, n, unsafe.Pointer(&raw[0]))
-		littleBytes(raw, d.size)
-		return err
-	})
+	err := d.pass(h, k.stored)
 	return sum(h, what), err
 }
 
-// readRaw reads stored elements as they are, but for their byte order.
-func (d *Dataset) readRaw(first, n int, raw []byte) error {
-	if err := d.readLittle(first, n, raw); err != nil {
-		return readError(d.path, d.name, wrapf(err, "cannot be read"))
-	}
-	return nil
-}
-
-// pass writes all elements to w in order, as read puts them into raw.
-func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) error {
-	step := d.step()
-	raw := make([]byte, min(step, d.len)*d.size)
+// pass writes all elements to w in order, as typ. It needs the library's lock.
+func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
+	step, size := d.step(), int(typ.Size())
+	raw := make([]byte, min(step, d.len)*size)
 	for first := 0; first < d.len; first += step {
 		n := min(step, d.len-first)
-		if err := read(first, n, raw[:n*d.size]); err != nil {
+		if err := d.read(typ, first, n, unsafe.Pointer(&raw[0])); err != nil {
 			return err
 		}
-		if _, err := w.Write(raw[:n*d.size]); err != nil {
+		if _, err := w.Write(raw[:n*size]); err != nil {
 			return err
 		}
 	}
@@ -120,13 +117,12 @@ func (d *Dataset) verify(read func() string) error {
 			if want == "" || err != nil {
 				return err
 			}
-			have := ""
-			if !strings.Contains(want, " ") { // as the first version of the program wrote it: of the stored bytes alone
-				h := sha256.New()
-				err = d.pass(h, d.readRaw)
-				have = hex.EncodeToString(h.Sum(nil))
-			} else if have = read(); have == "" {
-				have, err = d.digest()
+			bare, have := !strings.Contains(want, " "), ""
+			if !bare {
+				have = read()
+			}
+			if have == "" {
+				have, err = d.digest(bare)
 			}
 			if err == nil && have != want {
 				err = changed(d.path, d.name, have, want)
@@ -173,6 +169,20 @@ func (f *File) Verify() error {
 	for _, o := range info.Objects {
 		if errors.Is(o.fault, errDigest) {
 			return o.fault
+		}
+	}
+	return nil
+}
+
+// VerifyOpen compares the datasets that are open with the digests that were written with
+// them, in one pass. A [SurveyReader] and [Tables] have opened all that they read.
+func (f *File) VerifyOpen() error {
+	var sets []*Dataset
+	_ = locked(func() error { sets = slices.Collect(maps.Values(f.open)); return nil })
+	slices.SortFunc(sets, func(a, b *Dataset) int { return strings.Compare(a.name, b.name) })
+	for _, d := range sets {
+		if err := d.Verify(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,6 +16,5 @@ void lsm_h5_leave(void);
 void lsm_h5_crash_text(int fd, const char *s, size_t n);
 
 size_t lsm_h5_stack(char *buf, size_t size);
-int lsm_h5_read(hid_t dset, hid_t type, int clip, hid_t mem, hid_t file, void *buf, int *exception);
 
 #endif

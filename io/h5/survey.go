@@ -63,15 +63,6 @@ func (r *SurveyReader) Survey() *survey.Survey {
 // HasData reports whether the file holds traces.
 func (r *SurveyReader) HasData() bool { return r.data != nil }
 
-// Verify compares the traces with the digest that was written with them, in one pass.
-// Everything else has been compared.
-func (r *SurveyReader) Verify() error {
-	if r.data == nil {
-		return nil
-	}
-	return r.data.Verify()
-}
-
 // ReadTraces reads traces [first, first+n) into dst, [n, NT], and refuses what
 // is not finite. Reading many traces a call is much faster than one by one.
 func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {

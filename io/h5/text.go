@@ -17,13 +17,12 @@ import (
 // textType is a type of texts in memory, made afresh: one taken from a damaged file may
 // let the library pass its own references on as if they were pointers. It is to be
 // closed.
-func textType(size C.size_t, set C.H5T_cset_t) C.hid_t {
-	t := C.H5Tcopy(C.hid_t(hdf5.T_C_S1.ID()))
-	if t >= 0 && (C.H5Tset_size(t, size) < 0 || C.H5Tset_cset(t, set) < 0) {
-		C.H5Tclose(t)
-		return -1
+func textType(size C.size_t, set C.H5T_cset_t) (*hdf5.Datatype, error) {
+	t, err := hdf5.T_C_S1.Copy()
+	if err != nil || C.H5Tset_size(C.hid_t(t.ID()), size) < 0 || C.H5Tset_cset(C.hid_t(t.ID()), set) < 0 {
+		return nil, libraryError()
 	}
-	return t
+	return t, nil
 }
 
 // texts reads all n strings of an attribute or dataset of type t; what is not UTF-8 is
@@ -39,8 +38,12 @@ func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
 	if t.variable {
 		size, width = C.H5T_VARIABLE, C.size_t(unsafe.Sizeof(uintptr(0)))
 	}
-	mem := textType(size, set)
-	defer C.H5Tclose(mem)
+	typ, err := textType(size, set)
+	if err != nil {
+		return nil, err
+	}
+	defer typ.Close()
+	mem := C.hid_t(typ.ID())
 	if !t.variable && C.H5Tset_strpad(mem, pad) < 0 {
 		return nil, libraryError()
 	}
@@ -147,8 +150,12 @@ func (f *File) readTexts(name string, most int, want string) (list []string, sum
 	if err != nil {
 		return nil, "", readError(f.path, name, err)
 	}
-	n, _ := extentOf(id)
-	if !t.isString() || n < 1 || n > most || t.size > maxText/n {
+	shape, err := extentOf(id)
+	if err != nil {
+		return nil, "", readError(f.path, name, err)
+	}
+	n, counted := product(shape)
+	if !t.isString() || !counted || n < 1 || n > most || t.size > maxText/n {
 		return nil, "", inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
 	}
 	if list, err = texts(id, t, n); err != nil {
@@ -169,24 +176,22 @@ func (w *Writer) texts(name string, scalar bool, list ...string) error {
 			values[i], read[i] = C.CString(text), asRead(text)
 			defer C.free(unsafe.Pointer(values[i]))
 		}
-		space := line(len(list))
+		shape := []int{len(list)}
 		if scalar {
-			space = C.H5Screate(C.H5S_SCALAR)
+			shape = nil
 		}
-		defer C.H5Sclose(space)
-		typ := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
-		defer C.H5Tclose(typ)
-		plain, err := timeless()
+		typ, err := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
 		if err != nil {
 			return w.resource(name, err)
 		}
-		defer plain.Close()
-		id := C.H5Dcreate2(C.hid_t(w.file.ID()), cString(name), typ, space, C.H5P_DEFAULT, C.hid_t(plain.ID()), C.H5P_DEFAULT)
-		if id < 0 {
-			return w.resource(name, wrapf(libraryError(), "cannot be written"))
+		defer typ.Close()
+		set, err := w.create(name, typ, shape)
+		if err != nil {
+			return err
 		}
-		defer C.H5Dclose(id)
-		if C.H5Dwrite(id, typ, C.H5S_ALL, C.H5S_ALL, C.H5P_DEFAULT, unsafe.Pointer(&values[0])) < 0 {
+		defer set.Close()
+		id := C.hid_t(set.ID())
+		if C.H5Dwrite(id, C.hid_t(typ.ID()), C.H5S_ALL, C.H5S_ALL, C.H5P_DEFAULT, unsafe.Pointer(&values[0])) < 0 {
 			return w.resource(name, wrapf(libraryError(), "cannot be written"))
 		}
 		if !scalar && C.H5DSset_scale(id, cString(path.Base(name))) < 0 {

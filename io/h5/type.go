@@ -92,9 +92,9 @@ func typeOf(obj C.hid_t) (t typeInfo, err error) {
 	return t, nil
 }
 
-// extentOf is the number of elements of a dataset or attribute, 0 where it has no
-// extent at all and negative for an error, and the number of its axes.
-func extentOf(obj C.hid_t) (n, rank int) {
+// extentOf is the extent of a dataset or attribute along each axis: empty for a scalar,
+// [0] where it has no extent at all.
+func extentOf(obj C.hid_t) ([]int, error) {
 	var space C.hid_t
 	if C.H5Iget_type(obj) == C.H5I_ATTR {
 		space = C.H5Aget_space(obj)
@@ -102,13 +102,22 @@ func extentOf(obj C.hid_t) (n, rank int) {
 		space = C.H5Dget_space(obj)
 	}
 	if space < 0 {
-		return -1, 0
+		return nil, libraryError()
 	}
 	defer C.H5Sclose(space)
-	if rank = int(C.H5Sget_simple_extent_ndims(space)); rank < 0 {
-		return -1, 0
+	if C.H5Sget_simple_extent_type(space) == C.H5S_NULL {
+		return []int{0}, nil
 	}
-	return int(C.H5Sget_simple_extent_npoints(space)), rank
+	var dims [C.H5S_MAX_RANK]C.hsize_t
+	rank := C.H5Sget_simple_extent_dims(space, &dims[0], nil)
+	if rank < 0 {
+		return nil, libraryError()
+	}
+	shape := make([]int, rank)
+	for i := range shape {
+		shape[i] = int(dims[i]) // beyond an int it turns negative, which product refuses
+	}
+	return shape, nil
 }
 
 func (t typeInfo) isFloat() bool  { return t.class == C.H5T_FLOAT }
@@ -168,7 +177,7 @@ var otherTypes = map[C.H5T_class_t]string{
 }
 
 // whole converts a float to an integer type, or says why it cannot be one.
-func whole[T Number](v float64) (T, string) {
+func whole[T Number](v float64) (T, error) {
 	var zero T
 	bits := 8 * sizeOf[T]()
 	low, high := 0.0, math.Ldexp(1, bits) // high is the first that is too large
@@ -176,16 +185,26 @@ func whole[T Number](v float64) (T, string) {
 		low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
 	}
 	switch {
-	case math.IsNaN(v):
-		return 0, "want whole numbers"
 	case v >= high:
-		return 0, fmt.Sprintf("too large for %T", zero)
+		return 0, fmt.Errorf("%g, too large for %T", v, zero)
 	case v < low:
-		return 0, fmt.Sprintf("too small for %T", zero)
-	case v != math.Trunc(v):
-		return 0, "want whole numbers"
+		return 0, fmt.Errorf("%g, too small for %T", v, zero)
+	case v != math.Trunc(v): // NaN among them
+		return 0, fmt.Errorf("%g, want whole numbers", v)
 	}
-	return T(v), ""
+	return T(v), nil
+}
+
+// fit converts an integer to another type, or says why that cannot hold it.
+func fit[S int64 | uint64, T Number](v S) (T, error) {
+	n := T(v)
+	switch {
+	case S(n) == v && (n < 0) == (v < 0):
+		return n, nil
+	case v > 0:
+		return 0, fmt.Errorf("a number too large for %T", n)
+	}
+	return 0, fmt.Errorf("a number too small for %T", n)
 }
 
 // notFinite is the place of the first NaN or infinity, -1 where there is none.
@@ -207,15 +226,10 @@ func littleEndian[T Number](v []T) []byte {
 		return raw
 	}
 	out := slices.Clone(raw)
-	littleBytes(out, size)
+	for i := 0; i < len(out); i += size {
+		slices.Reverse(out[i : i+size])
+	}
 	return out
 }
 
 var littleMachine = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-
-// littleBytes puts numbers of size bytes, in the machine's order, into little-endian order.
-func littleBytes(raw []byte, size int) {
-	for i := 0; !littleMachine && i+size <= len(raw); i += size {
-		slices.Reverse(raw[i : i+size])
-	}
-}
