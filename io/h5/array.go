@@ -26,8 +26,8 @@ type array struct {
 
 func (a *array) id() C.hid_t { return C.hid_t(a.set.ID()) }
 
-// transfer reads or writes a flat range; the numbers in memory are of type typ. It needs
-// the library's lock.
+// transfer reads or writes a flat range; the numbers in memory are of type typ. It is
+// called inside the library.
 func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsafe.Pointer) error {
 	move := func(mem, file C.hid_t, to unsafe.Pointer) error {
 		code := C.herr_t(0)
@@ -71,10 +71,13 @@ func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsa
 
 // read reads a flat range as numbers of type typ.
 func (a *array) read(typ *hdf5.Datatype, first, n int, to unsafe.Pointer) error {
-	if err := a.transfer(false, typ, first, n, to); err != nil {
-		return readError(a.path, a.name, wrapf(err, "cannot be read"))
-	}
-	return nil
+	return locked(func() error {
+		mind(a.path)
+		if err := a.transfer(false, typ, first, n, to); err != nil {
+			return readError(a.path, a.name, wrapf(err, "cannot be read"))
+		}
+		return nil
+	})
 }
 
 // head begins the digest of the numbers and says what they are, such as

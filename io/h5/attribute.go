@@ -35,36 +35,28 @@ func (a Attrs) fault(name, format string, args ...any) error {
 	return inputError(a.path, a.key(name), format, args...)
 }
 
-// Has reports whether the attribute exists.
+// Has reports whether the attribute exists. If the answer is unknown it returns true, so
+// that reading the attribute gives the reason.
 func (a Attrs) Has(name string) (has bool) {
-	_ = locked(func() error { has = a.has(name); return nil })
+	_ = locked(func() error { has = C.H5Aexists(a.id, cString(name)) != 0; return nil })
 	return has
 }
-
-// has is Has for callers that hold the library's lock. If the answer is unknown it
-// returns true, so that reading the attribute gives the reason.
-func (a Attrs) has(name string) bool { return C.H5Aexists(a.id, cString(name)) != 0 }
 
 // value reads one attribute of whatever type: an Attr's value, or the
 // description of a type that is neither number nor string.
 func (a Attrs) value(name string) (any, error) {
-	return on(a.path, func() (any, error) { return a.read(name) })
-}
-
-type otherType string
-
-// read is value for callers inside the library's lock.
-func (a Attrs) read(name string) (any, error) {
-	if !a.has(name) {
+	if !a.Has(name) {
 		return nil, a.fault(name, "attribute is missing")
 	}
-	v, err := a.decode(name)
+	v, err := on(a.path, func() (any, error) { return a.decode(name) })
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
 		err = unreadable(a.path, a.key(name), wrapf(err, "attribute cannot be read"))
 	}
 	return v, err
 }
+
+type otherType string
 
 func (a Attrs) decode(name string) (any, error) {
 	id := C.H5Aopen(a.id, cString(name), C.H5P_DEFAULT)
@@ -198,7 +190,7 @@ func (a Attrs) list() ([]Attr, error) {
 		}
 		name[len(name)-1] = 0
 		text := C.GoString(&name[0])
-		v, err := a.read(text)
+		v, err := a.value(text)
 		if err != nil {
 			return nil, err
 		}

@@ -30,33 +30,31 @@ type Dataset struct {
 // refuses every other element type, extents that no memory or file can hold,
 // filters that this library lacks, and data that was never written.
 func (f *File) Dataset(name string) (*Dataset, error) {
-	return on(f.path, func() (*Dataset, error) { return f.dataset(name) })
-}
-
-func (f *File) dataset(name string) (*Dataset, error) {
-	if d := f.open[name]; d != nil {
-		return d, nil
-	}
-	set, err := f.openSet(name)
-	if err != nil {
-		return nil, err
-	}
-	d, err := f.inspect(name, set)
-	for _, judge := range []func() error{
-		func() error { return d.admit() },
-		func() error { return f.verifySeal(d.Attrs()) },
-		func() error { return d.widenCache() },
-	} {
-		if err == nil {
-			err = judge()
+	return on(f.path, func() (*Dataset, error) {
+		if d := f.open[name]; d != nil {
+			return d, nil
 		}
-	}
-	if err != nil {
-		d.set.Close()
-		return nil, err
-	}
-	f.open[name] = d
-	return d, nil
+		set, err := f.openSet(name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := f.inspect(name, set)
+		if err == nil {
+			err = d.admit()
+		}
+		if err == nil {
+			err = f.verifySeal(d.Attrs())
+		}
+		if err == nil {
+			err = d.widenCache()
+		}
+		if err != nil {
+			d.set.Close()
+			return nil, err
+		}
+		f.open[name] = d
+		return d, nil
+	})
 }
 
 // inspect reads shape, type and storage of an open dataset, and judges nothing.
@@ -89,15 +87,15 @@ func Read[T Number](d *Dataset) ([]T, error) {
 	if err := readAt(d, v, 0); err != nil || d.file.trusted {
 		return v, err
 	}
-	return v, d.verify(func() string {
+	return v, d.verify(func(bare bool) (string, error) {
 		k := kindOf[T]()
-		if d.typ.kind() != k {
-			return ""
+		if bare || d.typ.kind() != k {
+			return d.digest(bare)
 		}
 		h := sha256.New()
 		what := d.head(h, k)
 		h.Write(littleEndian(v))
-		return sum(h, what)
+		return sum(h, what), nil
 	})
 }
 
@@ -126,7 +124,7 @@ func readAt[T Number](d *Dataset, dst []T, first int) error {
 	case len(dst) == 0:
 		return nil
 	case !k.integer() || d.typ.kind() == k:
-		return readAs(d, dst, first)
+		return d.read(k.memory, first, len(dst), unsafe.Pointer(&dst[0]))
 	case d.typ.isFloat() || d.typ.size > 8:
 		return convert(d, dst, first, whole[T])
 	case d.typ.signed:
@@ -135,21 +133,13 @@ func readAt[T Number](d *Dataset, dst []T, first int) error {
 	return convert(d, dst, first, fit[uint64, T])
 }
 
-// readAs leaves the conversion to the library.
-func readAs[T Number](d *Dataset, dst []T, first int) error {
-	return locked(func() error {
-		mind(d.path)
-		return d.read(kindOf[T]().memory, first, len(dst), unsafe.Pointer(&dst[0]))
-	})
-}
-
 // convert reads numbers of type S, a block at a time, and makes them T.
 func convert[S, T Number](d *Dataset, dst []T, first int, to func(S) (T, error)) (err error) {
 	const step = 1 << 16
 	block := make([]S, min(step, len(dst)))
 	for done := 0; done < len(dst); done += step {
 		block = block[:min(step, len(dst)-done)]
-		if err := readAs(d, block, first+done); err != nil {
+		if err := d.read(kindOf[S]().memory, first+done, len(block), unsafe.Pointer(&block[0])); err != nil {
 			return err
 		}
 		for i, v := range block {

@@ -30,8 +30,10 @@ const (
 
 var errDigest = errors.New("digest differs")
 
-// sum is the attribute sha256 of a dataset that what describes.
-func sum(h hash.Hash, what string) string { return hex.EncodeToString(h.Sum(nil)) + " " + what }
+// sum is a digest, followed by what it is of.
+func sum(h hash.Hash, what ...string) string {
+	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, what...), " ")
+}
 
 // hashText adds a text to what is hashed and says what it is.
 func hashText(h hash.Hash, name, text string) string {
@@ -40,27 +42,26 @@ func hashText(h hash.Hash, name, text string) string {
 	return what
 }
 
-func textSum(name, text string) string {
+// textSum is the attribute sha256 of a text; bare, it is as the first version of the program
+// wrote it, of the text alone.
+func textSum(name, text string, bare bool) string {
 	h := sha256.New()
+	if bare {
+		io.WriteString(h, text)
+		return sum(h)
+	}
 	return sum(h, hashText(h, name, text))
 }
 
-// Digest is what the attribute sha256 of a dataset has to be: the digest of its
-// numbers, or of a text, of several with a zero byte between them, followed by type and
-// shape. It does not depend on byte order, chunks or filters.
-func (f *File) Digest(name string) (string, error) {
-	return on(f.path, func() (string, error) {
-		have, _, err := f.digests(name)
-		return have, err
-	})
-}
-
-// digests returns the present digest of a dataset and the one that was written with it.
+// digests returns the digest that the attribute sha256 of a dataset has to be, and the one
+// that was written with it. The digest is that of the numbers, or of a text, of several with
+// a zero byte between them, followed by type and shape. It does not depend on byte order,
+// chunks or filters.
 func (f *File) digests(name string) (have, want string, err error) {
 	if list, want, err := f.readTexts(name, mostTexts, "texts"); err == nil {
-		return textSum(name, strings.Join(list, "\x00")), want, nil
+		return textSum(name, strings.Join(list, "\x00"), false), want, nil
 	}
-	d, err := f.dataset(name)
+	d, err := f.Dataset(name)
 	if err == nil {
 		have, err = d.digest(false)
 	}
@@ -70,24 +71,23 @@ func (f *File) digests(name string) (have, want string, err error) {
 	return have, want, err
 }
 
-// digest is that of the numbers, type and shape; bare, of the stored bytes alone, is how
-// the first version of the program wrote it. It needs the library's lock.
+// digest is the attribute sha256 of the dataset; bare, it is as the first version of the
+// program wrote it, of the stored bytes alone.
 func (d *Dataset) digest(bare bool) (string, error) {
 	k := d.typ.kind()
 	if k.name == "" {
 		return "", inputError(d.path, d.name, "holds elements of type %s, of which there are no digests", d.typ)
 	}
 	h := sha256.New()
-	if bare {
-		err := d.pass(h, k.stored)
-		return hex.EncodeToString(h.Sum(nil)), err
+	var what []string
+	if !bare {
+		what = append(what, d.head(h, k))
 	}
-	what := d.head(h, k)
 	err := d.pass(h, k.stored)
-	return sum(h, what), err
+	return sum(h, what...), err
 }
 
-// pass writes all elements to w in order, as typ. It needs the library's lock.
+// pass writes all elements to w in order, as typ.
 func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
 	step, size := d.step(), int(typ.Size())
 	raw := make([]byte, min(step, d.len)*size)
@@ -106,39 +106,38 @@ func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
 // Verify compares the numbers with the digest that was written with them, in one
 // pass, the first time that it is called. A dataset without a digest, such as one
 // made by other programs, passes. Reading verifies by itself, see [File.Trust].
-func (d *Dataset) Verify() error { return d.verify(func() string { return "" }) }
+func (d *Dataset) Verify() error { return d.verify(d.digest) }
 
-// verify is Verify; read is the digest of the numbers where they have been read already
-// as they are stored, else "".
-func (d *Dataset) verify(read func() string) error {
+// verify is Verify with another way to find the digest.
+func (d *Dataset) verify(digest func(bare bool) (string, error)) error {
 	d.once.Do(func() {
-		d.fault = locked(func() error {
-			want, err := d.Attrs().sum()
-			if want == "" || err != nil {
-				return err
-			}
-			bare, have := !strings.Contains(want, " "), ""
-			if !bare {
-				have = read()
-			}
-			if have == "" {
-				have, err = d.digest(bare)
-			}
-			if err == nil && have != want {
-				err = changed(d.path, d.name, have, want)
-			}
-			return err
-		})
+		want, err := d.Attrs().sum()
+		if err == nil {
+			err = compare(d.path, d.name, want, digest)
+		}
+		d.fault = err
 	})
 	return d.fault
 }
 
+// compare is an error if what was written as digest, if anything, differs from what it is.
+func compare(path, name, written string, digest func(bare bool) (string, error)) error {
+	if written == "" {
+		return nil
+	}
+	have, err := digest(!strings.Contains(written, " "))
+	if err == nil && have != written {
+		err = changed(path, name, have, written)
+	}
+	return err
+}
+
 // sum is the attribute sha256 of a dataset, "" where there is none.
 func (a Attrs) sum() (string, error) {
-	if !a.has(sumAttr) {
+	if !a.Has(sumAttr) {
 		return "", nil
 	}
-	v, err := a.read(sumAttr)
+	v, err := a.value(sumAttr)
 	if err != nil {
 		return "", err
 	}
@@ -232,17 +231,17 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 			fmt.Fprintf(h, "%s\n", name)
 		}
 	}
-	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, names...), " ")
+	return sum(h, names...)
 }
 
 // verifySeal compares an object's attributes with the digest that was written with
 // them, and at the root makes sure that all datasets are there. It needs the
 // library's lock.
 func (f *File) verifySeal(a Attrs) error {
-	if !a.has(sealAttr) {
+	if !a.Has(sealAttr) {
 		return nil
 	}
-	v, err := a.read(sealAttr)
+	v, err := a.value(sealAttr)
 	if err != nil {
 		return err
 	}
@@ -258,14 +257,14 @@ func (f *File) verifySeal(a Attrs) error {
 		switch {
 		case i == 0:
 		case strings.HasPrefix(name, "/"):
-			if !f.has(name) {
+			if !f.Has(name) {
 				return inputError(f.path, name, "is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
 			}
 			datasets = append(datasets, name)
-		case !a.has(name):
+		case !a.Has(name):
 			return a.fault(name, "attribute is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
 		default:
-			v, err := a.read(name)
+			v, err := a.value(name)
 			if err != nil {
 				return err
 			}

@@ -132,13 +132,12 @@ func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
 // "/history/residual_norm". If the answer is unknown it returns true, so that opening it
 // gives the reason.
 func (f *File) Has(name string) (has bool) {
-	_ = locked(func() error { has = f.has(name); return nil })
+	_ = locked(func() error {
+		_, missing, _ := f.follow(name)
+		has = !missing
+		return nil
+	})
 	return has
-}
-
-func (f *File) has(name string) bool {
-	_, missing, _ := f.follow(name)
-	return !missing
 }
 
 // follow looks at each part of a name, "/history" and then "/history/residual_norm", as
@@ -183,21 +182,25 @@ func (f *File) openSet(name string) (*hdf5.Dataset, error) {
 
 // contents lists the names at the top of the file, for error messages.
 func (f *File) contents() string {
-	n, err := f.file.NumObjects()
-	if err != nil || n == 0 {
-		return "nothing"
-	}
 	const most = 8
 	var names []string
-	for i := range min(n, most) {
-		name, err := f.file.ObjectNameByIndex(i)
-		if err != nil {
-			return "nothing readable"
+	err := locked(func() error {
+		n, err := f.file.NumObjects()
+		for i := uint(0); err == nil && i < min(n, most); i++ {
+			var name string
+			name, err = f.file.ObjectNameByIndex(i)
+			names = append(names, "/"+name)
 		}
-		names = append(names, "/"+name)
-	}
-	if n > most {
-		names = append(names, "...")
+		if n > most {
+			names = append(names, "...")
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return "nothing readable"
+	case len(names) == 0:
+		return "nothing"
 	}
 	return strings.Join(names, ", ")
 }

@@ -36,8 +36,11 @@ import (
 var library sync.Mutex
 
 // locked runs fn inside the library: alone, on one OS thread, and with the
-// thread's automatic printing of errors off. It must not be nested.
+// thread's automatic printing of errors off. Calls may be nested.
 func locked(fn func() error) error {
+	if C.lsm_h5_inside() != 0 { // no other goroutine runs on this thread
+		return fn()
+	}
 	library.Lock()
 	defer library.Unlock()
 	runtime.LockOSThread()

@@ -6,6 +6,17 @@
 // before the library starts, which gonum does while Go initialises.
 __attribute__((constructor)) static void leave_at_exit(void) { H5dont_atexit(); }
 
+static _Thread_local int inside;
+
+int lsm_h5_inside(void) { return inside; }
+
+void lsm_h5_enter(void) {
+	lsm_h5_catch();
+	inside = 1;
+}
+
+void lsm_h5_leave(void) { inside = 0; }
+
 typedef struct {
 	char *buf;
 	size_t size, used;

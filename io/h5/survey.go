@@ -157,11 +157,7 @@ func (r *SurveyReader) readSampling() error {
 		s.NT = r.data.shape[len(r.data.shape)-1]
 		from = r.data.Attrs()
 	} else if !from.Has("nt") {
-		names, err := on(r.path, func() (string, error) { return r.contents(), nil })
-		if err != nil {
-			return err
-		}
-		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", names)
+		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", r.contents())
 	} else if s.NT, err = from.Int("nt"); err != nil {
 		return err
 	}

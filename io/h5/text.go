@@ -4,8 +4,6 @@ package h5
 import "C"
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"path"
 	"strings"
@@ -108,60 +106,54 @@ const (
 // Text reads a dataset that holds one string, and compares it with its digest where
 // there is one.
 func (f *File) Text(name string) (string, error) {
-	return on(f.path, func() (string, error) {
-		v, err := f.texts(name, 1, "one text")
-		if err != nil {
-			return "", err
-		}
-		return v[0], nil
-	})
+	v, err := f.texts(name, 1, "one text")
+	if err != nil {
+		return "", err
+	}
+	return v[0], nil
 }
 
 // texts reads a dataset of at least one and at most so many texts, and compares them
 // with their digest where there is one.
 func (f *File) texts(name string, most int, want string) ([]string, error) {
 	list, sum, err := f.readTexts(name, most, want)
-	text := strings.Join(list, "\x00")
-	switch {
-	case sum == "" || err != nil:
-		return list, err
-	case strings.Contains(sum, " "):
-		if have := textSum(name, text); have != sum {
-			return nil, changed(f.path, name, have, sum)
-		}
-	default: // as the first version of the program wrote it
-		if bare := sha256.Sum256([]byte(text)); hex.EncodeToString(bare[:]) != sum {
-			return nil, changed(f.path, name, "", sum)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	return list, compare(f.path, name, sum, func(bare bool) (string, error) {
+		return textSum(name, strings.Join(list, "\x00"), bare), nil
+	})
 }
 
 // readTexts reads a dataset of at least one and at most so many texts, and its attribute
 // sha256.
 func (f *File) readTexts(name string, most int, want string) (list []string, sum string, err error) {
-	set, err := f.openSet(name)
-	if err != nil {
-		return nil, "", err
-	}
-	defer set.Close()
-	id := C.hid_t(set.ID())
-	t, err := typeOf(id)
-	if err != nil {
-		return nil, "", readError(f.path, name, err)
-	}
-	shape, err := extentOf(id)
-	if err != nil {
-		return nil, "", readError(f.path, name, err)
-	}
-	n, counted := product(shape)
-	if !t.isString() || !counted || n < 1 || n > most || t.size > maxText/n {
-		return nil, "", inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
-	}
-	if list, err = texts(id, t, n); err != nil {
-		return nil, "", unreadable(f.path, name, wrapf(err, "cannot be read"))
-	}
-	sum, err = Attrs{path: f.path, object: name, id: id}.sum()
+	err = locked(func() error {
+		mind(f.path)
+		set, err := f.openSet(name)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		id := C.hid_t(set.ID())
+		t, err := typeOf(id)
+		if err != nil {
+			return readError(f.path, name, err)
+		}
+		shape, err := extentOf(id)
+		if err != nil {
+			return readError(f.path, name, err)
+		}
+		n, counted := product(shape)
+		if !t.isString() || !counted || n < 1 || n > most || t.size > maxText/n {
+			return inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
+		}
+		if list, err = texts(id, t, n); err != nil {
+			return unreadable(f.path, name, wrapf(err, "cannot be read"))
+		}
+		sum, err = Attrs{path: f.path, object: name, id: id}.sum()
+		return err
+	})
 	return list, sum, err
 }
 
@@ -197,7 +189,7 @@ func (w *Writer) texts(name string, scalar bool, list ...string) error {
 		if !scalar && C.H5DSset_scale(id, cString(path.Base(name))) < 0 {
 			return w.resource(name, wrapf(libraryError(), "cannot be made a dimension scale"))
 		}
-		w.digests[name] = textSum(name, strings.Join(read, "\x00"))
+		w.digests[name] = textSum(name, strings.Join(read, "\x00"), false)
 		return w.setAttr(id, name, Attr{sumAttr, w.digests[name]})
 	})
 }

@@ -206,11 +206,7 @@ func (w *Writer) verify() error {
 	}
 	defer f.Close()
 	for _, name := range slices.Sorted(maps.Keys(w.digests)) {
-		var got, stored string
-		err := locked(func() (err error) {
-			got, stored, err = f.digests(name)
-			return err
-		})
+		got, stored, err := f.digests(name)
 		switch want := w.digests[name]; {
 		case err != nil:
 			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
