@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"gonum.org/v1/hdf5"
@@ -210,36 +210,31 @@ var signature = []byte("\x89HDF\r\n\x1a\n")
 // Sniff looks at a path without the library and says in plain words why it cannot be an
 // HDF5 file. It returns nil if it may be one.
 func Sniff(path string) error {
-	info, err := os.Stat(path)
+	f, err := plainfile.Open(path)
+	var refused syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return inputError(path, "", "no such file%w", hidden{err})
+	case errors.As(err, &refused):
+		return resourceError(path, "", refused)
 	case err != nil:
-		return resourceError(path, "", plainfile.Cause(err))
-	case plainfile.Check(info) != nil:
-		return inputError(path, "", "%w, want an HDF5 file", plainfile.Check(info))
-	case info.Size() == 0:
-		return inputError(path, "", "is empty")
-	}
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return resourceError(path, "", plainfile.Cause(err))
+		return inputError(path, "", "%w, want an HDF5 file", plainfile.Cause(err))
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		return inputError(path, "", "is empty")
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return resourceError(path, "", plainfile.Cause(err))
 	}
-	head = head[:n]
-	if bytes.HasPrefix(head, signature) {
-		return nil
-	}
+	head, err = head[:n], nil
 	// A user block may stand before the signature, which then lies at 512 bytes
 	// times a power of two.
 	mark := make([]byte, len(signature))
-	for at := int64(512); at < info.Size(); at *= 2 {
-		if _, err := f.ReadAt(mark, at); err == nil && bytes.Equal(mark, signature) {
+	for at := int64(0); err == nil; at = max(512, 2*at) {
+		if _, err = f.ReadAt(mark, at); bytes.Equal(mark, signature) {
 			return nil
 		}
 	}
