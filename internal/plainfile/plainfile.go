@@ -16,7 +16,7 @@ import (
 )
 
 // Open opens a plain file for reading. Its errors are [*fs.PathError], with
-// check's reason inside where the file is not plain.
+// the reason inside where the file is not plain.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -165,11 +165,7 @@ func (d *Dataset) Attrs() Attrs { return Attrs{path: d.path, object: d.name, id:
 // for any size but none. The text says what the axes are, such as
 // "[ns, nr, nt]".
 func (d *Dataset) Want(text string, shape ...int) error {
-	ok := len(shape) == len(d.shape)
-	for a := 0; ok && a < len(shape); a++ {
-		ok = d.shape[a] == shape[a] || shape[a] < 0 && d.shape[a] > 0
-	}
-	if ok {
+	if slices.EqualFunc(d.shape, shape, func(n, want int) bool { return n == want || want < 0 && n > 0 }) {
 		return nil
 	}
 	if len(shape) > 0 && !slices.Contains(shape, -1) {

@@ -26,23 +26,18 @@ func textType(size C.size_t, set C.H5T_cset_t) (*hdf5.Datatype, error) {
 // texts reads all n strings of an attribute or dataset of type t; what is not UTF-8 is
 // marked by the replacement character.
 func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
-	stored := storedType(obj)
-	defer C.H5Tclose(stored)
-	set, pad, width := C.H5Tget_cset(stored), C.H5Tget_strpad(stored), C.size_t(t.size)
-	if set < 0 || pad < 0 {
-		return nil, libraryError()
-	}
+	width := C.size_t(t.size)
 	size := width
 	if t.variable {
 		size, width = C.H5T_VARIABLE, C.size_t(unsafe.Sizeof(uintptr(0)))
 	}
-	typ, err := textType(size, set)
+	typ, err := textType(size, t.set)
 	if err != nil {
 		return nil, err
 	}
 	defer typ.Close()
 	mem := C.hid_t(typ.ID())
-	if !t.variable && C.H5Tset_strpad(mem, pad) < 0 {
+	if !t.variable && C.H5Tset_strpad(mem, t.pad) < 0 {
 		return nil, libraryError()
 	}
 	raw := C.calloc(C.size_t(max(n, 1)), width)
@@ -72,7 +67,7 @@ func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
 			length = C.strnlen(text, width)
 		}
 		s := string(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(length)))
-		if !t.variable && pad == C.H5T_STR_SPACEPAD {
+		if !t.variable && t.pad == C.H5T_STR_SPACEPAD {
 			s = strings.TrimRight(s, " ")
 		}
 		out[i] = strings.ToValidUTF8(s, "\uFFFD")

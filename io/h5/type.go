@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -59,19 +58,19 @@ type typeInfo struct {
 	bigEndian bool
 	signed    bool
 	variable  bool // texts of any length
-	members   int  // of a compound or enum
+	set       C.H5T_cset_t
+	pad       C.H5T_str_t
+	members   int // of a compound or enum
 }
 
-// storedType is the type of a dataset or attribute, to be closed.
-func storedType(obj C.hid_t) C.hid_t {
-	if C.H5Iget_type(obj) == C.H5I_ATTR {
-		return C.H5Aget_type(obj)
-	}
-	return C.H5Dget_type(obj)
-}
-
+// typeOf is the type of a dataset or attribute.
 func typeOf(obj C.hid_t) (t typeInfo, err error) {
-	id := storedType(obj)
+	var id C.hid_t
+	if C.H5Iget_type(obj) == C.H5I_ATTR {
+		id = C.H5Aget_type(obj)
+	} else {
+		id = C.H5Dget_type(obj)
+	}
 	if id < 0 {
 		return t, libraryError()
 	}
@@ -86,6 +85,9 @@ func typeOf(obj C.hid_t) (t typeInfo, err error) {
 		t.signed = t.class == C.H5T_INTEGER && C.H5Tget_sign(id) == C.H5T_SGN_2
 	case C.H5T_STRING:
 		t.variable = C.H5Tis_variable_str(id) > 0
+		if t.set, t.pad = C.H5Tget_cset(id), C.H5Tget_strpad(id); t.set < 0 || t.pad < 0 {
+			return t, libraryError()
+		}
 	case C.H5T_COMPOUND, C.H5T_ENUM:
 		t.members = int(C.H5Tget_nmembers(id))
 	}
@@ -220,16 +222,9 @@ func notFinite[T float32 | float64](v []T) int {
 // littleEndian returns the bytes of v in little-endian order: v itself where
 // the machine is little-endian, a copy elsewhere.
 func littleEndian[T Number](v []T) []byte {
-	size := sizeOf[T]()
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*size)
-	if size == 1 || littleMachine {
-		return raw
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
 	}
-	out := slices.Clone(raw)
-	for i := 0; i < len(out); i += size {
-		slices.Reverse(out[i : i+size])
-	}
-	return out
+	raw, _ := binary.Append(nil, binary.LittleEndian, v) // numbers of fixed size
+	return raw
 }
-
-var littleMachine = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
