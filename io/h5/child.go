@@ -142,9 +142,17 @@ func Try(path string) (err error) {
 	}
 	restore()
 	_, _ = reading(path, func(f *File) (any, error) {
-		f.tryFilters()
+		info, err := f.Describe(DescribeOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range info.Objects {
+			if d, err := f.Dataset(o.Name); err == nil && d.believing() {
+				_ = d.pass(io.Discard, hdf5.T_IEEE_F64LE)
+			}
+		}
 		return nil, nil
-	})
+	}) // reading it again will say
 	return err
 }
 
@@ -188,17 +196,4 @@ func (f *File) tryAll() error {
 		}
 	}
 	return nil
-}
-
-// tryFilters reads numbers whose filters can crash on them.
-func (f *File) tryFilters() {
-	info, err := f.Describe(DescribeOptions{})
-	if err != nil {
-		return // as reading will find
-	}
-	for _, o := range info.Objects {
-		if d, err := f.Dataset(o.Name); err == nil && d.believing() {
-			_ = d.pass(io.Discard, hdf5.T_IEEE_F64LE) // reading it again will say
-		}
-	}
 }
