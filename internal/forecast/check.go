@@ -233,23 +233,17 @@ func (r *report) record(vmax float64) {
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
 func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float64) {
-	v := pl.Velocity.On(pl.Image)
-	slope := func(x, at []float64, v float64) float64 {
-		distance, most := 0.0, 0.0
-		for a := range x {
-			distance += (x[a] - at[a]) * (x[a] - at[a])
-		}
+	here := pl.Velocity.On(pl.Image)
+	half := func(at []float64, point int) (most float64) {
+		slowness := here.Slowness(at, point)
 		for a, h := range spacing {
-			most = max(most, h*math.Abs(x[a]-at[a]))
+			most = max(most, h/2*math.Abs(slowness[a]))
 		}
-		if distance == 0 {
-			return 0
-		}
-		return most / (2 * v * math.Sqrt(distance))
+		return most
 	}
 	n, steep := 0, 0
 	for p := range pl.SamplePairs() {
-		change := slope(p.X, p.Source, v[p.Point]) + slope(p.X, p.Receiver, v[p.Point])
+		change := half(p.Source, p.Point) + half(p.Receiver, p.Point)
 		largest = max(largest, change)
 		n++
 		if 2*change*f > 1 {

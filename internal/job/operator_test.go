@@ -300,14 +300,14 @@ func TestVelocityOnImage(t *testing.T) {
 	g := grid.Grid{Origin: []float64{-17, 3}, Spacing: []float64{7, 4}, Shape: []int{15, 20}}
 	at := make([]float64, 2)
 	j := p.open(t, Traces, progress.Discard(), "cpu", onGrid(g)...)
-	for i, v := range j.Velocity.On(j.Image) {
+	for i, v := range j.Velocity.On(j.Image).Values {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)
 		}
 	}
 	j = p.open(t, Traces, progress.Discard(), "cpu", constant(g, "1900")...)
-	for _, v := range j.Velocity.On(j.Image) {
+	for _, v := range j.Velocity.On(j.Image).Values {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

@@ -199,7 +199,7 @@ func chooseTimes(p *Plan) (err error) {
 
 // timesOn returns the configured traveltime method for an image on g.
 func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
-	s := traveltime.Spec{Image: g, Velocity: p.Velocity.Values, Model: p.Velocity.Grid, Constant: p.Velocity.Constant}
+	s := traveltime.Spec{Image: g, Medium: p.Velocity}
 	if p.Tables != nil {
 		s.Tables, s.TablesGrid = timeRows{p.Tables}, p.Tables.Grid()
 	}
@@ -242,7 +242,9 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		k.Antialias = p.AliasSpacing()
 	}
 	if k.Antialias != nil || c.Dynamic {
-		k.Velocity = p.Velocity.On(p.Image)
+		here := p.Velocity.On(p.Image)
+		k.Velocity = here.Values
+		k.Slowest, _ = here.Range()
 	}
 	if c.Dynamic {
 		k.MaxDistance[0], k.MaxDistance[1] = kirchhoff.MaxDistance(p.Image, p.Places)
