@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -54,11 +55,8 @@ func HelpKey(name string) (string, error) {
 	if !dotted && len(found) == 1 && found[0].Key == key {
 		return found[0].text(), nil
 	}
-	if hint := didYouMean(nil, found); hint != "" {
-		return "", fmt.Errorf("no configuration key or section %s; %s", quote(clip(name)), hint)
-	}
-	return "", fmt.Errorf("no configuration key or section %s; the sections are %s",
-		quote(clip(name)), strings.Join(t.names(), ", "))
+	hint := cmp.Or(didYouMean(nil, found), "the sections are "+strings.Join(t.names(), ", "))
+	return "", fmt.Errorf("no configuration key or section %s; %s", Quote(clip(name)), hint)
 }
 
 // text is the help for a section and its keys.

@@ -192,7 +192,7 @@ func (r *reader) take(at origin, f *Field, typed any, found string, raw any, res
 	}
 	if s, ok := raw.(string); ok && f.Choices != nil {
 		if near := nearest(s, f.Choices); near != "" {
-			p.Hint = "did you mean " + quote(near) + "?"
+			p.Hint = "did you mean " + Quote(near) + "?"
 		}
 	}
 }

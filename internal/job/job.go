@@ -128,7 +128,7 @@ func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.share) }
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
 	for _, d := range j.Config.Differences(j.Found.Made) {
-		j.Report.Warn(d.String())
+		j.Report.Warn(d)
 	}
 }
 
