@@ -350,8 +350,8 @@ func (r *reader) Close() {
 	r.traces.rooms = r.rooms
 }
 
-// weigh multiplies this rank's samples from lo on by their weights.
-func (t *Traces) weigh(lo int, data device.Buf) error {
+// Weigh multiplies this rank's samples from lo on, on the host, by their weights.
+func (t *Traces) Weigh(lo int, data device.Buf) error {
 	m, nt := t.Mute, t.Survey.NT
 	x, first := device.Slice[float32](data), lo/nt
 	list := t.list(first, len(x)/nt)
