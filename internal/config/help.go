@@ -92,23 +92,18 @@ func (f *Field) summary() string {
 
 // wrap writes text as lines of at most textWidth columns, each with the prefix.
 func wrap(b *strings.Builder, prefix, text string) {
-	column := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case column == 0:
-			b.WriteString(prefix)
-			column = len(prefix)
-		case column+1+len(word) > textWidth:
-			b.WriteString("\n" + prefix)
-			column = len(prefix)
-		default:
-			b.WriteByte(' ')
-			column++
+	line := prefix
+	for i, word := range strings.Fields(text) {
+		if i > 0 && len(line)+1+len(word) > textWidth {
+			b.WriteString(line + "\n")
+			line = prefix + word
+		} else if i > 0 {
+			line += " " + word
+		} else {
+			line += word
 		}
-		b.WriteString(word)
-		column += len(word)
 	}
-	b.WriteByte('\n')
+	b.WriteString(line + "\n")
 }
 
 // Template is a configuration file with every key, its meaning, values, unit

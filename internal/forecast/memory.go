@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/dustin/go-humanize"
 
@@ -269,28 +270,15 @@ func (m *Memory) engine(n kirchhoff.Need) {
 	m.making(n.Making, n.Traces)
 }
 
-// searches is how often the number of places whose tables are held is halved in search of
-// the most that fit: to a 64th of all places.
-const searches = 6
-
-// most returns the memory with the tables of as many places as fit, and at least of those
-// that belong together. Fewer places mean fewer traces in the lists, which leaves more
-// room.
+// most returns the memory with the tables of as many places as fit, in steps of a 64th of
+// all places, and at least of those that belong together. Fewer places mean fewer traces
+// in the lists, which leaves more room.
 func (c *count) most(with func(places int64) Memory) Memory {
-	hi := c.places()
-	if m := with(hi); hi == 0 || m.Total() <= m.Limit {
-		return m
-	}
-	lo := min(hi, int64(c.problem.LeastPlaces(c.Exact())))
-	for range searches {
-		mid := (lo + hi) / 2
-		if m := with(mid); m.Total() <= m.Limit {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return with(lo)
+	const steps = 64
+	all := c.places()
+	least := min(all, int64(c.problem.LeastPlaces(c.Exact())))
+	places := func(step int) int64 { return all - (all-least)*int64(step)/steps }
+	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
 // overlap is what a library that sums over ranks beside the computation takes for it:

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -76,7 +75,9 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
-		return each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
+		return each(func(first int, traces []float32) error {
+			return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
+		})
 	})
 }
 
@@ -117,27 +118,6 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d *dist.Vector, r 
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
 	return w.Err
-}
-
-// writeOrdered writes traces that lie shot by shot, from number first on, to
-// their places in the survey.
-func writeOrdered(w *h5.SurveyWriter, p *plan.Plan, traces []float32, first int) error {
-	if p.Shots.InOrder() {
-		return w.WriteTraces(traces, first)
-	}
-	nt := p.Survey.NT
-	list := p.Shots.List(first, first+len(traces)/nt)
-	for i := 0; i < len(list); {
-		n := 1
-		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
-			n++
-		}
-		if err := w.WriteTraces(traces[i*nt:(i+n)*nt], int(list[i])); err != nil {
-			return err
-		}
-		i += n
-	}
-	return nil
 }
 
 // Attrs is the provenance of an output as file attributes; reason is why the solver
