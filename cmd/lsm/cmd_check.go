@@ -148,7 +148,6 @@ func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer j.Engine.Close()
 	e, err := j.DotTest(ctx)
 	if err != nil {
 		return err

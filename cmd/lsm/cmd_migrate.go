@@ -25,7 +25,6 @@ func migrate(ctx context.Context, a *app, j *job.Job, out string) (predicted int
 	if err := j.Build(ctx); err != nil {
 		return 0, err
 	}
-	defer j.Engine.Close()
 	a.report.Infof("%s", j.Info)
 	d, err := j.Data()
 	if err != nil {

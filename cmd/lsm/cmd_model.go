@@ -33,7 +33,6 @@ func model(ctx context.Context, a *app, j *job.Job, out string) (predicted int64
 	if err := j.Build(ctx); err != nil {
 		return 0, err
 	}
-	defer j.Engine.Close()
 	a.report.Infof("%s", j.Info)
 	err = j.WritePredicted(ctx, out, image, a.source(j, "model"))
 	return j.Memory().Total(), err

@@ -66,7 +66,6 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer j.Engine.Close()
 	a.report.Infof("%s", j.Info)
 	d, err := j.Data()
 	if err != nil {

@@ -254,7 +254,6 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer j.Engine.Close()
 	d, err := j.Model(ctx, c.Reflectivity)
 	if err != nil {
 		return err

@@ -51,7 +51,6 @@ func (c *collector) computeMissing() error {
 	if err := j.Build(c.ctx); err != nil {
 		return err
 	}
-	defer j.Engine.Close()
 	e, err := j.DotTest(c.ctx)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -25,14 +24,10 @@ func Quote(s string) string { return encode(s) }
 // same configuration. Outputs keep it as provenance.
 func (c *Config) TOML() string {
 	var b strings.Builder
-	for i, s := range table().sections {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "[%s]\n", s.name)
-		for _, f := range s.fields {
-			fmt.Fprintf(&b, "%s = %s\n", f.Key, f.encoded(c))
-		}
+	e := toml.NewEncoder(&b)
+	e.Indent = ""
+	if err := e.Encode(c); err != nil {
+		panic(err) // every type of a key can be written
 	}
 	return b.String()
 }

@@ -131,10 +131,10 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
 	rounds := p.Config.Solver.Iterations + 1
+	if c := p.Coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
+		d.Iteration += time.Duration(2 * float64(p.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
+	}
 	if p.TwoLevel() {
-		if c := p.Coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
-			d.Iteration += time.Duration(2 * float64(p.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
-		}
 		rounds++
 	}
 	if p.Matches() {

@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -141,11 +140,11 @@ func (c *count) windowBytes() int64 {
 	if !c.TwoLevel() {
 		return 0
 	}
-	g := c.Coarsened()
-	if g == nil {
-		g = &imaging.Coarsened{}
+	var coarse []int
+	if g := c.Coarsened(); g != nil {
+		coarse = g.Shape
 	}
-	return formulation.WindowBytes(c.Image.Shape, c.points(), g.Shape)
+	return formulation.WindowBytes(c.Image.Shape, c.points(), coarse)
 }
 
 // coarseBytes is what the host's engine takes on the coarser grid. Its tables are made

@@ -97,8 +97,11 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	return err
 }
 
-// Close releases the files and the card that the job keeps open.
+// Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
+	if j.Engine != nil {
+		j.Engine.Close()
+	}
 	if j.Plan != nil {
 		j.Inputs.Close()
 	}
@@ -125,8 +128,7 @@ func (j *Job) Reading() time.Duration {
 	return j.Traces.Took
 }
 
-// Build computes the traveltimes and makes the operator, on all ranks. Its engine must be
-// closed.
+// Build computes the traveltimes and makes the operator, on all ranks.
 func (j *Job) Build(ctx context.Context) error {
 	if text := forecast.Beyond(j.Plan); text != "" {
 		j.Report.Infof("image.gathers: %s", text)

@@ -47,7 +47,6 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err := j.Build(ctx); err != nil {
 		return nil, err
 	}
-	defer j.Engine.Close()
 	d, err := j.Data()
 	if err != nil {
 		return nil, err

@@ -107,10 +107,14 @@ func (p *Plan) Readings() int {
 // TwoLevel reports whether the solver is preconditioned on two grids.
 func (p *Plan) TwoLevel() bool { return p.Config.Solver.Preconditioner == "two-level" }
 
-// Coarsened returns the coarser grid of solver.coarse_factor, or nil. The program's own
-// choice has about three points per wavelength of the image, which is half the wavelet's,
-// at the wavelet's peak and the middle velocity.
+// Coarsened returns the coarser grid of solver.preconditioner = "two-level", with
+// solver.coarse_factor, or nil if there is none. The program's own choice has about three
+// points per wavelength of the image, which is half the wavelet's, at the wavelet's peak
+// and the middle velocity.
 func (p *Plan) Coarsened() *imaging.Coarsened {
+	if !p.TwoLevel() {
+		return nil
+	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
 		lo, hi := p.Velocity.Range()
@@ -169,9 +173,6 @@ func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wav
 // CoarseProblem describes the coarser grid's operator for a share, on the whole of that
 // grid. It is nil if there is no coarser grid. Its traveltimes are those of p.
 func (p *Plan) CoarseProblem(s *Share) *kirchhoff.Problem {
-	if !p.TwoLevel() {
-		return nil
-	}
 	c := p.Coarsened()
 	if c == nil {
 		return nil
