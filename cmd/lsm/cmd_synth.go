@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
@@ -242,17 +243,15 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	if err != nil {
 		return err
 	}
-	j, err := job.Open(comm.Self(), cfg, job.Geometry, a.report)
+	j, err := job.Open(comm.Self(), cfg, plan.Geometry, a.report)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	op, err := j.Build(ctx)
-	if err != nil {
+	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	d, err := j.Model(ctx, op, c.Reflectivity)
+	d, err := j.Model(ctx, c.Reflectivity)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -85,7 +86,7 @@ func (a *app) agree(cfg *config.Config) error {
 
 // open makes sure that the outputs can be written before anything is computed,
 // then loads and checks the inputs.
-func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*job.Job, error) {
+func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (*job.Job, error) {
 	if a.trace != "" {
 		a.report.KeepTrace(a.world.Size())
 	}
@@ -105,7 +106,7 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 // produce is a job command that writes the one file output.file: it lets work write the
 // file and says so. what names the kind of file, predicted is the memory in bytes that
 // was planned for, 0 for none.
-func (a *app) produce(path string, need job.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
+func (a *app) produce(path string, need plan.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err

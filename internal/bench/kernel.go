@@ -319,7 +319,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 		antialias = slices.Repeat([]float64{k.Antialias}, dim-1)
 	}
 	return &kirchhoff.Problem{
-		DipLimit: k.DipLimit, Antialias: antialias,
+		DipLimit: k.DipLimit, Antialias: antialias, Slowest: 2000,
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
 		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil
