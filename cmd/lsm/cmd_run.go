@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -39,7 +40,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err != nil {
 		return err
 	}
-	j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Residual)
+	j, err := a.open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual)
 	if err != nil {
 		return err
 	}
@@ -62,20 +63,18 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err != nil {
 		return err
 	}
-	op, err := j.Build(ctx)
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	a.report.Infof("%s", j.Info)
+	d, err := j.Data()
 	if err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	a.report.Infof("%s", op.Info)
-	d, err := j.Data(op)
-	if err != nil {
+	if err := writeBeside(ctx, a, j, d, adjoint, psf); err != nil {
 		return err
 	}
-	if err := writeBeside(ctx, a, j, op, d, adjoint, psf); err != nil {
-		return err
-	}
-	result, err := j.Solve(ctx, op, d, resume)
+	result, err := j.Solve(ctx, d, resume)
 	if err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, op, d, result, a.source(j, "run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result, a.source(j, "run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -112,9 +111,9 @@ func tellResult(a *app, out string, result *job.Result) {
 
 // writeBeside writes the images that stand beside the result, "" for none: the adjoint
 // of the data and the point-spread functions.
-func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *dist.Vector, adjoint, psf string) error {
+func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoint, psf string) error {
 	if adjoint != "" {
-		migrated, err := j.Migrate(ctx, op, d)
+		migrated, err := j.Migrate(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -125,7 +124,7 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *d
 	if psf == "" {
 		return nil
 	}
-	image, err := j.PSF(ctx, op)
+	image, err := j.PSF(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // jobCommand makes a command with a CONFIG argument.
@@ -84,7 +86,7 @@ func (a *app) agree(cfg *config.Config) error {
 
 // open makes sure that the outputs can be written before anything is computed,
 // then loads and checks the inputs.
-func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*job.Job, error) {
+func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (*job.Job, error) {
 	if a.trace != "" {
 		a.report.KeepTrace(a.world.Size())
 	}
@@ -96,7 +98,6 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	}
 	j, err := job.Open(a.world, cfg, need, a.report)
 	if err == nil {
-		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
 		j.Alone = true
 	}
 	return j, err
@@ -105,7 +106,7 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 // produce is a job command that writes the one file output.file: it lets work write the
 // file and says so. what names the kind of file, predicted is the memory in bytes that
 // was planned for, 0 for none.
-func (a *app) produce(path string, need job.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
+func (a *app) produce(path string, need plan.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
@@ -156,16 +157,15 @@ func checkJobFiles(a *app, cfg *config.Config, outputs []config.Path) error {
 	return tryInputs(a, cfg)
 }
 
-// tryInputs reads what each input file holds in a child process first.
+// tryInputs tries each input file in a child process, before all ranks read it.
 func tryInputs(a *app, cfg *config.Config) error {
 	defer a.report.Time("try inputs")()
-	var files []string
 	for _, in := range cfg.Reads() {
-		if !slices.Contains(files, in.Path.File) {
-			files = append(files, in.Path.File)
+		if err := h5.Guarded(in.Path.File); err != nil {
+			return err
 		}
 	}
-	return a.tryFile(context.Background(), files...)
+	return nil
 }
 
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -31,7 +32,7 @@ func (c *collector) computeMissing() error {
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", r.File, err))
 	}
-	j, err := c.a.open(cfg, job.Traces)
+	j, err := c.a.open(cfg, plan.Traces)
 	if status.Code(err) == status.BadInput {
 		return status.Hint(err, "--folder DIR says which folder the paths of the run's configuration start from")
 	} else if err != nil {
@@ -47,22 +48,20 @@ func (c *collector) computeMissing() error {
 	if !j.Image.Equal(r.Image.Grid) {
 		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Image))
 	}
-	op, err := j.Build(c.ctx)
-	if err != nil {
+	if err := j.Build(c.ctx); err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	e, err := j.DotTest(c.ctx, op)
+	e, err := j.DotTest(c.ctx)
 	if err != nil {
 		return err
 	}
 	r.DotTest = &report.DotTest{Error: e, Limit: j.DotLimit()}
-	d, err := j.Data(op)
+	d, err := j.Data()
 	if err != nil {
 		return err
 	}
 	if c.adjoint == "" {
-		migrated, err := j.Migrate(c.ctx, op, d)
+		migrated, err := j.Migrate(c.ctx, d)
 		if err != nil {
 			return err
 		}
@@ -76,7 +75,7 @@ func (c *collector) computeMissing() error {
 	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Classes.N > 0 {
-		predicted, err := j.ModelGathers(c.ctx, op, r.File)
+		predicted, err := j.ModelGathers(c.ctx, r.File)
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,7 @@ func (c *collector) computeMissing() error {
 		}
 		return j.WriteTraces(c.residual, predicted, src)
 	}
-	return j.WriteResidual(c.ctx, c.residual, op, d, &job.Result{Image: r.Image.Data}, src)
+	return j.WriteResidual(c.ctx, c.residual, d, &job.Result{Image: r.Image.Data}, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint
@@ -167,9 +166,6 @@ func (c *collector) readShots() error {
 	for i, path := range []string{path, c.residual} {
 		if path == "" {
 			continue
-		}
-		if err := c.a.tryFile(c.ctx, path); err != nil {
-			return err
 		}
 		file, err := openTraces(path, "")
 		if err != nil {

@@ -120,7 +120,7 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			limit = 1e-13
 		}
 		if i == 0 {
-			r.Engine, r.Triples, r.TableBytes = info, e.Triples(), e.TableBytes()
+			r.Engine, r.Triples, r.TableBytes = info, p.Triples(), e.TableBytes()
 		}
 	}
 	d := device.Device(device.NewHost(size.Threads))
@@ -319,7 +319,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 		antialias = slices.Repeat([]float64{k.Antialias}, dim-1)
 	}
 	return &kirchhoff.Problem{
-		DipLimit: k.DipLimit, Antialias: antialias,
+		DipLimit: k.DipLimit, Antialias: antialias, Slowest: 2000,
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
 		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -26,7 +27,7 @@ func TestProvenance(t *testing.T) {
 		must(t, err)
 		must(t, j.WriteResult(p.path("start.h5"), r, src))
 
-		j = p.open(t, Geometry, progress.Discard(), engine)
+		j = p.open(t, plan.Geometry, progress.Discard(), engine)
 		must(t, j.WriteTimes(context.Background(), p.path("times.h5"), false, src))
 
 		j, op = p.ready(t, engine, "machine.threads=2", "solver.iterations=3", "solver.start="+p.path("start.h5"),
@@ -111,7 +112,7 @@ func TestTablesHaveEveryRow(t *testing.T) {
 	p.survey = &s
 	p.list(t, []int{4, 1, 9})
 	for _, gradient := range []bool{false, true} {
-		j := p.open(t, Geometry, progress.Discard(), "cpu")
+		j := p.open(t, plan.Geometry, progress.Discard(), "cpu")
 		out := p.path("times.h5")
 		must(t, j.WriteTimes(context.Background(), out, gradient, Source{Command: "traveltime", Force: true}))
 		tables, err := h5.OpenTables(out)

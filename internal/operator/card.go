@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -49,12 +50,12 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 	if err != nil {
 		return nil, "", engineError(engine, err)
 	}
-	rank, size := gpu.LocalRank(os.Environ())
-	if size == 0 {
-		size = ranks
+	l := machine.ReadLauncher(os.Environ())
+	if l.LocalRanks == 0 {
+		l.LocalRanks = ranks
 	}
 	o := gpu.Options{Engine: engine, Cache: driver.UserCache()}
-	o.Card, warning = gpu.Choose(rank, size, len(cards))
+	o.Card, warning = gpu.Choose(l.LocalRank, l.LocalRanks, len(cards))
 	if engine == driver.HIP {
 		program, err := os.Executable()
 		if err != nil {
