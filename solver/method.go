@@ -145,7 +145,14 @@ func (c *Method) normal(q, t, p *dist.Vector) {
 }
 
 // subtract sets r = d − A x, x nil for zero.
-func (c *Method) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
+func (c *Method) subtract(r, x *dist.Vector) {
+	if x == nil {
+		c.do.Copy(r, c.d)
+		return
+	}
+	c.do.Apply(c.a, r, x)
+	c.do.Axpby(1, c.d, -1, r)
+}
 
 // seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
 func (c *Method) seen(ap, p float64) {
