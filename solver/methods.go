@@ -20,7 +20,7 @@ type Info struct {
 	Orthogonalizes bool // takes Options.Orthogonalize
 	Sparse         bool // takes Options.Sparsity and Options.Backtracking
 
-	held func(name string, o Options) *Method
+	recurrence func(m *Method) recurrence // of data that are held
 }
 
 // Methods are all least-squares methods. Each takes real and complex vectors, rows
@@ -28,27 +28,27 @@ type Info struct {
 var Methods = []Info{
 	{
 		Name: "cg", Description: "conjugate gradients on the normal equations",
-		Streamed: true,
-		held:     newCG,
+		Streamed:   true,
+		recurrence: func(m *Method) recurrence { return &CG{Method: m} },
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
 		Streamed: true, Preconditioned: true, Orthogonalizes: true,
-		held: newCGLS,
+		recurrence: newCGLS,
 	},
 	{
 		Name: "lsqr", Description: "the same iterates by bidiagonalisation, at the cost of one vector of data more",
-		held: newLSQR,
+		recurrence: func(m *Method) recurrence { return &LSQR{Method: m} },
 	},
 	{
 		Name: "ista", Description: "a sparse image, by soft thresholding",
-		Sparse: true,
-		held:   newProximal,
+		Sparse:     true,
+		recurrence: func(m *Method) recurrence { return &Proximal{Method: m} },
 	},
 	{
 		Name: "fista", Description: "the same with momentum, in fewer iterations",
-		Sparse: true,
-		held:   newProximal,
+		Sparse:     true,
+		recurrence: func(m *Method) recurrence { return &Proximal{Method: m, momentum: true} },
 	},
 }
 
@@ -58,7 +58,18 @@ func New(name string, o Options) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.held(name, o), nil
+	return newMethod(name, o, m.recurrence), nil
+}
+
+func newMethod(name string, o Options, of func(m *Method) recurrence) *Method {
+	m := &Method{name: name, opt: o}
+	m.recurrence = of(m)
+	return m
+}
+
+func newCGLS(m *Method) recurrence {
+	m.streams = true
+	return &CGLS{Method: m}
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
@@ -71,7 +82,7 @@ func For(p Problem, name string, o Options) (*Method, error) {
 	if !m.Orthogonalizes {
 		o.Orthogonalize = 0
 	}
-	return newCGLS(name, o), nil
+	return newMethod(name, o, newCGLS), nil
 }
 
 func find(name string) (Info, error) {
