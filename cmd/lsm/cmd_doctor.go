@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -171,7 +172,7 @@ func doctorRanks(a *app) error {
 }
 
 func doctorVerdict(a *app, mpi bool) {
-	v, c := build()
+	v, c := provenance.Build()
 	library := ""
 	if b, ok := comm.Lookup("mpi"); ok {
 		library = " (" + b.About() + ")"

@@ -250,7 +250,6 @@ func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 func importAttrs(a *app, files []string) ([]h5.Attr, error) {
 	defer a.report.Time("hash inputs")()
 	r := provenance.New("import")
-	r.Version, r.Commit = build()
 	for i, file := range files {
 		role := "segy"
 		if len(files) > 1 {

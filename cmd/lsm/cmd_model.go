@@ -35,6 +35,6 @@ func model(ctx context.Context, a *app, j *job.Job, out string) (predicted int64
 	}
 	defer op.Engine.Close()
 	a.report.Infof("%s", op.Info)
-	err = j.WritePredicted(ctx, out, op, image, a.source(j, "model"))
+	err = j.WritePredicted(ctx, out, op, image, a.source("model"))
 	return j.Memory().Total(), err
 }

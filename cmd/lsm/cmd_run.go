@@ -80,11 +80,11 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	out := cfg.Output.File.File
-	if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+	if err := j.WriteResult(out, result, a.source("run")); err != nil {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, op, d, result, a.source(j, "run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, op, d, result, a.source("run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -118,7 +118,7 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *d
 		if err != nil {
 			return err
 		}
-		if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
+		if err := j.WriteAdjoint(adjoint, migrated, a.source("migrate")); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *d
 	if err != nil {
 		return err
 	}
-	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
+	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source("run")); err != nil {
 		return err
 	}
 	a.report.Printf("point-spread functions: %s\n", psf)

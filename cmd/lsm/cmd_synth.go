@@ -264,7 +264,7 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 			return err
 		}
 	}
-	src := a.source(j, "synth")
+	src := a.source("synth")
 	src.Force = true // over the geometry
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }

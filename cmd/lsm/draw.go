@@ -206,8 +206,8 @@ func (d *drawing) gather(file string) (*picture.Figure, error) {
 	if len(traces) == 0 {
 		return nil, status.Input(fmt.Errorf("%s: no trace belongs to shot %d", file, d.shot))
 	}
-	data := make([]float32, len(traces)*s.NT)
-	if err := r.ReadTraceList(data, traces); err != nil {
+	data, err := readTraces(r, traces, nil)
+	if err != nil {
 		return nil, err
 	}
 	d.used = append(d.used, "shot", "clip", "colors")

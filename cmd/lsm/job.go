@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -74,7 +75,7 @@ func (a *app) configure(path string) (*config.Config, error) {
 // agree makes sure that all ranks run the same command of the same program with the
 // same configuration.
 func (a *app) agree(cfg *config.Config) error {
-	v, c := build()
+	v, c := provenance.Build()
 	facts := append([]comm.Fact{{Name: "the program", Value: strings.TrimSpace("lsm " + v + " " + c)}, {Name: "the command", Value: a.command}}, a.flags...)
 	for _, f := range config.Fields() {
 		facts = append(facts, comm.Fact{Name: f.Name(), Value: cfg.Value(f.Name()), Origin: cfg.Origin(f.Name())})
@@ -124,10 +125,9 @@ func (a *app) produce(path string, need job.Need, what string, work func(j *job.
 	return a.closing(predicted)
 }
 
-// source says which program makes an output, for its provenance.
-func (a *app) source(j *job.Job, command string) job.Source {
-	v, c := build()
-	return job.Source{Command: command, Version: v, Commit: c, Force: a.force}
+// source says which command makes an output, for its provenance.
+func (a *app) source(command string) job.Source {
+	return job.Source{Command: command, Force: a.force}
 }
 
 // once lets rank 0 do what one rank does for all.

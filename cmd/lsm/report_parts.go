@@ -38,7 +38,7 @@ func (c *collector) computeMissing() error {
 		return err
 	}
 	defer j.Close()
-	src := c.a.source(j, "report")
+	src := c.a.source("report")
 	for _, in := range provenance.FromAttrs(j.Attrs(src, "")).Inputs {
 		if want, known := c.inputs[in.Role]; known && want != in.SHA256 {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
