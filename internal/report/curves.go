@@ -89,20 +89,20 @@ func (s spectrum) band() (lo, hi float64) {
 	return lo, hi
 }
 
-// spectra are the charts of the images along depth and of the traces in time.
-func (r *Run) spectra() (charts []part, err error) {
-	for _, of := range []func() (part, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
-		p, x, y, lines := of()
+// drawSpectra draws the spectra of the images along depth and of the traces in time.
+func (p *page) drawSpectra() error {
+	for _, of := range []func() (part, string, string, []picture.Line){p.depthSpectra, p.timeSpectra} {
+		chart, x, y, lines := of()
 		if len(lines) == 0 {
 			continue
 		}
 		trimRight(lines)
-		if err := p.add(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...)); err != nil {
-			return nil, err
+		if err := chart.add(fmt.Sprintf("%s: %s against %s", chart.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...)); err != nil {
+			return err
 		}
-		charts = append(charts, p)
+		p.Spectra = append(p.Spectra, chart)
 	}
-	return charts, nil
+	return nil
 }
 
 // trimRight ends lines a little behind where the last of them sinks to the floor for good.
@@ -144,7 +144,7 @@ func (r *Run) depthSpectra() (p part, x, y string, lines []picture.Line) {
 	}
 	add(r.imageName(), imageSpectrum(r.Image.Grid, r.Image.Data))
 	p.Note += "Mean amplitude over the columns of the image."
-	if r.Adjoint != nil && r.solved() {
+	if r.Adjoint != nil && r.Solved() {
 		p.Note += " Least squares should be the broader one."
 	}
 	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
@@ -179,64 +179,50 @@ func (s spectrum) line(name string, ref float64) picture.Line {
 	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
 }
 
-// convergence is the section on the course of the solver.
-type convergence struct {
-	part
-	Rows    []iterationRow
-	Adjoint bool // the rows hold the adjoint test and times
-}
-
-type iterationRow struct {
+// iteration is a row of the table of iterations. Texts are "" where there is no number.
+type iteration struct {
 	N                                               int
 	Residual, Relative, Gradient, Adjoint, Duration string
 }
 
-// iterationRows is how many iterations the table shows at most.
-const iterationRows = 24
+// mostRows is how many iterations the table shows at most.
+const mostRows = 24
 
-func (r *Run) convergence() (c convergence) {
+// Rows are the table of iterations.
+func (r *Run) Rows() (rows []iteration) {
 	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
-	if len(h) == 0 {
-		c.Missing = "No history: lsm run writes one, lsm migrate has none."
-		return c
-	}
 	told := map[int]Iteration{}
 	if r.Log != nil {
 		for _, it := range r.Log.Iterations {
 			told[it.N] = it
 		}
-	} else {
-		c.Missing = "No adjoint tests and times of the iterations: --log FILE takes them from the output of lsm run --json."
 	}
-	for _, n := range spread(len(h), iterationRows) {
-		row := iterationRow{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
+	for _, n := range spread(len(h), mostRows) {
+		row := iteration{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
 		if it, ok := told[n]; ok {
-			c.Adjoint = true
 			row.Duration = readable.Duration(it.Seconds)
 			if it.Adjoint != nil {
 				row.Adjoint = fmt.Sprintf("%.1e", *it.Adjoint)
 			}
 		}
-		c.Rows = append(c.Rows, row)
+		rows = append(rows, row)
 	}
-	if len(c.Rows) < len(h) {
-		c.Note = fmt.Sprintf("The table shows %d of %s.", len(c.Rows)-1, readable.Count(len(h)-1, "iteration"))
-	}
-	return c
+	return rows
 }
 
 // drawConvergence draws the norms relative to their start, where they can be drawn.
-func (r *Run) drawConvergence(out *part) {
-	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
+func (p *page) drawConvergence() error {
+	h, g := p.Image.ResidualNorm, p.Image.GradientNorm
 	if len(h) < 2 {
-		return
+		return nil
 	}
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
 	// What cannot be drawn are numbers that are no norms, which the verdict says.
-	_ = out.add("norms of residual and gradient against the iteration", "")(
+	_ = p.Course.add("norms of residual and gradient against the iteration", "")(
 		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
+	return nil
 }
 
 // relative is h[n] over h[0], "" where there is no such number.

@@ -162,11 +162,8 @@ func FuzzTold(f *testing.F) {
 		if times, err := ReadTrace(strings.NewReader(text)); err == nil {
 			r.Times = times
 		}
-		p := &page{Verdict: r.verdict(), Convergence: r.convergence()} // pictures take time
-		r.title(p)
-		r.times(p)
 		var b bytes.Buffer
-		if err := pageTemplate.Execute(&b, p); err != nil {
+		if err := pageTemplate.Execute(&b, &page{Run: r}); err != nil { // pictures take time
 			t.Fatal(err)
 		}
 		parse(t, []byte(clean(b.String())))
