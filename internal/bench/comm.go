@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -136,19 +136,9 @@ func CommOperations() (names []string) {
 
 // fit settles the sizes: those of which every rank can hold two arrays while
 // the communicator uses as much as one more.
-func (b *Comm) fit() error {
-	host, err := os.Hostname()
-	if err != nil {
+func (b *Comm) fit() (err error) {
+	if _, b.Here, err = machine.Share(b.comms[0].Host().AllGather); err != nil {
 		return err
-	}
-	hosts, err := b.comms[0].Host().AllGather([]byte(host))
-	if err != nil {
-		return err
-	}
-	for _, h := range hosts {
-		if string(h) == host {
-			b.Here++
-		}
 	}
 	most := math.Inf(1)
 	if b.spec.Memory > 0 {
