@@ -306,8 +306,8 @@ func controlOf(backends []string) string {
 }
 
 // carriers are the communicators of some backends, all over the ranks of the world; done
-// closes what was opened for them. With a card, and a world that is not aware of GPUs,
-// the world itself is left out, unless nothing else is.
+// closes what was opened for them. If there is a card and the world is not aware of GPUs,
+// the world itself is left out, unless it is the only one.
 func carriers(a *app, world comm.Comm, backends []string, card *gpu.Device, aware bool) (list []comm.Comm, done func(), err error) {
 	done = func() {}
 	for _, b := range backends {

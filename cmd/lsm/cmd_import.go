@@ -149,7 +149,7 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	if err != nil {
 		return err
 	}
-	// All that can be refused is, before anything is written.
+	// Refuse everything that can be refused before anything is written.
 	if err := im.Room(f.output); err != nil {
 		return err
 	}

@@ -145,14 +145,8 @@ func (c *collector) findInputs() error {
 		c.adjoint = c.named("output.adjoint", cfg.Output.Adjoint)
 	}
 	return inOrder(c.findResidual,
-		func() (err error) {
-			c.survey, err = c.readByRun("survey", cfg.Survey.File, "Its traces are not shown.")
-			return err
-		},
-		func() (err error) {
-			c.velocity, err = c.readByRun("velocity", cfg.Velocity.File, "It is not shown.")
-			return err
-		})
+		func() error { return c.readByRun(&c.survey, "survey", cfg.Survey.File, "Its traces are not shown.") },
+		func() error { return c.readByRun(&c.velocity, "velocity", cfg.Velocity.File, "It is not shown.") })
 }
 
 func (c *collector) readVelocity() error {
@@ -217,21 +211,21 @@ func exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// readByRun is the file of an input if it is there and the one that the run read, else
-// "".
-func (c *collector) readByRun(role string, path config.Path, consequence string) (string, error) {
+// readByRun sets the file of an input if it is there and the one that the run read.
+func (c *collector) readByRun(file *string, role string, path config.Path, consequence string) error {
 	if !path.IsSet() || !exists(path.File) {
-		return "", nil
+		return nil
 	}
 	in, err := provenance.Hash(role, path.File)
 	if err != nil {
-		return "", status.Input(err)
+		return status.Input(err)
 	}
 	if in.SHA256 != c.inputs[role] {
 		c.note("%s is not the %s that the run read: its SHA-256 is another. %s", path.File, role, consequence)
-		return "", nil
+		return nil
 	}
-	return path.File, nil
+	*file = path.File
+	return nil
 }
 
 // findResidual takes output.residual if it is of the run that wrote the image.

@@ -105,8 +105,8 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 }
 
 // amend writes what --set and the environment change into the case's configuration, so
-// that it images with the operator that modelled. What says where a command runs, and
-// not what it makes, stays out; what the case itself consists of cannot be changed so.
+// that the case is imaged with the operator that modelled it. Keys that only say where a
+// command runs stay out. Keys of what synth makes cannot be changed.
 func amend(c *synth.Case, folder string, set []string) error {
 	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {

@@ -153,24 +153,19 @@ func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, 
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, stopSignals...)
-	over := make(chan struct{})
 	go func() {
-		for count := 0; ; count++ {
-			select {
-			case <-over:
-				return
-			case <-signals:
-			}
-			if count > 0 {
-				os.Exit(status.Stopped)
-			}
-			fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
-			cancel()
+		if _, asked := <-signals; !asked {
+			return
+		}
+		fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
+		cancel()
+		if _, again := <-signals; again {
+			os.Exit(status.Stopped)
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
-		close(over)
+		signal.Stop(signals) // nothing comes from now on
+		close(signals)
 		cancel()
 	}
 }

@@ -178,16 +178,10 @@ func (c *collector) readShots() error {
 		defer file.Close()
 		files[i] = file
 	}
-	if data := files[0]; data != nil {
-		s = data.Survey()
-		if r.Config != nil {
-			var err error
-			if keep, err = inputs.Select(s, r.Config); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-		}
-		if keep != nil {
-			s = s.Select(keep)
+	if path != "" {
+		var err error
+		if s, keep, _, err = inputs.Selected(r.Config); err != nil {
+			return err
 		}
 	}
 	if residual := files[1]; residual != nil && s == nil {
@@ -240,8 +234,8 @@ func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) 
 // shownShots is how many gathers are shown unless told otherwise.
 const shownShots = 3
 
-// chooseShots are the rows asked for, or some that have traces, spread over the
-// survey but for its ends, where spreads are cut short.
+// chooseShots returns the rows asked for. If there are none, it returns some that have
+// traces, spread over the survey except for its ends, where spreads are cut short.
 func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
 	for _, shot := range asked {
 		if shot < 0 || shot >= s.NumSources() {

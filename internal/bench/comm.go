@@ -46,7 +46,7 @@ type CommRow struct {
 }
 
 // Comm times the collectives of one communicator, or of several over the same ranks
-// in turn. Its methods are collective: all ranks call them alike.
+// in turn. Its methods are collective: all ranks call them in the same way.
 type Comm struct {
 	Sizes      []int64  // bytes, those that fit
 	Left       []int64  // bytes, those that memory does not allow
@@ -281,7 +281,7 @@ func (b *Comm) CopyBandwidth() (float64, error) {
 		}
 		defer d.Free(bufs[i])
 	}
-	ones := slices.Repeat([]float32{1}, n) // pages that nobody wrote would all be one and the same
+	ones := slices.Repeat([]float32{1}, n) // pages that were never written all share one
 	if err := device.Upload(bufs[1], ones); err != nil {
 		return 0, err
 	}

@@ -22,8 +22,8 @@ func value(rank, i int) int { return 1 + (i%period+97*(rank%period))%period }
 type arrays struct {
 	ranks   int
 	in, out device.Buf
-	// wrong counts the elements of out, so many as each rank brought or the whole, that are
-	// not as they must be.
+	// wrong counts the elements of out that are not as they must be: of the whole, or of
+	// the part of each rank.
 	wrong func(o collective, whole, part int) (int, error)
 }
 

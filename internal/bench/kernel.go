@@ -41,8 +41,8 @@ type KernelSize struct {
 	Card               *gpu.Device
 	Threads            int
 	Runs               int
-	// Exact measures sums that do not depend on the partition as well, all engines but
-	// reference: in turn with the others.
+	// Exact also measures sums that do not depend on the partition, in turn with the
+	// others. The engine reference has none.
 	Exact bool
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
-// spectrumColumns is how many traces or columns of an image a spectrum is the
-// mean of, at most; of more, so many evenly spread ones are taken.
+// spectrumColumns is the most traces, or columns of an image, that a spectrum is the
+// mean of. If there are more, it takes evenly spread ones.
 const spectrumColumns = 20000
 
 // ends tapers a tenth of a trace at each end by a cosine, so that its ends do not leak
@@ -219,7 +219,7 @@ func (p *page) drawConvergence() error {
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
-	// What cannot be drawn are numbers that are no norms, which the verdict says.
+	// Only numbers that are no norms cannot be drawn, and the verdict says so.
 	_ = p.Course.add("norms of residual and gradient against the iteration", "")(
 		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
 	return nil

@@ -111,7 +111,7 @@ func (r *Run) fitPoints() (points []string) {
 
 func isNorm(v float64) bool { return finite(v) && v >= 0 }
 
-// imagePoint speaks up for an image that is zero.
+// imagePoint says whether the image is zero.
 func (r *Run) imagePoint() []string {
 	for _, v := range r.Image.Data {
 		if v != 0 {
@@ -121,7 +121,7 @@ func (r *Run) imagePoint() []string {
 	return []string{"The image is zero everywhere."}
 }
 
-// adjointPoints says what is known of forward and adjoint belonging together.
+// adjointPoints says what is known of how well forward and adjoint belong together.
 func (r *Run) adjointPoints(v *verdict) {
 	worst := math.NaN()
 	if r.Log != nil {
@@ -148,8 +148,8 @@ func (r *Run) adjointPoints(v *verdict) {
 // much is the share of the data's energy above which what is unexplained needs a cause.
 const much = 0.25
 
-// suspectPoints speaks up where much of the data stays unexplained and iterations are
-// not what is missing.
+// suspectPoints says so where much of the data stays unexplained and more iterations
+// would not help.
 func (r *Run) suspectPoints(v *verdict) {
 	h := r.Image.ResidualNorm
 	n := len(h) - 1
