@@ -47,10 +47,7 @@ func arguments(use string) cobra.PositionalArgs {
 		if strings.Contains(extra, "=") {
 			return status.Hint(err, "configuration keys are set by --set "+extra)
 		}
-		if near := nearest(extra, commandNames(cmd)); near != "" {
-			return status.Hint(err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near))
-		}
-		return err
+		return didYouMean(err, extra, commandNames(cmd), cmd.CommandPath()+" ", "")
 	}
 }
 
@@ -90,9 +87,7 @@ func usageError(cmd *cobra.Command, err error) error {
 		} else {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			if near := nearest(name, names); near != "" {
-				hint = fmt.Sprintf("did you mean --%s?", near)
-			}
+			hint = status.HintOf(didYouMean(err, name, names, "--", hint))
 		}
 	}
 	if cmd.HasParent() {
@@ -111,14 +106,10 @@ func noCommand(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return status.Hint(errors.New("no command given"), list)
 	}
-	err := fmt.Errorf("unknown command %q", args[0])
-	if near := nearest(args[0], commandNames(parent)); near != "" {
-		return status.Hint(err, fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), near))
-	}
 	if strings.HasSuffix(args[0], ".toml") {
-		return status.Hint(err, "a configuration is run by: lsm run "+args[0])
+		list = "a configuration is run by: lsm run " + args[0]
 	}
-	return status.Hint(err, list)
+	return didYouMean(fmt.Errorf("unknown command %q", args[0]), args[0], commandNames(parent), parent.CommandPath()+" ", list)
 }
 
 func commandNames(parent *cobra.Command) (names []string) {
@@ -128,6 +119,15 @@ func commandNames(parent *cobra.Command) (names []string) {
 		}
 	}
 	return names
+}
+
+// didYouMean adds to the error about an unknown name, as a hint, the nearest of the names
+// behind a text, or where none is near another hint.
+func didYouMean(err error, typed string, names []string, before, otherwise string) error {
+	if near := nearest(typed, names); near != "" {
+		otherwise = fmt.Sprintf("did you mean %s%s?", before, near)
+	}
+	return status.Hint(err, otherwise)
 }
 
 // nearest is the name closest to what was typed, "" where none is close.

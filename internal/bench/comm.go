@@ -206,11 +206,8 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 // that of the slowest rank.
 func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
 	whole, part := int(size)/b.spec.Type.Size(), 0
-	count, redop := whole, "none"
-	switch o.result {
-	case sums:
-		redop = "sum"
-	case gathered:
+	count := whole
+	if o.result == gathered {
 		part = max(1, whole/c.Size())
 		whole, count = part*c.Size(), part
 	}
@@ -229,10 +226,10 @@ func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
 	if err := b.comms[0].Host().AllReduce(wrong, comm.Sum); err != nil {
 		return CommRow{}, err
 	}
-	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: o.result.redop, Root: o.result.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
 	r.Size = int64(whole) * int64(b.spec.Type.Size())
 	r.Algorithm = float64(r.Size) / r.Seconds
-	r.Bus = r.Algorithm * o.bus(float64(c.Size()))
+	r.Bus = r.Algorithm * o.result.bus(float64(c.Size()))
 	return r, nil
 }
 
