@@ -81,7 +81,7 @@ func (c *collector) makeReport(image string) error {
 		return err
 	}
 	if err := check(); err != nil {
-		return err // it came to be meanwhile
+		return err // somebody has written it meanwhile
 	}
 	if err := job.WriteText(c.output, page.String()); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *collector) makeReport(image string) error {
 	return nil
 }
 
-// collector gathers what is known of a run, as lsm report was asked to.
+// collector gathers what is known of a run. It holds the choices of lsm report.
 type collector struct {
 	output, folder    string
 	adjoint, residual string
@@ -252,8 +252,8 @@ func (c *collector) findResidual() error {
 	return nil
 }
 
-// parse reads the configuration of the run as if it lay in its folder. The
-// environment of this process has no say in it.
+// parse reads the configuration of the run as if it lay in its folder. It leaves out the
+// environment of this process.
 func (c *collector) parse(text string, set []string) (*config.Config, error) {
 	folder := c.folder
 	if folder == "" {
@@ -266,9 +266,9 @@ func (c *collector) parse(text string, set []string) (*config.Config, error) {
 	return config.Parse(filepath.Join(folder, "config.toml"), []byte(text), set, nil)
 }
 
-// runFolder is the folder of the configuration that wrote the image as written
-// there: the image's place less that; the image's folder where they do not fit,
-// since it may have been moved.
+// runFolder is the folder of the configuration that wrote the image: the image's path
+// without the part that the configuration gave, written. If the path does not end in that
+// part, the image was moved, and its own folder is taken.
 func runFolder(image, written string) string {
 	path, err := filepath.Abs(image)
 	if err != nil || filepath.IsAbs(written) {

@@ -126,9 +126,9 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *d
 	return nil
 }
 
-// besideToWrite is the file for an image beside the result, "" where none is to be
-// written: a run that goes on from a checkpoint has written it before. Rank 0
-// looks for all.
+// besideToWrite is the file for an image beside the result. It is "" if none is to be
+// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
+// for all ranks.
 func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil

@@ -128,9 +128,8 @@ func amend(c *synth.Case, folder string, set []string) error {
 	return nil
 }
 
-// claim makes the folder and sees to it that none of the files in it gets
-// overwritten without force. The function that it returns leaves the folder
-// as it was found, but for files that were overwritten.
+// claim makes the folder, and refuses without force if one of the files is there already.
+// The function that it returns removes everything that was not there before.
 func claim(folder string, files []string, force bool) (undo func(), err error) {
 	var fresh []string
 	if _, err := os.Stat(folder); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// computeMissing computes what no file brings: the adjoint, the residual of the
-// image, and a dot test.
+// computeMissing computes what is in no file: the adjoint, the residual of the image, and
+// a dot test.
 func (c *collector) computeMissing() error {
 	r := c.run
 	if !c.compute {
@@ -137,7 +137,7 @@ func (c *collector) readTold() (err error) {
 	return nil
 }
 
-// told reads a file of what a run has told; nil without a name.
+// told reads a file of what a run has said. It returns nil if path is "".
 func told[T any](path string, parse func(io.Reader) (*T, error)) (*T, error) {
 	if path == "" {
 		return nil, nil
@@ -215,8 +215,8 @@ func (c *collector) readShots() error {
 	return nil
 }
 
-// readTraces reads traces of a file, counted among those that are kept; nil without a
-// file.
+// readTraces reads traces of a file by their numbers among those that are kept, nil for
+// all. Without a file it returns nil.
 func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) {
 	if file == nil {
 		return nil, nil

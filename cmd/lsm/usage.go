@@ -121,8 +121,8 @@ func commandNames(parent *cobra.Command) (names []string) {
 	return names
 }
 
-// didYouMean adds to the error about an unknown name, as a hint, the nearest of the names
-// behind a text, or where none is near another hint.
+// didYouMean adds a hint to an error about an unknown name: the nearest of the names, with
+// before in front of it. If none is near, the hint is otherwise.
 func didYouMean(err error, typed string, names []string, before, otherwise string) error {
 	if near := nearest(typed, names); near != "" {
 		otherwise = fmt.Sprintf("did you mean %s%s?", before, near)
@@ -158,8 +158,8 @@ func inOrder(steps ...func() error) error {
 // fileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
 type fileUse struct{ role, path string }
 
-// distinct refuses to write over what is read, and two outputs to one file, --force or
-// not: whatever the names, links included. Files without a name are left out.
+// distinct refuses to write over an input, or to write two outputs to one file, even with
+// --force. It follows links. Files without a name are left out.
 func distinct(inputs, outputs []fileUse) error {
 	before := inputs
 	for _, out := range outputs {
@@ -208,7 +208,7 @@ func sameFile(a, b string) bool {
 	return errA != nil && errB != nil && destination(a) == destination(b)
 }
 
-// destination is where a file will be that is not there yet: without links.
+// destination is the path, without links, of a file that is not there yet.
 func destination(path string) string {
 	const mostLinks = 40
 	for range mostLinks {
