@@ -144,7 +144,7 @@ func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (
 			return nil, err
 		}
 		if r == nil {
-			return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+			return nil, noGathers(path)
 		}
 		defer r.Close()
 		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.report)
