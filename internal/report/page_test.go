@@ -81,6 +81,16 @@ func write(t testing.TB, r *Run) (parsed, []byte) {
 	return p, b.Bytes()
 }
 
+// withoutPictures is the page of a run without its pictures, which take time.
+func withoutPictures(t testing.TB, r *Run) parsed {
+	t.Helper()
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, &page{Run: r}); err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, []byte(clean(b.String())))
+}
+
 func selfContained(t testing.TB, p parsed) {
 	t.Helper()
 	for _, tag := range []string{"script", "link", "iframe", "object", "embed", "base", "a", "form", "image", "use"} {
@@ -422,9 +432,7 @@ func TestSuspects(t *testing.T) {
 		if v := r.Verdict(); v.Mood != c.mood {
 			t.Errorf("%s: mood %s, want %s", c.name, v.Mood, c.mood)
 		}
-		r.Gathers = nil // pictures take time
-		p, _ := write(t, r)
-		all := p.text
+		all := withoutPictures(t, r).text
 		for _, want := range c.want {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s: does not say %q: %s", c.name, want, all)
