@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
@@ -89,20 +89,16 @@ func (s spectrum) band() (lo, hi float64) {
 	return lo, hi
 }
 
-// drawSpectra draws the spectra of the images along depth and of the traces in time.
-func (p *page) drawSpectra() error {
-	for _, of := range []func() (part, string, string, []picture.Line){p.depthSpectra, p.timeSpectra} {
-		chart, x, y, lines := of()
-		if len(lines) == 0 {
-			continue
-		}
-		trimRight(lines)
-		if err := chart.add(fmt.Sprintf("%s: %s against %s", chart.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...)); err != nil {
-			return err
-		}
-		p.Spectra = append(p.Spectra, chart)
+// chart adds a chart of spectra; without lines it does nothing.
+func (p *page) chart(title, note, x, y string, lines []picture.Line) error {
+	if len(lines) == 0 {
+		return nil
 	}
-	return nil
+	trimRight(lines)
+	c := part{Title: title, Note: note}
+	err := c.add(fmt.Sprintf("%s: %s against %s", title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...))
+	p.Spectra = append(p.Spectra, c)
+	return err
 }
 
 // trimRight ends lines a little behind where the last of them sinks to the floor for good.
@@ -122,56 +118,54 @@ func trimRight(lines []picture.Line) {
 	}
 }
 
-// imageSpectrum is along depth, in cycles per km.
-func imageSpectrum(g grid.Grid, v []float32) spectrum {
-	last := g.Dim() - 1
-	return meanSpectrum(v, g.Shape[last], g.Spacing[last]/1000)
-}
-
-func (r *Run) depthSpectra() (p part, x, y string, lines []picture.Line) {
-	p.Title = "Images along depth"
-	add := func(name string, s spectrum) {
+// drawDepthSpectra draws the spectra of the images along depth.
+func (p *page) drawDepthSpectra() error {
+	note, lines := "", []picture.Line(nil)
+	add := func(name string, im *h5.Image) {
+		last := im.Grid.Dim() - 1
+		s := meanSpectrum(im.Data, im.Grid.Shape[last], im.Grid.Spacing[last]/1000)
 		ref := s.most()
 		if ref == 0 {
 			return
 		}
 		lines = append(lines, s.line(name, ref))
 		lo, hi := s.band()
-		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
+		note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
 	}
-	if r.Adjoint != nil {
-		add("adjoint", imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))
+	if p.Adjoint != nil {
+		add("adjoint", p.Adjoint)
 	}
-	add(r.imageName(), imageSpectrum(r.Image.Grid, r.Image.Data))
-	p.Note += "Mean amplitude over the columns of the image."
-	if r.Adjoint != nil && r.Solved() {
-		p.Note += " Least squares should be the broader one."
+	add(p.imageName(), p.Image)
+	note += "Mean amplitude over the columns of the image."
+	if p.Adjoint != nil && p.Solved() {
+		note += " Least squares should be the broader one."
 	}
-	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
+	return p.chart("Images along depth", note, "wavenumber (cycles/km)", "dB below each maximum", lines)
 }
 
-func (r *Run) timeSpectra() (p part, x, y string, lines []picture.Line) {
-	p = part{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
+// drawTimeSpectra draws the spectra of the traces in time.
+func (p *page) drawTimeSpectra() error {
 	var data, residual []float32
-	for _, g := range r.Gathers {
+	for _, g := range p.Gathers {
 		data, residual = append(data, g.Data...), append(residual, g.Residual...)
 	}
-	if len(r.Gathers) == 0 {
-		return p, "", "", nil
+	if len(p.Gathers) == 0 {
+		return nil
 	}
-	nt, dt := r.Gathers[0].NT, r.Gathers[0].DT
+	nt, dt := p.Gathers[0].NT, p.Gathers[0].DT
 	d, e := meanSpectrum(data, nt, dt), meanSpectrum(residual, nt, dt)
 	ref, below := d.most(), "dB below the data's maximum"
 	if ref == 0 {
 		ref, below = e.most(), "dB below the maximum"
 	}
+	var lines []picture.Line
 	if d.most() > 0 {
 		lines = append(lines, d.line("data", ref))
 	}
 	if e.most() > 0 {
 		lines = append(lines, e.line("residual", ref))
 	}
-	return p, "frequency (Hz)", below, lines
+	return p.chart("Traces in time", "Mean amplitude over the traces of the shots shown below.", "frequency (Hz)", below, lines)
 }
 
 // line is the spectrum in decibels relative to ref.

@@ -94,7 +94,9 @@ func Write(w io.Writer, r *Run) error {
 		return fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
 	}
 	p := &page{Run: r}
-	for _, draw := range []func() error{p.drawImages, p.drawVelocity, p.drawImageGathers, p.drawConvergence, p.drawSpectra, p.drawShots} {
+	for _, draw := range []func() error{
+		p.drawImages, p.drawVelocity, p.drawImageGathers, p.drawConvergence, p.drawDepthSpectra, p.drawTimeSpectra, p.drawShots,
+	} {
 		if err := draw(); err != nil {
 			return err
 		}
