@@ -55,7 +55,7 @@ type app struct {
 	result  []any       // keys and values for the event "done"
 }
 
-// speak gives this process a voice.
+// speak makes the reporter of this process.
 func (a *app) speak(json bool) {
 	options := progress.ForFiles(a.out, a.errs)
 	options.JSON = json

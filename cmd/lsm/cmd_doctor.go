@@ -21,7 +21,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// What this build of lsm can use of all that doctor looks for.
+// builtEngines are the engines of this build.
 var builtEngines = []string{"reference", "cpu", "cuda", "hip"}
 
 func newDoctor(a *app) *cobra.Command {
@@ -83,8 +83,8 @@ func doctorLibraries(a *app) {
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
 }
 
-// librariesOf looks for the libraries that lsm loads where it would load them from, and
-// for those of MPI, which a build may link to.
+// librariesOf looks for the libraries that lsm loads, in the places it loads them from, and
+// for the MPI libraries that a build may link to.
 func librariesOf(loader []string) []machine.Library {
 	cuda, nvrtc := driver.Libraries(driver.CUDA)
 	hip, hiprtc := driver.Libraries(driver.HIP)

@@ -173,7 +173,7 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	return nil
 }
 
-// prepare finds out what cannot work before anything large is read.
+// prepare refuses what cannot work before anything large is read.
 func (f *importOptions) prepare(a *app, files []string) error {
 	var fresh []string // must not be there without --force
 	if f.folder != "" {

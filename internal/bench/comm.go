@@ -18,8 +18,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// CommSpec says which collectives to time on which sizes. It is the same on all
-// ranks, but for Memory.
+// CommSpec says which collectives to time on which sizes. Only Memory may differ between
+// ranks.
 type CommSpec struct {
 	First, Last int64 // bytes of the whole array: First, First·Factor, … up to Last
 	Factor      int
@@ -60,8 +60,8 @@ type Comm struct {
 
 // NewComm checks spec and allocates, once for all sizes and communicators, the two
 // arrays that each rank needs. A third of the memory is left to the communicators.
-// Operations that are empty are all that one of them offers. Errors of spec carry
-// status 2, an operation that none offers and too little memory status 4.
+// No operations stand for all that any of the communicators offers. Errors of spec carry
+// status 2. An operation that none offers, and too little memory, carry status 4.
 func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
 	c := comms[0]
 	b := &Comm{comms: comms, spec: spec}
@@ -102,7 +102,7 @@ func (s *CommSpec) check(ranks int) error {
 	return nil
 }
 
-// choose settles the operations.
+// choose chooses the operations to time.
 func (b *Comm) choose() error {
 	var offered []string
 	for _, o := range collectives {
@@ -134,8 +134,8 @@ func CommOperations() (names []string) {
 	return names
 }
 
-// fit settles the sizes: those of which every rank can hold two arrays while
-// the communicator uses as much as one more.
+// fit chooses the sizes of which every rank can hold two arrays, while the communicator
+// uses as much as one more.
 func (b *Comm) fit() (err error) {
 	if _, b.Here, err = machine.Share(b.comms[0].Host().AllGather); err != nil {
 		return err
@@ -173,10 +173,9 @@ func (b *Comm) fit() (err error) {
 	return nil
 }
 
-// Run times one operation on all sizes, and on each by all communicators that offer
-// it in turn, and hands each row to show. Before each
-// size all ranks agree whether to go on, so that none is left waiting when ctx
-// ends on one of them.
+// Run times one operation on all sizes, and hands each row to show. On each size it
+// measures all communicators that offer the operation in turn. Before each size all ranks
+// agree whether to go on, so that none is left waiting when ctx ends on one of them.
 func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
 	i := slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })
 	for _, size := range b.Sizes {
@@ -261,9 +260,8 @@ func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (
 	return max(median(t), 1e-9), nil // the clock counts whole nanoseconds
 }
 
-// CopyBandwidth is the bytes per second at which each rank copies memory that is
-// larger than the caches, its card's if the arrays are there, while all ranks do so.
-// The slowest rank's counts.
+// CopyBandwidth is the bytes per second at which the slowest rank copies memory while all
+// ranks do so: the card's memory if the arrays are there, and more than the caches hold.
 func (b *Comm) CopyBandwidth() (float64, error) {
 	const n = 1 << 24 // float32: 64 MiB
 	d := device.Device(device.NewHost(1))

@@ -11,8 +11,8 @@ import (
 
 // period is how many different values an array holds, over and over: whole
 // numbers from 1 to period, so that sums are exact and an element that nobody
-// wrote, zero, is wrong everywhere. It is prime: stretches that trade places,
-// whose lengths are powers of two in most algorithms, do not go unnoticed.
+// wrote, zero, is wrong everywhere. It is prime, so that parts in each other's places are
+// noticed: in most algorithms their lengths are powers of two.
 const period = 251
 
 // value is element i of rank's array.
@@ -70,7 +70,8 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 	return a, err
 }
 
-// prepare fills out for an operation: with in for one in place, else with zeros.
+// prepare fills out for an operation: with a copy of in if it works in place, else with
+// zeros.
 func (a *arrays) prepare(o collective, whole int) error {
 	d, out := a.out.Device(), a.out.Slice(0, whole)
 	if o.result == gathered {
@@ -79,7 +80,7 @@ func (a *arrays) prepare(o collective, whole int) error {
 	return errors.Join(d.Copy(out, a.in.Slice(0, whole)), d.Sync())
 }
 
-// call is the operation, ready to be timed, which it ends once the card is done.
+// call returns the operation, ready to be timed. It returns when the card is done.
 func (a *arrays) call(c comm.Comm, o collective, whole, part int) func() error {
 	counts := slices.Repeat([]int{part}, a.ranks)
 	x, y := a.out.Slice(0, whole), a.in.Slice(0, part)

@@ -28,9 +28,9 @@ type spectrum struct {
 	freq, amp []float64 // freq per unit of step
 }
 
-// meanSpectrum is the mean of the amplitude spectra of the rows of v, [rows, n],
-// sampled at step: each tapered at its ends, padded to twice its length and
-// more. A spectrum of a single sample has no use: it is empty.
+// meanSpectrum is the mean of the amplitude spectra of the rows of v, [rows, n], sampled
+// at step. Each row is tapered at its ends and padded to at least twice its length. The
+// spectrum of a single sample is empty.
 func meanSpectrum(v []float32, n int, step float64) spectrum {
 	if n < 2 || len(v) < n {
 		return spectrum{}
@@ -77,8 +77,8 @@ func (s spectrum) decibels(ref float64) []float64 {
 	return db
 }
 
-// band is the stretch around which the amplitude is at least half its maximum:
-// from the first such frequency to the last.
+// band is the first and the last frequency at which the amplitude is at least half its
+// maximum.
 func (s spectrum) band() (lo, hi float64) {
 	lo, half := math.Inf(1), s.most()/2
 	for i, a := range s.amp {

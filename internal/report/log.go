@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
-// Log is what a run has told with --json.
+// Log is what a run has printed with --json.
 type Log struct {
 	Iterations []Iteration
 	Times      *Times
@@ -60,9 +60,9 @@ type event struct {
 // logLine is the longest line that is read, in bytes.
 const logLine = 16 << 20
 
-// ReadLog reads what lsm run --json has printed. Lines that begin with no brace,
-// such as a launcher's, are passed over, and so is a last line that was cut. An
-// error is a line that is no such event, or a log without any.
+// ReadLog reads what lsm run --json has printed. It skips lines that do not begin with a
+// brace, such as a launcher's, and a last line that was cut. Any other line that is no
+// event is an error, and so is a log without events.
 func ReadLog(r io.Reader) (*Log, error) {
 	l := &Log{}
 	seen := 0

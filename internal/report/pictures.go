@@ -30,8 +30,8 @@ type part struct {
 	Note     string
 }
 
-// add returns what adds a figure. Numbers and grids were judged when the file was read:
-// what cannot be drawn is due to the options.
+// add returns a function that adds a figure. Numbers and grids were checked when the file
+// was read, so a figure that cannot be drawn is the fault of the options.
 func (t *part) add(says, caption string) func(*picture.Figure, error) error {
 	return func(f *picture.Figure, err error) error {
 		if err != nil {
@@ -73,8 +73,8 @@ func (p *page) drawImages() error {
 	return add(p.Image, p.imageName(), caption+": "+p.File)
 }
 
-// ClassEnds are where the first class of the image gathers begins and the last ends, nil
-// where nothing lies beyond them, or they are not known.
+// ClassEnds are where the first class of the image gathers begins and where the last ends.
+// It is nil if nothing lies beyond them, or if they are not known.
 func (r *Run) ClassEnds() []float64 {
 	l := r.ClassLimits
 	if len(l) == 0 || r.Classes.Name == "angle" && l[0] <= 0 && l[len(l)-1] >= 180 {

@@ -128,13 +128,13 @@ func (r *Run) ResidualLeft() string {
 	return percent(h[len(h)-1] / h[0])
 }
 
-// mostHead is in how many bytes of a page its origin stands.
+// mostHead is how many bytes from the start of a page are searched for its origin.
 const mostHead = 1 << 16
 
 var origin = regexp.MustCompile(`<meta name="generator" content="lsm report"/>\s*<meta name="source" content="([^"]*)"/>`)
 
-// Source reads from what the page at path was made, as Run.Source says; "" for a file
-// that is no page of Write.
+// Source reads Run.Source from the page at path. It is "" for a file that Write has not
+// made.
 func Source(path string) string {
 	file, err := plainfile.Open(path)
 	if err != nil {

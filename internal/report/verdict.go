@@ -121,7 +121,7 @@ func (r *Run) imagePoint() []string {
 	return []string{"The image is zero everywhere."}
 }
 
-// adjointPoints says what is known of how well forward and adjoint belong together.
+// adjointPoints says what is known of the difference between forward and adjoint.
 func (r *Run) adjointPoints(v *verdict) {
 	worst := math.NaN()
 	if r.Log != nil {
@@ -145,7 +145,7 @@ func (r *Run) adjointPoints(v *verdict) {
 	v.Tested = finite(worst) || r.DotTest != nil
 }
 
-// much is the share of the data's energy above which what is unexplained needs a cause.
+// much is the unexplained share of the data's energy above which the page names suspects.
 const much = 0.25
 
 // suspectPoints says so where much of the data stays unexplained and more iterations
