@@ -21,17 +21,6 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Two images, surveys or models: differences and a verdict",
-		Long: `Compare measures how far A is from B. Both must have the same grid or the same
-traces:
-
-  relative L2          ‖A − B‖ / ‖B‖
-  largest difference   max |A − B| / max |B|
-
-They agree if both are at most the tolerance; a tolerance of 0 asks for equal values.
-With --scale an image or a model A is first multiplied by the number that brings it
-closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
-		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4
-  lsm compare image.h5 reflectivity.h5 --scale --tolerance 0.7`,
 		Annotations: exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",
 			"3 a file is missing or damaged, or grids or traces differ", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -138,8 +127,8 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
 }
 
-// onGrids compares the arrays of two files, which must lie on one grid. To fit, the scale
-// is the number that brings the first closest to the second; 1 where the first is zero.
+// onGrids compares the arrays of two files, which must lie on one grid. With d.fit it first
+// scales A by the number that brings it closest to B, unless A is zero.
 func onGrids[T float32 | float64](d *difference, a, b string, read func(path string) (grid.Grid, []T, error)) error {
 	g, x, err := read(a)
 	if err != nil {
@@ -211,7 +200,7 @@ func (d *difference) surveys(ctx context.Context, a, b string) (err error) {
 	return nil
 }
 
-// sameTraces says in what the traces of two surveys are not the same ones.
+// sameTraces returns an error that says how the traces of two surveys differ.
 func sameTraces(s, t *survey.Survey) error {
 	switch {
 	case s.NumTraces() != t.NumTraces():

@@ -15,24 +15,19 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// What this build of lsm can use of all that doctor looks for.
+// builtEngines are the engines of this build.
 var builtEngines = []string{"reference", "cpu", "cuda", "hip"}
 
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What this machine and launcher offer, and what lsm can use",
-		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
-launcher and Slurm, and says which of them this build of lsm can use. It computes
-nothing. Run it where the job runs: a batch node may differ from the login node.
-Where a launcher starts several ranks, doctor says where each of them runs and what it
-may use.`,
-		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {
 			mpi := comm.MPI != nil
 			if !mpi {
@@ -88,8 +83,8 @@ func doctorLibraries(a *app) {
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
 }
 
-// librariesOf looks for the libraries that lsm loads where it would load them from, and
-// for those of MPI, which a build may link to.
+// librariesOf looks for the libraries that lsm loads, in the places it loads them from, and
+// for the MPI libraries that a build may link to.
 func librariesOf(loader []string) []machine.Library {
 	cuda, nvrtc := driver.Libraries(driver.CUDA)
 	hip, hiprtc := driver.Libraries(driver.HIP)
@@ -172,7 +167,7 @@ func doctorRanks(a *app) error {
 }
 
 func doctorVerdict(a *app, mpi bool) {
-	v, c := build()
+	v, c := provenance.Build()
 	library := ""
 	if mpi {
 		library = " (" + comm.MPI.About() + ")"

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -26,20 +27,8 @@ type exportOptions struct {
 func newExport(a *app) *cobra.Command {
 	f := exportOptions{opt: fielddata.ExportOptions{Line: fielddata.NoLine()}}
 	cmd := &cobra.Command{
-		Use:   "export FILE -o SEGY",
-		Short: "An image, a model or a survey as SEG-Y or SU",
-		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
-column of depth, with coordinates, inline and crossline numbers. It writes a survey as
-shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
-It says what the format cannot hold exactly, and writes revision 2 where revision 1
-cannot hold the sampling. A name that ends in .su makes an SU file.
-
-A 2-D survey that lsm import made knows where its line lies on the map. An image
-does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
-the east coordinate.`,
-		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
-  lsm export image.h5 -o gathers.sgy --gathers
-  lsm export survey.h5 -o shots.sgy`,
+		Use:         "export FILE -o SEGY",
+		Short:       "An image, a model or a survey as SEG-Y or SU",
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(cmd); err != nil {
@@ -103,6 +92,7 @@ func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
 	if err != nil {
 		return withFormatHint(path, err)
 	}
+	version, _ := provenance.Build()
 	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}
 	if f.gathers && (kind != "image" || f.velocity) {
 		return status.Usage(fmt.Errorf("export: --gathers is for an image alone, %s is of kind %s", path, kind))
@@ -154,7 +144,7 @@ func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (
 			return nil, err
 		}
 		if r == nil {
-			return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+			return nil, noGathers(path)
 		}
 		defer r.Close()
 		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.report)

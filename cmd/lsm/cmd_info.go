@@ -18,14 +18,8 @@ func newInfo(a *app) *cobra.Command {
 	var options h5.DescribeOptions
 	var unguarded bool
 	cmd := &cobra.Command{
-		Use:   "info FILE",
-		Short: "What is in a survey, model, table, image, surface or checkpoint file",
-		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
-dataset with its shape, type and attributes, and for an image how it was made. A
-file that lsm could not use is shown as far as it can be read, with what is wrong
-with it, and the exit status is 3.`,
-		Example: `  lsm info survey.h5
-  lsm info image.h5 --range --verify`,
+		Use:         "info FILE",
+		Short:       "What is in a survey, model, table, image, surface or checkpoint file",
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
@@ -105,7 +99,7 @@ func (a *app) columns(rows [][2]string) {
 	}
 }
 
-// plumbing reports whether an object is of interest to programs alone: a group,
+// plumbing reports whether an object is of interest only to programs: a group,
 // whose contents are listed anyway, or the coordinates of an axis.
 func plumbing(o h5.Object) bool {
 	scale := false
@@ -125,7 +119,7 @@ func describeObject(o h5.Object) string {
 	for _, at := range o.Attrs {
 		switch at.Name {
 		case "sha256", "sha256_attributes", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
-			// Of interest to programs alone.
+			// Of interest only to programs.
 		default:
 			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))
 		}
@@ -168,7 +162,7 @@ func valueText(v any) string {
 	return text
 }
 
-// finiteAttrs replaces the numbers that JSON cannot hold by nil.
+// finiteAttrs replaces numbers that JSON cannot hold with nil.
 func finiteAttrs(list []h5.Attr) {
 	for i, at := range list {
 		list[i].Value = progress.Finite(at.Value)

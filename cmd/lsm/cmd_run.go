@@ -19,16 +19,6 @@ import (
 func newRun(a *app) *cobra.Command {
 	var resume bool
 	cmd := jobCommand("run CONFIG", "Least-squares migration: from survey to image",
-		`Run migrates a survey by least squares: it finds the image whose predicted
-traces fit the recorded ones best. It writes the image with its convergence
-history, the resolved configuration and where everything came from.
-
-When it is interrupted, gets SIGTERM or SIGUSR1, or reaches checkpoint.time_limit,
-it finishes its iteration and writes a checkpoint. The same command with --resume
-goes on from there, and the result has the same bits as that of a run that never
-stopped. A second signal ends it at once.`,
-		`  lsm run config.toml
-  lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(ctx context.Context, path string) error { return runJob(ctx, a, path, resume) })
 	cmd.Flags().BoolVar(&resume, "resume", false, "continue from the newest checkpoint, if there is one")
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
@@ -79,11 +69,11 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	out := cfg.Output.File.File
-	if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+	if err := j.WriteResult(out, result, a.source("run")); err != nil {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, d, result, a.source(j, "run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result, a.source("run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -117,7 +107,7 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoin
 		if err != nil {
 			return err
 		}
-		if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
+		if err := j.WriteAdjoint(adjoint, migrated, a.source("migrate")); err != nil {
 			return err
 		}
 	}
@@ -128,16 +118,16 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoin
 	if err != nil {
 		return err
 	}
-	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
+	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source("run")); err != nil {
 		return err
 	}
 	a.report.Printf("point-spread functions: %s\n", psf)
 	return nil
 }
 
-// besideToWrite is the file for an image beside the result, "" where none is to be
-// written: a run that goes on from a checkpoint has written it before. Rank 0
-// looks for all.
+// besideToWrite is the file for an image beside the result. It is "" if none is to be
+// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
+// for all ranks.
 func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil

@@ -35,25 +35,9 @@ type synthOptions struct {
 
 func newSynth(a *app) *cobra.Command {
 	var f synthOptions
-	names := &strings.Builder{}
-	for _, n := range synth.Names() {
-		fmt.Fprintf(names, "  %-8s %s\n", n, synth.Title(n))
-	}
 	cmd := &cobra.Command{
-		Use:   "synth [NAME] -o DIR",
-		Short: "A small synthetic survey, model and configuration",
-		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
-true reflectivity and a configuration into DIR. The traces are made by the
-program's own operator from the true reflectivity, so the best image is known.
-NAME is one of
-
-` + names.String() + `
-or left out with --model FILE, which lays a survey over your own velocity model.
-What the flags leave open follows from the model. The configuration also holds what
---set and the environment change, except in [comm] and [machine].`,
-		Example: `  lsm synth faults -o demo
-  lsm synth layers -o noisy --snr 2 --seed 7
-  lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
+		Use:         "synth [NAME] -o DIR",
+		Short:       "A small synthetic survey, model and configuration",
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
@@ -122,8 +106,8 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 }
 
 // amend writes what --set and the environment change into the case's configuration, so
-// that it images with the operator that modelled. What says where a command runs, and
-// not what it makes, stays out; what the case itself consists of cannot be changed so.
+// that the case is imaged with the operator that modelled it. Keys that only say where a
+// command runs stay out. Keys of what synth makes cannot be changed.
 func amend(c *synth.Case, folder string, set []string) error {
 	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {
@@ -145,9 +129,8 @@ func amend(c *synth.Case, folder string, set []string) error {
 	return nil
 }
 
-// claim makes the folder and sees to it that none of the files in it gets
-// overwritten without force. The function that it returns leaves the folder
-// as it was found, but for files that were overwritten.
+// claim makes the folder, and refuses without force if one of the files is there already.
+// The function that it returns removes everything that was not there before.
 func claim(folder string, files []string, force bool) (undo func(), err error) {
 	var fresh []string
 	if _, err := os.Stat(folder); err != nil {
@@ -260,7 +243,7 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 			return err
 		}
 	}
-	src := a.source(j, "synth")
+	src := a.source("synth")
 	src.Force = true // over the geometry
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }
