@@ -43,21 +43,6 @@ func TestEveryCommandIsComplete(t *testing.T) {
 	}
 }
 
-// Every text of help.tmpl is that of a command.
-func TestHelpTextsHaveCommands(t *testing.T) {
-	root := newRoot(&app{})
-	root.InitDefaultHelpCmd()
-	for _, text := range helpTexts.Templates() {
-		path, isCommand := strings.CutPrefix(strings.TrimSuffix(text.Name(), " example"), "lsm")
-		if !isCommand {
-			continue
-		}
-		if c, left, err := root.Find(strings.Fields(path)); err != nil || len(left) > 0 || c.CommandPath() != "lsm"+path {
-			t.Errorf("help.tmpl has a text %q, there is no such command", text.Name())
-		}
-	}
-}
-
 func TestPanicIsReported(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		args := []string{"version"}

@@ -19,6 +19,8 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Speed of this machine, with a check of the results",
+		Long: `Bench measures the program on this machine. Every figure is the median of
+several runs and is printed with the error of the timed result.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
 		},
@@ -38,8 +40,11 @@ type kernelOptions struct {
 func newBenchKernel(a *app) *cobra.Command {
 	var o kernelOptions
 	cmd := &cobra.Command{
-		Use:         "kernel",
-		Short:       "Nanoseconds per (source, receiver, image point) of forward and adjoint",
+		Use:   "kernel",
+		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
+		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
+  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits
+  lsm bench kernel --antialias 25 --dip-limit 50,60`,
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -156,6 +161,7 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "traveltime",
 		Short:       "Milliseconds per source and error of the eikonal solver",
+		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {

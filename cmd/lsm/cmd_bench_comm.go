@@ -39,8 +39,19 @@ type commOptions struct {
 func newBenchComm(a *app) *cobra.Command {
 	var o commOptions
 	cmd := &cobra.Command{
-		Use:         "comm",
-		Short:       "Microseconds and bandwidth of the collectives over all ranks",
+		Use:   "comm",
+		Short: "Microseconds and bandwidth of the collectives over all ranks",
+		Long: `Bench comm times the collectives on arrays of growing size and checks every
+element of every result. The tables are those of the NCCL tests;
+docs/collectives.md derives their columns. Several backends are measured in turn
+for each size. nccl, rccl and mpi-staged work on arrays in the
+memory of GPUs. mpi does so if it is listed with them or --engine is given, and the MPI
+library can. By default bench comm measures all of these operations that a backend has:
+` + strings.Join(bench.CommOperations(), ", ") + ".",
+		Example: `  mpirun -n 4 lsm bench comm
+  mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
+  srun lsm bench comm --type float64 --json
+  srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
 		Annotations: exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(a.force); err != nil {

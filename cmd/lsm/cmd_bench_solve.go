@@ -26,8 +26,18 @@ type solveOptions struct {
 func newBenchSolve(a *app) *cobra.Command {
 	o := solveOptions{iterations: 5}
 	cmd := &cobra.Command{
-		Use:         "solve CONFIG",
-		Short:       "A whole solve on 1, 2, 4, … ranks and all process grids",
+		Use:   "solve CONFIG",
+		Short: "A whole solve on 1, 2, 4, … ranks and all process grids",
+		Long: `Solve measures iterations of CGLS on the configuration's survey for 1, 2, 4, …
+and all ranks of the run, on every process grid that the survey allows. It prints the
+time of an iteration, speed-up and efficiency against one rank, the bytes summed over
+the ranks, the share of the time that the sums take, and how much of it the overlap
+hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
+Several backends are measured in turn on each grid. Solve writes no file.
+docs/performance.md derives the columns.`,
+		Example: `  lsm bench solve config.toml
+  mpirun -n 4 lsm bench solve config.toml --weak
+  srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
 		Annotations: exits("3", "4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := positive(map[string]int{"iterations": o.iterations}); err != nil {

@@ -25,6 +25,17 @@ type checkOptions struct {
 func newCheck(a *app) *cobra.Command {
 	var o checkOptions
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
+		`Check reads the configuration and the files that it names, and says what it
+finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
+is written. Where lsm run would refuse to start, check says everything else first and
+then ends with the exit status of that refusal.
+
+With --dot-test it also builds the operator, measures whether its two directions
+are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
+or where comm.grid gives the number of ranks, it says what each of them would hold and
+do.`,
+		`  lsm check config.toml --dot-test
+  lsm check config.toml --ranks 64`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")

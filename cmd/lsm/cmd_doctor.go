@@ -28,6 +28,12 @@ func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What this machine and launcher offer, and what lsm can use",
+		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
+launcher and Slurm, and says which of them this build of lsm can use. It computes
+nothing. Run it where the job runs: a batch node may differ from the login node.
+Where a launcher starts several ranks, doctor says where each of them runs and what it
+may use.`,
+		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {
 			mpi := comm.MPI != nil
 			if !mpi {

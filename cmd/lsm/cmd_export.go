@@ -27,8 +27,20 @@ type exportOptions struct {
 func newExport(a *app) *cobra.Command {
 	f := exportOptions{opt: fielddata.ExportOptions{Line: fielddata.NoLine()}}
 	cmd := &cobra.Command{
-		Use:         "export FILE -o SEGY",
-		Short:       "An image, a model or a survey as SEG-Y or SU",
+		Use:   "export FILE -o SEGY",
+		Short: "An image, a model or a survey as SEG-Y or SU",
+		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
+column of depth, with coordinates, inline and crossline numbers. It writes a survey as
+shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
+It says what the format cannot hold exactly, and writes revision 2 where revision 1
+cannot hold the sampling. A name that ends in .su makes an SU file.
+
+A 2-D survey that lsm import made knows where its line lies on the map. An image
+does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
+the east coordinate.`,
+		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
+  lsm export image.h5 -o gathers.sgy --gathers
+  lsm export survey.h5 -o shots.sgy`,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(cmd); err != nil {

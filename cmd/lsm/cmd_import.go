@@ -39,8 +39,29 @@ type importOptions struct {
 func newImport(a *app) *cobra.Command {
 	f := importOptions{opt: fielddata.DefaultOptions()}
 	cmd := &cobra.Command{
-		Use:         "import FILE... -o SURVEY",
-		Short:       "A survey from SEG-Y or SU files, with a check of their quality",
+		Use:   "import FILE... -o SURVEY",
+		Short: "A survey from SEG-Y or SU files, with a check of their quality",
+		Long: `Import makes one survey file of SEG-Y (revision 0, 1, 2) and SU files, which may
+be larger than the memory. It reads them twice: first to find the geometry and
+everything that is odd, then to copy the traces. Every trace ends up in the
+survey or, with the reason, in a list beside it. Without -o it only checks the files.
+
+A survey needs the source's wavelet, which SEG-Y does not have: --ricker makes
+one, --wavelet reads one.
+
+Positions come from the trace headers, at the bytes of the standard. To read them
+elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOML file
+with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
+straight line. The line is fitted unless --azimuth gives it, and import says how far
+off it the positions lie. z is the depth below --datum: datum - elevation + depth.
+
+Stacks and velocities are not surveys: import refuses them, and says which mapping
+makes zero-offset traces of a stack. It reports static corrections, and applies them
+with --apply-statics. docs/segy.md has the details.`,
+		Example: `  lsm import line.sgy
+  lsm import line.sgy -o survey.h5 --ricker 25 --report qc
+  lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
+  lsm import swath.su -o survey.h5 --3d --ricker 30`,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := f.complete(cmd); err != nil {

@@ -18,8 +18,14 @@ func newInfo(a *app) *cobra.Command {
 	var options h5.DescribeOptions
 	var unguarded bool
 	cmd := &cobra.Command{
-		Use:         "info FILE",
-		Short:       "What is in a survey, model, table, image, surface or checkpoint file",
+		Use:   "info FILE",
+		Short: "What is in a survey, model, table, image, surface or checkpoint file",
+		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
+dataset with its shape, type and attributes, and for an image how it was made. A
+file that lsm could not use is shown as far as it can be read, with what is wrong
+with it, and the exit status is 3.`,
+		Example: `  lsm info survey.h5
+  lsm info image.h5 --range --verify`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]

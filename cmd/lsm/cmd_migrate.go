@@ -11,6 +11,10 @@ import (
 
 func newMigrate(a *app) *cobra.Command {
 	return traced(a, writes(a, jobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
+		`Migrate applies the adjoint of the modelling operator to the survey's traces:
+plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
+image goes to output.file.`,
+		`  lsm migrate config.toml -o adjoint.h5`,
 		func(ctx context.Context, path string) error {
 			return a.produce(path, plan.Traces, "image", func(j *job.Job, out string) (int64, error) { return migrate(ctx, a, j, out) })
 		})))

@@ -12,6 +12,10 @@ import (
 
 func newModel(a *app) *cobra.Command {
 	cmd := writes(a, jobCommand("model CONFIG --reflectivity FILE", "The forward alone: demigrate an image into a survey",
+		`Model predicts the traces of the survey's geometry for a given image
+(demigration) and writes them as a survey file to output.file. The survey of the
+configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
+		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
 		func(ctx context.Context, path string) error {
 			return a.produce(path, plan.Geometry, "survey", func(j *job.Job, out string) (int64, error) { return model(ctx, a, j, out) })
 		}))

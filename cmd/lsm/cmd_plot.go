@@ -16,8 +16,17 @@ import (
 func newPlot(a *app) *cobra.Command {
 	var o drawing
 	cmd := &cobra.Command{
-		Use:         "plot FILE [FILE]",
-		Short:       "A picture of an image, a model, a gather, a convergence history",
+		Use:   "plot FILE [FILE]",
+		Short: "A picture of an image, a model, a gather, a convergence history",
+		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), one
+shot of a survey, a traveltime table, or with --convergence the course of a run.
+Two files are drawn side by side, two histories in one diagram. Below an image that
+has gathers, some of them are drawn. A picture that plot drew of the same files is
+replaced; any other file of that name is kept, unless --force is given.`,
+		Example: `  lsm plot image.h5
+  lsm plot adjoint.h5 image.h5 -o both.png
+  lsm plot image.h5 --convergence -o convergence.png
+  lsm plot survey.h5 --shot 12 --clip 95`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if o.output == "" {

@@ -23,8 +23,20 @@ import (
 func newReport(a *app) *cobra.Command {
 	c := collector{a: a}
 	cmd := &cobra.Command{
-		Use:         "report RUN",
-		Short:       "One web page of a run: images, convergence, gathers, times, settings",
+		Use:   "report RUN",
+		Short: "One web page of a run: images, convergence, gathers, times, settings",
+		Long: `Report makes one HTML page of a run, in one file that needs no other and no
+network: image and adjoint, velocity, spectra, convergence, gathers, times, configuration,
+where everything came from, and a verdict in plain words. RUN is the image file
+that lsm run has written.
+
+The image file holds most of it. Report looks for the adjoint and the survey where
+the configuration names them, and uses them if they belong to the run. What is not
+there is left out, and the page says how to get it. A page that report made of RUN
+is replaced; any other file of that name is kept, unless --force is given.`,
+		Example: `  lsm report image.h5
+  lsm report image.h5 --compute -o report.html
+  lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.ctx = cmd.Context()

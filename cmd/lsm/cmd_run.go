@@ -19,6 +19,16 @@ import (
 func newRun(a *app) *cobra.Command {
 	var resume bool
 	cmd := jobCommand("run CONFIG", "Least-squares migration: from survey to image",
+		`Run migrates a survey by least squares: it finds the image whose predicted
+traces fit the recorded ones best. It writes the image with its convergence
+history, the resolved configuration and where everything came from.
+
+When it is interrupted, gets SIGTERM or SIGUSR1, or reaches checkpoint.time_limit,
+it finishes its iteration and writes a checkpoint. The same command with --resume
+goes on from there, and the result has the same bits as that of a run that never
+stopped. A second signal ends it at once.`,
+		`  lsm run config.toml
+  lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(ctx context.Context, path string) error { return runJob(ctx, a, path, resume) })
 	cmd.Flags().BoolVar(&resume, "resume", false, "continue from the newest checkpoint, if there is one")
 	cmd.Annotations = exits("3", "4", "5", "75", "130")

@@ -35,9 +35,25 @@ type synthOptions struct {
 
 func newSynth(a *app) *cobra.Command {
 	var f synthOptions
+	names := &strings.Builder{}
+	for _, n := range synth.Names() {
+		fmt.Fprintf(names, "  %-8s %s\n", n, synth.Title(n))
+	}
 	cmd := &cobra.Command{
-		Use:         "synth [NAME] -o DIR",
-		Short:       "A small synthetic survey, model and configuration",
+		Use:   "synth [NAME] -o DIR",
+		Short: "A small synthetic survey, model and configuration",
+		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
+true reflectivity and a configuration into DIR. The traces are made by the
+program's own operator from the true reflectivity, so the best image is known.
+NAME is one of
+
+` + names.String() + `
+or left out with --model FILE, which lays a survey over your own velocity model.
+What the flags leave open follows from the model. The configuration also holds what
+--set and the environment change, except in [comm] and [machine].`,
+		Example: `  lsm synth faults -o demo
+  lsm synth layers -o noisy --snr 2 --seed 7
+  lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}

@@ -12,6 +12,11 @@ import (
 func newTraveltime(a *app) *cobra.Command {
 	var gradient bool
 	cmd := writes(a, jobCommand("traveltime CONFIG", "The traveltime tables alone, as a table file",
+		`Traveltime computes the one-way times from every source and receiver to every
+image point and writes them as a table file to output.file. You can look at such a
+file, change it, and use it with traveltime.method = "table". Remove the digest of a
+dataset that you change: docs/format.md shows how.`,
+		`  lsm traveltime config.toml -o times.h5`,
 		func(ctx context.Context, path string) error {
 			return a.produce(path, plan.Geometry, "tables", func(j *job.Job, out string) (int64, error) {
 				return 0, j.WriteTimes(ctx, out, gradient, a.source("traveltime"))

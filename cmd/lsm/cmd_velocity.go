@@ -24,8 +24,17 @@ type velocityOptions struct {
 func newVelocity(a *app) *cobra.Command {
 	var f velocityOptions
 	cmd := &cobra.Command{
-		Use:         "velocity SURVEY -o MODEL",
-		Short:       "A plain velocity model for a survey, from a few picks",
+		Use:   "velocity SURVEY -o MODEL",
+		Short: "A plain velocity model for a survey, from a few picks",
+		Long: `Velocity makes a model that holds every source and receiver of a survey and in
+which velocity changes with depth alone: for a first image of a line whose
+velocities nobody has analysed yet.
+
+--at gives velocities at depths, linear in between; two at one depth are a step.
+--rms gives root-mean-square (stacking) velocities at two-way times, which become
+layers of interval velocity (Dix 1955).`,
+		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
+  lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
 		Annotations: exits("3", "4"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, args[0]) },
 	}

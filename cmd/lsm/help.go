@@ -11,12 +11,9 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/internal/synth"
 )
 
 // exits notes in a command's annotations the exit statuses that it can end
@@ -38,38 +35,60 @@ func exits(list ...string) map[string]string {
 	return table
 }
 
-//go:embed help.tmpl
-var helpText string
+var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": func(s string) string { return strings.ReplaceAll(strings.TrimRight(s, "\n"), " (default [])", "") }}).Parse(
+	`{{if .Long}}{{.Long}}{{else}}{{.Short}}.{{end}}
 
-// helpTexts are the frame of all help and the texts of each command by its full name.
-var helpTexts = template.Must(template.New("help").Funcs(template.FuncMap{
-	"cases": synth.Names, "title": synth.Title, "meaning": status.Meaning,
-	"operations": func() string { return strings.Join(bench.CommOperations(), ", ") },
-	"flags": func(f *pflag.FlagSet) string {
-		return strings.ReplaceAll(strings.TrimRight(f.FlagUsages(), "\n"), " (default [])", "")
-	},
-}).Parse(helpText))
+Usage:
+  {{.UseLine}}
+{{- range $g := .Groups}}
 
-// said is one of helpTexts, "" where there is none of that name.
-func said(name string, data any) string {
-	text := helpTexts.Lookup(name)
-	if text == nil {
-		return ""
-	}
-	var b strings.Builder
-	if err := text.Execute(&b, data); err != nil {
-		panic(err)
-	}
-	return strings.Trim(b.String(), "\n")
-}
+{{$g.Title}}:
+{{- range $.Commands}}{{if and (eq .GroupID $g.ID) (not .Hidden)}}
+  {{printf "%-11s" .Name}} {{.Short}}
+{{- end}}{{end}}
+{{- else}}{{if .HasAvailableSubCommands}}
+
+Commands:
+{{- range .Commands}}
+  {{printf "%-11s" .Name}} {{.Short}}
+{{- end}}{{end}}
+{{- end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{trim .LocalFlags.FlagUsages}}
+{{- end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{trim .InheritedFlags.FlagUsages}}
+{{- end}}
+{{- if .HasExample}}
+
+Example:
+{{.Example}}
+{{- end}}
+{{- if .Annotations}}
+
+Exit status:
+{{- range $code, $meaning := .Annotations}}
+  {{$code}}  {{$meaning}}
+{{- end}}
+{{- end}}
+{{- if not .HasParent}}
+
+More: lsm COMMAND -h; lsm help config, formats, status
+{{- end}}
+`))
 
 // helpOf is the help of one command.
 func helpOf(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
-	return said("frame", struct {
-		*cobra.Command
-		About, Examples string
-	}{cmd, said(cmd.CommandPath(), nil), said(cmd.CommandPath()+" example", nil)}) + "\n"
+	var b bytes.Buffer
+	if err := helpTemplate.Execute(&b, cmd); err != nil {
+		panic(err)
+	}
+	return b.String()
 }
 
 // printHelp is what -h calls.
@@ -96,6 +115,14 @@ func newHelp(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "help [TOPIC] [KEY]",
 		Short: "Help on a command or a topic",
+		Long: `Help on a command, or on a topic:
+
+  config       the configuration file; a section or key may follow
+  formats      the files that lsm reads and writes
+  status       the exit statuses of all commands`,
+		Example: `  lsm help run
+  lsm help config solver.damping
+  lsm help config --template > config.toml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := append(slices.Clone(args), "", "")
 			topic, key := words[0], words[1]
@@ -119,7 +146,7 @@ func newHelp(a *app) *cobra.Command {
 			case topic == "formats":
 				a.text("help", formatsText)
 			case topic == "status":
-				a.text("help", said("status", nil)+"\n")
+				a.text("help", statusText())
 			default:
 				at, left, _ := cmd.Root().Find(args) // the error says that some are left
 				if len(left) > 0 {
@@ -147,10 +174,27 @@ func noHelp(parent *cobra.Command, name string) error {
 		strings.TrimSpace("lsm help "+fullName(parent))+" ", "lsm help lists the commands and topics")
 }
 
+func statusText() string {
+	var b strings.Builder
+	b.WriteString("Exit statuses of all commands:\n\n")
+	for code := range 256 {
+		if text := status.Meaning(code); text != "" {
+			fmt.Fprintf(&b, "  %3d  %s\n", code, text)
+		}
+	}
+	b.WriteString(`
+A run that reached its iteration limit ends with status 0. With --json the last line
+is {"event":"done",…} for status 0, and {"event":"error","status":…,"message":…,
+"hint":…} for all others.
+`)
+	return b.String()
+}
+
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion SHELL",
 		Short:     "Completion script for bash, zsh or fish",
+		Example:   "  lsm completion bash > /etc/bash_completion.d/lsm",
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var b bytes.Buffer

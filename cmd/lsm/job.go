@@ -24,9 +24,9 @@ import (
 )
 
 // jobCommand makes a command with a CONFIG argument.
-func jobCommand(use, short string, run func(ctx context.Context, config string) error) *cobra.Command {
+func jobCommand(use, short, long, example string, run func(ctx context.Context, config string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, Long: long, Example: example,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
 	}

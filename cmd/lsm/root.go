@@ -14,8 +14,14 @@ import (
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:               "lsm COMMAND",
-		Short:             "Seismic least-squares Kirchhoff migration",
+		Use:   "lsm COMMAND",
+		Short: "Seismic least-squares Kirchhoff migration",
+		Long: `lsm is seismic least-squares Kirchhoff migration: it turns recorded traces into
+a picture of the underground.`,
+		Example: `  lsm synth faults -o demo               # a small survey, model and configuration
+  lsm check demo/config.toml             # find mistakes before anything is computed
+  lsm run demo/config.toml               # least-squares migration: demo/image.h5
+  lsm plot demo/image.h5 -o image.png`,
 		Args:              cobra.ArbitraryArgs, // noCommand says what was perhaps meant
 		SilenceErrors:     true,
 		SilenceUsage:      true,
