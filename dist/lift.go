@@ -36,7 +36,6 @@ type LiftOptions struct {
 type Times struct {
 	Direction Direction
 	Total     time.Duration
-	Bound     time.Duration // the bound on the result, its collective included; Exact only
 	Waiting   time.Duration // in and for the collectives that sum the result
 	Pieces    int           // summed over the ranks
 	Bytes     int64         // of these
@@ -54,14 +53,13 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // or range. Its errors are marked as lacking resources, where a kernel or a communicator
 // cannot do what is asked, or as numerical, for a Peak that is no number.
 //
-// With Exact the quantum of an application is a power of two of which 2⁵² are at
-// least the bound on the result. A source of zeros gives zeros and a source with
-// anything that is no number, or whose bound overflows, gives NaN throughout; the
-// kernel is called for neither. The Copies of the destination must be the ranks
-// of the source's Shards, as on a process grid.
+// With Exact the quantum of an application is a power of two of which 2⁵² are at least the
+// bound on the result. Without calling the kernel, a source of zeros gives zeros, and a
+// source with a NaN or an infinity, or whose bound overflows, gives NaN throughout. The
+// Copies of the destination must be the ranks of the source's Shards, as on a process grid.
 //
-// An error of the kernel on one rank alone leaves the others waiting for it, but
-// for one of Bound, which all get: the caller then ends the run.
+// All ranks get an error of Bound. Any other error of a kernel on one rank alone leaves the
+// others waiting for it, so the caller must end the run.
 func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, error) {
 	if len(kernels) != max(1, len(domain.Parts)) {
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
@@ -362,10 +360,8 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	if !a.o.Exact {
 		return 0, false, nil
 	}
-	end := timing(&a.times.Bound)
 	parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
 	sum, err := SumExactly(src.Layout.Shards, parts, mine)
-	end()
 	switch bound := sum * a.peaks[i]; {
 	case err != nil || bound == 0:
 		return 0, true, err

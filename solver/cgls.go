@@ -92,8 +92,8 @@ func (c *CGLS) scalars() map[string]*float64 {
 
 func (c *CGLS) vectors() map[string]*dist.Vector {
 	to := map[string]*dist.Vector{"x": c.x, "p": c.p}
-	if r := c.res.vector(); r != nil {
-		to["r"] = r
+	if held, ok := c.res.(*heldResidual); ok {
+		to["r"] = held.r
 	}
 	if to["r"] == nil || c.preconditioned() {
 		to["s"] = c.s
