@@ -72,8 +72,8 @@ type Problem struct {
 	// Compact.
 	Compact bool
 
-	Threads  int                   // 0 means all processors
-	Progress func(done, total int) // called after each place's table, may be nil
+	Threads  int    // 0 means all processors
+	Progress func() // called after each place's table, maybe from several goroutines at once; may be nil
 }
 
 // NumTraces is the number of traces.
