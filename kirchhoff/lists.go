@@ -21,7 +21,7 @@ type lists struct {
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
-	ready []float32             // the data of which rows hold the correlation, until used
+	ready []float32             // the data that rows were correlated from, until used
 }
 
 // allocate makes room for n traces in so many bands.
