@@ -58,7 +58,7 @@ func (s *Store) newest() (*h5.File, error) {
 
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (s *Store) Restore(m solver.Method, p solver.Problem) (string, error) {
+func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
 	f, from, err := s.find()
 	if f != nil {
 		defer f.Close()
@@ -110,7 +110,7 @@ func (s *Store) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint, which is open on rank 0, and hands every rank its share.
-func (s *Store) load(f *h5.File, path string, m solver.Method, p solver.Problem) error {
+func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem) error {
 	text, err := inputs.First(&s.Ranks, func() (string, error) { return f.Text("/state") })
 	if err != nil {
 		return err
