@@ -35,32 +35,33 @@ const (
 	childWait    = 6        // seconds that pass for each of computing, at most
 )
 
-// guard tries a file before its first read.
-var guard = unguarded
-
-func unguarded(string) error { return nil }
+var (
+	guard func(path string) error // tries a file; nil where nobody asked for it
+	tried sync.Map                // the files that passed or were written here, by path
+)
 
 // Guard makes [Open] try every file in a child process before this process reads it for
-// the first time. The child is program with args and the path, and calls [Try]. The error
-// of a file that does not pass is an [ErrInput]. When ctx ends, so do the children. Call
-// Guard before the first file is opened.
+// the first time, unless this process has written it. The child is program with args and
+// the path, and calls [Try]. The error of a file that does not pass is an [ErrInput]. When
+// ctx ends, so do the children. Call Guard before the first file is opened.
 func Guard(ctx context.Context, program string, args ...string) {
-	var tried sync.Map
 	guard = func(path string) error {
-		if _, known := tried.Load(path); known {
-			return nil
-		}
-		err := checkFile(ctx, path, program, append(slices.Clone(args), path)...)
-		if err == nil {
-			tried.Store(path, true)
-		}
-		return err
+		return checkFile(ctx, path, program, append(slices.Clone(args), path)...)
 	}
 }
 
 // Guarded tries a file as [Open] would, see [Guard], and does not open it. Rank 0 calls it
 // before all ranks read the file.
-func Guarded(path string) error { return guard(path) }
+func Guarded(path string) error {
+	if _, known := tried.Load(path); known || guard == nil {
+		return nil
+	}
+	err := guard(path)
+	if err == nil {
+		tried.Store(path, true)
+	}
+	return err
+}
 
 // checkFile runs a command that reads the file and returns an [ErrInput] if that crashes
 // or does not end in a time that goes with the file's size. A fault inside libhdf5, which
@@ -133,7 +134,7 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // Its error is that of the first reader to refuse the file; some reader refuses most
 // files.
 func Try(path string) (err error) {
-	guard = unguarded
+	guard = nil
 	restore := limitData(textMemory)
 	for range 3 {
 		if err = try(path); errors.Is(err, errHuge) {
