@@ -31,8 +31,8 @@ var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed t
 // does not use up, and elapsed time, for a child that waits or cannot be limited.
 const (
 	childSeconds = 10       // of computing, for any file
-	childBytes   = 20 << 20 // of the file, a second more for each so many
-	childWait    = 6        // seconds that pass for each of computing, at most
+	childBytes   = 20 << 20 // bytes of the file that add a second
+	childWait    = 6        // elapsed seconds allowed for each second of computing
 )
 
 var (
@@ -128,7 +128,7 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
 // that was opened afresh: whether damage is an error or a crash depends on what is asked
-// for first. It is what the child of [Guard] does, and has no children itself.
+// for first. It is what the child of [Guard] calls; it starts no child itself.
 //
 // Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
 // Its error is that of the first reader to refuse the file; some reader refuses most
@@ -175,7 +175,8 @@ func try(path string) error {
 	return first
 }
 
-// tryAll describes the file, and opens every dataset first of all, as reading does.
+// tryAll describes the file. Then it opens each dataset in a file opened afresh, as reading
+// does.
 func (f *File) tryAll() error {
 	info, err := f.Describe(DescribeOptions{})
 	if err != nil {
