@@ -28,9 +28,9 @@ type tally struct {
 	what   string // becomes of it; "" where it is looked at for a hint alone
 	n      int    // traces where it is not 0
 	lo, hi float64
-	first  float64
-	varies bool
 }
+
+func (t *tally) varies() bool { return t.lo != t.hi }
 
 // seen is what the traces of a file have in common, without those that are left out.
 type seen struct {
@@ -94,10 +94,9 @@ func (in *input) look(s sampled) {
 			v = scaled(v, in.time)
 		}
 		if all.traces == 0 {
-			f.lo, f.hi, f.first = v, v, v
+			f.lo, f.hi = v, v
 		}
 		f.lo, f.hi = math.Min(f.lo, v), math.Max(f.hi, v)
-		f.varies = f.varies || v != f.first
 		if v != 0 {
 			f.n++
 		}
