@@ -29,7 +29,8 @@ type input struct {
 }
 
 func newInput(opt *Options, found *Findings, f *segy.File) *input {
-	in := &input{File: f, opt: opt, found: found, order: f.ByteOrder(), unit: 1, seen: newSeen(), noted: map[string]bool{}}
+	in := &input{File: f, opt: opt, found: found, order: f.ByteOrder(), unit: 1, noted: map[string]bool{}}
+	in.seen = in.newSeen()
 	switch {
 	case opt.Units != "":
 		in.unit = lengths[opt.Units]
