@@ -173,19 +173,18 @@ func (im *Import) settle() (err error) {
 
 // inputError marks an error as one of the input or, if the system refused, of resources.
 func inputError(err error) error {
-	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
+	var at *segy.Error
+	if !errors.As(err, &at) || status.Code(err) != status.Other {
 		return err
 	}
-	if errors.Is(err, segy.ErrTooLong) {
-		return status.Resource(err)
-	}
 	var other *segy.Foreign
-	if errors.As(err, &other) {
-		return status.Hint(status.Input(err), foreignHint(err, other.Format))
-	}
 	var no syscall.Errno
-	if errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, segy.ErrTooLong), errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist):
 		return status.Resource(err)
+	case errors.As(err, &other):
+		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first")
+		return status.Hint(status.Input(err), strings.ReplaceAll(hint, "FILE", at.Path))
 	}
 	return status.Input(err)
 }
@@ -332,22 +331,9 @@ func measure(v []float32) sampled {
 	return s
 }
 
-// foreignHint names programs that read a file that is neither SEG-Y nor SU.
-func foreignHint(err error, format string) string {
-	path := "FILE"
-	var at *segy.Error
-	if errors.As(err, &at) {
-		path = at.Path
-	}
-	if hint, ok := foreignHints[format]; ok {
-		return strings.ReplaceAll(hint, "FILE", path)
-	}
-	return "import reads SEG-Y and SU; unpack or convert the file first"
-}
-
 const aPicture = "a picture holds no traces; ask for the SEG-Y file that it was drawn from"
 
-// foreignHints are by format, with FILE for the file's name.
+// foreignHints name programs that read files of other formats, with FILE for the file's name.
 var foreignHints = map[string]string{
 	segy.FormatHDF5: "lsm info FILE says what is in it; a survey file needs no import",
 	segy.FormatSEG2: `convert it first, with ObsPy: obspy.read("FILE", format="SEG2").write("out.sgy", format="SEGY"); positions must be added to its headers`,
