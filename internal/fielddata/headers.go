@@ -14,10 +14,11 @@ import (
 // needed of them.
 type input struct {
 	*segy.File
-	opt   *Options
-	found *Findings
-	order binary.ByteOrder
-	unit  float64 // m
+	number int // among the files, from 0
+	opt    *Options
+	found  *Findings
+	order  binary.ByteOrder
+	unit   float64 // m
 
 	t                          *segy.Trace // the one that is read
 	horizontal, vertical, time int         // its scalars
@@ -28,8 +29,8 @@ type input struct {
 	noted   map[string]bool
 }
 
-func newInput(opt *Options, found *Findings, f *segy.File) *input {
-	in := &input{File: f, opt: opt, found: found, order: f.ByteOrder(), unit: 1, noted: map[string]bool{}}
+func newInput(number int, f *segy.File, opt *Options, found *Findings) *input {
+	in := &input{File: f, number: number, opt: opt, found: found, order: f.ByteOrder(), unit: 1, noted: map[string]bool{}}
 	in.seen = in.newSeen()
 	switch {
 	case opt.Units != "":
@@ -157,9 +158,8 @@ func scaled(v float64, scalar int) float64 {
 	return v
 }
 
-// read fills the record from the header. It returns a reason if the trace holds no data
-// and is left out.
-func (in *input) read(rec *record, t *segy.Trace) (reason string, err error) {
+// read fills the record from the header. A trace that holds no data is left out.
+func (in *input) read(rec *record, t *segy.Trace) error {
 	in.t, in.err = t, nil
 	in.units()
 	in.horizontal, in.vertical, in.time = in.scalar(segy.CoordinateScalar), in.scalar(segy.ElevationScalar), in.scalar(segy.TimeScalar)
@@ -188,11 +188,11 @@ func (in *input) read(rec *record, t *segy.Trace) (reason string, err error) {
 		rec.label[i] = int32(v)
 	}
 	id, _ := in.get(segy.TraceID)
-	if in.opt.Mapping.has(segy.TraceID) && !slices.Contains(in.opt.IDs, int(id)) && in.err == nil {
+	if in.opt.Mapping.has(segy.TraceID) && !slices.Contains(in.opt.IDs, int(id)) {
 		in.found.QC.NoData++
-		reason = fmt.Sprintf("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), in.opt.IDs)
+		rec.leave("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), in.opt.IDs)
 	}
-	return reason, in.err
+	return in.err
 }
 
 // meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).

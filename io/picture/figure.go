@@ -2,7 +2,6 @@ package picture
 
 import (
 	"image"
-	"maps"
 	"slices"
 )
 
@@ -53,7 +52,7 @@ func Beside(figures ...*Figure) *Figure {
 	out := &Figure{}
 	total, cols := 0.0, 0
 	for _, f := range figures {
-		wide, most := map[int]float64{}, 0 // width of each row, columns
+		wide, most := make([]float64, len(f.rows)), 0 // width of each row, columns
 		for at, p := range f.panels {
 			wide[at.Y] += p.w
 		}
@@ -64,7 +63,7 @@ func Beside(figures ...*Figure) *Figure {
 			}
 			out.rows[i] = append(append(out.rows[i], make([]*panel, cols-len(out.rows[i]))...), row...)
 		}
-		total, cols = total+slices.Max(slices.Collect(maps.Values(wide))), cols+most
+		total, cols = total+slices.Max(wide), cols+most
 	}
 	if total > besideWidth {
 		out.scale(besideWidth / total)
