@@ -57,7 +57,7 @@ type Map struct {
 	Count      []int
 }
 
-// most of the bins of a histogram, and along each axis of a map.
+// Greatest numbers of bins, of a histogram and along each axis of a map.
 const (
 	histogramBins = 10000
 	mapBins       = 200
@@ -115,7 +115,13 @@ func (im *Import) measure() {
 			q.Copies++
 		}
 		hashes[t.hash] = true
-		q.compareOffset(t)
+		if t.offset != 0 { // its sign depends on the direction that the line was shot in
+			d := math.Abs(math.Abs(t.offset) - t.distance())
+			if d > math.Max(2, 0.02*math.Abs(t.offset)) {
+				q.OffsetOff++
+			}
+			q.OffsetWorst = math.Max(q.OffsetWorst, d)
+		}
 	}
 	q.Kept = len(offsets)
 	if q.Unmoved = len(static); q.Unmoved > 0 {
@@ -156,19 +162,6 @@ func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(
 func foldAlong(middle []float64, bin float64, most int) Histogram {
 	s := span(middle)
 	return newHistogram(s[0]-bin/2, s[1], bin, most)
-}
-
-// compareOffset compares the header's offset with that between the coordinates;
-// its sign depends on the direction that the line was shot in.
-func (q *QC) compareOffset(t *record) {
-	if t.offset == 0 {
-		return
-	}
-	d := math.Abs(math.Abs(t.offset) - t.distance())
-	if d > math.Max(2, 0.02*math.Abs(t.offset)) {
-		q.OffsetOff++
-	}
-	q.OffsetWorst = math.Max(q.OffsetWorst, d)
 }
 
 // judgeGeometry warns of what is unlikely to be meant.
