@@ -10,12 +10,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Rows reads given traveltime tables. Row writes the table of one source or
-// receiver row, in seconds and in C order of the table's grid, into dst. Row is
-// never called by two goroutines at once.
-type Rows interface {
-	Row(dst []float64, role survey.Role, row int) error
-}
+// Rows reads given traveltime tables. It writes the table of one source or receiver row,
+// in seconds and in C order of the table's grid, into dst. It is never called by two
+// goroutines at once.
+type Rows func(dst []float64, role survey.Role, row int) error
 
 // Table is the method for given tables: one field per source and receiver row,
 // used as it stands. The gradient is CentralGradient of the table.
@@ -51,7 +49,7 @@ func (m *Table) Solve(ctx context.Context, p *survey.Positions, places []int, op
 
 func (m *Table) fill(f Field, role survey.Role, row int) error {
 	m.mu.Lock()
-	err := m.rows.Row(f.Time, role, row)
+	err := m.rows(f.Time, role, row)
 	m.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("traveltime: table of %s %d: %w", role, row, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Source says which program and command make an output.
@@ -166,7 +167,7 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 				return err
 			}
 			return j.Gather(v, j.Survey.NT, func(at int, traces []float32) error {
-				all = all && zero(traces)
+				all = all && survey.Silent(traces)
 				return write(first(at), traces)
 			})
 		})

@@ -196,17 +196,11 @@ func chooseTimes(p *Plan) (err error) {
 		if err := checkTables(p); err != nil {
 			return err
 		}
-		s.Tables, s.TablesGrid = timeRows{p.Tables}, p.Tables.Grid()
+		s.TablesGrid = p.Tables.Grid()
+		s.Tables = func(dst []float64, role survey.Role, row int) error { return p.Tables.ReadRow(dst, role, h5.Time, row) }
 	}
 	p.Times, err = traveltime.New(p.Config.Traveltime.Method, s)
 	return err
-}
-
-// timeRows presents a table file to package traveltime.
-type timeRows struct{ t *h5.Tables }
-
-func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
-	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
 // Problem describes the operator of a share for the engines.
