@@ -68,7 +68,7 @@ test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or i
 	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_MUTANTS=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
-	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./driver/... ./device/gpu ./kirchhoff/gpu ./comm/nccl ./internal/job
+	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -51,25 +51,18 @@ func Same(c Comm, facts []Fact) error {
 // differences lists what differs, fact by fact.
 func differences(byRank [][]Fact) string {
 	var lines []string
-	more := 0
 	seen := map[string]bool{}
-	for _, facts := range byRank {
-		for _, f := range facts {
-			if seen[f.Name] {
-				continue
-			}
-			seen[f.Name] = true
-			switch line := difference(f.Name, byRank); {
-			case line == "":
-			case len(lines) == shownDifferences:
-				more++
-			default:
-				lines = append(lines, line)
-			}
+	for _, f := range slices.Concat(byRank...) {
+		if seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		if line := difference(f.Name, byRank); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	if more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+	if more := len(lines) - shownDifferences; more > 0 {
+		lines = append(lines[:shownDifferences], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -98,20 +91,12 @@ func difference(name string, byRank [][]Fact) string {
 	}
 	words := make([]string, len(groups))
 	for i, g := range groups {
-		words[i] = fmt.Sprintf("%s on %s", g.value, rankList(g.ranks))
+		words[i] = fmt.Sprintf("%s on %s %s", g.value, english.PluralWord(len(g.ranks), "rank", ""), ListRanks(g.ranks, 4))
 		if g.origin != "" {
 			words[i] += " (" + g.origin + ")"
 		}
 	}
 	return name + " is " + strings.Join(words, ", ")
-}
-
-// rankList names ranks, of many the first few.
-func rankList(ranks []int) string {
-	if len(ranks) == 1 {
-		return "rank " + ListRanks(ranks, 4)
-	}
-	return "ranks " + ListRanks(ranks, 4)
 }
 
 // ListRanks formats ranks for a message, as in "0, 1 and 3". It lists at most the given

@@ -30,10 +30,12 @@ func ToHost(b device.Buf) (Copied, error) {
 	return c, err
 }
 
-// Back copies the host memory back to the original buffer.
-func (c Copied) Back() error {
-	if c.of == nil {
-		return nil
+// Finish ends work on the copy whose error is err. It copies the host memory back to the
+// original buffer, unless the work failed, and gives it back.
+func (c Copied) Finish(err error) error {
+	defer c.Release()
+	if err != nil || c.of == nil {
+		return err
 	}
 	return c.of.Device().Copy(c.of, c.Buf)
 }
@@ -73,11 +75,7 @@ func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
 	if err != nil {
 		return err
 	}
-	defer c.Release()
-	if err := f(c.Buf); err != nil {
-		return err
-	}
-	return c.Back()
+	return c.Finish(f(c.Buf))
 }
 
 // both calls f with host copies of two buffers, either of which may be nil, and copies
@@ -119,8 +117,7 @@ func (s staged) StartAllReduce(x device.Buf) (Request, error) {
 	}
 	r, err := s.Comm.StartAllReduce(c.Buf)
 	if err != nil {
-		c.Release()
-		return nil, err
+		return nil, c.Finish(err)
 	}
 	return stagedRequest{r, c}, nil
 }
@@ -130,13 +127,7 @@ type stagedRequest struct {
 	copied Copied
 }
 
-func (r stagedRequest) Wait() error {
-	defer r.copied.Release()
-	if err := r.Request.Wait(); err != nil {
-		return err
-	}
-	return r.copied.Back()
-}
+func (r stagedRequest) Wait() error { return r.copied.Finish(r.Request.Wait()) }
 
 type stagedOneSided struct{ staged }
 

@@ -17,26 +17,26 @@ func Together(c Comm, err error) error {
 	if c.Size() == 1 {
 		return err
 	}
-	var mine []byte
-	if err != nil {
-		mine, _ = json.Marshal(shared{err.Error(), status.HintOf(err), status.Code(err)}) // strings and a number
+	type shared struct {
+		Text, Hint string
+		Code       int
 	}
-	all, commErr := c.Host().AllGather(mine)
+	var mine *shared
+	if err != nil {
+		mine = &shared{err.Error(), status.HintOf(err), status.Code(err)}
+	}
+	all, commErr := GatherJSON(c.Host().AllGather, mine)
 	if commErr != nil {
 		return errors.Join(err, commErr)
 	}
-	for rank, text := range all {
-		if len(text) == 0 {
-			continue
-		}
-		if rank == c.Rank() {
+	for rank, s := range all {
+		switch {
+		case s == nil:
+		case rank == c.Rank():
 			return &Agreed{rank, err}
+		default:
+			return &Agreed{rank, &status.Error{Code: s.Code, Err: errors.New(s.Text), Hint: s.Hint}}
 		}
-		var s shared
-		if bad := json.Unmarshal(text, &s); bad != nil {
-			s = shared{Text: fmt.Sprintf("failed and could not say how: %v", bad), Code: status.PeerLost}
-		}
-		return &Agreed{rank, &status.Error{Code: s.Code, Err: errors.New(s.Text), Hint: s.Hint}}
 	}
 	return nil
 }
@@ -81,11 +81,6 @@ type Agreed struct {
 
 func (a *Agreed) Error() string { return a.Err.Error() }
 func (a *Agreed) Unwrap() error { return a.Err }
-
-type shared struct {
-	Text, Hint string
-	Code       int
-}
 
 // Any reports, on all ranks, whether any of them says yes.
 func Any(c Comm, yes bool) (bool, error) {

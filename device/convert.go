@@ -9,26 +9,31 @@ func Upload[T float32 | float64](dst Buf, src []T) error {
 		panic(fmt.Sprintf("device: upload of %d elements into %d", len(src), dst.Len()))
 	}
 	h := NewHost(0)
-	if dst.Type() == TypeOf[T]() {
-		return dst.Device().Copy(dst, Wrap(h, src))
-	}
 	switch dst.Type() {
 	case F32:
-		return dst.Device().Copy(dst, Wrap(h, convert[float32](src)))
+		return dst.Device().Copy(dst, Wrap(h, converted[float32](src)))
 	case F64:
-		return dst.Device().Copy(dst, Wrap(h, convert[float64](src)))
+		return dst.Device().Copy(dst, Wrap(h, converted[float64](src)))
 	}
 	return fmt.Errorf("device: upload of real numbers into a buffer of %v", dst.Type())
+}
+
+// converted returns src in another precision, or src itself in its own.
+func converted[D, S float32 | float64](src []S) []D {
+	if same, ok := any(src).([]D); ok {
+		return same
+	}
+	out := make([]D, len(src))
+	for i, v := range src {
+		out[i] = D(v)
+	}
+	return out
 }
 
 // Download copies a real buffer of either precision from any device.
 func Download[T float32 | float64](dst []T, src Buf) error {
 	if src.Len() != len(dst) {
 		panic(fmt.Sprintf("device: download of %d elements into %d", src.Len(), len(dst)))
-	}
-	h := NewHost(0)
-	if src.Type() == TypeOf[T]() {
-		return src.Device().Copy(Wrap(h, dst), src)
 	}
 	switch src.Type() {
 	case F32:
@@ -40,18 +45,13 @@ func Download[T float32 | float64](dst []T, src Buf) error {
 }
 
 func downloadAs[S, T float32 | float64](dst []T, src Buf) error {
-	tmp := make([]S, len(dst))
-	if err := src.Device().Copy(Wrap(NewHost(0), tmp), src); err != nil {
-		return err
+	tmp, same := any(dst).([]S)
+	if !same {
+		tmp = make([]S, len(dst))
 	}
-	copy(dst, convert[T](tmp))
-	return nil
-}
-
-func convert[D, S float32 | float64](src []S) []D {
-	out := make([]D, len(src))
-	for i, v := range src {
-		out[i] = D(v)
+	err := src.Device().Copy(Wrap(NewHost(0), tmp), src)
+	if err == nil && !same {
+		copy(dst, converted[T](tmp))
 	}
-	return out
+	return err
 }

@@ -7,6 +7,7 @@ import "fmt"
 // Buffers have only a length, operations do nothing, and every inner product is 1, so
 // that no quotient of two is a special case. It is not safe for concurrent use.
 type Counter struct {
+	idle
 	of        Device
 	now, peak int64
 }
@@ -63,29 +64,15 @@ func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	return ones, nil
 }
 
-// Copy implements Device by doing nothing, as do the following methods.
-func (c *Counter) Copy(dst, src Buf) error { return nil }
+// idle has the operations that need no memory. They do nothing.
+type idle struct{}
 
-// Zero implements Device.
-func (c *Counter) Zero(x Buf) error { return nil }
-
-// Axpby implements Device.
-func (c *Counter) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
-
-// Multiply implements Device.
-func (c *Counter) Multiply(dst, x Buf) error { return nil }
-
-// SoftThreshold implements Device.
-func (c *Counter) SoftThreshold(x Buf, t float64) error { return nil }
-
-// Stencil implements Device.
-func (c *Counter) Stencil(s Stencil, dst, src, before, after Buf) error { return nil }
-
-// Sync implements Device.
-func (c *Counter) Sync() error { return nil }
-
-// Mark implements Device.
-func (c *Counter) Mark(name string) (end func()) { return func() {} }
-
-// Traffic implements Device.
-func (c *Counter) Traffic() (toDevice, toHost int64) { return 0, 0 }
+func (idle) Copy(dst, src Buf) error                              { return nil }
+func (idle) Zero(x Buf) error                                     { return nil }
+func (idle) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
+func (idle) Multiply(dst, x Buf) error                            { return nil }
+func (idle) SoftThreshold(x Buf, t float64) error                 { return nil }
+func (idle) Stencil(s Stencil, dst, src, before, after Buf) error { return nil }
+func (idle) Sync() error                                          { return nil }
+func (idle) Mark(name string) (end func())                        { return func() {} }
+func (idle) Traffic() (toDevice, toHost int64)                    { return 0, 0 }

@@ -24,33 +24,24 @@ const (
 	I64                  // int64, for reproducible sums
 )
 
+var types = [...]struct {
+	name string
+	size int
+}{F32: {"float32", 4}, F64: {"float64", 8}, C64: {"complex64", 8}, C128: {"complex128", 16}, I64: {"int64", 8}}
+
 // Size is the size of one element in bytes.
 func (t Type) Size() int {
-	switch t {
-	case F32:
-		return 4
-	case F64, C64, I64:
-		return 8
-	case C128:
-		return 16
+	if t < F32 || t > I64 {
+		panic(fmt.Sprintf("device: unknown element type %d", t))
 	}
-	panic(fmt.Sprintf("device: unknown element type %d", t))
+	return types[t].size
 }
 
 func (t Type) String() string {
-	switch t {
-	case F32:
-		return "float32"
-	case F64:
-		return "float64"
-	case C64:
-		return "complex64"
-	case C128:
-		return "complex128"
-	case I64:
-		return "int64"
+	if t < F32 || t > I64 {
+		return fmt.Sprintf("type(%d)", uint8(t))
 	}
-	return fmt.Sprintf("type(%d)", uint8(t))
+	return types[t].name
 }
 
 // Buf is a run of elements of one type on one device. Slices share memory with
@@ -100,4 +91,57 @@ type Device interface {
 	Mark(name string) (end func())
 	// Traffic is the number of bytes that crossed between host and device.
 	Traffic() (toDevice, toHost int64)
+}
+
+// Addressed is a buffer whose memory has an address that libraries outside Go
+// can use: that of a GPU, handed to a communication library that is aware of
+// GPUs. What was asked of the device before must be done (Sync) when the address
+// is used, and the buffer must not be freed meanwhile.
+type Addressed interface {
+	Buf
+	Pointer() uintptr
+	Space() Space
+}
+
+// Space is the kind of GPU that a device's addresses belong to. A library that accepts
+// addresses of one kind need not accept those of another.
+type Space int
+
+// The kinds of GPUs.
+const (
+	CUDA Space = iota // NVIDIA's
+	ROCm              // AMD's
+)
+
+func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
+
+// Stager is a device with pinned host memory, which it copies to and from by itself.
+type Stager interface {
+	// Stage returns n elements of such memory, not initialised, as a host buffer. done
+	// gives them back.
+	Stage(n int, t Type) (b Buf, done func(), err error)
+}
+
+// Match panics if two buffers differ in length or type.
+func Match(op string, x, y Buf) {
+	if x.Type() != y.Type() || x.Len() != y.Len() {
+		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
+	}
+}
+
+// RealPart returns the factor to use for a real buffer. It panics if a has an imaginary part.
+func RealPart(op string, a complex128) float64 {
+	if imag(a) != 0 {
+		panic(fmt.Sprintf("device: %s of a real buffer with the complex factor %v", op, a))
+	}
+	return real(a)
+}
+
+// Foreign returns the error of a device that was asked to work on buffers of another device.
+func Foreign(d Device, op string, bufs ...Buf) error {
+	names := make([]string, len(bufs))
+	for i, b := range bufs {
+		names[i] = fmt.Sprintf("%v on %s", b.Type(), b.Device().Name())
+	}
+	return fmt.Errorf("device: %s on %s of buffers %v", op, d.Name(), names)
 }

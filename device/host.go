@@ -150,7 +150,8 @@ func (h *Host) Zero(x Buf) error {
 	return nil
 }
 
-// pair is two buffers that an operation works on, both of the host and alike.
+// pair returns the two buffers of an operation, which must be on the host and agree in
+// type and length.
 func (h *Host) pair(op string, x, y Buf) (hx, hy hosted, err error) {
 	hx, ok := x.(hosted)
 	hy, too := y.(hosted)
@@ -282,7 +283,7 @@ func (h *Host) share(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// factor is a scalar as the elements' type has it.
+// factor converts a scalar to the element type.
 func factor[T Number](op string, v complex128) (f T) {
 	switch p := any(&f).(type) {
 	case *float32:

@@ -61,7 +61,7 @@ func (y *hostBuf[T]) stencil(s Stencil, src, before, after Buf) {
 	}
 }
 
-// lines works one N × Inner part out. Rows in the middle, which have the same
+// lines computes one N × Inner part. Rows in the middle, which have the same
 // weights and their neighbours in x, are one loop: it reads x once from memory and
 // writes y once.
 func lines[T Number](s Stencil, y, x, before, after []T) {

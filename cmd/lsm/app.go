@@ -65,8 +65,7 @@ func (a *app) speak(json bool) {
 }
 
 // crashReport is what is said where libhdf5 crashes on a file.
-func (a *app) crashReport(path string) (fd int, text string) {
-	message := h5.CrashMessage(path)
+func (a *app) crashReport(message string) (fd int, text string) {
 	if !a.report.JSON() {
 		return int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", printable.Text(message))
 	}
@@ -119,6 +118,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	defer stop()
 	root := newRoot(a)
 	change(a, root)
+	if a.program != "" && launcher.Rank == 0 {
+		h5.Guard(ctx, a.program, "info", "--unguarded", "--")
+	}
 	root.SetArgs(args)
 	root.SetOut(printable.Writer(out))
 	root.SetErr(errs)

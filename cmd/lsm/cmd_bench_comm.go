@@ -105,10 +105,11 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 		o.Memory = min(m.Available, m.Limit)
 	}
 	if o.engine != "cpu" {
-		_, node, err := machine.Share(a.world.Host().AllGather)
+		seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
 		if err != nil {
 			return err
 		}
+		_, node := machine.Share(seats[a.world.Rank()], seats)
 		var warning string
 		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
 		if err := comm.Together(a.world, err); err != nil {
@@ -119,8 +120,8 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 			a.report.Warn(warning)
 		}
 	}
-	b, built := comm.Lookup(a.world.Name())
-	comms, done, err := carriers(a, a.world, o.backends, o.Card, built && o.Card != nil && b.Aware(o.Card.Space()))
+	aware := a.world.Name() == "mpi" && o.Card != nil && comm.MPI.Aware(o.Card.Space())
+	comms, done, err := carriers(a, a.world, o.backends, o.Card, aware)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,6 @@ closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
 			if !(tolerance >= 0) {
 				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
 			}
-			if err := a.tryFile(cmd.Context(), args...); err != nil {
-				return err
-			}
 			d, err := compareFiles(cmd.Context(), args[0], args[1], scale)
 			if err != nil {
 				return err

@@ -34,7 +34,7 @@ Where a launcher starts several ranks, doctor says where each of them runs and w
 may use.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(*cobra.Command, []string) error {
-			_, mpi := comm.Lookup("mpi")
+			mpi := comm.MPI != nil
 			if !mpi {
 				a.speak(a.report.JSON()) // each rank for itself
 			}
@@ -147,10 +147,11 @@ func doctorRanks(a *app) error {
 	mine := seat{PID: os.Getpid(), Memory: machine.ReadMemory("/proc", "/sys/fs/cgroup").Available,
 		CUDA: os.Getenv("CUDA_VISIBLE_DEVICES"), ROCR: os.Getenv("ROCR_VISIBLE_DEVICES")}
 	mine.Host, _ = os.Hostname() // "" where the system does not tell
-	var err error
-	if mine.Threads, mine.Ranks, err = machine.Share(a.world.Host().AllGather); err != nil {
+	seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
+	if err != nil {
 		return err
 	}
+	mine.Threads, mine.Ranks = machine.Share(seats[a.world.Rank()], seats)
 	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
 	if err != nil {
 		return err
@@ -173,8 +174,8 @@ func doctorRanks(a *app) error {
 func doctorVerdict(a *app, mpi bool) {
 	v, c := build()
 	library := ""
-	if b, ok := comm.Lookup("mpi"); ok {
-		library = " (" + b.About() + ")"
+	if mpi {
+		library = " (" + comm.MPI.About() + ")"
 	}
 	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
 	isa, err := kirchhoff.ISA()

@@ -161,11 +161,6 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 		}
 		return nil
 	}
-	if ext := strings.ToLower(filepath.Ext(f.wavelet)); ext == ".h5" || ext == ".hdf5" {
-		if err := a.tryFile(ctx, f.wavelet); err != nil {
-			return err
-		}
-	}
 	w, err := f.sourceWavelet(im.DT)
 	if err != nil {
 		return err

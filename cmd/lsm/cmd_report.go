@@ -171,9 +171,6 @@ func (c *collector) readVelocity() error {
 	if c.velocity == "" {
 		return nil
 	}
-	if err := c.a.tryFile(c.ctx, c.velocity); err != nil {
-		return err
-	}
 	g, v, err := h5.ReadModel(c.velocity)
 	c.run.Velocity = &report.Model{File: c.velocity, Grid: g, Values: v}
 	return err
@@ -193,11 +190,8 @@ func inputsOf(im *h5.Image) map[string]string {
 	return digests
 }
 
-// readImage reads an image file, in a child process first.
+// readImage reads an image file.
 func (c *collector) readImage(path string) (*h5.Image, error) {
-	if err := c.a.tryFile(c.ctx, path); err != nil {
-		return nil, err
-	}
 	kind, err := h5.Kind(path)
 	if err != nil {
 		if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
@@ -254,9 +248,6 @@ func (c *collector) findResidual() error {
 	path := c.named("output.residual", c.run.Config.Output.Residual)
 	if path == "" {
 		return nil
-	}
-	if err := c.a.tryFile(c.ctx, path); err != nil {
-		return err
 	}
 	attrs, err := h5.ReadAttrs(path)
 	if err != nil {

@@ -91,7 +91,7 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
 	}
-	c, err := f.build(ctx, a, args)
+	c, err := f.build(a, args)
 	if err != nil {
 		return err
 	}
@@ -198,12 +198,12 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 	return nil
 }
 
-func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth.Case, error) {
+func (f *synthOptions) build(a *app, args []string) (*synth.Case, error) {
 	switch {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
-		return f.fromModel(ctx, a)
+		return f.fromModel(a)
 	case f.spacing != 0:
 		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
 	case len(args) == 0:
@@ -214,11 +214,8 @@ func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth
 }
 
 // fromModel lays a survey over the user's model.
-func (f *synthOptions) fromModel(ctx context.Context, a *app) (*synth.Case, error) {
+func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 	if err := checkUnits("synth", f.units); err != nil {
-		return nil, err
-	}
-	if err := a.tryFile(ctx, f.model); err != nil {
 		return nil, err
 	}
 	g, v, err := inputs.ReadVelocity(f.model, f.units)

@@ -68,8 +68,8 @@ func (a *app) printVersion() error {
 	}
 	a.report.Printf("HDF5 %s\n", hdf5)
 	mpi := ""
-	if b, ok := comm.Lookup("mpi"); ok {
-		mpi = b.About()
+	if comm.MPI != nil {
+		mpi = comm.MPI.About()
 		a.report.Printf("MPI %s\n", mpi)
 	} else {
 		a.report.Printf("MPI none: built without; \"make build\" again builds with the one it finds\n")

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -33,7 +33,7 @@ exec "$0" "$@"
 // working folder or one more environment variable.
 func unlike(t *testing.T, folder string, variables []string, args ...string) *launched {
 	t.Helper()
-	b, _ := comm.Lookup("mpi")
+	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func unlike(t *testing.T, folder string, variables []string, args ...string) *la
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
-	cmd, err := launch.Command(context.Background(), b.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
+	cmd, err := mpitest.Command(context.Background(), b.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // jobCommand makes a command with a CONFIG argument.
@@ -97,7 +98,6 @@ func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 	}
 	j, err := job.Open(a.world, cfg, need, a.report)
 	if err == nil {
-		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
 		j.Alone = true
 	}
 	return j, err
@@ -157,16 +157,15 @@ func checkJobFiles(a *app, cfg *config.Config, outputs []config.Path) error {
 	return tryInputs(a, cfg)
 }
 
-// tryInputs reads what each input file holds in a child process first.
+// tryInputs tries each input file in a child process, before all ranks read it.
 func tryInputs(a *app, cfg *config.Config) error {
 	defer a.report.Time("try inputs")()
-	var files []string
 	for _, in := range cfg.Reads() {
-		if !slices.Contains(files, in.Path.File) {
-			files = append(files, in.Path.File)
+		if err := h5.Guarded(in.Path.File); err != nil {
+			return err
 		}
 	}
-	return a.tryFile(context.Background(), files...)
+	return nil
 }
 
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,

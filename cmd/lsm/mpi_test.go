@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -51,12 +51,12 @@ func (x *output) String() string {
 // onRanks prepares lsm with the given arguments in a folder.
 func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
 	t.Helper()
-	b, _ := comm.Lookup("mpi")
+	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := launch.Command(context.Background(), b.About(), ranks, program, args...)
+	cmd, err := mpitest.Command(context.Background(), b.About(), ranks, program, args...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
@@ -165,7 +165,14 @@ func digestOf(t *testing.T, path, name string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sum, err := f.Digest(name)
+	d, err := f.Dataset(name)
+	if err == nil {
+		err = d.Verify()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := d.Attrs().Text("sha256")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,7 +27,7 @@ func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "mpi-staged" {
 		want = "mpi"
 	}
-	_, mpi := comm.Lookup("mpi")
+	mpi := comm.MPI != nil
 	switch {
 	case want == "self":
 		return want, "comm.backend asks for it", nil
@@ -39,12 +40,12 @@ func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this lsm is built without MPI: each would do the whole run", l.Name, l.Ranks)),
 			`"make build" again builds lsm with the MPI that it finds, also one installed since; or start one process; with backend = "self" each rank runs alone`)
 	}
-	if _, ok := comm.Lookup(want); !ok {
+	if want != "mpi" || !mpi {
 		hint := `backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`
 		if want == "mpi" {
 			hint = `"make build" again builds lsm with the MPI that it finds, also one installed since (Debian: libopenmpi-dev or libmpich-dev)`
 		}
-		return "", "", status.Hint(status.Resource(comm.Missing(want)), hint)
+		return "", "", status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this lsm, which has %s", want, strings.Join(comm.Built(), ", "))), hint)
 	}
 	return want, "comm.backend asks for it", nil
 }
@@ -63,7 +64,7 @@ func (a *app) join(cfg *config.Config) error {
 	if name == "self" {
 		return nil
 	}
-	b, _ := comm.Lookup(name)
+	b := comm.MPI
 	if a.world, err = b.Open(); err != nil {
 		a.world = comm.Self()
 		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))

@@ -167,9 +167,6 @@ func (c *collector) readShots() error {
 		if path == "" {
 			continue
 		}
-		if err := c.a.tryFile(c.ctx, path); err != nil {
-			return err
-		}
 		file, err := openTraces(path, "")
 		if err != nil {
 			return err

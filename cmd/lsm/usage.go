@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -176,20 +175,12 @@ func distinct(inputs, outputs []fileUse) error {
 	return nil
 }
 
-// checkFiles makes sure, before anything large is read, that the output may be written
-// and that the inputs can be read, those of HDF5 in a child process.
-func (a *app) checkFiles(ctx context.Context, inputs []fileUse, output string, overwrite bool) error {
+// checkOutput makes sure, before anything large is read, that the output may be written.
+func checkOutput(inputs []fileUse, output string, overwrite bool) error {
 	if err := distinct(inputs, alike("--output", output)); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(output, overwrite); err != nil {
-		return err
-	}
-	var paths []string
-	for _, f := range inputs {
-		paths = append(paths, f.path)
-	}
-	return a.tryFile(ctx, paths...)
+	return h5.CheckOutput(output, overwrite)
 }
 
 // wrote tells where a command's output is, with keys and values for the event "done".

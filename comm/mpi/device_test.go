@@ -90,7 +90,7 @@ func TestDeviceBuffers(t *testing.T) {
 			call: func(x device.Buf) error { return whole.(comm.OneSided).Accumulate(x) }},
 	} {
 		for _, aware := range []bool{true, false} {
-			opened.aware[device.CUDA] = aware
+			opened.Load().aware[device.CUDA] = aware
 			x := gpuBuf{floats(append([]float32{}, device.Slice[float32](c.x.(gpuBuf).Buf)...)...), g}
 			*g.crossed = 0
 			if err := c.call(x); err != nil {

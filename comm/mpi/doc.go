@@ -1,10 +1,10 @@
 // Package mpi is the communicator over MPI: the backend "mpi" of package comm.
 //
-// It is built with the tag mpi; without it the package is empty, so that lsm
-// builds where there is no MPI. One source serves every library of the standard
-// 3.0 or later; Open MPI and MPICH are tested. Where its headers are, the tags
-// say too: with mpi,openmpi or mpi,mpich pkg-config is asked, with mpi alone the
-// flags come from CGO_CFLAGS and CGO_LDFLAGS. scripts/mpi.sh finds out which.
+// It is built with the tag mpi. Without it the package is empty, so that lsm builds
+// where there is no MPI. One source serves every library of the standard 3.0 or later;
+// Open MPI and MPICH are tested. With the tags mpi,openmpi or mpi,mpich the build asks
+// pkg-config for the library; with mpi alone the flags come from CGO_CFLAGS and
+// CGO_LDFLAGS. scripts/mpi.sh chooses the tags.
 //
 // One goroutine, bound to one thread of the system, owns MPI: it initialises the
 // library, makes every call and finalises it. MPI_THREAD_FUNNELED is therefore

@@ -73,11 +73,7 @@ func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {
 	if err != nil {
 		return err
 	}
-	defer r.release()
-	if err := g.call(what, func() C.int { return f(r.numbers) }); err != nil {
-		return err
-	}
-	return r.Back()
+	return r.finish(g.call(what, func() C.int { return f(r.numbers) }))
 }
 
 func (g *group) AllReduce(x device.Buf) error {
@@ -114,7 +110,7 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 // gather spreads the ranks' stretches of x, counts[rank] elements each, over one of the
 // group's communicators.
 func (g *group) gather(over C.uintptr_t, what string, x device.Buf, counts []int) error {
-	_, per := kindOf(x.Type())
+	_, per := comm.Numbers(x.Type())
 	n := make([]C.int64_t, len(counts))
 	for i, count := range counts {
 		n[i] = C.int64_t(count * per)
@@ -137,15 +133,70 @@ func (g *group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err != nil {
 		return err
 	}
-	defer in.release()
 	var got C.size_t
-	if err := g.call("send and receive", func() C.int {
+	err = g.call("send and receive", func() C.int {
 		return C.lsm_sendrecv(g.buffers, out.at, out.n, C.int(to), in.at, in.n, C.int(from), out.kind, in.kind, C.int(limit), &got)
-	}); err != nil || recv == nil {
+	})
+	if err == nil && got != in.n {
+		err = status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
+	}
+	return in.finish(err)
+}
+
+// processor is the device of host values.
+var processor = device.NewHost(1)
+
+// host exchanges values in host memory, on a communicator of its own.
+type host struct{ g *group }
+
+func (t host) AllReduce(x []float64, op comm.Op) error {
+	if err := comm.CheckOp(op); err != nil {
 		return err
 	}
-	if got != in.n {
-		return status.Peer(fmt.Errorf("mpi: rank %d of %d waits for %d numbers from rank %d, which sent %d", g.rank, g.size, in.n, from, got))
+	return t.reduce("host all-reduce", device.Wrap(processor, x), [...]C.int{comm.Sum: C.LSM_SUM, comm.Max: C.LSM_MAX}[op])
+}
+
+func (t host) Agree(flags uint64) (uint64, error) {
+	x := []int64{int64(flags)}
+	err := t.reduce("agreement", device.Wrap(processor, x), C.LSM_OR)
+	return uint64(x[0]), err
+}
+
+func (t host) reduce(what string, x device.Buf, op C.int) error {
+	return t.g.on(x, what, func(x numbers) C.int {
+		return C.lsm_allreduce(t.g.host, x.at, x.n, x.kind, op, C.int(limit))
+	})
+}
+
+// wordBytes is the size of what AllGather moves: a rank's bytes begin at a whole word.
+const wordBytes = 8
+
+func (t host) AllGather(x []byte) ([][]byte, error) {
+	lengths, counts := make([]int64, t.g.size), make([]int, t.g.size)
+	lengths[t.g.rank] = int64(len(x))
+	for i := range counts {
+		counts[i] = 1
 	}
-	return in.Back()
+	if err := t.g.gather(t.g.host, "host all-gather", device.Wrap(processor, lengths), counts); err != nil {
+		return nil, err
+	}
+	words := 0
+	first := make([]int, t.g.size) // where a rank's bytes begin
+	for r, n := range lengths {
+		counts[r] = int(n+wordBytes-1) / wordBytes
+		first[r] = words * wordBytes
+		words += counts[r]
+	}
+	all := device.Wrap(processor, make([]int64, words))
+	bytes := device.Memory(all)
+	copy(bytes[first[t.g.rank]:], x)
+	if err := t.g.gather(t.g.host, "host all-gather", all, counts); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, t.g.size)
+	for r, at := range first {
+		end := at + int(lengths[r])
+		out[r] = bytes[at:end:end]
+	}
+	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 )
 
 // Tests come twice: as started by go test, which starts this very program under
@@ -62,7 +62,7 @@ func run(t *testing.T, ranks int, env ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd, err := launch.Command(ctx, About(), ranks, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
+	cmd, err := mpitest.Command(ctx, About(), ranks, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

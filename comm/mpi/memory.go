@@ -6,7 +6,6 @@ package mpi
 import "C"
 
 import (
-	"fmt"
 	"runtime"
 	"unsafe"
 
@@ -22,25 +21,11 @@ type numbers struct {
 	kind C.int
 }
 
-// kindOf is the type of the numbers in a buffer, and how many an element has.
-func kindOf(t device.Type) (kind C.int, per int) {
-	switch t {
-	case device.F32:
-		return C.LSM_F32, 1
-	case device.F64:
-		return C.LSM_F64, 1
-	case device.C64:
-		return C.LSM_F32, 2
-	case device.C128:
-		return C.LSM_F64, 2
-	case device.I64:
-		return C.LSM_I64, 1
-	}
-	panic(fmt.Sprintf("mpi: unknown element type %v", t))
-}
+// kinds are the numbers that the C functions have for types.
+var kinds = [...]C.int{device.F32: C.LSM_F32, device.F64: C.LSM_F64, device.I64: C.LSM_I64}
 
 // reached is a buffer in memory that MPI can reach: the buffer itself or a copy of it on
-// the host. Go memory stays pinned until release.
+// the host. Go memory stays pinned until finish or release.
 type reached struct {
 	numbers
 	comm.Copied
@@ -53,8 +38,8 @@ func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 	if b == nil {
 		return new(reached), nil
 	}
-	kind, per := kindOf(b.Type())
-	r := &reached{numbers: numbers{n: C.size_t(b.Len() * per), kind: kind}}
+	number, per := comm.Numbers(b.Type())
+	r := &reached{numbers: numbers{n: C.size_t(b.Len() * per), kind: kinds[number]}}
 	if a, ok := b.(device.Addressed); ok && direct && w.aware[a.Space()] {
 		r.Buf = b
 		if b.Len() > 0 {
@@ -72,6 +57,14 @@ func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 	return r, err
 }
 
+// finish ends a call on r whose error is err. Unless it failed, the numbers go back to
+// where they came from.
+func (r *reached) finish(err error) error {
+	r.pinner.Unpin()
+	return r.Finish(err)
+}
+
+// release ends a call that has only read r.
 func (r *reached) release() {
 	r.pinner.Unpin()
 	r.Release()

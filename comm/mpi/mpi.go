@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -37,17 +38,14 @@ type world struct {
 }
 
 var (
-	opening sync.Mutex
-	opened  *world
-	closed  bool
+	begun  atomic.Bool           // Open was called
+	opened atomic.Pointer[world] // nil before Open has returned and after Close
 )
 
 // Open joins the run that a launcher started and returns the communicator over
 // all its ranks. MPI can be initialised once in the life of a process.
 func Open() (comm.Comm, error) {
-	opening.Lock()
-	defer opening.Unlock()
-	if opened != nil || closed {
+	if begun.Swap(true) {
 		return nil, errors.New("mpi: opened twice")
 	}
 	w := &world{owner: newOwner(), aware: map[device.Space]bool{}}
@@ -68,20 +66,18 @@ func Open() (comm.Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.rank, opened = g.rank, w
+	w.rank = g.rank
+	opened.Store(w)
 	return g, nil
 }
 
 // Close leaves the run; all ranks must come to it. Communicators must not be
 // used any more.
 func Close() {
-	opening.Lock()
-	defer opening.Unlock()
-	if opened == nil {
+	w := opened.Swap(nil)
+	if w == nil {
 		return
 	}
-	w := opened
-	opened, closed = nil, true
 	w.do(func() C.int {
 		for _, win := range w.windows {
 			C.lsm_window_free(win.c)
@@ -92,16 +88,14 @@ func Close() {
 
 // About names the library and, once it is open, what it offers.
 func About() string {
-	about := library()
-	opening.Lock()
-	defer opening.Unlock()
-	if opened == nil {
+	about, w := library(), opened.Load()
+	if w == nil {
 		return about
 	}
 	about += ", MPI_THREAD_FUNNELED"
 	known := false
 	for _, s := range spaces {
-		if opened.aware[s] {
+		if w.aware[s] {
 			about, known = fmt.Sprintf("%s, %v-aware", about, s), true
 		}
 	}
@@ -114,9 +108,8 @@ func About() string {
 // Aware reports whether the library accepts addresses of GPU memory of the given kind. It
 // may be called once the run is open.
 func Aware(s device.Space) bool {
-	opening.Lock()
-	defer opening.Unlock()
-	return opened != nil && opened.aware[s]
+	w := opened.Load()
+	return w != nil && w.aware[s]
 }
 
 func library() string {

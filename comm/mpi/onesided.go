@@ -36,17 +36,13 @@ func (g *group) Accumulate(x device.Buf) error {
 	if err != nil {
 		return err
 	}
-	defer b.release()
 	if err := g.needWindow(b.numbers); err != nil || b.n == 0 {
-		return err
+		return b.finish(err)
 	}
 	w := g.window
-	if err := g.call("one-sided sum", func() C.int {
+	return b.finish(g.call("one-sided sum", func() C.int {
 		return C.lsm_accumulate(w.c, b.at, b.n, w.length, C.int(g.rank), C.int(g.size), C.int(limit))
-	}); err != nil {
-		return err
-	}
-	return b.Back()
+	}))
 }
 
 // needWindow makes a window if the last one was for a vector of another length or type.

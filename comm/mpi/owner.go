@@ -4,6 +4,8 @@ package mpi
 
 // #cgo CFLAGS: -O3 -Wall
 // #cgo LDFLAGS: -ldl -lm
+// #cgo openmpi pkg-config: ompi-c
+// #cgo mpich pkg-config: mpich
 // #include <stdlib.h>
 // #include "shim.h"
 import "C"
@@ -12,6 +14,9 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // owner is the goroutine that makes every call of MPI, on one thread.
@@ -96,4 +101,40 @@ func faultOf(code C.int) fault {
 	var text [512]C.char
 	C.lsm_error_text(code, &text[0], C.int(len(text)))
 	return fault{int(code), C.GoString(&text[0])}
+}
+
+// request is an all-reduce under way.
+type request struct {
+	*reached
+	group *group
+	batch *C.lsm_batch
+	done  chan fault
+}
+
+func (g *group) StartAllReduce(x device.Buf) (comm.Request, error) {
+	b, err := g.world.reach(x, false)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{reached: b, group: g, done: make(chan fault, 1)}
+	w := g.world
+	// Starting a long collective also takes a while, so the owner does it.
+	w.post(func() C.int {
+		return C.lsm_start_allreduce(g.buffers, b.at, b.n, b.kind, C.int(limit), &r.batch)
+	}, func(f fault) {
+		if f.code != 0 {
+			r.done <- f
+			return
+		}
+		w.pending = append(w.pending, r)
+	})
+	return r, nil
+}
+
+func (r *request) Wait() error {
+	waiting := &r.group.world.flags.waiting
+	atomic.AddInt32(waiting, 1)
+	f := <-r.done
+	atomic.AddInt32(waiting, -1)
+	return r.finish(r.group.failed("non-blocking all-reduce", f))
 }

@@ -10,12 +10,24 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
-#include "shim_internal.h"
+#define TRY(call)                           \
+	do {                                \
+		int err_ = (call);          \
+		if (err_ != MPI_SUCCESS)    \
+			return err_;        \
+	} while (0)
+
+#define HANDLE(h) ((uintptr_t)(h))
+#define COMM(h) ((MPI_Comm)(h))
+// PLACE is the address of number i. BLOCK is the length of the next call.
+#define PLACE(x, i, type) ((void *)((x) + (i) * width(type)))
+#define BLOCK(left, limit) ((int)((left) < (size_t)(limit) ? (left) : (size_t)(limit)))
 
 // The maximum of float64: a NaN wins, and of two zeros +0 is the larger, so that the
 // result does not depend on the order.
@@ -30,7 +42,7 @@ static void max_f64(void *in, void *inout, int *n, MPI_Datatype *type) {
 
 static MPI_Op maximum;
 
-MPI_Datatype lsm_datatype(int type) {
+static MPI_Datatype datatype(int type) {
 	switch (type) {
 	case LSM_F32: return MPI_FLOAT;
 	case LSM_F64: return MPI_DOUBLE;
@@ -38,7 +50,8 @@ MPI_Datatype lsm_datatype(int type) {
 	return MPI_INT64_T;
 }
 
-size_t lsm_width(int type) { return type == LSM_F32 ? 4 : 8; }
+// width is the size of one number in bytes.
+static size_t width(int type) { return type == LSM_F32 ? 4 : 8; }
 
 static MPI_Op operation(int op) {
 	switch (op) {
@@ -62,7 +75,7 @@ static void keep_signals(struct sigaction kept[SIGNALS]) {
 static void restore_signals(const struct sigaction kept[SIGNALS]) {
 	for (int s = 1; s < SIGNALS; s++)
 		if (kept[s].sa_handler != SIG_ERR)
-			sigaction(s, &kept[s], NULL); // SIGKILL and SIGSTOP refuse, and need it not
+			sigaction(s, &kept[s], NULL); // fails for SIGKILL and SIGSTOP, which have no handlers
 }
 
 int lsm_init(int *funneled) {
@@ -135,14 +148,14 @@ int lsm_rank(uintptr_t comm, int *rank, int *size) {
 
 int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
+		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
 			operation(op), COMM(comm)));
 	return MPI_SUCCESS;
 }
 
 int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Bcast(PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type), root, COMM(comm)));
+		TRY(MPI_Bcast(PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm)));
 	return MPI_SUCCESS;
 }
 
@@ -156,7 +169,7 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 	if (sum > limit) {
 		for (int r = 0; r < size; r++) {
 			TRY(lsm_bcast(comm, x, n[r], type, r, limit));
-			x += n[r] * lsm_width(type);
+			x += n[r] * width(type);
 		}
 		return MPI_SUCCESS;
 	}
@@ -167,7 +180,7 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 		counts[r] = (int)n[r];
 		places[r] = at;
 	}
-	err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, lsm_datatype(type), COMM(comm));
+	err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, datatype(type), COMM(comm));
 	free(counts);
 	return err;
 }
@@ -180,12 +193,12 @@ int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t i
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		TRY(MPI_Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, lsm_datatype(type_out),
-			sends ? to : MPI_PROC_NULL, 0, PLACE(in, at, type_in), expected, lsm_datatype(type_in),
+		TRY(MPI_Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : MPI_PROC_NULL, 0, PLACE(in, at, type_in), expected, datatype(type_in),
 			receives ? from : MPI_PROC_NULL, 0, COMM(comm), &status));
 		if (!receives)
 			continue;
-		TRY(MPI_Get_count(&status, lsm_datatype(type_in), &came));
+		TRY(MPI_Get_count(&status, datatype(type_in), &came));
 		*got += came;
 		if (came != expected)
 			return MPI_SUCCESS;
@@ -206,7 +219,7 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 	b->n = b->finished = 0;
 	*out = b;
 	for (size_t at = 0; at < n; at += limit, b->n++)
-		TRY(MPI_Iallreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), lsm_datatype(type),
+		TRY(MPI_Iallreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
 			MPI_SUM, COMM(comm), &b->requests[b->n]));
 	return MPI_SUCCESS;
 }
@@ -235,3 +248,72 @@ int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *d
 }
 
 void lsm_batch_free(lsm_batch *b) { free(b); }
+
+struct lsm_window {
+	MPI_Win win;
+	void *base;
+	size_t n;
+	int type;
+};
+
+int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
+	lsm_window *w = calloc(1, sizeof *w);
+	*out = w;
+	if (!w)
+		return MPI_ERR_NO_MEM;
+	w->win = MPI_WIN_NULL;
+	w->n = n;
+	w->type = type;
+	MPI_Aint bytes = n * width(type);
+	// A rank without a stretch allocates a byte too, because some libraries do not accept
+	// a null pointer.
+	TRY(MPI_Alloc_mem(bytes ? bytes : 1, MPI_INFO_NULL, &w->base));
+	TRY(MPI_Win_create(w->base, bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->win));
+	return MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN);
+}
+
+int lsm_window_free(lsm_window *w) {
+	int err = MPI_SUCCESS;
+	if (!w)
+		return err;
+	if (w->win != MPI_WIN_NULL)
+		err = MPI_Win_free(&w->win);
+	if (w->base)
+		MPI_Free_mem(w->base);
+	free(w);
+	return err;
+}
+
+// stretch returns where rank r's numbers begin and sets *count to their number, out of n
+// in all.
+static size_t stretch(size_t n, size_t length, int r, size_t *count) {
+	size_t at = length * r;
+	*count = at >= n ? 0 : n - at < length ? n - at : length;
+	return at;
+}
+
+// on_stretches adds x to the stretches of the ranks, or fetches them into x. Every rank
+// begins with its own stretch, so that the ranks do not all access the same one at once.
+static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
+	MPI_Datatype type = datatype(w->type);
+	for (int k = 0; k < size; k++) {
+		int r = (rank + k) % size;
+		size_t count, first = stretch(n, length, r, &count);
+		for (size_t at = 0; at < count; at += limit) {
+			int block = BLOCK(count - at, limit);
+			void *place = PLACE(x, first + at, w->type);
+			if (add)
+				TRY(MPI_Accumulate(place, block, type, r, at, block, type, MPI_SUM, w->win));
+			else
+				TRY(MPI_Get(place, block, type, r, at, block, type, w->win));
+		}
+	}
+	return MPI_Win_fence(0, w->win);
+}
+
+int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
+	memset(w->base, 0, w->n * width(w->type));
+	TRY(MPI_Win_fence(0, w->win));
+	TRY(on_stretches(w, 1, x, n, length, rank, size, limit));
+	return on_stretches(w, 0, x, n, length, rank, size, limit);
+}

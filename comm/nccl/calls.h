@@ -76,8 +76,8 @@ static inline int nccl_GroupEnd(const nccl_calls *t) { return t->GroupEnd(); }
 // nccl_load fills the table and returns NULL, or the symbol that is missing.
 const char *nccl_load(nccl_calls *t, void *library);
 
-// nccl_error is the library's text of a status, nccl_last what it says beside of
-// its last error on this machine; "" for nothing.
+// nccl_error returns the library's text of a status. nccl_last returns its description of
+// the last error on this machine, "" if there is none.
 const char *nccl_error(const nccl_calls *t, int status);
 const char *nccl_last(const nccl_calls *t);
 

@@ -6,6 +6,7 @@ package nccl
 import "C"
 
 import (
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -14,27 +15,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// The library's numbers of types and of the sum.
-const (
-	int64s, float32s, float64s = 4, 7, 8
-	sum                        = 0
-)
+// sum is the library's number of the operation.
+const sum = 0
 
-// kindOf returns the library's type for elements of type t, and how many of its numbers
-// make one element.
-func kindOf(t device.Type) (kind C.int, per int) {
-	switch t {
-	case device.F32:
-		return float32s, 1
-	case device.C64:
-		return float32s, 2
-	case device.F64:
-		return float64s, 1
-	case device.C128:
-		return float64s, 2
-	}
-	return int64s, 1
-}
+// kinds are the library's numbers of types.
+var kinds = [...]C.int{device.F32: 7, device.F64: 8, device.I64: 4}
 
 // numbers is a buffer as the library sees it.
 type numbers struct {
@@ -46,8 +31,8 @@ type numbers struct {
 }
 
 func numbersOf(b *gpu.Buf) numbers {
-	kind, per := kindOf(b.Type())
-	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kind, per, b.Type().Size()}
+	number, per := comm.Numbers(b.Type())
+	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size()}
 }
 
 // post makes a call on the card's thread, for its main stream.
@@ -84,7 +69,7 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
 	b, err := g.mine("all-reduce", x)
-	if err := g.agree(g.placed(call{kind: "all-reduce", typ: x.Type(), n: x.Len()}, b), err); err != nil {
+	if err := g.agree(g.placed(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
 		return err
 	}
 	return g.allReduce(b)
@@ -104,7 +89,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 	if err == nil {
 		err = comm.CheckRoot(g, root)
 	}
-	if err := g.agree(g.placed(call{kind: "broadcast", typ: x.Type(), n: x.Len(), root: root}, b), err); err != nil {
+	if err := g.agree(g.placed(fmt.Sprintf("broadcast of %d %v from rank %d", x.Len(), x.Type(), root), b), err); err != nil {
 		return err
 	}
 	v := numbersOf(b)
@@ -124,7 +109,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	if err == nil {
 		err = comm.CheckCounts(g, dst, src, counts)
 	}
-	if err := g.agree(g.placed(call{kind: "all-gather", typ: dst.Type(), counts: counts}, to), err); err != nil {
+	if err := g.agree(g.placed(fmt.Sprintf("all-gather of %v %v", counts, dst.Type()), to), err); err != nil {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
@@ -136,7 +121,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 		at := out.at
 		for r, n := range counts {
 			send, recv := at, at
-			if r == g.rank {
+			if r == g.Rank() {
 				send = in.at
 			}
 			if n > 0 {

@@ -18,13 +18,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Group is a communicator of the library beside one of the control. It
-// implements [comm.Comm].
+// Group is a communicator of the library beside one of the control, whose ranks and host
+// values it has. It implements [comm.Comm].
 type Group struct {
-	world      *world
-	control    comm.Comm
-	link       unsafe.Pointer // the library's communicator, for the main stream
-	rank, size int
+	control
+	world *world
+	link  unsafe.Pointer // the library's communicator, for the main stream
 
 	started int            // all-reduces, in the order of calls
 	id      []float64      // of the second communicator; the lane's own, like second
@@ -32,6 +31,8 @@ type Group struct {
 
 	windows map[driver.Memory]int // registered buffers by address, numbered from 1
 }
+
+type control = comm.Comm
 
 var _ comm.Comm = (*Group)(nil)
 
@@ -48,7 +49,7 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 	if err := comm.Together(control, err); err != nil {
 		return nil, err
 	}
-	g := &Group{world: w, control: control, rank: control.Rank(), size: control.Size()}
+	g := &Group{world: w, control: control}
 	if err := comm.Together(control, g.neighbours()); err != nil {
 		return nil, err
 	}
@@ -66,14 +67,14 @@ func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
 func (g *Group) neighbours() error {
 	w := g.world
 	type neighbour struct{ Library, Place string }
-	all, err := comm.GatherJSON(g.control.Host().AllGather, neighbour{w.lib.String(), gpu.Place(w.dev.Card())})
+	all, err := comm.GatherJSON(g.Host().AllGather, neighbour{w.lib.String(), gpu.Place(w.dev.Card())})
 	if err != nil {
 		return err
 	}
 	places := make([]string, len(all))
 	for r, n := range all {
 		if n.Library != w.lib.String() {
-			return status.Resource(fmt.Errorf("rank %d has %s, rank %d has %s", g.rank, w.lib, r, n.Library))
+			return status.Resource(fmt.Errorf("rank %d has %s, rank %d has %s", g.Rank(), w.lib, r, n.Library))
 		}
 		places[r] = n.Place
 	}
@@ -90,7 +91,7 @@ func (g *Group) neighbours() error {
 // open makes a communicator over all ranks, using an identifier from the first rank.
 func (g *Group) open() (link unsafe.Pointer, err error) {
 	var id C.unique_id
-	if g.rank == 0 {
+	if g.Rank() == 0 {
 		err = g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId")
 	}
 	if err := comm.Together(g.control, err); err != nil {
@@ -102,7 +103,7 @@ func (g *Group) open() (link unsafe.Pointer, err error) {
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
 	err = g.world.onThread(func() (err error) {
-		link, err = g.world.open(id, g.size, g.rank)
+		link, err = g.world.open(id, g.Size(), g.Rank())
 		return err
 	})
 	return link, comm.Together(g.control, err)
@@ -110,11 +111,6 @@ func (g *Group) open() (link unsafe.Pointer, err error) {
 
 // Name is "nccl" or "rccl".
 func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
-func (g *Group) Rank() int    { return g.rank }
-func (g *Group) Size() int    { return g.size }
-
-// Host is that of the control.
-func (g *Group) Host() comm.Host { return g.control.Host() }
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later
@@ -143,21 +139,21 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	if color < 0 {
 		err = fmt.Errorf("comm: split with color %d", color)
 	}
-	if err := g.agree(call{kind: "split"}, err); err != nil {
+	if err := g.agree("split", err); err != nil {
 		return nil, err
 	}
 	control, err := g.control.Split(color, key)
 	if err != nil {
 		return nil, err
 	}
-	part := &Group{world: g.world, control: control, rank: control.Rank(), size: control.Size()}
+	part := &Group{world: g.world, control: control}
 	g.world.drain()
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return nil, err
 	}
 	if g.world.lib.splits() {
 		err = g.world.onThread(func() (err error) {
-			part.link, err = g.world.split(g.link, color, part.rank)
+			part.link, err = g.world.split(g.link, color, part.Rank())
 			return err
 		})
 	} else {

@@ -74,11 +74,11 @@ func (l *Library) String() string {
 	if l.Engine == driver.HIP {
 		name = "RCCL of NCCL"
 	}
-	v := l.Version
-	if v < 10000 {
-		return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/1000, v/100%10, v%100, filepath.Base(l.Path))
+	v, major := l.Version, 10000
+	if v < major {
+		major = 1000
 	}
-	return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/10000, v/100%100, v%100, filepath.Base(l.Path))
+	return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/major, v%major/100, v%100, filepath.Base(l.Path))
 }
 
 // splits reports whether the library can divide communicators itself.

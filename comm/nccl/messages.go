@@ -32,7 +32,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	out, offer, outErr := g.end(send, refused)
 	in, want, inErr := g.end(recv, refused-1)
 	wrong := errors.Join(outErr, inErr)
-	started := g.world.lane.started
+	started := g.world.started
 	offered, err := g.exchange(append(offer[:], started), to, from)
 	if err != nil {
 		return errors.Join(wrong, err)
@@ -50,7 +50,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 		wrong = errors.Join(wrong, g.misfit(recv, from, offered))
 	}
 	if send != nil && !deliver && offer[1] >= 0 {
-		wrong = errors.Join(wrong, fmt.Errorf("comm: rank %d does not take the %d %v of rank %d", to, send.Len(), send.Type(), g.rank))
+		wrong = errors.Join(wrong, fmt.Errorf("comm: rank %d does not take the %d %v of rank %d", to, send.Len(), send.Type(), g.Rank()))
 	}
 	deliver, receive = deliver && out.n > 0, receive && in.n > 0
 	if !deliver && !receive {
@@ -103,5 +103,5 @@ func (g *Group) misfit(recv device.Buf, from int, offered []int64) error {
 	if offered[1] == refused {
 		what = "cannot send"
 	}
-	return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which %s", g.rank, recv.Len(), recv.Type(), from, what)
+	return fmt.Errorf("comm: rank %d waits for %d %v from rank %d, which %s", g.Rank(), recv.Len(), recv.Type(), from, what)
 }

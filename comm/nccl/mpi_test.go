@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
-	"github.com/kirchhoff-lsm/lsm/comm/mpi/launch"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -28,7 +28,7 @@ func TestConformanceOverMPI(t *testing.T) {
 	if os.Getenv(mpiVariable) == "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		cmd, err := launch.Command(ctx, mpi.About(), n, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
+		cmd, err := mpitest.Command(ctx, mpi.About(), n, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
 		if err != nil {
 			t.Skipf("not run: %v", err)
 		}

@@ -90,7 +90,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 			err = errors.New("comm: a buffer is registered twice")
 		}
 	}
-	if err := g.agree(call{kind: "registration"}, err); err != nil {
+	if err := g.agree("registration", err); err != nil {
 		return "", err
 	}
 	g.world.drain()
@@ -143,7 +143,7 @@ func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 		}
 	}
 	v := []float64{float64(bytes), -float64(bytes)}
-	if err := g.control.Host().AllReduce(v, comm.Max); err != nil {
+	if err := g.Host().AllReduce(v, comm.Max); err != nil {
 		return unregistered, err
 	}
 	if best == symmetric && v[0] != -v[1] {
@@ -155,57 +155,47 @@ func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
 // least is the least of the ranks' ways.
 func (g *Group) least(w way) (way, error) {
 	v := []float64{-float64(w)}
-	err := g.control.Host().AllReduce(v, comm.Max)
+	err := g.Host().AllReduce(v, comm.Max)
 	return way(-v[0]), err
-}
-
-// registered is what close takes back.
-type registered struct {
-	link, handle unsafe.Pointer
-	way          way
 }
 
 // register registers memory with one communicator and returns the way that worked.
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
-	r := registered{link: link, way: how}
+	var handle unsafe.Pointer
 	if how == symmetric {
-		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), &r.handle, windowSymmetric), "CommWindowRegister")
-		if err == nil && r.handle == nil { // not between these cards
-			return w.register(link, at, bytes, plain)
+		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), &handle, windowSymmetric), "CommWindowRegister")
+		if err == nil && handle != nil {
+			w.undo = append(w.undo, func() C.int { return C.nccl_CommWindowDeregister(w.lib.calls, link, handle) })
 		}
-	} else {
-		err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &r.handle), "CommRegister")
+		if err != nil || handle != nil {
+			return symmetric, err
+		} // else there are no windows between these cards
 	}
+	err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &handle), "CommRegister")
 	if err == nil {
-		w.registered = append(w.registered, r)
+		w.undo = append(w.undo, func() C.int { return C.nccl_CommDeregister(w.lib.calls, link, handle) })
 	}
-	return r.way, err
+	return plain, err
 }
 
 // forget takes back all registrations, in the same order on all ranks.
 func (w *world) forget() (err error) {
-	for _, r := range slices.Backward(w.registered) {
-		code := C.int(success)
-		if r.way == symmetric {
-			code = C.nccl_CommWindowDeregister(w.lib.calls, r.link, r.handle)
-		} else {
-			code = C.nccl_CommDeregister(w.lib.calls, r.link, r.handle)
-		}
-		err = errors.Join(err, w.lib.check(code, "CommDeregister"))
+	for _, undo := range slices.Backward(w.undo) {
+		err = errors.Join(err, w.lib.check(undo(), "CommDeregister"))
 	}
-	w.registered = nil
+	w.undo = nil
 	return err
 }
 
-// placed adds to a call the offset of its buffer within a registered window, if it lies
-// in one.
-func (g *Group) placed(c call, b *gpu.Buf) call {
-	if b == nil || len(g.windows) == 0 {
-		return c
+// placed adds to the description of a call the offset of its buffer within a registered
+// window, if it lies in one.
+func (g *Group) placed(call string, b *gpu.Buf) string {
+	if b == nil {
+		return call
 	}
 	at, _ := b.Whole()
-	if c.window = g.windows[at]; c.window != 0 {
-		c.within = int(b.Memory() - at)
+	if window := g.windows[at]; window != 0 {
+		call += fmt.Sprintf(" in window %d at byte %d", window, b.Memory()-at)
 	}
-	return c
+	return call
 }

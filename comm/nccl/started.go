@@ -16,39 +16,29 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// lane is where started all-reduces run: a stream, and a thread that gives them
-// to the library in the order of the calls, each once all ranks have agreed on
-// it.
-type lane struct {
-	stream  *driver.Stream
-	started int64 // by all groups, in the order of calls
-	jobs    chan *request
-}
-
 // backlog is how many started all-reduces may wait for agreement before callers block.
 const backlog = 1024
 
-// request is an all-reduce under way, or a place in the lane.
+// request is an all-reduce under way, or a place among them.
 type request struct {
 	group  *Group
-	call   call
+	call   string
 	buf    *gpu.Buf  // nil: this rank cannot take part
 	ballot []float64 // summed over the ranks; the identifier follows
 	agreed comm.Request
-	done   chan ending
-}
+	done   chan struct{}
 
-type ending struct {
-	place *driver.Place
+	// Set before done is closed.
+	place *driver.Event // of its end
 	err   error
 }
 
 // drain waits until everything that was started has been given to the library. All ranks
 // have started the same when they call it, so it takes no longer than an agreement.
 func (w *world) drain() {
-	if w.lane.started > 0 {
-		r := &request{done: make(chan ending, 1)}
-		w.lane.jobs <- r
+	if w.started > 0 {
+		r := &request{done: make(chan struct{})}
+		w.jobs <- r
 		<-r.done
 	}
 }
@@ -60,9 +50,9 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 		return nil, *failed
 	}
 	b, err := g.mine("started all-reduce", x)
-	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan ending, 1),
-		call: g.placed(call{kind: "started all-reduce", typ: x.Type(), n: x.Len()}, b)}
-	r.ballot = r.call.ballot(err)
+	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan struct{}),
+		call: g.placed(fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type()), b)}
+	r.ballot = ballot(r.call, err)
 	if g.started == 0 {
 		id, idErr := g.identifier()
 		if idErr != nil {
@@ -71,8 +61,8 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 		r.ballot = append(r.ballot, id...)
 	}
 	g.started++
-	w.lane.started++
-	if g.size > 1 {
+	w.started++
+	if g.Size() > 1 {
 		var lost error
 		if r.agreed, lost = g.control.StartAllReduce(device.Wrap(w.host, r.ballot)); lost != nil {
 			return nil, lost
@@ -81,9 +71,9 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	if err != nil {
 		r.buf = nil
 	} else {
-		w.card.Follow(w.lane.stream, w.card.Main())
+		w.card.Follow(w.stream, w.card.Main())
 	}
-	w.lane.jobs <- r
+	w.jobs <- r
 	if err != nil {
 		return nil, err // the others' Wait says so
 	}
@@ -95,7 +85,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 // spreads it.
 func (g *Group) identifier() ([]float64, error) {
 	var id C.unique_id
-	if g.rank == 0 {
+	if g.Rank() == 0 {
 		if err := g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId"); err != nil {
 			return nil, err
 		}
@@ -111,12 +101,12 @@ func (g *Group) identifier() ([]float64, error) {
 // Wait makes the main stream wait for the all-reduce, and the host until all
 // ranks have started it.
 func (r *request) Wait() error {
-	end := <-r.done
-	if end.err != nil {
-		return end.err
+	<-r.done
+	if r.err != nil {
+		return r.err
 	}
 	w := r.group.world
-	w.card.After(w.card.Main(), end.place)
+	w.card.After(w.card.Main(), r.place)
 	return w.err()
 }
 
@@ -125,16 +115,15 @@ func (w *world) serve(jobs <-chan *request) {
 	runtime.LockOSThread() // for good: the thread ends with this goroutine
 	bound := w.card.Bind()
 	for r := range jobs {
-		var end ending
 		if r.group != nil {
-			if end.err = bound; bound == nil {
-				end.err = r.run()
+			if r.err = bound; bound == nil {
+				r.err = r.run()
 			}
-			if end.err == nil {
-				end.place = w.card.Mark(w.lane.stream)
+			if r.err == nil {
+				r.place = w.card.Mark(w.stream)
 			}
 		}
-		r.done <- end
+		close(r.done)
 	}
 }
 
@@ -148,8 +137,8 @@ func (r *request) run() error {
 	if id := r.ballot[2:]; len(id) > 0 {
 		g.id = id
 	}
-	if !r.call.agreed(r.ballot, g.size) {
-		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %v, another a different one or one with an error", g.rank, r.call)
+	if !agreed(r.call, r.ballot, g.Size()) {
+		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %s, another a different one or one with an error", g.Rank(), r.call)
 	}
 	if err := g.join2(); err != nil {
 		return err
@@ -162,7 +151,7 @@ func (r *request) run() error {
 		return err
 	}
 	v := numbersOf(r.buf)
-	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.lane.stream.Handle()), "AllReduce")
+	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle()), "AllReduce")
 }
 
 // join2 makes the group's second communicator if it does not exist yet.
@@ -175,6 +164,6 @@ func (g *Group) join2() (err error) {
 	for i, v := range g.id {
 		words[i] = uint32(v)
 	}
-	g.second, err = g.world.open(id, g.size, g.rank)
+	g.second, err = g.world.open(id, g.Size(), g.Rank())
 	return err
 }

@@ -27,9 +27,14 @@ type world struct {
 	dev  *gpu.Device
 	card *driver.Context
 	host *device.Host
-	lane lane
 
-	registered []registered // buffers, in the order of registration
+	// Started all-reduces run on a stream of their own. A thread gives them to the library
+	// in the order of the calls, each once all ranks have agreed on it.
+	stream  *driver.Stream
+	started int64 // by all groups
+	jobs    chan *request
+
+	undo []func() C.int // of the registrations of buffers, in their order
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
@@ -40,11 +45,11 @@ type world struct {
 func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
 	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), ended: make(chan struct{})}
 	var err error
-	if w.lane.stream, err = w.card.NewStream(); err != nil {
+	if w.stream, err = w.card.NewStream(); err != nil {
 		return nil, err
 	}
-	w.lane.jobs = make(chan *request, backlog)
-	go w.serve(w.lane.jobs)
+	w.jobs = make(chan *request, backlog)
+	go w.serve(w.jobs)
 	return w, nil
 }
 
@@ -69,7 +74,7 @@ func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err e
 	return w.keep(link, err)
 }
 
-// split divides one.
+// split divides a communicator, on a thread with the card's context.
 func (w *world) split(whole unsafe.Pointer, color, key int) (link unsafe.Pointer, err error) {
 	err = w.lib.check(C.nccl_CommSplit(w.lib.calls, whole, C.int(color), C.int(key), &link, nil), "CommSplit")
 	return w.keep(link, err)
@@ -87,8 +92,8 @@ func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
 
 // close gives all communicators back.
 func (w *world) close() error {
-	close(w.lane.jobs)
-	w.card.CloseStream(w.lane.stream)
+	close(w.jobs)
+	w.card.CloseStream(w.stream)
 	close(w.ended)
 	links := w.take()
 	if len(links) == 0 {
@@ -174,13 +179,12 @@ func (w *world) abort() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for good
-		if w.card.Bind() != nil {
-			return
-		}
-		for _, l := range w.take() {
-			C.nccl_CommAbort(w.lib.calls, l) // nothing can be done about an error
-		}
+		w.onThread(func() error {
+			for _, l := range w.take() {
+				C.nccl_CommAbort(w.lib.calls, l) // nothing can be done about an error
+			}
+			return nil
+		})
 	}()
 	select {
 	case <-done:

@@ -35,13 +35,7 @@ type stream struct {
 	started uint64
 	past    [kept]call // call q is at q % kept
 	toldFor uint64     // past was told when this many had started
-	waits   []wait
-}
-
-// wait is a call that a goroutine is inside of.
-type wait struct {
-	seq   uint64
-	since time.Time
+	waits   []stay
 }
 
 func (b *book) open(id, name string, members []int) *stream {
@@ -85,9 +79,12 @@ func (s *stream) reenter(seq uint64) {
 
 // wait does the work of enter and reenter. The caller holds the lock.
 func (s *stream) wait(seq uint64) {
-	now := time.Now()
-	s.waits = append(s.waits, wait{seq, now})
-	s.book.moved = now
+	w := stay{Seq: seq, since: time.Now()}
+	if s.started-seq < kept {
+		w.Call = s.past[seq%kept]
+	}
+	s.waits = append(s.waits, w)
+	s.book.moved = w.since
 }
 
 // leave records that this rank is past call seq, and returns the call's error. It holds
@@ -100,7 +97,7 @@ func (s *stream) leave(seq uint64, err error) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool { return w.seq == seq })
+	s.waits = slices.DeleteFunc(s.waits, func(w stay) bool { return w.Seq == seq })
 	b.moved = time.Now()
 	return err
 }
@@ -130,10 +127,12 @@ type glance struct {
 	Past    []call `json:"past,omitempty"` // the calls up to Started, once in a long wait
 }
 
+// stay is a call that a goroutine is inside of.
 type stay struct {
-	Seq  uint64        `json:"seq"`
-	Call call          `json:"call"`
-	For  time.Duration `json:"for"`
+	Seq   uint64        `json:"seq"`
+	Call  call          `json:"call"`
+	For   time.Duration `json:"for"` // filled in when it is told
+	since time.Time
 }
 
 // beat makes a report from the book. It includes the past calls of a stream whose current
@@ -143,7 +142,7 @@ func (b *book) beat(settle time.Duration) beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	out := beat{Still: now.Sub(b.effort.since(b.moved))}
+	out := beat{Still: min(now.Sub(b.effort.last), now.Sub(b.moved))} // collectives are work too
 	if b.latest != nil {
 		out.Latest = b.latest.id
 	}
@@ -160,12 +159,9 @@ func (s *stream) glance(now time.Time, settle time.Duration) glance {
 	}
 	long := false
 	for _, w := range s.waits {
-		st := stay{Seq: w.seq, For: now.Sub(w.since)}
-		if s.started-w.seq < kept {
-			st.Call = s.past[w.seq%kept]
-		}
-		g.Waits = append(g.Waits, st)
-		long = long || st.For >= settle
+		w.For = now.Sub(w.since)
+		g.Waits = append(g.Waits, w)
+		long = long || w.For >= settle
 	}
 	if long && s.toldFor != s.started {
 		s.toldFor = s.started
@@ -183,8 +179,7 @@ func (b *book) waitsFor(rank int) string {
 	defer b.mu.Unlock()
 	for _, s := range b.streams {
 		if len(s.waits) > 0 && slices.Contains(s.members, rank) {
-			q := s.waits[0].seq
-			return s.past[q%kept].brief(q, s.name)
+			return s.waits[0].Call.brief(s.waits[0].Seq, s.name)
 		}
 	}
 	return ""

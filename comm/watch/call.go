@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"hash/fnv"
 
 	"github.com/dustin/go-humanize"
 
@@ -102,11 +103,8 @@ func (call) parcel(way string, rank int, t device.Type, n int) string {
 	return fmt.Sprintf("%d %v %s rank %d", n, t, way, rank)
 }
 
-// hashOf hashes the counts of the ranks by FNV-1a in 64 bits, folded to 32.
 func hashOf(counts []int) uint32 {
-	h := uint64(14695981039346656037)
-	for _, n := range counts {
-		h = (h ^ uint64(n)) * 1099511628211
-	}
-	return uint32(h ^ h>>32)
+	h := fnv.New32a()
+	fmt.Fprint(h, counts)
+	return h.Sum32()
 }

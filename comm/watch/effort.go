@@ -43,14 +43,6 @@ func (e *effort) look() {
 	e.at, e.cpu, e.io = now, cpu, io
 }
 
-// since returns when the last sign of work was seen. Collectives count as signs.
-func (e *effort) since(moved time.Time) time.Time {
-	if moved.After(e.last) {
-		return moved
-	}
-	return e.last
-}
-
 // cpuTime is the processor time that all threads of the process have used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage

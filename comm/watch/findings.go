@@ -116,7 +116,7 @@ func (j *judge) disagreement(sides []side) *finding {
 		if n := len(s.ranks) - 1; n > 0 {
 			who += fmt.Sprintf(" and %d more", n)
 		}
-		calls = append(calls, who+" called "+s.call.exact(s.seq, j.groups[s.id].name))
+		calls = append(calls, who+" called "+s.call.exact(s.seq, j.groups[s.id].Name))
 	}
 	f.confirm = f.blame
 	f.key = fmt.Sprint("disagreement ", calls)
@@ -150,7 +150,7 @@ const slowest = 10e6
 // endless finds a collective that all its ranks have entered and that does not end.
 func (j *judge) endless(waiters []waiter) *finding {
 	for _, w := range waiters {
-		members := j.groups[w.id].members
+		members := j.groups[w.id].Members
 		if slices.ContainsFunc(members, func(m int) bool { return !j.inside(m, w.id, w.Seq) }) {
 			continue
 		}

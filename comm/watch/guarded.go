@@ -9,13 +9,15 @@ import (
 
 // guarded is a communicator whose calls are recorded for the watch.
 type guarded struct {
-	inner     comm.Comm
+	inner
 	w         *Watch
 	device    *stream
 	host      *stream
 	messages  *stream // send-receives, which only the ranks concerned call
 	guardHost *guardedHost
 }
+
+type inner = comm.Comm
 
 // guardedOneSided is a guarded communicator with one-sided sums.
 type guardedOneSided struct{ *guarded }
@@ -53,9 +55,6 @@ func (g *guarded) world(rank int) int {
 	return g.device.members[rank]
 }
 
-func (g *guarded) Name() string    { return g.inner.Name() }
-func (g *guarded) Rank() int       { return g.inner.Rank() }
-func (g *guarded) Size() int       { return g.inner.Size() }
 func (g *guarded) Host() comm.Host { return g.guardHost }
 
 // Abort ends all ranks with the exit status code. The watch tells them the reason.

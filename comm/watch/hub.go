@@ -29,8 +29,6 @@ type hub struct {
 	lines []*line // by rank
 	count int     // of lines
 	done  bool    // there is a verdict, or an end
-	heir  int
-	where string
 }
 
 // newHub listens at addresses that the ranks at the given places, indexed by rank, can
@@ -48,7 +46,7 @@ func newHub(w *Watch, all []place) (*hub, error) {
 		},
 		poke: make(chan struct{}, 1), joined: make(chan struct{}), over: make(chan struct{}),
 		judge: newJudge(w.o, w.size, time.Now().Add(w.o.Join)),
-		lines: make([]*line, w.size), count: 1, heir: 1,
+		lines: make([]*line, w.size), count: 1,
 	}
 	h.judge.ranks[0].host, h.judge.ranks[0].pid = h.card.Host, h.card.PID
 	w.hub = h
@@ -152,7 +150,7 @@ func (h *hub) read(rank int, m fromPeer) {
 // ping tells all ranks of this one.
 func (h *hub) ping(now bool) {
 	h.mu.Lock()
-	p := ping{Heir: h.heir, Where: h.where, Now: now}
+	p := ping{Heir: h.nextSpeaker(), Where: h.judge.where(0), Now: now}
 	h.mu.Unlock()
 	h.tell(0, toPeer{Ping: &p}, h.w.o.Lost)
 }
@@ -208,7 +206,6 @@ func (h *hub) look(now time.Time, slept bool) (v *Verdict, over bool) {
 	if slept {
 		h.judge.forgive(now)
 	}
-	h.heir, h.where = h.nextSpeaker(), h.judge.where(0)
 	if !slices.ContainsFunc(h.judge.ranks, func(m member) bool { return !m.gone }) {
 		h.done = true
 		return nil, true

@@ -14,7 +14,7 @@ import (
 type judge struct {
 	o      Options
 	ranks  []member
-	groups map[string]group // by stream
+	groups map[string]glance // by stream, the last that told the name and the members
 
 	suspect string // key of the last finding
 	since   time.Time
@@ -34,14 +34,9 @@ type member struct {
 	why     string
 }
 
-type group struct {
-	name    string
-	members []int
-}
-
 // newJudge expects reports from every rank from the given time on.
 func newJudge(o Options, size int, from time.Time) *judge {
-	j := &judge{o: o, ranks: make([]member, size), groups: map[string]group{}}
+	j := &judge{o: o, ranks: make([]member, size), groups: map[string]glance{}}
 	for r := range j.ranks {
 		j.ranks[r] = member{heard: from, streams: map[string]glance{}}
 	}
@@ -54,7 +49,7 @@ func (j *judge) note(rank int, b beat, now time.Time) {
 	m.heard, m.still, m.latest = now, b.Still, b.Latest
 	for _, g := range b.Streams {
 		if g.Members != nil {
-			j.groups[g.ID] = group{g.Name, g.Members}
+			j.groups[g.ID] = g
 		}
 		if old := m.streams[g.ID]; g.Past == nil && old.Started == g.Started {
 			g.Past = old.Past
@@ -156,7 +151,7 @@ func (j *judge) waits(rank int) bool {
 // partners returns the ranks without which a waiter's call cannot end.
 func (j *judge) partners(w waiter) []int {
 	var out []int
-	for _, m := range j.groups[w.id].members {
+	for _, m := range j.groups[w.id].Members {
 		if m != w.rank && (w.Call.Kind != sendRecv || m == w.Call.To || m == w.Call.From) {
 			out = append(out, m)
 		}
@@ -263,10 +258,10 @@ func (j *judge) where(rank int) string {
 	if !known {
 		return "before its first collective"
 	}
-	return "after " + g.Last.brief(g.Started, j.groups[g.ID].name)
+	return "after " + g.Last.brief(g.Started, j.groups[g.ID].Name)
 }
 
-func (j *judge) brief(w waiter) string { return w.Call.brief(w.Seq, j.groups[w.id].name) }
+func (j *judge) brief(w waiter) string { return w.Call.brief(w.Seq, j.groups[w.id].Name) }
 
 func (j *judge) name(rank int) string {
 	m := &j.ranks[rank]

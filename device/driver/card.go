@@ -15,12 +15,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Driver is a driver's library with its functions found.
-type Driver struct {
-	Engine  Engine
-	Library string // the name it was loaded under
-	calls   *C.gpu_calls
-}
+// Driver is a driver's library with its functions found. Engine says whose it is, and
+// Library is the name it was loaded under.
+type Driver struct{ functions }
 
 // Card is one GPU as the driver describes it.
 type Card struct {
@@ -44,14 +41,13 @@ var attributes = [...]struct{ shared, processors, major, minor C.int }{
 // missing library or function, or says why the driver refuses.
 func Open(e Engine) (*Driver, error) {
 	l := driverLibraries[e]
-	d := &Driver{Engine: e, calls: new(C.gpu_calls)}
-	var err error
-	d.Library, err = l.load(func(handle unsafe.Pointer) *C.char { return C.driver_load(d.calls, handle, C.int(e)) })
+	f, err := l.load(e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char { return C.driver_load(calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
 	}
+	d := &Driver{f}
 	if err := d.check(C.gpu_init(d.calls, 0), "init"); err != nil {
-		return nil, resource(fmt.Errorf("%s: %w", l.What, err))
+		return nil, status.Resource(fmt.Errorf("%s: %w", l.What, err))
 	}
 	return d, nil
 }
@@ -60,7 +56,7 @@ func Open(e Engine) (*Driver, error) {
 func (d *Driver) Cards() ([]Card, error) {
 	var n C.int
 	if err := d.check(C.gpu_count(d.calls, &n), "count"); err != nil {
-		return nil, resource(err)
+		return nil, status.Resource(err)
 	}
 	if n == 0 {
 		return nil, status.Resource(status.Hint(fmt.Errorf("%s finds no card", driverLibraries[d.Engine].What),
@@ -70,7 +66,7 @@ func (d *Driver) Cards() ([]Card, error) {
 	for i := range cards {
 		var err error
 		if cards[i], err = d.card(i); err != nil {
-			return nil, resource(fmt.Errorf("card %d: %w", i, err))
+			return nil, status.Resource(fmt.Errorf("card %d: %w", i, err))
 		}
 	}
 	return cards, nil
@@ -140,24 +136,4 @@ func (d *Driver) gfx(c *Card, dev C.int) error {
 func cut(b []byte) string {
 	s, _, _ := bytes.Cut(b, []byte{0})
 	return string(s)
-}
-
-func (d *Driver) check(code C.int, field string) error { return check(d.calls, d.Engine, code, field) }
-
-// check turns the status code of a function in the table into an error.
-func check(calls *C.gpu_calls, engine Engine, code C.int, field string) error {
-	if code == 0 {
-		return nil
-	}
-	e := &Error{Code: int(code), Name: "unknown", Text: "the driver does not know this status"}
-	name := C.CString(field)
-	e.Call = C.GoString(C.gpu_symbol(name, C.int(engine)))
-	C.free(unsafe.Pointer(name))
-	if s := C.gpu_error(calls, code, 0); s != nil {
-		e.Name = C.GoString(s)
-	}
-	if s := C.gpu_error(calls, code, 1); s != nil {
-		e.Text = C.GoString(s)
-	}
-	return e
 }

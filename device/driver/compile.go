@@ -48,18 +48,16 @@ func (s Source) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Compiler is a run-time compiler.
+// Compiler is a run-time compiler. Engine says whose it is, and Library is the name it was
+// loaded under.
 type Compiler struct {
-	Engine  Engine
-	Library string // the name it was loaded under
+	functions
 	Version string // its own, such as "12.9"
 
 	// Child is a command that runs ServeCompile on its standard streams. hiprtc ends the
 	// process if it does not know the target; in a child this becomes an ordinary error.
 	// Without Child, programs are compiled in this process.
 	Child []string
-
-	calls *C.gpu_calls
 }
 
 // Binary is what the compiler made.
@@ -70,15 +68,16 @@ type Binary struct {
 
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
-	k := &Compiler{Engine: e, calls: new(C.gpu_calls)}
-	var err error
-	k.Library, err = compilerLibraries[e].load(func(handle unsafe.Pointer) *C.char { return C.compiler_load(k.calls, handle, C.int(e)) })
+	f, err := compilerLibraries[e].load(e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char {
+		return C.compiler_load(calls, handle, C.int(e))
+	})
 	if err != nil {
 		return nil, err
 	}
+	k := &Compiler{functions: f}
 	var major, minor C.int
 	if err := k.check(C.gpu_version(k.calls, &major, &minor), "version"); err != nil {
-		return nil, resource(err)
+		return nil, status.Resource(err)
 	}
 	k.Version = fmt.Sprintf("%d.%d", major, minor)
 	return k, nil
@@ -220,7 +219,3 @@ func (k *Compiler) target(arch string) (string, error) {
 
 // virtual is the prefix of the architectures that PTX is made for.
 const virtual = "compute_"
-
-func (k *Compiler) check(code C.int, field string) error {
-	return check(k.calls, k.Engine, code, field)
-}

@@ -28,10 +28,10 @@ type Context struct {
 	failure  atomic.Pointer[error] // of the first posted command that failed
 
 	// Touched by the thread alone.
-	events   [2][]*Event // unused: untimed and timed
-	spans    []*Span     // ended, not told of yet
-	anchor   *Event      // that the places of spans are measured from, nil before the first
-	anchored time.Time   // when it was recorded
+	events   [2][]Event // unused: untimed and timed
+	spans    []*Span    // ended, not told of yet
+	anchor   Event      // that the places of spans are measured from, without a handle before the first
+	anchored time.Time  // when it was recorded
 }
 
 // command is one task for the context's thread.
@@ -54,7 +54,7 @@ func (d *Driver) Use(c Card) (*Context, error) {
 	started := make(chan error, 1)
 	go x.serve(started)
 	if err := <-started; err != nil {
-		return nil, resource(fmt.Errorf("card %d (%s): %w", c.Index, c.Name, err))
+		return nil, status.Resource(fmt.Errorf("card %d (%s): %w", c.Index, c.Name, err))
 	}
 	return x, nil
 }
@@ -77,11 +77,6 @@ func (c *Context) Close() error {
 
 // send hands a command to the thread. It returns false if the thread has ended.
 func (c *Context) send(cmd command) bool {
-	select {
-	case <-c.ended:
-		return false
-	default:
-	}
 	select {
 	case c.commands <- cmd:
 		return true
@@ -126,7 +121,7 @@ func (c *Context) Err() error {
 		if status.Code(err) != status.Other {
 			return err // of a library that knows better what it means
 		}
-		return resource(err)
+		return status.Resource(err)
 	}
 	return nil
 }
@@ -146,7 +141,7 @@ func (c *Context) Begin(s *Stream) (wait func() error) {
 
 // waiting is a caller that waits until an event has passed.
 type waiting struct {
-	event *Event
+	event Event
 	done  chan<- error
 }
 
@@ -214,14 +209,14 @@ func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd co
 // obey runs a command. If a caller waits for an event of the command, it returns that caller.
 func (c *Context) obey(cmd command) (waiting, bool) {
 	err := c.Err()
-	var event *Event
+	var event Event
 	if err == nil && cmd.end != nil {
-		event, err = c.record(cmd.end, untimed)
+		err = c.record(&event, cmd.end, untimed)
 	} else if err == nil {
 		err = cmd.run()
 	}
 	switch {
-	case err == nil && event != nil:
+	case err == nil && cmd.end != nil:
 		return waiting{event, cmd.done}, true
 	case cmd.done != nil:
 		cmd.done <- err
@@ -278,11 +273,17 @@ func (c *Context) open() error {
 	return err
 }
 
+// Bind makes the card's context current on the calling thread of the system, to
+// which the goroutine must be locked.
+func (c *Context) Bind() error {
+	return status.Resource(c.driver.check(C.gpu_set_current(c.driver.calls, c.handle), "set_current"))
+}
+
 // close releases the context with everything that it holds. Errors are ignored, since
 // nothing can be done about them here.
 func (c *Context) close() {
 	d := c.driver
-	if c.anchor != nil {
+	if c.anchor.handle != nil {
 		c.events[timed] = append(c.events[timed], c.anchor)
 	}
 	for _, events := range c.events {

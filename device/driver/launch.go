@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Module is compiled code on the card.
@@ -21,13 +23,11 @@ type Module struct {
 
 // Function is a kernel with the properties that the compiler gave it.
 type Function struct {
-	Name      string
-	Registers int // a thread
-	Local     int // bytes a thread outside registers; more than 0 may mean spills
-	Shared    int // bytes a block, without what a launch adds
-	handle    unsafe.Pointer
-	allowed   int  // bytes of shared memory that a launch may add
-	carved    bool // the driver knows that shared memory is preferred
+	Name    string
+	Shared  int // bytes a block, without what a launch adds
+	handle  unsafe.Pointer
+	allowed int  // bytes of shared memory that a launch may add
+	carved  bool // the driver knows that shared memory is preferred
 }
 
 // Load loads a compiled binary onto the card.
@@ -39,7 +39,7 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 		return c.driver.check(C.gpu_module_load(c.driver.calls, &m.handle, text), "module_load")
 	})
 	if err != nil {
-		return nil, resource(fmt.Errorf("%s: %w", name, err))
+		return nil, status.Resource(fmt.Errorf("%s: %w", name, err))
 	}
 	return m, nil
 }
@@ -47,8 +47,6 @@ func (c *Context) Load(name string, image []byte) (*Module, error) {
 // Attributes of a kernel. Both drivers give them the same numbers.
 const (
 	functionShared     = 1
-	functionLocal      = 3
-	functionRegisters  = 4
 	functionMaxDynamic = 8
 	functionCarveout   = 9
 )
@@ -71,18 +69,16 @@ func (m *Module) Function(name string) (*Function, error) {
 		if err := c.driver.check(C.gpu_module_function(c.driver.calls, &f.handle, m.handle, s), "module_function"); err != nil {
 			return err
 		}
-		for which, to := range map[C.int]*int{functionShared: &f.Shared, functionLocal: &f.Local, functionRegisters: &f.Registers} {
-			var v C.int
-			if err := c.driver.check(C.gpu_function_get(c.driver.calls, &v, which, f.handle), "function_get"); err != nil {
-				return err
-			}
-			*to = int(v)
+		var v C.int
+		if err := c.driver.check(C.gpu_function_get(c.driver.calls, &v, functionShared, f.handle), "function_get"); err != nil {
+			return err
 		}
+		f.Shared = int(v)
 		f.allowed = max(0, freeShared-f.Shared)
 		return nil
 	})
 	if err != nil {
-		return nil, resource(fmt.Errorf("%s: kernel %s: %w", m.name, name, err))
+		return nil, status.Resource(fmt.Errorf("%s: kernel %s: %w", m.name, name, err))
 	}
 	return f, nil
 }

@@ -122,18 +122,70 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
 }
 
+// functions are those of a loaded driver or compiler.
+type functions struct {
+	Engine  Engine
+	Library string // the name it was loaded under
+	calls   *C.gpu_calls
+}
+
 // load opens the library and looks up its functions through find, which returns the
 // missing symbol or nil.
-func (l Library) load(find func(handle unsafe.Pointer) *C.char) (name string, err error) {
+func (l Library) load(e Engine, find func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char) (functions, error) {
 	handle, name, err := l.Open()
 	if err != nil {
-		return "", err
+		return functions{}, err
 	}
-	if symbol := find(handle); symbol != nil {
+	f := functions{e, name, new(C.gpu_calls)}
+	if symbol := find(f.calls, handle); symbol != nil {
 		C.library_close(handle)
-		return "", status.Resource(status.Hint(
+		return f, status.Resource(status.Hint(
 			fmt.Errorf("%s: %s has no function %s", l.What, name, C.GoString(symbol)),
 			"it is older than this program needs; CUDA 11.4 and ROCm 5.2 or newer will do"))
 	}
-	return name, nil
+	return f, nil
 }
+
+// check turns the status code of a function in the table into an error.
+func (f *functions) check(code C.int, field string) error {
+	if code == 0 {
+		return nil
+	}
+	e := &Error{Code: int(code), Name: "unknown", Text: "the driver does not know this status"}
+	name := C.CString(field)
+	e.Call = C.GoString(C.gpu_symbol(name, C.int(f.Engine)))
+	C.free(unsafe.Pointer(name))
+	if s := C.gpu_error(f.calls, code, 0); s != nil {
+		e.Name = C.GoString(s)
+	}
+	if s := C.gpu_error(f.calls, code, 1); s != nil {
+		e.Text = C.GoString(s)
+	}
+	return e
+}
+
+// Statuses that both drivers number alike.
+const (
+	outOfMemory = 2
+	notReady    = 600
+)
+
+// Error is a call that the driver refused.
+type Error struct {
+	Call   string // the driver's function
+	Code   int    // its status
+	Name   string // the driver's name of it, such as CUDA_ERROR_OUT_OF_MEMORY
+	Text   string // the driver's own words
+	During string // what was being done, "" where the call says it all
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: %s (%s, status %d)", e.Call, e.Text, e.Name, e.Code)
+	if e.During != "" {
+		s = e.During + ": " + s
+	}
+	return s
+}
+
+// OutOfMemory reports whether the card had too little memory.
+func (e *Error) OutOfMemory() bool { return e.Code == outOfMemory }

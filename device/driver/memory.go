@@ -8,6 +8,8 @@ import "C"
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Memory is an address on the card. Adding bytes to it is allowed.
@@ -38,7 +40,7 @@ func (c *Context) MemoryInfo() (free, total int64, err error) {
 		free, total = int64(f), int64(t)
 		return c.driver.check(code, "memory_info")
 	})
-	return free, total, resource(err)
+	return free, total, status.Resource(err)
 }
 
 // Pinned is host memory that the card can read and write directly.
@@ -61,7 +63,7 @@ func (c *Context) AllocPinned(bytes int) (*Pinned, error) {
 		return err
 	})
 	if err != nil {
-		return nil, resource(fmt.Errorf("%d bytes of pinned host memory: %w", bytes, err))
+		return nil, status.Resource(fmt.Errorf("%d bytes of pinned host memory: %w", bytes, err))
 	}
 	return p, nil
 }

@@ -9,17 +9,20 @@ import (
 	"cmp"
 	"time"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Stream is a queue of work for the card. Two streams may overlap.
 type Stream struct{ handle unsafe.Pointer }
 
-// Event is a place in a stream.
-type Event struct {
-	handle unsafe.Pointer
-	kind   int
-}
+// Handle is the driver's own handle of a stream.
+func (s *Stream) Handle() unsafe.Pointer { return s.handle }
 
+// Event is a place in a stream that other streams can wait for.
+type Event struct{ handle unsafe.Pointer }
+
+// Kinds of events.
 const (
 	untimed = iota
 	timed
@@ -33,7 +36,7 @@ const (
 // NewStream adds a stream.
 func (c *Context) NewStream() (s *Stream, err error) {
 	err = c.Do(func() (err error) { s, err = c.newStream(); return err })
-	return s, resource(err)
+	return s, status.Resource(err)
 }
 
 // newStream runs on the context's thread.
@@ -49,32 +52,47 @@ func (c *Context) CloseStream(s *Stream) {
 	})
 }
 
+// Mark returns the place in a stream that follows all work given to it so far.
+func (c *Context) Mark(s *Stream) *Event {
+	e := new(Event)
+	c.Post(func() error { return c.record(e, s, untimed) })
+	return e
+}
+
+// After makes a stream wait, on the card, for a place. It must be called once for each place.
+func (c *Context) After(s *Stream, e *Event) {
+	c.Post(func() error {
+		// The wait refers to the present state of the event, so the event can be reused.
+		c.events[untimed] = append(c.events[untimed], *e)
+		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, e.handle, 0), "stream_wait")
+	})
+}
+
 // Follow makes a stream wait, on the card, for all work that another stream was given so far.
 func (c *Context) Follow(s, other *Stream) { c.After(s, c.Mark(other)) }
 
 // record puts an event at the end of a stream. It runs on the context's thread.
-func (c *Context) record(s *Stream, kind int) (*Event, error) {
+func (c *Context) record(e *Event, s *Stream, kind int) error {
 	d := c.driver
-	e := &Event{kind: kind}
 	if n := len(c.events[kind]); n > 0 {
-		e, c.events[kind] = c.events[kind][n-1], c.events[kind][:n-1]
+		*e, c.events[kind] = c.events[kind][n-1], c.events[kind][:n-1]
 	} else {
 		flags := C.uint(eventDisableTiming)
 		if kind == timed {
 			flags = 0
 		}
 		if err := d.check(C.gpu_event_create(d.calls, &e.handle, flags), "event_create"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e, d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
+	return d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
 }
 
 // Span is a stretch of a stream's work, timed by the card.
 type Span struct {
 	context    *Context
 	stream     *Stream
-	start, end *Event
+	start, end Event
 	tell       func(begin time.Time, took time.Duration)
 }
 
@@ -84,18 +102,17 @@ type Span struct {
 // that has waited for the stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
-	c.Post(func() (err error) {
+	c.Post(func() error {
 		if err := c.told(mostTold); err != nil {
 			return err
 		}
-		if c.anchor == nil {
+		if c.anchor.handle == nil {
 			c.anchored = time.Now()
-			if c.anchor, err = c.record(s, timed); err != nil {
+			if err := c.record(&c.anchor, s, timed); err != nil {
 				return err
 			}
 		}
-		p.start, err = c.record(s, timed)
-		return err
+		return c.record(&p.start, s, timed)
 	})
 	return p
 }
@@ -103,8 +120,9 @@ func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)
 // End ends the span here.
 func (p *Span) End() {
 	c := p.context
-	c.Post(func() (err error) {
-		if p.end, err = c.record(p.stream, timed); err == nil {
+	c.Post(func() error {
+		err := c.record(&p.end, p.stream, timed)
+		if err == nil {
 			c.spans = append(c.spans, p)
 		}
 		return err

@@ -190,9 +190,6 @@ func (p *pool) alloc(bytes int64) (driver.Memory, error) {
 		if m, err := large.Alloc(bytes); err == nil {
 			p.Lock()
 			defer p.Unlock()
-			if p.from == nil {
-				p.from = map[driver.Memory]Allocator{}
-			}
 			p.from[m] = large
 			return m, nil
 		}

@@ -1,34 +1,11 @@
 package gpu
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
-
-func TestLocalRank(t *testing.T) {
-	for _, c := range []struct {
-		environ    string
-		rank, size int
-	}{
-		{"", 0, 1},
-		{"HOME=/root", 0, 1},
-		{"SLURM_LOCALID=3", 3, 0},
-		// mpirun inside a batch script
-		{"SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4", 2, 4},
-		{"MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2", 1, 2},
-		{"PALS_LOCAL_RANKID=5", 5, 0},
-		{"OMPI_COMM_WORLD_LOCAL_RANK=x SLURM_LOCALID=1", 1, 0},
-		{"MV2_COMM_WORLD_LOCAL_RANK=-1", 0, 1},
-		{"OMPI_COMM_WORLD_LOCAL_RANK=3 OMPI_COMM_WORLD_LOCAL_SIZE=3", 3, 0},
-	} {
-		if rank, size := LocalRank(strings.Fields(c.environ)); rank != c.rank || size != c.size {
-			t.Errorf("%q: rank %d of %d, want %d of %d", c.environ, rank, size, c.rank, c.size)
-		}
-	}
-}
 
 func TestChoose(t *testing.T) {
 	for _, c := range []struct {
@@ -64,20 +41,23 @@ func TestVisibleCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "2")
 	var places []string
-	for _, c := range []struct{ visible, rank, bus string }{
-		{"0", "0", "0000:01:00.0"}, {"1", "1", "0000:02:00.0"}, // --gpus-per-task=1
-		{"0,1", "0", "0000:01:00.0"}, {"0,1", "1", "0000:02:00.0"}, // --gres=gpu:2
+	for _, c := range []struct {
+		visible string
+		rank    int
+		bus     string
+	}{
+		{"0", 0, "0000:01:00.0"}, {"1", 1, "0000:02:00.0"}, // --gpus-per-task=1
+		{"0,1", 0, "0000:01:00.0"}, {"0,1", 1, "0000:02:00.0"}, // --gres=gpu:2
 	} {
 		t.Setenv("CUDA_VISIBLE_DEVICES", c.visible)
 		drv, err := driver.Open(driver.CUDA)
 		must(t, err)
 		cards, err := drv.Cards()
 		must(t, err)
-		rank, size := LocalRank([]string{"SLURM_LOCALID=" + c.rank})
-		card, _ := Choose(rank, size, len(cards))
+		card, _ := Choose(c.rank, 0, len(cards))
 		d := open(t, Options{Card: card})
 		if d.Card().Bus != c.bus {
-			t.Errorf("rank %s of %s: card %s, want %s", c.rank, c.visible, d.Card().Bus, c.bus)
+			t.Errorf("rank %d of %s: card %s, want %s", c.rank, c.visible, d.Card().Bus, c.bus)
 		}
 		places = append(places, Place(d.Card()))
 	}

@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -11,21 +10,6 @@ import (
 // stageBytes is the size of each of the two pinned stages through which copies go. While
 // the card works on one, the processor works on the other.
 const stageBytes = 4 << 20
-
-type stages struct {
-	sync.Mutex
-	of [2]*driver.Pinned
-}
-
-func (s *stages) open(c *driver.Context) error {
-	for i := range s.of {
-		var err error
-		if s.of[i], err = c.AllocPinned(stageBytes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Copy sets dst to src. One of them may be on the host; such a copy is counted by Traffic
 // and has ended when Copy returns.
@@ -84,17 +68,23 @@ func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *driver.
 		count.Add(int64(len(host)))
 		return begin(p, at, 0, len(host), false)()
 	}
-	d.stages.Lock()
-	defer d.stages.Unlock()
-	nothing := func() error { return nil }
-	ends := [2]func() error{nothing, nothing}
+	var stages [2]*driver.Pinned
+	var ends [2]func() error
+	for i := range stages {
+		p, err := d.pinned.take(d.context, stageBytes)
+		if err != nil {
+			return err
+		}
+		defer d.pinned.give(p)
+		stages[i], ends[i] = p, func() error { return nil }
+	}
 	i := 0
 	for lo := 0; lo < len(host); lo += stageBytes {
 		if err := ends[i](); err != nil {
 			return err
 		}
 		n := min(stageBytes, len(host)-lo)
-		ends[i] = begin(d.stages.of[i], 0, lo, n, true)
+		ends[i] = begin(stages[i], 0, lo, n, true)
 		count.Add(int64(n))
 		i = 1 - i
 	}

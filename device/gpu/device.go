@@ -22,12 +22,12 @@ type Device struct {
 	cache    driver.Cache
 	engine   driver.Engine
 
-	modules modules
-	kernels map[string]*driver.Function // of vector.cu
-	pool    pool
-	stages  stages
-	pinned  pinned
-	dots    dots
+	building sync.Mutex                  // of modules
+	modules  map[string]*driver.Module   // the programs loaded so far
+	kernels  map[string]*driver.Function // of vector.cu
+	pool     pool
+	pinned   pinned
+	dots     dots
 
 	// OnMark receives what Mark timed, at the latest before the next Sync returns. If it
 	// is nil, nothing is timed. It is set before the device is used, must not use the
@@ -78,16 +78,16 @@ func Open(o Options) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
-	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine}
-	d.modules.loaded = map[string]*driver.Module{}
-	d.pool.context = context
+	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
+		modules: map[string]*driver.Module{}}
+	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
 	}
 	return d, nil
 }
 
-// prepare loads the kernels and allocates what copies and sums need.
+// prepare loads the kernels.
 func (d *Device) prepare() error {
 	m, err := d.Build(VectorSource())
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *Device) prepare() error {
 			return err
 		}
 	}
-	return d.stages.open(d.context)
+	return nil
 }
 
 // Close waits for the card and releases it. All its buffers become invalid.
@@ -149,23 +149,17 @@ func (d *Device) Programs() string {
 // NVRTC it uses the carried PTX. The program stays loaded as long as the card is in use,
 // so later calls for it return at once.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
-	d.modules.Lock()
-	defer d.modules.Unlock()
+	d.building.Lock()
+	defer d.building.Unlock()
 	key := fmt.Sprintf("%#v", src)
-	if m := d.modules.loaded[key]; m != nil {
+	if m := d.modules[key]; m != nil {
 		return m, nil
 	}
 	m, err := d.build(src)
 	if err == nil {
-		d.modules.loaded[key] = m
+		d.modules[key] = m
 	}
 	return m, err
-}
-
-// modules are the programs loaded so far.
-type modules struct {
-	sync.Mutex
-	loaded map[string]*driver.Module
 }
 
 func (d *Device) build(src driver.Source) (*driver.Module, error) {

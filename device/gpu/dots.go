@@ -23,14 +23,13 @@ type pair struct {
 	typ, first int32 // the element type and the pair's first chunk
 }
 
-// dots holds what sums need on the card: a counter, one sum for each pair and for each
-// chunk, and pinned memory for the result.
+// dots holds what sums need on the card: a counter and one sum for each pair and for each
+// chunk.
 type dots struct {
 	sync.Mutex
 	memory driver.Memory
 	bytes  int64
-	pairs  int // that the result has room for
-	result *driver.Pinned
+	pairs  int // that there is room for
 	blocks int // most blocks of a launch, 0 for the card's own number; no sum depends on it
 }
 
@@ -70,13 +69,18 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	for lo := 0; lo < len(pairs); lo += mostPairs {
 		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
 	}
-	c.ToHost(c.Main(), s.result, 0, len(pairs)*sumBytes, out)
+	result, err := d.pinned.take(c, len(pairs)*sumBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer d.pinned.give(result)
+	c.ToHost(c.Main(), result, 0, len(pairs)*sumBytes, out)
 	d.toHost.Add(int64(len(pairs) * sumBytes))
 	if err := c.Finish(c.Main()); err != nil {
 		return nil, err
 	}
 	sums := make([]complex128, len(pairs))
-	_, err := binary.Decode(s.result.Bytes, binary.LittleEndian, sums)
+	_, err = binary.Decode(result.Bytes, binary.LittleEndian, sums)
 	return sums, err
 }
 
@@ -115,18 +119,6 @@ func (d *Device) dotsRoom(pairs, chunks int) error {
 		}
 		s.memory, s.bytes, s.pairs = m, need, room
 		c.Fill(c.Main(), m, 0, counterBytes)
-	}
-	if s.result == nil || len(s.result.Bytes) < room*sumBytes {
-		p, err := c.AllocPinned(2 * room * sumBytes)
-		if err != nil {
-			return err
-		}
-		if s.result != nil {
-			if err := s.result.Free(); err != nil {
-				return err
-			}
-		}
-		s.result = p
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
-// pinned keeps the pinned memory that Stage handed out and got back. The lengths of its
-// pieces are powers of two.
+// pinned is the pinned memory of a device, for copies, results and Stage. The lengths of
+// its pieces are powers of two.
 type pinned struct {
 	freed[*driver.Pinned]
 	all []*driver.Pinned
@@ -21,22 +21,23 @@ var _ device.Stager = (*Device)(nil)
 // Stage returns n elements of pinned memory with anything in them, as a buffer of the
 // host, which Copy moves to and from the card in one piece.
 func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
-	size := 1 << bits.Len(uint(max(n*t.Size(), page)-1))
-	p, err := d.pinned.take(d.context, size)
+	p, err := d.pinned.take(d.context, n*t.Size())
 	if err != nil {
-		return nil, nil, d.short(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(size), err)
+		return nil, nil, d.short(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(n*t.Size()), err)
 	}
 	b, err := device.WrapMemory(device.NewHost(0), unsafe.Pointer(unsafe.SliceData(p.Bytes)), n, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	return b, func() { d.pinned.give(p, int64(size)) }, nil
+	return b, func() { d.pinned.give(p) }, nil
 }
 
 // page is the least length of pinned memory.
 const page = 4096
 
-func (s *pinned) take(c *driver.Context, size int) (*driver.Pinned, error) {
+// take returns at least the given number of bytes, with anything in them.
+func (s *pinned) take(c *driver.Context, bytes int) (*driver.Pinned, error) {
+	size := 1 << bits.Len(uint(max(bytes, page)-1))
 	if p, ok := s.again(int64(size)); ok {
 		return p, nil
 	}
@@ -48,6 +49,8 @@ func (s *pinned) take(c *driver.Context, size int) (*driver.Pinned, error) {
 	}
 	return p, err
 }
+
+func (s *pinned) give(p *driver.Pinned) { s.freed.give(p, int64(len(p.Bytes))) }
 
 // holding is the pinned memory that b lies in, and where; nil for none.
 func (s *pinned) holding(b []byte) (p *driver.Pinned, at int) {

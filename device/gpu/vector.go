@@ -18,14 +18,14 @@ var suffix = map[device.Type]string{
 	device.F32: "_f32", device.F64: "_f64", device.C64: "_c64", device.C128: "_c128", device.I64: "_i64",
 }
 
-// elementwise names the kernels that have one form for each type, but for those that
-// whole numbers are not offered.
+// elementwise names the kernels with one form for each element type. wholes says whether
+// there is one for int64.
 var elementwise = []struct {
 	name   string
 	wholes bool
 }{{"axpby", true}, {"multiply", true}, {"shrink", false}, {"stencil", false}}
 
-// launch runs an element-wise kernel over n elements of a type; none is nothing to do.
+// launch runs an element-wise kernel over n elements of a type. With n = 0 it does nothing.
 func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) error {
 	k := d.kernels[kernel+suffix[t]]
 	if k == nil {
@@ -109,8 +109,40 @@ func (d *Device) SoftThreshold(x device.Buf, t float64) error {
 	return d.launch("shrink", "soft threshold", b.typ, b.n, limit, b.at)
 }
 
-// mine is the buffer if it is this device's; one that was freed is a programming
-// error.
+// Stencil implements device.Device.
+func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) error {
+	to, from, err := d.pair("stencil", dst, src)
+	if err != nil {
+		return err
+	}
+	if n := s.Outer * s.N * s.Inner; n != to.n {
+		panic(fmt.Sprintf("device: stencil over %d elements of %d", n, to.n))
+	}
+	args := []any{to.at, from.at}
+	for _, b := range []device.Buf{before, after} {
+		at := driver.Memory(0)
+		if b != nil {
+			row, _, err := d.pair("stencil", b, from.Slice(0, s.Inner))
+			if err != nil {
+				return err
+			}
+			at = row.at
+		}
+		args = append(args, at)
+	}
+	args = append(args, int32(s.N), int64(s.Inner), int32(s.First), int32(s.Of))
+	for _, w := range s.W {
+		if to.typ == device.F32 || to.typ == device.C64 {
+			args = append(args, float32(w))
+		} else {
+			args = append(args, w)
+		}
+	}
+	return d.launch("stencil", "stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)
+}
+
+// mine returns x as a buffer of this device, or nil if it is not one. It panics if x was
+// freed.
 func (d *Device) mine(x device.Buf) *Buf {
 	b, ok := x.(*Buf)
 	if !ok || b.dev != d {
@@ -122,7 +154,8 @@ func (d *Device) mine(x device.Buf) *Buf {
 	return b
 }
 
-// pair is two buffers that an operation works on, both of this device and alike.
+// pair returns the two buffers of an operation, which must be on this device and agree in
+// type and length.
 func (d *Device) pair(op string, x, y device.Buf) (bx, by *Buf, err error) {
 	if bx, by = d.mine(x), d.mine(y); bx == nil || by == nil {
 		return nil, nil, device.Foreign(d, op, x, y)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
@@ -34,11 +33,12 @@ func TestEnvironment(t *testing.T) {
 	if !slices.Equal(got, own) {
 		t.Errorf("a child has %q, want %q", got, own)
 	}
-	if l := machine.ReadLauncher(got); l.Rank != 0 || l.Ranks != 1 || l.Name != "" {
+	l := machine.ReadLauncher(got)
+	if l.Rank != 0 || l.Ranks != 1 || l.Name != "" {
 		t.Errorf("a child takes itself for rank %d of %d of %s", l.Rank, l.Ranks, l.Name)
 	}
-	if r, n := gpu.LocalRank(got); r != 0 || n != 1 {
-		t.Errorf("a child takes itself for rank %d of %d of its machine", r, n)
+	if l.LocalRank != 0 || l.LocalRanks != 1 {
+		t.Errorf("a child takes itself for rank %d of %d of its machine", l.LocalRank, l.LocalRanks)
 	}
 }
 

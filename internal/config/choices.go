@@ -48,7 +48,7 @@ func methods() (list []Choice) {
 }
 
 func traveltimes() (list []Choice) {
-	for _, m := range traveltime.Choices() {
+	for _, m := range traveltime.Choices {
 		list = append(list, Choice{m.Name, m.Help, traits(map[string]bool{"tables": m.NeedsTables, "constant": m.NeedsConstant})})
 	}
 	return list

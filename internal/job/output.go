@@ -130,8 +130,8 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
 	r.Ranks, r.Communicator = j.World.Size(), j.Carrier()
-	if b, ok := comm.Lookup(j.World.Name()); ok {
-		r.MPI, _, _ = strings.Cut(b.About(), ",")
+	if j.World.Name() == "mpi" {
+		r.MPI, _, _ = strings.Cut(comm.MPI.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
 	r.Engine, r.ISA, r.Tables = j.Plan.Engine, j.ISA, j.Held.Precision()

@@ -174,7 +174,10 @@ func digests(t *testing.T, path string) string {
 	defer f.Close()
 	all := ""
 	for _, name := range []string{"/image", "/history/residual_norm", "/history/gradient_norm"} {
-		sum, err := f.Digest(name)
+		d, err := f.Dataset(name)
+		must(t, err)
+		must(t, d.Verify())
+		sum, err := d.Attrs().Text("sha256")
 		must(t, err)
 		all += sum[:12] + " "
 	}

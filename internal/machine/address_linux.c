@@ -11,7 +11,7 @@
 
 // This runs before Go does. Where the address space is limited (ulimit -v), the C
 // library keeps one pool of memory instead of one of 128 MiB for each thread, and a
-// limit that would not do is said in plain words. The status is status.NoResource.
+// limit that is too low is reported in plain words. The status is status.NoResource.
 __attribute__((constructor)) static void look_at_address_space(int argc, char **argv) {
 	struct rlimit space, stack;
 	unsigned long each = 8UL << 20, least;

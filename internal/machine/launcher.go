@@ -14,7 +14,10 @@ import (
 type Launcher struct {
 	Name        string // "Slurm", "Open MPI", "MPICH, Intel MPI or other PMI"; "" for none
 	Rank, Ranks int    // of this process, and how many; 0 and 1 where nothing is said
-	Variables   []Variable
+	// LocalRank is the number of this process among those of the job on its machine, and
+	// LocalRanks is their count, 0 if it is not known. Without a launcher they are 0 and 1.
+	LocalRank, LocalRanks int
+	Variables             []Variable
 }
 
 // Variable is one environment variable.
@@ -23,13 +26,16 @@ type Variable struct {
 	Value string `json:"value"`
 }
 
-// launchers says which variables hold rank and size, the innermost first: srun
-// may start what mpirun's ranks then inherit.
-var launchers = []struct{ name, rank, size string }{
-	{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-	{"MPICH, Intel MPI or other PMI", "PMI_RANK", "PMI_SIZE"},
-	{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+// launchers says which variables hold the rank, the number of ranks and the same on this
+// machine, "" where there is none. The innermost launcher is first: mpirun in a batch
+// script starts ranks that inherit the script's SLURM_LOCALID.
+var launchers = []struct{ name, rank, ranks, localRank, localRanks string }{
+	{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
+	{"MPICH, Intel MPI or other PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+	{"PALS", "", "", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},
+	{"Flux", "", "", "FLUX_TASK_LOCAL_ID", ""},
+	{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""},
 }
 
 // shown are the variables worth seeing: by name, or by prefix with a * behind.
@@ -44,7 +50,7 @@ var shown = []string{
 
 // ReadLauncher reads the environment, in the form of os.Environ.
 func ReadLauncher(environ []string) Launcher {
-	l := Launcher{Ranks: 1}
+	l := Launcher{Ranks: 1, LocalRanks: 1}
 	values := map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -54,18 +60,26 @@ func ReadLauncher(environ []string) Launcher {
 		}
 	}
 	sort.Slice(l.Variables, func(i, j int) bool { return l.Variables[i].Name < l.Variables[j].Name })
-	for _, k := range launchers {
-		size, err := strconv.Atoi(values[k.size])
-		if err != nil || size < 1 {
-			continue
+	number := func(name string) (n int, known bool) {
+		n, err := strconv.Atoi(values[name])
+		if err != nil {
+			return 0, false
 		}
-		// A size without a rank is as good as rank 0.
-		rank, _ := strconv.Atoi(values[k.rank])
-		if rank < 0 || rank >= size {
-			continue // left over from another launcher
+		return n, true
+	}
+	for _, k := range slices.Backward(launchers) { // so that the innermost counts
+		ranks, _ := number(k.ranks)
+		// A number of ranks without a rank is as good as rank 0. A rank beyond it is left
+		// over from another launcher.
+		if rank, _ := number(k.rank); rank >= 0 && rank < ranks {
+			l.Name, l.Rank, l.Ranks = k.name, rank, ranks
 		}
-		l.Name, l.Rank, l.Ranks = k.name, rank, size
-		break
+		if rank, known := number(k.localRank); known && rank >= 0 {
+			l.LocalRank, l.LocalRanks = rank, 0
+			if ranks, _ := number(k.localRanks); ranks > rank {
+				l.LocalRanks = ranks
+			}
+		}
 	}
 	return l
 }

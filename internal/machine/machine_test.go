@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -161,5 +162,27 @@ func TestAddressLeft(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" && Room() <= 0 {
 		t.Error("no room is known")
+	}
+}
+
+func TestLocalRank(t *testing.T) {
+	for _, c := range []struct {
+		environ    string
+		rank, size int
+	}{
+		{"", 0, 1},
+		{"HOME=/root", 0, 1},
+		{"SLURM_LOCALID=3", 3, 0},
+		// mpirun inside a batch script
+		{"SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4", 2, 4},
+		{"MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2", 1, 2},
+		{"PALS_LOCAL_RANKID=5", 5, 0},
+		{"OMPI_COMM_WORLD_LOCAL_RANK=x SLURM_LOCALID=1", 1, 0},
+		{"MV2_COMM_WORLD_LOCAL_RANK=-1", 0, 1},
+		{"OMPI_COMM_WORLD_LOCAL_RANK=3 OMPI_COMM_WORLD_LOCAL_SIZE=3", 3, 0},
+	} {
+		if l := ReadLauncher(strings.Fields(c.environ)); l.LocalRank != c.rank || l.LocalRanks != c.size {
+			t.Errorf("%q: rank %d of %d, want %d of %d", c.environ, l.LocalRank, l.LocalRanks, c.rank, c.size)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -50,12 +50,12 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 	if err != nil {
 		return nil, "", engineError(engine, err)
 	}
-	rank, size := gpu.LocalRank(os.Environ())
-	if size == 0 {
-		size = ranks
+	l := machine.ReadLauncher(os.Environ())
+	if l.LocalRanks == 0 {
+		l.LocalRanks = ranks
 	}
 	o := gpu.Options{Engine: engine, Cache: driver.UserCache()}
-	o.Card, warning = gpu.Choose(rank, size, len(cards))
+	o.Card, warning = gpu.Choose(l.LocalRank, l.LocalRanks, len(cards))
 	if engine == driver.HIP {
 		program, err := os.Executable()
 		if err != nil {
@@ -110,17 +110,20 @@ func (h *Here) measureCard(*config.Config) error {
 	if err := comm.Together(h.World, err); err != nil {
 		return err
 	}
-	own := gpu.Place(h.Card.Card())
-	all, err := h.World.Host().AllGather(binary.LittleEndian.AppendUint64([]byte(own), uint64(free)))
+	type card struct {
+		Place string
+		Free  int64
+	}
+	own := card{gpu.Place(h.Card.Card()), free}
+	all, err := comm.GatherJSON(h.World.Host().AllGather, own)
 	if err != nil {
 		return err
 	}
 	places, sharers := make([]string, len(all)), int64(0)
-	for i, said := range all {
-		n := len(said) - 8
-		if places[i] = string(said[:n]); places[i] == own {
+	for i, c := range all {
+		if places[i] = c.Place; c.Place == own.Place {
 			sharers++
-			free = min(free, int64(binary.LittleEndian.Uint64(said[n:])))
+			free = min(free, c.Free)
 		}
 	}
 	if w := gpu.SharedCards(places); w != "" {

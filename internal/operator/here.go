@@ -98,10 +98,11 @@ func (h *Here) split(world comm.Comm) (err error) {
 
 // joinMachine shares the processors and the memory of this machine with its other ranks.
 func (h *Here) joinMachine(cfg *config.Config) error {
-	threads, ranks, err := machine.Share(h.World.Host().AllGather)
+	seats, err := comm.GatherJSON(h.World.Host().AllGather, machine.OwnSeat())
 	if err != nil {
 		return err
 	}
+	threads, ranks := machine.Share(seats[h.World.Rank()], seats)
 	if t := cfg.Machine.Threads; t > 0 {
 		threads = t
 	}

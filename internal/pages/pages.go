@@ -1,8 +1,8 @@
-// Package pages is memory outside Go's heap, asked of the system and given back to it
-// at once. What a process has resident is then what it holds: Go's collector lets
-// garbage stand, and the C library keeps what is freed for the next to ask.
+// Package pages allocates memory outside Go's heap, directly from the system, and gives
+// it back at once. So the resident memory of a process is what it uses. Go's collector
+// would leave garbage for a while, and the C library would keep what is freed.
 //
-// Memory is zeroed and becomes resident where it is first touched. Elements hold no
+// Memory is zeroed and becomes resident where it is first touched. Elements must not hold
 // pointers into Go's heap, which the collector would not see.
 package pages
 
@@ -13,8 +13,8 @@ import (
 )
 
 // huge is the size of a huge page. Blocks of at least that size begin at a multiple of
-// it and may be backed by huge pages: kernels walk many rows at once, which pages of
-// 4 KiB would pay for in address translation. The end of a block is not rounded up.
+// it and may be backed by huge pages: kernels walk many rows at once, and with pages of
+// 4 KiB address translation would cost time. The end of a block is not rounded up.
 const huge = 2 << 20
 
 // Alloc returns zeroed bytes, aligned to 64 at least. Its error, which names the size,

@@ -29,7 +29,7 @@ func (r *Reporter) Account() (a Account) {
 	host, _ := os.Hostname() // unknown: left out
 	r.mu.Lock()
 	text, err := json.Marshal(Account{Host: host, Took: r.opt.Now().Sub(r.clock.begin),
-		Sections: r.clock.root, Beside: r.clock.beside, Trace: r.clock.trace.kept()})
+		Sections: r.clock.root, Beside: r.clock.beside, Trace: r.clock.trace})
 	r.mu.Unlock()
 	if err == nil {
 		err = json.Unmarshal(text, &a)
@@ -83,11 +83,8 @@ func (r *Reporter) memory(all []Account) {
 		return
 	}
 	rank := slices.Index(taken, most)
-	r.Event("memory", "max", most, "rank", rank, "predicted", predicted[rank],
-		"bytes", taken, "predicted_bytes", predicted)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.line("memory: " + MemoryText(most, predicted[rank], rank, len(all)))
+	r.say("memory: "+MemoryText(most, predicted[rank], rank, len(all)),
+		"memory", "max", most, "rank", rank, "predicted", predicted[rank], "bytes", taken, "predicted_bytes", predicted)
 }
 
 // MemoryText is the most memory, in bytes, that any of the ranks took and the prediction

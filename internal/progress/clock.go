@@ -14,7 +14,7 @@ type clock struct {
 	beside Node          // around all lanes of work beside them
 	open   []*visit      // the innermost last
 	whole  time.Duration // all that was booked
-	trace  *recorder     // nil where nobody asked for it
+	trace  *Trace        // nil where nobody asked for it
 }
 
 // Node is a section inside the sections around it, as one rank went through it.
@@ -50,7 +50,7 @@ func (n *Node) enter(name string) *Node {
 	return c
 }
 
-// visit is one way through a section.
+// visit is one pass through a section.
 type visit struct {
 	node  *Node
 	begin time.Time
@@ -145,17 +145,13 @@ const (
 	leastSpans = 1 << 10
 )
 
-// Trace is what one rank did when.
+// Trace is what one rank did when. A nil Trace records nothing.
 type Trace struct {
 	Start   int64      `json:"start"`             // Unix time of New in ns, by this rank's clock
 	Names   []string   `json:"names"`             // of sections and lanes
 	Spans   [][4]int64 `json:"spans"`             // lane, section (both in Names), begin after Start and duration, in ns
 	Dropped int        `json:"dropped,omitempty"` // spans beyond the bound
-}
 
-// recorder keeps a trace. Its methods do nothing on a nil recorder.
-type recorder struct {
-	Trace
 	limit int
 	index map[string]int64 // in Names
 }
@@ -166,8 +162,8 @@ type recorder struct {
 func (r *Reporter) KeepTrace(ranks int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clock.trace = &recorder{
-		Trace: Trace{Start: r.clock.begin.UnixNano()},
+	r.clock.trace = &Trace{
+		Start: r.clock.begin.UnixNano(),
 		limit: max(leastSpans, traceSpans/max(ranks, 1)),
 		index: map[string]int64{},
 	}
@@ -189,7 +185,7 @@ func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration
 // start begins a span, at the time after New, and returns its number. Spans are
 // kept from their begin on, so that long ones around many short ones are not
 // those that are dropped.
-func (t *recorder) start(lane, name string, at time.Duration) int {
+func (t *Trace) start(lane, name string, at time.Duration) int {
 	switch {
 	case t == nil:
 		return -1
@@ -201,13 +197,13 @@ func (t *recorder) start(lane, name string, at time.Duration) int {
 	return len(t.Spans) - 1
 }
 
-func (t *recorder) stop(i int, at time.Duration) {
+func (t *Trace) stop(i int, at time.Duration) {
 	if t != nil && i >= 0 {
 		t.Spans[i][3] = int64(at) - t.Spans[i][2]
 	}
 }
 
-func (t *recorder) number(name string) int64 {
+func (t *Trace) number(name string) int64 {
 	i, ok := t.index[name]
 	if !ok {
 		i = int64(len(t.Names))
@@ -215,14 +211,6 @@ func (t *recorder) number(name string) int64 {
 		t.Names = append(t.Names, name)
 	}
 	return i
-}
-
-// kept is what was recorded, nil where nobody asked for it.
-func (t *recorder) kept() *Trace {
-	if t == nil {
-		return nil
-	}
-	return &t.Trace
 }
 
 // warnDropped says how many spans the traces lack.

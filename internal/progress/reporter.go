@@ -85,10 +85,12 @@ func (r *Reporter) Printf(format string, args ...any) {
 // event "info" with JSON.
 func (r *Reporter) Infof(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if r.opt.JSON {
-		r.Event("info", "message", text)
-		return
-	}
+	r.say(text, "info", "message", text)
+}
+
+// say prints a line of progress, or with JSON the event.
+func (r *Reporter) say(text, event string, keyValues ...any) {
+	r.Event(event, keyValues...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line(text)

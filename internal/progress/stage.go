@@ -2,7 +2,6 @@ package progress
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -13,12 +12,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
-// quietSpell is how long a stage in a log says nothing of how far it is.
+// quietSpell is the interval between the reports of a stage in a log.
 const quietSpell = 30 * time.Second
 
-// Stage is a part of a run that has a name, takes time, and perhaps knows how
-// far it is. Its time, less that of sections inside it, counts towards the
-// section of its name.
+// Stage is a part of a run with a name, and perhaps with a count of its work. Its time,
+// without that of sections inside it, counts towards the section of its name.
 type Stage struct {
 	r     *Reporter
 	name  string
@@ -69,8 +67,6 @@ func (w barWriter) Write(p []byte) (int, error) {
 	w.r.live = true
 	return w.r.opt.Out.Write(p)
 }
-
-var _ io.Writer = barWriter{}
 
 // Add reports n further units done; it may be called from many goroutines.
 func (s *Stage) Add(n int) {

@@ -21,9 +21,8 @@ import (
 // each rank, a thread for each lane. Without force an existing file is an error
 // that wraps fs.ErrExist.
 //
-// Times are in µs after the first rank's begin. Ranks are aligned by their
-// clocks' Unix time as it is, so that those on different machines may be off
-// against each other by as much as their clocks are.
+// Times are in µs after the first rank's begin. Ranks are aligned by the Unix time of
+// their clocks. On different machines they may be shifted by as much as the clocks differ.
 func WriteTrace(path string, all []Account, force bool) error {
 	text, err := encodeTrace(all)
 	if err == nil {
@@ -74,8 +73,8 @@ func encodeTrace(all []Account) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadTrace makes the rows of the closing table, but for those of the rest and the total,
-// from what WriteTrace has written.
+// ReadTrace makes the rows of the closing table from a file that WriteTrace has written.
+// The rows "other" and "total" are missing.
 func ReadTrace(r io.Reader) ([]Row, error) {
 	var f struct {
 		TraceEvents []traceEvent `json:"traceEvents"`
@@ -162,16 +161,16 @@ func traceEvents(rank int, a Account, start int64) []traceEvent {
 	return events
 }
 
-// laneSpans are spans of which any two lie one inside the other or apart, as a
-// thread of the format demands.
+// laneSpans are the spans of one thread of the format. Any two of them are nested or
+// disjoint.
 type laneSpans struct {
 	name  string
 	spans [][4]int64
 	ends  []int64 // of the spans around the next one
 }
 
-// lanes deals the spans of a trace to their lanes, and to further lanes those
-// that overlap.
+// lanes distributes the spans of a trace over their lanes. Spans that overlap go to
+// further lanes.
 func lanes(t *Trace) (all []*laneSpans) {
 	spans := slices.Clone(t.Spans)
 	slices.SortStableFunc(spans, func(a, b [4]int64) int {
@@ -199,8 +198,8 @@ func lanes(t *Trace) (all []*laneSpans) {
 	return all
 }
 
-// fits reports whether s, which begins after all that the lane has, lies inside
-// or behind them; it forgets those that have ended.
+// fits reports whether the lane can take s, which begins no earlier than the lane's other
+// spans. It forgets those that have ended.
 func (l *laneSpans) fits(s [4]int64) bool {
 	for n := len(l.ends); n > 0 && l.ends[n-1] <= s[2]; n-- {
 		l.ends = l.ends[:n-1]

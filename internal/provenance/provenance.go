@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,10 +45,9 @@ type Record struct {
 	Reason       string `attr:"reason"` // why the run stopped, such as "stopped_iterations"
 }
 
-// New returns a record with everything filled in that the process knows of
-// itself, started now, or at [Epoch] and then on no host. Version and commit are those
-// that the Go tool stamped into the program; one that was told them when it was linked
-// sets its own.
+// New returns a record with everything that the process knows of itself, started now.
+// Under [Epoch] it is started then and names no host. Version and commit are what the Go
+// tool stamped into the program; a program that got them from the linker sets them itself.
 func New(command string) Record {
 	r := Record{
 		Command:   command,
@@ -175,4 +175,35 @@ func Hash(role, path string) (Input, error) {
 		return Input{}, fmt.Errorf("provenance: %w", err)
 	}
 	return Input{Role: role, Path: path, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// Epoch is the time of SOURCE_DATE_EPOCH, whole seconds since 1970
+// (https://reproducible-builds.org/specs/source-date-epoch): files then hold no other
+// time. set reports whether the variable is there.
+func Epoch() (t time.Time, set bool, err error) {
+	const name = "SOURCE_DATE_EPOCH"
+	text, set := os.LookupEnv(name)
+	if !set || text == "" {
+		return time.Time{}, false, nil
+	}
+	// The last second of the year 9999, beyond which RFC 3339 has no times.
+	const most = 253402300799
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 || seconds > most {
+		return time.Time{}, true, fmt.Errorf("%s is %q, want whole seconds since 1970, 0 to %d", name, text, most)
+	}
+	return time.Unix(seconds, 0).UTC(), true, nil
+}
+
+// Timeless makes the record one of what the file's bits depend on, for a run under
+// [Epoch]: without the number of threads, and where the bits are the same on any ranks
+// without their number and what they talked by. Without an epoch it does nothing.
+func (r *Record) Timeless(anyRanks bool) {
+	if _, set, _ := Epoch(); !set {
+		return
+	}
+	r.Threads = 0
+	if anyRanks {
+		r.Ranks, r.Communicator, r.MPI = 0, "", ""
+	}
 }

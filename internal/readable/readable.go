@@ -1,5 +1,5 @@
-// Package readable writes numbers for people: no exponent where plain digits will do, no
-// more digits than mean something, no −0, and nouns in the number of their count.
+// Package readable writes numbers for people: plain digits instead of an exponent where
+// that is possible, significant digits alone, no −0, and nouns in the singular or plural.
 package readable
 
 import (
@@ -11,15 +11,14 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// Digits that mean something, of values that are measured and of those that are
-// reckoned.
+// Significant digits of measured and of computed values.
 const (
 	measured = 6
-	reckoned = 4
+	computed = 4
 )
 
 // Length writes metres to a hundredth of a millimetre, with all digits before the point
-// and up to six in all: 6493376, 12.5, 0. A unit does not follow.
+// and up to six in all, without the unit: 6493376, 12.5, 0.
 func Length(m float64) string { return text(math.Round(m*1e5)/1e5, measured) }
 
 // Time writes seconds or milliseconds with up to six digits: 0.004, 1.296.
@@ -34,7 +33,7 @@ func Frequency(hz float64) string {
 }
 
 // Speed writes metres a second with up to four digits, and all before the point.
-func Speed(v float64) string { return text(v, reckoned) }
+func Speed(v float64) string { return text(v, computed) }
 
 // Percent writes a share of 1 with about two digits: 100 %, 56 %, 3.4 %.
 func Percent(share float64) string {

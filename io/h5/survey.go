@@ -63,15 +63,6 @@ func (r *SurveyReader) Survey() *survey.Survey {
 // HasData reports whether the file holds traces.
 func (r *SurveyReader) HasData() bool { return r.data != nil }
 
-// Verify compares the traces with the digest that was written with them, in one pass.
-// Everything else has been compared.
-func (r *SurveyReader) Verify() error {
-	if r.data == nil {
-		return nil
-	}
-	return r.data.Verify()
-}
-
 // ReadTraces reads traces [first, first+n) into dst, [n, NT], and refuses what
 // is not finite. Reading many traces a call is much faster than one by one.
 func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
@@ -174,11 +165,7 @@ func (r *SurveyReader) readSampling() error {
 		s.NT = r.data.shape[len(r.data.shape)-1]
 		from = r.data.Attrs()
 	} else if !from.Has("nt") {
-		names, err := on(r.path, func() (string, error) { return r.contents(), nil })
-		if err != nil {
-			return err
-		}
-		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", names)
+		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", r.contents())
 	} else if s.NT, err = from.Int("nt"); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
-// Package launch starts programs as several ranks of MPI on this machine. Tests
+// Package mpitest starts programs as several ranks of MPI on this machine. Tests
 // use it, so that they find the launcher of the library they were built with:
 // ranks started by another one see themselves alone.
-package launch
+package mpitest
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func Command(ctx context.Context, library string, ranks int, program string, arg
 		cmd.WaitDelay = 10 * time.Second
 		return cmd, nil
 	}
-	return nil, fmt.Errorf("launch: no launcher is known for %s", library)
+	return nil, fmt.Errorf("mpitest: no launcher is known for %s", library)
 }
 
 func (f family) launcher() (string, error) {
@@ -63,5 +63,5 @@ func (f family) launcher() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("launch: none of %s on the PATH belongs to %s", strings.Join(f.programs, ", "), f.library)
+	return "", fmt.Errorf("mpitest: none of %s on the PATH belongs to %s", strings.Join(f.programs, ", "), f.library)
 }

@@ -1,10 +1,40 @@
 package machine
 
+import "C" // for address_linux.c, which looks at the limit before Go starts
+
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// addressLimit is the limit on the address space of this process in bytes.
+func addressLimit() uint64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &r) != nil {
+		return unix.RLIM_INFINITY
+	}
+	return r.Cur
+}
+
+// affinity lists the processors that this process may run on, at most as many as
+// GOMAXPROCS allows.
+func affinity() []int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return unbound()
+	}
+	var list []int
+	for c := 0; len(list) < set.Count(); c++ {
+		if set.IsSet(c) {
+			list = append(list, c)
+		}
+	}
+	return list[:max(1, min(len(list), runtime.GOMAXPROCS(0)))]
+}
 
 // shared are the numbers of file systems that several machines see (statfs(2), and
 // Lustre's, GPFS', BeeGFS' and WekaFS' own).

@@ -1,6 +1,0 @@
-//go:build mpi && openmpi
-
-package mpi
-
-// #cgo pkg-config: ompi-c
-import "C"

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package machine
-
-func affinity() []int { return unbound() }
