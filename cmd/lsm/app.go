@@ -39,7 +39,7 @@ type app struct {
 
 	reflectivity string // image file to demigrate, "" for none
 
-	program   string // this program's file, to start children; "": it must not
+	program   string // this program's file, to start children; "": it starts none
 	out, errs io.Writer
 	launcher  machine.Launcher
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
@@ -51,11 +51,11 @@ type app struct {
 	command string      // name of the command that runs, "" before it is known
 	flags   []comm.Fact // of its own that were given
 	started bool        // the command line was understood
-	unknown error       // help was asked for on a command that there is not
+	unknown error       // help was asked for on an unknown command
 	result  []any       // keys and values for the event "done"
 }
 
-// speak gives this process a voice.
+// speak makes the reporter of this process.
 func (a *app) speak(json bool) {
 	options := progress.ForFiles(a.out, a.errs)
 	options.JSON = json

@@ -131,8 +131,8 @@ func tryOutputs(a *app, cfg *config.Config, show func(forecast.Finding)) (refuse
 	return refused
 }
 
-// plannedRanks is how many ranks the run to come has: as asked, as its grid says,
-// or as this one.
+// plannedRanks is how many ranks to plan for: those asked for, those of the grid, or those
+// of this run.
 func plannedRanks(asked int, grid []int, here int) int {
 	switch {
 	case asked > 0:

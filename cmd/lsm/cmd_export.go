@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -103,6 +104,7 @@ func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
 	if err != nil {
 		return withFormatHint(path, err)
 	}
+	version, _ := provenance.Build()
 	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}
 	if f.gathers && (kind != "image" || f.velocity) {
 		return status.Usage(fmt.Errorf("export: --gathers is for an image alone, %s is of kind %s", path, kind))
@@ -154,7 +156,7 @@ func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (
 			return nil, err
 		}
 		if r == nil {
-			return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+			return nil, noGathers(path)
 		}
 		defer r.Close()
 		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.report)

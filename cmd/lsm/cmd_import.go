@@ -165,7 +165,7 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	if err != nil {
 		return err
 	}
-	// All that can be refused is, before anything is written.
+	// Refuse everything that can be refused before anything is written.
 	if err := im.Room(f.output); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	return nil
 }
 
-// prepare finds out what cannot work before anything large is read.
+// prepare refuses what cannot work before anything large is read.
 func (f *importOptions) prepare(a *app, files []string) error {
 	var fresh []string // must not be there without --force
 	if f.folder != "" {
@@ -245,7 +245,6 @@ func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 func importAttrs(a *app, files []string) ([]h5.Attr, error) {
 	defer a.report.Time("hash inputs")()
 	r := provenance.New("import")
-	r.Version, r.Commit = build()
 	for i, file := range files {
 		role := "segy"
 		if len(files) > 1 {

@@ -105,7 +105,7 @@ func (a *app) columns(rows [][2]string) {
 	}
 }
 
-// plumbing reports whether an object is of interest to programs alone: a group,
+// plumbing reports whether an object is of interest only to programs: a group,
 // whose contents are listed anyway, or the coordinates of an axis.
 func plumbing(o h5.Object) bool {
 	scale := false
@@ -125,7 +125,7 @@ func describeObject(o h5.Object) string {
 	for _, at := range o.Attrs {
 		switch at.Name {
 		case "sha256", "sha256_attributes", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
-			// Of interest to programs alone.
+			// Of interest only to programs.
 		default:
 			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))
 		}
@@ -168,7 +168,7 @@ func valueText(v any) string {
 	return text
 }
 
-// finiteAttrs replaces the numbers that JSON cannot hold by nil.
+// finiteAttrs replaces numbers that JSON cannot hold with nil.
 func finiteAttrs(list []h5.Attr) {
 	for i, at := range list {
 		list[i].Value = progress.Finite(at.Value)

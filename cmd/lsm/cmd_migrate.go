@@ -34,5 +34,5 @@ func migrate(ctx context.Context, a *app, j *job.Job, out string) (predicted int
 	if err != nil {
 		return 0, err
 	}
-	return j.Memory().Total(), j.WriteAdjoint(out, migrated, a.source(j, "migrate"))
+	return j.Memory().Total(), j.WriteAdjoint(out, migrated, a.source("migrate"))
 }

@@ -34,6 +34,6 @@ func model(ctx context.Context, a *app, j *job.Job, out string) (predicted int64
 		return 0, err
 	}
 	a.report.Infof("%s", j.Info)
-	err = j.WritePredicted(ctx, out, image, a.source(j, "model"))
+	err = j.WritePredicted(ctx, out, image, a.source("model"))
 	return j.Memory().Total(), err
 }

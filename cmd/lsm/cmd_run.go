@@ -79,11 +79,11 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	out := cfg.Output.File.File
-	if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+	if err := j.WriteResult(out, result, a.source("run")); err != nil {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, d, result, a.source(j, "run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result, a.source("run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -117,7 +117,7 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoin
 		if err != nil {
 			return err
 		}
-		if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
+		if err := j.WriteAdjoint(adjoint, migrated, a.source("migrate")); err != nil {
 			return err
 		}
 	}
@@ -128,16 +128,16 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoin
 	if err != nil {
 		return err
 	}
-	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
+	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source("run")); err != nil {
 		return err
 	}
 	a.report.Printf("point-spread functions: %s\n", psf)
 	return nil
 }
 
-// besideToWrite is the file for an image beside the result, "" where none is to be
-// written: a run that goes on from a checkpoint has written it before. Rank 0
-// looks for all.
+// besideToWrite is the file for an image beside the result. It is "" if none is to be
+// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
+// for all ranks.
 func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil

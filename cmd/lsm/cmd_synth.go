@@ -122,8 +122,8 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 }
 
 // amend writes what --set and the environment change into the case's configuration, so
-// that it images with the operator that modelled. What says where a command runs, and
-// not what it makes, stays out; what the case itself consists of cannot be changed so.
+// that the case is imaged with the operator that modelled it. Keys that only say where a
+// command runs stay out. Keys of what synth makes cannot be changed.
 func amend(c *synth.Case, folder string, set []string) error {
 	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {
@@ -145,9 +145,8 @@ func amend(c *synth.Case, folder string, set []string) error {
 	return nil
 }
 
-// claim makes the folder and sees to it that none of the files in it gets
-// overwritten without force. The function that it returns leaves the folder
-// as it was found, but for files that were overwritten.
+// claim makes the folder, and refuses without force if one of the files is there already.
+// The function that it returns removes everything that was not there before.
 func claim(folder string, files []string, force bool) (undo func(), err error) {
 	var fresh []string
 	if _, err := os.Stat(folder); err != nil {
@@ -260,7 +259,7 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 			return err
 		}
 	}
-	src := a.source(j, "synth")
+	src := a.source("synth")
 	src.Force = true // over the geometry
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }

@@ -19,7 +19,7 @@ dataset that you change: docs/format.md shows how.`,
 		`  lsm traveltime config.toml -o times.h5`,
 		func(ctx context.Context, path string) error {
 			return a.produce(path, plan.Geometry, "tables", func(j *job.Job, out string) (int64, error) {
-				return 0, j.WriteTimes(ctx, out, gradient, a.source(j, "traveltime"))
+				return 0, j.WriteTimes(ctx, out, gradient, a.source("traveltime"))
 			})
 		}))
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "also write the gradients of the times, s/m")

@@ -13,11 +13,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -76,7 +78,7 @@ func (a *app) configure(path string) (*config.Config, error) {
 // agree makes sure that all ranks run the same command of the same program with the
 // same configuration.
 func (a *app) agree(cfg *config.Config) error {
-	v, c := build()
+	v, c := provenance.Build()
 	facts := append([]comm.Fact{{Name: "the program", Value: strings.TrimSpace("lsm " + v + " " + c)}, {Name: "the command", Value: a.command}}, a.flags...)
 	for _, f := range config.Fields() {
 		facts = append(facts, comm.Fact{Name: f.Name(), Value: cfg.Value(f.Name()), Origin: cfg.Origin(f.Name())})
@@ -125,17 +127,16 @@ func (a *app) produce(path string, need plan.Need, what string, work func(j *job
 	return a.closing(predicted)
 }
 
-// source says which program makes an output, for its provenance.
-func (a *app) source(j *job.Job, command string) job.Source {
-	v, c := build()
-	return job.Source{Command: command, Version: v, Commit: c, Force: a.force}
+// source says which command makes an output, for its provenance.
+func (a *app) source(command string) job.Source {
+	return job.Source{Command: command, Force: a.force}
 }
 
-// once lets rank 0 do what one rank does for all.
+// once lets rank 0 do something for all ranks.
 func (a *app) once(do func() error) error {
 	var err error
 	if a.first() {
-		err = do()
+		err = inputs.FileError(do())
 	}
 	return comm.Together(a.world, err)
 }
@@ -169,7 +170,7 @@ func tryInputs(a *app, cfg *config.Config) error {
 }
 
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
-// until it ends.
+// until the program ends.
 func lockOutputs(a *app, cfg *config.Config, outputs []config.Path) error {
 	if a.command == "run" {
 		outputs = append(slices.Clone(outputs), cfg.Output.Adjoint, cfg.Output.PSF)
@@ -226,11 +227,11 @@ func (a *app) lock(path string) error {
 	return nil
 }
 
-// atEnd does something when the program ends; what was put in last comes first.
+// atEnd does something when the program ends. What was added last is done first.
 func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
 
-// closing prints where the time and the memory went, the latter beside the
-// prediction, in bytes, 0 for none; and writes the trace. It is collective.
+// closing prints where the time and the memory went, and writes the trace. predicted is
+// the memory in bytes that was planned for, 0 for none. It is collective.
 func (a *app) closing(predicted int64) error {
 	mine := a.report.Account()
 	mine.PeakMemory, mine.Predicted = machine.PeakMemory(), predicted

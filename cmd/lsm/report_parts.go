@@ -18,8 +18,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// computeMissing computes what no file brings: the adjoint, the residual of the
-// image, and a dot test.
+// computeMissing computes what is in no file: the adjoint, the residual of the image, and
+// a dot test.
 func (c *collector) computeMissing() error {
 	r := c.run
 	if !c.compute {
@@ -39,7 +39,7 @@ func (c *collector) computeMissing() error {
 		return err
 	}
 	defer j.Close()
-	src := c.a.source(j, "report")
+	src := c.a.source("report")
 	for _, in := range provenance.FromAttrs(j.Attrs(src, "")).Inputs {
 		if want, known := c.inputs[in.Role]; known && want != in.SHA256 {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
@@ -136,7 +136,7 @@ func (c *collector) readTold() (err error) {
 	return nil
 }
 
-// told reads a file of what a run has told; nil without a name.
+// told reads a file of what a run has said. It returns nil if path is "".
 func told[T any](path string, parse func(io.Reader) (*T, error)) (*T, error) {
 	if path == "" {
 		return nil, nil
@@ -174,16 +174,10 @@ func (c *collector) readShots() error {
 		defer file.Close()
 		files[i] = file
 	}
-	if data := files[0]; data != nil {
-		s = data.Survey()
-		if r.Config != nil {
-			var err error
-			if keep, err = inputs.Select(s, r.Config); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-		}
-		if keep != nil {
-			s = s.Select(keep)
+	if path != "" {
+		var err error
+		if s, keep, _, err = inputs.Selected(r.Config); err != nil {
+			return err
 		}
 	}
 	if residual := files[1]; residual != nil && s == nil {
@@ -217,8 +211,8 @@ func (c *collector) readShots() error {
 	return nil
 }
 
-// readTraces reads traces of a file, counted among those that are kept; nil without a
-// file.
+// readTraces reads traces of a file by their numbers among those that are kept, nil for
+// all. Without a file it returns nil.
 func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) {
 	if file == nil {
 		return nil, nil
@@ -236,8 +230,8 @@ func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) 
 // shownShots is how many gathers are shown unless told otherwise.
 const shownShots = 3
 
-// chooseShots are the rows asked for, or some that have traces, spread over the
-// survey but for its ends, where spreads are cut short.
+// chooseShots returns the rows asked for. If there are none, it returns some that have
+// traces, spread over the survey except for its ends, where spreads are cut short.
 func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
 	for _, shot := range asked {
 		if shot < 0 || shot >= s.NumSources() {

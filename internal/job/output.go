@@ -20,10 +20,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Source says which program and command make an output.
+// Source says which command makes an output.
 type Source struct {
-	Command, Version, Commit string
-	Force                    bool // an existing output may be overwritten
+	Command string
+	Force   bool // an existing output may be overwritten
 }
 
 // CheckOutput makes sure, before anything is computed, that path can be written.
@@ -125,7 +125,6 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d *dist.Vector, r 
 // stopped, "" where none ran.
 func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r := provenance.New(src.Command)
-	r.Version, r.Commit = src.Version, src.Commit
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}

@@ -197,7 +197,9 @@ func chooseTimes(p *Plan) (err error) {
 			return err
 		}
 		s.TablesGrid = p.Tables.Grid()
-		s.Tables = func(dst []float64, role survey.Role, row int) error { return p.Tables.ReadRow(dst, role, h5.Time, row) }
+		s.Tables = func(dst []float64, role survey.Role, row int) error {
+			return p.Tables.ReadRow(dst, role, h5.Time, row)
+		}
 	}
 	p.Times, err = traveltime.New(p.Config.Traveltime.Method, s)
 	return err
