@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -64,7 +63,6 @@ func MPIs(folders []string) []Library {
 		for _, folder := range folders {
 			files, _ := filepath.Glob(filepath.Join(folder, l.File)) // the patterns are right
 			if len(files) > 0 {
-				sort.Strings(files)
 				found[i].Path = files[0]
 				break
 			}

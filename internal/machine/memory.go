@@ -34,9 +34,7 @@ func ReadMemory(proc, cgroup string) Memory {
 // PeakMemory is the most main memory, in bytes, that this process has had
 // resident at any time, memory shared with other processes included; 0 where the
 // system does not say.
-func PeakMemory() int64 { return peakMemory("/proc") }
-
-func peakMemory(proc string) int64 { return bytesOf(filepath.Join(proc, "self", "status"), "VmHWM:") }
+func PeakMemory() int64 { return bytesOf("/proc/self/status", "VmHWM:") }
 
 // bytesOf is a field of one of proc's files that gives sizes in KiB; 0 where it is not
 // there.
