@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -109,20 +110,16 @@ func newDerivative(l *Layout, axis int, w [3]float64) (Operator, error) {
 }
 
 // neighbours returns the nearest ranks before and after a rank, in element order, that
-// hold elements themselves. The rank must hold some too.
+// hold elements themselves. The rank must hold some too. It drops the others from all.
 func neighbours(all []holding, rank int) (lower, upper int) {
+	held := slices.DeleteFunc(all, func(h holding) bool { return h.n == 0 })
+	at := slices.IndexFunc(held, func(h holding) bool { return h.rank == rank })
 	lower, upper = comm.None, comm.None
-	passed := false
-	for _, s := range all {
-		switch {
-		case s.rank == rank:
-			passed = true
-		case s.n == 0:
-		case !passed:
-			lower = s.rank
-		default:
-			return lower, s.rank
-		}
+	if at > 0 {
+		lower = held[at-1].rank
+	}
+	if at+1 < len(held) {
+		upper = held[at+1].rank
 	}
 	return lower, upper
 }

@@ -14,10 +14,9 @@ import (
 //
 //	|⟨y, A x⟩ − ⟨Aᴴy, x⟩| / (‖A x‖ ‖y‖),
 //
-// which for a correct pair is a few units of rounding of its element type
-// (Claerbout, "Earth soundings analysis", 1992, calls this the dot-product
-// test). The sign of every sample is random, so a fault in one place is not
-// averaged away by positive sums.
+// which for a correct pair is a few units of rounding of its element type (Claerbout,
+// "Earth soundings analysis", 1992, calls this the dot-product test). The sign of every
+// sample is random, so a fault in one place is not averaged away by positive sums.
 func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (float64, error) {
 	x, err := random(d, op.Domain(), seed)
 	if err != nil {
@@ -74,34 +73,29 @@ func random(d device.Device, l *Layout, seed uint64) (*Vector, error) {
 
 func fillRandom(v *Vector, seed *uint64) error {
 	return v.eachLeaf(func(v *Vector) error {
+		l := v.Layout
 		*seed++
-		return fillLeaf(v, *seed)
-	})
-}
-
-func fillLeaf(v *Vector, seed uint64) error {
-	l := v.Layout
-	normal := func(i int, part uint64) float64 {
-		r := rand.NewPCG(seed<<1|part, uint64(l.Off+i))
-		u1 := (float64(r.Uint64()>>11) + 0.5) / (1 << 53)
-		u2 := float64(r.Uint64()>>11) / (1 << 53)
-		return math.Sqrt(-2*math.Log(u1)) * math.Cos(2*math.Pi*u2)
-	}
-	if !l.isComplex() {
-		x := make([]float64, l.N)
-		for i := range x {
-			x[i] = normal(i, 0)
+		normal := func(i int, part uint64) float64 {
+			r := rand.NewPCG(*seed<<1|part, uint64(l.Off+i))
+			u1 := (float64(r.Uint64()>>11) + 0.5) / (1 << 53)
+			u2 := float64(r.Uint64()>>11) / (1 << 53)
+			return math.Sqrt(-2*math.Log(u1)) * math.Cos(2*math.Pi*u2)
 		}
-		return device.Upload(v.Buf, x)
-	}
-	single, double := make([]complex64, l.N), make([]complex128, l.N)
-	for i := range double {
-		double[i] = complex(normal(i, 0), normal(i, 1))
-		single[i] = complex64(double[i])
-	}
-	h := device.NewHost(1)
-	if l.Type == device.C64 {
-		return v.Buf.Device().Copy(v.Buf, device.Wrap(h, single))
-	}
-	return v.Buf.Device().Copy(v.Buf, device.Wrap(h, double))
+		if !l.isComplex() {
+			x := make([]float64, l.N)
+			for i := range x {
+				x[i] = normal(i, 0)
+			}
+			return device.Upload(v.Buf, x)
+		}
+		single, double := make([]complex64, l.N), make([]complex128, l.N)
+		for i := range double {
+			double[i] = complex(normal(i, 0), normal(i, 1))
+			single[i] = complex64(double[i])
+		}
+		if l.Type == device.C64 {
+			return v.Buf.Device().Copy(v.Buf, device.Wrap(device.NewHost(1), single))
+		}
+		return v.Buf.Device().Copy(v.Buf, device.Wrap(device.NewHost(1), double))
+	})
 }

@@ -95,11 +95,9 @@ func (e *exact) round() float64 {
 }
 
 // SumExactly adds the numbers of all ranks without rounding and rounds the sum once. The
-// result has the same bits however the numbers are shared out. It is collective.
-func SumExactly(c comm.Comm, x []float64) (float64, error) { return sumExactly(c, x, nil) }
-
-// sumExactly is SumExactly, but all ranks get an error if one of them passes one as mine.
-func sumExactly(c comm.Comm, x []float64, mine error) (float64, error) {
+// result has the same bits however the numbers are shared out. All ranks get an error if
+// one of them passes one as mine. It is collective.
+func SumExactly(c comm.Comm, x []float64, mine error) (float64, error) {
 	var e exact
 	for _, v := range x {
 		e.add(v)

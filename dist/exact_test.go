@@ -120,7 +120,7 @@ func TestExactSumsOfMany(t *testing.T) {
 func TestExactSumsOverRanks(t *testing.T) {
 	must(t, commtest.Ranks(3, func(c comm.Comm) error {
 		x := [][]float64{{1e300, 1}, {}, {-1e300, 0x1p-60}}[c.Rank()]
-		got, err := sumExactly(c, x, nil)
+		got, err := SumExactly(c, x, nil)
 		if err != nil || got != 1 {
 			return fmt.Errorf("sum is %g, want 1: %v", got, err)
 		}
@@ -130,12 +130,12 @@ func TestExactSumsOverRanks(t *testing.T) {
 		if c.Rank() != 1 {
 			mine = nil
 		}
-		if _, err = sumExactly(c, x, mine); err == nil || (mine != nil) != errors.Is(err, fault) {
+		if _, err = SumExactly(c, x, mine); err == nil || (mine != nil) != errors.Is(err, fault) {
 			return fmt.Errorf("an error of rank 1 is %v", err)
 		}
 		return nil
 	}))
-	if _, err := sumExactly(comm.Self(), nil, errors.New("no")); err == nil {
+	if _, err := SumExactly(comm.Self(), nil, errors.New("no")); err == nil {
 		t.Error("no error on one rank")
 	}
 }

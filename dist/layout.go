@@ -59,17 +59,11 @@ func (l *Layout) Equal(o *Layout) bool {
 	if l == o {
 		return true
 	}
-	if len(l.Parts) != len(o.Parts) {
-		return false
+	if l.Parts != nil || o.Parts != nil {
+		return slices.EqualFunc(l.Parts, o.Parts, (*Layout).Equal)
 	}
-	for i := range l.Parts {
-		if !l.Parts[i].Equal(o.Parts[i]) {
-			return false
-		}
-	}
-	return l.Parts != nil ||
-		slices.Equal(l.Shape, o.Shape) && l.Off == o.Off && l.N == o.N && l.Type == o.Type &&
-			sameGroup(l.Shards, o.Shards) && sameGroup(l.Copies, o.Copies)
+	return slices.Equal(l.Shape, o.Shape) && l.Off == o.Off && l.N == o.N && l.Type == o.Type &&
+		sameGroup(l.Shards, o.Shards) && sameGroup(l.Copies, o.Copies)
 }
 
 func sameGroup(a, b comm.Comm) bool { return a.Size() == b.Size() && a.Rank() == b.Rank() }

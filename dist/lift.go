@@ -48,10 +48,11 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 	return &lifted{kernels: []Kernel{k}, domain: domain, rng: rng}
 }
 
-// LiftWith is Lift with options. It is a collective of all ranks that share
-// domain or range. Its errors are marked as lacking resources, where the kernel or
-// a communicator cannot do what is asked, or as numerical, for a Peak that is no
-// number.
+// LiftWith is Lift with options and for any number of kernels, which add to one
+// destination: (A B …)(x; y; …) = A x + B y + …. Its domain is the stack of a layout for
+// each kernel, or that of the only one. It is a collective of all ranks that share domain
+// or range. Its errors are marked as lacking resources, where a kernel or a communicator
+// cannot do what is asked, or as numerical, for a Peak that is no number.
 //
 // With Exact the quantum of an application is a power of two of which 2⁵² are at
 // least the bound on the result. A source of zeros gives zeros and a source with
@@ -61,14 +62,7 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 //
 // An error of the kernel on one rank alone leaves the others waiting for it, but
 // for one of Bound, which all get: the caller then ends the run.
-func LiftWith(k Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
-	return LiftBeside([]Kernel{k}, domain, rng, o)
-}
-
-// LiftBeside is LiftWith for kernels that add to one destination: (A B …)(x; y; …) =
-// A x + B y + …. Its domain is the stack of a layout for each kernel, or that of the only
-// one.
-func LiftBeside(kernels []Kernel, domain, rng *Layout, o LiftOptions) (Operator, error) {
+func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, error) {
 	if len(kernels) != max(1, len(domain.Parts)) {
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
 	}
@@ -210,15 +204,16 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	err = a.time(&a.times.Total, func() error {
-		if err := f(a); err != nil || !counts {
-			return err
-		}
-		return a.device.Sync()
-	})
-	if err != nil {
+	end := timing(&a.times.Total)
+	if err := f(a); err != nil {
 		return err
 	}
+	if counts {
+		if err := a.device.Sync(); err != nil {
+			return err
+		}
+	}
+	end()
 	if l.measuring != nil {
 		l.measuring.done(d, a.overlap, a.times.Total, a.times.Waiting)
 	}
@@ -278,12 +273,10 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 	return false, nil
 }
 
-// time adds what f takes to a duration.
-func (a *application) time(to *time.Duration, f func() error) error {
+// timing begins to time what its result ends, and then adds that to a duration.
+func timing(to *time.Duration) (end func()) {
 	began := time.Now()
-	err := f()
-	*to += time.Since(began)
-	return err
+	return func() { *to += time.Since(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -302,19 +295,17 @@ func (a *application) carry(app Application) (err error) {
 			}
 		}
 	}()
-	finish := func(next int) error {
-		r := under[0]
-		under = under[1:]
-		if err := a.wait(r); err != nil {
-			return err
-		}
-		return app.Finish(next - len(under) - 1)
-	}
-	for i := range app.Pieces() {
-		if len(under) == ahead {
-			if err := finish(i); err != nil {
+	for i := 0; i < app.Pieces() || len(under) > 0; {
+		if len(under) == ahead || i == app.Pieces() {
+			r := under[0]
+			under = under[1:]
+			if err := a.wait(r); err != nil {
 				return err
 			}
+			if err := app.Finish(i - len(under) - 1); err != nil {
+				return err
+			}
+			continue
 		}
 		buf, err := app.Sum(i)
 		if err != nil {
@@ -325,17 +316,13 @@ func (a *application) carry(app Application) (err error) {
 			return err
 		}
 		under = append(under, r)
-	}
-	for len(under) > 0 {
-		if err := finish(app.Pieces()); err != nil {
-			return err
-		}
+		i++
 	}
 	return nil
 }
 
 // start begins to sum a buffer over the copies.
-func (a *application) start(buf device.Buf) (r comm.Request, err error) {
+func (a *application) start(buf device.Buf) (comm.Request, error) {
 	if a.copies.Size() == 1 {
 		return comm.Done, nil
 	}
@@ -347,21 +334,17 @@ func (a *application) start(buf device.Buf) (r comm.Request, err error) {
 		}
 	}
 	defer a.device.Mark("all-reduce")()
-	r = comm.Done
-	err = a.time(&a.times.Waiting, func() error {
-		if a.o.OneSided {
-			return a.copies.(comm.OneSided).Accumulate(buf)
-		}
-		if a.overlap && a.pieced {
-			r, err = a.copies.StartAllReduce(buf)
-			return err
-		}
-		if err := a.copies.AllReduce(buf); err != nil || !a.alone {
-			return err
-		}
-		return a.device.Sync()
-	})
-	return r, err
+	defer timing(&a.times.Waiting)()
+	if a.o.OneSided {
+		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
+	}
+	if a.overlap && a.pieced {
+		return a.copies.StartAllReduce(buf)
+	}
+	if err := a.copies.AllReduce(buf); err != nil || !a.alone {
+		return comm.Done, err
+	}
+	return comm.Done, a.device.Sync()
 }
 
 func (a *application) wait(r comm.Request) error {
@@ -369,7 +352,8 @@ func (a *application) wait(r comm.Request) error {
 		return nil
 	}
 	defer a.device.Mark("all-reduce")()
-	return a.time(&a.times.Waiting, r.Wait)
+	defer timing(&a.times.Waiting)()
+	return r.Wait()
 }
 
 // quantum chooses the quantum of an application, 0 if sums need not be exact. If the
@@ -378,20 +362,18 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	if !a.o.Exact {
 		return 0, false, nil
 	}
-	bound := 0.0
-	err = a.time(&a.times.Bound, func() error {
-		parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
-		sum, err := sumExactly(src.Layout.Shards, parts, mine)
-		bound = sum * a.peaks[i]
-		return err
-	})
-	if err != nil || bound == 0 {
+	end := timing(&a.times.Bound)
+	parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
+	sum, err := SumExactly(src.Layout.Shards, parts, mine)
+	end()
+	switch bound := sum * a.peaks[i]; {
+	case err != nil || bound == 0:
 		return 0, true, err
-	}
-	if lost(bound) {
+	case lost(bound):
 		return 0, true, spoil(dst.Buf)
+	default:
+		return quantum(bound), false, nil
 	}
-	return quantum(bound), false, nil
 }
 
 // quantum returns a power of two of which 2⁵² are at least the bound. It is never so

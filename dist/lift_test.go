@@ -12,7 +12,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/dist/disttest"
 )
 
 var (
@@ -41,11 +40,11 @@ type result struct {
 
 // applied applies an operator and its adjoint to given vectors.
 func applied(op dist.Operator, t device.Type) (r result, err error) {
-	x, err := disttest.Vector(op.Domain(), disttest.Random(2, 1, columns, t)[0])
+	x, err := Vector(op.Domain(), Random(2, 1, columns, t)[0])
 	if err != nil {
 		return r, err
 	}
-	y, err := disttest.Vector(op.Range(), disttest.Random(3, 1, rows, t)[0])
+	y, err := Vector(op.Range(), Random(3, 1, rows, t)[0])
 	if err != nil {
 		return r, err
 	}
@@ -66,10 +65,10 @@ func applied(op dist.Operator, t device.Type) (r result, err error) {
 	if r.dots, err = dist.Dots([2]*dist.Vector{y, ax}, [2]*dist.Vector{aty, x}, [2]*dist.Vector{ax, ax}); err != nil {
 		return r, err
 	}
-	if r.forward, err = disttest.Whole(ax); err != nil {
+	if r.forward, err = Whole(ax); err != nil {
 		return r, err
 	}
-	r.adjoint, err = disttest.Whole(aty)
+	r.adjoint, err = Whole(aty)
 	return r, err
 }
 
@@ -77,11 +76,11 @@ func applied(op dist.Operator, t device.Type) (r result, err error) {
 var settings = []dist.LiftOptions{{}, {Overlap: true}, {Exact: true}, {Exact: true, Overlap: true}}
 
 // onAllGrids runs body on all grids of up to six ranks.
-func onAllGrids(t *testing.T, typ device.Type, body func(p disttest.Place) error) {
+func onAllGrids(t *testing.T, typ device.Type, body func(p Place) error) {
 	t.Helper()
 	for n := 1; n <= 6; n++ {
-		for _, g := range disttest.Grids(n) {
-			if err := disttest.Grid(g[0], g[1], typ, shots, slabs, body); err != nil {
+		for _, g := range Grids(n) {
+			if err := Grid(g[0], g[1], typ, shots, slabs, body); err != nil {
 				t.Errorf("grid %v, %v: %v", g, typ, err)
 			}
 		}
@@ -92,8 +91,8 @@ func onAllGrids(t *testing.T, typ device.Type, body func(p disttest.Place) error
 // and so is its adjoint.
 func TestPiecesAreTheirMatrix(t *testing.T) {
 	for _, typ := range types {
-		m := disttest.Random(1, rows, columns, typ)
-		x, y := disttest.Random(2, 1, columns, typ)[0], disttest.Random(3, 1, rows, typ)[0]
+		m := Random(1, rows, columns, typ)
+		x, y := Random(2, 1, columns, typ)[0], Random(3, 1, rows, typ)[0]
 		ax, aty := make([]complex128, rows), make([]complex128, columns)
 		for i := range ax {
 			for j := range aty {
@@ -105,9 +104,9 @@ func TestPiecesAreTheirMatrix(t *testing.T) {
 		if typ == device.F32 || typ == device.C64 {
 			tol = 1e-5
 		}
-		onAllGrids(t, typ, func(p disttest.Place) error {
+		onAllGrids(t, typ, func(p Place) error {
 			for k, o := range settings {
-				op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, 3+k, 1+k), p.Image, p.Data, o)
+				op, err := dist.LiftWith(o, p.Image, p.Data, Block(m, p.Data, p.Image, 3+k, 1+k))
 				if err != nil {
 					return err
 				}
@@ -138,11 +137,11 @@ func TestPiecesAreTheirMatrix(t *testing.T) {
 // order it is added up, in any number of pieces.
 func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 	for _, typ := range types {
-		m := disttest.Random(1, rows, columns, typ)
+		m := Random(1, rows, columns, typ)
 		var want string
-		onAllGrids(t, typ, func(p disttest.Place) error {
-			op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, p.World.Size(), 2), p.Image, p.Data,
-				dist.LiftOptions{Exact: true, Overlap: p.World.Size()%2 == 0})
+		onAllGrids(t, typ, func(p Place) error {
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: p.World.Size()%2 == 0},
+				p.Image, p.Data, Block(m, p.Data, p.Image, p.World.Size(), 2))
 			if err != nil {
 				return err
 			}
@@ -163,7 +162,7 @@ func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 
 // Sources that leave nothing to compute, and those at the limits of float64.
 func TestExactEdges(t *testing.T) {
-	m := disttest.Random(1, rows, columns, device.F64)
+	m := Random(1, rows, columns, device.F64)
 	for name, c := range map[string]struct {
 		bad    float64 // one element of the source
 		called bool    // the kernel
@@ -176,32 +175,32 @@ func TestExactEdges(t *testing.T) {
 		"large":    {1e300, true, func(v float64) bool { return 1e297 < math.Abs(v) && math.Abs(v) < 1e301 }},
 		"tiny":     {math.SmallestNonzeroFloat64, true, func(v float64) bool { return v == 0 }}, // below the smallest quantum
 	} {
-		onAllGrids(t, device.F64, func(p disttest.Place) error {
-			k := disttest.Block(m, p.Data, p.Image, 3, 2)
+		onAllGrids(t, device.F64, func(p Place) error {
+			k := Block(m, p.Data, p.Image, 3, 2)
 			k.Fail = func(dist.Direction, int) error {
 				if c.called {
 					return nil
 				}
 				return errors.New("the kernel is called")
 			}
-			op, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true})
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true}, p.Image, p.Data, k)
 			if err != nil {
 				return err
 			}
 			whole := make([]complex128, columns)
 			whole[4] = complex(c.bad, 0)
-			x, err := disttest.Vector(p.Image, whole)
+			x, err := Vector(p.Image, whole)
 			if err != nil {
 				return err
 			}
-			y, err := disttest.Vector(p.Data, make([]complex128, rows))
+			y, err := Vector(p.Data, make([]complex128, rows))
 			if err != nil {
 				return err
 			}
 			if err := op.Apply(ctx, y, x); err != nil {
 				return err
 			}
-			for i, v := range disttest.Read(y.Buf) {
+			for i, v := range Read(y.Buf) {
 				if !c.want(real(v)) {
 					return fmt.Errorf("%s: element %d is %v", name, i, v)
 				}
@@ -225,7 +224,7 @@ func TestExactDotsBesideOthers(t *testing.T) {
 			for i := range x {
 				x[i] = complex(float64(part.Layout.Off+i+1), float64(k))
 			}
-			disttest.Write(part.Buf, x)
+			Write(part.Buf, x)
 		}
 		got, err := dist.Dots([2]*dist.Vector{v.Parts[0], v.Parts[1]}, [2]*dist.Vector{v, v})
 		if err != nil {

@@ -15,9 +15,8 @@ type Operator interface {
 	ApplyAdjoint(ctx context.Context, dst, src *Vector) error
 }
 
-// Kernel is the local half of an operator: it maps this rank's share of the
-// source to a contribution to this rank's share of the destination, which it
-// adds into dst.
+// Kernel is the local half of an operator: it maps this rank's share of the source to a
+// contribution to this rank's share of the destination, which it adds into dst.
 type Kernel interface {
 	Forward(ctx context.Context, dst, src device.Buf) error
 	Adjoint(ctx context.Context, dst, src device.Buf) error

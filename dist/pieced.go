@@ -21,12 +21,11 @@ func (d Direction) String() string { return [...]string{"forward", "adjoint"}[d]
 // its sums independent of how the work is divided.
 //
 // The second part works like this (Demmel & Nguyen 2015, "Parallel reproducible
-// summation", pre-rounding): a kernel's smallest unit of work, whose sum has a
-// fixed order, depends on the problem alone, not on ranks or threads. The sum of
-// each unit is rounded to a multiple of a quantum, a power of two so large that
-// sums of all units stay below 2⁵³ quanta. Added up in float64 they are exact, in
-// any order and over any number of ranks. The quantum is chosen anew for each
-// application from a bound on its result.
+// summation", pre-rounding): a kernel's smallest unit of work, whose sum has a fixed
+// order, depends on the problem alone, not on ranks or threads. The sum of each unit is
+// rounded to a multiple of a quantum, a power of two so large that sums of all units stay
+// below 2⁵³ quanta. Added up in float64 they are exact, in any order and over any number
+// of ranks. The quantum is chosen anew for each application from a bound on its result.
 type Pieced interface {
 	Kernel
 

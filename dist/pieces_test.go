@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/dist/disttest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -51,13 +50,13 @@ func (r *lateRequest) Wait() error {
 func TestOverlap(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		for _, ahead := range []int{1, 2, 4} {
-			must(t, disttest.Grid(2, 3, device.F64, shots, slabs, func(p disttest.Place) error {
+			must(t, Grid(2, 3, device.F64, shots, slabs, func(p Place) error {
 				under, most := 0, 0
 				var times []dist.Times
 				p.Data.Copies = late{p.Data.Copies, &under, &most}
 				p.Image.Copies = late{p.Image.Copies, &under, &most}
-				op, err := dist.LiftWith(disttest.Block(disttest.Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead), p.Image, p.Data,
-					dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }})
+				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }},
+					p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead))
 				if err != nil {
 					return err
 				}
@@ -86,14 +85,14 @@ func TestOverlap(t *testing.T) {
 // give the same bits before and after.
 func TestChoose(t *testing.T) {
 	want := ""
-	must(t, disttest.Grid(1, 1, device.F32, shots, slabs, func(p disttest.Place) error {
+	must(t, Grid(1, 1, device.F32, shots, slabs, func(p Place) error {
 		whole, err := applications(p, dist.LiftOptions{Exact: true}, 1)
 		want = whole
 		return err
 	}))
 	for _, grid := range [][2]int{{1, 1}, {3, 1}, {1, 2}, {2, 2}} {
 		choices := make([][]dist.Overlapped, grid[0]*grid[1])
-		must(t, disttest.Grid(grid[0], grid[1], device.F32, shots, slabs, func(p disttest.Place) error {
+		must(t, Grid(grid[0], grid[1], device.F32, shots, slabs, func(p Place) error {
 			me := p.World.Rank()
 			got, err := applications(p, dist.LiftOptions{Exact: true, Overlap: true,
 				Choose: func(o dist.Overlapped) { choices[me] = append(choices[me], o) }}, 8)
@@ -116,8 +115,8 @@ func TestChoose(t *testing.T) {
 
 // applications is what n pairs of applications to the same vectors give on the whole;
 // an error if they differ.
-func applications(p disttest.Place, o dist.LiftOptions, n int) (first string, err error) {
-	op, err := dist.LiftWith(disttest.Block(disttest.Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2), p.Image, p.Data, o)
+func applications(p Place, o dist.LiftOptions, n int) (first string, err error) {
+	op, err := dist.LiftWith(o, p.Image, p.Data, Block(Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2))
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +146,7 @@ func (c onesided) AllReduce(device.Buf) error {
 }
 
 func TestOneSided(t *testing.T) {
-	m := disttest.Random(1, rows, columns, device.F64)
+	m := Random(1, rows, columns, device.F64)
 	for _, c := range []struct {
 		o    dist.LiftOptions
 		want int // sums of a forward and an adjoint
@@ -156,11 +155,11 @@ func TestOneSided(t *testing.T) {
 		{dist.LiftOptions{OneSided: true, Overlap: true}, 8},
 		{dist.LiftOptions{OneSided: true, Exact: true}, 8},
 	} {
-		must(t, disttest.Grid(2, 2, device.F64, shots, slabs, func(p disttest.Place) error {
+		must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
 			n := 0
 			p.Data.Copies, p.Image.Copies = onesided{p.Data.Copies, &n}, onesided{p.Image.Copies, &n}
 			// Host sums of the peak go through the same communicators.
-			op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
 			if err != nil {
 				return err
 			}
@@ -175,9 +174,9 @@ func TestOneSided(t *testing.T) {
 
 // What cannot be done is said on all ranks, before anything is computed.
 func TestLiftWithRefuses(t *testing.T) {
-	m := disttest.Random(1, rows, columns, device.F64)
-	must(t, disttest.Grid(2, 2, device.F64, shots, slabs, func(p disttest.Place) error {
-		block := disttest.Block(m, p.Data, p.Image, 4, 2)
+	m := Random(1, rows, columns, device.F64)
+	must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
+		block := Block(m, p.Data, p.Image, 4, 2)
 		p.Image.Copies = struct{ comm.Comm }{p.Image.Copies} // hides what else it can
 		for name, c := range map[string]struct {
 			k    dist.Kernel
@@ -188,7 +187,7 @@ func TestLiftWithRefuses(t *testing.T) {
 			"not in pieces": {whole{block}, dist.LiftOptions{Exact: true}, status.NoResource, "works in pieces"},
 			"not one-sided": {block, dist.LiftOptions{OneSided: true}, status.NoResource, `"goroutines" has no one-sided sums`},
 		} {
-			_, err := dist.LiftWith(c.k, p.Image, p.Data, c.o)
+			_, err := dist.LiftWith(c.o, p.Image, p.Data, c.k)
 			if err == nil || status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {
 				return fmt.Errorf("%s: %v", name, err)
 			}
@@ -198,7 +197,7 @@ func TestLiftWithRefuses(t *testing.T) {
 			if p.World.Rank() == 3 {
 				peak = bad
 			}
-			_, err := dist.LiftWith(peaked{block, peak}, p.Image, p.Data, dist.LiftOptions{Exact: true})
+			_, err := dist.LiftWith(dist.LiftOptions{Exact: true}, p.Image, p.Data, peaked{block, peak})
 			if status.Code(err) != status.NotNumerical {
 				return fmt.Errorf("with a weight of %g on rank 3: %v", bad, err)
 			}
@@ -221,20 +220,20 @@ func (p peaked) Peak() float64 { return p.peak }
 // application with nothing under way.
 func TestErrorsOfPieces(t *testing.T) {
 	fault := errors.New("lost the device")
-	m := disttest.Random(1, rows, columns, device.F64)
-	must(t, disttest.Grid(1, 3, device.F64, shots, slabs, func(p disttest.Place) error {
+	m := Random(1, rows, columns, device.F64)
+	must(t, Grid(1, 3, device.F64, shots, slabs, func(p Place) error {
 		under, most := 0, 0
 		p.Data.Copies = late{p.Data.Copies, &under, &most}
-		k := disttest.Block(m, p.Data, p.Image, 6, 3)
-		op, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true, Overlap: true})
+		k := Block(m, p.Data, p.Image, 6, 3)
+		op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: true}, p.Image, p.Data, k)
 		if err != nil {
 			return err
 		}
-		x, err := disttest.Vector(p.Image, disttest.Random(2, 1, columns, device.F64)[0])
+		x, err := Vector(p.Image, Random(2, 1, columns, device.F64)[0])
 		if err != nil {
 			return err
 		}
-		y, err := disttest.Vector(p.Data, make([]complex128, rows))
+		y, err := Vector(p.Data, make([]complex128, rows))
 		if err != nil {
 			return err
 		}
@@ -292,7 +291,7 @@ func (h countedHost) AllReduce(x []float64, op comm.Op) error {
 // the image's size, in all its pieces together; an exact sum one number's more,
 // over the ranks that hold the data.
 func TestCollectivesOfAnApplication(t *testing.T) {
-	m := disttest.Random(1, rows, columns, device.F32)
+	m := Random(1, rows, columns, device.F32)
 	for _, c := range []struct {
 		o                dist.LiftOptions
 		forward, adjoint counts
@@ -302,20 +301,20 @@ func TestCollectivesOfAnApplication(t *testing.T) {
 		{dist.LiftOptions{Exact: true}, counts{}, counts{4, 1, 8 * columns}},
 		{dist.LiftOptions{Exact: true, Overlap: true}, counts{}, counts{4, 1, 8 * columns}},
 	} {
-		must(t, disttest.Grid(3, 1, device.F32, shots, slabs, func(p disttest.Place) error {
+		must(t, Grid(3, 1, device.F32, shots, slabs, func(p Place) error {
 			var n counts
 			for _, l := range []*dist.Layout{p.Data, p.Image} {
 				l.Shards, l.Copies = counted{l.Shards, &n}, counted{l.Copies, &n}
 			}
-			op, err := dist.LiftWith(disttest.Block(m, p.Data, p.Image, 4, 2), p.Image, p.Data, c.o)
+			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
 			if err != nil {
 				return err
 			}
-			x, err := disttest.Vector(p.Image, disttest.Random(2, 1, columns, device.F32)[0])
+			x, err := Vector(p.Image, Random(2, 1, columns, device.F32)[0])
 			if err != nil {
 				return err
 			}
-			y, err := disttest.Vector(p.Data, disttest.Random(3, 1, rows, device.F32)[0])
+			y, err := Vector(p.Data, Random(3, 1, rows, device.F32)[0])
 			if err != nil {
 				return err
 			}

@@ -15,14 +15,13 @@ type holding struct{ rank, off, n int }
 // sure that they cover every element exactly once. It is a collective over the Shards,
 // and all ranks return the same error.
 func (l *Layout) spread() ([]holding, error) {
-	out := make([]holding, l.Shards.Size())
-	all, mine := make([]float64, 2*len(out)), 2*l.Shards.Rank()
-	all[mine], all[mine+1] = float64(l.Off), float64(l.N)
-	if err := l.Shards.Host().AllReduce(all, comm.Sum); err != nil {
+	all, err := comm.GatherJSON(l.Shards.Host().AllGather, [2]int{l.Off, l.N})
+	if err != nil {
 		return nil, err
 	}
-	for r := range out {
-		out[r] = holding{r, int(all[2*r]), int(all[2*r+1])}
+	out := make([]holding, len(all))
+	for rank, h := range all {
+		out[rank] = holding{rank, h[0], h[1]}
 	}
 	slices.SortStableFunc(out, func(a, b holding) int { return cmp.Or(a.off-b.off, a.n-b.n) })
 	at := 0

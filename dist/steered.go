@@ -8,10 +8,9 @@ import "fmt"
 //
 //	y_k[i] = Σ_a u[k][a][i] (C_a x)[i],
 //
-// C_a the difference along axis a averaged over the neighbours along the others, so
-// that all components belong to the middle of the cell of 2ⁿ points that begins at
-// i; zero for cells at the ends of an axis. Axes of less than three points are left
-// out. It shares u.
+// C_a the difference along axis a averaged over the neighbours along the others, so that
+// all components belong to the middle of the cell of 2ⁿ points that begins at i; zero for
+// cells at the ends of an axis. Axes of less than three points are left out. It shares u.
 func Steered(u ...[]*Vector) (Operator, error) {
 	l := u[0][0].Layout
 	axes := axes(l, 3)

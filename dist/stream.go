@@ -42,19 +42,14 @@ type Group interface {
 	Close()
 }
 
-// Reader returns the data of a rank group by group, in order. The caller may change the
-// result of Next, which is valid until the next call.
-type Reader interface {
-	Next() (device.Buf, error)
-	Close()
-}
-
 // StreamOptions are the options of a Stream. They must be the same on all ranks.
 type StreamOptions struct {
 	LiftOptions
 	Device device.Device
-	// Read starts reading the data d. Ranks with copies of the data read the same.
-	Read func(ctx context.Context) (Reader, error)
+	// Read starts reading the data d. Ranks with copies of the data read the same. next
+	// returns this rank's data group by group, in order; the caller may change them, and
+	// they are valid until the next call. close ends the reading.
+	Read func(ctx context.Context) (next func() (device.Buf, error), close func(), err error)
 	// Weigh, if not nil, multiplies the elements of this rank's data that begin at lo by
 	// their weights.
 	Weigh func(lo int, data device.Buf) error
@@ -137,7 +132,7 @@ func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err 
 	if err != nil {
 		return 0, err
 	}
-	t, err := s.run(ctx, q, &pass{stream: s, x: p, weights: 2}, margin*s.reach*size)
+	t, err := s.run(ctx, q, &pass{Stream: s, x: p, weights: 2}, margin*s.reach*size)
 	if err == nil && t.bound > 0 && size > 0 {
 		s.reach = t.bound / size
 	}
@@ -150,7 +145,7 @@ func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, er
 	if s.level == 0 {
 		guess = s.o.Largest * s.k.Gain()
 	}
-	t, err := s.run(ctx, g, &pass{stream: s, x: x, read: true, weights: 2}, guess)
+	t, err := s.run(ctx, g, &pass{Stream: s, x: x, read: true, weights: 2}, guess)
 	if err != nil || t.bound == 0 {
 		return t.square, err
 	}
@@ -168,7 +163,7 @@ func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, er
 
 // Adjoint sets m = AᴴW d.
 func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
-	_, err := s.run(ctx, m, &pass{stream: s, read: true, weights: 1}, s.o.LargestOnce*s.k.Gain())
+	_, err := s.run(ctx, m, &pass{Stream: s, read: true, weights: 1}, s.o.LargestOnce*s.k.Gain())
 	return err
 }
 
@@ -176,7 +171,7 @@ func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
 // with its place in this rank's data. All ranks call f equally often, the last times with
 // nothing, so f may be a collective.
 func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo int, data device.Buf) error) error {
-	p := &pass{stream: s, x: x, read: read}
+	p := &pass{Stream: s, x: x, read: read}
 	if err := p.begin(ctx); err != nil {
 		return err
 	}
@@ -214,7 +209,7 @@ func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (
 		if s.o.Exact {
 			p.quantum = quantum(guess * s.peak)
 		}
-		if t, err = p.run(ctx); err != nil {
+		if t, err = p.sum(ctx); err != nil {
 			return t, err
 		}
 		bound := t.bound * s.peak
@@ -235,13 +230,14 @@ func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (
 
 // pass is one way over all groups of this rank.
 type pass struct {
-	stream  *Stream
+	*Stream
 	x       *Vector // nil: zero
 	read    bool    // the source is d − A x, else A x
 	weights int     // how often the source is multiplied by W before the adjoint
 	quantum float64 // of the adjoint
 
-	reader  Reader
+	next    func() (device.Buf, error)
+	close   func()
 	zero    bool    // A x is
 	forward float64 // quantum of A x
 	lost    bool    // A x is no number
@@ -249,15 +245,14 @@ type pass struct {
 
 // begin gets ready for the first group.
 func (p *pass) begin(ctx context.Context) (err error) {
-	s := p.stream
 	p.zero, p.lost = p.x == nil, false
-	if p.x != nil && s.o.Exact {
-		parts, mine := s.k.Bound(Forward, p.x.Buf)
-		sum, err := sumExactly(s.of.domain.Shards, parts, mine)
+	if p.x != nil && p.o.Exact {
+		parts, mine := p.k.Bound(Forward, p.x.Buf)
+		sum, err := SumExactly(p.of.domain.Shards, parts, mine)
 		if err != nil {
 			return err
 		}
-		bound := sum * s.peak
+		bound := sum * p.peak
 		p.zero = bound == 0
 		p.lost = lost(bound)
 		p.forward = quantum(bound)
@@ -265,24 +260,23 @@ func (p *pass) begin(ctx context.Context) (err error) {
 	if !p.read {
 		return nil
 	}
-	p.reader, err = s.o.Read(ctx)
-	return s.of.rng.together(err)
+	p.next, p.close, err = p.o.Read(ctx)
+	return p.of.rng.together(err)
 }
 
 func (p *pass) end() {
-	if p.reader != nil {
-		p.reader.Close()
+	if p.close != nil {
+		p.close()
 	}
 }
 
-// run sums the adjoint of all groups.
-func (p *pass) run(ctx context.Context) (t tally, err error) {
-	s := p.stream
+// sum sums the adjoint of all groups.
+func (p *pass) sum(ctx context.Context) (t tally, err error) {
 	if err := p.begin(ctx); err != nil {
 		return t, err
 	}
 	defer p.end()
-	if err := s.k.Clear(ctx); err != nil {
+	if err := p.k.Clear(ctx); err != nil {
 		return t, err
 	}
 	var squares, bounds []float64
@@ -291,7 +285,7 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 		squares, bounds = []float64{math.NaN()}, []float64{math.NaN()}
 	case p.zero && !p.read:
 	default:
-		for i := range s.k.Groups() {
+		for i := range p.k.Groups() {
 			err = p.group(ctx, i, func(g Group, lo, hi int, data device.Buf) error {
 				square, bound, err := p.add(ctx, g, lo, hi, data)
 				squares, bounds = append(squares, square...), append(bounds, bound...)
@@ -303,32 +297,31 @@ func (p *pass) run(ctx context.Context) (t tally, err error) {
 		}
 	}
 	// Ranks that share the data failed together. All others learn of the error here.
-	if err := comm.Together(s.of.rng.Shards, err); err != nil {
+	if err := comm.Together(p.of.rng.Shards, err); err != nil {
 		return t, err
 	}
-	if t.square, err = sumExactly(s.of.rng.Shards, squares, nil); err != nil {
+	if t.square, err = SumExactly(p.of.rng.Shards, squares, nil); err != nil {
 		return t, err
 	}
-	t.bound, err = sumExactly(s.of.rng.Shards, bounds, nil)
+	t.bound, err = SumExactly(p.of.rng.Shards, bounds, nil)
 	return t, err
 }
 
 // add adds the adjoint of a group's predicted data to the sums. It returns the squares of
 // the group's units and the parts of its bound.
 func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (squares, bounds []float64, err error) {
-	s := p.stream
-	if err := s.o.Weigh(lo, data); err != nil {
+	if err := p.o.Weigh(lo, data); err != nil {
 		return nil, nil, err
 	}
-	if squares, err = s.squares(lo, hi, data); err != nil {
+	if squares, err = p.squares(lo, hi, data); err != nil {
 		return nil, nil, err
 	}
 	if p.weights == 2 {
-		if err := s.o.Weigh(lo, data); err != nil {
+		if err := p.o.Weigh(lo, data); err != nil {
 			return nil, nil, err
 		}
 	}
-	defer s.o.Device.Mark("adjoint")()
+	defer p.o.Device.Mark("adjoint")()
 	if bounds, err = g.Bound(Backward, data); err != nil {
 		return nil, nil, err
 	}
@@ -338,14 +331,14 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 // group opens a group on the ranks that share its data, predicts elements lo to hi and
 // passes them to f.
 func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, data device.Buf) error) error {
-	g, err := p.stream.k.Open(ctx, i)
+	g, err := p.k.Open(ctx, i)
 	if g != nil {
 		defer g.Close()
 	}
-	if err := comm.Together(p.stream.of.rng.Copies, err); err != nil {
+	if err := comm.Together(p.of.rng.Copies, err); err != nil {
 		return err
 	}
-	lo, hi := p.stream.k.Group(i)
+	lo, hi := p.k.Group(i)
 	data, err := p.predict(ctx, g, hi-lo)
 	if err != nil {
 		return err
@@ -355,21 +348,19 @@ func (p *pass) group(ctx context.Context, i int, f func(g Group, lo, hi int, dat
 
 // predict computes the source of the adjoint of a group of n elements, without weights.
 func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) {
-	s := p.stream
 	var d device.Buf
 	if p.read {
 		var err error
-		func() {
-			defer s.o.Device.Mark("wait for data")()
-			d, err = p.reader.Next()
-		}()
-		if err := comm.Together(s.of.rng.Copies, err); err != nil || p.zero {
+		end := p.o.Device.Mark("wait for data")
+		d, err = p.next()
+		end()
+		if err := comm.Together(p.of.rng.Copies, err); err != nil || p.zero {
 			return d, err
 		}
 	}
-	defer s.o.Device.Mark("forward")()
-	y := s.work.Slice(0, n)
-	if err := s.o.Device.Zero(y); err != nil || p.zero {
+	defer p.o.Device.Mark("forward")()
+	y := p.work.Slice(0, n)
+	if err := p.o.Device.Zero(y); err != nil || p.zero {
 		return y, err
 	}
 	if p.lost {
@@ -379,10 +370,10 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.of.application(Forward, s.o.Device).carry(app); err != nil || !p.read {
+	if err := p.of.application(Forward, p.o.Device).carry(app); err != nil || !p.read {
 		return y, err
 	}
-	return d, s.o.Device.Axpby(-1, y, 1, d)
+	return d, p.o.Device.Axpby(-1, y, 1, d)
 }
 
 // squares returns the sum of squares of each of a group's units.

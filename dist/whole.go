@@ -15,28 +15,42 @@ type Whole func(dst, src []float32)
 // of forward. Domain and range are leaves whose elements lie in the order of the ranks.
 // Every application gathers the whole source on every rank. The result does not depend on
 // how domain and range are split, provided that the functions' results do not.
-func FromWhole(domain, rng *Layout, forward, adjoint Whole) (Operator, error) {
+func FromWhole(domain, rng *Layout, forward, adjoint Whole) Operator {
 	var all, part []float32 // scratch
-	through := func(f Whole, from *Layout) (func(w *Work, dst, src *Vector), error) {
-		counts, err := from.counts()
-		var gathered device.Buf // scratch, on more than one rank
+	through := func(f Whole) func(w *Work, dst, src *Vector) {
 		return func(w *Work, dst, src *Vector) {
 			w.Do(func() (err error) {
-				if all, err = wholeOf(all, src, counts, &gathered); err != nil {
+				if all, err = Gathered(all, src); err != nil {
 					return err
 				}
 				part = slices.Grow(part[:0], dst.Layout.N)[:dst.Layout.N]
 				f(part, all)
 				return device.Upload(dst.Buf, part)
 			})
-		}, err
+		}
 	}
-	there, err := through(forward, domain)
+	return Map("whole", domain, rng, through(forward), through(adjoint))
+}
+
+// Gathered returns all elements of a real leaf on every rank, in the memory of dst if it
+// suffices. The elements must lie in the order of the ranks.
+func Gathered(dst []float32, v *Vector) ([]float32, error) {
+	counts, err := v.Layout.counts()
 	if err != nil {
 		return nil, err
 	}
-	back, err := through(adjoint, rng)
-	return Map("whole", domain, rng, there, back), err
+	buf := v.Buf
+	if len(counts) > 1 {
+		if buf, err = v.Device().Alloc(v.Layout.Size(), v.Layout.Type); err != nil {
+			return nil, err
+		}
+		defer v.Device().Free(buf)
+		if err := v.Layout.Shards.AllGather(buf, v.Buf, counts); err != nil {
+			return nil, err
+		}
+	}
+	dst = slices.Grow(dst[:0], buf.Len())[:buf.Len()]
+	return dst, device.Download(dst, buf)
 }
 
 // counts returns the number of elements that each rank of a leaf's Shards holds.
@@ -57,38 +71,4 @@ func (l *Layout) counts() ([]int, error) {
 		next += n
 	}
 	return n, nil
-}
-
-// wholeOf returns all elements of a leaf on every rank, in the memory of out if it
-// suffices. It uses a buffer that the first call allocates.
-func wholeOf(out []float32, v *Vector, counts []int, gathered *device.Buf) ([]float32, error) {
-	buf := v.Buf
-	if len(counts) > 1 {
-		if *gathered == nil {
-			var err error
-			if *gathered, err = buf.Device().Alloc(v.Layout.Size(), v.Layout.Type); err != nil {
-				return nil, err
-			}
-		}
-		buf = *gathered
-		if err := v.Layout.Shards.AllGather(buf, v.Buf, counts); err != nil {
-			return nil, err
-		}
-	}
-	out = slices.Grow(out[:0], buf.Len())[:buf.Len()]
-	return out, device.Download(out, buf)
-}
-
-// Gathered returns all elements of a real leaf, on every rank.
-func Gathered(v *Vector) ([]float32, error) {
-	counts, err := v.Layout.counts()
-	if err != nil {
-		return nil, err
-	}
-	var buf device.Buf
-	out, err := wholeOf(nil, v, counts, &buf)
-	if buf != nil {
-		buf.Device().Free(buf)
-	}
-	return out, err
 }

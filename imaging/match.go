@@ -151,10 +151,9 @@ func (f *Filters) offset(n int) (k [3]int) {
 	return k
 }
 
-// normal makes the normal equations of the filters with one x. Element k, k+e of a
-// matrix is Σ_x φ_w(x) from(x−k) from(x−k−e): the moment, with a hat moved by −k, of
-// from times itself moved by e, so that all windows and all k of one e are one pass
-// over the image.
+// normal makes the normal equations of the filters with one x. Element k, k+e of a matrix
+// is Σ_x φ_w(x) from(x−k) from(x−k−e): the moment, with a hat moved by −k, of from times
+// itself moved by e, so that all windows and all k of one e are one pass over the image.
 func (f *Filters) normal(row int, from, to []float32) (g []*mat.SymDense, h []*mat.VecDense) {
 	n := f.taps()
 	for range f.axes[1].centres * f.axes[2].centres {

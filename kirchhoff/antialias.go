@@ -17,7 +17,7 @@ type bands struct {
 	grid    grid.Grid
 	spacing []float64 // m, along each horizontal axis
 	dt      float64   // s
-	n       int       // bands, more than 1
+	n       int       // bands, at least 1
 	steep   float32   // no place's slope exceeds this
 
 	triangle []*Filter             // by band; nil for the first
@@ -72,12 +72,8 @@ func triangle(band int) *Filter {
 	return f
 }
 
-// newBands returns p's bands, or nil where one is enough.
 func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
-	if n == 1 {
-		return nil
-	}
 	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*Filter{nil}}
 	var taps []float32
 	half := []int32{0}
@@ -87,7 +83,9 @@ func newBands(p *Problem, m *memory) *bands {
 		taps = append(taps, t.Taps...)
 		half = append(half, int32(-t.First))
 	}
-	b.taps, b.half = put(m, taps), put(m, half)
+	if n > 1 {
+		b.taps, b.half = put(m, taps), put(m, half)
+	}
 	return b
 }
 

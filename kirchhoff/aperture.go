@@ -39,16 +39,12 @@ func (w Window) kernel() simd.Window {
 	return k
 }
 
-// limits are the windows of a problem's pairs of rays.
-type limits struct{ dip, opening simd.Window }
-
-func (p *Problem) limits() limits {
-	var l limits
+// dip is the window of DipLimit.
+func (p *Problem) dip() simd.Window {
 	if d := p.DipLimit; d != nil {
-		l.dip = Window{Fall0: d[0], Fall1: d[1]}.kernel()
+		return Window{Fall0: d[0], Fall1: d[1]}.kernel()
 	}
-	l.opening = p.Opening.kernel()
-	return l
+	return simd.Window{}
 }
 
 // at is the weight of an angle of x radians.
@@ -56,9 +52,6 @@ func at(w simd.Window, x float64) float64 {
 	u := max((float64(w.Rise1)-x)*float64(w.Rise), (x-float64(w.Fall0))*float64(w.Fall))
 	return 0.5 + 0.5*math.Cos(math.Pi*min(1, max(0, u)))
 }
-
-// of is the weight of a pair of rays.
-func (l *limits) of(dip, opening float64) float64 { return at(l.dip, dip) * at(l.opening, opening) }
 
 // aperture reports whether weights depend on the dip or the opening angle.
 func (p *Problem) aperture() bool { return p.DipLimit != nil || !p.Opening.none() }

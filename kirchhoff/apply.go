@@ -8,7 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 )
 
 var _ dist.Pieced = (*kernel)(nil)
@@ -47,10 +47,8 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, trace int, collapse func([]float32)) {
-			collapse(k.ends[worker][0].trace)
-			k.addTrace(worker, data, trace)
-		})
+		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, _ int) []float32 { return k.ends[worker][0].trace },
+			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
 
@@ -60,17 +58,10 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	k.room.Lock()
 	defer k.room.Unlock()
 	defer runtime.KeepAlive(k)
-	if o := k.kept; o != nil { // in one pass over the tiles
-		if err := o.correlateAll(ctx, data, nil); err != nil {
-			return err
-		}
-		return k.each(ctx, 0, k.Tiles, func(lo, hi int) {
-			clear(k.image64.S[lo*simd.TileSize : hi*simd.TileSize])
-			o.addAdjoint(ctx, lo, hi, 0)
-			unload(&k.Tiling, image, k.image64.S, k.Scale, lo, hi)
-		})
+	if k.kept != nil {
+		k.kept.ready = nil // the data may have changed
 	}
-	if err := k.sumTiles(ctx, 0, k.Tiles, true, k.migration(ctx, data, 0)); err != nil {
+	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
 		return err
 	}
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
@@ -98,7 +89,7 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
-func (w *workspace) Peak() float64 { return w.Plan.Peak }
+func (e *cpu) Peak() float64 { return e.Plan.Peak }
 
 // Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
 // traces of one source place), the sum of the largest samples of its correlated traces;
@@ -110,7 +101,12 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	defer k.room.Unlock()
 	x := device.Slice[float32](src)
 	if d == dist.Forward {
-		return k.boundImage(x), nil
+		slab := SlabPoints(k.Problem.Grid.Dim()) * k.Problem.plane()
+		out := make([]float64, (len(x)+slab-1)/slab)
+		for i := range x {
+			out[i/slab] += math.Abs(float64(scaled(x, k.Scale, i)))
+		}
+		return out, nil
 	}
 	largest := make([]float64, k.problem.NumTraces())
 	if k.kept != nil {
@@ -120,10 +116,8 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		k.kept.ready = x
 		return k.shots(largest), nil
 	}
-	stride := strideOf(k.Problem.NT)
-	row := make([]float32, k.threads*stride)
 	err := parallel(context.Background(), k.threads, len(largest), func(worker, trace int) error {
-		to := row[worker*stride : worker*stride+k.Problem.NT]
+		to := make([]float32, k.Problem.NT)
 		k.correlateTrace(worker, to, k.row(x, trace))
 		largest[trace] = k.isa.Largest(to)
 		return nil
@@ -133,30 +127,5 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 
 // shots adds up the numbers of each shot's traces.
 func (k *kernel) shots(trace []float64) []float64 {
-	var out []float64
-	source := k.problem.Positions.Source
-	for i, v := range trace {
-		if i == 0 || source[i] != source[i-1] {
-			out = append(out, 0)
-		}
-		out[len(out)-1] += v
-	}
-	return out
-}
-
-func (w *workspace) boundImage(image []float32) []float64 {
-	size := SlabPoints(w.Problem.Grid.Dim()) * w.Problem.plane()
-	var out []float64
-	for lo := 0; lo < len(image); lo += size {
-		sum := 0.0
-		for i := lo; i < min(lo+size, len(image)); i++ {
-			v := image[i]
-			if w.Scale != nil {
-				v *= w.Scale[i]
-			}
-			sum += math.Abs(float64(v))
-		}
-		out = append(out, sum)
-	}
-	return out
+	return pieces.Sums(trace, pieces.Starts(k.problem.Positions.Source, 1))
 }

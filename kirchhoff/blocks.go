@@ -31,14 +31,6 @@ type cells struct {
 	alone              bool
 }
 
-// newBlocking makes blocks of the given traces, or of none.
-func newBlocking(p *survey.Positions, traces []int32, c cells) *blocking {
-	b := &blocking{}
-	b.add(p, traces, c)
-	b.finish(p.Len())
-	return b
-}
-
 // add appends blocks of the given traces, which it sorts.
 func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 	number := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) }
@@ -70,8 +62,11 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 			blockStart = at
 		}
 		for at < end {
-			next := run(at)
-			b.append(p, traces[at:next])
+			next, pair0 := run(at), len(b.pairs)
+			for _, i := range traces[at:next] {
+				b.pairs = append(b.pairs, simd.Pair{Receiver: p.Receiver[i], Row: i})
+			}
+			b.runs = append(b.runs, simd.Run{Source: p.Source[traces[at]], Pair0: int32(pair0), Pair1: int32(len(b.pairs))})
 			at = next
 		}
 	}
@@ -96,16 +91,6 @@ func runEnd(p *survey.Positions, traces []int32, at int, receivers int32) int {
 		end++
 	}
 	return end
-}
-
-// append appends a run.
-func (b *blocking) append(p *survey.Positions, traces []int32) {
-	run := simd.Run{Source: p.Source[traces[0]], Pair0: int32(len(b.pairs))}
-	for _, i := range traces {
-		b.pairs = append(b.pairs, simd.Pair{Receiver: p.Receiver[i], Row: i})
-	}
-	run.Pair1 = int32(len(b.pairs))
-	b.runs = append(b.runs, run)
 }
 
 // finish ends the list of blocks and marks each block's first pair with a receiver.

@@ -52,15 +52,6 @@ func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
 	}
 }
 
-// put copies the block lists to where the kernels can read them.
-func (d *demigrator) put(p *Problem, m *memory) {
-	if d.cells {
-		d.op.Stride = laneStride(d.op.NT)
-		d.op.Lanes = put(m, d.finishCells(p.Positions))
-	}
-	putBlocks(m, &d.op, d.blocking)
-}
-
 // trace is the number of elements that a trace takes in its block's windows.
 func (d *demigrator) trace() int {
 	if d.cells {

@@ -177,7 +177,7 @@ func besides(t *testing.T, p *Problem, c Engine, o dist.LiftOptions) dist.Operat
 	image := dist.Local(c.Type(), p.ImageLen())
 	kernels := c.Kernels()
 	parts := slices.Repeat([]*dist.Layout{image}, len(kernels))
-	op, err := dist.LiftBeside(kernels, dist.Stack(parts...), dist.Local(c.Type(), p.NumTraces(), p.NT), o)
+	op, err := dist.LiftWith(o, dist.Stack(parts...), dist.Local(c.Type(), p.NumTraces(), p.NT), kernels...)
 	if err != nil {
 		t.Fatal(err)
 	}

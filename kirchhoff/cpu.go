@@ -23,11 +23,24 @@ import (
 // works block by block: each thread owns its traces. Either way no two threads
 // write to the same place, and the order of sums is fixed.
 type cpu struct {
-	*workspace
-	work    Work
-	kernels []*kernel
-	tables  *tables // of all places; nil where they are made anew
-	held    int64   // bytes of tables that are held at once
+	memory
+	*Plan
+	work     Work
+	isa      simd.ISA
+	threads  int
+	host     *device.Host
+	tileCuts []int // first tile of each piece of the adjoint, and the number of tiles
+	kernels  []*kernel
+	tables   *tables // of all places; nil where they are made anew
+	held     int64   // bytes of tables that are held at once
+
+	room      pieces.Room           // guards what follows: one application at a time
+	image32   *simd.Memory[float32] // [tile][64]
+	image64   *simd.Memory[float64] // [tile][64]
+	windows   []*window             // per thread
+	ends      [][2]padded           // per thread: a trace to convolve, one to correlate
+	antialias []antialiasRoom       // per thread, with bands
+	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
 }
 
 // New makes the engine for the host's processor. Tables take 4 bytes per place and
@@ -53,7 +66,9 @@ func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 
 // newCPU allocates an engine and cuts the work into units.
 func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
-	e := &cpu{workspace: newWorkspace(p, counting), work: w}
+	e := &cpu{memory: memory{counting: counting}, work: w, threads: p.threads()}
+	e.Plan = outline(p, &e.memory)
+	e.allocate()
 	if err := w.check(p); err != nil {
 		return e, err
 	}
@@ -95,7 +110,12 @@ func (p *Problem) whole() *Problem {
 // fill makes tables and lists: all of them if they are kept, else those of the first
 // unit, so that errors show before a long run.
 func (e *cpu) fill(ctx context.Context, p *Problem) error {
-	if err := e.workspace.fill(ctx, p); err != nil {
+	var err error
+	if e.isa, err = chosenISA(); err != nil {
+		return err
+	}
+	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts()
+	if err := e.Plan.fill(ctx, p); err != nil {
 		return err
 	}
 	if e.tables != nil {
@@ -131,7 +151,6 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 func (e *cpu) Name() string      { return "cpu" }
 func (e *cpu) Type() device.Type { return device.F32 }
 func (e *cpu) TableBytes() int64 { return e.held }
-func (e *cpu) Triples() int64    { return e.Problem.Triples() }
 
 func (e *cpu) Kernels() (out []dist.Kernel) {
 	for _, k := range e.kernels {
@@ -182,7 +201,10 @@ func (e *cpu) Close() {
 	if e.tables != nil {
 		e.tables.free()
 	}
-	e.close()
+	e.memory.free()
+	e.ring.Free()
+	e.image32 = nil
+	e.room.End()
 }
 
 // ISA names the set of kernels that the cpu engine chooses on this machine: avx512, avx2

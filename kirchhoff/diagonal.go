@@ -32,12 +32,10 @@ func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error
 
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r := q.r
-	if r.bands != nil {
+	if r.bands.n > 1 {
 		return errSquaredBands
 	}
 	w2, image := r.slices("diagonal", src, dst)
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	squares, neighbours := products(r.h, 0), products(r.h, 1)
 	e, f := make([]float64, r.p.NT), make([]float64, r.p.NT)
 	for trace := range r.p.NumTraces() {
@@ -120,22 +118,12 @@ func (q *squared) alike(w2 []float32) bool {
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Problem.NT
 	out := make([]float64, q.problem.NumTraces())
-	one := func(worker, trace int) error {
+	return out, parallel(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
 		q.correlations(worker, e, f, q.row(w2, trace))
 		out[trace] = q.isa.Largest(e)
 		return nil
-	}
-	if q.alike(w2) {
-		if len(out) > 0 {
-			one(0, 0)
-		}
-		for i := range out {
-			out[i] = out[0]
-		}
-		return out, nil
-	}
-	return out, parallel(ctx, q.threads, len(out), one)
+	})
 }
 
 // squares makes what the kernels need of a unit's traces from the squared weights of all
@@ -160,7 +148,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 
 // sum sets the sums of all tiles at its first call.
 func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
-	if q.bands != nil {
+	if q.bands.n > 1 {
 		return errSquaredBands
 	}
 	return q.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {

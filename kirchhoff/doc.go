@@ -98,7 +98,7 @@
 // An Engine is made of a Problem, which says what the operator is, and of Work, which
 // says how to go through it. New makes the engine for the host's processor, NewReference
 // the one that every other is tested against, package gpu those for cards. Package engines
-// is the table of what each of them offers.
+// tells what each of them offers.
 //
 // An engine works in units. A unit is some traces, the tiles of the image that they meet,
 // today all, and tables of the places that they use. Work is a policy for units:
@@ -114,36 +114,14 @@
 // # The cpu engine
 //
 // New makes the operator in float32 for the host's vector units, with C kernels for
-// AVX-512, AVX2 and any other processor (package internal/simd), chosen at run time. It
-// differs from the reference by 1e-6 of the largest value or less; its two directions are
-// adjoint to each other to float32 rounding, as they use the same expressions for q, k and
-// w. These choices make it fast:
+// AVX-512, AVX2 and any other processor, chosen at run time. Package internal/simd has the
+// layout of its tables, and docs/performance.md says what makes it fast. It differs from
+// the reference by 1e-6 of the largest value or less. Its two directions are adjoint to
+// float32 rounding, as they use the same expressions for q, k and w.
 //
-//   - The image is cut into tiles of 64 points. A table holds a whole number of
-//     samples per tile and the rest as float32, which resolves a millionth of a
-//     sample, and a pair of tables needs one addition per point.
-//   - In the adjoint the samples that a tile needs lie in a short stretch of the
-//     trace; it is loaded into registers and looked up there, without gathers.
-//   - In the forward, with AVX-512, the receivers of a cell of 16 stand in the lanes of a
-//     register: what a point gives them arrives within a few samples of each other, and
-//     is added to memory 16 traces at a time.
-//   - Elsewhere, and for runs of few traces, two neighbouring points, which mostly share
-//     four samples, are put together in registers, which halves the writes.
-//
-// In 2-D cos((a_s − a_r)/2) = C_s C_r + S_s S_r with C = b·taper·cos(a/2) and
-// S = b·taper·sin(a/2); in 3-D b_s b_r |p_s + p_r| = b_s b_r √(2 + 2 p_s·p_r). So
-// weights too are made from one table per place, and 2/v is applied to the image
-// once.
-//
-// With Problem.Compact a table holds its times relative to the tile in 16 bits. Sums of
-// two are then exact, and both directions get the same bits of k and w from them: the
-// pair is as adjoint as without. A pair's time is rounded by 2 µs at dt = 4 ms, where a
-// period of 40 Hz has 25 000 µs.
-//
-// Times in a trace's last interval or just before its first sample decide whether
-// a point counts at all. There a float32 may decide otherwise than a float64 if q
-// lies within rounding of the edge: it is the one place where the engines may
-// differ by more.
+// Times in a trace's last interval or just before its first sample decide whether a point
+// counts at all. There a float32 may decide otherwise than a float64 if q lies within
+// rounding of the edge. Only there may the engines differ by more.
 //
 // # Order, threads and ranks
 //

@@ -39,9 +39,11 @@ const perTrace = 2 * (12 + 4)
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 	o := &lists{kernel: k, tables: t, trace: trace}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
-	o.op.Opening = k.problem.limits().opening
-	adjoint := newBlocking(p.Positions, count(p.NumTraces()), adjointCells)
-	putBlocks(&o.memory, &o.op, adjoint)
+	o.op.Opening = k.problem.Opening.kernel()
+	var adjoint blocking
+	adjoint.add(p.Positions, count(p.NumTraces()), adjointCells)
+	adjoint.finish(p.Positions.Len())
+	putBlocks(&o.memory, &o.op, &adjoint)
 	o.nadj = adjoint.len()
 	o.cut(p)
 	return o
@@ -50,7 +52,7 @@ func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel, q.op.Opening = k, k.problem.limits().opening
+	q.kernel, q.op.Opening = k, k.problem.Opening.kernel()
 	q.fwd = nil
 	for _, d := range o.fwd {
 		e := *d
@@ -78,19 +80,12 @@ func putBlocks(m *memory, o *simd.Operator, b *blocking) {
 // other traces.
 func (o *lists) cut(p *Problem) {
 	pieces := [2][][]int32{make([][]int32, len(o.traceCuts)-1), make([][]int32, len(o.traceCuts)-1)}
-	lanes := o.isa.HasCells(o.op.Mode) && o.bands == nil
+	lanes := o.isa.HasCells(o.op.Mode) && o.bands.n == 1
 	if lanes && o.inCells == nil {
 		o.inCells = inCells(o.problem.Positions)
 	}
-	k := 0
 	for i := range int32(p.NumTraces()) {
-		for int(o.trace[i]) < o.traceCuts[k] {
-			k--
-		}
-		for int(o.trace[i]) >= o.traceCuts[k+1] {
-			k++
-		}
-		kind := 1
+		k, kind := o.piece(o.trace[i]), 1
 		if lanes && o.inCells[o.trace[i]] {
 			kind = 0
 		}
@@ -106,7 +101,11 @@ func (o *lists) cut(p *Problem) {
 			pair := &d.pairs[i]
 			pair.Row = o.trace[pair.Row]
 		}
-		d.put(p, &o.memory)
+		if d.cells {
+			d.op.Stride = laneStride(d.op.NT)
+			d.op.Lanes = put(&o.memory, d.finishCells(p.Positions))
+		}
+		putBlocks(&o.memory, &d.op, d.blocking)
 		o.fwd = append(o.fwd, d)
 	}
 }
@@ -140,48 +139,50 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 	})
 }
 
-// demigrate computes the forward's pieces lo to hi. For each trace it calls done with the
-// trace's number in the kernel and a function that writes the trace, not yet convolved.
-func (o *lists) demigrate(ctx context.Context, lo, hi int, done func(worker, trace int, collapse func([]float32))) error {
+// demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
+// convolved, to where to says, and then calls done. Both get the trace's number in the
+// kernel.
+func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
+	nt := o.Problem.NT
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
-		add := o.addTiles
-		if o.op.Bands > 1 {
-			add = o.addBands
-		}
 		pair0, pair1 := d.pairRange(block)
-		collapse, err := add(ctx, worker, d, block, pair1-pair0)
+		var sums []float64 // with several bands
+		var err error
+		if o.op.Bands > 1 {
+			sums = o.antialias[worker].sums[:(pair1-pair0)*nt]
+			clear(sums)
+			err = o.boxes(ctx, worker, d, block, sums, -1, 0)
+		} else {
+			err = o.addTiles(ctx, worker, d, block, pair1-pair0)
+		}
 		if err != nil {
 			return err
 		}
-		for i := range pair1 - pair0 {
-			done(worker, int(d.pairs[pair0+i].Row), func(trace []float32) { collapse(i, trace) })
+		for i, pair := range d.pairs[pair0:pair1] {
+			trace := to(worker, int(pair.Row))
+			if sums != nil {
+				simd.Narrow(trace, sums[i*nt:(i+1)*nt])
+			} else {
+				d.collapse(trace, o.windows[worker].S[i*d.trace():])
+			}
+			done(worker, int(pair.Row))
 		}
 		return nil
 	})
 }
 
-// addTiles adds all tiles to the n traces of a block of the forward. It returns a
-// function that writes one of these traces.
-func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
-	windows, length := o.windows[worker], d.trace()
-	clear(windows.S[:n*length])
+// addTiles sets the windows to all tiles' share of the n traces of a block of the forward.
+func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) error {
+	windows := o.windows[worker]
+	clear(windows.S[:n*d.trace()])
 	windows.dirty = true
 	for tile := 0; tile < o.Tiles; tile += step {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
 	}
-	return func(i int, trace []float32) { d.collapse(trace, windows.S[i*length:]) }, nil
-}
-
-// addBands is addTiles with anti-aliasing.
-func (o *lists) addBands(ctx context.Context, worker int, d *demigrator, block, n int) (collapse func(i int, trace []float32), err error) {
-	nt := o.Problem.NT
-	sums := o.antialias[worker].sums[:n*nt]
-	clear(sums)
-	err = o.boxes(ctx, worker, d, block, sums, -1, 0)
-	return func(i int, trace []float32) { simd.Narrow(trace, sums[i*nt:(i+1)*nt]) }, err
+	return nil
 }
 
 // demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the
@@ -255,13 +256,8 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		if fresh {
 			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
-		o.addAdjoint(ctx, lo, hi, quantum)
+		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
+			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
+		}
 	})
-}
-
-// addAdjoint adds the adjoint of the correlated traces to the sums of tiles lo to hi.
-func (o *lists) addAdjoint(ctx context.Context, lo, hi int, quantum float64) {
-	for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-		o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
-	}
 }

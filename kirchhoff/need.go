@@ -41,12 +41,8 @@ func Needs(p *Problem, w Work) (n Need) {
 // traceBytes is the memory of the given number of traces in the lists that are held at
 // once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {
-	bands := 1
-	if k.bands != nil {
-		bands = k.bands.n
-	}
 	o := &lists{memory: memory{counting: true}, kernel: k}
-	o.allocate(newTables(k.Plan, 1, true), traces, bands)
+	o.allocate(newTables(k.Plan, 1, true), traces, k.bands.n)
 	return o.memory.bytes + perTrace*int64(traces)
 }
 

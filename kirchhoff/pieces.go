@@ -2,7 +2,7 @@ package kirchhoff
 
 import (
 	"context"
-	"slices"
+	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -34,19 +34,10 @@ func (t *Tiling) cuts() []int {
 }
 
 // traceCuts returns the first trace of each piece, followed by the number of traces. It
-// depends on the traces alone. Traces that are not sorted by source form one piece.
+// depends on the traces alone.
 func (p *Problem) traceCuts() []int {
-	source := p.Positions.Source
-	starts := []int{0}
-	if slices.IsSorted(source) {
-		for i := 1; i < len(source); i++ {
-			// Blocks do not span pieces, so pieces should hold whole blocks.
-			if source[i]/laneCells.sources != source[i-1]/laneCells.sources {
-				starts = append(starts, i)
-			}
-		}
-	}
-	return pieces.Cut(starts, len(source), mostTracePieces, leastTraces)
+	// Blocks do not span pieces, so pieces should hold whole blocks.
+	return pieces.CutTraces(p.Positions.Source, laneCells.sources, mostTracePieces, leastTraces)
 }
 
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget
@@ -68,25 +59,25 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 
 // backward begins an adjoint in pieces. sum sets the sums of tiles lo to hi. Without a
 // quantum the pieces are float32.
-func (w *workspace) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) dist.Application {
+func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum float64, sum func(lo, hi int) error) dist.Application {
 	const size = simd.TileSize
 	part := func(lo, hi, _ int) (device.Buf, error) {
 		err := sum(lo, hi)
 		if err != nil || quantum != 0 {
-			return device.Wrap(w.host, w.image64.S[lo*size:hi*size]), err
+			return device.Wrap(e.host, e.image64.S[lo*size:hi*size]), err
 		}
-		err = w.each(ctx, lo, hi, func(lo, hi int) {
-			simd.Narrow(w.image32.S[lo*size:hi*size], w.image64.S[lo*size:hi*size])
+		err = e.each(ctx, lo, hi, func(lo, hi int) {
+			simd.Narrow(e.image32.S[lo*size:hi*size], e.image64.S[lo*size:hi*size])
 		})
-		return device.Wrap(w.host, w.image32.S[lo*size:hi*size]), err
+		return device.Wrap(e.host, e.image32.S[lo*size:hi*size]), err
 	}
 	finish := func(lo, hi, _ int) error {
 		if quantum != 0 {
-			return w.unloadSums(ctx, image, scale, lo, hi)
+			return e.unloadSums(ctx, image, scale, lo, hi)
 		}
-		return w.each(ctx, lo, hi, func(lo, hi int) { unload(&w.Tiling, image, w.image32.S, scale, lo, hi) })
+		return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.Tiling, image, e.image32.S, scale, lo, hi) })
 	}
-	return w.room.Begin(w.tileCuts, len(w.tileCuts), part, finish)
+	return e.room.Begin(pieces.Work{Cuts: e.tileCuts, Ahead: len(e.tileCuts), Sum: part, Finish: finish})
 }
 
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
@@ -107,31 +98,24 @@ func (k *kernel) forward(ctx context.Context, data, image []float32, quantum flo
 		to := slot(lo, hi, piece)
 		return to, c.sumTraces(ctx, piece, to, quantum)
 	}
-	return k.room.Begin(k.traceCuts, ring, sum, func(lo, hi, piece int) error {
-		return k.convolveRows(ctx, data, slot(lo, hi, piece), lo)
-	}), nil
+	finish := func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
+	return k.room.Begin(pieces.Work{Cuts: k.traceCuts, Ahead: ring, Sum: sum, Finish: finish}), nil
 }
 
 // makeRing allocates the sums of two pieces of the forward, n samples.
-func (w *workspace) makeRing(n int, exact bool) (device.Buf, error) {
+func (e *cpu) makeRing(n int, exact bool) (device.Buf, error) {
+	t := device.F32
 	if exact {
-		err := grow(&w.ring64, n)
-		return device.Wrap(w.host, w.ring64.S), err
+		t = device.F64
 	}
-	err := grow(&w.ring32, n)
-	return device.Wrap(w.host, w.ring32.S), err
-}
-
-// grow makes room for n elements.
-func grow[T float32 | float64](m **simd.Memory[T], n int) (err error) {
-	if *m != nil && len((*m).S) >= n {
-		return nil
+	if words := (n*t.Size() + 7) / 8; e.ring == nil || len(e.ring.S) < words {
+		e.ring.Free()
+		var err error
+		if e.ring, err = simd.Alloc[float64](words); err != nil {
+			return nil, err
+		}
 	}
-	(*m).Free()
-	if *m, err = simd.Alloc[T](n); err != nil {
-		*m = &simd.Memory[T]{}
-	}
-	return err
+	return device.WrapMemory(e.host, unsafe.Pointer(unsafe.SliceData(e.ring.S)), n, t)
 }
 
 // ringLen is the number of samples in the pieces of the forward that are allocated.
@@ -158,7 +142,6 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
 	row0, nt, to := o.traceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
-	return o.demigrate(ctx, piece, piece+1, func(_, trace int, collapse func([]float32)) {
-		collapse(to[(trace-row0)*nt : (trace-row0+1)*nt])
-	})
+	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
+		func(int, int) {})
 }

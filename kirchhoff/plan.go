@@ -20,8 +20,7 @@ type Plan struct {
 	// Convolve and Correlate are the convolution with the wavelet and its transpose.
 	Convolve, Correlate *Filter
 
-	bands *bands   // nil without anti-aliasing
-	of    *Problem // until Solve
+	bands *bands
 }
 
 // outline makes the parts of a plan that need memory.
@@ -56,7 +55,6 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 		return nil, err
 	}
 	l := outline(p, &memory{})
-	l.of = p
 	return l, l.fill(ctx, p)
 }
 
@@ -94,24 +92,11 @@ type PlaceTable struct {
 	Shifts []uint8  // [Tiles], with Compact: a code's unit is 2^shift/2048 sample
 }
 
-// Solve computes the tables of all places in use and passes each to sink, on up to
-// Threads goroutines at a time. A table is valid until sink returns. Solve is called
-// once, before the problem changes. Its errors are those of the traveltime method, of
-// sink and of ctx.
-func (l *Plan) Solve(ctx context.Context, sink func(place int, t *PlaceTable) error) error {
-	p := l.of
-	l.of = nil
-	var made []*tables // of one place each
-	defer func() {
-		for _, t := range made {
-			t.free()
-		}
-	}()
-	one := func() *tables {
-		made = append(made, newTables(l, 1, false))
-		return made[len(made)-1]
-	}
-	return l.solve(ctx, p, one, func(place int, t *tables) error {
+// Solve computes the tables of all places that p, the plan's problem, uses and passes
+// each to sink, on up to Threads goroutines at a time. A table is valid until sink
+// returns. Its errors are those of the traveltime method, of sink and of ctx.
+func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *PlaceTable) error) error {
+	return l.solve(ctx, p, nil, func(place int, t *tables) error {
 		spans := make([]Span, l.Tiles)
 		for i, s := range t.op.Span.S {
 			spans[i] = Span(s)
@@ -134,7 +119,7 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	if p.Directed() {
 		k.slow = newSlowness(p.Grid.Dim(), take)
 	}
-	if l.bands != nil {
+	if l.bands.n > 1 {
 		for range p.Grid.Dim() {
 			k.along = append(k.along, take())
 		}
@@ -142,9 +127,9 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	return k
 }
 
-// solve computes the tables of all places of p in use. Each thread packs them into the
-// tables that into returns, of one place or of all, and then calls done.
-func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done func(place int, t *tables) error) error {
+// solve computes the tables of all places of p in use, packs each into all, or into a
+// table of one place of its thread if that is nil, and then calls done.
+func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(place int, t *tables) error) error {
 	if l.Tiles == 0 {
 		return nil
 	}
@@ -156,7 +141,10 @@ func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done 
 	for range p.threads() {
 		k := l.newMaker(p, false)
 		defer k.free()
-		k.tables = into()
+		if k.tables = all; all == nil {
+			k.tables = newTables(l, 1, false)
+			defer k.tables.free()
+		}
 		if err := cmp.Or(k.err, k.tables.err); err != nil {
 			return err
 		}
@@ -166,11 +154,12 @@ func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done 
 		k := <-free
 		defer func() { free <- k }()
 		t, at := k.tables, place
-		if t.op.Places == 1 {
+		if all == nil {
 			at = 0
 		}
-		if l.bands != nil {
-			t.setSlopes(at, l.bands.slopes(k.along, &l.Tiling, f.Time))
+		var slopes []float32
+		if l.bands.n > 1 {
+			slopes = l.bands.slopes(k.along, &l.Tiling, f.Time)
 		}
 		var slow *slowness
 		if w != nil {
@@ -179,7 +168,7 @@ func (l *Plan) solve(ctx context.Context, p *Problem, into func() *tables, done 
 				return err
 			}
 		}
-		if err := t.pack(at, f.Time, slow); err != nil {
+		if err := t.pack(at, f.Time, slopes, slow); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		return done(place, t)

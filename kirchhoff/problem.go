@@ -72,8 +72,8 @@ type Problem struct {
 	// Compact.
 	Compact bool
 
-	Threads  int                   // 0 means all processors
-	Progress func(done, total int) // called after each place's table, may be nil
+	Threads  int    // 0 means all processors
+	Progress func() // called after each place's table, maybe from several goroutines at once; may be nil
 }
 
 // NumTraces is the number of traces.
@@ -188,15 +188,10 @@ func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
 // maxDistance looks only at the corners: a distance is a convex function of the point, so
 // no other point of the box is farther away.
 func maxDistance(g grid.Grid, p *survey.Positions, used []int32) float64 {
-	seen := make([]bool, p.Len())
 	largest := 0.0
-	for _, place := range used {
-		if seen[place] {
-			continue
-		}
-		seen[place] = true
+	for _, place := range distinct(p.Len(), used) {
 		sum := 0.0
-		for a, x := range p.At(int(place)) {
+		for a, x := range p.At(place) {
 			d := max(math.Abs(x-g.Origin[a]), math.Abs(x-g.End(a)))
 			sum += d * d
 		}
@@ -207,13 +202,17 @@ func maxDistance(g grid.Grid, p *survey.Positions, used []int32) float64 {
 
 // usedPlaces lists, in ascending order, the places that some trace uses.
 func (p *Problem) usedPlaces() []int {
-	used := make([]bool, p.Positions.Len())
-	for _, list := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+	return distinct(p.Positions.Len(), p.Positions.Source, p.Positions.Receiver)
+}
+
+// distinct returns, in ascending order, the places below n that some list holds.
+func distinct(n int, lists ...[]int32) (out []int) {
+	used := make([]bool, n)
+	for _, list := range lists {
 		for _, place := range list {
 			used[place] = true
 		}
 	}
-	var out []int
 	for place, u := range used {
 		if u {
 			out = append(out, place)

@@ -31,20 +31,20 @@ type reference struct {
 
 	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
 	slow []slowness  // by place; with weights only
-	lim  limits
 
-	bands *bands      // nil without anti-aliasing
-	slope [][]float32 // by place, [tile]; with bands
-	tile  []int32     // [ImageLen()]; with bands
+	dip, opening simd.Window
 
-	*referenceRoom
+	bands *bands
+	slope [][]float32 // by place, [tile]; with several bands
+	tile  []int32     // [ImageLen()]; with several bands
+
+	*correlated
 }
 
-// referenceRoom is the memory of an application, shared by all images.
-type referenceRoom struct {
-	mu    sync.Mutex  // guards what follows: one application at a time
-	trace [][]float64 // one scratch trace per worker, [band, nt]
-	e     []float64   // [ntrace, band, nt], correlated traces
+// correlated is the memory of an adjoint, shared by all images.
+type correlated struct {
+	sync.Mutex           // held by an adjoint
+	e          []float64 // [ntrace, band, nt], correlated traces
 }
 
 // NewReference makes the engine in plain Go and float64, in loops that read like the
@@ -59,9 +59,35 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := Refuse("reference", p, w); err != nil {
 		return nil, err
 	}
-	all, err := newReference(ctx, p)
-	if err != nil {
-		return nil, err
+	lo, _ := p.slab()
+	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.dip(), opening: p.Opening.kernel(), correlated: &correlated{}}
+	all.time = make([][]float64, p.Positions.Len())
+	all.slow = make([]slowness, p.Positions.Len())
+	var ends *weights
+	if p.Directed() {
+		ends = newWeights(p)
+		all.p.Velocity = slices.Clone(p.Velocity)
+	}
+	take := func() []float64 { return make([]float64, p.Grid.Len()) }
+	tiles := all.makeBands(p)
+	sink := func(place int, f traveltime.Field) error {
+		all.time[place] = slices.Clone(f.Time)
+		if tiles != nil {
+			var along [][]float64
+			for range p.Grid.Dim() {
+				along = append(along, take())
+			}
+			all.slope[place] = all.bands.slopes(along, tiles, f.Time)
+		}
+		if ends == nil {
+			return nil
+		}
+		all.slow[place] = newSlowness(p.Grid.Dim(), take)
+		return ends.of(&all.slow[place], place, f)
+	}
+	opt := traveltime.Options{Threads: all.threads, Progress: p.Progress}
+	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
+		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
 	e := &referenceEngine{p: all.p}
 	for _, c := range w.images() {
@@ -71,54 +97,17 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		}
 		if c.Opening != (Window{}) {
 			r.p.Opening = c.Opening
-			r.lim = r.p.limits()
+			r.opening = c.Opening.kernel()
 		}
 		e.images = append(e.images, &r)
 	}
 	return e, nil
 }
 
-func newReference(ctx context.Context, p *Problem) (*reference, error) {
-	lo, _ := p.slab()
-	r := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), lim: p.limits(), referenceRoom: &referenceRoom{}}
-	r.time = make([][]float64, p.Positions.Len())
-	r.slow = make([]slowness, p.Positions.Len())
-	var w *weights
-	if p.Directed() {
-		w = newWeights(p)
-		r.p.Velocity = slices.Clone(p.Velocity)
-	}
-	take := func() []float64 { return make([]float64, p.Grid.Len()) }
-	tiles := r.makeBands(p)
-	sink := func(place int, f traveltime.Field) error {
-		r.time[place] = slices.Clone(f.Time)
-		if r.bands != nil {
-			var along [][]float64
-			for range p.Grid.Dim() {
-				along = append(along, take())
-			}
-			r.slope[place] = r.bands.slopes(along, tiles, f.Time)
-		}
-		if w == nil {
-			return nil
-		}
-		r.slow[place] = newSlowness(p.Grid.Dim(), take)
-		return w.of(&r.slow[place], place, f)
-	}
-	opt := traveltime.Options{Threads: r.threads, Progress: p.Progress}
-	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
-		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
-	}
-	for range r.threads {
-		r.trace = append(r.trace, make([]float64, r.bandCount()*p.NT))
-	}
-	return r, nil
-}
-
 // makeBands prepares anti-aliasing, if p has any, and returns the tiles that it works on.
 func (r *reference) makeBands(p *Problem) *Tiling {
 	var m memory
-	if r.bands = newBands(p, &m); r.bands == nil {
+	if r.bands = newBands(p, &m); r.bands.n == 1 {
 		return nil
 	}
 	lo, hi := p.slab()
@@ -134,16 +123,9 @@ func (r *reference) makeBands(p *Problem) *Tiling {
 	return t
 }
 
-func (r *reference) bandCount() int {
-	if r.bands == nil {
-		return 1
-	}
-	return r.bands.n
-}
-
 // band returns the band in which a trace meets point i of the slab.
 func (r *reference) band(trace, i int) int {
-	if r.bands == nil {
+	if r.bands.n == 1 {
 		return 0
 	}
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
@@ -166,7 +148,6 @@ func (e *referenceEngine) Name() string         { return "reference" }
 func (e *referenceEngine) Type() device.Type    { return device.F64 }
 func (e *referenceEngine) Groups() dist.Grouped { return nil }
 func (e *referenceEngine) Squared() dist.Kernel { return squaredReference{e.images[0]} }
-func (e *referenceEngine) Triples() int64       { return e.p.Triples() }
 func (e *referenceEngine) Intact() error        { return nil } // nothing is known of these tables
 func (e *referenceEngine) Close()               {}             // the tables are the garbage collector's business
 
@@ -201,11 +182,8 @@ func (p *Problem) referencePlace() int64 {
 // Forward adds the demigrated traces of the image src to dst.
 func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return parallel(ctx, r.threads, r.p.NumTraces(), func(worker, trace int) error {
-		u := r.trace[worker]
-		clear(u)
+	return parallel(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
+		u := make([]float64, r.bands.n*r.p.NT)
 		for i, m := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				k += r.band(trace, i) * r.p.NT
@@ -214,7 +192,7 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 			}
 		}
 		nt := r.p.NT
-		for band := 1; band < r.bandCount(); band++ {
+		for band := 1; band < r.bands.n; band++ {
 			r.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
 		}
 		convolve(r.row(data, trace), u[:nt], r.h, r.p.Wavelet.Zero)
@@ -225,10 +203,10 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 // Adjoint adds the migrated image of the traces src to dst.
 func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("adjoint", src, dst)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	nt, ntrace := r.p.NT, r.p.NumTraces()
-	size := r.bandCount() * nt
+	size := r.bands.n * nt
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
 	}
@@ -236,7 +214,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		e := r.e[trace*size : (trace+1)*size]
 		clear(e)
 		correlate(e[:nt], r.row(data, trace), r.h, r.p.Wavelet.Zero)
-		for band := 1; band < r.bandCount(); band++ {
+		for band := 1; band < r.bands.n; band++ {
 			r.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
 		}
 		return nil
@@ -286,7 +264,8 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 		return -1, 0, 0
 	}
 	if r.p.aperture() {
-		a *= r.lim.of(r.angles(int(s), int(rec), i))
+		dip, opening := r.angles(int(s), int(rec), i)
+		a *= at(r.dip, dip) * at(r.opening, opening)
 	}
 	if !r.p.Dynamic {
 		return k, w, a

@@ -22,12 +22,13 @@ type tables struct {
 // newTables makes room for the tables of some places.
 func newTables(l *Plan, places int, counting bool) *tables {
 	p := &l.Problem
-	t, lim := &tables{Plan: l, memory: memory{counting: counting}}, p.limits()
+	t := &tables{Plan: l, memory: memory{counting: counting}}
 	m := &t.memory
 	mode, n, boxes := p.mode(), l.Tiles*places, len(l.Boxes)*places
 	o := &t.op
-	o.Places, o.Stride, o.Mode, o.NT, o.Bands = places, strideOf(p.NT), mode, p.NT, 1
-	o.Dynamic, o.Dip, o.Opening = p.Dynamic, lim.dip, lim.opening
+	o.Places, o.Stride, o.Mode, o.NT = places, strideOf(p.NT), mode, p.NT
+	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
+	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.dip(), p.Opening.kernel()
 	o.Table = alloc[uint32](m, n*mode.Row())
 	o.Span = alloc[simd.Span](m, n)
 	o.Reach = alloc[simd.Reach](m, boxes)
@@ -36,8 +37,7 @@ func newTables(l *Plan, places int, counting bool) *tables {
 		shifts = n
 	}
 	o.Shift = alloc[uint8](m, shifts)
-	if l.bands != nil {
-		o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
+	if o.Bands > 1 {
 		o.Slope = alloc[float32](m, n)
 		o.Slopes = alloc[simd.Slopes](m, boxes)
 	}
@@ -49,7 +49,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 	if t.err != nil {
 		return t.err
 	}
-	return t.solve(ctx, p, func() *tables { return t }, func(int, *tables) error { return nil })
+	return t.solve(ctx, p, t, func(int, *tables) error { return nil })
 }
 
 // mode says what the rows of a problem's tables hold.
@@ -79,7 +79,7 @@ func strideOf(nt int) int {
 
 // usedBands is one more than the highest band in which a trace may meet a tile.
 func (t *tables) usedBands(p *survey.Positions) int {
-	if t.bands == nil {
+	if t.bands.n == 1 {
 		return 1
 	}
 	steepest := make([]float32, t.op.Places)
@@ -109,50 +109,39 @@ func (t *tables) checksum() (sum uint64) {
 // which the sum of two fits in an int32.
 const never = 5e8
 
-// pack converts the times of a place, s, and in the dynamic case what the weights need.
+// pack converts the times of a place, s, its slopes at all tiles, with bands, and what the
+// weights need, if there are any.
 // Half of t0 goes to each end of a ray, so that a place may be both source and receiver.
 // Times are reduced to samples in float64 and rounded to float32 only once they are
 // relative to the tile. It returns an error if a tile's times are too far apart for
 // Compact.
-func (t *tables) pack(place int, time []float64, s *slowness) error {
+func (t *tables) pack(place int, time []float64, slopes []float32, s *slowness) error {
 	for i, b := range t.Boxes {
-		at := &t.op.Reach.S[i*t.op.Places+place]
-		var slopes simd.Slopes
-		any := false
-		*at = simd.Reach{Lo: never, Hi: -never}
+		reach, steep, any := simd.Reach{Lo: never, Hi: -never}, simd.Slopes{}, false
 		for tile := b.First; tile < t.end(i); tile++ {
 			if err := t.packTile(tile, place, time, s); err != nil {
 				return err
 			}
-			if span := t.op.Span.S[tile*t.op.Places+place]; span.Width >= 0 {
-				at.Lo = min(at.Lo, span.Base)
-				at.Hi = max(at.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
-				if s := t.slopeAt(tile, place); !any {
-					slopes, any = simd.Slopes{Lo: s, Hi: s}, true
-				} else {
-					slopes = simd.Slopes{Lo: min(slopes.Lo, s), Hi: max(slopes.Hi, s)}
+			at, slope := tile*t.op.Places+place, float32(0)
+			if slopes != nil {
+				slope = slopes[tile]
+				t.op.Slope.S[at] = slope
+			}
+			if span := t.op.Span.S[at]; span.Width >= 0 {
+				reach.Lo = min(reach.Lo, span.Base)
+				reach.Hi = max(reach.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
+				if !any {
+					steep, any = simd.Slopes{Lo: slope, Hi: slope}, true
 				}
+				steep.Lo, steep.Hi = min(steep.Lo, slope), max(steep.Hi, slope)
 			}
 		}
-		if t.bands != nil {
-			t.op.Slopes.S[i*t.op.Places+place] = slopes
+		t.op.Reach.S[i*t.op.Places+place] = reach
+		if slopes != nil {
+			t.op.Slopes.S[i*t.op.Places+place] = steep
 		}
 	}
 	return nil
-}
-
-func (t *tables) slopeAt(tile, place int) float32 {
-	if t.bands == nil {
-		return 0
-	}
-	return t.op.Slope.S[tile*t.op.Places+place]
-}
-
-// setSlopes sets the slopes of a place at all tiles. It must be called before pack.
-func (t *tables) setSlopes(place int, slopes []float32) {
-	for tile, s := range slopes {
-		t.op.Slope.S[tile*t.op.Places+place] = s
-	}
 }
 
 // packTile packs one tile.

@@ -130,28 +130,30 @@ func source(point int32) int32 {
 // slots beyond the grid.
 func (t *Tiling) load(dst, image, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
-		n := t.Points[i]
-		switch {
-		case n < 0:
-			dst[i] = 0
-		case scale == nil:
-			dst[i] = image[n]
-		default:
-			dst[i] = image[n] * scale[n]
+		dst[i] = 0
+		if n := t.Points[i]; n >= 0 {
+			dst[i] = scaled(image, scale, int(n))
 		}
 	}
+}
+
+// scaled is image[i] times scale[i], nil for 1.
+func scaled(image, scale []float32, i int) float32 {
+	if scale == nil {
+		return image[i]
+	}
+	return image[i] * scale[i]
 }
 
 // unload adds tiles lo to hi of src times scale to image, the transpose of load.
 func unload[T float32 | float64](t *Tiling, image []float32, src []T, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
-		n := t.Points[i]
-		switch {
-		case n < 0:
-		case scale == nil:
-			image[n] += float32(src[i])
-		default:
-			image[n] += float32(src[i]) * scale[n]
+		if n := t.Points[i]; n >= 0 {
+			v := float32(src[i])
+			if scale != nil {
+				v *= scale[n]
+			}
+			image[n] += v
 		}
 	}
 }

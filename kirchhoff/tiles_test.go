@@ -193,3 +193,11 @@ func TestFilterTails(t *testing.T) {
 		t.Errorf("taps %v from %d, want %v from -1", correlate.Taps, correlate.First, want)
 	}
 }
+
+// newBlocking makes blocks of some traces.
+func newBlocking(p *survey.Positions, traces []int32, c cells) *blocking {
+	b := &blocking{}
+	b.add(p, traces, c)
+	b.finish(p.Len())
+	return b
+}

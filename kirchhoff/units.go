@@ -3,7 +3,9 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -53,7 +55,10 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 			k.add(e.work.Cuts[i], at)
 		}
 		if e.work.Remake {
-			k.places = groupPlaces(pos, e.work.Cuts)
+			k.places = 0
+			for _, u := range k.units {
+				k.places = max(k.places, len(q.fresh(k.order[u.lo:u.hi], nil)))
+			}
 		}
 	case e.work.Remake:
 		most := k.places
@@ -83,97 +88,61 @@ func (p *Problem) pick(traces []int32) *survey.Positions {
 	return &out
 }
 
+// piece is the piece of the forward in which a trace lies.
+func (k *kernel) piece(trace int32) int { return sort.SearchInts(k.traceCuts, int(trace)+1) - 1 }
+
 // add appends a unit of the traces lo to hi in the order of units.
 func (k *kernel) add(lo, hi int) {
-	piece := func(trace int32) int {
-		at, found := slices.BinarySearch(k.traceCuts, int(trace))
-		if !found {
-			at--
-		}
-		return at
-	}
 	traces := k.order[lo:hi]
-	k.units = append(k.units, unit{lo, hi, piece(slices.Min(traces)), piece(slices.Max(traces))})
+	k.units = append(k.units, unit{lo, hi, k.piece(slices.Min(traces)), k.piece(slices.Max(traces))})
 }
 
-// groupPlaces is the largest number of places used by the traces of one group.
-func groupPlaces(p *survey.Positions, cuts []int) (most int) {
-	all, s := count(len(p.Source)), &stretch{p: p, seen: make([]int, p.Len())}
-	for i, at := range cuts[1:] {
-		s.unit, s.places = i+1, 0
-		s.mark(all[cuts[i]:at])
-		most = max(most, s.places)
+// fresh returns the places of some traces that are not in have.
+func (p *Problem) fresh(traces []int32, have map[int32]bool) map[int32]bool {
+	met := map[int32]bool{}
+	for _, i := range traces {
+		for _, place := range [2]int32{p.Positions.Source[i], p.Positions.Receiver[i]} {
+			if !have[place] {
+				met[place] = true
+			}
+		}
 	}
-	return most
+	return met
 }
 
 // stretches makes units of runs of traces (see blocking), in the order of sources. A unit
 // takes as many runs as use at most "most" places together. Sharing places among
 // neighbouring shots reduces repeated work. A run that uses more places than that is cut.
 func (k *kernel) stretches(most int) {
-	p := k.problem.Positions
-	k.order, k.places = inRuns(p, adjointCells.receivers), 0
-	s := &stretch{p: p, seen: make([]int, p.Len()), unit: 1}
-	var first int
+	p := k.problem
+	k.order, k.places = inRuns(p.Positions, adjointCells.receivers), 0
+	places, first := map[int32]bool{}, 0 // of the unit in the making
 	end := func(at int) {
-		k.places = max(k.places, s.places)
-		k.add(first, at)
-		s.unit, first, s.places = s.unit+1, at, 0
+		if len(places) > 0 {
+			k.places = max(k.places, len(places))
+			k.add(first, at)
+			clear(places)
+			first = at
+		}
 	}
 	for at := 0; at < len(k.order); {
-		next := runEnd(p, k.order, at, adjointCells.receivers)
-		if s.places > 0 && s.places+s.fresh(k.order[at:next]) > most {
+		next := runEnd(p.Positions, k.order, at, adjointCells.receivers)
+		size := next - at
+		if n := len(p.fresh(k.order[at:next], nil)); n > most { // trace by trace then
+			k.short, size = max(k.short, n), 1
 			end(at)
 		}
-		if n := s.fresh(k.order[at:next]); n > most { // trace by trace then
-			k.short = max(k.short, n)
-			for ; at < next; at++ {
-				if s.places > 0 && s.places+s.fresh(k.order[at:at+1]) > most {
-					end(at)
-				}
-				s.mark(k.order[at : at+1])
+		for ; at < next; at += size {
+			traces := k.order[at : at+size]
+			more := p.fresh(traces, places)
+			if len(places)+len(more) > most {
+				end(at)
+				more = p.fresh(traces, places)
 			}
-			continue
-		}
-		s.mark(k.order[at:next])
-		at = next
-	}
-	if len(k.order) > 0 {
-		end(len(k.order))
-	}
-}
-
-// stretch is a unit in the making.
-type stretch struct {
-	p      *survey.Positions
-	seen   []int // by place: the last unit, from 1, that used it
-	unit   int
-	places int
-}
-
-// fresh returns the number of places of some traces that the unit does not have yet.
-func (s *stretch) fresh(traces []int32) int {
-	met := map[int32]bool{}
-	for _, i := range traces {
-		for _, place := range [2]int32{s.p.Source[i], s.p.Receiver[i]} {
-			if s.seen[place] != s.unit {
-				met[place] = true
-			}
+			maps.Copy(places, more)
 		}
 	}
-	return len(met)
-}
-
-// mark adds the places of some traces.
-func (s *stretch) mark(traces []int32) {
-	for _, i := range traces {
-		for _, place := range [2]int32{s.p.Source[i], s.p.Receiver[i]} {
-			if s.seen[place] != s.unit {
-				s.seen[place] = s.unit
-				s.places++
-			}
-		}
-	}
+	end(len(k.order))
 }
 
 // open makes a unit ready: its lists and, unless they are kept, its tables.
@@ -233,34 +202,29 @@ func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
 // cursor steps through the units as the pieces of a forward need them.
 type cursor struct {
 	*kernel
-	at   *lists // of the unit in which the last piece ended, or nil
-	next int    // unit after it
+	next int    // unit
+	at   *lists // of that unit, if the last piece ended in it, else nil
 }
 
 // sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order
 // from the first.
-func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
-	for {
+func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) (err error) {
+	for ; c.next < len(c.units) && c.units[c.next].first <= piece; c.next++ {
 		if c.at == nil {
-			if c.next == len(c.units) || c.units[c.next].first > piece {
-				return nil
-			}
-			o, err := c.open(ctx, c.units[c.next])
-			if err != nil {
+			if c.at, err = c.open(ctx, c.units[c.next]); err != nil {
 				return err
 			}
-			c.at = o
-			c.next++
 		}
 		if err := c.at.sumTraces(ctx, piece, sums, quantum); err != nil {
 			return err
 		}
-		if c.units[c.next-1].last > piece {
+		if c.units[c.next].last > piece {
 			return nil
 		}
 		c.at.close()
 		c.at = nil
 	}
+	return nil
 }
 
 // exactly returns an error if exact sums are asked for but the budget for tables does

@@ -38,7 +38,6 @@ type Engine interface {
 	Info() string      // element type, instruction set or card, and how the work is done
 	Type() device.Type // element type of the data and image buffers
 	TableBytes() int64 // memory of the tables that are held at once
-	Triples() int64    // (trace, image point) pairs that one application of one image visits
 
 	// Intact reports an error if tables that are kept are no longer what they were when
 	// they were made. It reads them once. A table that a fault of the machine's memory has

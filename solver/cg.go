@@ -7,9 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// CG is the conjugate gradient method on the normal equations B x = b, B = AᴴA and
-// b = Aᴴd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an
-// iteration is
+// CG is the conjugate gradient method on the normal equations B x = b, B = AᴴA and b =
+// Aᴴd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an iteration is
 //
 //	q = B p
 //	α = ρ/⟨p, q⟩
@@ -17,24 +16,21 @@ import (
 //	r = r − α q,  ρ' = ‖r‖²
 //	p = r + (ρ'/ρ) p
 //
-// (Hestenes & Stiefel 1952, equations 3:1): in exact arithmetic the iterates of CGLS,
-// with the gradient r carried along by recursion instead of computed from the
-// residual, which squares the condition number that rounding sees. One forward and
-// one adjoint an iteration.
+// (Hestenes & Stiefel 1952, equations 3:1): in exact arithmetic the iterates of CGLS. The
+// gradient r is carried along by recursion instead of computed from the residual, which
+// squares the condition number that rounding sees. An iteration takes one forward and one
+// adjoint. The data residual, for the history, is carried along from the A p that passes
+// by. There are two vectors of data and five of image besides x and d.
 //
-// The history shows the data residual, which is carried along beside the recursion
-// from the A p that passes by: two vectors of data and five of image besides x and d.
+// B is tested for being Hermitian: ⟨p, B p⟩ must be real, and from the second iteration on
+// ⟨B p, β p_old⟩ = ⟨q, p⟩ − ⟨q, r⟩ must be ⟨p, β B p_old⟩; both relative to ‖B‖‖p‖².
+// ⟨p, B p⟩ < 0 beyond rounding ends the run with FailedIndefinite. The true residual is
+// treated as in CGLS.
 //
-// B is tested for being Hermitian: ⟨p, B p⟩ must be real, and from the second
-// iteration on ⟨B p, β p_old⟩ = ⟨p, β B p_old⟩, the left-hand side of which is
-// ⟨q, p⟩ − ⟨q, r⟩; both relative to ‖B‖‖p‖². ⟨p, B p⟩ < 0 beyond rounding ends
-// the run with FailedIndefinite. Every TrueResidual-th iteration the true
-// residual is treated as in CGLS.
-//
-// Scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
+// The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
 type CG struct {
-	core
+	Method
 	r, p, q, b *dist.Vector // image
 	misfit, t  *dist.Vector // data: d − A x, A p
 
@@ -45,20 +41,19 @@ type CG struct {
 	hermitianKnown float64 // 1 where back is known, else 0
 }
 
-func newCG(name string, o Options) Method {
-	c := &CG{core: core{name: name, opt: o}}
+func newCG(name string, o Options) *Method {
+	c := &CG{Method: Method{name: name, opt: o}}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
-func (c *CG) scalars() []scalar {
-	return []scalar{{"rho", &c.rho}, {"rhs", &c.rhs}, {"size", &c.size}, {"back", &c.back}, {"back_im", &c.backIm},
-		{"hermitian_known", &c.hermitianKnown}, {"norm", &c.bound}}
+func (c *CG) scalars() map[string]*float64 {
+	return map[string]*float64{"rho": &c.rho, "rhs": &c.rhs, "size": &c.size, "back": &c.back, "back_im": &c.backIm,
+		"hermitian_known": &c.hermitianKnown, "norm": &c.bound}
 }
 
-// Vectors implements Method: x, the gradient r, the direction p, the data residual
-// and b.
-func (c *CG) Vectors() map[string]*dist.Vector {
+// vectors are x, the gradient r, the direction p, the data residual and b.
+func (c *CG) vectors() map[string]*dist.Vector {
 	return map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p, "data_residual": c.misfit, "b": c.b}
 }
 
@@ -160,8 +155,7 @@ func (c *CG) curvature() float64 {
 	return real(pq)
 }
 
-// correct computes the true residual and puts it in r's place where it is too
-// far away.
+// correct computes the true residual and puts it in r's place where it is too far away.
 func (c *CG) correct(n *cgNorms) (replaced bool) {
 	c.normal(c.q, c.t, c.x)
 	c.do.Axpby(1, c.b, -1, c.q)

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -17,56 +18,53 @@ import (
 //	s = Aᴴr,  γ' = ‖s‖²
 //	p = s + (γ'/γ) p
 //
-// (Björck 1996, algorithm 7.4.1): one forward, one adjoint, two vectors of data
-// and three of image besides x and d. The adjoint error is that of
+// (Hestenes & Stiefel, J. Res. NBS 49, 1952, section 10; Björck, Numerical Methods for
+// Least Squares Problems, SIAM 1996, algorithm 7.4.1): one forward, one adjoint, two
+// vectors of data and three of image besides x and d. The adjoint error is that of
 // ⟨A p, r⟩ = ⟨p, s⟩, relative to ‖A‖‖p‖‖r‖.
 //
-// In every TrueResidual-th iteration the true residual is computed. Where it
-// lies farther than √ε‖r‖ from r, it takes r's place and s is computed anew,
-// while the direction p goes on (van der Vorst & Ye 2000): one forward, and then
-// one adjoint, more.
+// Every TrueResidual-th iteration computes the true residual, for one forward more. If it
+// lies farther than √ε‖r‖ from r, it replaces r, and s is computed again, for one adjoint
+// more. The direction p goes on (van der Vorst & Ye 2000).
 //
-// In exact arithmetic all gradients s are orthogonal to each other. Rounding
-// undoes that as soon as the first singular values have converged, and the
-// method then finds them again and again instead of new ones (Paige 1971): in
-// single precision a few iterations in ten are lost. With Options.Orthogonalize
-// = n each s is made orthogonal to the first n gradients, which are kept:
-// n vectors of image, no further application, no further collective.
+// In exact arithmetic all gradients s are orthogonal to each other. Rounding undoes that
+// as soon as the first singular values have converged, and the method then finds them
+// again instead of new ones (Paige 1971): in single precision that costs a few iterations
+// in ten. With Options.Orthogonalize = n each s is made orthogonal to the first n
+// gradients, which takes n vectors of image, no further application and no collective.
 //
 // # With a preconditioner
 //
-// Options.Preconditioner may change a little from application to application, as
-// an inner iteration does (Notay 2000, "Flexible conjugate gradients", SIAM J.
-// Sci. Comput. 22, on AᴴA). With p = M s at the start, the steps that differ are
+// Options.Preconditioner may change a little from application to application, as an inner
+// iteration does (Notay 2000, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22, on
+// AᴴA). With p = M s at the start, the steps that differ are
 //
 //	α = ⟨q, r⟩/‖q‖²
 //	w = (s_old − s)/(α‖q‖),  v = p/‖q‖
 //	p = M s − Σ ⟨M s, w_i⟩ v_i
 //
-// where w_i = AᴴA v_i are those of the iterations so far, so that directions are
-// conjugate to each other: of all if Options.Orthogonalize is at least their
-// number, else of the first and of the last, Orthogonalize in all and at least
-// one. Two vectors of image are kept for each.
+// with w_i = AᴴA v_i from earlier iterations, so that directions are conjugate to each
+// other. The iterations are all of them, or if Options.Orthogonalize is less the first ones
+// and the last, Orthogonalize in all and at least one. Each keeps two vectors of image.
 //
 // # Streamed data
 //
-// Without a vector of data an iteration is one pass over the data's geometry that
-// fuses the forward and the adjoint:
+// Without a vector of data an iteration is one pass over the data's geometry, with forward
+// and adjoint in one:
 //
 //	q = AᴴA p,  δ = ‖A p‖²,  α = γ/δ,  s = s − α q
 //
-// and the norm of the residual comes from ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²δ.
-// That loses digits as the square of the residual's decrease: in every
-// TrueResidual-th iteration, and in the last, gradient and norm are computed from
-// the data. The adjoint error is that of ⟨p, q⟩ = δ, relative to ‖A‖‖p‖‖A p‖.
-// Drift is that of the residual's norm.
+// The norm of the residual comes from ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²δ, which loses
+// digits as the square of the residual's decrease. Every TrueResidual-th iteration, and
+// the last, computes gradient and norm from the data. The adjoint error is that of
+// ⟨p, q⟩ = δ, relative to ‖A‖‖p‖‖A p‖. Drift is that of the residual's norm.
 //
-// Scalars of its state are γ, ‖p‖², ⟨p, s⟩ and the lower bound of ‖A‖, with a
-// preconditioner the last alone, and of streamed data ‖r‖² and what passes carry.
-// Its vectors are x, p, the residual r or, streamed or with a preconditioner, s,
-// and those kept: g0, g1, …, or v0, w0, v1, ….
+// The scalars of its state are γ, ‖p‖², ⟨p, s⟩ and the lower bound of ‖A‖, with a
+// preconditioner only the last, and for streamed data ‖r‖² and what passes carry. Its
+// vectors are x, p, the residual r (s for streamed data, both with a preconditioner) and
+// those kept: g0, g1, … or v0, w0, v1, ….
 type CGLS struct {
-	core
+	Method
 	res  residual
 	s, p *dist.Vector // image
 
@@ -81,24 +79,24 @@ type CGLS struct {
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
-func newCGLS(name string, o Options) Method {
-	c := &CGLS{core: core{name: name, opt: o, streams: true}}
+func newCGLS(name string, o Options) *Method {
+	c := &CGLS{Method: Method{name: name, opt: o, streams: true}}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
 func (c *CGLS) preconditioned() bool { return c.opt.Preconditioner != nil }
 
-func (c *CGLS) scalars() []scalar {
-	list := append(c.res.scalars(), scalar{"norm", &c.bound})
-	if c.preconditioned() {
-		return list
+func (c *CGLS) scalars() map[string]*float64 {
+	to := map[string]*float64{"norm": &c.bound}
+	if !c.preconditioned() {
+		to["gamma"], to["pp"], to["ps"], to["ps_im"] = &c.gamma, &c.pp, &c.ps, &c.psIm
 	}
-	return append([]scalar{{"gamma", &c.gamma}, {"pp", &c.pp}, {"ps", &c.ps}, {"ps_im", &c.psIm}}, list...)
+	maps.Copy(to, c.res.scalars())
+	return to
 }
 
-// Vectors implements Method.
-func (c *CGLS) Vectors() map[string]*dist.Vector {
+func (c *CGLS) vectors() map[string]*dist.Vector {
 	to := map[string]*dist.Vector{"x": c.x, "p": c.p}
 	if r := c.res.vector(); r != nil {
 		to["r"] = r
@@ -116,7 +114,7 @@ func (c *CGLS) Vectors() map[string]*dist.Vector {
 }
 
 func (c *CGLS) allocate() {
-	c.res = c.problem.residual(&c.core)
+	c.res = c.problem.residual(&c.Method)
 	c.res.allocate()
 	n := c.opt.Orthogonalize
 	c.kept, c.v, c.w = nil, nil, nil

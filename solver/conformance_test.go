@@ -174,7 +174,7 @@ func conform(q placed, p problem, name string, got []complex128) error {
 	}
 	reports := 0
 	reason, err := solver.Run(ctx, m, solver.Stop{Iterations: limit, Comm: q.world},
-		func(_ context.Context, m solver.Method, r solver.Report) error {
+		func(_ context.Context, m *solver.Method, r solver.Report) error {
 			if reports != r.Iteration {
 				return fmt.Errorf("report %d is of iteration %d", reports, r.Iteration)
 			}
@@ -205,7 +205,7 @@ func conform(q placed, p problem, name string, got []complex128) error {
 
 // checkHistory compares the history's two ends with norms computed afresh, and
 // asks conjugate gradients to have a falling residual.
-func checkHistory(q placed, op dist.Operator, d *dist.Vector, m solver.Method, x0 *dist.Vector) error {
+func checkHistory(q placed, op dist.Operator, d *dist.Vector, m *solver.Method, x0 *dist.Vector) error {
 	ctx := context.Background()
 	h := m.State().History
 	slack := 1e-13

@@ -124,7 +124,7 @@ func must(t testing.TB, err error) {
 }
 
 // method is the method of a name.
-func method(name string, o solver.Options) solver.Method {
+func method(name string, o solver.Options) *solver.Method {
 	m, err := solver.New(name, o)
 	if err != nil {
 		panic(err)
@@ -133,7 +133,7 @@ func method(name string, o solver.Options) solver.Method {
 }
 
 // solve runs a method from x0 for at most n iterations.
-func solve(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) solver.Reason {
+func solve(t testing.TB, m *solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) solver.Reason {
 	t.Helper()
 	ctx := context.Background()
 	must(t, m.Init(ctx, solver.Hold(a, d), x0))

@@ -51,7 +51,7 @@ func Example() {
 		panic(err)
 	}
 	reason, err := solver.Run(ctx, m, solver.Stop{Iterations: 20, Tolerance: 1e-8},
-		func(_ context.Context, _ solver.Method, r solver.Report) error {
+		func(_ context.Context, _ *solver.Method, r solver.Report) error {
 			fmt.Printf("iter %d/%d  data misfit %.4f\n", r.Iteration, r.Of, r.Residual)
 			return nil
 		})

@@ -179,7 +179,7 @@ func TestAdjointLimits(t *testing.T) {
 		s := method("cgls", o)
 		must(t, s.Init(context.Background(), solver.Hold(dense[float32]{m, spoil}.operator(), d), nil))
 		reason, _ = solver.Run(context.Background(), s, solver.Stop{Iterations: 5},
-			func(_ context.Context, _ solver.Method, r solver.Report) error {
+			func(_ context.Context, _ *solver.Method, r solver.Report) error {
 				warned = warned || r.AdjointWarning
 				return nil
 			})
@@ -220,7 +220,7 @@ func TestIllConditionedIsNoAdjointFault(t *testing.T) {
 		must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 		worst := 0.0
 		_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 300},
-			func(_ context.Context, _ solver.Method, r solver.Report) error {
+			func(_ context.Context, _ *solver.Method, r solver.Report) error {
 				worst = max(worst, r.AdjointError)
 				return nil
 			})
@@ -290,7 +290,7 @@ func TestDriftIsReportedAndCorrected(t *testing.T) {
 		drifts, replaced := map[int]float64{}, map[int]int{}
 		must(t, s.Init(context.Background(), solver.Hold(&faulty{Operator: dense[float32]{m: m}.operator(), forward: 3, spoil: bump}, vector[float32](d)), nil))
 		_, err := solver.Run(context.Background(), s, solver.Stop{Iterations: 120},
-			func(_ context.Context, _ solver.Method, r solver.Report) error {
+			func(_ context.Context, _ *solver.Method, r solver.Report) error {
 				if r.HasDrift {
 					drifts[r.Iteration] = r.Drift
 				}

@@ -16,17 +16,16 @@ import (
 //	ρ = √(ρ̄² + β²),  c = ρ̄/ρ,  σ = β/ρ,  θ = σα',  ρ̄' = −cα',  φ = cφ̄,  φ̄' = σφ̄
 //	x = x + (φ/ρ) w,  w = v' − (θ/ρ) w.
 //
-// A start model is taken off the data first. ‖Aᴴr‖ is φ̄'α'|c| (their equation
-// 5.2). The residual itself, which LSQR does not need, is carried along for the
-// misfit of the first row and the drift, by r' = σ²r − cφ̄'u' (from Q's last
-// column): one forward, one adjoint, three vectors of data and three of image
-// besides x and d.
+// A start model is taken off the data first. ‖Aᴴr‖ is φ̄'α'|c| (their equation 5.2). The
+// residual is carried along for the misfit of the first row and the drift alone, by
+// r' = σ²r − cφ̄'u' (from Q's last column). An iteration takes one forward and one adjoint.
+// There are three vectors of data and three of image besides x and d.
 //
-// The adjoint error is that of ⟨A v, u⟩ = ⟨v, Aᴴu⟩, relative to ‖A‖; u and v have
-// norm one. The drift is reported; nothing is replaced, since r does not drive
-// the iteration. Scalars of its state are α, ρ̄, φ̄, ⟨v, Aᴴu⟩ and the lower bound of ‖A‖.
+// The adjoint error is that of ⟨A v, u⟩ = ⟨v, Aᴴu⟩, relative to ‖A‖; u and v have norm one.
+// The drift is reported; nothing is replaced, since r does not drive the iteration. The
+// scalars of its state are α, ρ̄, φ̄, ⟨v, Aᴴu⟩ and the lower bound of ‖A‖.
 type LSQR struct {
-	core
+	Method
 	u, q, r *dist.Vector // data
 	v, w, z *dist.Vector // image
 
@@ -34,20 +33,19 @@ type LSQR struct {
 	vz, vzIm              float64 // ⟨v, Aᴴu⟩
 }
 
-func newLSQR(name string, o Options) Method {
-	c := &LSQR{core: core{name: name, opt: o}}
+func newLSQR(name string, o Options) *Method {
+	c := &LSQR{Method: Method{name: name, opt: o}}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
-func (c *LSQR) scalars() []scalar {
-	return []scalar{{"alpha", &c.alpha}, {"rhobar", &c.rhobar}, {"phibar", &c.phibar},
-		{"vz", &c.vz}, {"vz_im", &c.vzIm}, {"norm", &c.bound}}
+func (c *LSQR) scalars() map[string]*float64 {
+	return map[string]*float64{"alpha": &c.alpha, "rhobar": &c.rhobar, "phibar": &c.phibar,
+		"vz": &c.vz, "vz_im": &c.vzIm, "norm": &c.bound}
 }
 
-// Vectors implements Method: x, the bidiagonalisation's u and v, the direction
-// w and the residual r.
-func (c *LSQR) Vectors() map[string]*dist.Vector {
+// vectors are x, the bidiagonalisation's u and v, the direction w and the residual r.
+func (c *LSQR) vectors() map[string]*dist.Vector {
 	return map[string]*dist.Vector{"x": c.x, "u": c.u, "v": c.v, "w": c.w, "r": c.r}
 }
 

@@ -4,105 +4,249 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
+	"math/cmplx"
 	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Method is one iterative method, between iterations. A method is started by
-// Init, or by Resume where a State and the Vectors were saved, and then stepped
-// by Run. Every call is collective over the ranks of the operator.
-type Method interface {
-	// Name is the method's name in the configuration: "cgls", …
-	Name() string
+// Method is one iterative method, between iterations. Init starts it, or Resume where a
+// State and the Vectors were saved; then Run steps it. Every call is collective over the
+// ranks of the operator.
+type Method struct {
+	recurrence
+	do      dist.Work // of the call under way
+	name    string
+	opt     Options
+	streams bool // works on a problem whose data are streamed
 
-	// Init starts the method on a problem (CG: on A x = d of a Held one) from x0, or
-	// from zero where x0 is nil, and copies x0. It costs one adjoint, and one forward
-	// more where x0 is given; of streamed data one pass.
-	Init(ctx context.Context, p Problem, x0 *dist.Vector) error
+	problem Problem
+	a       dist.Operator // of a problem that is held
+	d       *dist.Vector
+	x       *dist.Vector
+	eps     float64 // rounding unit of the element type
+	st      State
 
-	// Step does one iteration. Its error is a *Failure where the numbers failed;
-	// then x is still the last good iterate and the method is at its end.
-	Step(ctx context.Context) error
-
-	// X is the current iterate. It belongs to the method and is valid until the
-	// next Step.
-	X() *dist.Vector
-
-	// State returns everything but the vectors, up to date. It belongs to the
-	// method.
-	State() *State
-
-	// Vectors returns the vectors that, with State, determine all that follows,
-	// bit for bit: "x" and the method's own. They belong to the method, are
-	// valid until the next Step, and are meant to be saved, or after Resume to
-	// be filled.
-	Vectors() map[string]*dist.Vector
-
-	// Resume sets the method to a saved State. The caller must then fill every
-	// one of Vectors with what was saved, before the first Step.
-	Resume(p Problem, s *State) error
+	bound float64 // largest ‖A p‖/‖p‖ met so far: a lower bound of ‖A‖
 }
 
-// State is what a method carries from one iteration to the next besides its
-// vectors. It is plain data: saved and given back to Resume it continues the
-// run to the last bit.
-type State struct {
-	Method    string
-	Iteration int     // iterations done
-	DataNorm  float64 // ‖d‖
-
-	// Stationary says that the gradient cannot be told from rounding:
-	// ‖s‖ ≤ ε‖A‖‖r‖ or ‖r‖ ≤ ε‖d‖ with ε the rounding unit of the element type.
-	Stationary bool
-
-	AdjointError float64 // of the last iteration; see each method
-	Drift        float64 // ‖(d − A x) − r‖/‖d‖ when last computed
-	DriftAt      int     // the iteration it was computed in; 0: not yet
-	Replaced     int     // how often r was replaced by the true residual
-
-	Scalars map[string]float64 // the method's own
-	History History
+// recurrence is what differs from method to method. What goes wrong is left in do.
+type recurrence interface {
+	allocate() // its vectors, but for x
+	vectors() map[string]*dist.Vector
+	scalars() map[string]*float64 // that it carries between iterations, by name
+	start(x0 *dist.Vector)        // from x, which x0 is unless it is nil for zero
+	step()
 }
 
-// History holds norms of every iterate, the start model's first: element k is
-// after k iterations.
-type History struct {
-	Residual []float64 // norm of the first row of d − A x, the data misfit
-	Total    []float64 // norm of all rows
-	Gradient []float64 // ‖Aᴴ(d − A x)‖, all rows
+// Name is the method's name in the configuration: "cgls", …
+func (c *Method) Name() string { return c.name }
 
-	// Objective is ½‖d − A x‖² + μ‖x‖₁ after iteration k+1 (one element fewer);
-	// ISTA and FISTA only.
-	Objective []float64
-}
+// X is the current iterate. It belongs to the method and is valid until the next Step.
+func (c *Method) X() *dist.Vector { return c.x }
 
-func (h *History) add(first, total, gradient float64) {
-	h.Residual = append(h.Residual, first)
-	h.Total = append(h.Total, total)
-	h.Gradient = append(h.Gradient, gradient)
-}
+// Vectors returns the vectors that, with State, determine all that follows, bit for bit:
+// "x" and the method's own. They belong to the method, are valid until the next Step, and
+// are meant to be saved, or after Resume to be filled.
+func (c *Method) Vectors() map[string]*dist.Vector { return c.vectors() }
 
-func last(x []float64) float64 { return x[len(x)-1] }
-
-// clone returns a copy that shares nothing with s.
-func (s *State) clone() State {
-	c := *s
-	c.Scalars = maps.Clone(s.Scalars)
-	for _, h := range []*[]float64{&c.History.Residual, &c.History.Total, &c.History.Gradient, &c.History.Objective} {
-		*h = slices.Clone(*h)
+// State returns everything but the vectors, up to date. It belongs to the method.
+func (c *Method) State() *State {
+	c.st.Scalars = make(map[string]float64)
+	for name, v := range c.scalars() {
+		c.st.Scalars[name] = *v
 	}
-	return c
+	return &c.st
 }
 
-func (s *State) validate(method string) error {
-	if s.Method != method {
-		return fmt.Errorf("solver: the saved state is of method %q, not %q", s.Method, method)
+// Init starts the method on a problem (CG: on A x = d of a Held one) from x0, or from zero
+// where x0 is nil, and copies x0. It costs one adjoint, and one forward more where x0 is
+// given; for streamed data one pass.
+func (c *Method) Init(ctx context.Context, p Problem, x0 *dist.Vector) error {
+	c.attach(ctx, p)
+	c.st = State{Method: c.name}
+	if c.do.Err == nil {
+		c.st.DataNorm, c.do.Err = p.DataNorm()
 	}
-	h, n := s.History, s.Iteration+1
-	if s.Iteration < 0 || len(h.Residual) != n || len(h.Total) != n || len(h.Gradient) != n {
-		return fmt.Errorf("solver: the saved state of %s after %d iterations has histories of %d, %d and %d values, must be %d",
-			method, s.Iteration, len(h.Residual), len(h.Total), len(h.Gradient), n)
+	c.finite("the norm of the data", c.st.DataNorm)
+	if x0 != nil {
+		c.finite("the norm of the start model", c.do.Norm(x0))
+		c.do.Copy(c.x, x0)
+		x0 = c.x
 	}
+	if c.do.Err == nil {
+		c.start(x0)
+	}
+	return c.do.Err
+}
+
+// Step does one iteration. Its error is a *Failure where the numbers failed; then x is
+// still the last good iterate and the method is at its end.
+func (c *Method) Step(ctx context.Context) error {
+	c.do.Ctx, c.do.Err = ctx, nil
+	c.step()
+	return c.do.Err
+}
+
+// Resume sets the method to a saved State, which it takes over. The caller must then fill
+// every one of Vectors with what was saved, before the first Step.
+func (c *Method) Resume(p Problem, s *State) error {
+	if err := s.validate(c.name); err != nil {
+		return err
+	}
+	if c.attach(context.Background(), p); c.do.Err != nil {
+		return c.do.Err
+	}
+	scalars := c.scalars()
+	for _, name := range slices.Sorted(maps.Keys(scalars)) {
+		x, ok := s.Scalars[name]
+		if !ok {
+			return fmt.Errorf("solver: the saved state of %s lacks %q", c.name, name)
+		}
+		*scalars[name] = x
+	}
+	c.st = *s
 	return nil
+}
+
+// attach binds the method to a problem and allocates its vectors.
+func (c *Method) attach(ctx context.Context, p Problem) {
+	c.do.Ctx, c.do.Err = ctx, nil
+	h, ok := p.(*Held)
+	switch {
+	case ok:
+		c.a, c.d = h.A, h.D
+	case !c.streams:
+		which := Names(func(m Info) bool { return m.Streamed })
+		c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
+		return
+	}
+	c.problem = p
+	c.eps = p.epsilon()
+	c.opt = c.opt.limits(c.eps)
+	c.bound = 0
+	c.images(&c.x)
+	c.allocate()
+}
+
+// images allocates vectors like x, and data allocates vectors like d.
+func (c *Method) images(to ...**dist.Vector) {
+	c.do.New(c.problem.Device(), c.problem.Domain(), to...)
+}
+
+func (c *Method) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
+
+// normal sets q = AᴴA p by way of t = A p.
+func (c *Method) normal(q, t, p *dist.Vector) {
+	c.do.Apply(c.a, t, p)
+	c.do.ApplyAdjoint(c.a, q, t)
+}
+
+// subtract sets r = d − A x, x nil for zero.
+func (c *Method) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
+
+// seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
+func (c *Method) seen(ap, p float64) {
+	if p > 0 {
+		c.bound = max(c.bound, ap/p)
+	}
+}
+
+// agree records |left − right|/scale, the error of an identity that holds for
+// adjoint operators, and fails past the limit.
+func (c *Method) agree(left, right complex128, scale float64) {
+	if c.do.Err != nil {
+		return
+	}
+	diff := cmplx.Abs(left - right)
+	e := 0.0
+	if diff > 0 {
+		e = diff / scale
+	}
+	c.st.AdjointError = e
+	if c.opt.AdjointFail > 0 && e > c.opt.AdjointFail {
+		c.do.Err = &Failure{FailedAdjoint, c.name, c.st.Iteration + 1, "the adjoint error", e, c.opt.AdjointFail}
+	}
+}
+
+// finite fails where a quantity of the iteration under way, or of the start, is no
+// number.
+func (c *Method) finite(quantity string, v float64) {
+	if !finite(v) {
+		c.fail(quantity, v)
+	}
+}
+
+// fail ends the run with FailedNaN, unless it has failed before.
+func (c *Method) fail(quantity string, v float64) {
+	if c.do.Err != nil {
+		return
+	}
+	it := c.st.Iteration + 1
+	if c.st.History.Total == nil {
+		it = 0
+	}
+	c.do.Err = &Failure{Reason: FailedNaN, Method: c.name, Iteration: it, Quantity: quantity, Value: v}
+}
+
+// norms returns the norm of r's first row and of the whole r, which must be finite,
+// and the inner products of the pairs, with one collective.
+func (c *Method) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
+	rows := r.Rows()
+	all := make([]dist.Pair, 0, len(rows)+len(pairs))
+	for _, v := range rows {
+		all = append(all, dist.Pair{v, v})
+	}
+	dots = c.do.Dots(append(all, pairs...)...)
+	for _, v := range dots[:len(rows)] {
+		total += real(v)
+	}
+	total = math.Sqrt(total)
+	c.finite("the residual norm", total)
+	return math.Sqrt(real(dots[0])), total, dots[len(rows):]
+}
+
+// due reports whether the true residual is to be computed after iteration k.
+func (c *Method) due(k int) bool { return c.opt.TrueResidual > 0 && k%c.opt.TrueResidual == 0 }
+
+// drift sets e, the true residual, to e − r, records its norm relative to that of d,
+// and says whether it is past √ε‖r‖, so that r should be replaced by r + e.
+func (c *Method) drift(e, r *dist.Vector, rnorm, dnorm float64) (far bool) {
+	c.do.Axpby(-1, r, 1, e)
+	n := c.do.Norm(e)
+	if c.finite("the true residual", n); c.do.Err != nil {
+		return false
+	}
+	c.drifted(n, dnorm)
+	return n > math.Sqrt(c.eps)*rnorm
+}
+
+// drifted records the norm of a drift relative to that of the data.
+func (c *Method) drifted(n, dnorm float64) {
+	c.st.Drift, c.st.DriftAt = n, c.st.Iteration+1
+	if dnorm > 0 {
+		c.st.Drift /= dnorm
+	}
+}
+
+// record ends an iteration, or the start, with the norms at its x.
+func (c *Method) record(first, total, gradient float64) {
+	if c.do.Err != nil {
+		return
+	}
+	if c.st.History.Total != nil {
+		c.st.Iteration++
+	}
+	c.st.History.add(first, total, gradient)
+	c.st.Stationary = gradient == 0 || gradient <= c.eps*c.bound*total || total <= c.eps*c.st.DataNorm
+}
+
+// stay counts an iteration that left everything as it was.
+func (c *Method) stay() {
+	h := &c.st.History
+	h.add(last(h.Residual), last(h.Total), last(h.Gradient))
+	c.st.Iteration++
+	c.st.AdjointError = 0
 }

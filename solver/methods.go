@@ -16,7 +16,7 @@ type Info struct {
 	Orthogonalizes bool // takes Options.Orthogonalize
 	Sparse         bool // takes Options.Sparsity and Options.Backtracking
 
-	held func(name string, o Options) Method
+	held func(name string, o Options) *Method
 }
 
 // Methods are all least-squares methods. Each takes real and complex vectors, rows
@@ -49,7 +49,7 @@ var Methods = []Info{
 }
 
 // New returns the method of the given configuration name for a problem that is held.
-func New(name string, o Options) (Method, error) {
+func New(name string, o Options) (*Method, error) {
 	m, err := find(name)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func New(name string, o Options) (Method, error) {
 
 // For returns the method of the given configuration name for a problem, which Init and
 // Resume must then be given. Streamed data are for the recurrence of CGLS.
-func For(p Problem, name string, o Options) (Method, error) {
+func For(p Problem, name string, o Options) (*Method, error) {
 	m, err := find(name)
 	if _, held := p.(*Held); err != nil || held || !m.Streamed {
 		return New(name, o)

@@ -60,10 +60,9 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 // the rounding unit ε. It ends where what is still to come is estimated to be less than
 // the tolerance, after the given rounds at the latest.
 //
-// ‖AᴴA v‖ for a unit v lies between ‖A v‖² and the eigenvalue, and grows from round
-// to round, in the end geometrically: growth g after growth h leaves g·q/(1 − q)
-// with q = g/h. Where the growth itself grows, another eigenvector is only just
-// coming up.
+// ‖AᴴA v‖ for a unit v lies between ‖A v‖² and the eigenvalue, and grows from round to
+// round, in the end geometrically: growth g after growth h leaves g·q/(1 − q) with q =
+// g/h. Where the growth itself grows, another eigenvector is only just coming up.
 func powerIteration(w *dist.Work, v *dist.Vector, eps float64, rounds int, tolerance float64, normal func()) float64 {
 	lambda, grew := 0.0, 0.0
 	for round := range rounds {

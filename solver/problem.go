@@ -18,15 +18,14 @@ type Problem interface {
 	DataNorm() (float64, error)
 	// Migrate sets m = Aᴴd.
 	Migrate(ctx context.Context, m *dist.Vector) error
-	// AddRows returns the problem min ‖A x − d‖² + Σ ‖B x‖² over the operators B
-	// given. Histories tell the misfit of A from the rest only if all rows are
-	// added at once.
+	// AddRows returns the problem min ‖A x − d‖² + Σ ‖B x‖² over the operators B given.
+	// Histories tell the misfit of A from the rest only if all rows are added at once.
 	AddRows(rows ...dist.Operator) (Problem, error)
 	// Change returns the problem for y where x = C y.
 	Change(c dist.Operator) (Problem, error)
 
 	epsilon() float64 // rounding unit of its element type
-	residual(of *core) residual
+	residual(of *Method) residual
 }
 
 // Passes are what CGLS needs of a problem whose data are not held. An application
@@ -111,8 +110,7 @@ func (h *Held) Change(c dist.Operator) (Problem, error) {
 // Stream makes a problem of what passes over the data.
 func Stream(p Passes) Problem { return &streamed{Passes: p} }
 
-// streamed is the problem of passes in the variables y, x = C y, and of rows B y
-// besides.
+// streamed is the problem of passes in the variables y, x = C y, and of rows B y besides.
 type streamed struct {
 	Passes
 	change, rows dist.Operator // C, nil for the identity, and B, nil for none

@@ -14,45 +14,42 @@ import (
 //
 //	x' = soft(x + τ Aᴴ(d − A x), μτ),   soft(v, t) = v·max(0, 1 − t/|v|)
 //
-// (Daubechies, Defrise & De Mol 2004), and FISTA takes the same step from a
-// point z ahead of x (Beck & Teboulle 2009, equations 4.1 to 4.3):
+// (Daubechies, Defrise & De Mol 2004). FISTA takes the same step from a point z ahead of x
+// (Beck & Teboulle, SIAM J. Imaging Sci. 2, 2009, equations 4.1 to 4.3):
 //
 //	x' = soft(z + τ Aᴴ(d − A z), μτ)
 //	t' = (1 + √(1 + 4t²))/2
 //	z' = x' + ((t − 1)/t')(x' − x).
 //
-// Both converge for τ ≤ 1/‖A‖²; where no step is given it is 1/(1.05 λ), with λ
-// the largest eigenvalue of AᴴA as a power iteration finds it, which is from
-// below.
+// Both converge for τ ≤ 1/‖A‖². Where no step is given it is 1/(1.05 λ), with λ the
+// largest eigenvalue of AᴴA as a power iteration finds it, from below.
 //
-// With Backtracking (sections 3 and 4 there) τ is halved, for good, until the
-// quadratic model holds at x': with f the misfit, f(x') ≤ f(z) + ⟨x' − z, ∇f(z)⟩ +
-// ‖x' − z‖²/2τ. As f is quadratic and g(x) = Aᴴ(d − A x) affine, that is
+// With Backtracking (sections 3 and 4 there) τ is halved, for good, until the quadratic
+// model of the misfit f holds: f(x') ≤ f(z) + ⟨x' − z, ∇f(z)⟩ + ‖x' − z‖²/2τ. As f is
+// quadratic and g(x) = Aᴴ(d − A x) affine, that is
 //
 //	τ⟨x' − z, g(z) − g(x')⟩ ≤ ‖x' − z‖²,
 //
-// for which images are enough. Rounding of the gradients is allowed for, or close to
-// the end it would halve τ without end. The first τ is that of steepest descent,
-// ‖g‖²/‖A g‖² at the start, which is never below 1/‖A‖², for one forward. A step
-// that is rejected costs a forward and an adjoint; all together there are hardly
-// more than log₂(‖A‖²τ) of them. Two vectors of image more than without (ISTA: one).
+// for which images are enough. It allows for rounding of the gradients, which would
+// otherwise halve τ for ever close to the end. The first τ is that of steepest descent,
+// ‖g‖²/‖A g‖² at the start, for one forward; it is never below 1/‖A‖². A rejected step
+// costs a forward and an adjoint, and there are hardly more than log₂(‖A‖²τ) in all.
+// Backtracking takes two vectors of image more (ISTA: one).
 //
-// With Restart, FISTA sets t = 1 in an iteration that makes J grow
-// (O'Donoghue & Candès, Found. Comput. Math. 15, 2015).
+// With Restart, FISTA sets t = 1 in an iteration that makes J grow (O'Donoghue & Candès,
+// Found. Comput. Math. 15, 2015).
 //
-// One forward and one adjoint an iteration, one vector of data and two of image
-// (FISTA: four) besides x and d: residual and gradient are those of x', and the
-// gradient at z' is combined from two of them, since it is affine in z. So the
-// history is that of the iterates x. ‖x'‖₁ comes from inner products alone: with
-// v the argument of soft and t its threshold, ⟨x', v⟩ = ‖x'‖² + t‖x'‖₁. In single
-// precision that is good to about ε|x|/t of each element.
+// An iteration takes one forward and one adjoint. There are one vector of data and two of
+// image (FISTA: four) besides x and d. Residual, gradient and so the history are those of
+// x'; the gradient at z' is combined from two of them, since it is affine in z. ‖x'‖₁ comes
+// from inner products: with v the argument of soft and t its threshold, ⟨x', v⟩ = ‖x'‖² +
+// t‖x'‖₁. In single precision that is good to about ε|x|/t of each element.
 //
-// The adjoint error is that of ⟨A x, r⟩ = ⟨x, Aᴴr⟩ with A x = d − r, relative to
-// ‖A‖‖x‖‖r‖ with ‖A‖² taken as 1/τ; ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least,
-// since d − r says nothing about a smaller A x than rounding leaves of d. Scalars of
-// its state are the step τ and FISTA's t.
+// The adjoint error is that of ⟨A x, r⟩ = ⟨x, Aᴴr⟩ with A x = d − r, relative to ‖A‖‖x‖‖r‖
+// with ‖A‖² taken as 1/τ. ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least: d − r tells nothing
+// about a smaller A x. The scalars of its state are the step τ and FISTA's t.
 type Proximal struct {
-	core
+	Method
 	momentum bool
 	r        *dist.Vector // data
 	z        *dist.Vector // the point the step is taken from; ISTA: scratch
@@ -65,19 +62,19 @@ type Proximal struct {
 	t   float64 // FISTA's t
 }
 
-func newProximal(name string, o Options) Method {
-	c := &Proximal{core: core{name: name, opt: o}, momentum: name == "fista"}
+func newProximal(name string, o Options) *Method {
+	c := &Proximal{Method: Method{name: name, opt: o}, momentum: name == "fista"}
 	c.recurrence = c
-	return c
+	return &c.Method
 }
 
-func (c *Proximal) scalars() []scalar {
-	return []scalar{{"step", &c.tau}, {"t", &c.t}}
+func (c *Proximal) scalars() map[string]*float64 {
+	return map[string]*float64{"step": &c.tau, "t": &c.t}
 }
 
-// Vectors implements Method: x and the gradient at x, and with momentum the
-// point z and the gradient there.
-func (c *Proximal) Vectors() map[string]*dist.Vector {
+// vectors are x and the gradient at x, and with momentum the point z and the gradient
+// there.
+func (c *Proximal) vectors() map[string]*dist.Vector {
 	if !c.momentum {
 		return map[string]*dist.Vector{"x": c.x, "g": c.gz}
 	}

@@ -9,7 +9,7 @@ import (
 // resumed from) included. It may read the method's vectors, to save or draw
 // them, and must not change them. An error ends the run on all ranks with
 // FailedObserver. Observers run on every rank, in order.
-type Observer func(ctx context.Context, m Method, r Report) error
+type Observer func(ctx context.Context, m *Method, r Report) error
 
 // Report is what there is to say about one iterate.
 type Report struct {
@@ -36,9 +36,7 @@ type Report struct {
 	Elapsed time.Duration `json:"elapsed_ns"` // since Run began
 }
 
-func (c *core) adjointWarn() float64 { return c.opt.AdjointWarn }
-
-func newReport(m Method, stop Stop, elapsed time.Duration) Report {
+func newReport(m *Method, stop Stop, elapsed time.Duration) Report {
 	st := m.State()
 	h := st.History
 	r := Report{
@@ -62,8 +60,8 @@ func newReport(m Method, stop Stop, elapsed time.Duration) Report {
 	if r.HasDrift {
 		r.Drift = st.Drift
 	}
-	if w, ok := m.(interface{ adjointWarn() float64 }); ok && w.adjointWarn() > 0 {
-		r.AdjointWarning = r.AdjointError > w.adjointWarn()
+	if warn := m.opt.AdjointWarn; warn > 0 {
+		r.AdjointWarning = r.AdjointError > warn
 	}
 	return r
 }

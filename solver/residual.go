@@ -12,7 +12,7 @@ import (
 // gradient and ‖r‖. What goes wrong is left in the method's do.
 type residual interface {
 	allocate()
-	scalars() []scalar
+	scalars() map[string]*float64
 	vector() *dist.Vector // r; nil where it is none
 
 	// start is the residual at x, nil for zero: it sets s = Aᴴr and returns ‖r‖, over
@@ -46,18 +46,18 @@ type slope struct {
 
 // heldResidual is a vector of data.
 type heldResidual struct {
-	*core
+	*Method
 	r, q         *dist.Vector // q = A p
 	first, total float64
 	qq           float64
 	qr           complex128
 }
 
-func (h *Held) residual(of *core) residual { return &heldResidual{core: of} }
+func (h *Held) residual(of *Method) residual { return &heldResidual{Method: of} }
 
-func (h *heldResidual) allocate()            { h.data(&h.r, &h.q) }
-func (h *heldResidual) scalars() []scalar    { return nil }
-func (h *heldResidual) vector() *dist.Vector { return h.r }
+func (h *heldResidual) allocate()                    { h.data(&h.r, &h.q) }
+func (h *heldResidual) scalars() map[string]*float64 { return nil }
+func (h *heldResidual) vector() *dist.Vector         { return h.r }
 
 func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	h.subtract(h.r, x)
@@ -83,7 +83,7 @@ func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
 }
 
 func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
-	h.first, h.total, dots = h.core.norms(h.r, besides...)
+	h.first, h.total, dots = h.Method.norms(h.r, besides...)
 	return h.total, dots
 }
 
@@ -105,7 +105,7 @@ func (h *heldResidual) correct(s, x *dist.Vector) bool {
 
 // streamedResidual is known by its gradient, which is the method's s, and by ‖r‖.
 type streamedResidual struct {
-	*core
+	*Method
 	of     *streamed
 	q      *dist.Vector // AᴴA p
 	norm2  float64      // ‖r‖², which rounding may make negative
@@ -113,17 +113,17 @@ type streamedResidual struct {
 	pq, ps complex128
 }
 
-func (s *streamed) residual(of *core) residual { return &streamedResidual{core: of, of: s} }
+func (s *streamed) residual(of *Method) residual { return &streamedResidual{Method: of, of: s} }
 
 func (r *streamedResidual) allocate()            { r.images(&r.q) }
 func (r *streamedResidual) vector() *dist.Vector { return nil }
 
-func (r *streamedResidual) scalars() []scalar {
-	list := []scalar{{"total", &r.norm2}}
+func (r *streamedResidual) scalars() map[string]*float64 {
+	to := map[string]*float64{"total": &r.norm2}
 	for i, v := range r.of.Carried() {
-		list = append(list, scalar{fmt.Sprintf("carried_%d", i), v})
+		to[fmt.Sprintf("carried_%d", i)] = v
 	}
-	return list
+	return to
 }
 
 func (r *streamedResidual) start(s, x *dist.Vector) (total, gamma float64) {

@@ -88,7 +88,7 @@ func TestInitStartsAfresh(t *testing.T) {
 			used, err := solver.New(name, o)
 			must(t, err)
 			solve(t, used, other, vector[complex64](normal[complex64](r, 30)), vector[complex64](normal[complex64](r, 15)), 5)
-			for _, m := range []solver.Method{fresh, used} {
+			for _, m := range []*solver.Method{fresh, used} {
 				solve(t, m, a, d, nil, n)
 			}
 			if !slices.Equal(device.Slice[complex64](used.X().Buf), device.Slice[complex64](fresh.X().Buf)) ||

@@ -49,7 +49,7 @@ func (r Reason) flag() uint64 {
 // error is nil unless the reason has Failed; it wraps a *Failure where the
 // numbers failed. Between iterations a cancelled context counts as StoppedSignal. After
 // anything but FailedOperator all ranks return the same reason, together.
-func Run(ctx context.Context, m Method, stop Stop, observers ...Observer) (Reason, error) {
+func Run(ctx context.Context, m *Method, stop Stop, observers ...Observer) (Reason, error) {
 	began := time.Now()
 	world := stop.Comm
 	if world == nil {

@@ -17,7 +17,7 @@ func small(seed uint64) (dist.Operator, *dist.Vector) {
 	return dense[float64]{m: matrix[float64](r, 30, 12)}.operator(), vector[float64](normal[float64](r, 30))
 }
 
-func started(t testing.TB) solver.Method {
+func started(t testing.TB) *solver.Method {
 	t.Helper()
 	a, d := small(1)
 	m := method("cgls", options())
@@ -124,7 +124,7 @@ func TestRanksStopTogether(t *testing.T) {
 					}
 					return ""
 				}}
-				reason, err := solver.Run(ctx, m, stop, func(_ context.Context, m solver.Method, r solver.Report) error {
+				reason, err := solver.Run(ctx, m, stop, func(_ context.Context, m *solver.Method, r solver.Report) error {
 					if !mine || r.Iteration < 3 {
 						return nil
 					}
@@ -192,7 +192,7 @@ func TestReports(t *testing.T) {
 	must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
 	n := 0
 	_, err = solver.Run(context.Background(), m, solver.Stop{Iterations: 7},
-		func(_ context.Context, _ solver.Method, r solver.Report) error {
+		func(_ context.Context, _ *solver.Method, r solver.Report) error {
 			h := m.State().History
 			if r.Iteration != n || r.Of != 7 || r.Method != "cgls" ||
 				r.Residual != h.Residual[n] || r.Total != h.Total[n] || r.Gradient != h.Gradient[n] ||

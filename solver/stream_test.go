@@ -66,7 +66,7 @@ func (h *held) Carried() []*float64        { return nil }
 func (h *held) DataNorm() (float64, error) { return dist.Norm(h.d) }
 
 // newStream is a method for streamed data.
-func newStream(t *testing.T, name string, o solver.Options) solver.Method {
+func newStream(t *testing.T, name string, o solver.Options) *solver.Method {
 	t.Helper()
 	c, err := solver.For(solver.Stream(nil), name, o)
 	must(t, err)
@@ -74,7 +74,7 @@ func newStream(t *testing.T, name string, o solver.Options) solver.Method {
 }
 
 // run starts a method and does n iterations.
-func run(t *testing.T, c solver.Method, p solver.Problem, x0 *dist.Vector, n int) {
+func run(t *testing.T, c *solver.Method, p solver.Problem, x0 *dist.Vector, n int) {
 	t.Helper()
 	if err := c.Init(context.Background(), p, x0); err != nil {
 		t.Fatal(err)

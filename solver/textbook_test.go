@@ -27,7 +27,7 @@ func reals(x ...float64) []complex128 {
 }
 
 // iterates runs a method for n iterations and returns x after each.
-func iterates(t testing.TB, m solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) [][]complex128 {
+func iterates(t testing.TB, m *solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) [][]complex128 {
 	t.Helper()
 	must(t, m.Init(context.Background(), solver.Hold(a, d), x0))
 	var out [][]complex128

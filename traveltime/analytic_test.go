@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -118,22 +119,13 @@ func TestSolveStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
 	}
-	var seen []int
-	err = m.Solve(context.Background(), p, all(p), traveltime.Options{Threads: 4, Progress: func(done, total int) {
-		if total != 100 {
-			t.Errorf("progress out of %d, want 100", total)
-		}
-		seen = append(seen, done)
-	}}, func(int, traveltime.Field) error { return nil })
+	var done atomic.Int64
+	err = m.Solve(context.Background(), p, all(p), traveltime.Options{Threads: 4, Progress: func() { done.Add(1) }},
+		func(int, traveltime.Field) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, done := range seen {
-		if done != i+1 {
-			t.Fatalf("progress call %d says %d", i, done)
-		}
-	}
-	if len(seen) != 100 {
-		t.Fatalf("%d calls of progress, want 100", len(seen))
+	if done.Load() != 100 {
+		t.Fatalf("%d calls of progress, want 100", done.Load())
 	}
 }

@@ -18,12 +18,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Bounds of the iteration. The first-order times only have to reach every
-// point, and be near enough to tell which side is upwind. Second-order times
-// may never come to rest where two waves meet, because there a difference of
-// one rounding switches the stencil; so after a number of rounds the tolerance
-// doubles with each further one. All bounds count rounds alike for every
-// source, whatever else is in its batch.
+// Bounds of the iteration. The first-order times only have to reach every point, and be
+// near enough to tell which side is upwind. Second-order times may never come to rest
+// where two waves meet, because there a difference of one rounding switches the stencil;
+// so after a number of rounds the tolerance doubles with each further one. All bounds
+// count rounds alike for every source, whatever else is in its batch.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
@@ -31,28 +30,23 @@ const (
 	maxRounds       = 1000
 )
 
-// engine is one build of the sweeps: an instruction set with so many lanes.
-type engine struct {
-	lanes int
-	sweep C.eik_sweep
-}
+// portable is the number of lanes of the portable sweeps.
+const portable = 4
 
-// engines lists what this machine offers, widest first. Engines that are listed
-// together give the same bits; the portable one has no fused multiply-add everywhere
-// and stands in only where there is no other.
-func engines() (list []engine) {
+// widths lists the numbers of lanes that this machine's sweeps offer, largest first.
+// Sweeps that are listed together give the same bits; the portable ones have no fused
+// multiply-add everywhere and stand in only where there are no others.
+func widths() (list []int) {
 	for _, lanes := range []int{16, 8} {
-		if sweep := C.eik_find(C.int(lanes)); sweep != nil {
-			list = append(list, engine{lanes, sweep})
+		if C.eik_offers(C.int(lanes)) != 0 {
+			list = append(list, lanes)
 		}
 	}
 	if list == nil {
-		list = append(list, portable())
+		return []int{portable}
 	}
 	return list
 }
-
-func portable() engine { return engine{4, C.eik_find(4)} }
 
 // batch is a batch of sources in C: sweep.h has the shapes of its arrays, which lie
 // outside Go's heap.
@@ -156,11 +150,11 @@ func (b *batch) geometry(lane int, at []float64) {
 
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
-func (b *batch) settle(ctx context.Context, e *Eikonal, eng engine) error {
+func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 	slow2 := cfloats(e.slow2)
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
-			blocks += int(C.eik_call(eng.sweep, &b.c, slow2, C.int(d), order))
+			blocks += int(C.eik_sweep(&b.c, slow2, C.int(d), order))
 		}
 		return blocks
 	}

@@ -2,7 +2,6 @@ package traveltime
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -25,8 +24,8 @@ type Choice struct {
 	make func(s Spec) (Method, error)
 }
 
-// choices are all methods, in the order of the help.
-var choices = []Choice{
+// Choices are all methods, in the order of the help.
+var Choices = []Choice{
 	{
 		Name: "analytic", Help: "distance over velocity, for velocity.constant", NeedsConstant: true,
 		make: func(s Spec) (Method, error) { return NewAnalytic(s.Constant, s.Image) },
@@ -41,12 +40,9 @@ var choices = []Choice{
 	},
 }
 
-// Choices lists all methods, in the order of the help.
-func Choices() []Choice { return slices.Clone(choices) }
-
 // Choose is the method of that name.
 func Choose(name string) (Choice, error) {
-	for _, c := range choices {
+	for _, c := range Choices {
 		if c.Name == name {
 			return c, nil
 		}
@@ -57,7 +53,7 @@ func Choose(name string) (Choice, error) {
 // TakesModel lists the methods that take any velocity model, such as `"eikonal"`.
 func TakesModel() string {
 	var names []string
-	for _, c := range choices {
+	for _, c := range Choices {
 		if !c.NeedsConstant && !c.NeedsTables {
 			names = append(names, fmt.Sprintf("%q", c.Name))
 		}

@@ -16,7 +16,7 @@ func TestNew(t *testing.T) {
 		{"constant", "analytic", "analytic", traveltime.Spec{Image: g, Constant: 2000}},
 		{"model", "eikonal", "eikonal", traveltime.Spec{Image: g, Model: g, Velocity: linear(g)}},
 		{"straight rays", "eikonal", "analytic", traveltime.Spec{Image: g, Constant: 2000}},
-		{"tables", "table", "table", traveltime.Spec{Image: g, Tables: rows{}, TablesGrid: g}},
+		{"tables", "table", "table", traveltime.Spec{Image: g, Tables: rows{}.Row, TablesGrid: g}},
 	} {
 		m, err := traveltime.New(c.method, c.spec)
 		if err != nil {

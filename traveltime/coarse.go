@@ -15,9 +15,8 @@ import (
 // factor 2, an eighth in 3-D, for tables that are needed again and again and
 // cost more to solve than to interpolate.
 //
-// What is kept and interpolated, cubically, is τ = T/R with R the distance from
-// the position: smooth where T has its tip. Gradients are those of the
-// interpolant.
+// What is kept and interpolated, cubically, is τ = T/R with R the distance from the
+// position: smooth where T has its tip. Gradients are those of the interpolant.
 type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid
@@ -56,7 +55,8 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{placewise: placewise{m.Name(), g}, coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
+	c := &Coarse{coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
+	c.placewise = placewise{m.Name(), g, c.field}
 	var err error
 	if c.r, err = newResample(c.coarse, g); err != nil {
 		return nil, err
@@ -122,19 +122,12 @@ func (c *Coarse) ScratchBytes(gradient bool) int64 {
 	return c.placewise.ScratchBytes(gradient) * (8 + 4) / 8
 }
 
-// Solve implements Method.
-func (c *Coarse) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	return c.each(ctx, p, places, opt, func(r *room, place int) error {
-		tau, ok := c.tau[rowOf(p, place)]
-		if !ok {
-			return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
-		}
-		return c.field(r, tau, p.At(place))
-	}, sink)
-}
-
 // field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(r *room, tau []float32, at []float64) error {
+func (c *Coarse) field(r *room, p *survey.Positions, place int) error {
+	tau, ok := c.tau[rowOf(p, place)]
+	if !ok {
+		return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
+	}
 	if r.part == nil {
 		for range 1 + len(r.out.Gradient) {
 			r.part = append(r.part, take[float32](&r.scratch, c.g.Len()))
@@ -145,7 +138,7 @@ func (c *Coarse) field(r *room, tau []float32, at []float64) error {
 		return r.err
 	}
 	c.r.apply(r.part, r.line, tau)
-	finish(r.out, r.part, r.part[0], c.g, at, 1)
+	finish(r.out, r.part, r.part[0], c.g, p.At(place), 1)
 	return nil
 }
 

@@ -1,75 +1,68 @@
-// Package traveltime computes one-way traveltimes, in seconds, and their
-// gradients, in s/m, from source and receiver positions to every point of the
-// image grid. Arrays are in C order, axis i of the grid is coordinate column i,
-// z is the fastest axis and points down.
+// Package traveltime computes one-way traveltimes, in seconds, and their gradients, in s/m,
+// from source and receiver positions to every point of the image grid. Arrays are in C
+// order, axis i of the grid is coordinate column i, z is the fastest axis and points down.
 //
-// A Method streams its fields: it calls a sink once per position with a field
-// that is valid during the call only, so that a caller packs each field into
-// its own layout and no more than one field per worker is ever held here. Three
-// methods exist: Analytic for a constant velocity, Table for given times, and
-// Eikonal for any velocity model.
+// A Method streams its fields: it calls a sink once for each position with a field that is
+// valid during the call only. The caller packs each field into its own layout, and no more
+// than one field per worker is held here. There are NewAnalytic for a constant velocity,
+// NewTable for given times, NewEikonal for any velocity model, and NewCoarse to keep less
+// of another method's fields.
 //
 // # The eikonal equation, factored
 //
-// First arrivals solve |∇T|² = s², s = 1/v. At a point source the wavefront's
-// curvature is infinite, and any difference formula for T loses its order there
-// for good. So T is split into T = R τ with the exact distance R = |x - x_s|
-// (Fomel, Luo and Zhao 2009, Fast sweeping method for the factored eikonal
-// equation, J. Comput. Phys. 228; Luo and Qian 2012, Fast sweeping methods for
-// factored anisotropic eikonal equations, J. Sci. Comput. 52). With ρ = x - x_s,
-// R ∇T = τ ρ + R² ∇τ, and
+// First arrivals solve |∇T|² = s², s = 1/v. At a point source the wavefront's curvature is
+// infinite, and any difference formula for T loses its order there for good. So T is split
+// into T = R τ with the exact distance R = |x - x_s| (Fomel, Luo and Zhao 2009, Fast sweeping
+// method for the factored eikonal equation, J. Comput. Phys. 228; Luo and Qian 2012, Fast
+// sweeping methods for factored anisotropic eikonal equations, J. Sci. Comput. 52). With
+// ρ = x - x_s, R ∇T = τ ρ + R² ∇τ, and
 //
 //	|τ ρ + R² ∇τ|² = s² R².
 //
-// τ is as smooth as the velocity, at the source too, which may lie anywhere:
-// no position is ever rounded to a grid point.
+// τ is as smooth as the velocity, at the source too, which may lie anywhere: no position is
+// rounded to a grid point.
 //
 // # Differences
 //
-// Along each axis the neighbour with the smaller T is upwind. With σ = 1 if that
-// is the lower one and -1 if not, and τ1, τ2 the values one and two points
-// upwind, ∂τ = σ (3 τ - 4 τ1 + τ2) / 2h, or σ (τ - τ1) / h where the second
-// point is later than the first, outside the grid, or behind a step of more than
-// twice the slowness. R times the slope of T away from the upwind side is then
-// A τ - B, with q = R²/h,
+// Along each axis the neighbour with the smaller T is upwind. With σ = 1 if that is the
+// lower one and -1 if not, and τ1, τ2 the values one and two points upwind,
+// ∂τ = σ (3 τ - 4 τ1 + τ2) / 2h, or σ (τ - τ1) / h where the second point is later than the
+// first, outside the grid, or behind a step of more than twice the slowness. R times the
+// slope of T away from the upwind side is then A τ - B, with q = R²/h,
 //
 //	A = σ ρ + 3q/2,  B = q (2 τ1 - τ2/2)     (first order: σ ρ + q, q τ1),
 //
-// and τ the larger root of Σ (A τ - B)² = s² R². The root counts if no slope is
-// negative. If one is, the axis with the most negative slope is left out (without
-// a root, the one whose upwind time is latest), and so on. The discriminant is
-// computed as Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference
-// to a neighbour, so that float32 suffices.
+// and τ the larger root of Σ (A τ - B)² = s² R². The root counts if no slope is negative. If
+// one is, the axis with the most negative slope is left out (without a root, the one whose
+// upwind time is latest), and so on. The discriminant is computed as
+// Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that
+// float32 suffices.
 //
-// Five points along each axis round the source are not swept but start from the
-// slowness averaged along the straight ray and corrected for its bending. In
-// models that jump by large factors within those two cells a detour may be
-// faster than the straight ray; nothing looks for it there.
+// Five points along each axis round the source are not swept. They start from the slowness
+// averaged along the straight ray and corrected for its bending. In models that jump by
+// large factors within those two cells a detour may be faster; nothing looks for it there.
 //
 // # Sweeping
 //
-// Gauss-Seidel sweeps run through the grid in all 4 or 8 directions. First-order
-// rounds, which only ever lower a time, come first; second-order rounds follow
-// until no time changes by more than a millionth. A block of 32 points is swept
-// again only if a time changed that could be upwind of one of its points, and
-// only in directions in which its rays run: the whole costs three to six plain
-// sweeps, in smooth models, instead of twelve or more.
+// Gauss-Seidel sweeps run through the grid in all 4 or 8 directions. First-order rounds,
+// which only ever lower a time, come first; second-order rounds follow until no time changes
+// by more than a millionth. A block of 32 points is swept again only if a time changed that
+// could be upwind of one of its points, and only in directions in which its rays run. In
+// smooth models the whole costs three to six plain sweeps instead of twelve or more.
 //
-// Sixteen sources near each other (eight with AVX2) share a batch, one to each
-// SIMD lane, because at one grid point they all do the same arithmetic. Every
-// decision, stopping included, is taken per lane: a field has the same bits
-// whatever else is computed with it, in whatever order and on however many
-// threads. The AVX2 and AVX-512 engines give the same bits as well.
+// Sixteen sources near each other (eight with AVX2) share a batch, one in each SIMD lane,
+// because at one grid point they all do the same arithmetic. Every decision, stopping
+// included, is taken for each lane alone: a field has the same bits whatever else is computed
+// with it, in whatever order and on however many threads. AVX2 and AVX-512 give the same bits.
 //
-// Where the image grid is not the model's, τ and ∇τ are interpolated by cubics,
-// never T, and multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ.
+// Where the image grid is not the model's, τ and ∇τ are interpolated by cubics, never T, and
+// multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ.
 //
 // # Accuracy
 //
-// For v = 1500 + 0.6 z m/s at 10 m, 401×301 or 101³ points, the relative error
-// against the closed form is 0.6e-6 to 1.4e-6 rms and 4e-6 at most, on or off
-// the nodes, and that of the gradient 4e-5 rms. The error of the times falls with
-// h². Cells ten times longer than high cost a factor of ten. In rough models the
-// sampling of the model limits any solver: Marmousi smoothed over 50 m gives 0.10
-// to 0.20 ms rms at 10 m against 2.5 m.
+// For v = 1500 + 0.6 z m/s at 10 m, 401×301 or 101³ points, the relative error against the
+// closed form is 0.6e-6 to 1.4e-6 rms and 4e-6 at most, on or off the nodes, and that of the
+// gradient 4e-5 rms. The error of the times falls with h². Cells ten times longer than high
+// cost a factor of ten. In rough models the sampling of the model limits any solver:
+// Marmousi smoothed over 50 m gives 0.10 to 0.20 ms rms at 10 m against 2.5 m.
 package traveltime

@@ -14,12 +14,12 @@ import (
 // Eikonal is the method for a velocity model: first arrivals from the eikonal
 // equation |∇T|² = s², s the slowness. See the package documentation for how.
 type Eikonal struct {
-	model    grid.Grid
-	image    grid.Grid
-	slow2    []float32 // (s / scale)², C order on model
-	scale    float64   // s/m, largest slowness
-	resample *resample // nil where image and model are the same grid
-	engines  []engine  // widest first
+	placewise // on the image's grid
+	model     grid.Grid
+	slow2     []float32 // (s / scale)², C order on model
+	scale     float64   // s/m, largest slowness
+	resample  *resample // nil where image and model are the same grid
+	widths    []int     // numbers of lanes that a batch may have, largest first
 }
 
 // NewEikonal returns the method for the velocity in m/s, in C order on the grid
@@ -38,7 +38,7 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 	if !image.Inside(model) {
 		return nil, fmt.Errorf("traveltime: the image %s reaches outside the velocity model %s", box(image), box(model))
 	}
-	e := &Eikonal{model: model, image: image, engines: engines()}
+	e := &Eikonal{placewise: placewise{name: "eikonal", g: image}, model: model, widths: widths()}
 	for i, v := range velocity {
 		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
 			at := make([]float64, model.Dim())
@@ -59,12 +59,6 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 	return e, err
 }
 
-// Name implements Method.
-func (e *Eikonal) Name() string { return "eikonal" }
-
-// Grid implements Method.
-func (e *Eikonal) Grid() grid.Grid { return e.image }
-
 // Domain implements Method: the model's grid, on which the equation is solved.
 func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 
@@ -72,7 +66,7 @@ func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 // places near each other are solved together, but every field has the same bits
 // whatever the other places, their order and the number of threads.
 func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	checkPlaces(e.image, p, places)
+	checkPlaces(e.g, p, places)
 	for _, i := range places {
 		if at := p.At(i); !e.model.Contains(at) {
 			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))

@@ -12,11 +12,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// allEngines are the engines of this machine, the portable one included.
-func allEngines() []engine {
-	list := engines()
-	if p := portable(); list[0].lanes != p.lanes {
-		list = append(list, p)
+// allWidths are the numbers of lanes that this machine offers, the portable one included.
+func allWidths() []int {
+	list := widths()
+	if list[0] != portable {
+		list = append(list, portable)
 	}
 	return list
 }
@@ -72,12 +72,12 @@ func TestEngines(t *testing.T) {
 			}
 		}
 		first := make([]Field, n)
-		for k, eng := range allEngines() {
+		for k, lanes := range allWidths() {
 			e, err := NewEikonal(v, g, g)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.engines = []engine{eng}
+			e.widths = []int{lanes}
 			worst, worstGrad := 0.0, 0.0
 			err = e.Solve(context.Background(), p, places, Options{Gradient: true, Threads: 1}, func(i int, f Field) error {
 				for j, got := range f.Time {
@@ -91,17 +91,17 @@ func TestEngines(t *testing.T) {
 				}
 				if k == 0 {
 					first[i].Time = slices.Clone(f.Time)
-				} else if eng.lanes != portable().lanes && !slices.Equal(first[i].Time, f.Time) {
-					return fmt.Errorf("place %d differs from engine of %d lanes", i, allEngines()[0].lanes)
+				} else if lanes != portable && !slices.Equal(first[i].Time, f.Time) {
+					return fmt.Errorf("place %d differs from engine of %d lanes", i, allWidths()[0])
 				}
 				return nil
 			})
 			if err != nil {
-				t.Errorf("%v, %d lanes: %v", g, eng.lanes, err)
+				t.Errorf("%v, %d lanes: %v", g, lanes, err)
 			}
-			t.Logf("%v, %d lanes: %.1e from the reference, gradient %.1e", g, eng.lanes, worst, worstGrad)
+			t.Logf("%v, %d lanes: %.1e from the reference, gradient %.1e", g, lanes, worst, worstGrad)
 			if !(worst <= 2e-5 && worstGrad <= 2e-3) {
-				t.Errorf("%v, %d lanes: %.2e from the reference, gradient %.2e", g, eng.lanes, worst, worstGrad)
+				t.Errorf("%v, %d lanes: %.2e from the reference, gradient %.2e", g, lanes, worst, worstGrad)
 			}
 		}
 	}
@@ -111,12 +111,9 @@ func TestEngines(t *testing.T) {
 // and few places on many threads are spread.
 func TestBatches(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{11, 11}}
-	e := &Eikonal{model: g, image: g}
+	e := &Eikonal{placewise: placewise{g: g}, model: g}
 	for _, lanes := range [][]int{{16, 8}, {8}, {4}} {
-		e.engines = nil
-		for _, l := range lanes {
-			e.engines = append(e.engines, engine{lanes: l})
-		}
+		e.widths = lanes
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, n := range []int{0, 1, 4, 8, 9, 16, 17, 40, 100} {
 			p := &survey.Positions{Dim: 2, Role: make([]survey.Role, n)}
@@ -129,8 +126,8 @@ func TestBatches(t *testing.T) {
 				var got []int
 				jobs := e.batches(p, places, Options{Threads: threads})
 				for _, j := range jobs {
-					if len(j.places) == 0 || len(j.places) > j.engine.lanes {
-						t.Fatalf("%d places in %d lanes", len(j.places), j.engine.lanes)
+					if len(j.places) == 0 || len(j.places) > j.lanes {
+						t.Fatalf("%d places in %d lanes", len(j.places), j.lanes)
 					}
 					got = append(got, j.places...)
 				}
@@ -162,7 +159,7 @@ func TestScratch(t *testing.T) {
 		p := &survey.Positions{Dim: g.Dim(), XYZ: make([]float64, g.Dim()), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
 		w := &lanes{e: e, p: p, gradient: true}
 		defer w.free()
-		if err := w.solve(context.Background(), job{places: []int{0}, engine: e.engines[0]}); err != nil {
+		if err := w.solve(context.Background(), job{places: []int{0}, lanes: e.widths[0]}); err != nil {
 			t.Fatal(err)
 		}
 		w.field(0, 0)
@@ -195,10 +192,10 @@ func TestSettles(t *testing.T) {
 		}
 		w := &lanes{e: e, p: p}
 		defer w.free()
-		if err := w.solve(context.Background(), job{places: []int{0, 1}, engine: e.engines[0]}); err != nil {
+		if err := w.solve(context.Background(), job{places: []int{0, 1}, lanes: e.widths[0]}); err != nil {
 			t.Fatal(err)
 		}
-		if got := float64(w.batch[e.engines[0].lanes].c.tolerance); got != float64(float32(secondTolerance)) {
+		if got := float64(w.batch[e.widths[0]].c.tolerance); got != float64(float32(secondTolerance)) {
 			t.Errorf("%v: settled to %g, want %g", g, got, secondTolerance)
 		}
 	}

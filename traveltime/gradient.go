@@ -6,12 +6,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// CentralGradient writes the gradient of the field t on the grid g into dst,
-// one slice of g.Len() values per axis, in units of t per metre: second-order
-// central differences inside, first-order one-sided differences at both ends of
-// an axis, all with the true spacing. This is numpy.gradient's default, which
-// the Kirchhoff weights of given tables are defined by. Along an axis of one
-// point the derivative is zero.
+// CentralGradient writes the gradient of the field t on the grid g into dst, one slice of
+// g.Len() values per axis, in units of t per metre: second-order central differences
+// inside, first-order one-sided differences at both ends of an axis, all with the true
+// spacing. This is numpy.gradient's default, which the Kirchhoff weights of given tables
+// are defined by. Along an axis of one point the derivative is zero.
 //
 // It panics if a slice has the wrong length; dst must not overlap t.
 func CentralGradient(dst [][]float64, t []float64, g grid.Grid) {

@@ -29,14 +29,14 @@ func (w *lanes) allocate(n int) error {
 	e, s := w.e, &w.scratch
 	if w.batch == nil {
 		w.batch = map[int]*batch{}
-		w.out = takeField(s, e.image, w.gradient)
+		w.out = takeField(s, e.g, w.gradient)
 		if e.resample != nil {
 			w.line = take[float32](s, e.model.Shape[e.model.Dim()-1])
-			w.part[0] = take[float32](s, e.image.Len())
+			w.part[0] = take[float32](s, e.g.Len())
 		}
-		for a := range e.image.Dim() {
+		for a := range e.g.Dim() {
 			if w.gradient {
-				w.part[1+a] = take[float32](s, e.image.Len())
+				w.part[1+a] = take[float32](s, e.g.Len())
 			}
 		}
 	}
@@ -52,18 +52,18 @@ func (w *lanes) allocate(n int) error {
 // ScratchBytes implements Method: the memory besides the model.
 func (e *Eikonal) ScratchBytes(gradient bool) int64 {
 	w := &lanes{e: e, gradient: gradient, scratch: scratch{counting: true}}
-	_ = w.allocate(e.engines[0].lanes)
+	_ = w.allocate(e.widths[0])
 	return w.bytes
 }
 
 // solve computes τ for the places of one job.
 func (w *lanes) solve(ctx context.Context, j job) error {
-	if err := w.allocate(j.engine.lanes); err != nil {
+	if err := w.allocate(j.lanes); err != nil {
 		return err
 	}
-	b := w.batch[j.engine.lanes]
+	b := w.batch[j.lanes]
 	b.start(w.e, w.p, j.places)
-	if err := b.settle(ctx, w.e, j.engine); err != nil {
+	if err := b.settle(ctx, w.e); err != nil {
 		return err
 	}
 	return b.split(w.split[:len(j.places)*w.e.model.Len()], len(j.places))
@@ -83,6 +83,6 @@ func (w *lanes) field(lane, place int) (Field, error) {
 				C.int(e.model.Shape[a]), C.long(e.model.Strides()[a]), C.double(e.model.Spacing[a]))
 		}
 	}
-	finish(w.out, parts, tau, e.image, w.p.At(place), e.scale)
+	finish(w.out, parts, tau, e.g, w.p.At(place), e.scale)
 	return w.out, nil
 }

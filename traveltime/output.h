@@ -11,10 +11,9 @@ long eik_split(float *out, const float *tau, long rows, int n, int lanes, int us
 void eik_slope(float *dst, const float *t, long total, int n, long inner, double h);
 
 // Value and derivative of t at the points of another grid, by cubic (or lower)
-// interpolation along each axis. first[a][i] is the first of width[a] source
-// points on axis a for point i, and value[a], slope[a] their weights, [m][4].
-// dst[0] is the value, dst[1 + a] the derivative (when gradient is not 0).
-// line is scratch, [n[2]].
+// interpolation along each axis. first[a][i] is the first of width[a] source points on
+// axis a for point i, and value[a], slope[a] their weights, [m][4]. dst[0] is the value,
+// dst[1 + a] the derivative (when gradient is not 0). line is scratch, [n[2]].
 typedef struct {
 	int dim;
 	int n[3], m[3]; // points of the source grid, of the destination

@@ -88,9 +88,8 @@ func lagrange(w int, u float64) (value, slope [4]float64) {
 	return value, slope
 }
 
-// finish sets f to T = R τ·scale and, where f has gradients, to ∇T with the
-// derivatives of τ in part[1:], on the grid g for the position at. Both lie outside Go's
-// heap.
+// finish sets f to T = R τ·scale and, where f has gradients, to ∇T with the derivatives
+// of τ in part[1:], on the grid g for the position at. Both lie outside Go's heap.
 func finish(f Field, part [][]float32, tau []float32, g grid.Grid, at []float64, scale float64) {
 	var n [3]C.int
 	var origin, spacing, source [3]C.double

@@ -10,7 +10,7 @@ import (
 
 // batches groups places near each other, because sources whose rays run alike
 // need the same sweeps, into batches as wide as keeps all threads busy. The
-// last few places go to a narrower engine if there is one.
+// last few places go into a narrower batch if there is one.
 func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
 	sorted := slices.Clone(places)
 	key := make(map[int]uint64, len(places))
@@ -20,21 +20,18 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	slices.SortFunc(sorted, func(a, b int) int {
 		return cmp.Or(cmp.Compare(key[a], key[b]), cmp.Compare(a, b))
 	})
-	engines := e.engines
+	widths := e.widths
 	threads := opt.threads(len(places))
-	for len(engines) > 1 && engines[1].lanes < engines[0].lanes && len(places) <= (threads-1)*engines[0].lanes {
-		engines = engines[1:]
+	for len(widths) > 1 && len(places) <= (threads-1)*widths[0] {
+		widths = widths[1:]
 	}
 	var jobs []job
 	for len(sorted) > 0 {
-		use := engines[0]
-		for _, other := range engines[1:] {
-			if other.lanes < use.lanes && len(sorted) <= other.lanes {
-				use = other
-			}
+		for len(widths) > 1 && len(sorted) <= widths[1] {
+			widths = widths[1:]
 		}
-		n := min(use.lanes, len(sorted))
-		jobs = append(jobs, job{places: sorted[:n], engine: use})
+		n := min(widths[0], len(sorted))
+		jobs = append(jobs, job{sorted[:n], widths[0]})
 		sorted = sorted[n:]
 	}
 	return jobs

@@ -60,10 +60,9 @@ void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes)
 	eik_due_around(b, x, y, chunk, 0, next);
 }
 
-// Books what a sweep did to a block: it is no longer due in this direction; if
-// it changed, its readers are due, and so is it in its other directions. Every
-// decision is one lane's own, so that a source's times never depend on which
-// others share its batch.
+// Books what a sweep did to a block: it is no longer due in this direction; if it
+// changed, its readers are due, and so is it in its other directions. Every decision is
+// one lane's own, so that a source's times never depend on which others share its batch.
 static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	unsigned lanes, unsigned changed, const uint16_t *now, uint16_t next[3][2])
 {
@@ -81,11 +80,6 @@ static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	dirty[direction ^ 1 << z] |= next[z][!(direction >> z & 1) ? 0 : 1];
 	if (changed)
 		eik_due_around(b, x, y, chunk, direction, next);
-}
-
-long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second)
-{
-	return f(b, slow2, direction, second);
 }
 
 // What all sets write alike.
@@ -205,13 +199,24 @@ TARGET static inline __m256 mask_avx2(unsigned bits)
 #include "sweep_body.h"
 #endif
 
-eik_sweep eik_find(int lanes)
+int eik_offers(int lanes)
 {
 #if defined(__x86_64__)
-	if (lanes == 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-		return run_avx512;
-	if (lanes == 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return run_avx2;
+	if (lanes == 16)
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+	if (lanes == 8)
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-	return lanes == 4 ? run_portable : NULL;
+	return lanes == 4;
+}
+
+long eik_sweep(eik_batch *b, const float *slow2, int direction, int second)
+{
+#if defined(__x86_64__)
+	if (b->lanes == 16)
+		return run_avx512(b, slow2, direction, second);
+	if (b->lanes == 8)
+		return run_avx2(b, slow2, direction, second);
+#endif
+	return run_portable(b, slow2, direction, second);
 }

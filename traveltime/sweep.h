@@ -3,7 +3,6 @@
 #ifndef LSM_TRAVELTIME_SWEEP_H
 #define LSM_TRAVELTIME_SWEEP_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8 };
@@ -30,16 +29,14 @@ typedef struct {
 	float tolerance;  // a relative change up to this one goes unnoticed
 } eik_batch;
 
+// Whether this machine and build sweep batches of 16 (AVX-512), 8 (AVX2) or 4
+// (portable) lanes.
+int eik_offers(int lanes);
+
 // One sweep over all due blocks; returns their number. Bit a of direction is
 // set if axis a runs backwards; slow2 is the squared slowness, [n0*n1][n2],
 // scaled to a largest value of 1.
-typedef long (*eik_sweep)(eik_batch *b, const float *slow2, int direction, int second);
-
-// The sweep for a number of lanes, 16 (AVX-512), 8 (AVX2) or 4 (portable), or
-// NULL where this machine or build does not have it.
-eik_sweep eik_find(int lanes);
-
-long eik_call(eik_sweep f, eik_batch *b, const float *slow2, int direction, int second);
+long eik_sweep(eik_batch *b, const float *slow2, int direction, int second);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

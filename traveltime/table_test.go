@@ -33,7 +33,7 @@ func (r rows) Row(dst []float64, role survey.Role, row int) error {
 
 func TestTable(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{2, 0.5}, Shape: []int{3, 4}}
-	m, err := traveltime.NewTable(rows{}, g, g)
+	m, err := traveltime.NewTable(rows{}.Row, g, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
 func TestTableRefuses(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{2, 0.5}, Shape: []int{3, 4}}
 	other := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{2, 0.5}, Shape: []int{3, 5}}
-	if _, err := traveltime.NewTable(rows{}, other, g); err == nil || !strings.Contains(err.Error(), "same grid") {
+	if _, err := traveltime.NewTable(rows{}.Row, other, g); err == nil || !strings.Contains(err.Error(), "same grid") {
 		t.Errorf("other grid: error %v", err)
 	}
 	p := positions(2, 0, 0, 0, 0)
@@ -71,7 +71,7 @@ func TestTableRefuses(t *testing.T) {
 		{rows{bad: -1e-9, badAt: 6}, "has -1e-09 s"},
 		{rows{fail: broken}, "table of source 1: no such row"},
 	} {
-		m, err := traveltime.NewTable(c.rows, g, g)
+		m, err := traveltime.NewTable(c.rows.Row, g, g)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,16 +11,15 @@ import (
 type Field struct {
 	Time []float64 // [grid.Len()], s
 
-	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless
-	// asked for.
+	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless asked for.
 	Gradient [][]float64
 }
 
 // Options steer one call of Solve.
 type Options struct {
 	Gradient bool
-	Threads  int                   // workers; 0 means all processors
-	Progress func(done, total int) // called after each position, may be nil; never concurrently
+	Threads  int    // workers; 0 means all processors
+	Progress func() // called after each position, maybe from several goroutines at once; may be nil
 }
 
 // Method computes traveltime fields.

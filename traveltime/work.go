@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -50,11 +49,11 @@ func takeField(s *scratch, g grid.Grid, gradient bool) (f Field) {
 
 func (s *scratch) free() { s.memory.Free() }
 
-// job is a number of places that are solved together, and the engine of Eikonal that
-// does it.
+// job is a number of places that are solved together. Eikonal does it in a batch of so
+// many lanes.
 type job struct {
 	places []int
-	engine engine
+	lanes  int
 }
 
 // worker solves jobs one after another. It makes its scratch at first use and keeps it.
@@ -76,12 +75,6 @@ func (o Options) threads(jobs int) int {
 // work distributes the jobs to workers, in ascending order, and passes the fields on. The
 // first error stops all workers.
 func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
-	total := 0
-	for _, j := range jobs {
-		total += len(j.places)
-	}
-	var mu sync.Mutex // over done and calls of opt.Progress
-	done := 0
 	solve := func(ctx context.Context, w worker, j job) error {
 		if err := w.solve(ctx, j); err != nil {
 			return err
@@ -95,10 +88,7 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 				return err
 			}
 			if opt.Progress != nil {
-				mu.Lock()
-				done++
-				opt.Progress(done, total)
-				mu.Unlock()
+				opt.Progress()
 			}
 		}
 		return nil
@@ -126,10 +116,12 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 	return group.Wait()
 }
 
-// placewise is a method that knows each place's field by itself, wherever the place lies.
+// placewise is what methods share, most of which know each place's field by itself,
+// wherever the place lies.
 type placewise struct {
 	name string
 	g    grid.Grid
+	fill func(r *room, p *survey.Positions, place int) error // sets the field of a place
 }
 
 // Name implements Method.
@@ -152,9 +144,9 @@ func (m *placewise) ScratchBytes(gradient bool) int64 {
 // room is the worker of such a method.
 type room struct {
 	scratch
-	g        grid.Grid
+	*placewise
+	p        *survey.Positions
 	gradient bool
-	fill     func(r *room, place int) error
 
 	out  Field
 	part [][]float32 // of Coarse
@@ -168,17 +160,16 @@ func (r *room) solve(context.Context, job) error {
 	return r.err
 }
 
-func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, place) }
+func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, r.p, place) }
 
-// each solves place by place: fill computes the field of one into the room's out.
-func (m *placewise) each(ctx context.Context, p *survey.Positions, places []int, opt Options,
-	fill func(r *room, place int) error, sink func(place int, f Field) error) error {
+// Solve implements Method, place by place.
+func (m *placewise) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	checkPlaces(m.g, p, places)
 	jobs := make([]job, len(places))
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]
 	}
-	return work(ctx, jobs, opt, func() worker { return &room{g: m.g, gradient: opt.Gradient, fill: fill} }, sink)
+	return work(ctx, jobs, opt, func() worker { return &room{placewise: m, p: p, gradient: opt.Gradient} }, sink)
 }
 
 func checkPlaces(g grid.Grid, p *survey.Positions, places []int) {

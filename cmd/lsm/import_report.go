@@ -109,7 +109,7 @@ func summaryLines(im *fielddata.Import) []string {
 			l.Azimuth, l.Origin[0], l.Origin[1], l.How, l.Off(), l.Most)
 	}
 	add("offsets %s to %s m", readable.Length(q.Offset[0]), readable.Length(q.Offset[1]))
-	_, most := q.Fold.Range()
+	most := q.Fold.Most()
 	if im.Dim == 2 {
 		add("fold: median %d, at most %d in bins of %.4g m", q.Fold.Median(), most, q.Fold.Step)
 	} else {

@@ -120,7 +120,7 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			limit = 1e-13
 		}
 		if i == 0 {
-			r.Engine, r.Triples, r.TableBytes = info, e.Triples(), e.TableBytes()
+			r.Engine, r.Triples, r.TableBytes = info, p.Triples(), e.TableBytes()
 		}
 	}
 	d := device.Device(device.NewHost(size.Threads))
@@ -209,7 +209,7 @@ func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) (ops []d
 	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
 	ops = append(ops, dist.Lift(e.Kernels()[0], image, data))
 	if k.Exact {
-		exact, err := dist.LiftWith(e.Kernels()[0], image, data, dist.LiftOptions{Exact: true})
+		exact, err := dist.LiftWith(dist.LiftOptions{Exact: true}, image, data, e.Kernels()[0])
 		return append(ops, exact), err
 	}
 	return ops, nil

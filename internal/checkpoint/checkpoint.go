@@ -76,7 +76,7 @@ func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
 
 // Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other
 // checkpoints belong to a run that this one replaces.
-func (s *Store) Save(m solver.Method) (string, error) {
+func (s *Store) Save(m *solver.Method) (string, error) {
 	defer s.Report.Time("checkpoint")()
 	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))
 	made := false
@@ -118,7 +118,7 @@ func (s *Store) adopt(path string) {
 }
 
 // write writes one file on rank 0.
-func (s *Store) write(path string, m solver.Method) error {
+func (s *Store) write(path string, m *solver.Method) error {
 	begin := func() (*h5.Writer, error) { return s.begin(path, m) }
 	return inputs.Publish(&s.Ranks, begin, func(w *h5.Writer) error {
 		return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
@@ -131,7 +131,7 @@ func (s *Store) write(path string, m solver.Method) error {
 }
 
 // begin starts a checkpoint file with everything but the vectors.
-func (s *Store) begin(path string, m solver.Method) (*h5.Writer, error) {
+func (s *Store) begin(path string, m *solver.Method) (*h5.Writer, error) {
 	state, err := json.Marshal(m.State())
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)

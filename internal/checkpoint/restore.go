@@ -49,7 +49,7 @@ func (s *Store) newest() (string, error) {
 
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (s *Store) Restore(m solver.Method, p solver.Problem) (string, error) {
+func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
 	from, err := s.Newest()
 	if from == "" || err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (s *Store) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint on rank 0 and hands every rank its share.
-func (s *Store) load(path string, m solver.Method, p solver.Problem) error {
+func (s *Store) load(path string, m *solver.Method, p solver.Problem) error {
 	var f *h5.File
 	var text string
 	err := s.AtRoot(func() (err error) {

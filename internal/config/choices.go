@@ -49,7 +49,7 @@ func methods() (list []Choice) {
 }
 
 func traveltimes() (list []Choice) {
-	for _, m := range traveltime.Choices() {
+	for _, m := range traveltime.Choices {
 		c := Choice{Name: m.Name, Help: m.Help}
 		if m.NeedsTables {
 			c.Traits = append(c.Traits, "tables")

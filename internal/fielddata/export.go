@@ -80,12 +80,7 @@ type scalar struct {
 func (s scalar) store(v float64) int64 { return int64(math.Round(v * s.per * s.times)) }
 
 // load is what a reader makes of it.
-func (s scalar) load(n int64) float64 {
-	if s.header < 0 {
-		return float64(n) / float64(-s.header) / s.per
-	}
-	return float64(n) * float64(s.header) / s.per
-}
+func (s scalar) load(n int64) float64 { return scaled(float64(n), int(s.header)) / s.per }
 
 // chooseScalar takes the first scalar of the standard, from 1 to -10000, that holds
 // all numbers exactly in an integer up to most, else the finest for which they
@@ -96,8 +91,8 @@ func chooseScalar(name string, per, most float64, lists ...[]float64) (best scal
 		if header > 1 {
 			s.times = 1 / s.times
 		}
-		if header > 1 && best.header != 0 || header < 0 && best.header == 0 {
-			continue // a finer one fits; a coarser one did not
+		if header > 1 && best.header != 0 {
+			break // a finer one fits
 		}
 		if !s.try(most, lists) {
 			continue

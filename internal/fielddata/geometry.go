@@ -1,6 +1,8 @@
 package fielddata
 
 import (
+	"cmp"
+	"iter"
 	"math"
 	"slices"
 )
@@ -76,10 +78,10 @@ type Geometry struct {
 }
 
 // newGeometry groups the positions into places and lays the survey out.
-func newGeometry(r *recording, opt *Options) Geometry {
+func newGeometry(kept iter.Seq[*record], opt *Options) Geometry {
 	g := Geometry{Dim: opt.Dim}
 	all := [2]*places{newPlaces(opt.Tolerance), newPlaces(opt.Tolerance)}
-	for _, t := range r.kept {
+	for t := range kept {
 		for role, p := range all {
 			t.row[role] = p.row(t.place[role])
 		}
@@ -129,37 +131,28 @@ func (g *Geometry) midpoint(t *record) (m [2]float64) {
 // spacing is the median distance, where greater than the tolerance, from a place to the
 // next one along the survey's x axis, or in 3-D to the one that follows it in the files.
 func (g *Geometry) spacing(role int, tolerance float64) float64 {
-	var x, step []float64
+	var places [][2]float64
 	for xyz := range slices.Chunk(g.Places[role], g.Dim) {
-		if x = append(x, xyz[0]); g.Dim == 3 {
-			x = append(x, xyz[1])
-		}
+		p := [2]float64{}
+		copy(p[:], xyz[:g.Dim-1])
+		places = append(places, p)
 	}
 	if g.Dim == 2 {
-		slices.Sort(x)
-		for i := 1; i < len(x); i++ {
-			step = append(step, x[i]-x[i-1])
-		}
-	} else {
-		for i := 2; i < len(x); i += 2 {
-			step = append(step, math.Hypot(x[i]-x[i-2], x[i+1]-x[i-1]))
+		slices.SortFunc(places, func(p, q [2]float64) int { return cmp.Compare(p[0], q[0]) })
+	}
+	var step []float64
+	for i := 1; i < len(places); i++ {
+		if d := math.Hypot(places[i][0]-places[i-1][0], places[i][1]-places[i-1][1]); d > tolerance {
+			step = append(step, d)
 		}
 	}
-	step = slices.DeleteFunc(step, func(v float64) bool { return v <= tolerance })
-	if len(step) == 0 {
-		return 0
-	}
-	slices.Sort(step)
-	return step[len(step)/2]
+	return median(step)
 }
 
 // duplicates finds traces with the same source and receiver. Exact copies are left out;
 // others stay.
 func (im *Import) duplicates() {
-	var order []*record
-	for _, t := range im.kept {
-		order = append(order, t)
-	}
+	order := slices.Collect(im.kept)
 	slices.SortStableFunc(order, func(a, b *record) int { return slices.Compare(a.row[:], b.row[:]) })
 	first := map[uint64]*record{} // of one pair, by the samples
 	for i, t := range order {
@@ -230,9 +223,9 @@ func (l *Line) At(x float64) (east, north float64) {
 
 // fitLine lays a line through places: along the given azimuth, or with the least
 // squared distances off it. Without a given origin x is 0 at the place that comes
-// first along the line, to a millimetre: what is fitted are numbers that can be
-// typed. But where all places lie due east or due north of each
-// other, within the tolerance, x is their own coordinate.
+// first along the line. Fitted numbers are rounded, origins to a millimetre, so that
+// they can be typed. Where all places lie due east or due north of each other, within
+// the tolerance, x is their own coordinate.
 func fitLine(o Options, xyz [][3]float64) Line {
 	lo := [2]float64{math.Inf(1), math.Inf(1)}
 	hi := [2]float64{math.Inf(-1), math.Inf(-1)}
@@ -271,9 +264,8 @@ func fitLine(o Options, xyz [][3]float64) Line {
 	return l
 }
 
-// principal is the azimuth of the principal axis of places, in degrees: that of
-// the two that points more to the east than to the west, and between the two to
-// the north.
+// principal is the azimuth of the principal axis of places: of its two directions the
+// one in (-45, 135] degrees.
 func principal(xyz [][3]float64, mean [2]float64) float64 {
 	var xx, xy, yy float64
 	for _, p := range xyz {

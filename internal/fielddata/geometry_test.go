@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
 // Grouping by cells agrees with a search through all places.
@@ -111,13 +113,13 @@ func TestMapping(t *testing.T) {
 			t.Errorf("%s: %v, want %q", entry, err, want)
 		}
 	}
-	if err := m.Set("source_x=241:8f"); err != nil || m[SourceX].Scale != 1 {
-		t.Errorf("%+v, %v", m[SourceX], err)
+	if err := m.Set("source_x=241:8f"); err != nil || m[segy.SourceX].Scale != 1 {
+		t.Errorf("%+v, %v", m[segy.SourceX], err)
 	}
-	if err := m.Set("receiver_x=81:2u:0.5"); err != nil || m[ReceiverX].Scale != 0.5 || !m[ReceiverX].Unsigned {
-		t.Errorf("%+v, %v", m[ReceiverX], err)
+	if err := m.Set("receiver_x=81:2u:0.5"); err != nil || m[segy.ReceiverX].Scale != 0.5 || !m[segy.ReceiverX].Unsigned {
+		t.Errorf("%+v, %v", m[segy.ReceiverX], err)
 	}
-	if err := m.Set("offset=none"); err != nil || m[OffsetField].Byte != 0 {
-		t.Errorf("%+v, %v", m[OffsetField], err)
+	if err := m.Set("offset=none"); err != nil || m[segy.Offset].Byte != 0 {
+		t.Errorf("%+v, %v", m[segy.Offset], err)
 	}
 }

@@ -10,125 +10,146 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// headers reads the trace headers of one file.
-type headers struct {
+// input is one file of an import: it reads the headers of its traces, and keeps what is
+// needed of them.
+type input struct {
+	*segy.File
 	opt   *Options
 	found *Findings
-	f     *segy.File
 	order binary.ByteOrder
 	unit  float64 // m
 
 	t                          *segy.Trace // the one that is read
 	horizontal, vertical, time int         // its scalars
+	err                        error       // the first fault of its header
 
-	warn map[string]bool
-	seen *seen
+	records []record
+	seen    seen
+	noted   map[string]bool
 }
 
-func newHeaders(opt *Options, found *Findings, f *segy.File) (*headers, error) {
-	h := &headers{opt: opt, found: found, f: f, order: f.ByteOrder(), unit: 1, warn: map[string]bool{}, seen: newSeen()}
-	longest := 240 * (1 + f.Extra)
-	for _, name := range MappingNames() {
-		if p, ok := opt.Mapping[name]; ok && p.End() > longest {
-			return nil, status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", f.Path, name, p.End(), longest))
-		}
-	}
+func newInput(opt *Options, found *Findings, f *segy.File) *input {
+	in := &input{File: f, opt: opt, found: found, order: f.ByteOrder(), unit: 1, seen: newSeen(), noted: map[string]bool{}}
 	switch {
 	case opt.Units != "":
-		h.unit = lengths[opt.Units]
+		in.unit = lengths[opt.Units]
 	case f.Units == 2:
-		h.unit = lengths["ft"]
+		in.unit = lengths["ft"]
 	}
-	return h, nil
+	return in
+}
+
+// holds checks that the headers may be long enough for all quantities.
+func (in *input) holds(mapping Mapping) error {
+	longest := 240 * (1 + in.Extra)
+	for _, name := range MappingNames() {
+		if p, ok := mapping[quantities[name]]; ok && p.End() > longest {
+			return status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", in.Path, name, p.End(), longest))
+		}
+	}
+	return nil
+}
+
+// kept yields the traces of the file that are in the survey so far.
+func (in *input) kept(yield func(t *record) bool) {
+	for i := range in.records {
+		if t := &in.records[i]; !t.out && !yield(t) {
+			return
+		}
+	}
 }
 
 // once notes something about the file, unless that is noted already.
-func (h *headers) once(format string, args ...any) {
+func (in *input) once(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if !h.warn[text] {
-		h.warn[text] = true
-		h.found.Notes = append(h.found.Notes, h.f.Path+": "+text)
+	if !in.noted[text] {
+		in.noted[text] = true
+		in.found.Notes = append(in.found.Notes, in.Path+": "+text)
 	}
 }
 
-func (h *headers) fault(p Position, name, format string, args ...any) error {
-	return &segy.Error{Path: h.f.Path, Trace: h.t.Number + 1, Byte: h.t.At + int64(p.Byte),
-		Field: fmt.Sprintf("%s, header byte %d", name, p.Byte), Err: fmt.Errorf(format, args...)}
+// fault keeps what is wrong with a quantity, unless another one has a fault already.
+func (in *input) fault(quantity segy.Field, hint, format string, args ...any) {
+	if in.err == nil {
+		p := in.opt.Mapping[quantity]
+		in.err = status.Hint(&segy.Error{Path: in.Path, Trace: in.t.Number + 1, Byte: in.t.At + int64(p.Byte),
+			Field: fmt.Sprintf("%s, header byte %d", nameOf(quantity), p.Byte), Err: fmt.Errorf(format, args...)}, hint)
+	}
 }
 
-// get is the number of a quantity, 0 where the mapping lacks it.
-func (h *headers) get(name string) (v float64, p Position, err error) {
-	p, ok := h.opt.Mapping[name]
-	if !ok {
-		return 0, p, nil
+// get is the number of a quantity, 0 where the mapping lacks it. scaled says that the
+// mapping has a scale of its own, which is applied.
+func (in *input) get(quantity segy.Field) (v float64, scaled bool) {
+	p, ok := in.opt.Mapping[quantity]
+	switch {
+	case !ok:
+		return 0, false
+	case p.End() > len(in.t.Header):
+		in.fault(quantity, "", "ends at byte %d, this trace's header at byte %d", p.End(), len(in.t.Header))
+		return 0, false
 	}
-	if p.End() > len(h.t.Header) {
-		return 0, p, &segy.Error{Path: h.f.Path, Trace: h.t.Number + 1, Byte: h.t.At + 1, Field: name,
-			Err: fmt.Errorf("header byte %d is wanted, this trace's header has %d", p.End(), len(h.t.Header))}
-	}
-	v = p.Value(h.t.Header, h.order)
+	v = p.Value(in.t.Header, in.order)
 	if p.Scale != 0 {
 		v *= p.Scale
 	}
-	return v, p, nil
+	return v, p.Scale != 0
 }
 
 // length is a quantity in metres, with the scalar unless the mapping has a scale of
 // its own. The number in the first trace header extension of revision 2 counts where it
 // is not zero, the mapping has no scale, and it points to a field that the extension
 // repeats.
-func (h *headers) length(name string, scalar int) (float64, error) {
-	p, mapped := h.opt.Mapping[name]
-	at := extension(p.Field)
-	if name != ReceiverDepth && !mapped || p.Scale != 0 {
-		at = 0
+func (in *input) length(quantity segy.Field, scalar int) float64 {
+	p, mapped := in.opt.Mapping[quantity]
+	if p.Scale == 0 && (mapped || quantity == receiverDepth) {
+		if v := in.double(p.Field); v != 0 {
+			return v * in.unit
+		}
 	}
-	if v := h.double(at); v != 0 {
-		return v * h.unit, nil
-	}
-	v, p, err := h.get(name)
-	if p.Scale == 0 {
+	v, ready := in.get(quantity)
+	if !ready {
 		v = scaled(v, scalar)
 	}
-	return v * h.unit, err
+	return v * in.unit
 }
 
-// double is an IEEE double of the extension, 0 where the trace has none or at is 0.
-func (h *headers) double(at int) float64 {
-	if at == 0 || !segy.Extended(h.t.Header) {
+// double is the IEEE double of the extension that repeats a field, 0 where the trace has
+// none.
+func (in *input) double(f segy.Field) float64 {
+	at := extensions[f]
+	if at == 0 || !segy.Extended(in.t.Header) {
 		return 0
 	}
-	return segy.Field{Byte: 240 + at, Length: 8, Float: true}.Value(h.t.Header, h.order)
+	return segy.Field{Byte: 240 + at, Length: 8, Float: true}.Value(in.t.Header, in.order)
 }
 
 // duration is a quantity in s, which the header has in ms with the scalar of times.
-func (h *headers) duration(name string) (float64, error) {
-	v, p, err := h.get(name)
-	if p.Scale == 0 {
-		v = scaled(v, h.time)
+func (in *input) duration(quantity segy.Field) float64 {
+	v, ready := in.get(quantity)
+	if !ready {
+		v = scaled(v, in.time)
 	}
-	if err == nil && !(math.Abs(v) < 1e9) {
-		return 0, h.fault(p, name, "is %g ms, want less than 1e9", v)
+	if !(math.Abs(v) < 1e9) {
+		in.fault(quantity, "", "is %g ms, want less than 1e9", v)
 	}
-	return v / 1000, err
+	return v / 1000
 }
 
 // scalar reads a scalar; the standard has 1, 10, 100, 1000 and 10000 with either
 // sign, and 0 for 1.
-func (h *headers) scalar(name string) (int, error) {
-	v, p, err := h.get(name)
+func (in *input) scalar(quantity segy.Field) int {
+	v, _ := in.get(quantity)
 	n := int(v)
 	if float64(n) != v {
-		return 0, h.fault(p, name, "is %g, must be a whole number", v)
+		in.fault(quantity, "", "is %g, must be a whole number", v)
+	} else if !slices.Contains([]float64{0, 1, 10, 100, 1000, 10000}, math.Abs(v)) {
+		in.once("%s is %d, want a power of ten up to 10000, or its negative; taken as it is", nameOf(quantity), n)
 	}
-	if a := math.Abs(v); !slices.Contains([]float64{0, 1, 10, 100, 1000, 10000}, a) {
-		h.once("%s is %d, want a power of ten up to 10000, or its negative; taken as it is", name, n)
-	}
-	return n, err
+	return n
 }
 
-// scaled is v multiplied by a scalar that is positive, divided by the amount of one
-// that is negative; 0 stands for 1 (section 7.1, bytes 69 to 72 and 215).
+// scaled applies the scalar of a header: a positive one multiplies, a negative one
+// divides, and 0 stands for 1 (section 7.1, bytes 69 to 72 and 215).
 func scaled(v float64, scalar int) float64 {
 	switch {
 	case scalar > 0:
@@ -141,68 +162,40 @@ func scaled(v float64, scalar int) float64 {
 
 // read fills the record from the header. It returns a reason if the trace holds no data
 // and is left out.
-func (h *headers) read(rec *record, t *segy.Trace) (reason string, err error) {
-	h.t = t
-	if err := h.units(); err != nil {
-		return "", err
+func (in *input) read(rec *record, t *segy.Trace) (reason string, err error) {
+	in.t, in.err = t, nil
+	in.units()
+	in.horizontal, in.vertical, in.time = in.scalar(segy.CoordinateScalar), in.scalar(segy.ElevationScalar), in.scalar(segy.TimeScalar)
+	if in.Kind == segy.SU {
+		in.time = 0 // unassigned there
 	}
-	for _, s := range []struct {
-		name string
-		to   *int
-	}{{CoordinateScalar, &h.horizontal}, {ElevationScalar, &h.vertical}, {TimeScalar, &h.time}} {
-		if *s.to, err = h.scalar(s.name); err != nil {
-			return "", err
-		}
-	}
-	if h.f.Kind == segy.SU {
-		h.time = 0 // unassigned there
-	}
-	var elevation, depth [2]float64
-	for _, q := range []struct {
-		name   string
-		scalar int
-		to     *float64
+	for role, q := range [2]struct {
+		x, y, elevation, depth segy.Field
+		z                      *float64
 	}{
-		{SourceX, h.horizontal, &rec.place[source][0]}, {SourceY, h.horizontal, &rec.place[source][1]},
-		{ReceiverX, h.horizontal, &rec.place[receiver][0]}, {ReceiverY, h.horizontal, &rec.place[receiver][1]},
-		{SourceElevation, h.vertical, &elevation[source]}, {ReceiverElevation, h.vertical, &elevation[receiver]},
-		{SourceDepth, h.vertical, &depth[source]}, {ReceiverDepth, h.vertical, &depth[receiver]},
-		{OffsetField, 1, &rec.offset},
+		source:   {segy.SourceX, segy.SourceY, segy.SourceElevation, segy.SourceDepth, in.opt.SourceZ},
+		receiver: {segy.ReceiverX, segy.ReceiverY, segy.ReceiverElevation, receiverDepth, in.opt.ReceiverZ},
 	} {
-		if *q.to, err = h.length(q.name, q.scalar); err != nil {
-			return "", err
+		z := in.opt.Datum - in.length(q.elevation, in.vertical) + in.length(q.depth, in.vertical)
+		if q.z != nil {
+			z = *q.z
 		}
+		rec.place[role] = [3]float64{in.length(q.x, in.horizontal), in.length(q.y, in.horizontal), z}
 	}
-	for i, given := range []*float64{h.opt.SourceZ, h.opt.ReceiverZ} {
-		rec.place[i][2] = h.opt.Datum - elevation[i] + depth[i]
-		if given != nil {
-			rec.place[i][2] = *given
-		}
-	}
-	rec.own = h.f.TraceInterval(t)
-	var static [3]float64
-	for _, q := range []struct {
-		name string
-		to   *float64
-	}{{Delay, &rec.delay}, {SourceStatic, &static[0]}, {ReceiverStatic, &static[1]}, {TotalStatic, &static[2]}} {
-		if *q.to, err = h.duration(q.name); err != nil {
-			return "", err
-		}
-	}
-	rec.static = remaining(static)
-	for i, name := range []string{FieldRecord, Channel, CDP} {
-		v, _, err := h.get(name)
-		if err != nil {
-			return "", err
-		}
+	rec.offset = in.length(segy.Offset, 1)
+	rec.own = in.TraceInterval(t)
+	rec.delay = in.duration(segy.Delay)
+	rec.static = remaining(in.duration(segy.SourceStatic), in.duration(segy.ReceiverStatic), in.duration(segy.TotalStatic))
+	for i, quantity := range []segy.Field{segy.FieldRecord, segy.Channel, segy.CDP} {
+		v, _ := in.get(quantity)
 		rec.label[i] = int32(v)
 	}
-	id, _, err := h.get(TraceID)
-	if _, mapped := h.opt.Mapping[TraceID]; err == nil && mapped && !slices.Contains(h.opt.IDs, int(id)) {
-		h.found.QC.NoData++
-		reason = fmt.Sprintf("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), h.opt.IDs)
+	id, _ := in.get(segy.TraceID)
+	if in.opt.Mapping.has(segy.TraceID) && !slices.Contains(in.opt.IDs, int(id)) && in.err == nil {
+		in.found.QC.NoData++
+		reason = fmt.Sprintf("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), in.opt.IDs)
 	}
-	return reason, err
+	return reason, in.err
 }
 
 // meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).
@@ -220,22 +213,18 @@ func meaning(id int) string {
 
 // units refuses angles: they are no map coordinates (section 7.1, bytes 89-90).
 // Revision 0 knows length and seconds of arc alone.
-func (h *headers) units() error {
-	if h.opt.Units != "" {
-		return nil
+func (in *input) units() {
+	if in.opt.Units != "" {
+		return
 	}
-	v, p, err := h.get(CoordinateUnits)
-	if err != nil {
-		return err
-	}
+	v, _ := in.get(segy.CoordinateUnits)
 	angle := map[float64]string{2: "seconds of arc", 3: "decimal degrees", 4: "degrees, minutes, seconds"}[v]
 	switch {
 	case v == 0 || v == 1:
-	case angle != "" && (v == 2 || h.f.Major > 0):
-		return status.Hint(h.fault(p, CoordinateUnits, "is %g: coordinates are %s, want 1 (metres or feet)", v, angle),
-			"project the coordinates to a map grid first; --units m says that they are metres after all")
+	case angle != "" && (v == 2 || in.Major > 0):
+		in.fault(segy.CoordinateUnits, "project the coordinates to a map grid first; --units m says that they are metres after all",
+			"is %g: coordinates are %s, want 1 (metres or feet)", v, angle)
 	default:
-		h.once("%s is %g, which revision %d does not have; coordinates are taken as lengths", CoordinateUnits, v, h.f.Major)
+		in.once("%s is %g, which revision %d does not have; coordinates are taken as lengths", nameOf(segy.CoordinateUnits), v, in.Major)
 	}
-	return nil
 }

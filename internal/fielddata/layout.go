@@ -11,11 +11,7 @@ import (
 
 // layout is how sources and receivers of a file lie to each other.
 type layout struct {
-	file  *segy.File
-	seen  *seen
-	opt   *Options
-	found *Findings
-
+	*input
 	traces             int
 	first              *record
 	zero               [2]int // traces whose source, receiver is at (0, 0)
@@ -29,12 +25,9 @@ type layout struct {
 }
 
 // newLayout looks at the traces of a file: each file counts for itself.
-func newLayout(r *recording, file int32) *layout {
-	l := &layout{nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
-	for _, t := range r.kept {
-		if t.file != file {
-			continue
-		}
+func newLayout(in *input) *layout {
+	l := &layout{input: in, nearest: math.Inf(1), offset: [2]float64{math.Inf(1), math.Inf(-1)}}
+	for t := range in.kept {
 		if l.first == nil {
 			l.first = t
 		}
@@ -81,35 +74,35 @@ func (l *layout) judge() error {
 	if err := l.positive(true); err != nil {
 		return err
 	}
-	f, s, mapping := l.file, l.seen, l.opt.Mapping
-	fault := func(at int64, format string, args ...any) error {
-		err := fmt.Errorf("%s: byte %d: %s", f.Path, l.first.at+at, fmt.Sprintf(format, args...))
+	s, mapping := &l.seen, l.opt.Mapping
+	refuse := func(at int64, format string, args ...any) error {
+		err := fmt.Errorf("%s: byte %d: %s", l.Path, l.first.at+at, fmt.Sprintf(format, args...))
 		return status.Hint(status.Input(err), l.zeroOffset())
 	}
 	all := func(n int) bool { return n == l.traces }
-	stack := f.Sorting == 4 || s.fields[stacked].hi > 1
+	stack := l.Sorting == 4 || s.of(stackedTraces).hi > 1
 	switch {
 	case all(l.both):
 		question := ""
-		if stack || s.fields[cdpX].n > 0 {
+		if stack || s.of(segy.CDPX).n > 0 {
 			question = ": stacked?"
 		}
-		return fault(73, "coordinates of source and receiver are 0 in all %d traces%s", l.traces, question)
-	case mapping[SourceX] == mapping[ReceiverX] && mapping[SourceY] == mapping[ReceiverY]: // put at one place
-	case all(l.zero[receiver]) && l.agree <= l.traces/2 && mapping.has(ReceiverX, ReceiverY):
-		return fault(81, "all receivers lie at 0, the sources of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
-	case all(l.zero[source]) && l.agree <= l.traces/2 && mapping.has(SourceX, SourceY) &&
-		(stack || l.nearest > farOffset || l.records || s.fields[sourcePoint].varies):
-		return fault(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
+		return refuse(73, "coordinates of source and receiver are 0 in all %d traces%s", l.traces, question)
+	case mapping[segy.SourceX] == mapping[segy.ReceiverX] && mapping[segy.SourceY] == mapping[segy.ReceiverY]: // put at one place
+	case all(l.zero[receiver]) && l.agree <= l.traces/2 && mapping.has(segy.ReceiverX, segy.ReceiverY):
+		return refuse(81, "all receivers lie at 0, the sources of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
+	case all(l.zero[source]) && l.agree <= l.traces/2 && mapping.has(segy.SourceX, segy.SourceY) &&
+		(stack || l.nearest > farOffset || l.records || s.of(segy.SourcePoint).varies):
+		return refuse(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
 	case all(l.together) && l.apart > l.traces/2 && math.Max(-l.offset[0], l.offset[1]) > 2:
-		return fault(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
+		return refuse(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
 			l.traces, Between(l.offset[0], l.offset[1], "m"))
 	case all(l.together) && stack:
-		return fault(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[f.Sorting == 4])
+		return refuse(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[l.Sorting == 4])
 	case all(l.together) && l.traces > 1:
-		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", f.Path, l.traces)
+		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", l.Path, l.traces)
 	case l.both > 1:
-		l.found.warn("%s: %d traces have all coordinates 0", f.Path, l.both)
+		l.found.warn("%s: %d traces have all coordinates 0", l.Path, l.both)
 	}
 	return l.positive(false)
 }
@@ -120,7 +113,7 @@ const fewSamples = 16
 // positive refuses files whose samples are never negative: traces oscillate about 0.
 // With velocities alone it looks for numbers that are velocities by their size.
 func (l *layout) positive(velocities bool) error {
-	s := l.seen
+	s := &l.seen
 	if l.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
 		return nil
 	}
@@ -139,13 +132,13 @@ func (l *layout) positive(velocities bool) error {
 		}
 		looks = "looks like no traces, which oscillate about 0"
 	}
-	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.file.Path, looks, s.traces, s.least, s.most)
+	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.Path, looks, s.traces, s.least, s.most)
 	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
 }
 
 // has reports whether the mapping reads any of the quantities.
-func (m Mapping) has(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { _, ok := m[name]; return ok })
+func (m Mapping) has(quantities ...segy.Field) bool {
+	return slices.ContainsFunc(quantities, func(q segy.Field) bool { _, ok := m[q]; return ok })
 }
 
 // zeroOffset is the hint for a stack: the flags that take its traces as zero-offset
@@ -165,21 +158,21 @@ func (l *layout) zeroOffset() string {
 		}
 	}
 	const threeD = "; --3d keeps both coordinates"
-	fields := l.seen.fields
+	x, y, inline, crossline, cdp := l.seen.of(segy.CDPX), l.seen.of(segy.CDPY), l.seen.of(segy.Inline), l.seen.of(segy.Crossline), l.seen.of(segy.CDP)
 	switch {
-	case fields[cdpX].n+fields[cdpY].n > 0 && (fields[cdpX].varies || fields[cdpY].varies || l.traces == 1):
+	case x.n+y.n > 0 && (x.varies || y.varies || l.traces == 1):
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
-			Between(fields[cdpX].lo, fields[cdpX].hi, "m"), Between(fields[cdpY].lo, fields[cdpY].hi, "m"), l.seen.scalar, threeD, lone, gathers)
+			Between(x.lo, x.hi, "m"), Between(y.lo, y.hi, "m"), l.seen.scalar, threeD, lone, gathers)
 	case l.zero[source] < l.traces && l.positions:
 		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
 	case l.zero[receiver] < l.traces && l.positions:
 		return flags("81:4", "85:4") + " takes them as zero-offset traces where the receivers are" + threeD + lone + gathers
-	case fields[inline].varies || fields[crossline].varies:
+	case inline.varies || crossline.varies:
 		return fmt.Sprintf("%s takes them as zero-offset traces at their crossline (%s) and inline (%s) numbers, 25 m apart: put the right distances%s%s",
-			flags("193:4:25", "189:4:25"), Between(fields[crossline].lo, fields[crossline].hi, ""), Between(fields[inline].lo, fields[inline].hi, ""), threeD, gathers)
-	case fields[ensemble].varies:
+			flags("193:4:25", "189:4:25"), Between(crossline.lo, crossline.hi, ""), Between(inline.lo, inline.hi, ""), threeD, gathers)
+	case cdp.varies:
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDP numbers (%s), 25 m apart: put the right distance%s",
-			flags("21:4:25", "none"), Between(fields[ensemble].lo, fields[ensemble].hi, ""), gathers)
+			flags("21:4:25", "none"), Between(cdp.lo, cdp.hi, ""), gathers)
 	}
 	return "--header source_x=BYTE:LENGTH and the like say where else they lie; bytes 181 to 196 (CDP, inline, crossline) and 21 (CDP number) do not vary" + gathers
 }

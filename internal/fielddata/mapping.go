@@ -20,86 +20,53 @@ type Position struct {
 	Scale float64 // of the number, in place of the header's scalar; 0 for that
 }
 
-// Mapping says where each quantity lies; one that is not in it is not read.
-type Mapping map[string]Position
+// Mapping says where each quantity lies. Its key is the field that the standard has for
+// the quantity; a quantity that is not in it is not read.
+type Mapping map[segy.Field]Position
 
-// Names of the quantities.
-const (
-	SourceX           = "source_x"
-	SourceY           = "source_y"
-	ReceiverX         = "receiver_x"
-	ReceiverY         = "receiver_y"
-	SourceElevation   = "source_elevation"
-	ReceiverElevation = "receiver_elevation"
-	SourceDepth       = "source_depth"
-	ReceiverDepth     = "receiver_depth"
-	CoordinateScalar  = "coordinate_scalar"
-	ElevationScalar   = "elevation_scalar"
-	CoordinateUnits   = "coordinate_units"
-	OffsetField       = "offset"
-	TraceID           = "trace_id"
-	Delay             = "delay"
-	TimeScalar        = "time_scalar"
-	SourceStatic      = "source_static"
-	ReceiverStatic    = "receiver_static"
-	TotalStatic       = "total_static"
-	FieldRecord       = "field_record"
-	Channel           = "channel"
-	CDP               = "cdp"
-)
+// receiverDepth is the key of a quantity that no revision has in the first 240 bytes.
+var receiverDepth = segy.Field{}
 
-// quantities are the names, where the standard has them in the trace header, and at
-// which byte of its first extension in revision 2 they are IEEE doubles (section 7.1,
-// tables 3 and 4). No revision has a depth of the receiver in its first 240 bytes.
-var quantities = []struct {
-	name     string
-	field    segy.Field
-	extended int
-}{
-	{SourceX, segy.SourceX, 97}, {SourceY, segy.SourceY, 105}, {ReceiverX, segy.ReceiverX, 113}, {ReceiverY, segy.ReceiverY, 121},
-	{SourceElevation, segy.SourceElevation, 49}, {ReceiverElevation, segy.ReceiverElevation, 33},
-	{SourceDepth, segy.SourceDepth, 57}, {ReceiverDepth, segy.Field{}, 41}, {OffsetField, segy.Offset, 129},
-	{CoordinateScalar, segy.CoordinateScalar, 0}, {ElevationScalar, segy.ElevationScalar, 0}, {CoordinateUnits, segy.CoordinateUnits, 0},
-	{TraceID, segy.TraceID, 0}, {Delay, segy.Delay, 0}, {TimeScalar, segy.TimeScalar, 0},
-	{SourceStatic, segy.SourceStatic, 0}, {ReceiverStatic, segy.ReceiverStatic, 0}, {TotalStatic, segy.TotalStatic, 0},
-	{FieldRecord, segy.FieldRecord, 0}, {Channel, segy.Channel, 0}, {CDP, segy.CDP, 0},
+// quantities are what a mapping may have, by name.
+var quantities = map[string]segy.Field{
+	"source_x": segy.SourceX, "source_y": segy.SourceY, "receiver_x": segy.ReceiverX, "receiver_y": segy.ReceiverY,
+	"source_elevation": segy.SourceElevation, "receiver_elevation": segy.ReceiverElevation,
+	"source_depth": segy.SourceDepth, "receiver_depth": receiverDepth, "offset": segy.Offset,
+	"coordinate_scalar": segy.CoordinateScalar, "elevation_scalar": segy.ElevationScalar, "coordinate_units": segy.CoordinateUnits,
+	"trace_id": segy.TraceID, "delay": segy.Delay, "time_scalar": segy.TimeScalar,
+	"source_static": segy.SourceStatic, "receiver_static": segy.ReceiverStatic, "total_static": segy.TotalStatic,
+	"field_record": segy.FieldRecord, "channel": segy.Channel, "cdp": segy.CDP,
 }
 
-// extension is the byte, from 1, of the first extension that repeats a field; 0 for none.
-func extension(f segy.Field) int {
-	switch f {
-	case segy.CDPX:
-		return 161
-	case segy.CDPY:
-		return 169
-	}
-	for _, q := range quantities {
-		if q.field == f {
-			return q.extended
-		}
-	}
-	return 0
+// extensions are the bytes, from 1, of the first trace header extension of revision 2
+// that repeat a field as an IEEE double (section 7.1, tables 3 and 4).
+var extensions = map[segy.Field]int{
+	segy.SourceX: 97, segy.SourceY: 105, segy.ReceiverX: 113, segy.ReceiverY: 121, segy.SourceElevation: 49,
+	segy.ReceiverElevation: 33, segy.SourceDepth: 57, receiverDepth: 41, segy.Offset: 129, segy.CDPX: 161, segy.CDPY: 169,
 }
 
 // DefaultMapping is the standard's.
 func DefaultMapping() Mapping {
 	m := Mapping{}
-	for _, q := range quantities {
-		if q.field.Byte > 0 {
-			m[q.name] = Position{Field: q.field}
+	for _, field := range quantities {
+		if field != receiverDepth {
+			m[field] = Position{Field: field}
 		}
 	}
 	return m
 }
 
 // MappingNames lists the quantities.
-func MappingNames() []string {
-	var names []string
-	for _, q := range quantities {
-		names = append(names, q.name)
+func MappingNames() []string { return slices.Sorted(maps.Keys(quantities)) }
+
+// nameOf is the name of a quantity.
+func nameOf(quantity segy.Field) string {
+	for name, field := range quantities {
+		if field == quantity {
+			return name
+		}
 	}
-	slices.Sort(names)
-	return names
+	return ""
 }
 
 // Set takes one entry such as "source_x=73:4": the byte, counted from 1, and the
@@ -111,18 +78,19 @@ func (m Mapping) Set(entry string) error {
 	if !ok {
 		return fmt.Errorf("header %q: want NAME=BYTE:LENGTH[:SCALE]", entry)
 	}
-	if !slices.Contains(MappingNames(), name) {
+	quantity, known := quantities[name]
+	if !known {
 		return status.Hint(fmt.Errorf("header %q is unknown", name), "one of "+strings.Join(MappingNames(), ", "))
 	}
 	if text == "none" {
-		delete(m, name)
+		delete(m, quantity)
 		return nil
 	}
 	p, err := parsePosition(text)
 	if err != nil {
 		return fmt.Errorf("header %s: %q: %w", name, text, err)
 	}
-	m[name] = p
+	m[quantity] = p
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
 // little is a number of bytes that is never refused: libraries reserve address space
@@ -43,18 +42,18 @@ func longestTrace() int {
 
 // grow makes room for another record. Records take a few hundred bytes a trace, twice
 // that while they move, and as much for what is said of traces that are left out.
-func (im *Import) grow(f *segy.File) error {
-	if len(im.traces) < cap(im.traces) {
+func (in *input) grow() error {
+	if len(in.records) < cap(in.records) {
 		return nil
 	}
-	n := max(1024, cap(im.traces)+cap(im.traces)/2)
-	if known := f.Traces(); known >= 0 {
-		n = len(im.traces) + int(known)
+	n := max(1024, cap(in.records)+cap(in.records)/2)
+	if known := in.Traces(); known >= 0 {
+		n = len(in.records) + int(known)
 	}
-	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", f.Path, n)); err != nil {
+	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", in.Path, n)); err != nil {
 		return err
 	}
-	im.traces = append(make([]record, 0, n), im.traces...)
+	in.records = append(make([]record, 0, n), in.records...)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
 // QC is what an import found out about the quality of its data.
@@ -74,23 +76,21 @@ func (h *Histogram) bin(v float64) int {
 	return max(0, min(int((v-h.From)/h.Step), len(h.Count)-1))
 }
 
-// Range is the least and the greatest count; bins at the ends that hold nothing do
-// not exist.
-func (h *Histogram) Range() (lo, hi int) {
-	if len(h.Count) == 0 {
-		return 0, 0
-	}
-	return slices.Min(h.Count), slices.Max(h.Count)
-}
+// Most is the greatest count.
+func (h *Histogram) Most() int { return slices.Max(h.Count) }
 
 // Median is the median of the counts that are not zero.
 func (h *Histogram) Median() int {
-	some := slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 })
-	if len(some) == 0 {
+	return median(slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 }))
+}
+
+// median is that of the numbers, which it sorts; 0 without any.
+func median[T int | float64](v []T) T {
+	if len(v) == 0 {
 		return 0
 	}
-	slices.Sort(some)
-	return some[len(some)/2]
+	slices.Sort(v)
+	return v[len(v)/2]
 }
 
 // measure counts what is in the survey.
@@ -100,7 +100,7 @@ func (im *Import) measure() {
 	var middle [2][]float64
 	var peak, delay, static []float64
 	hashes := map[uint64]bool{}
-	for _, t := range im.kept {
+	for t := range im.kept {
 		offsets, rms = append(offsets, im.offset(t)), append(rms, float64(t.rms))
 		peak, delay = append(peak, float64(t.peak)), append(delay, 1e3*t.delay)
 		m := im.midpoint(t)
@@ -125,8 +125,7 @@ func (im *Import) measure() {
 		q.Moved, q.Unmoved = q.Unmoved, 0
 	}
 	q.Peak, q.Delay, q.Offset = span(peak), span(delay), span(offsets)
-	slices.Sort(rms)
-	q.RMS = [3]float64{rms[0], rms[len(rms)/2], rms[len(rms)-1]}
+	q.RMS = [3]float64{slices.Min(rms), median(rms), slices.Max(rms)}
 	for role := range q.Spacing {
 		q.Spacing[role] = im.spacing(role, im.opt.Tolerance)
 	}
@@ -188,7 +187,7 @@ func (im *Import) judgeGeometry() {
 	}
 	if q.OffsetOff > 0 {
 		im.warn("the offset in the header (byte %d) differs from the distance between source and receiver in %d traces, by %.4g m at most",
-			im.opt.Mapping[OffsetField].Byte, q.OffsetOff, q.OffsetWorst)
+			im.opt.Mapping[segy.Offset].Byte, q.OffsetOff, q.OffsetWorst)
 	}
 	if im.Dim == 2 && im.Line.Most > 0.1*extent {
 		im.warn("places lie up to %.4g m off the line: a 2-D survey treats them as if they were on it; --3d keeps both coordinates", im.Line.Most)

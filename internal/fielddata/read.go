@@ -23,7 +23,7 @@ type record struct {
 	at           int64 // bytes before it
 	place        [2][3]float64
 	row          [2]int32 // of its source and its receiver
-	own          float64  // s, sampling interval of its header, 0 for none
+	own          float64  // s, sampling interval: that of its header, 0 for none, until it is settled
 	delay        float64  // s
 	offset       float64  // m, of its header
 	static       float64  // s, static correction that is still to be applied
@@ -66,36 +66,28 @@ func (f *Findings) warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
-// recording is what the first reading keeps of the files.
-type recording struct {
-	Files  []*segy.File // in the order given
-	traces []record
-	seen   []*seen // of each file, what its traces have in common
-}
-
-// kept yields the traces that are in the survey so far, and their numbers.
-func (r *recording) kept(yield func(i int, t *record) bool) {
-	for i := range r.traces {
-		if t := &r.traces[i]; !t.out && !yield(i, t) {
-			return
-		}
-	}
-}
-
 // Import is the outcome of the first reading.
 type Import struct {
-	opt Options
-	recording
+	Files []*input // in the order given
+	opt   Options
 	Findings
 	Geometry
 	Window
 }
 
-// Read goes through the files once. The caller closes the Import.
-func Read(ctx context.Context, paths []string, opt Options, report *progress.Reporter) (*Import, error) {
-	if err := opt.Validate(); err != nil {
-		return nil, status.Usage(err)
+// kept yields the traces that are in the survey so far.
+func (im *Import) kept(yield func(t *record) bool) {
+	for _, in := range im.Files {
+		for t := range in.kept {
+			if !yield(t) {
+				return
+			}
+		}
 	}
+}
+
+// Read goes through the files once, with options that are valid. The caller closes the Import.
+func Read(ctx context.Context, paths []string, opt Options, report *progress.Reporter) (*Import, error) {
 	im := &Import{opt: opt}
 	err := im.open(paths)
 	if err == nil {
@@ -117,38 +109,38 @@ func (im *Import) open(paths []string) error {
 		if err != nil {
 			return err
 		}
-		im.Files = append(im.Files, f)
 		f.MaxSamples = longestTrace()
+		in := newInput(&im.opt, &im.Findings, f)
+		im.Files = append(im.Files, in)
 		for _, n := range f.Notes {
-			im.Notes = append(im.Notes, path+": "+n)
+			in.once("%s", n)
+		}
+		if err := in.holds(im.opt.Mapping); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error {
-	const unit = 1 << 20
-	var total, done int64
+	var total int64
 	for _, f := range im.Files {
 		total += f.Span()
 	}
 	stage := report.Stage("read")
 	defer stage.End()
-	stage.Total(int(total/unit), "MiB")
+	stage.Total(int(total/mebibyte), "MiB")
+	before := int64(0) // bytes of the files before
 	for i, f := range im.Files {
-		err := im.scan(ctx, i, f, func(bytes int64) {
-			before := done / unit
-			done += bytes
-			if n := done/unit - before; n > 0 {
-				stage.Add(int(n))
-			}
-		})
-		if err != nil {
+		if err := im.scan(ctx, i, before, stage); err != nil {
 			return err
 		}
+		before += f.Span()
 	}
 	return nil
 }
+
+const mebibyte = 1 << 20
 
 // settle derives the survey from the records: sampling, then geometry, then what is in it.
 func (im *Import) settle() (err error) {
@@ -159,12 +151,11 @@ func (im *Import) settle() (err error) {
 		return err
 	}
 	used := 0
-	for i, f := range im.Files {
-		l := newLayout(&im.recording, int32(i))
+	for _, in := range im.Files {
+		l := newLayout(in)
 		if used += l.traces; l.traces == 0 {
 			continue
 		}
-		l.file, l.seen, l.opt, l.found = f, im.seen[i], &im.opt, &im.Findings
 		if err := l.judge(); err != nil {
 			return err
 		}
@@ -172,7 +163,7 @@ func (im *Import) settle() (err error) {
 	if used == 0 {
 		return im.nothingLeft()
 	}
-	im.Geometry = newGeometry(&im.recording, &im.opt)
+	im.Geometry = newGeometry(im.kept, &im.opt)
 	im.duplicates()
 	slices.SortStableFunc(im.Left, func(a, b Left) int { return cmp.Compare(a.order, b.order) })
 	im.measure()
@@ -216,35 +207,36 @@ func (im *Import) leave(t *record, format string, args ...any) {
 		Reason: fmt.Sprintf(format, args...), order: int64(t.file)<<32 | int64(t.number)})
 }
 
-func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(bytes int64)) error {
-	h, err := newHeaders(&im.opt, &im.Findings, f)
-	if err != nil {
-		return err
-	}
-	im.seen = append(im.seen, h.seen)
-	r := f.Reader()
+// scan reads a file; done is what has been read of the files before, in bytes.
+func (im *Import) scan(ctx context.Context, number int, done int64, stage *progress.Stage) error {
+	in := im.Files[number]
+	r := in.Reader()
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		t, err := r.Next(true)
 		if errors.Is(err, io.EOF) {
-			h.notes()
+			in.notes()
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if len(im.traces) == math.MaxInt32 {
-			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", f.Path, math.MaxInt32))
+		if im.QC.Traces == math.MaxInt32 {
+			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", in.Path, math.MaxInt32))
 		}
-		read(int64(len(t.Header)) + int64(t.NS)*int64(f.Format.Bytes()))
-		if err := im.grow(f); err != nil {
+		before := done / mebibyte
+		done += int64(len(t.Header)) + int64(t.NS)*int64(in.Format.Bytes())
+		if n := done/mebibyte - before; n > 0 {
+			stage.Add(int(n))
+		}
+		if err := in.grow(); err != nil {
 			return err
 		}
-		im.traces = append(im.traces, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
-		rec := &im.traces[len(im.traces)-1]
-		reason, err := h.read(rec, t)
+		in.records = append(in.records, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
+		rec := &in.records[len(in.records)-1]
+		reason, err := in.read(rec, t)
 		if err != nil {
 			return err
 		}
@@ -253,7 +245,7 @@ func (im *Import) scan(ctx context.Context, number int, f *segy.File, read func(
 		}
 		s := im.judge(rec, t)
 		if !rec.out {
-			h.look(s)
+			in.look(s)
 		}
 	}
 }

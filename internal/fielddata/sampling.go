@@ -26,29 +26,28 @@ func (im *Import) sampling() (float64, error) {
 	if im.opt.DT > 0 {
 		return im.opt.DT, nil
 	}
-	dt := make([]float64, len(im.traces))
-	for i, f := range im.Files {
-		if err := fileSampling(&im.recording, int32(i), f, dt); err != nil {
+	for _, in := range im.Files {
+		if err := in.sampling(); err != nil {
 			return 0, err
 		}
 	}
 	ticks := votes[int64]{}
-	for i := range im.kept {
-		ticks[nanoseconds(dt[i])]++
+	for t := range im.kept {
+		ticks[nanoseconds(t.own)]++
 	}
 	if len(ticks) == 0 {
 		return 0, im.nothingLeft()
 	}
 	most, common := ticks.winner(), 0.0
-	for i := range im.kept {
-		if nanoseconds(dt[i]) == most {
-			common = dt[i]
+	for t := range im.kept {
+		if nanoseconds(t.own) == most {
+			common = t.own
 			break
 		}
 	}
-	for i, t := range im.kept {
-		if math.Abs(dt[i]-common) > agree {
-			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*dt[i], 1e3*common)
+	for t := range im.kept {
+		if math.Abs(t.own-common) > agree {
+			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*t.own, 1e3*common)
 			im.QC.OtherSampling++
 		}
 	}
@@ -57,13 +56,10 @@ func (im *Import) sampling() (float64, error) {
 
 func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }
 
-// fileSampling finds the interval of each trace of a file.
-func fileSampling(r *recording, number int32, f *segy.File, dt []float64) error {
+// sampling settles the interval of each trace of the file.
+func (in *input) sampling() error {
 	kept, own := 0, votes[int64]{}
-	for _, t := range r.kept {
-		if t.file != number {
-			continue
-		}
+	for t := range in.kept {
 		kept++
 		if t.own > 0 {
 			own[nanoseconds(t.own)]++
@@ -73,26 +69,21 @@ func fileSampling(r *recording, number int32, f *segy.File, dt []float64) error 
 		return nil // what has no trace in the survey needs no interval
 	}
 	said, heard := float64(own.winner())*1e-9, len(own) > 0
-	at := &segy.Error{Path: f.Path, Byte: 3217, Field: "sample interval"}
-	if f.Kind == segy.SU {
+	at := &segy.Error{Path: in.Path, Byte: 3217, Field: "sample interval"}
+	if in.Kind == segy.SU {
 		at.Byte = 117
 	}
 	switch {
-	case !heard && f.Interval == 0:
+	case !heard && in.Interval == 0:
 		at.Err = fmt.Errorf("is 0 here and in every trace header (byte 117), must be positive")
 		return status.Hint(status.Input(at), "--dt S gives it in seconds")
-	case heard && f.Interval > 0 && math.Abs(said-f.Interval) > agree:
-		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*f.Interval, 1e3*said)
-		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", f.Interval, said))
+	case heard && in.Interval > 0 && math.Abs(said-in.Interval) > agree:
+		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*in.Interval, 1e3*said)
+		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", in.Interval, said))
 	}
-	for i := range r.traces {
-		t := &r.traces[i]
-		switch {
-		case t.file != number:
-		case t.own == 0 || f.Interval > 0 && math.Abs(t.own-f.Interval) <= agree:
-			dt[i] = cmp.Or(f.Interval, said)
-		default:
-			dt[i] = t.own
+	for t := range in.kept {
+		if t.own == 0 || in.Interval > 0 && math.Abs(t.own-in.Interval) <= agree {
+			t.own = cmp.Or(in.Interval, said)
 		}
 	}
 	return nil
@@ -106,7 +97,7 @@ func (im *Import) window(dt float64) (Window, error) {
 		ns    int32
 	}
 	spans := votes[span]{}
-	for _, t := range im.kept {
+	for t := range im.kept {
 		spans[span{t.delay, t.ns}]++
 	}
 	if len(spans) == 0 {
@@ -120,7 +111,7 @@ func (im *Import) window(dt float64) (Window, error) {
 	if w.NT < 2 {
 		return w, status.Input(fmt.Errorf("%s: traces have %d samples, need at least 2", im.Files[0].Path, w.NT))
 	}
-	for _, t := range im.kept {
+	for t := range im.kept {
 		shift := (w.T0 - t.delay) / dt
 		whole := math.Round(shift)
 		moved := 0.0

@@ -1,9 +1,11 @@
 package fielddata
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -39,25 +41,17 @@ type seen struct {
 	fields      []tally
 }
 
-// Fields that a hint may name instead of those of source and receiver.
-const (
-	cdpX = iota
-	cdpY
-	inline
-	crossline
-	ensemble
-	sourcePoint
-	stacked
-)
+// stackedTraces is the number of horizontally stacked traces.
+var stackedTraces = segy.Field{Byte: 33, Length: 2}
 
 // newSeen lists what is looked at besides the geometry: first where else positions may
-// be, in the order of the constants above; then what changes the meaning of a trace
+// be; then what changes the meaning of a trace
 // and is not used (section 7.1, table 3).
-func newSeen() *seen {
+func newSeen() seen {
 	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
-	return &seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
+	return seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
 		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
-		{field: segy.CDP}, {field: segy.SourcePoint}, {field: short(33)},
+		{field: segy.CDP}, {field: segy.SourcePoint}, {field: stackedTraces},
 		{name: "datum elevation at the receivers", field: segy.Field{Byte: 53, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
 		{name: "datum elevation at the sources", field: segy.Field{Byte: 57, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
 		{name: "lag time A", field: short(105), scale: temporal, what: "not used: times count from the delay of byte 109"},
@@ -68,34 +62,36 @@ func newSeen() *seen {
 	}}
 }
 
+// of is the tally of a field.
+func (s *seen) of(field segy.Field) *tally {
+	return &s.fields[slices.IndexFunc(s.fields, func(f tally) bool { return f.field == field })]
+}
+
 // look takes a trace that counts into account.
-func (h *headers) look(s sampled) {
-	all := h.seen
+func (in *input) look(s sampled) {
+	all := &in.seen
 	if s.peak > 0 {
 		all.least = min(all.least, s.least)
 		all.most = max(all.most, s.peak) // of traces without a negative sample, which alone matter
 		all.zeros += int64(s.zeros)
-		all.all += int64(h.t.NS)
+		all.all += int64(in.t.NS)
 	}
 	if all.traces == 0 {
-		all.scalar = h.horizontal
+		all.scalar = in.horizontal
 	}
 	for i := range all.fields {
 		f := &all.fields[i]
-		if h.f.Kind == segy.SU && f.field.Byte > 180 {
+		if in.Kind == segy.SU && f.field.Byte > 180 {
 			continue // SU has other things there
 		}
-		v := f.field.Value(h.t.Header, h.order)
+		v := f.field.Value(in.t.Header, in.order)
 		switch f.scale {
 		case lateral:
-			if v = scaled(v, h.horizontal); h.double(extension(f.field)) != 0 {
-				v = h.double(extension(f.field))
-			}
-			v *= h.unit
+			v = cmp.Or(in.double(f.field), scaled(v, in.horizontal)) * in.unit
 		case vertical:
-			v = scaled(v, h.vertical) * h.unit
+			v = scaled(v, in.vertical) * in.unit
 		case temporal:
-			v = scaled(v, h.time)
+			v = scaled(v, in.time)
 		}
 		if all.traces == 0 {
 			f.lo, f.hi, f.first = v, v, v
@@ -124,40 +120,40 @@ func Between(lo, hi float64, unit string) string {
 var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
 
 // notes reports which parts of a file's headers are not used, and what was assumed.
-func (h *headers) notes() {
-	for _, f := range h.seen.fields {
+func (in *input) notes() {
+	for _, f := range in.seen.fields {
 		if f.what != "" && f.n > 0 {
 			unit := map[scale]string{lateral: "m", vertical: "m", temporal: "ms"}[f.scale]
-			h.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, h.seen.traces, f.what)
+			in.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, in.seen.traces, f.what)
 		}
 	}
-	spoken := feet.FindString(h.f.Text)
+	spoken := feet.FindString(in.Text)
 	switch {
-	case h.opt.Units != "":
-		h.once("lengths are in %s, as --units says: 1 is %.10g m", h.opt.Units, h.unit)
-	case h.f.Units == 2:
-		h.once("lengths are in feet, as byte 3255 says: 1 is 0.3048 m; --units us-ft takes US survey feet")
-	case spoken != "" && h.f.Units == 0:
-		h.found.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
-			h.f.Path, spoken)
-	case h.f.Units == 0:
-		h.once("lengths are taken in metres: the headers give no unit; --units ft says otherwise")
+	case in.opt.Units != "":
+		in.once("lengths are in %s, as --units says: 1 is %.10g m", in.opt.Units, in.unit)
+	case in.Units == 2:
+		in.once("lengths are in feet, as byte 3255 says: 1 is 0.3048 m; --units us-ft takes US survey feet")
+	case spoken != "" && in.Units == 0:
+		in.found.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
+			in.Path, spoken)
+	case in.Units == 0:
+		in.once("lengths are taken in metres: the headers give no unit; --units ft says otherwise")
 	case spoken != "":
-		h.once("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", spoken)
+		in.once("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", spoken)
 	}
-	if h.f.Binary == nil {
+	if in.Reel == nil {
 		return
 	}
 	// What the binary header says of the samples, and an import does not undo (section
 	// 5, bytes 3249 to 3258).
-	number := func(at int) int64 { return segy.Field{Byte: at - 3200, Length: 2}.Int(h.f.Binary, h.order) }
+	number := func(at int) int64 { return segy.Field{Byte: at, Length: 2}.Int(in.Reel, in.order) }
 	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
-		h.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", h.f.Path)
+		in.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", in.Path)
 	}
 	if number(3251) == 2 {
-		h.once("byte 3251 says that binary gain is not recovered; samples are taken as they are")
+		in.once("byte 3251 says that binary gain is not recovered; samples are taken as they are")
 	}
 	if number(3257) == 2 {
-		h.once("byte 3257 says that an increase in pressure, or upward motion, is a positive number (2); samples are taken as they are")
+		in.once("byte 3257 says that an increase in pressure, or upward motion, is a positive number (2); samples are taken as they are")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -149,11 +150,10 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 // trace counts the same.
 func addPower(power []float64, v []float32) {
 	x := make([]float64, len(v))
-	sum := 0.0
 	for i, s := range v {
 		x[i] = float64(s)
-		sum += x[i] * x[i]
 	}
+	sum := floats.Dot(x, x)
 	if !(sum > 0 && sum <= math.MaxFloat64) {
 		return
 	}
@@ -163,17 +163,11 @@ func addPower(power []float64, v []float32) {
 }
 
 // peak is the index of the greatest mean of nine neighbours.
-func peak(power []float64) (at int) {
-	best := -1.0
+func peak(power []float64) int {
+	mean := make([]float64, len(power))
 	for i := range power {
 		near := power[max(0, i-4):min(len(power), i+5)]
-		sum := 0.0
-		for _, p := range near {
-			sum += p
-		}
-		if mean := sum / float64(len(near)); mean > best {
-			best, at = mean, i
-		}
+		mean[i] = floats.Sum(near) / float64(len(near))
 	}
-	return at
+	return floats.MaxIdx(mean)
 }

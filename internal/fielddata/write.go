@@ -9,8 +9,6 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
-	"sort"
-	"strconv"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
@@ -35,7 +33,7 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 		NT: im.NT, DT: im.DT, T0: im.T0, Wavelet: w}
 	nr := s.NumReceivers()
 	s.Fixed = im.QC.Kept == s.NumSources()*nr
-	for _, t := range im.kept {
+	for t := range im.kept {
 		k := len(s.SourceIndex)
 		s.Fixed = s.Fixed && int(t.row[source]) == k/nr && int(t.row[receiver]) == k%nr
 		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, t.row[source]), append(s.ReceiverIndex, t.row[receiver])
@@ -88,8 +86,8 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 		stage.Add(n)
 		return err
 	}
-	for file := range im.Files {
-		err := im.reread(ctx, im.ofFile(file), func(_ *record, copyTo func(window []float32)) error {
+	for _, in := range im.Files {
+		err := in.reread(ctx, len(in.records), func(_ *record, copyTo func(window []float32)) error {
 			n := len(held)
 			held = held[:n+im.NT]
 			copyTo(held[n:])
@@ -108,29 +106,19 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 	return out.Commit()
 }
 
-func (r *recording) ofFile(file int) []record {
-	from := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) >= file })
-	to := sort.Search(len(r.traces), func(i int) bool { return int(r.traces[i].file) > file })
-	return r.traces[from:to]
-}
-
-// reread reads the first traces of a file again and calls put for each one in the survey.
+// reread reads the first n traces of a file again and calls put for each one in the survey.
 // copyTo puts its samples into the survey's window of time.
-func (im *Import) reread(ctx context.Context, records []record, put func(t *record, copyTo func(window []float32)) error) error {
-	if len(records) == 0 {
-		return nil
-	}
-	f := im.Files[records[0].file]
-	r := f.Reader()
+func (in *input) reread(ctx context.Context, n int, put func(t *record, copyTo func(window []float32)) error) error {
+	r := in.Reader()
 	var m mover
-	for i := range records {
+	for i := range in.records[:n] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rec := &records[i]
+		rec := &in.records[i]
 		t, err := r.Next(!rec.out)
 		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
-			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", f.Path, rec.number+1))
+			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", in.Path, rec.number+1))
 		}
 		if err == nil && !rec.out {
 			err = put(rec, func(window []float32) {
@@ -159,11 +147,8 @@ func (im *Import) WriteLeft(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"file", "trace", "byte", "field_record", "channel", "cdp", "reason"})
 	for _, l := range im.Left {
-		row := []string{l.File, strconv.Itoa(l.Trace), strconv.FormatInt(l.Byte, 10)}
-		for _, n := range l.Label {
-			row = append(row, strconv.Itoa(int(n)))
-		}
-		out.Write(append(row, l.Reason))
+		out.Write([]string{l.File, fmt.Sprint(l.Trace), fmt.Sprint(l.Byte),
+			fmt.Sprint(l.Label[0]), fmt.Sprint(l.Label[1]), fmt.Sprint(l.Label[2]), l.Reason})
 	}
 	out.Flush()
 	return out.Error()
@@ -187,42 +172,47 @@ func (im *Import) ShotRoom() error {
 // FirstShot is the traces of the survey's first source, at most 1000, or fewer
 // long ones, sorted by their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
-	var list []*record
-	for _, t := range im.kept {
-		if t.row[source] == 0 && (len(list) == 0 || t.file == list[0].file) && len(list) < im.shotTraces() {
-			list = append(list, t)
+	var in *input // of the file with the first trace of the survey, whose source is the first
+	n, last := 0, 0
+	for t := range im.kept {
+		if in == nil {
+			in = im.Files[t.file]
+		}
+		if t.row[source] == 0 && im.Files[t.file] == in && n < im.shotTraces() {
+			n, last = n+1, int(t.number)
 		}
 	}
-	samples := map[*record][]float32{}
-	if len(list) > 0 {
-		records := im.ofFile(int(list[0].file))
-		err := im.reread(context.Background(), records[:list[len(list)-1].number+1], func(t *record, copyTo func(window []float32)) error {
-			if t.row[source] == 0 {
-				samples[t] = make([]float32, im.NT)
-				copyTo(samples[t])
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, nil, inputError(err)
-		}
+	type trace struct {
+		offset  float64
+		samples []float32
 	}
-	slices.SortStableFunc(list, func(a, b *record) int { return cmp.Compare(im.offset(a), im.offset(b)) })
-	for _, t := range list {
-		data, offsets = append(data, samples[t]...), append(offsets, im.offset(t))
+	var shot []trace
+	err = in.reread(context.Background(), last+1, func(t *record, copyTo func(window []float32)) error {
+		if t.row[source] == 0 {
+			shot = append(shot, trace{im.offset(t), make([]float32, im.NT)})
+			copyTo(shot[len(shot)-1].samples)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, inputError(err)
+	}
+	slices.SortStableFunc(shot, func(a, b trace) int { return cmp.Compare(a.offset, b.offset) })
+	for _, t := range shot {
+		data, offsets = append(data, t.samples...), append(offsets, t.offset)
 	}
 	return data, offsets, nil
 }
 
 // remaining is what is still to be applied of the static corrections of source and
-// receiver, of which the third number is applied already (section 7.1, bytes 99 to
+// receiver, of which some is applied already (section 7.1, bytes 99 to
 // 104). A correction is added to the recorded times. Where the headers have nothing
 // but the applied one, nothing remains.
-func remaining(static [3]float64) float64 {
-	if static[0] == 0 && static[1] == 0 {
+func remaining(source, receiver, applied float64) float64 {
+	if source == 0 && receiver == 0 {
 		return 0
 	}
-	return static[0] + static[1] - static[2]
+	return source + receiver - applied
 }
 
 // exact is the fraction of a sample below which a move is one of whole samples.

@@ -8,15 +8,12 @@ import (
 )
 
 // product is a new vector, the product of x and y element by element.
-func product(x, y *dist.Vector) (*dist.Vector, error) {
-	v, err := x.Clone()
-	if err != nil {
-		return nil, err
-	}
-	if err := dist.Copy(v, x); err != nil {
-		return nil, err
-	}
-	return v, dist.Multiply(v, y)
+func product(x, y *dist.Vector) (v *dist.Vector, err error) {
+	w := &dist.Work{}
+	w.New(x.Device(), x.Layout, &v)
+	w.Copy(v, x)
+	w.Multiply(v, y)
+	return v, w.Err
 }
 
 // each sets every element of the leaf dst to f of its number in the leaf and the element

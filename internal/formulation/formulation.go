@@ -168,7 +168,7 @@ func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
 }
 
 // Method is the configured solver.
-func (f *Formulation) Method() (solver.Method, error) {
+func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
 	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
 	return solver.For(f.Problem, f.Config.Method, o)
@@ -190,7 +190,7 @@ func Peak(s *Setting) (int64, error) {
 			x = r.X
 		}
 	} else {
-		var m solver.Method
+		var m *solver.Method
 		if m, err = f.Method(); err != nil {
 			return 0, err
 		}

@@ -25,7 +25,9 @@ type Matched struct {
 // between applications, on all ranks, not in the middle of one.
 func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Matched, error) {
 	h := f.Problem.(*solver.Held)
-	m := &matcher{Formulation: f, a: h.A, d: h.D, o: o, residual: make([]float64, 2), gradient: make([]float64, 2)}
+	m := &matcher{Formulation: f, a: h.A, d: h.D, o: o}
+	residual, gradient := make([]float64, 2), make([]float64, 2)
+	m.History = solver.History{Residual: residual, Total: residual, Gradient: gradient}
 	m.w.Ctx = context.WithoutCancel(ctx)
 	m.w.New(f.Device, m.a.Domain(), &m.m1, &m.m2)
 	m.w.New(f.Device, m.d.Layout, &m.t)
@@ -35,9 +37,7 @@ func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Match
 			step()
 		}
 	}
-	r := &Matched{X: m.x, AdjointError: m.adjointError}
-	r.History = solver.History{Residual: m.residual, Total: m.residual, Gradient: m.gradient}
-	return r, m.w.Err
+	return &m.Matched, m.w.Err
 }
 
 // interrupted ends the work on all ranks if one of them was interrupted.
@@ -52,23 +52,20 @@ func (m *matcher) interrupted(ctx context.Context) error {
 // matcher holds the vectors of one match.
 type matcher struct {
 	*Formulation
+	Matched
 	w      dist.Work
 	o      imaging.MatchOptions
 	a      dist.Operator
 	d      *dist.Vector
 	m1, m2 *dist.Vector
-	x      *dist.Vector // the image, once filtered
 	t      *dist.Vector // data
-
-	residual, gradient []float64 // before and after
-	adjointError       float64
 }
 
 // migrate makes m1 = Aᵀd.
 func (m *matcher) migrate() {
-	m.residual[0] = m.norm("the norm of the data", m.d)
+	m.History.Residual[0] = m.norm("the norm of the data", m.d)
 	m.w.ApplyAdjoint(m.a, m.m1, m.d)
-	m.gradient[0] = m.norm("the norm of the migrated image", m.m1)
+	m.History.Gradient[0] = m.norm("the norm of the migrated image", m.m1)
 }
 
 // remigrate makes m2 = AᵀA m1, and finds how far ⟨A m1, A m1⟩ and ⟨m1, m2⟩ are apart.
@@ -80,42 +77,41 @@ func (m *matcher) remigrate() {
 	dots := m.w.Dots(dist.Pair{m.t, m.t}, dist.Pair{m.m1, m.m2})
 	tt, mm := real(dots[0]), real(dots[1])
 	if tt > 0 {
-		m.adjointError = math.Abs(tt-mm) / tt
+		m.AdjointError = math.Abs(tt-mm) / tt
 	}
 	const warn, limit = 1e-4, 1e-3
-	if m.adjointError > limit {
-		m.fail(&solver.Failure{Reason: solver.FailedAdjoint, Quantity: "the adjoint error", Value: m.adjointError, Limit: limit})
-	} else if m.adjointError > warn {
-		m.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.adjointError))
+	if m.AdjointError > limit {
+		m.fail(&solver.Failure{Reason: solver.FailedAdjoint, Quantity: "the adjoint error", Value: m.AdjointError, Limit: limit})
+	} else if m.AdjointError > warn {
+		m.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.AdjointError))
 	}
 }
 
 // filter makes x = b ∗ m1, on rank 0.
 func (m *matcher) filter() {
 	defer m.Report.Time("filters")()
-	var m1, m2 []float32
-	m.w.Do(func() (err error) {
-		m1, err = m.Gather(m.m1)
-		return err
-	})
-	m.w.Do(func() (err error) {
-		m2, err = m.Gather(m.m2)
-		return err
-	})
+	gather := func(v *dist.Vector) (x []float32) {
+		m.w.Do(func() (err error) {
+			x, err = m.Gather(v)
+			return err
+		})
+		return x
+	}
+	m1, m2 := gather(m.m1), gather(m.m2)
 	var image []float32
 	if m.w.Err == nil && m1 != nil {
 		image = imaging.Match(m.Image.Shape, m2, m1, m.o).Apply(m1)
 	}
 	m.m2.Free()
 	m.w.Do(func() (err error) {
-		m.x, err = m.Scatter(image, m.m1.Layout)
+		m.X, err = m.Scatter(image, m.m1.Layout)
 		return err
 	})
 }
 
 // fit scales x by the factor that makes ‖d − A x‖ least, and computes residual and gradient.
 func (m *matcher) fit() {
-	m.w.Apply(m.a, m.t, m.x)
+	m.w.Apply(m.a, m.t, m.X)
 	dots := m.w.Dots(dist.Pair{m.t, m.d}, dist.Pair{m.t, m.t})
 	factor := 0.0
 	if tt := real(dots[1]); tt > 0 {
@@ -124,11 +120,11 @@ func (m *matcher) fit() {
 	if m.w.Err == nil {
 		m.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
 	}
-	m.w.Axpby(factor, m.x, 0, m.x)
+	m.w.Axpby(factor, m.X, 0, m.X)
 	m.w.Axpby(1, m.d, -factor, m.t)
-	m.residual[1] = m.norm("the residual norm", m.t)
+	m.History.Residual[1] = m.norm("the residual norm", m.t)
 	m.w.ApplyAdjoint(m.a, m.m1, m.t)
-	m.gradient[1] = m.norm("the gradient norm", m.m1)
+	m.History.Gradient[1] = m.norm("the gradient norm", m.m1)
 }
 
 // norm returns the norm of a vector, which must be finite.

@@ -58,8 +58,8 @@ func (f *Formulation) addRows(ctx context.Context) error {
 	if f.Config.RegWeight == 0 {
 		kind = nil
 	}
-	relative := f.Config.PenaltyScale == "relative" && Penalised(f.Config)
-	if relative || kind != nil {
+	relative := f.Config.PenaltyScale == "relative"
+	if relative && Penalised(f.Config) || kind != nil {
 		end := f.Report.Time("scales")
 		var err error
 		m, err = f.measure(ctx)
@@ -68,7 +68,12 @@ func (f *Formulation) addRows(ctx context.Context) error {
 			return err
 		}
 	}
-	f.damping, f.sparsity = f.penalties(m)
+	for _, text := range f.penaltyTexts(m) {
+		f.Report.Infof("%s", text)
+	}
+	if f.damping, f.sparsity = f.Config.Damping, f.Config.Sparsity; relative {
+		f.damping, f.sparsity = f.damping*m.singular, f.sparsity*m.image
+	}
 	var rows []dist.Operator
 	if d := f.damping; d > 0 {
 		rows = append(rows, dist.Scale(d, dist.Identity(f.Problem.Domain())))

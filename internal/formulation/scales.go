@@ -70,18 +70,6 @@ func sparse(c config.Solver) bool {
 	return c.Sparsity > 0 && solver.Takes(c.Method, func(m solver.Info) bool { return m.Sparse })
 }
 
-// penalties turns solver.damping and solver.sparsity into the problem's own units and
-// says what they are there.
-func (f *Formulation) penalties(m scales) (damping, sparsity float64) {
-	for _, text := range f.penaltyTexts(m) {
-		f.Report.Infof("%s", text)
-	}
-	if f.Config.PenaltyScale == "relative" {
-		return f.Config.Damping * m.singular, f.Config.Sparsity * m.image
-	}
-	return f.Config.Damping, f.Config.Sparsity
-}
-
 // penaltyTexts say how damping and sparsity, if used, compare with the scales.
 func (s *Setting) penaltyTexts(m scales) (texts []string) {
 	c := s.Config

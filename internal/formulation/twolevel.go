@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -47,16 +48,16 @@ type twoLevel struct {
 
 // twoLevels makes M.
 func twoLevels(ctx context.Context, f *Formulation) error {
-	t := &twoLevel{report: f.Report}
+	t, l := &twoLevel{report: f.Report}, f.Problem.Domain()
 	w := &dist.Work{Ctx: ctx}
-	w.New(f.Device, f.Problem.Domain(), &t.z)
+	w.New(f.Device, l, &t.z)
 	n := &normal{a: f.Problem.(*solver.Held).A, scale: 1}
 	t.windows = f.undoing(w, n, f.Slab)
 	if w.Err != nil {
 		return w.Err
 	}
 	n.d.Free()
-	f.Preconditioner = t
+	f.Preconditioner = dist.Map("two-level preconditioner", l, l, t.apply, t.apply) // M is symmetric
 	text := fmt.Sprintf("preconditioner: windows of %v points", imaging.Width(f.Image.Shape))
 	c, err := f.Coarse(ctx)
 	if err != nil {
@@ -78,21 +79,17 @@ func (f *Formulation) addCoarse(w *dist.Work, t *twoLevel, c *Coarse) {
 	n.windows = f.undoing(w, n, c.Slab)
 	w.New(f.Device, n.a.Domain(), &n.p, &n.q, &n.z, &n.half, &t.r, &t.x)
 	t.coarse = n
-	t.between = f.fromWhole(w, n.a.Domain(), f.Problem.Domain(),
+	t.between = f.fromWhole(n.a.Domain(), f.Problem.Domain(),
 		func(dst, x []float32) { c.Grid.Expand(dst, x, f.Slab[0], f.Slab[1]) },
 		func(dst, x []float32) { c.Grid.Shrink(dst, x, c.Slab[0], c.Slab[1]) })
 }
 
 // fromWhole is dist.FromWhole.
-func (s *Setting) fromWhole(w *dist.Work, domain, rng *dist.Layout, forward, adjoint dist.Whole) (op dist.Operator) {
+func (s *Setting) fromWhole(domain, rng *dist.Layout, forward, adjoint dist.Whole) dist.Operator {
 	if s.counts() {
 		return dist.Unapplied(domain, rng)
 	}
-	w.Do(func() (err error) {
-		op, err = dist.FromWhole(domain, rng, forward, adjoint)
-		return err
-	})
-	return op
+	return dist.FromWhole(domain, rng, forward, adjoint)
 }
 
 // undoing returns the windows that undo n on a slab, estimated from its application to noise.
@@ -110,13 +107,13 @@ func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	var apply dist.Whole
 	if w.Err == nil && !s.counts() {
 		var y []float32
-		if y, w.Err = dist.Gathered(q); w.Err != nil {
+		if y, w.Err = dist.Gathered(nil, q); w.Err != nil {
 			return nil
 		}
 		m := imaging.InverseRoot(l.Shape, y, slab[0], slab[1], leastEigenvalue, s.Threads)
 		apply = func(dst, x []float32) { m.Apply(dst, x, slab[0], slab[1]) }
 	}
-	return s.fromWhole(w, l, l, apply, apply)
+	return s.fromWhole(l, l, apply, apply)
 }
 
 // sign is 1 or −1 at a point, at random but always the same (the mixing function of
@@ -129,13 +126,9 @@ func sign(point int) float64 {
 	return 1 - 2*float64(h>>63)
 }
 
-func (t *twoLevel) Domain() *dist.Layout { return t.windows.Domain() }
-func (t *twoLevel) Range() *dist.Layout  { return t.windows.Domain() }
-
-// Apply sets dst = M src.
-func (t *twoLevel) Apply(ctx context.Context, dst, src *dist.Vector) error {
+// apply sets dst = M src.
+func (t *twoLevel) apply(w *dist.Work, dst, src *dist.Vector) {
 	defer t.report.Time("preconditioner")()
-	w := &dist.Work{Ctx: ctx}
 	twice(w, t.windows, dst, src, t.z)
 	if t.between != nil {
 		w.ApplyAdjoint(t.between, t.r, src)
@@ -143,12 +136,6 @@ func (t *twoLevel) Apply(ctx context.Context, dst, src *dist.Vector) error {
 		w.Apply(t.between, t.z, t.x)
 		w.Axpby(1, t.z, 1, dst)
 	}
-	return w.Err
-}
-
-// ApplyAdjoint is Apply: M is symmetric.
-func (t *twoLevel) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
-	return t.Apply(ctx, dst, src)
 }
 
 // twice sets dst = P P src.
@@ -208,18 +195,11 @@ func (n *normal) solve(w *dist.Work, x, r *dist.Vector) {
 // for so many points of an image and, unless its shape is nil, of a coarser grid: their
 // multipliers, as many before they are smoothed, and whole images on their way.
 func WindowBytes(image []int, points int64, coarse []int) int64 {
+	size := func(shape []int) int64 { return int64(grid.Grid{Shape: shape}.Len()) }
 	whole, each := size(image), int64(1)<<len(image)/2 // multipliers a point
 	bytes := 4*each*(whole+points) + 5*4*whole
 	if coarse != nil {
 		bytes += 4 * (2*each + 3) * size(coarse)
 	}
 	return bytes
-}
-
-func size(shape []int) int64 {
-	n := int64(1)
-	for _, s := range shape {
-		n *= int64(s)
-	}
-	return n
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -139,7 +140,8 @@ func TestCarriedPrograms(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	for _, src := range append(kernels.Sources()[:2], gpu.VectorSource()) {
+	programs := kernels.Programs(kirchhoff.Layout{Fields: 1})
+	for _, src := range append(programs[:], gpu.VectorSource()) {
 		ptx, err := ahead.PTX(src)
 		must(t, err)
 		b, _, err := driver.UserCache().Compile(k, src, "sm_90")

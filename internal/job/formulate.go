@@ -84,7 +84,7 @@ func squared(op *Operator) (dist.Operator, error) {
 	}
 	o := op.LiftOptions()
 	o.Choose = nil
-	lifted, err := dist.LiftWith(k, op.Domain(), op.Range(), o)
+	lifted, err := dist.LiftWith(o, op.Domain(), op.Range(), k)
 	return lifted, comm.Together(op.World, err)
 }
 

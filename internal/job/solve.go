@@ -89,7 +89,7 @@ func (j *Job) finish(r *Result, factor float64, empty bool) error {
 // solve is a solver under way.
 type solve struct {
 	*Job
-	solver.Method
+	*solver.Method
 	store *checkpoint.Store
 	saved time.Time // when the last checkpoint was written
 }
@@ -184,7 +184,7 @@ func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
 // or resumes.
 func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 	var before time.Duration
-	return func(ctx context.Context, m solver.Method, r solver.Report) error {
+	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		took := r.Elapsed - before
 		before = r.Elapsed
 		if r.Iteration == from {
@@ -208,7 +208,7 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 // saveNowAndThen writes checkpoints at intervals of time and of iterations.
 func (s *solve) saveNowAndThen(from int) solver.Observer {
 	cfg := s.Config.Checkpoint
-	return func(ctx context.Context, m solver.Method, r solver.Report) error {
+	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
 		if r.Iteration == from || r.Iteration == r.Of {

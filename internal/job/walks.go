@@ -197,7 +197,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	stage.Total(len(all), "places")
 	opt := traveltime.Options{
 		Gradient: gradient, Threads: j.Config.Machine.Threads,
-		Progress: func(done, total int) { stage.Add(1) },
+		Progress: func() { stage.Add(1) },
 	}
 	err = j.Times.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
 		var grad []float64

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
@@ -111,17 +110,20 @@ func (h *Here) measureCard(*config.Config) error {
 	if err := comm.Together(h.World, err); err != nil {
 		return err
 	}
-	own := gpu.Place(h.Card.Card())
-	all, err := h.World.Host().AllGather(binary.LittleEndian.AppendUint64([]byte(own), uint64(free)))
+	type card struct {
+		Place string
+		Free  int64
+	}
+	own := card{gpu.Place(h.Card.Card()), free}
+	all, err := comm.GatherJSON(h.World.Host().AllGather, own)
 	if err != nil {
 		return err
 	}
 	places, sharers := make([]string, len(all)), int64(0)
-	for i, said := range all {
-		n := len(said) - 8
-		if places[i] = string(said[:n]); places[i] == own {
+	for i, c := range all {
+		if places[i] = c.Place; c.Place == own.Place {
 			sharers++
-			free = min(free, int64(binary.LittleEndian.Uint64(said[n:])))
+			free = min(free, c.Free)
 		}
 	}
 	if w := gpu.SharedCards(places); w != "" {

@@ -53,7 +53,7 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err := comm.Together(h.World, err); err != nil {
 		return nil, err
 	}
-	op.Operator = &timed{lifted, h.Report}
+	op.Operator = op.timed(lifted)
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, h.registerSums(e, p.Exact())
 	}
@@ -101,7 +101,7 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	if n := op.Classes.N; n > 0 {
 		domain = dist.Stack(slices.Repeat([]*dist.Layout{domain}, n)...)
 	}
-	return dist.LiftBeside(op.Engine.Kernels(), domain, op.dataLayout(), o)
+	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
 }
 
 // imageLayout is the image's, split over blocks along x.
@@ -141,11 +141,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
 	p := op.Problem(op.Share)
-	last := 0
-	p.Progress = func(done, total int) {
-		stage.Add(done - last)
-		last = done
-	}
+	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
 		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
@@ -227,7 +223,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
 	if t := op.Traces; t != nil {
-		o.Read = func(ctx context.Context) (dist.Reader, error) { return t.read(ctx, cuts) }
+		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
 			o.Weigh = t.weigh
@@ -238,17 +234,14 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 }
 
 // timed books the time of an operator's two directions in the closing table.
-type timed struct {
-	dist.Operator
-	report *progress.Reporter
-}
-
-func (t *timed) Apply(ctx context.Context, dst, src *dist.Vector) error {
-	defer t.report.Time("forward")()
-	return t.Operator.Apply(ctx, dst, src)
-}
-
-func (t *timed) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) error {
-	defer t.report.Time("adjoint")()
-	return t.Operator.ApplyAdjoint(ctx, dst, src)
+func (h *Here) timed(a dist.Operator) dist.Operator {
+	return dist.Map("timed", a.Domain(), a.Range(),
+		func(w *dist.Work, dst, src *dist.Vector) {
+			defer h.Report.Time("forward")()
+			w.Apply(a, dst, src)
+		},
+		func(w *dist.Work, dst, src *dist.Vector) {
+			defer h.Report.Time("adjoint")()
+			w.ApplyAdjoint(a, dst, src)
+		})
 }

@@ -110,14 +110,14 @@ func (t *Traces) hold(file *h5.SurveyReader) error {
 func (t *Traces) lookAhead(cuts []int) error {
 	defer t.Report.Time("read survey")()
 	began, nt := time.Now(), t.Survey.NT
-	r, err := t.read(context.Background(), cuts)
+	next, stop, err := t.read(context.Background(), cuts)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer stop()
 	shot := 0
 	for i := range len(cuts) - 1 {
-		data, err := r.Next()
+		data, err := next()
 		if err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		return nil
 	}
 	for to, of := range map[*float64][]float64{&t.norm: squares, &t.sum: largest, &t.sumOnce: once} {
-		if *to, err = dist.SumExactly(comm.Self(), of); err != nil {
+		if *to, err = dist.SumExactly(comm.Self(), of, nil); err != nil {
 			return err
 		}
 	}
@@ -272,45 +272,34 @@ func (t *Traces) knowAll(f *plan.Found) error {
 	return nil
 }
 
-// reader reads groups of this rank's traces ahead of whoever takes them, into two buffers
-// in turn.
-type reader struct {
-	traces *Traces
-	rooms  []device.Buf
-	full   chan group
-	stop   context.CancelFunc
-}
-
-// group is one as it was read.
-type group struct {
-	data device.Buf
-	err  error
-}
-
-// read begins to read this rank's traces in the given groups.
-func (t *Traces) read(ctx context.Context, cuts []int) (dist.Reader, error) {
-	r := &reader{traces: t, rooms: t.rooms, full: make(chan group)}
+// read begins to read this rank's traces in the given groups, ahead of whoever takes them
+// with next, into two buffers in turn. stop waits for what is being read. The buffers are
+// the next reader's.
+func (t *Traces) read(ctx context.Context, cuts []int) (next func() (device.Buf, error), stop func(), err error) {
+	type group struct {
+		data device.Buf
+		err  error
+	}
+	rooms, full := t.rooms, make(chan group)
 	t.rooms = nil
 	longest, _ := forecast.TwoLongest(cuts)
-	if n := longest * t.Survey.NT; len(r.rooms) == 0 || r.rooms[0].Len() < n {
-		r.rooms = nil
-		for range 2 {
-			room, err := t.Device.Alloc(n, device.F32)
-			if err != nil {
-				return nil, err
+	if n := longest * t.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
+		rooms = make([]device.Buf, 2)
+		for i := range rooms {
+			if rooms[i], err = t.Device.Alloc(n, device.F32); err != nil {
+				return nil, nil, err
 			}
-			r.rooms = append(r.rooms, room)
 		}
 	}
-	ctx, r.stop = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		defer close(r.full)
+		defer close(full)
 		for i := 0; i < len(cuts)-1 && ctx.Err() == nil; i++ {
 			// Whoever took group i−1 has given back the buffer of the one before.
-			data := r.rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.Survey.NT)
+			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.Survey.NT)
 			err := t.readGroup(device.Slice[float32](data), cuts[i])
 			select {
-			case r.full <- group{data, err}:
+			case full <- group{data, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -319,7 +308,19 @@ func (t *Traces) read(ctx context.Context, cuts []int) (dist.Reader, error) {
 			}
 		}
 	}()
-	return r, nil
+	next = func() (device.Buf, error) {
+		g, ok := <-full
+		if !ok {
+			return nil, context.Canceled
+		}
+		return g.data, g.err
+	}
+	return next, func() {
+		cancel()
+		for range full {
+		}
+		t.rooms = rooms
+	}, nil
 }
 
 // readGroup reads some of this rank's traces, from the given one on.
@@ -330,24 +331,6 @@ func (t *Traces) readGroup(dst []float32, first int) error {
 	}
 	t.White.Traces(dst, nt, t.Threads)
 	return inputs.FileError(t.file.Unchanged())
-}
-
-// Next implements dist.Reader.
-func (r *reader) Next() (device.Buf, error) {
-	g, ok := <-r.full
-	if !ok {
-		return nil, context.Canceled
-	}
-	return g.data, g.err
-}
-
-// Close implements dist.Reader. It waits for what is being read. Its buffers are the next
-// reader's.
-func (r *reader) Close() {
-	r.stop()
-	for range r.full {
-	}
-	r.traces.rooms = r.rooms
 }
 
 // weigh multiplies this rank's samples from lo on by their weights.

@@ -201,16 +201,12 @@ func chooseTimes(p *Plan) (err error) {
 func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
 	s := traveltime.Spec{Image: g, Velocity: p.Velocity.Values, Model: p.Velocity.Grid, Constant: p.Velocity.Constant}
 	if p.Tables != nil {
-		s.Tables, s.TablesGrid = timeRows{p.Tables}, p.Tables.Grid()
+		s.TablesGrid = p.Tables.Grid()
+		s.Tables = func(dst []float64, role survey.Role, row int) error {
+			return p.Tables.ReadRow(dst, role, h5.Time, row)
+		}
 	}
 	return traveltime.New(p.Config.Traveltime.Method, s)
-}
-
-// timeRows presents a table file to package traveltime.
-type timeRows struct{ t *h5.Tables }
-
-func (r timeRows) Row(dst []float64, role survey.Role, row int) error {
-	return r.t.ReadRow(dst, role, h5.Time, row)
 }
 
 // Problem describes the operator of a share for the engines.

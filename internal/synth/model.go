@@ -1,8 +1,12 @@
 package synth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -51,7 +55,7 @@ func FromModel(g grid.Grid, v []float64, opt Options) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err = modelDefaults(g, slowest, opt)
+	opt, err = opt.onModel(g, slowest)
 	if err != nil {
 		return nil, err
 	}
@@ -79,66 +83,55 @@ func checkModel(g grid.Grid, v []float64) (slowest float64, err error) {
 	return slowest, nil
 }
 
-// modelDefaults fits a survey to the size of a model: in 2-D a streamer half as
+// onModel fits a survey to the size of a model: in 2-D a streamer half as
 // long as the model with 40 shots or so, in 3-D a fixed spread.
-func modelDefaults(g grid.Grid, slowest float64, opt Options) (Options, error) {
-	lx := g.End(0) - g.Origin[0]
+func (o Options) onModel(g grid.Grid, slowest float64) (Options, error) {
 	if g.Shape[0] < 2 || g.Shape[g.Dim()-1] < 2 {
-		return opt, fmt.Errorf("synth: model of %v points is too small for a survey, need at least 2 along x and z", g.Shape)
+		return o, fmt.Errorf("synth: model of %v points is too small for a survey, need at least 2 along x and z", g.Shape)
 	}
-	h := g.Spacing[0]
-	d := Options{Geometry: Streamer, Lines: 1, ReceiverLines: 1, Iterations: 20}
+	lx, h := g.End(0)-g.Origin[0], g.Spacing[0]
+	geometry, lines, receiverLines, shots := Streamer, 1, 1, 40.0
 	if g.Dim() == 3 {
-		d.Geometry, d.Lines, d.ReceiverLines = Fixed, 5, 10
+		geometry, lines, receiverLines, shots = Fixed, 5, 10, 5
 	}
-	if opt.Geometry != "" {
-		d.Geometry = opt.Geometry
+	o.Geometry, o.Lines, o.ReceiverLines = cmp.Or(o.Geometry, geometry), cmp.Or(o.Lines, lines), cmp.Or(o.ReceiverLines, receiverLines)
+	near, share, margin := 1.0, 0.5, 0.02 // shares of the model's length: a spread, and what lies before the first shot
+	switch o.Geometry {
+	case Fixed:
+		share = 0.98
+	case Land:
+		near = 0
+	case Streamer:
+		margin = 0.2 // room for part of a spread behind the first shot
 	}
-	d.Peak = highestPeak(g, slowest, opt.DT)
+	o.Peak = cmp.Or(o.Peak, highestPeak(g, slowest, o.DT))
 	// Receivers close enough for waves that arrive up to 30 degrees from the
 	// vertical, but from 12 to 300 to the length of a model, and 20 in 3-D.
-	want := slowest / (highest * opt.over(d).Peak)
-	want = math.Max(lx/300, math.Min(lx/12, want))
+	want := math.Max(lx/300, math.Min(lx/12, slowest/(highest*o.Peak)))
 	if g.Dim() == 3 {
 		want = lx / 20
 	}
-	d.ReceiverSpacing = h * math.Max(1, math.Round(want/h))
-	step := opt.over(d).ReceiverSpacing
-	d.CableSpacing = 2 * step
-	d.NearOffset = math.Min(2*step, lx/10)
-	if d.Geometry == Land {
-		d.NearOffset = 0
-	}
-	share := 0.5 // of the model's length that a spread covers
-	if d.Geometry == Fixed {
-		share = 0.98
-	}
-	d.Channels = max(1, int(share*lx/step))
-	d.ReceiverSpacing = opt.fit(d, g).ReceiverSpacing
-	step = opt.over(d).ReceiverSpacing
+	step := cmp.Or(o.ReceiverSpacing, h*math.Max(1, math.Round(want/h)))
+	o.CableSpacing = cmp.Or(o.CableSpacing, 2*step)
+	o.NearOffset = cmp.Or(o.NearOffset, near*math.Min(2*step, lx/10))
+	channels := max(1, int(share*lx/step))
+	o.ReceiverSpacing = cmp.Or(o.ReceiverSpacing, o.fit(Options{ReceiverSpacing: step}, g).ReceiverSpacing)
+	step, o.Channels = o.ReceiverSpacing, cmp.Or(o.Channels, channels)
 
 	// Shots on the receivers' lattice: neighbours then share receiver places.
-	shots := 40.0
-	if g.Dim() == 3 {
-		shots = 5
+	first := g.Origin[0] + step*math.Ceil(margin*lx/step)
+	if o.Geometry == Streamer {
+		first = math.Max(first, g.Origin[0]+o.NearOffset)
 	}
-	margin := 0.02
-	if d.Geometry == Streamer {
-		margin = 0.2 // room for part of a spread behind the first shot
+	o.FirstShot = cmp.Or(o.FirstShot, first)
+	room := g.End(0) - step*math.Floor(0.02*lx/step) - o.FirstShot
+	apart := math.Round(room / shots / step)
+	if o.Shots > 1 { // as far apart as that many fit
+		apart = math.Floor(room/float64(o.Shots-1)/step + 1e-9)
 	}
-	d.FirstShot = g.Origin[0] + step*math.Ceil(margin*lx/step)
-	if o := opt.over(d); d.Geometry == Streamer {
-		d.FirstShot = math.Max(d.FirstShot, g.Origin[0]+o.NearOffset)
-	}
-	first := opt.over(d).FirstShot
-	room := g.End(0) - step*math.Floor(0.02*lx/step) - first
-	d.ShotSpacing = step * math.Max(1, math.Round(room/shots/step))
-	if opt.Shots > 1 { // as far apart as that many fit
-		d.ShotSpacing = step * math.Max(1, math.Floor(room/float64(opt.Shots-1)/step+1e-9))
-	}
-	d.Shots = max(1, int(room/opt.over(d).ShotSpacing+1e-9)+1)
-
-	return opt.over(d), nil
+	o.ShotSpacing = cmp.Or(o.ShotSpacing, step*math.Max(1, apart))
+	o.Shots = cmp.Or(o.Shots, max(1, int(room/o.ShotSpacing+1e-9)+1))
+	return o, nil
 }
 
 // finish derives what every case derives in the same way from its model: the
@@ -157,7 +150,7 @@ func (c *Case) finish(opt Options, slowest float64) error {
 	}
 	if opt.Smoothing == 0 {
 		// Half the dominant wavelength: keeps the trend, loses the reflectors.
-		opt.Smoothing = math.Round(0.5 * mean(c.Velocity) / opt.Peak)
+		opt.Smoothing = math.Round(0.5 * stat.Mean(c.Velocity, nil) / opt.Peak)
 	}
 	if err := checkSampling(g, slowest, opt.Peak, opt.DT); err != nil {
 		return err
@@ -190,14 +183,6 @@ func (c *Case) finish(opt Options, slowest float64) error {
 // mostSamples of a trace that is not asked for by its length.
 const mostSamples = 1_000_000
 
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
-}
-
 // samples is a record long enough for the slowest column's deepest point at
 // the largest offset, by the hyperbola through its vertical time, and a
 // wavelet's tail; rounded up to a multiple of 25.
@@ -215,12 +200,8 @@ func (c *Case) samples(s *survey.Survey, opt Options) float64 {
 	far := 0.0
 	for i := range s.NumTraces() {
 		a, b := s.Pair(i)
-		d := 0.0
-		for k, x := range s.Source(a) {
-			d += (x - s.Receiver(b)[k]) * (x - s.Receiver(b)[k])
-		}
-		far = math.Max(far, math.Sqrt(d))
+		far = math.Max(far, floats.Distance(s.Source(a), s.Receiver(b), 2))
 	}
-	record := math.Hypot(vertical, far/mean(c.Smooth)) + 1.5/opt.Peak
+	record := math.Hypot(vertical, far/stat.Mean(c.Smooth, nil)) + 1.5/opt.Peak
 	return 25 * math.Ceil(record/opt.DT/25)
 }

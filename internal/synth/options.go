@@ -121,15 +121,21 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 			dt, most, peak, f)
 	}
 	for a, h := range g.Spacing {
-		most := slowest / (2 * f)
-		if a == g.Dim()-1 {
-			most /= 2
-		}
-		if g.Shape[a] > 1 && h > most*(1+1e-9) {
-			return &CoarseError{Axis: grid.AxisNames(g.Dim())[a], Spacing: h, Most: most, Needed: slowest / (4 * f), Peak: peak, Slowest: slowest}
+		if most := coarsest(g, a, slowest, peak); g.Shape[a] > 1 && h > most*(1+1e-9) {
+			return &CoarseError{Needed: slowest / (4 * f), error: fmt.Errorf("synth: grid spacing along %s is %g m, must be at most %.4g m for a peak frequency of %g Hz at %.6g m/s",
+				grid.AxisNames(g.Dim())[a], h, most, peak, slowest)}
 		}
 	}
 	return nil
+}
+
+// coarsest is the greatest spacing, m, of an axis for a peak frequency, Hz. With a spacing
+// in place of the frequency it is the greatest frequency.
+func coarsest(g grid.Grid, axis int, slowest, peak float64) float64 {
+	if axis == g.Dim()-1 {
+		slowest /= 2
+	}
+	return slowest / (2 * highest * peak)
 }
 
 // highestPeak is the greatest peak frequency, Hz, in steps of half a hertz and
@@ -137,12 +143,8 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 func highestPeak(g grid.Grid, slowest, dt float64) float64 {
 	peak := 30.0
 	for a, h := range g.Spacing {
-		most := slowest / (2 * highest * h)
-		if a == g.Dim()-1 {
-			most /= 2
-		}
 		if g.Shape[a] > 1 {
-			peak = math.Min(peak, most)
+			peak = math.Min(peak, coarsest(g, a, slowest, h))
 		}
 	}
 	if dt > 0 {
@@ -173,16 +175,8 @@ func niceInterval(peak float64) float64 {
 
 // CoarseError is a grid too coarse for a wavelet.
 type CoarseError struct {
-	Axis          string
-	Spacing, Most float64 // m, what it is and what it may be
-	Needed        float64 // m, along every axis
-	Peak          float64 // Hz
-	Slowest       float64 // m/s
-}
-
-func (e *CoarseError) Error() string {
-	return fmt.Sprintf("synth: grid spacing along %s is %g m, must be at most %.4g m for a peak frequency of %g Hz at %.6g m/s",
-		e.Axis, e.Spacing, e.Most, e.Peak, e.Slowest)
+	Needed float64 // m, the spacing that would do along every axis
+	error
 }
 
 // fit brings the defaults d closer together where as many shots and channels as o asks

@@ -95,12 +95,8 @@ func Build(name string, opt Options) (*Case, error) {
 	if s.surface != nil {
 		c.Surface = profile(g, s.surface)
 	}
-	slowest, err := checkModel(g, c.Velocity)
-	if err != nil {
-		return nil, err
-	}
 	c.Reflectivity = s.reflect(g, c.Velocity)
-	return c, c.finish(opt.over(opt.fit(s.defaults, g)), slowest)
+	return c, c.finish(opt.over(opt.fit(s.defaults, g)), slices.Min(c.Velocity))
 }
 
 func constant(g grid.Grid, v float64) []float64 { return slices.Repeat([]float64{v}, g.Len()) }

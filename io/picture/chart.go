@@ -27,21 +27,13 @@ type Line struct {
 	Name string
 	X, Y []float64 // as many of each
 
-	color  int // in lineColors
-	dashed bool
+	dashed bool // in the colour of the line before
 }
 
 // Lines draws up to five lines, y on a logarithmic axis and ticks of x at whole numbers.
 // Without a point, or with a y that is not above 0 and finite, they are an error.
 func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
-	for _, l := range lines {
-		for _, v := range l.Y {
-			if !(v > 0) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("picture: line %q: y is %g, must be above 0 and finite", l.Name, v)
-			}
-		}
-	}
-	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, colored(lines))
+	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, lines)
 	if err == nil {
 		f.rows[0][0].keyLeft = true
 	}
@@ -50,15 +42,7 @@ func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
 
 // Spectra draws up to five lines, y in decibels.
 func Spectra(x, y string, opt Options, lines ...Line) (*Figure, error) {
-	return chart(axis{label: x}, axis{label: y}, opt, colored(lines))
-}
-
-// colored gives each line a colour of its own.
-func colored(lines []Line) []Line {
-	for i := range lines {
-		lines[i].color = i % len(lineColors)
-	}
-	return lines
+	return chart(axis{label: x}, axis{label: y}, opt, lines)
 }
 
 // chart draws lines on axes that span them.
@@ -68,7 +52,11 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 	}
 	p := newPanel(5.6, 3.4, x, y, opt.Title)
 	from, to, least, most := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	color := -1
 	for _, l := range lines {
+		if !l.dashed {
+			color++
+		}
 		if len(l.X) == 0 || len(l.X) != len(l.Y) {
 			return nil, fmt.Errorf("picture: line %q has %d by %d points", l.Name, len(l.X), len(l.Y))
 		}
@@ -76,15 +64,18 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 		least, most = min(least, slices.Min(l.Y)), max(most, slices.Max(l.Y))
 		xy := make(plotter.XYs, len(l.X))
 		for k := range xy {
+			if v := l.Y[k]; y.log && (!(v > 0) || math.IsInf(v, 0)) {
+				return nil, fmt.Errorf("picture: line %q: y is %g, must be above 0 and finite", l.Name, v)
+			}
 			xy[k] = plotter.XY{X: l.X[k], Y: l.Y[k]}
 		}
-		drawn := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: lineColors[l.color], Width: vg.Points(1.4)}}
+		drawn := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: lineColors[color%len(lineColors)], Width: vg.Points(1.4)}}
 		if l.dashed {
 			drawn.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		}
 		p.plotters, p.key = append(p.plotters, drawn), append(p.key, entry{l.Name, drawn})
 		if len(xy) <= mostDots && !l.dashed {
-			dot := draw.GlyphStyle{Color: lineColors[l.color], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
+			dot := draw.GlyphStyle{Color: lineColors[color%len(lineColors)], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
 			p.plotters = append(p.plotters, bare{&plotter.Scatter{XYs: xy, GlyphStyle: dot}})
 		}
 	}
@@ -123,7 +114,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 	if len(histories) > len(lineColors) {
 		return nil, fmt.Errorf("picture: convergence: %d histories, want 1 to %d", len(histories), len(lineColors))
 	}
-	for i, h := range histories {
+	for _, h := range histories {
 		if h.Name != "" {
 			h.Name += ": "
 		}
@@ -135,7 +126,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 			if q.v == nil && q.dashed {
 				continue
 			}
-			l := Line{Name: h.Name + q.name, color: i, dashed: q.dashed}
+			l := Line{Name: h.Name + q.name, dashed: q.dashed}
 			if err := l.relative(q.v); err != nil {
 				return nil, fmt.Errorf("picture: convergence: %s: %w", l.Name, err)
 			}
@@ -199,7 +190,7 @@ func CountMap(from, step [2]float64, shape [2]int, count []int, axes [2]string, 
 	y := axis{from: from[1] + float64(ny)*step[1], to: from[1], label: axes[1]}
 	w, h, scale := fit(x.length(), y.length())
 	p := newPanel(w, h, x, y, opt.Title, scale)
-	p.raster = &raster{array: array{v: v, n0: nx, n1: ny, flip: true}, win: fullWindow(v), colors: Sequential.table()}
+	p.raster = &raster{v: v, n0: nx, n1: ny, flip: true, win: fullWindow(v), colors: Sequential}
 	return single(p, opt.Bar), nil
 }
 
@@ -238,8 +229,8 @@ func Plan(sources, receivers []float64, opt Options) (*Figure, error) {
 		shape draw.GlyphDrawer
 	}{{receivers, receiverColor, draw.PyramidGlyph{}}, {sources, sourceColor, draw.CircleGlyph{}}} {
 		places := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: m.color, Radius: vg.Points(2.4), Shape: m.shape}}
-		for i := 0; i+2 <= len(m.xy); i += 2 {
-			places.XYs = append(places.XYs, plotter.XY{X: m.xy[i], Y: m.xy[i+1]})
+		for xy := range slices.Chunk(m.xy, 2) {
+			places.XYs = append(places.XYs, plotter.XY{X: xy[0], Y: xy[1]})
 		}
 		p.plotters = append(p.plotters, bare{places})
 	}

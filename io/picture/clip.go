@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,12 +28,20 @@ func Limit[T Float](v []T, percentile float64) float64 {
 	return at
 }
 
-// window is the range of values that the colours of an image or a gather span.
-func (opt Options) window(v []float32) window {
-	if opt.Limit > 0 {
-		return window{-opt.Limit, opt.Limit, "colours span ±" + number(opt.Limit)}
+// window is the range of values that the colours of an image, a gather or a model span.
+func (opt Options) window(v []float32, model bool) (window, error) {
+	clip := cmp.Or(opt.Clip, 99)
+	switch {
+	case clip < 0 || clip > 100 || math.IsNaN(clip):
+		return window{}, fmt.Errorf("picture: clip percentile is %g, must be in (0, 100]", clip)
+	case model && opt.Clip == 0:
+		return fullWindow(v), nil
+	case model:
+		return quantileWindow(v, clip), nil
+	case opt.Limit > 0:
+		return window{-opt.Limit, opt.Limit, "colours span ±" + number(opt.Limit)}, nil
 	}
-	return signedWindow(v, opt.Clip)
+	return signedWindow(v, clip), nil
 }
 
 // signedWindow clips at the given percentile of |v|, symmetric about zero, so

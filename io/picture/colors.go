@@ -37,7 +37,7 @@ func ParseColors(name string) (Colors, error) {
 // Grey and Diverging have equal steps of lightness, L* of CIELAB; both ends of Diverging
 // have the same, so that neither sign looks stronger. Sequential is viridis (public
 // domain, S. van der Walt and N. Smith).
-var knots = map[Colors][]uint32{
+var knots = [...][]uint32{
 	Grey: {
 		0xffffff, 0xf6f6f6, 0xededed, 0xe4e4e4, 0xdbdbdb, 0xd2d2d2, 0xcacaca, 0xc1c1c1, 0xb9b9b9,
 		0xb0b0b0, 0xa8a8a8, 0x9f9f9f, 0x979797, 0x8f8f8f, 0x878787, 0x7f7f7f, 0x777777, 0x6f6f6f,
@@ -51,31 +51,15 @@ var knots = map[Colors][]uint32{
 	Sequential: {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725},
 }
 
-// lutSize is the number of entries of a colour table: finer than the 8 bits of
-// a channel, so that rounding to the table is never visible.
-const lutSize = 1024
-
-// lut is a colour map as a table over [0, 1].
-type lut [lutSize]color.RGBA
-
-// at returns the colour of t, clamped to [0, 1].
-func (l *lut) at(t float64) color.RGBA {
-	return l[int(max(0, min(1, t))*(lutSize-1)+0.5)]
-}
-
-// table builds the colour table, linear between the knots.
-func (c Colors) table() *lut {
+// at is the colour of t in [0, 1], linear between the knots; beyond it is that of the end.
+func (c Colors) at(t float64) color.RGBA {
 	k := knots[cmp.Or(c, Grey)]
-	var l lut
-	for i := range l {
-		t := float64(i) / (lutSize - 1) * float64(len(k)-1)
-		from := min(int(t), len(k)-2)
-		w := t - float64(from)
-		mix := func(shift int) uint8 {
-			a, b := float64(k[from]>>shift&0xff), float64(k[from+1]>>shift&0xff)
-			return uint8(a + w*(b-a) + 0.5)
-		}
-		l[i] = color.RGBA{R: mix(16), G: mix(8), B: mix(0), A: 255}
+	t = max(0, min(1, t)) * float64(len(k)-1)
+	from := min(int(t), len(k)-2)
+	w := t - float64(from)
+	mix := func(shift int) uint8 {
+		a, b := float64(k[from]>>shift&0xff), float64(k[from+1]>>shift&0xff)
+		return uint8(a + w*(b-a) + 0.5)
 	}
-	return &l
+	return color.RGBA{R: mix(16), G: mix(8), B: mix(0), A: 255}
 }

@@ -1,6 +1,10 @@
 package picture
 
-import "image"
+import (
+	"image"
+	"maps"
+	"slices"
+)
 
 // Figure is a finished picture: one panel, or several in rows and columns
 // whose frames line up. It holds the arrays it was made from and must not
@@ -31,6 +35,17 @@ func single(p *panel, bar string) *Figure {
 	return &Figure{rows: [][]*panel{row}}
 }
 
+// panels yields the panels with their places: x is the column, y the row.
+func (f *Figure) panels(yield func(at image.Point, p *panel) bool) {
+	for i, row := range f.rows {
+		for j, p := range row {
+			if p != nil && !yield(image.Pt(j, i), p) {
+				return
+			}
+		}
+	}
+}
+
 // Beside puts figures side by side, aligned at the top. Each keeps its own
 // clip, which its panel states. Frames are made smaller where they would
 // otherwise be wider than a page together.
@@ -38,21 +53,18 @@ func Beside(figures ...*Figure) *Figure {
 	out := &Figure{}
 	total, cols := 0.0, 0
 	for _, f := range figures {
-		wide, most := 0.0, 0
+		wide, most := map[int]float64{}, 0 // width of each row, columns
+		for at, p := range f.panels {
+			wide[at.Y] += p.w
+		}
 		for i, row := range f.rows {
-			w := 0.0
-			for _, p := range row {
-				if p != nil {
-					w += p.w
-				}
-			}
-			wide, most = max(wide, w), max(most, len(row))
+			most = max(most, len(row))
 			if i == len(out.rows) {
 				out.rows = append(out.rows, nil)
 			}
 			out.rows[i] = append(append(out.rows[i], make([]*panel, cols-len(out.rows[i]))...), row...)
 		}
-		total, cols = total+wide, cols+most
+		total, cols = total+slices.Max(slices.Collect(maps.Values(wide))), cols+most
 	}
 	if total > besideWidth {
 		out.scale(besideWidth / total)
@@ -71,14 +83,10 @@ func Stack(figures ...*Figure) *Figure {
 
 // scale changes the size of all frames; text keeps its size.
 func (f *Figure) scale(s float64) {
-	for _, row := range f.rows {
-		for j, p := range row {
-			if p != nil {
-				c := *p // figures share panels: never change one in place
-				c.w, c.h = s*c.w, s*c.h
-				row[j] = &c
-			}
-		}
+	for at, p := range f.panels {
+		c := *p // figures share panels: never change one in place
+		c.w, c.h = s*c.w, s*c.h
+		f.rows[at.Y][at.X] = &c
 	}
 }
 
@@ -91,36 +99,26 @@ func (f *Figure) layout() (rects [][]image.Rectangle, w, h int) {
 	cols := 0
 	for _, row := range f.rows {
 		cols = max(cols, len(row))
+		rects = append(rects, make([]image.Rectangle, len(row)))
 	}
 	across, down := make([]span, cols), make([]span, len(f.rows))
-	for i, row := range f.rows {
-		for j, p := range row {
-			if p == nil {
-				continue
-			}
-			m := p.margins()
-			c, r := &across[j], &down[i]
-			c.before, c.size, c.after = max(c.before, m.left), max(c.size, px(p.w)), max(c.after, m.right)
-			r.before, r.size, r.after = max(r.before, m.top), max(r.size, px(p.h)), max(r.after, m.bottom)
-			if j+1 < len(row) && row[j+1] != nil && row[j+1].headHeight() > 0 {
-				c.after = max(c.after, p.overhang())
-			}
+	for at, p := range f.panels {
+		m := p.margins()
+		c, r := &across[at.X], &down[at.Y]
+		c.before, c.size, c.after = max(c.before, m.left), max(c.size, px(p.w)), max(c.after, m.right)
+		r.before, r.size, r.after = max(r.before, m.top), max(r.size, px(p.h)), max(r.after, m.bottom)
+		if row := f.rows[at.Y][at.X+1:]; len(row) > 0 && row[0] != nil && row[0].headHeight() > 0 {
+			c.after = max(c.after, p.overhang())
 		}
 	}
-	left, right := starts(across)
-	top, bottom := starts(down)
-	rects = make([][]image.Rectangle, len(f.rows))
-	w = right
-	for i, row := range f.rows {
-		rects[i] = make([]image.Rectangle, len(row))
-		for j, p := range row {
-			if p != nil {
-				rects[i][j] = image.Rect(left[j], top[i], left[j]+px(p.w), top[i]+px(p.h))
-				w = max(w, rects[i][j].Max.X+p.overhang())
-			}
-		}
+	left, w := starts(across)
+	top, h := starts(down)
+	for at, p := range f.panels {
+		r := image.Rect(0, 0, px(p.w), px(p.h)).Add(image.Pt(left[at.X], top[at.Y]))
+		rects[at.Y][at.X] = r
+		w = max(w, r.Max.X+p.overhang())
 	}
-	return rects, w + pts(outer), bottom + pts(outer)
+	return rects, w + pts(outer), h + pts(outer)
 }
 
 // starts gives the first framed pixel of each row or column, and where the last ends.
@@ -141,12 +139,8 @@ func starts(spans []span) (at []int, end int) {
 func (f *Figure) Draw() *image.RGBA {
 	rects, w, h := f.layout()
 	c := newCanvas(w, h)
-	for i, row := range f.rows {
-		for j, p := range row {
-			if p != nil {
-				p.draw(c, rects[i][j])
-			}
-		}
+	for at, p := range f.panels {
+		p.draw(c, rects[at.Y][at.X])
 	}
 	return c.img
 }

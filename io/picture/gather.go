@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -35,15 +36,14 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 	if offset != nil && len(offset) != n {
 		return nil, fmt.Errorf("picture: gather: %d offsets for %d traces", len(offset), n)
 	}
-	opt.Clip = cmp.Or(opt.Clip, defaultClip)
-	if opt.Clip < 0 || opt.Clip > 100 || math.IsNaN(opt.Clip) {
-		return nil, fmt.Errorf("picture: clip percentile is %g, must be in (0, 100]", opt.Clip)
-	}
 	vals, err := finite(data, func(i int) string { return fmt.Sprintf("trace %d, sample %d", i/ts.NT, i%ts.NT) })
 	if err != nil {
 		return nil, err
 	}
-	r := &raster{array: array{v: vals, n0: n, n1: ts.NT, smooth: true}, win: opt.window(vals), colors: opt.Colors.table()}
+	r := &raster{v: vals, n0: n, n1: ts.NT, smooth: true, colors: opt.Colors}
+	if r.win, err = opt.window(vals, false); err != nil {
+		return nil, err
+	}
 
 	x := axis{from: -0.5, to: float64(n) - 0.5, label: "trace number", whole: true}
 	y := axis{from: ts.T0 - ts.DT/2, to: ts.T0 + (float64(ts.NT)-0.5)*ts.DT, label: "time (s)"}
@@ -51,7 +51,9 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 	if step, ok := even(offset); ok {
 		x = axis{from: offset[0] - step/2, to: offset[n-1] + step/2, label: "offset (m)"}
 		if step < 0 {
-			r.v = mirrored(vals, ts.NT)
+			traces := slices.Collect(slices.Chunk(vals, ts.NT))
+			slices.Reverse(traces)
+			r.v = slices.Concat(traces...)
 			x.from, x.to = x.to, x.from
 		}
 	} else if offset != nil {
@@ -78,15 +80,6 @@ func even(offset []float64) (step float64, ok bool) {
 	return step, step != 0
 }
 
-// mirrored returns the traces in reverse order.
-func mirrored(v []float32, nt int) []float32 {
-	out := make([]float32, 0, len(v))
-	for i := len(v) - nt; i >= 0; i -= nt {
-		out = append(out, v[i:i+nt]...)
-	}
-	return out
-}
-
 // ImageGather is what the images by class show below one point of the surface.
 type ImageGather struct {
 	Name   string    // of the point, its parts between commas: each has a line
@@ -109,7 +102,6 @@ const (
 // with its name above, and its classes from left to right with their centres below. NaN
 // is an error.
 func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*Figure, error) {
-	opt.Clip = cmp.Or(opt.Clip, defaultClip)
 	z := g.Dim() - 1
 	n, nz, count := len(c.Centers), g.Shape[z], len(gathers)
 	if count == 0 || n == 0 {
@@ -117,8 +109,11 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 	}
 	w := max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
 	x := axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []plot.Tick{}}
+	depth := cells(g, z)
+	top, above := depth.from, style(noteSize, false)
+	above.XAlign, above.YAlign = text.XCenter, text.YBottom
 	var all []float32
-	var heads []head
+	names := plotter.Labels{Offset: vg.Point{Y: vg.Points(gap)}}
 	var between []plot.Plotter
 	for k, gather := range gathers {
 		if len(gather.Values) != n*nz {
@@ -132,15 +127,23 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 		for _, t := range c.ticks(w / float64(count)) {
 			x.given = append(x.given, plot.Tick{Value: float64(k) + t.Value, Label: t.Label})
 		}
-		heads = append(heads, head{(float64(k) + 0.5) / float64(count), strings.Split(gather.Name, ", ")})
+		// Labels that rounding puts outside of the frame would not be drawn.
+		names.XYs = append(names.XYs, plotter.XY{X: float64(k) + 0.5, Y: top + 1e-9*depth.length()})
+		names.Labels = append(names.Labels, strings.ReplaceAll(gather.Name, ", ", "\n"))
+		names.TextStyle = append(names.TextStyle, above)
 		if k > 0 {
-			at := plotter.XYs{{X: float64(k), Y: g.Coord(z, 0) - g.Spacing[z]/2}, {X: float64(k), Y: g.End(z) + g.Spacing[z]/2}}
+			at := plotter.XYs{{X: float64(k), Y: top}, {X: float64(k), Y: depth.to}}
 			between = append(between, &plotter.Line{XYs: at, LineStyle: plotter.DefaultLineStyle})
 		}
 	}
-	r := &raster{array: array{v: all, n0: count * n, n1: nz}, win: opt.window(all), colors: opt.Colors.table()}
-	p := newPanel(w, 4, x, cells(g, z), opt.Title, r.win.note)
-	p.raster, p.heads, p.plotters = r, heads, between
+	r := &raster{v: all, n0: count * n, n1: nz, colors: opt.Colors}
+	win, err := opt.window(all, false)
+	if err != nil {
+		return nil, err
+	}
+	r.win = win
+	p := newPanel(w, 4, x, depth, opt.Title, r.win.note)
+	p.raster, p.plotters = r, append(between, &names)
 	return single(p, opt.Bar), nil
 }
 

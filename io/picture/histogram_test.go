@@ -39,7 +39,7 @@ func TestCountMapIsUpright(t *testing.T) {
 	}
 	img, rects := decoded(t, f)
 	r := rects[0][0]
-	lut := Sequential.table()
+	lut := Sequential
 	for i, want := range map[image.Point]color.RGBA{{X: 1, Y: 1}: lut.at(1), {X: 1, Y: 3}: lut.at(0), {X: 3, Y: 1}: lut.at(0), {X: 3, Y: 3}: lut.at(0)} {
 		at := r.Min.Add(image.Pt(i.X*r.Dx()/4, i.Y*r.Dy()/4))
 		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != want {

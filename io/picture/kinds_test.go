@@ -62,10 +62,10 @@ func TestImageGathers(t *testing.T) {
 	if math.Abs(x-wantX) > 2 || math.Abs(y-wantY) > 2 || p.x.label != "offset (m)" {
 		t.Errorf("the value is at pixel (%.1f, %.1f) of an axis %q, want (%.1f, %.1f)", x, y, p.x.label, wantX, wantY)
 	}
-	if len(p.heads) != 2 || p.heads[1].lines[0] != "x = 3000 m" || p.heads[1].at != 0.75 {
-		t.Errorf("heads %v, want each gather's place above its middle", p.heads)
+	if names := namesAbove(p); len(names.Labels) != 2 || names.Labels[1] != "x = 3000 m" || fracX(p, names.XYs[1].X) != 0.75 || fracY(p, names.XYs[1].Y) > 1e-6 {
+		t.Errorf("names %v, want each gather's place above its middle", names)
 	}
-	if f, err = ImageGathers(g, []ImageGather{gather("x = 1 m, y = 2 m")}, c, Options{}); err != nil || f.rows[0][0].headLines() != 2 {
+	if f, err = ImageGathers(g, []ImageGather{gather("x = 1 m, y = 2 m")}, c, Options{}); err != nil || namesAbove(f.rows[0][0]).Labels[0] != "x = 1 m\ny = 2 m" {
 		t.Errorf("a place of two parts has no two lines above its gather: %v", err)
 	}
 	two[0].Values = two[0].Values[1:]
@@ -75,6 +75,9 @@ func TestImageGathers(t *testing.T) {
 		}
 	}
 }
+
+// namesAbove are the names of gathers, which are drawn last.
+func namesAbove(p *panel) *plotter.Labels { return p.plotters[len(p.plotters)-1].(*plotter.Labels) }
 
 // A tick of a gather stands at the class whose value it names; texts do not touch, nor
 // those of the gather beside.

@@ -5,6 +5,8 @@ import (
 	"image/color"
 	stddraw "image/draw"
 	"math"
+	"slices"
+	"strings"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -40,7 +42,6 @@ type panel struct {
 	w, h  float64  // of the framed area, inches
 	title string   // bold, above
 	notes []string // small, below the title
-	heads []head   // small, right above the frame
 	x, y  axis
 
 	raster   *raster
@@ -55,26 +56,18 @@ type entry struct {
 	plot.Thumbnailer
 }
 
-// head is a text above a part of the frame, centred at a fraction of its width.
-type head struct {
-	at    float64
-	lines []string
-}
-
 // newPanel makes a panel with a title and, on one line, those of the notes that are not empty.
 func newPanel(w, h float64, x, y axis, title string, notes ...string) *panel {
-	p := &panel{w: w, h: h, x: x, y: y, title: title}
-	line := ""
-	for _, n := range notes {
-		if n != "" && line != "" {
-			line += "; "
-		}
-		line += n
+	return &panel{w: w, h: h, x: x, y: y, title: title, notes: oneLine(notes...)}
+}
+
+// oneLine puts the notes that are not empty on one line; nil where there is none.
+func oneLine(notes ...string) []string {
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	if len(notes) == 0 {
+		return nil
 	}
-	if line != "" {
-		p.notes = []string{line}
-	}
-	return p
+	return []string{strings.Join(notes, "; ")}
 }
 
 // bar is the colour bar of a panel with a raster.
@@ -85,7 +78,7 @@ func (p *panel) bar(label string) *panel {
 		ramp[i] = float32(win.hi + (win.lo-win.hi)*(float64(i)+0.5)/float64(len(ramp)))
 	}
 	b := &panel{w: 10.0 / 72, h: p.h, x: axis{from: 0, to: 1, given: []plot.Tick{}}, y: axis{from: win.hi, to: win.lo, label: label}}
-	b.raster = &raster{array: array{v: ramp, n0: 1, n1: len(ramp)}, win: win, colors: p.raster.colors}
+	b.raster = &raster{v: ramp, n0: 1, n1: len(ramp), win: win, colors: p.raster.colors}
 	return b
 }
 
@@ -147,7 +140,7 @@ func around(q *plot.Plot, frame draw.Canvas) draw.Canvas {
 	return c
 }
 
-// margins are the pixels around the framed area that axes and heads take.
+// margins are the pixels around the framed area that axes and texts take.
 type margins struct{ left, right, top, bottom int }
 
 func (p *panel) margins() margins {
@@ -159,18 +152,11 @@ func (p *panel) margins() margins {
 }
 
 func (p *panel) headHeight() int {
-	h := (len(p.notes) + p.headLines()) * lineHeight(noteSize)
+	h := len(p.notes) * lineHeight(noteSize)
 	if p.title != "" {
 		h += lineHeight(titleSize)
 	}
 	return h
-}
-
-func (p *panel) headLines() (most int) {
-	for _, h := range p.heads {
-		most = max(most, len(h.lines))
-	}
-	return most
 }
 
 // overhang is how far the lines above the frame reach beyond its right edge.
@@ -213,34 +199,28 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 		q.Legend.XOffs -= beyond.X
 	}
 	q.Draw(whole)
-	edge := image.NewUniform(color.Black)
 	for _, side := range []image.Rectangle{ // outside r, so that it hides no sample
 		image.Rect(r.Min.X-2, r.Min.Y-2, r.Max.X+2, r.Min.Y), image.Rect(r.Min.X-2, r.Max.Y, r.Max.X+2, r.Max.Y+2),
 		image.Rect(r.Min.X-2, r.Min.Y, r.Min.X, r.Max.Y), image.Rect(r.Max.X, r.Min.Y, r.Max.X+2, r.Max.Y),
 	} {
-		stddraw.Draw(c.img, side, edge, image.Point{}, stddraw.Src)
+		stddraw.Draw(c.img, side, image.Black, image.Point{}, stddraw.Src)
 	}
-	p.drawHeads(c, r)
+	p.drawHeads(c, r, max(int(math.Ceil(beyond.Y.Dots(dpi))), pts(gap)))
 }
 
-func (p *panel) drawHeads(c *canvas, r image.Rectangle) {
-	y := r.Min.Y - pts(gap) - p.headHeight()
-	write := func(x float64, row int, size float64, bold bool, align text.XAlignment, s string) {
+// drawHeads writes title and notes so many pixels above the frame.
+func (p *panel) drawHeads(c *canvas, r image.Rectangle, above int) {
+	y := r.Min.Y - above - p.headHeight()
+	write := func(size float64, bold bool, s string) {
 		st := style(size, bold)
-		st.XAlign, st.YAlign = align, text.YCenter
-		c.FillText(st, c.at(x, float64(row+lineHeight(size)/2)), s)
+		st.YAlign = text.YCenter
+		c.FillText(st, c.at(float64(r.Min.X), float64(y+lineHeight(size)/2)), s)
+		y += lineHeight(size)
 	}
 	if p.title != "" {
-		write(float64(r.Min.X), y, titleSize, true, text.XLeft, p.title)
-		y += lineHeight(titleSize)
+		write(titleSize, true, p.title)
 	}
 	for _, s := range p.notes {
-		write(float64(r.Min.X), y, noteSize, false, text.XLeft, s)
-		y += lineHeight(noteSize)
-	}
-	for _, h := range p.heads {
-		for i, s := range h.lines {
-			write(float64(r.Min.X)+h.at*float64(r.Dx()), y+i*lineHeight(noteSize), noteSize, false, text.XCenter, s)
-		}
+		write(noteSize, false, s)
 	}
 }

@@ -74,7 +74,7 @@ func TestFineDetailDoesNotAlias(t *testing.T) {
 	for i := range v {
 		v[i] = float32(1 - 2*((i/n1+i%n1)%2))
 	}
-	for i, x := range (array{v: v, n0: n0, n1: n1, smooth: true}).resample(100, 90) {
+	for i, x := range (&raster{v: v, n0: n0, n1: n1, smooth: true}).resample(100, 90) {
 		if math.Abs(float64(x)) > 1e-3 {
 			t.Fatalf("pixel %d of a checkerboard is %g", i, x)
 		}
@@ -106,12 +106,14 @@ func toLab(rgb [3]float64) [3]float64 {
 }
 
 func TestColorMapsAreEven(t *testing.T) {
-	lightness := func(l *lut, i int) float64 {
-		return toLab([3]float64{float64(l[i].R), float64(l[i].G), float64(l[i].B)})[0]
+	const steps = 1024
+	lightness := func(colors Colors, i int) float64 {
+		c := colors.at(float64(i) / (steps - 1))
+		return toLab([3]float64{float64(c.R), float64(c.G), float64(c.B)})[0]
 	}
-	div := Diverging.table()
-	for i := range lutSize / 2 {
-		a, b := lightness(div, i), lightness(div, lutSize-1-i)
+	div := Diverging
+	for i := range steps / 2 {
+		a, b := lightness(div, i), lightness(div, steps-1-i)
 		if math.Abs(a-b) > 1.5 {
 			t.Errorf("diverging: lightness %.1f at %d, %.1f at its mirror", a, i, b)
 		}
@@ -122,15 +124,15 @@ func TestColorMapsAreEven(t *testing.T) {
 	if lo, hi := div.at(0), div.at(1); lo.B <= lo.R || hi.R <= hi.B {
 		t.Errorf("diverging: negative %v and positive %v, want blue and red", lo, hi)
 	}
-	seq := Sequential.table()
-	for i := 1; i < lutSize; i++ {
+	seq := Sequential
+	for i := 1; i < steps; i++ {
 		if lightness(seq, i) < lightness(seq, i-1)-0.7 { // rounding to 8 bits
 			t.Errorf("sequential: lightness falls at %d", i)
 		}
 	}
-	gr := Grey.table()
-	for i := range lutSize {
-		want := 100 * (1 - float64(i)/(lutSize-1))
+	gr := Grey
+	for i := range steps {
+		want := 100 * (1 - float64(i)/(steps-1))
 		if got := lightness(gr, i); math.Abs(got-want) > 0.6 {
 			t.Errorf("grey: lightness %.1f at %d, want %.1f", got, i, want)
 		}

@@ -111,7 +111,7 @@ func TestModelBlocksAndBar(t *testing.T) {
 	}
 	img, rects := decoded(t, f)
 	r := rects[0][0]
-	lut := Sequential.table()
+	lut := Sequential
 	for _, q := range []struct {
 		i, k int
 		v    float64

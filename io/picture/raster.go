@@ -5,20 +5,15 @@ import (
 	"math"
 )
 
-// array is a two-dimensional array as the raster sees it: axis 0 to the right,
-// axis 1 downward unless flip is set.
-type array struct {
+// raster is an array with the way its values become colours: axis 0 to the right, axis 1
+// downward unless flip is set.
+type raster struct {
 	v      []float32 // [n0, n1], C order
 	n0, n1 int
 	flip   bool // axis 1 upward
 	smooth bool // interpolate between samples, else draw each as a block
-}
-
-// raster is an array with the way its values become colours.
-type raster struct {
-	array
 	win    window
-	colors *lut
+	colors Colors
 }
 
 // tap is the part that one pixel takes of the samples from first on.
@@ -57,25 +52,19 @@ func taps(n, px int, smooth bool) []tap {
 }
 
 // resample brings the array to w×h pixels, [w, h] in C order.
-func (a array) resample(w, h int) []float32 {
-	down := taps(a.n1, h, a.smooth)
-	mid := make([]float32, a.n0*h)
-	for i := range a.n0 {
-		col := a.v[i*a.n1 : (i+1)*a.n1]
-		for p, t := range down {
-			s := float32(0)
-			for k, wt := range t.weights {
-				s += wt * col[t.first+k]
-			}
-			mid[i*h+p] = s
-		}
-	}
-	out := make([]float32, w*h)
-	for p, t := range taps(a.n0, w, a.smooth) {
-		dst := out[p*h : (p+1)*h]
-		for k, wt := range t.weights {
-			for j, v := range mid[(t.first+k)*h : (t.first+k+1)*h] {
-				dst[j] += wt * v
+func (r *raster) resample(w, h int) []float32 {
+	return resampled(resampled(r.v, r.n1, h, r.smooth), r.n0, w, r.smooth)
+}
+
+// resampled brings the last axis of v, [rows, n], to px pixels, and makes it the first
+// one: [px, rows].
+func resampled(v []float32, n, px int, smooth bool) []float32 {
+	rows, pixels := len(v)/n, taps(n, px, smooth)
+	out := make([]float32, px*rows)
+	for i := range rows {
+		for p, t := range pixels {
+			for k, weight := range t.weights {
+				out[p*rows+i] += weight * v[i*n+t.first+k]
 			}
 		}
 	}

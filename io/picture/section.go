@@ -25,13 +25,10 @@ type Options struct {
 	At []float64
 }
 
-const defaultClip = 99
-
 // Image draws an image on a grid: a section with x to the right and z down, or
 // three slices when the grid has three axes. v is in C order, [nx, nz] or
 // [nx, ny, nz]. A value that is NaN or infinite is an error.
 func Image[T Float](g grid.Grid, v []T, opt Options) (*Figure, error) {
-	opt.Clip = cmp.Or(opt.Clip, defaultClip)
 	return onGrid(g, v, opt, false)
 }
 
@@ -49,9 +46,6 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if len(v) != g.Len() {
 		return nil, fmt.Errorf("picture: %d values for a grid of %d points (%v)", len(v), g.Len(), g.Shape)
 	}
-	if opt.Clip < 0 || opt.Clip > 100 || math.IsNaN(opt.Clip) {
-		return nil, fmt.Errorf("picture: clip percentile is %g, must be in (0, 100]", opt.Clip)
-	}
 	vals, err := finite(v, func(i int) string {
 		p := make([]float64, g.Dim())
 		g.Point(p, i)
@@ -60,14 +54,9 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	look := raster{colors: opt.Colors.table()}
-	switch {
-	case model && opt.Clip == 0:
-		look.win = fullWindow(vals)
-	case model:
-		look.win = quantileWindow(vals, opt.Clip)
-	default:
-		look.win = opt.window(vals)
+	look := raster{colors: opt.Colors}
+	if look.win, err = opt.window(vals, model); err != nil {
+		return nil, err
 	}
 	look.smooth = !model
 	if g.Dim() == 3 {
@@ -188,9 +177,7 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	top := cut(x, north, 0, 1, 2, "depth slice at z")
 	top.raster.flip = true
 	top.title = opt.Title
-	if head := newPanel(0, 0, x, y, "", look.win.note, note); head.notes != nil {
-		top.notes = append(head.notes, top.notes...)
-	}
+	top.notes = append(oneLine(look.win.note, note), top.notes...)
 	below := []*panel{cut(x, z, 0, 2, 1, "section at y"), cut(y, z, 1, 2, 0, "section at x")}
 	if opt.Bar != "" {
 		below = append(below, below[1].bar(opt.Bar))

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"image/png"
 	"io"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
@@ -76,19 +77,15 @@ func Origin(path string) (software, source string) {
 	if err != nil || len(head) < pngHead || string(head[:len(signature)]) != signature {
 		return "", ""
 	}
+	texts := map[string]string{}
 	for rest := head[pngHead:]; len(rest) >= 12; {
 		n := int(binary.BigEndian.Uint32(rest))
 		if n > len(rest)-12 || string(rest[4:8]) != "iTXt" {
 			break
 		}
-		key, text, _ := bytes.Cut(rest[8:8+n], []byte("\x00\x00\x00\x00\x00"))
-		switch string(key) {
-		case keySoftware:
-			software = string(text)
-		case keySource:
-			source = string(text)
-		}
+		key, text, _ := strings.Cut(string(rest[8:8+n]), "\x00\x00\x00\x00\x00")
+		texts[key] = text
 		rest = rest[12+n:]
 	}
-	return software, source
+	return texts[keySoftware], texts[keySource]
 }

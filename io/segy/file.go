@@ -52,7 +52,7 @@ type File struct {
 	Major, Minor int // revision
 	Format       Format
 	Text         string   // the textual header, in lines
-	Binary       []byte   // the binary header, 400 bytes; nil for SU
+	Reel         []byte   // the textual and the binary header, 3600 bytes; nil for SU
 	Notes        []string // what was odd and how it was taken
 
 	Interval float64 // s, of the binary header; 0 where it gives none
@@ -134,6 +134,9 @@ func (f *File) Close() error { return f.close() }
 
 // ByteOrder is the byte order of headers and samples.
 func (f *File) ByteOrder() binary.ByteOrder { return f.Order.binary() }
+
+// number is an integer of the file's own headers.
+func (f *File) number(field Field) int64 { return field.Int(f.Reel, f.ByteOrder()) }
 
 // Traces is the number of traces where all have the same size, else -1.
 func (f *File) Traces() int64 {

@@ -84,13 +84,13 @@ func foreign(head []byte) *Foreign {
 
 // lookalike is for a file without a sample format: one that is SU throughout, or begins
 // with a format code of SEG-D (bytes 3 and 4 of its first general header).
-func (f *File) lookalike(reel []byte) *Foreign {
+func (f *File) lookalike() *Foreign {
 	for _, o := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
-		if n := TraceSamples.Int(reel, o); n > 1 && f.Size%(headerBytes+4*n) == 0 {
+		if n := TraceSamples.Int(f.Reel, o); n > 1 && f.Size%(headerBytes+4*n) == 0 {
 			return &Foreign{Format: FormatSU}
 		}
 	}
-	switch binary.BigEndian.Uint16(reel[2:]) {
+	switch binary.BigEndian.Uint16(f.Reel[2:]) {
 	case 0x8015, 0x8022, 0x8024, 0x8036, 0x8038, 0x8042, 0x8044, 0x8048, 0x8058:
 		return &Foreign{Format: FormatSEGD}
 	}

@@ -17,20 +17,13 @@ func (f *File) openSEGY(opt Options) error {
 	if f.Size < reelBytes {
 		return f.fault(0, "", "has %d bytes, less than the %d of a SEG-Y file's headers", f.Size, reelBytes)
 	}
-	reel, err := f.readAt(0, reelBytes)
-	if err != nil {
+	var err error
+	if f.Reel, err = f.readAt(0, reelBytes); err != nil {
 		return err
 	}
-	f.Text, f.Binary = decodeText(reel[:textBytes]), reel[textBytes:]
-	for _, judge := range []func(reel []byte) error{
-		f.judgeOrder,
-		func(reel []byte) error { return f.judgeFormat(reel, opt.Format) },
-		f.judgeRevision,
-		f.judgeSampling,
-		f.judgeExtent,
-		f.judgeLength,
-	} {
-		if err := judge(reel); err != nil {
+	f.Text, f.Format = decodeText(f.Reel[:textBytes]), opt.Format
+	for _, judge := range []func() error{f.judgeOrder, f.judgeFormat, f.judgeRevision, f.judgeSampling, f.judgeExtent, f.judgeLength} {
+		if err := judge(); err != nil {
 			return err
 		}
 	}
@@ -40,11 +33,11 @@ func (f *File) openSEGY(opt Options) error {
 // judgeOrder finds the byte order: by the constant that revision 2 has for it,
 // else as the one in which the format code is one (section 5, bytes 3297 and
 // 3225).
-func (f *File) judgeOrder(reel []byte) error {
+func (f *File) judgeOrder() error {
 	if f.Order != AnyOrder {
 		return nil
 	}
-	switch uint32(fileByteOrder.Int(reel, binary.BigEndian)) {
+	switch uint32(fileByteOrder.Int(f.Reel, binary.BigEndian)) {
 	case 0x01020304:
 		f.Order = Big
 		return nil
@@ -54,7 +47,7 @@ func (f *File) judgeOrder(reel []byte) error {
 	case 0x02010403:
 		return f.faultIn(fileByteOrder, "says that bytes are swapped in pairs, which is not supported; dd conv=swab mends such a file")
 	}
-	big, little := fileFormat.Int(reel, binary.BigEndian), fileFormat.Int(reel, binary.LittleEndian)
+	big, little := fileFormat.Int(f.Reel, binary.BigEndian), fileFormat.Int(f.Reel, binary.LittleEndian)
 	switch {
 	case known(big):
 		f.Order = Big
@@ -62,7 +55,7 @@ func (f *File) judgeOrder(reel []byte) error {
 		f.Order = Little
 		f.note("headers are little-endian, against revisions 0 and 1 of the standard")
 	default:
-		if other := f.lookalike(reel); other != nil {
+		if other := f.lookalike(); other != nil {
 			return &Error{Path: f.Path, Err: other}
 		}
 		return f.faultIn(fileFormat, "is %d (%d in little-endian order), want one of 1, 2, 3, 5 to 12, 15, 16: this is no SEG-Y file, or a damaged one", big, little)
@@ -73,10 +66,9 @@ func (f *File) judgeOrder(reel []byte) error {
 // known tells the codes that the standard has, supported or not.
 func known(code int64) bool { return Format(code) == gained4 || Format(code).Bytes() > 0 }
 
-func (f *File) judgeFormat(reel []byte, given Format) error {
-	f.Format = given
-	if given == 0 {
-		f.Format = Format(fileFormat.Int(reel, f.ByteOrder()))
+func (f *File) judgeFormat() error {
+	if f.Format == 0 {
+		f.Format = Format(f.number(fileFormat))
 	}
 	if f.Format == gained4 {
 		return f.faultIn(fileFormat, "is 4, fixed point with gain code, which is obsolete and not supported")
@@ -90,8 +82,8 @@ func (f *File) judgeFormat(reel []byte, given Format) error {
 // judgeRevision reads the revision: two bytes of their own since revision 2, a
 // fixed-point number in revision 1 (0100 hexadecimal), which many programs write
 // as a plain 1 (or 2), and anything in revision 0.
-func (f *File) judgeRevision(reel []byte) error {
-	major, minor := int(reel[fileMajor.Byte-1]), int(reel[fileMinor.Byte-1])
+func (f *File) judgeRevision() error {
+	major, minor := int(f.Reel[fileMajor.Byte-1]), int(f.Reel[fileMinor.Byte-1])
 	switch {
 	case major <= 2 && (major > 0 || minor == 0):
 		f.Major, f.Minor = major, minor
@@ -103,11 +95,10 @@ func (f *File) judgeRevision(reel []byte) error {
 	return nil
 }
 
-func (f *File) judgeSampling(reel []byte) error {
-	o := f.ByteOrder()
-	f.Samples = int(fileSamples.Int(reel, o))
-	f.Interval = float64(fileInterval.Int(reel, o)) / 1e6
-	f.Units, f.Sorting = int(fileUnits.Int(reel, o)), int(fileSorting.Int(reel, o))
+func (f *File) judgeSampling() error {
+	f.Samples = int(f.number(fileSamples))
+	f.Interval = float64(f.number(fileInterval)) / 1e6
+	f.Units, f.Sorting = int(f.number(fileUnits)), int(f.number(fileSorting))
 	if f.Units < 0 || f.Units > 2 {
 		f.note("byte %d: measurement system is %d, want 1 (metres) or 2 (feet); taken as not given", fileUnits.Byte, f.Units)
 		f.Units = 0
@@ -115,13 +106,13 @@ func (f *File) judgeSampling(reel []byte) error {
 	if f.Major < 2 {
 		return nil
 	}
-	if n := fileExtSamples.Int(reel, o); n != 0 {
+	if n := f.number(fileExtSamples); n != 0 {
 		if n < 0 {
 			return f.faultIn(fileExtSamples, "is %d, must not be negative", n)
 		}
 		f.Samples = int(n)
 	}
-	if v := fileExtInterval.Value(reel, o); v != 0 {
+	if v := fileExtInterval.Value(f.Reel, f.ByteOrder()); v != 0 {
 		if !(v > 0) || math.IsInf(v, 0) {
 			return f.faultIn(fileExtInterval, "is %g µs, must be positive", v)
 		}
@@ -131,9 +122,9 @@ func (f *File) judgeSampling(reel []byte) error {
 }
 
 // judgeExtent finds where the traces begin and end (sections 3.2, 5, 6 and 8).
-func (f *File) judgeExtent(reel []byte) error {
+func (f *File) judgeExtent() error {
 	f.first = reelBytes
-	texts, err := f.statedTexts(reel)
+	texts, err := f.statedTexts()
 	if err != nil {
 		return err
 	}
@@ -156,14 +147,14 @@ func (f *File) judgeExtent(reel []byte) error {
 	if f.Major < 2 {
 		return nil
 	}
-	return f.judgeExtent2(reel)
+	return f.judgeExtent2()
 }
 
 // statedTexts is the number of extended textual headers, -1 for one to be found out.
 // Revision 0 does not define byte 3505: there the number counts only where a text
 // follows. A stanza that no number announces counts in every revision.
-func (f *File) statedTexts(reel []byte) (int64, error) {
-	n := fileTexts.Int(reel, f.ByteOrder())
+func (f *File) statedTexts() (int64, error) {
+	n := f.number(fileTexts)
 	if f.Major > 0 && n != 0 || f.Size < reelBytes+textBytes {
 		if f.Major == 0 {
 			n = 0
@@ -203,11 +194,11 @@ const maxExtra = 65535
 
 // statedExtra is the number of header extensions: four bytes in revision 2.0, two from
 // 2.1 on. Programs that write two call their files 2.0 all the same.
-func (f *File) statedExtra(reel []byte) (int64, error) {
-	o, long, short := f.ByteOrder(), fileExtra, fileExtra
+func (f *File) statedExtra() (int64, error) {
+	long, short := fileExtra, fileExtra
 	short.Length, short.Unsigned = 2, true
 	most := min(maxExtra, f.Size/headerBytes)
-	n, two := long.Int(reel, o), short.Int(reel, o)
+	n, two := f.number(long), f.number(short)
 	switch {
 	case f.Minor > 0:
 		n = two
@@ -224,23 +215,22 @@ func (f *File) statedExtra(reel []byte) (int64, error) {
 }
 
 // judgeExtent2 is what revision 2 adds.
-func (f *File) judgeExtent2(reel []byte) error {
-	o := f.ByteOrder()
-	n, err := f.statedExtra(reel)
+func (f *File) judgeExtent2() error {
+	n, err := f.statedExtra()
 	if err != nil {
 		return err
 	}
 	f.Extra = int(n)
-	if first := fileFirst.Int(reel, o); first != 0 {
+	if first := f.number(fileFirst); first != 0 {
 		if first < f.first || first > f.Size {
 			return f.faultIn(fileFirst, "is %d, must be in [%d, %d]", first, f.first, f.Size)
 		}
 		f.first = first
 	}
-	if f.claimed = fileTraces.Int(reel, o); f.claimed < 0 || f.claimed > f.Size/headerBytes {
+	if f.claimed = f.number(fileTraces); f.claimed < 0 || f.claimed > f.Size/headerBytes {
 		return f.faultIn(fileTraces, "is %d, but the file has room for %d", f.claimed, f.Size/headerBytes)
 	}
-	n = fileTrailers.Int(reel, o)
+	n = f.number(fileTrailers)
 	if room := (f.Size - f.first) / textBytes; n < 0 || n > room {
 		if n == -1 {
 			return f.faultIn(fileTrailers, "is -1, a number to be found out, which is not supported")
@@ -271,7 +261,7 @@ func (f *File) endText() (n int64, err error) {
 // judgeLength decides whether all traces have one length. The flag for it came
 // with revision 1, and programs set neither it nor the lengths in the trace
 // headers with care; so the size of the file decides where the two disagree.
-func (f *File) judgeLength(reel []byte) error {
+func (f *File) judgeLength() error {
 	o := f.ByteOrder()
 	span := f.end - f.first
 	if span < headerBytes {
@@ -285,23 +275,16 @@ func (f *File) judgeLength(reel []byte) error {
 		return err
 	}
 	own := int(TraceSamples.Int(header, o))
-	flag := f.Major > 0 && fileFixed.Int(reel, o) == 1
+	flag := f.Major > 0 && f.number(fileFixed) == 1
 	varies := f.Major > 0 && !flag
 	fits := func(n int) bool { return n > 0 && f.Extra == 0 && span%f.traceBytes(n) == 0 }
 	switch {
-	case flag && f.Samples > 0 && (f.Extra > 0 || fits(f.Samples)):
+	case varies && (fits(own) || !fits(f.Samples)): // each trace's header says
+	case fits(f.Samples), flag && f.Samples > 0 && f.Extra > 0:
 		f.Fixed = f.Samples
-	case flag && f.Samples > 0 && own != f.Samples && fits(own):
+	case fits(own):
 		f.Fixed = own
-	case flag && f.Samples > 0:
-		f.Fixed = f.Samples // the last trace will turn out to be cut short
-	case varies && f.Extra == 0 && own != f.Samples && fits(f.Samples) && !fits(own):
-		f.Fixed = f.Samples
-	case !varies && fits(f.Samples):
-		f.Fixed = f.Samples
-	case !varies && fits(own):
-		f.Fixed = own
-	case !varies && f.Extra == 0 && f.follows(header, f.Samples):
+	case flag && f.Samples > 0, f.Extra == 0 && f.follows(header, f.Samples):
 		f.Fixed = f.Samples // a file that is cut short
 	}
 	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.Extra == 0 {

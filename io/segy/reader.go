@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // Trace is one trace as it lies in a file. Its slices belong to the reader, which
@@ -83,42 +84,31 @@ func (r *Reader) short(left int64, want int64, of string) error {
 }
 
 func (r *Reader) readHeader(left int64) error {
-	if left < headerBytes {
-		return r.short(left, headerBytes, "a header")
+	size := int64(headerBytes)
+	if left < size {
+		return r.short(left, size, "a header")
 	}
-	if err := r.fill(0, headerBytes); err != nil {
-		return err
+	if r.f.Extra > 0 {
+		if left < 2*headerBytes {
+			return r.short(left, 2*headerBytes, "a header and its extension")
+		}
+		both, err := r.buf.Peek(2 * headerBytes)
+		if err != nil {
+			return r.f.readFault(r.next+1, r.at, err)
+		}
+		n := extBlocks.Int(both, r.f.ByteOrder())
+		if n == 0 || !Extended(both) {
+			n = int64(r.f.Extra)
+		}
+		if n > int64(r.f.Extra) {
+			return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.Extra)
+		}
+		if size *= 1 + n; left < size {
+			return r.short(left, size, "a header and its extensions")
+		}
 	}
-	if r.f.Extra == 0 {
-		return nil
-	}
-	if left < 2*headerBytes {
-		return r.short(left, 2*headerBytes, "a header and its extension")
-	}
-	if err := r.fill(headerBytes, 2*headerBytes); err != nil {
-		return err
-	}
-	n := extBlocks.Int(r.header, r.f.ByteOrder())
-	if n == 0 || !Extended(r.header) {
-		n = int64(r.f.Extra)
-	}
-	if n > int64(r.f.Extra) {
-		return r.fault(extBlocks, "is %d, the binary header allows %d", n, r.f.Extra)
-	}
-	all := (1 + n) * headerBytes
-	if left < all {
-		return r.short(left, all, "a header and its extensions")
-	}
-	return r.fill(2*headerBytes, int(all))
-}
-
-// fill reads bytes [from, to) of the header, which the file is known to have.
-func (r *Reader) fill(from, to int) error {
-	if cap(r.header) < to {
-		r.header = append(make([]byte, 0, to), r.header[:from]...)
-	}
-	r.header = r.header[:to]
-	if _, err := io.ReadFull(r.buf, r.header[from:]); err != nil {
+	r.header = slices.Grow(r.header[:0], int(size))[:size]
+	if _, err := io.ReadFull(r.buf, r.header); err != nil {
 		return r.f.readFault(r.next+1, r.at, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package segy
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -33,14 +34,12 @@ func decodeText(raw []byte) string {
 		table = fromASCII
 	}
 	var lines []string
-	for len(raw) > 0 {
-		n := min(textColumns, len(raw))
-		var line strings.Builder
-		for _, b := range raw[:n] {
-			line.WriteByte(table(b))
+	for row := range slices.Chunk(raw, textColumns) {
+		line := bytes.Clone(row)
+		for i, b := range line {
+			line[i] = table(b)
 		}
-		lines = append(lines, strings.TrimRight(line.String(), " "))
-		raw = raw[n:]
+		lines = append(lines, strings.TrimRight(string(line), " "))
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }

@@ -124,8 +124,8 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 // near_traces adds the traces of a run in shared memory; ALL says that none lies
 // elsewhere.
 template <bool ALL>
-__device__ __forceinline__ void near_traces(float sum[POINTS], const Value source[POINTS], const Value receiver[RECEIVERS][POINTS],
-                                            const float2 window[RECEIVERS][WINDOW], const Run &run)
+__device__ __forceinline__ void near_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
+                                            const Value receiver[RECEIVERS][POINTS], const float2 window[RECEIVERS][WINDOW])
 {
 #pragma unroll
 	for (int j = 0; j < RECEIVERS; j++) {
@@ -137,7 +137,7 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 			const float2 e = window[j][q >> FRACTION];
 			const float v = fmaf(fraction(q), e.y, e.x);
 			if (WEIGHTS)
-				sum[p] = fmaf(weight(source[p].field, receiver[j][p].field), v, sum[p]);
+				sum[p] = fmaf(weight(o, source[p].field, receiver[j][p].field), v, sum[p]);
 			else
 				sum[p] += v;
 		}
@@ -168,7 +168,7 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 				continue;
 			const float v = fmaf(w, e[k].y, e[k].x);
 			if (WEIGHTS)
-				sum[p] = fmaf(weight(source[p].field, r.field), v, sum[p]);
+				sum[p] = fmaf(weight(o, source[p].field, r.field), v, sum[p]);
 			else
 				sum[p] += v;
 		}
@@ -241,9 +241,9 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 			any |= four;
 		}
 		if (every == 0x01010101)
-			near_traces<true>(sum, source, receiver, stage.window, r);
+			near_traces<true>(sum, source, o, r, receiver, stage.window);
 		else if (any & 0x01010101)
-			near_traces<false>(sum, source, receiver, stage.window, r);
+			near_traces<false>(sum, source, o, r, receiver, stage.window);
 		if (any & 0x02020202)
 			far_traces(sum, source, o, r, rows, group, tile, slot);
 		if (magic != 0 || run + 1 == run1 || runs[(run + 1) % 3].cell != cell)

@@ -6,52 +6,110 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // Forward adds the demigrated traces of the image src to dst.
 func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
-	e.room.Lock()
-	defer e.room.Unlock()
-	if err := e.check("forward", dst, src); err != nil {
-		return err
-	}
-	defer e.dev.Mark("forward")()
-	e.load(src)
-	for piece := range len(e.traceCuts) - 1 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := e.demigrate(piece, 0); err != nil {
-			return err
-		}
-		lo, hi := e.traceCuts[piece], e.traceCuts[piece+1]
-		if e.forwardParts > 1 {
-			e.collect("collect_f64", e.traces, e.traces, (hi-lo)*e.stride, e.forwardParts, e.tracePart())
-		}
-		e.convolveRows("_f64", dst, e.traces, lo, hi)
-	}
-	return e.context.Err()
+	return e.apply(ctx, dist.Forward, dst, src)
 }
 
 // Adjoint adds the migrated image of the traces src to dst.
 func (e *Engine) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	return e.apply(ctx, dist.Backward, dst, src)
+}
+
+// apply makes a whole application. Its sums are float64.
+func (e *Engine) apply(ctx context.Context, d dist.Direction, dst, src device.Buf) error {
 	e.room.Lock()
 	defer e.room.Unlock()
-	if err := e.check("adjoint", src, dst); err != nil {
+	defer e.dev.Mark(d.String())()
+	w, err := e.work(d, dst, src, 0, true)
+	if err != nil {
 		return err
 	}
-	defer e.dev.Mark("adjoint")()
-	e.correlateAll(src)
-	e.ready = nil
-	for piece := range len(e.boxCuts) - 1 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e.migrate(piece, 0)
+	if err := w.Run(ctx); err != nil {
+		return err
 	}
-	e.unload("unload_f64", dst, e.image, 0, e.plan.Tiles, e.adjointParts)
 	return e.context.Err()
+}
+
+// work prepares an application: a whole one, or one in pieces that are summed over ranks.
+func (e *Engine) work(d dist.Direction, dst, src device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	if d == dist.Forward {
+		return e.forwardWork(dst, src, quantum, whole)
+	}
+	return e.adjointWork(dst, src, quantum, whole)
+}
+
+// kind is how the names of the kernels for sums in float64 or float32 end.
+func kind(wide bool) string {
+	if wide {
+		return "_f64"
+	}
+	return "_f32"
+}
+
+func (e *Engine) forwardWork(data, image device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	if err := e.check("forward", data, image); err != nil {
+		return pieces.Work{}, err
+	}
+	kind := kind(whole || quantum != 0)
+	slot := func(lo, hi, piece int) device.Buf { return e.ring.Slice(piece%ahead*e.tracePart(), (hi-lo)*e.stride) }
+	if whole {
+		slot = func(lo, hi, _ int) device.Buf { return e.traces.Slice(0, (hi-lo)*e.stride) }
+	} else if err := e.makeRing(quantum != 0); err != nil {
+		return pieces.Work{}, err
+	}
+	e.elements("load", e.tiled.Len(), e.tiled, image, e.scale, e.points)
+	sum := func(lo, hi, piece int) (device.Buf, error) {
+		if err := e.demigrate(piece, quantum); err != nil {
+			return nil, err
+		}
+		to := slot(lo, hi, piece)
+		if !whole || e.forwardParts > 1 {
+			e.collect(kind, to, e.traces, e.forwardParts, e.tracePart())
+		}
+		return to, e.context.Err()
+	}
+	finish := func(lo, hi, piece int) error {
+		e.filterRows("convolve"+kind, segment, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, slot(lo, hi, piece), e.stride, hi-lo, e.convolve)
+		return e.context.Err()
+	}
+	return pieces.Work{Cuts: e.traceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
+}
+
+func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	if err := e.check("adjoint", data, image); err != nil {
+		return pieces.Work{}, err
+	}
+	if whole || e.ready == nil || memory(e.ready) != memory(data) {
+		e.correlateAll(data)
+	}
+	e.ready = nil
+	wide, sums := whole || quantum != 0, e.tiled
+	if wide {
+		sums = e.image
+	}
+	part := func(of device.Buf, lo, hi int) device.Buf {
+		return of.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
+	}
+	sum := func(lo, hi, piece int) (device.Buf, error) {
+		e.migrate(piece, quantum)
+		to := part(sums, lo, hi)
+		if !wide || e.adjointParts > 1 {
+			e.collect(kind(wide), to, part(e.image, lo, hi), e.adjointParts, e.imagePart())
+		}
+		return to, e.context.Err()
+	}
+	finish := func(lo, hi, _ int) error {
+		from := part(sums, lo, hi)
+		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi))
+		return e.context.Err()
+	}
+	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: sum, Finish: finish}, nil
 }
 
 // check panics if buffers have the wrong size. Buffers of another device are an error.
@@ -76,11 +134,6 @@ func (e *Engine) mine(op string, bufs ...device.Buf) error {
 	return nil
 }
 
-// load puts the image into tiles.
-func (e *Engine) load(image device.Buf) {
-	e.elements("load", e.plan.Tiles*simd.TileSize, e.tiled, image, e.scale, e.points)
-}
-
 // correlateAll sets the rows to all traces correlated with the wavelet.
 func (e *Engine) correlateAll(data device.Buf) {
 	// The last sample of a block is only needed for the one before it.
@@ -93,11 +146,6 @@ func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x 
 		t.at, int32(t.count), int32(t.first))
 }
 
-// convolveRows adds traces lo to hi, convolved, to the data.
-func (e *Engine) convolveRows(kind string, data, sums device.Buf, lo, hi int) {
-	e.filterRows("convolve"+kind, segment, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, sums, e.stride, hi-lo, e.convolve)
-}
-
 // magic makes sums of numbers near it have no digits below 2 quanta.
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
@@ -105,9 +153,9 @@ func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 func (e *Engine) migrate(piece int, quantum float64) {
 	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
 	tile := e.firstTile[lo]
-	part := e.plan.Tiles * simd.TileSize
-	e.launch("adjoint", e.firstGroup[hi]-e.firstGroup[lo], e.adjointParts, threads, 2*adjointStage(e.plan.Layout().Fields),
-		e.operator, e.adjoint, e.rows, e.image.Slice(tile*simd.TileSize, 0), int32(e.firstGroup[lo]), int32(tile), int64(part), magic(quantum))
+	e.launch("adjoint", e.firstGroup[hi]-e.firstGroup[lo], e.adjointParts, threads, 2*adjointStage(e.layout),
+		e.operator, e.adjoint, e.rows, e.image.Slice(tile*simd.TileSize, 0), int32(e.firstGroup[lo]), int32(tile),
+		int64(e.imagePart()), magic(quantum))
 }
 
 // demigrate sets the sums of a piece of the traces, not yet convolved, in all parts.
@@ -119,22 +167,17 @@ func (e *Engine) demigrate(piece int, quantum float64) error {
 	if e.plan.Tiles == 0 {
 		return nil
 	}
-	e.launch("forward", blocks, e.forwardParts, lanes, 2*forwardStage(e.plan.Layout().Fields)+4*lanes*e.window,
+	e.launch("forward", blocks, e.forwardParts, lanes, 2*forwardStage(e.layout)+4*lanes*e.window,
 		e.operator, e.forward, e.tiled, e.traces, int32(e.firstBlock[piece]), int32(e.traceCuts[piece]), int32(e.stride),
 		int32(e.window), int64(e.tracePart()), magic(quantum))
 	return nil
 }
 
-// tracePart is the number of samples that a part of the forward has.
+// imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
+func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }
 func (e *Engine) tracePart() int { return e.longestPiece() * e.stride }
 
-// collect adds up n sums of several parts.
-func (e *Engine) collect(name string, dst, sums device.Buf, n, parts, part int) {
-	e.elements(name, n, dst, sums, int32(parts), int64(part))
-}
-
-// unload adds tiles lo to hi to the image. The sums begin with tile lo.
-func (e *Engine) unload(name string, image, sums device.Buf, lo, hi, parts int) {
-	part := e.plan.Tiles * simd.TileSize
-	e.elements(name, (hi-lo)*simd.TileSize, image, sums, e.scale, e.points.Slice(lo*simd.TileSize, 0), int32(parts), int64(part))
+// collect adds up the sums of several parts.
+func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {
+	e.elements("collect"+kind, dst.Len(), dst, sums, int32(parts), int64(part))
 }

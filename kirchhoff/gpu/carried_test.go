@@ -9,6 +9,7 @@ import (
 	carried "github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // On cards for which NVRTC makes the worse code of a program, the one carried as PTX is
@@ -17,7 +18,7 @@ func TestCarriedWhereBetter(t *testing.T) {
 	gputest.NeedEmulator(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	programs := []driver.Source{source(1, false), source(3, false)}
+	programs := []driver.Source{Programs(kirchhoff.Layout{Fields: 1})[0], Programs(kirchhoff.Layout{Fields: 3})[0]}
 	for _, src := range programs {
 		ptx, err := carried.PTX(src)
 		must(t, err)

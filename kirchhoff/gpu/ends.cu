@@ -5,8 +5,9 @@ typedef long long i64;
 
 enum { THREADS = 256 };
 
-// y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread makes EACH samples: of seven multiplications one needs a read
-// from shared memory, and threads seven words apart share no bank.
+// y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread
+// makes EACH samples: of seven multiplications one needs a read from shared memory, and
+// threads seven words apart share no bank.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
 template <class T, bool PAIRS>
@@ -84,22 +85,18 @@ load(i64 n, float *tiled, const float *image, const float *scale, const int *poi
 	tiled[i] = at < 0 ? 0 : scale ? image[at] * scale[at] : image[at];
 }
 
-// collect is Σ over parts, in their order: out[i] = Σ_p sums[p·part + i].
-template <class T> __device__ __forceinline__ double collect(const T *sums, i64 i, int parts, i64 part)
-{
-	double sum = sums[i];
-	for (int p = 1; p < parts; p++)
-		sum += sums[p * part + i];
-	return sum;
-}
-
+// out[i] = Σ_p sums[p·part + i], the parts in their order; out may be sums.
 #define COLLECT(name, T)                                                                      \
 	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
 	name(i64 n, T *out, const double *sums, int parts, i64 part)                              \
 	{                                                                                         \
 		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
-		if (i < n)                                                                            \
-			out[i] = (T)collect(sums, i, parts, part);                                        \
+		if (i >= n)                                                                           \
+			return;                                                                           \
+		double sum = sums[i];                                                                 \
+		for (int p = 1; p < parts; p++)                                                       \
+			sum += sums[p * part + i];                                                        \
+		out[i] = (T)sum;                                                                      \
 	}
 COLLECT(collect_f32, float)
 COLLECT(collect_f64, double)
@@ -107,12 +104,12 @@ COLLECT(collect_f64, double)
 // image[points[i]] += sums[i] scale[points[i]], the transpose of load.
 #define UNLOAD(name, T)                                                                       \
 	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
-	name(i64 n, float *image, const T *sums, const float *scale, const int *points, int parts, i64 part) \
+	name(i64 n, float *image, const T *sums, const float *scale, const int *points)           \
 	{                                                                                         \
 		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
 		if (i >= n || points[i] < 0)                                                          \
 			return;                                                                           \
-		const float v = (float)collect(sums, i, parts, part);                                 \
+		const float v = (float)sums[i];                                                       \
 		image[points[i]] += scale ? v * scale[points[i]] : v;                                 \
 	}
 UNLOAD(unload_f32, float)
@@ -160,16 +157,4 @@ magnitude(double *out, const float *image, const float *scale, i64 n, i64 size)
 	}
 	if (threadIdx.x == 0)
 		out[(i64)blockIdx.y * gridDim.x + blockIdx.x] = sums[0];
-}
-
-// out[i] = Σ x[j], starts[i] ≤ j < starts[i+1].
-extern "C" __global__ void __launch_bounds__(WIDTH) total(int n, double *out, const double *x, const int *starts)
-{
-	const int i = blockIdx.x * WIDTH + threadIdx.x;
-	if (i >= n)
-		return;
-	double sum = 0;
-	for (int j = starts[i]; j < starts[i + 1]; j++)
-		sum += x[j];
-	out[i] = sum;
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // Engine is the operator on one card. Its buffers are float32 on that card: the image
@@ -22,17 +21,19 @@ import (
 type Engine struct {
 	buffers
 	plan       *kirchhoff.Plan
+	layout     kirchhoff.Layout
 	processors int
 	context    *driver.Context
 	kernels    map[string]*driver.Function
 	nt, ntrace int
 	stride     int // elements between the forward's traces
 
-	firstGroup []int // of each box, and the number of groups
-	firstTile  []int // of each box, and the number of tiles
-	traceCuts  []int // first trace of each piece of the forward, and their number
-	boxCuts    []int // first box of each piece of the adjoint, and their number
-	firstBlock []int // of each piece of the forward, and the number of blocks
+	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
+	firstGroup []int   // of each box, and the number of groups
+	firstTile  []int   // of each box, and the number of tiles
+	traceCuts  []int   // first trace of each piece of the forward, and their number
+	boxCuts    []int   // first box of each piece of the adjoint, and their number
+	firstBlock []int   // of each piece of the forward, and the number of blocks
 
 	// Tables, lists and what is computed from the start.
 	table, span, groups, boxes device.Buf
@@ -43,7 +44,7 @@ type Engine struct {
 	window                     int // entries of a window of the forward
 	points, scale              device.Buf
 	convolve, correlate        taps
-	shots, chunks              sums // of bounds
+	bounds                     device.Buf // float64, what bounds add up on the host
 
 	room   pieces.Room // guards what follows: one application at a time
 	closed bool
@@ -81,7 +82,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	if err != nil {
 		return nil, err
 	}
-	e := layout(l, dev.Card().Multiprocessors)
+	e := outline(l, dev.Card().Multiprocessors)
 	e.dev, e.context = dev, dev.Context()
 	if err := e.make(ctx, p); err != nil {
 		e.Close()
@@ -90,15 +91,9 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	return e, nil
 }
 
-// kernelNames lists the kernels of the two programs: the one for the kind of tables, and
-// ends.cu.
-var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64",
-		"unload_f32", "unload_f64", "largest", "magnitude", "total"}}
-
 func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	e.kernels = map[string]*driver.Function{}
-	for i, src := range []driver.Source{source(e.plan.Layout().Fields, e.plan.Layout().Compact), endsSource()} {
+	for i, src := range Programs(e.layout) {
 		module, err := e.dev.Build(src)
 		if err != nil {
 			return err
@@ -109,7 +104,8 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 			}
 		}
 	}
-	adjoint := newAdjointLists(e.plan.Problem.Positions, receivers(e.plan.Layout().Fields))
+	receivers, _, _ := sizes(e.layout)
+	adjoint := newAdjointLists(e.plan.Problem.Positions, int32(receivers))
 	forward := newForwardLists(e.plan.Problem.Positions, e.traceCuts)
 	e.firstBlock = forward.firsts
 	e.allocate(len(adjoint.runs)/2, pieces.Longest(forward.firsts))
@@ -119,23 +115,18 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
 			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
-	return e.fill(ctx)
+	return e.fill(ctx, p)
 }
 
-// layout returns an engine without memory, with its work cut into pieces and groups.
-func layout(l *kirchhoff.Plan, processors int) *Engine {
+// outline returns an engine without memory, with its work cut into pieces and groups.
+func outline(l *kirchhoff.Plan, processors int) *Engine {
 	p := &l.Problem
-	e := &Engine{plan: l, processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
-	ngroups := 0
+	e := &Engine{plan: l, layout: l.Layout(), processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
 	for _, b := range l.Boxes {
-		e.firstGroup, e.firstTile = append(e.firstGroup, ngroups), append(e.firstTile, b.First)
-		n := 1
-		for a, size := range groupSize(p.Grid.Dim()) {
-			n *= (b.Count[a] + size - 1) / size
-		}
-		ngroups += n
+		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
+		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
 	}
-	e.firstGroup, e.firstTile = append(e.firstGroup, ngroups), append(e.firstTile, l.Tiles)
+	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
 	e.cut()
 	return e
 }
@@ -147,17 +138,17 @@ func (e *Engine) allocate(runs, longest int) {
 	l, places := e.plan, e.plan.Problem.Positions.Len()
 	tiles, boxes := l.Tiles, len(l.Boxes)
 	ngroups := e.firstGroup[boxes]
-	e.table = e.alloc(places*tiles*l.Layout().Words, device.F32)
+	e.table = e.alloc(places*tiles*e.layout.Words, device.F32)
 	e.span = e.alloc(places*tiles*2, device.F32)
 	e.groups = e.alloc(places*ngroups*2, device.F32)
 	e.boxes = e.alloc(places*boxes*2, device.F32)
 	e.rows = e.alloc(2*e.ntrace*e.nt, device.F32)
-	e.tiled = e.alloc(tiles*simd.TileSize, device.F32)
-	e.adjointParts = parts(e.processors, ngroups, runs, tiles*simd.TileSize)
-	e.image = e.alloc(e.adjointParts*tiles*simd.TileSize, device.F64)
+	e.tiled = e.alloc(e.imagePart(), device.F32)
+	e.adjointParts = parts(e.processors, ngroups, runs, e.imagePart())
+	e.image = e.alloc(e.adjointParts*e.imagePart(), device.F64)
 	e.forwardParts = parts(e.processors, longest, boxes, e.tracePart())
 	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
-	e.points = e.alloc(tiles*simd.TileSize, device.F32)
+	e.points = e.alloc(e.imagePart(), device.F32)
 	if l.Problem.Dynamic {
 		e.scale = e.alloc(l.Problem.ImageLen(), device.F32)
 	}
@@ -166,21 +157,20 @@ func (e *Engine) allocate(runs, longest int) {
 // put copies lists to the card.
 func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 	l, b := e.plan, &e.buffers
-	boxes := len(l.Boxes)
-	e.adjoint = traces{words(b, groups(l)), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
+	e.adjoint = traces{words(b, e.groupList), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
 		words(b, cut(len(adj.runs)/2, e.adjointParts))}
-	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(boxes, e.forwardParts))}
+	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(len(l.Boxes), e.forwardParts))}
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
-	e.prepareBounds()
+	_, slabs, chunks := e.chunks()
+	e.bounds = e.alloc(max(e.ntrace, slabs*chunks), device.F64)
 	if e.err != nil {
 		return
 	}
 	if e.err = put(e.points, l.Points); e.err == nil && e.scale != nil {
 		e.err = put(e.scale, l.Scale)
 	}
-	e.operator = operator{memory(e.table), memory(e.span), memory(e.groups), memory(e.boxes),
-		int32(l.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
+	e.operator = e.newOperator()
 }
 
 // cut cuts [0, n) into parts of nearly the same size. It returns where they begin,
@@ -227,11 +217,8 @@ func (e *Engine) Type() device.Type { return device.F32 }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 {
-	return int64(e.plan.Problem.Positions.Len()) * placeBytes(e.plan)
+	return int64(e.plan.Problem.Positions.Len()) * e.placeBytes()
 }
-
-// Triples is the number of (trace, image point) pairs one application visits.
-func (e *Engine) Triples() int64 { return e.plan.Problem.Triples() }
 
 // Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory
 // themselves.

@@ -56,7 +56,7 @@ struct Strip {
 };
 
 // spread adds CHUNK points to a window.
-__device__ __forceinline__ void spread(const unsigned *from, const Strip &w)
+__device__ __forceinline__ void spread(const Operator &o, const unsigned *from, const Strip &w)
 {
 	const unsigned *s = from + w.source * PITCH, *r = from + w.receiver * PITCH;
 	const unsigned *m = from + PLACES * PITCH * FIELDS;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void spread(const unsigned *from, const Strip &w)
 			}
 #pragma unroll
 			for (int c = 0; c < 4; c++)
-				v[c] *= weight(a[c], b[c]);
+				v[c] *= weight(o, a[c], b[c]);
 		}
 #pragma unroll
 		for (int c = 0; c < 4; c++) {
@@ -160,7 +160,7 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 				if (c + 1 < chunks)
 					stage(staged + ((c + 1) & 1) * STAGE, o, places, reach, image,
 					      tile0 + (c + 1) / (TILE / CHUNK), (c + 1) % (TILE / CHUNK) * CHUNK);
-				spread(staged + (c & 1) * STAGE, w);
+				spread(o, staged + (c & 1) * STAGE, w);
 			}
 			if (last >= first)
 #pragma unroll 4

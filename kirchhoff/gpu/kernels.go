@@ -1,12 +1,62 @@
 package gpu
 
 import (
+	_ "embed"
+	"fmt"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
+
+var (
+	//go:embed times.cu
+	timesText string
+	//go:embed adjoint.cu
+	adjointText string
+	//go:embed forward.cu
+	forwardText string
+	//go:embed ends.cu
+	endsText string
+)
+
+// Programs returns the programs of an engine whose tables have the given layout: the
+// operator, which joins three files and is compiled for one kind of tables, and what
+// comes before and after it, which is the same for all kinds.
+func Programs(l kirchhoff.Layout) [2]driver.Source {
+	text := ""
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
+	}
+	compact := 0
+	if l.Compact {
+		compact = 1
+	}
+	src := driver.Source{Name: "kirchhoff.cu", Text: text,
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact)}}
+	if l.Fields == 1 {
+		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
+	}
+	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
+}
+
+// kernelNames lists the kernels of the two programs.
+var kernelNames = [2][]string{{"adjoint", "forward"},
+	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+
+// operator is the kernels' struct Operator.
+type operator struct {
+	table, span, groups, boxes driver.Memory
+	tiles, ngroups, nboxes, nt int32
+}
+
+func (e *Engine) newOperator() operator {
+	boxes := len(e.plan.Boxes)
+	return operator{memory(e.table), memory(e.span), memory(e.groups), memory(e.boxes),
+		int32(e.plan.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
+}
 
 // These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
 // compares them.
@@ -27,38 +77,25 @@ const (
 	steps   = 64         // STEPS: points that a thread of magnitude adds up
 )
 
-// receivers is the number of receivers in a cell of the adjoint, for tables of the given
-// number of fields (RECEIVERS in the kernels).
-func receivers(fields int) int32 {
-	if fields == 1 {
-		return 16
+// sizes are the constants that depend on the layout: RECEIVERS in a cell of the adjoint,
+// samples of its WINDOW, and points of a CHUNK of the forward.
+func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
+	if l.Fields == 1 {
+		return 16, 128, 32
 	}
-	return 8
+	return 8, 192, 16
 }
 
 // adjointStage is the size in bytes of the adjoint's Stage.
-func adjointStage(fields int) int {
-	const points = groupTiles * 64
-	window := 192 // WINDOW
-	if fields == 1 {
-		window = 128
-	}
-	return 8*window*int(receivers(fields)) + 4*points*fields
+func adjointStage(l kirchhoff.Layout) int {
+	receivers, window, _ := sizes(l)
+	return 8*window*receivers + 4*groupTiles*64*l.Fields
 }
 
 // forwardStage is the size in bytes of a stage of the forward, which has STAGE words.
-func forwardStage(fields int) int {
-	chunk := 16 // CHUNK
-	if fields == 1 {
-		chunk = 32
-	}
-	return 4 * (blockPlaces*(chunk+4)*fields + chunk)
-}
-
-// operator is the kernels' struct Operator.
-type operator struct {
-	table, span, groups, boxes driver.Memory
-	tiles, ngroups, nboxes, nt int32
+func forwardStage(l kirchhoff.Layout) int {
+	_, _, chunk := sizes(l)
+	return 4 * (blockPlaces*(chunk+4)*l.Fields + chunk)
 }
 
 // traces is the kernels' struct Traces.

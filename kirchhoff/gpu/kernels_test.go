@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -48,16 +49,18 @@ func TestKernelsAgree(t *testing.T) {
 		t.Errorf("SEGMENT is %d in the kernels, %d here", got, segment)
 	}
 	for _, fields := range []int{1, 3, 5} {
-		weights := fields > 1
-		if got := constant(t, all, "RECEIVERS", weights); got != int(receivers(fields)) {
-			t.Errorf("RECEIVERS is %d in the kernels, %d here", got, receivers(fields))
+		l, weights := kirchhoff.Layout{Fields: fields}, fields > 1
+		receivers, window, chunk := sizes(l)
+		for name, want := range map[string]int{"RECEIVERS": receivers, "WINDOW": window, "CHUNK": chunk} {
+			if got := constant(t, all, name, weights); got != want {
+				t.Errorf("%s is %d in the kernels, %d here, with %d fields", name, got, want, fields)
+			}
 		}
-		window, chunk := constant(t, all, "WINDOW", weights), constant(t, all, "CHUNK", weights)
-		if got := 8*window*int(receivers(fields)) + 4*fields*groupTiles*simd.TileSize; got != adjointStage(fields) {
-			t.Errorf("a stage of the adjoint has %d bytes in the kernels, %d here", got, adjointStage(fields))
+		if got := 8*window*receivers + 4*fields*groupTiles*simd.TileSize; got != adjointStage(l) {
+			t.Errorf("a stage of the adjoint has %d bytes in the kernels, %d here", got, adjointStage(l))
 		}
-		if got := 4 * (blockPlaces*(chunk+4)*fields + chunk); got != forwardStage(fields) {
-			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(fields))
+		if got := 4 * (blockPlaces*(chunk+4)*fields + chunk); got != forwardStage(l) {
+			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(l))
 		}
 	}
 	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];"} {

@@ -7,11 +7,11 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 // runs the code that allocates, on buffers that only count.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
-	e := layout(kirchhoff.Outline(p), processors)
+	e := outline(kirchhoff.Outline(p), processors)
 	// Fewer blocks mean more parts. There is at least one block for every "lanes" traces.
 	e.allocate(e.ntrace, (e.longestPiece()+lanes-1)/lanes)
-	e.bytes += 4*groupTiles*int64(e.firstGroup[len(e.plan.Boxes)]) + listBytes*int64(e.ntrace) + 4<<10
-	n := kirchhoff.Need{Place: placeBytes(e.plan)}
+	e.bytes += 4*int64(len(e.groupList)) + listBytes*int64(e.ntrace) + 4<<10
+	n := kirchhoff.Need{Place: e.placeBytes()}
 	n.Tables = n.Place * int64(p.Positions.Len())
 	n.AllTables = n.Tables
 	before := e.bytes
@@ -29,7 +29,7 @@ const listBytes = 40
 
 // placeBytes is the memory of the table of one place on the card. The first and last
 // samples of its boxes and groups take a few bytes more.
-func placeBytes(l *kirchhoff.Plan) int64 { return int64(l.Tiles) * int64(4*l.Layout().Words+8) }
+func (e *Engine) placeBytes() int64 { return int64(e.plan.Tiles) * int64(4*e.layout.Words+8) }
 
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29

@@ -22,7 +22,7 @@ import (
 func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engine, o dist.LiftOptions, data []float32, each func()) []float32 {
 	t.Helper()
 	domain, rng := dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	a, err := dist.LiftWith(e.Kernels()[0], domain, rng, o)
+	a, err := dist.LiftWith(o, domain, rng, e.Kernels()[0])
 	must(t, err)
 	v, err := dist.NewVector(d, rng)
 	must(t, err)
@@ -32,7 +32,7 @@ func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engi
 	must(t, err)
 	must(t, m.Init(t.Context(), solver.Hold(a, v), nil))
 	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
-		func(context.Context, solver.Method, solver.Report) error { each(); return nil })
+		func(context.Context, *solver.Method, solver.Report) error { each(); return nil })
 	must(t, err)
 	if reason != solver.StoppedIterations {
 		t.Fatalf("%s ended: %v", d.Name(), reason)

@@ -1,10 +1,14 @@
 package gpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
@@ -13,28 +17,20 @@ import (
 // The sum of two such times stays below never.
 const farthest = 1022
 
-// groupSize is the number of tiles of a group along each axis: 2×4 in 2-D (z last), 2×2×2
-// in 3-D.
-func groupSize(dim int) [3]int {
+// groups lists the tiles of the groups of a box, [group][groupTiles], −1 for tiles beyond
+// the box. A group has 2×4 tiles in 2-D, z last, or 2×2×2 in 3-D.
+func groups(b kirchhoff.Box, dim int) (tiles []int32) {
+	size := [3]int{1, 2, 4}
 	if dim == 3 {
-		return [3]int{2, 2, 2}
+		size = [3]int{2, 2, 2}
 	}
-	return [3]int{1, 2, 4}
-}
-
-// groups lists the tiles of each group, −1 for tiles beyond the box. The tiles of a group
-// lie in one box, and groups follow the order of boxes.
-func groups(l *kirchhoff.Plan) (tiles []int32) {
-	size := groupSize(l.Problem.Grid.Dim())
-	for _, b := range l.Boxes {
-		var at [3]int
-		for at[0] = 0; at[0] < b.Count[0]; at[0] += size[0] {
-			for at[1] = 0; at[1] < b.Count[1]; at[1] += size[1] {
-				for at[2] = 0; at[2] < b.Count[2]; at[2] += size[2] {
-					for n := range groupTiles {
-						tiles = append(tiles, tileOf(b, [3]int{
-							at[0] + n/(size[1]*size[2]), at[1] + n/size[2]%size[1], at[2] + n%size[2]}))
-					}
+	var at [3]int
+	for at[0] = 0; at[0] < b.Count[0]; at[0] += size[0] {
+		for at[1] = 0; at[1] < b.Count[1]; at[1] += size[1] {
+			for at[2] = 0; at[2] < b.Count[2]; at[2] += size[2] {
+				for n := range groupTiles {
+					tiles = append(tiles, tileOf(b, [3]int{
+						at[0] + n/(size[1]*size[2]), at[1] + n/size[2]%size[1], at[2] + n%size[2]}))
 				}
 			}
 		}
@@ -77,38 +73,30 @@ const gap = 1 << 20
 // form converts the cpu engine's table of one place into the card's. Each place that is
 // worked on at a time needs one.
 type form struct {
-	plan *kirchhoff.Plan
-	kirchhoff.Layout
+	*Engine
 	limit float64 // samples; later times of one place are off the record whatever the other
 
 	spans  []int32 // [tile][2]: first sample; shift, −1 where there is no contribution
 	boxes  []reach // [box]
 	groups []reach // [group]
 
-	tiles     []reach // [tile]
-	missing   []bool  // [tile]: some times do not count
-	groupList []int32
-	groupBox  []int // first group of each box
+	tiles   []reach // [tile]
+	missing []bool  // [tile]: some times do not count
 }
 
-func newForm(l *kirchhoff.Plan, list []int32, firsts []int) *form {
-	p := &l.Problem
-	return &form{plan: l, Layout: l.Layout(), limit: float64(p.NT) + p.T0/(2*p.DT),
-		spans: make([]int32, 2*l.Tiles), boxes: make([]reach, len(l.Boxes)), groups: make([]reach, firsts[len(firsts)-1]),
-		tiles: make([]reach, l.Tiles), missing: make([]bool, l.Tiles), groupList: list, groupBox: firsts}
+func newForm(e *Engine) *form {
+	p, tiles := &e.plan.Problem, e.plan.Tiles
+	return &form{Engine: e, limit: float64(p.NT) + p.T0/(2*p.DT),
+		spans: make([]int32, 2*tiles), boxes: make([]reach, len(e.plan.Boxes)), groups: make([]reach, len(e.groupList)/groupTiles),
+		tiles: make([]reach, tiles), missing: make([]bool, tiles)}
 }
 
 var errWide = errors.New("the gpu engine holds times that lie that far apart in a box of tiles no more: make the grid finer or the sampling interval longer")
 
 // convert turns the rows of t into fixed-point times, in place, and fills f's lists.
 func (f *form) convert(t *kirchhoff.PlaceTable) error {
-	size := f.Words
-	for i, b := range f.plan.Boxes {
-		first, end := b.First, f.plan.Tiles
-		if i+1 < len(f.plan.Boxes) {
-			end = f.plan.Boxes[i+1].First
-		}
-		lo := int32(math.MaxInt32)
+	for i := range f.boxes {
+		first, end, lo := f.firstTile[i], f.firstTile[i+1], int32(math.MaxInt32)
 		for _, s := range t.Spans[first:end] {
 			if s.Width >= 0 {
 				lo = min(lo, s.Base)
@@ -116,17 +104,7 @@ func (f *form) convert(t *kirchhoff.PlaceTable) error {
 		}
 		f.boxes[i] = nothing()
 		for tile := first; tile < end; tile++ {
-			if t.Spans[tile].Width < 0 {
-				f.tiles[tile], f.missing[tile] = nothing(), true
-				f.spans[2*tile], f.spans[2*tile+1] = 0, -1
-				clear(t.Rows[(tile+1)*size-(f.Fields-1)*simd.TileSize : (tile+1)*size])
-				continue
-			}
-			shift := uint8(0)
-			if f.Compact {
-				shift = t.Shifts[tile]
-			}
-			if err := f.tile(tile, t.Rows[tile*size:(tile+1)*size], t.Spans[tile].Base, shift, lo); err != nil {
+			if err := f.tile(tile, t, lo); err != nil {
 				return err
 			}
 			f.boxes[i].add(f.tiles[tile])
@@ -138,7 +116,7 @@ func (f *form) convert(t *kirchhoff.PlaceTable) error {
 
 // group fills in the groups of a box.
 func (f *form) group(box int) {
-	for g := f.groupBox[box]; g < f.groupBox[box+1]; g++ {
+	for g := f.firstGroup[box]; g < f.firstGroup[box+1]; g++ {
 		r, missing := nothing(), false
 		for _, tile := range f.groupList[g*groupTiles : (g+1)*groupTiles] {
 			if tile >= 0 {
@@ -147,52 +125,45 @@ func (f *form) group(box int) {
 			}
 		}
 		// With weights, points that do not count have weight zero.
-		if r.lo <= r.hi && missing && f.Fields == 1 {
+		if r.lo <= r.hi && missing && f.layout.Fields == 1 {
 			r.hi += gap
 		}
 		f.groups[g] = r
 	}
 }
 
-// counts reports whether a time of t samples after the tile's first counts. lo is the
-// box's first sample.
-func (f *form) counts(t float64, base, lo int32) (bool, error) {
-	at := float64(base) + t
-	if at-float64(lo) < farthest {
-		return true, nil
+// tile turns the times of a tile into fixed-point numbers. lo is the box's first sample.
+func (f *form) tile(tile int, t *kirchhoff.PlaceTable, lo int32) error {
+	row, span, shift := t.Rows[tile*f.layout.Words:(tile+1)*f.layout.Words], t.Spans[tile], 0
+	if f.layout.Compact {
+		shift = int(t.Shifts[tile])
 	}
-	if at < f.limit {
-		return false, fmt.Errorf("times of a box of tiles lie %.0f samples apart, more than %d: %w", at-float64(lo), farthest, errWide)
-	}
-	return false, nil
-}
-
-// tile turns the times of a tile into fixed-point numbers; shift is that of compact times.
-func (f *form) tile(tile int, row []uint32, base int32, shift uint8, lo int32) error {
 	last := -1.0 // the latest time that counts
 	f.missing[tile] = false
 	for i := range simd.TileSize {
 		word, half := &row[i/32*16+i%16], i/16%2*16 // of compact times, see package simd
 		code := *word >> half & 0xFFFF
-		t, ok := float64(code)*math.Ldexp(1, int(shift)-simd.Bits), code != simd.Never
-		if !f.Compact {
+		t, ok := float64(code)*math.Ldexp(1, shift-simd.Bits), code != simd.Never
+		if !f.layout.Compact {
 			word = &row[i]
 			t, ok = float64(math.Float32frombits(*word)), true
 		}
-		if ok {
-			var err error
-			if ok, err = f.counts(t, base, lo); err != nil {
-				return err
+		ok = ok && span.Width >= 0
+		at := float64(span.Base) + t
+		if apart := at - float64(lo); ok && apart >= farthest {
+			if at < f.limit {
+				return fmt.Errorf("times of a box of tiles lie %.0f samples apart, more than %d: %w", apart, farthest, errWide)
 			}
+			ok = false
 		}
 		switch {
-		case ok && f.Compact:
+		case ok && f.layout.Compact:
 			last = max(last, t*(1<<fractionBits))
 		case ok:
 			fixed := math.RoundToEven(t * (1 << fractionBits))
 			*word = uint32(fixed)
 			last = max(last, fixed)
-		case f.Compact:
+		case f.layout.Compact:
 			*word |= simd.Never << half
 			f.leave(tile, row, i)
 		default:
@@ -200,12 +171,9 @@ func (f *form) tile(tile int, row []uint32, base int32, shift uint8, lo int32) e
 			f.leave(tile, row, i)
 		}
 	}
-	f.spans[2*tile], f.spans[2*tile+1] = base, int32(shift)
-	f.tiles[tile] = nothing()
+	f.spans[2*tile], f.spans[2*tile+1], f.tiles[tile] = span.Base, -1, nothing()
 	if last >= 0 {
-		f.tiles[tile] = reach{base, base + int32(last/(1<<fractionBits))}
-	} else {
-		f.spans[2*tile+1] = -1
+		f.spans[2*tile+1], f.tiles[tile] = int32(shift), reach{span.Base, span.Base + int32(last/(1<<fractionBits))}
 	}
 	return nil
 }
@@ -213,7 +181,67 @@ func (f *form) tile(tile int, row []uint32, base int32, shift uint8, lo int32) e
 // leave leaves point i of a tile out.
 func (f *form) leave(tile int, row []uint32, i int) {
 	f.missing[tile] = true
-	for n := len(row) - (f.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
+	for n := len(row) - (f.layout.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
 		row[n] = 0
 	}
+}
+
+// fill computes the tables and copies them to the card. Each copy runs while other tables
+// are computed.
+func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem) error {
+	lengths := new(spans)
+	defer func() { e.window = windowEntries(e.dev.Card(), e.layout, lengths) }()
+	forms := sync.Pool{New: func() any { return newForm(e) }}
+	return e.plan.Solve(ctx, p, func(place int, t *kirchhoff.PlaceTable) error {
+		f := forms.Get().(*form)
+		defer forms.Put(f)
+		if err := f.convert(t); err != nil {
+			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
+		}
+		lengths.add(f.boxes)
+		at := func(b device.Buf) device.Buf {
+			n := b.Len() / p.Positions.Len()
+			return b.Slice(place*n, n)
+		}
+		return errors.Join(put(at(e.table), t.Rows), put(at(e.span), f.spans), put(at(e.groups), f.groups), put(at(e.boxes), f.boxes))
+	})
+}
+
+// windowEntries returns the length of the forward's windows: enough for most boxes, if
+// shared memory is large enough. Other boxes take several passes. Results do not depend
+// on it.
+func windowEntries(c driver.Card, l kirchhoff.Layout, spans *spans) int {
+	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
+	most := (min(c.Shared-2<<10, mostBytes) - 2*forwardStage(l)) / (4 * lanes)
+	return min(max(spans.most()+guards, least), most)
+}
+
+// spans is a histogram of how many samples the times of a place span over a box.
+type spans struct {
+	sync.Mutex
+	count [farthest + 2]int64
+	total int64
+}
+
+func (s *spans) add(boxes []reach) {
+	s.Lock()
+	defer s.Unlock()
+	for _, r := range boxes {
+		if r.lo <= r.hi {
+			s.count[r.hi-r.lo]++
+			s.total++
+		}
+	}
+}
+
+// most returns the number of samples that nine pairs in ten do not exceed over a box,
+// assuming that both places of a pair are alike.
+func (s *spans) most() int {
+	sum := int64(0)
+	for i, n := range s.count {
+		if sum += n; 10*sum >= 9*s.total {
+			return 2*i + 3
+		}
+	}
+	return 0
 }

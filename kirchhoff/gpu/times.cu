@@ -108,8 +108,8 @@ __device__ __forceinline__ void arrive()
 #endif
 }
 
-// weight is a pair's weight, of the fields of its two places.
-__device__ __forceinline__ float weight(const float *s, const float *r)
+// weight is a pair's weight, from the fields of its two places.
+__device__ __forceinline__ float weight(const Operator &o, const float *s, const float *r)
 {
 #if WEIGHTS == 1
 	return fmaf(s[0], r[0], s[1] * r[1]);

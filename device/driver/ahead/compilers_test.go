@@ -38,7 +38,7 @@ func inChild(t testing.TB, k *driver.Compiler) {
 
 // The compilers of real cards take the kernels, and no register spills.
 func TestRealCompilers(t *testing.T) {
-	for _, src := range sources() {
+	for _, src := range append(carried(), operators(compiledKinds)...) {
 		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) { compileFor(t, src) })
 	}
 }

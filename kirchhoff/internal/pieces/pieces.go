@@ -2,6 +2,8 @@
 package pieces
 
 import (
+	"context"
+	"slices"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -25,6 +27,38 @@ func Cut(starts []int, n, most, least int) []int {
 	return append(cuts, n)
 }
 
+// Starts returns the first trace of each group of neighbouring traces whose source places
+// agree when divided by width. With width 1 a group is a shot.
+func Starts(source []int32, width int32) (starts []int) {
+	for i := range source {
+		if i == 0 || source[i]/width != source[i-1]/width {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// CutTraces joins the groups of Starts by Cut. Traces that are not sorted by source form
+// one piece.
+func CutTraces(source []int32, width int32, most, least int) []int {
+	starts := []int{0}
+	if slices.IsSorted(source) {
+		starts = Starts(source, width)
+	}
+	return Cut(starts, len(source), most, least)
+}
+
+// Sums adds up the values of each group. Groups begin at starts.
+func Sums(values []float64, starts []int) []float64 {
+	out := make([]float64, len(starts))
+	for i, end := range append(starts, len(values))[1:] {
+		for _, v := range values[starts[i]:end] {
+			out[i] += v
+		}
+	}
+	return out
+}
+
 // Longest is the length of the longest piece that cuts make.
 func Longest(cuts []int) (most int) {
 	for i := range len(cuts) - 1 {
@@ -40,11 +74,35 @@ type Room struct {
 	current *Application
 }
 
-// Begin starts an application whose pieces begin at cuts, and ends the one before. sum
-// computes piece i, elements lo to hi, and finish adds it to the destination; both are
-// called with the lock held. The caller of Begin holds it too.
-func (r *Room) Begin(cuts []int, ahead int, sum func(lo, hi, i int) (device.Buf, error), finish func(lo, hi, i int) error) *Application {
-	r.current = &Application{r, cuts, ahead, sum, finish}
+// Work is how an engine makes an application. Its pieces begin at Cuts, which end with the
+// number of elements. Sum computes piece i, elements lo to hi, and Finish adds it to the
+// destination. Both are called with the room's lock held.
+type Work struct {
+	Cuts   []int
+	Ahead  int // see dist.Application
+	Sum    func(lo, hi, i int) (device.Buf, error)
+	Finish func(lo, hi, i int) error
+}
+
+// Run makes all pieces, one after the other. The caller holds the room's lock.
+func (w Work) Run(ctx context.Context) error {
+	for i, lo := range w.Cuts[:len(w.Cuts)-1] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := w.Sum(lo, w.Cuts[i+1], i); err != nil {
+			return err
+		}
+		if err := w.Finish(lo, w.Cuts[i+1], i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin starts an application, and ends the one before. The caller holds the lock.
+func (r *Room) Begin(w Work) *Application {
+	r.current = &Application{r, w}
 	return r.current
 }
 
@@ -53,25 +111,22 @@ func (r *Room) End() { r.current = nil }
 
 // Application is an application under way. It implements dist.Application.
 type Application struct {
-	room   *Room
-	cuts   []int
-	ahead  int
-	sum    func(lo, hi, i int) (device.Buf, error)
-	finish func(lo, hi, i int) error
+	room *Room
+	work Work
 }
 
 // Pieces implements dist.Application.
-func (a *Application) Pieces() int { return len(a.cuts) - 1 }
+func (a *Application) Pieces() int { return len(a.work.Cuts) - 1 }
 
 // Ahead implements dist.Application.
-func (a *Application) Ahead() int { return a.ahead }
+func (a *Application) Ahead() int { return a.work.Ahead }
 
 // Sum implements dist.Application.
 func (a *Application) Sum(i int) (device.Buf, error) {
 	a.room.Lock()
 	defer a.room.Unlock()
 	a.check()
-	return a.sum(a.cuts[i], a.cuts[i+1], i)
+	return a.work.Sum(a.work.Cuts[i], a.work.Cuts[i+1], i)
 }
 
 // Finish implements dist.Application.
@@ -82,7 +137,7 @@ func (a *Application) Finish(i int) error {
 	if i == a.Pieces()-1 {
 		a.room.current = nil
 	}
-	return a.finish(a.cuts[i], a.cuts[i+1], i)
+	return a.work.Finish(a.work.Cuts[i], a.work.Cuts[i+1], i)
 }
 
 func (a *Application) check() {

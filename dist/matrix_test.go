@@ -1,6 +1,4 @@
-// Package disttest holds a kernel for tests of code that runs on many ranks: a matrix
-// that works in pieces and computes them in random order.
-package disttest
+package dist_test
 
 import (
 	"context"
@@ -13,8 +11,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It checks
-// that callers keep to the rules of dist.Application.
+// Matrix is a dist.Pieced kernel: this rank's block of a matrix, on the host. It computes
+// its pieces in random order and checks that callers keep to the rules of
+// dist.Application.
 type Matrix struct {
 	Rows [][]complex128 // of the range by columns of the domain
 
@@ -126,7 +125,7 @@ func (a *application) stretch(i int) (lo, hi int) {
 
 func (a *application) Sum(i int) (device.Buf, error) {
 	if i != a.taken || len(a.open) >= a.m.Ahead {
-		return nil, fmt.Errorf("disttest: piece %d is asked for after %d, of which %d are open", i, a.taken, len(a.open))
+		return nil, fmt.Errorf("matrix: piece %d is asked for after %d, of which %d are open", i, a.taken, len(a.open))
 	}
 	a.taken++
 	if a.m.Fail != nil {
@@ -178,7 +177,7 @@ func (a *application) unit(u [2]int, k int) complex128 {
 func (a *application) Finish(i int) error {
 	buf, ok := a.open[i]
 	if i != a.done || !ok {
-		return fmt.Errorf("disttest: piece %d is finished after %d of %d", i, a.done, a.taken)
+		return fmt.Errorf("matrix: piece %d is finished after %d of %d", i, a.done, a.taken)
 	}
 	a.done++
 	delete(a.open, i)

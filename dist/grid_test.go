@@ -1,4 +1,4 @@
-package disttest
+package dist_test
 
 import (
 	"bytes"
@@ -110,7 +110,7 @@ func Whole(v *dist.Vector) ([]complex128, error) {
 	}
 	for rank, c := range copies {
 		if !bytes.Equal(c, mine) {
-			return nil, fmt.Errorf("disttest: the copy of rank %d differs from that of rank %d", rank, l.Copies.Rank())
+			return nil, fmt.Errorf("grid: the copy of rank %d differs from that of rank %d", rank, l.Copies.Rank())
 		}
 	}
 	parts, err := l.Shards.Host().AllGather(mine)

@@ -1,15 +1,12 @@
-package solver_test
+package dist_test
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/dist/disttest"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -40,7 +37,7 @@ func dataFor(a dist.Operator, d *dist.Vector) (*dist.Vector, error) {
 	if a.Range().Parts == nil {
 		return d, nil
 	}
-	v, err := dist.NewVector(host, a.Range())
+	v, err := dist.NewVector(device.NewHost(2), a.Range())
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +45,17 @@ func dataFor(a dist.Operator, d *dist.Vector) (*dist.Vector, error) {
 }
 
 // outcome is all there is to a solve, as text that shows every bit.
-func outcome(p disttest.Place, method, operator string, t device.Type, o solver.Options) (string, error) {
+func outcome(p Place, method, operator string, t device.Type, o solver.Options) (string, error) {
 	ctx := context.Background()
-	k := disttest.Block(disttest.Random(4, shotRows, slabColumns, t), p.Data, p.Image, 5, 2)
-	a, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: true, Overlap: true})
+	k := Block(Random(4, shotRows, slabColumns, t), p.Data, p.Image, 5, 2)
+	a, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: true}, p.Image, p.Data, k)
 	if err != nil {
 		return "", err
 	}
 	if a, err = regularised(operator, a); err != nil {
 		return "", err
 	}
-	d, err := disttest.Vector(p.Data, disttest.Random(5, 1, shotRows, t)[0])
+	d, err := Vector(p.Data, Random(5, 1, shotRows, t)[0])
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +73,7 @@ func outcome(p disttest.Place, method, operator string, t device.Type, o solver.
 	if err != nil {
 		return "", err
 	}
-	x, err := disttest.Whole(m.X())
+	x, err := Whole(m.X())
 	if err != nil {
 		return "", err
 	}
@@ -99,14 +96,14 @@ func TestSolvesDoNotDependOnTheGrid(t *testing.T) {
 		{"damped", device.F32, solver.Options{Sparsity: 2, Backtracking: true}},
 	} {
 		for _, method := range solver.Names(nil) {
-			if c.options.Backtracking && !slices.Contains(proximal, method) {
+			if c.options.Backtracking && !solver.Takes(method, func(m solver.Info) bool { return m.Sparse }) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s/%v", method, c.operator, c.typ), func(t *testing.T) {
 				want := ""
 				for ranks := 1; ranks <= 7; ranks++ {
-					for _, g := range disttest.Grids(ranks) {
-						err := disttest.Grid(g[0], g[1], c.typ, shotUnits, slabUnits, func(p disttest.Place) error {
+					for _, g := range Grids(ranks) {
+						err := Grid(g[0], g[1], c.typ, shotUnits, slabUnits, func(p Place) error {
 							got, err := outcome(p, method, c.operator, c.typ, c.options)
 							if err != nil {
 								return err
@@ -129,67 +126,47 @@ func TestSolvesDoNotDependOnTheGrid(t *testing.T) {
 	}
 }
 
-// sums counts the collectives of one rank.
-type sums struct {
-	comm.Comm
-	n *sumCount
-}
-
-type sumCount struct{ buffers, host int }
-
-type hostSums struct {
-	comm.Host
-	n *sumCount
-}
-
-func (c sums) Host() comm.Host { return hostSums{c.Comm.Host(), c.n} }
-func (c sums) AllReduce(x device.Buf) error {
-	c.n.buffers++
-	return c.Comm.AllReduce(x)
-}
-func (h hostSums) AllReduce(x []float64, op comm.Op) error {
-	h.n.host++
-	return h.Host.AllReduce(x, op)
-}
-
 // With shots alone split over the ranks an iteration of CGLS takes one sum of an
 // image and two of a few numbers; sums that do not depend on the ranks take the
 // bound of the adjoint's result more.
 func TestCollectivesOfAnIteration(t *testing.T) {
 	for _, exact := range []bool{false, true} {
-		must(t, disttest.Grid(4, 1, device.F32, shotUnits, slabUnits, func(p disttest.Place) error {
-			var n sumCount
+		must(t, Grid(4, 1, device.F32, shotUnits, slabUnits, func(p Place) error {
+			var n counts
 			if !exact {
 				p.Data.Units, p.Image.Units = nil, nil
 			}
-			k := disttest.Block(disttest.Random(4, shotRows, slabColumns, device.F32), p.Data, p.Image, 1, 1)
+			k := Block(Random(4, shotRows, slabColumns, device.F32), p.Data, p.Image, 1, 1)
 			if !exact {
 				k.RowUnits, k.ColumnUnits = []int{0}, []int{0}
 			}
-			p.Data.Shards, p.Image.Copies = sums{p.Data.Shards, &n}, sums{p.Image.Copies, &n}
-			a, err := dist.LiftWith(k, p.Image, p.Data, dist.LiftOptions{Exact: exact})
+			p.Data.Shards, p.Image.Copies = counted{p.Data.Shards, &n}, counted{p.Image.Copies, &n}
+			a, err := dist.LiftWith(dist.LiftOptions{Exact: exact}, p.Image, p.Data, k)
 			if err != nil {
 				return err
 			}
-			d, err := disttest.Vector(p.Data, disttest.Random(5, 1, shotRows, device.F32)[0])
+			d, err := Vector(p.Data, Random(5, 1, shotRows, device.F32)[0])
 			if err != nil {
 				return err
 			}
-			m := method("cgls", solver.Options{Orthogonalize: 3})
+			m, err := solver.New("cgls", solver.Options{Orthogonalize: 3})
+			if err != nil {
+				return err
+			}
 			if err := m.Init(context.Background(), solver.Hold(a, d), nil); err != nil {
 				return err
 			}
-			want := sumCount{1, 2}
+			host := 2
 			if exact {
-				want.host++
+				host++
 			}
 			for it := range 4 {
-				n = sumCount{}
+				n = counts{}
 				if err := m.Step(context.Background()); err != nil {
 					return err
 				}
-				if n != want {
-					return fmt.Errorf("iteration %d takes %+v, want %+v", it+1, n, want)
+				if n.device != 1 || n.host != host {
+					return fmt.Errorf("iteration %d takes %+v, want 1 sum of an image and %d of numbers", it+1, n, host)
 				}
 			}
 			return nil

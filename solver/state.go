@@ -1,0 +1,55 @@
+package solver
+
+import "fmt"
+
+// State is what a method carries from one iteration to the next besides its vectors. It
+// is plain data: saved and given back to Resume it continues the run to the last bit.
+type State struct {
+	Method    string
+	Iteration int     // iterations done
+	DataNorm  float64 // ‖d‖
+
+	// Stationary says that the gradient cannot be told from rounding:
+	// ‖s‖ ≤ ε‖A‖‖r‖ or ‖r‖ ≤ ε‖d‖ with ε the rounding unit of the element type.
+	Stationary bool
+
+	AdjointError float64 // of the last iteration; see each method
+	Drift        float64 // ‖(d − A x) − r‖/‖d‖ when last computed
+	DriftAt      int     // the iteration it was computed in; 0: not yet
+	Replaced     int     // how often r was replaced by the true residual
+
+	Scalars map[string]float64 // the method's own
+	History History
+}
+
+// History holds norms of every iterate, the start model's first: element k is
+// after k iterations.
+type History struct {
+	Residual []float64 // norm of the first row of d − A x, the data misfit
+	Total    []float64 // norm of all rows
+	Gradient []float64 // ‖Aᴴ(d − A x)‖, all rows
+
+	// Objective is ½‖d − A x‖² + μ‖x‖₁ after iteration k+1 (one element fewer);
+	// ISTA and FISTA only.
+	Objective []float64
+}
+
+func (h *History) add(first, total, gradient float64) {
+	h.Residual = append(h.Residual, first)
+	h.Total = append(h.Total, total)
+	h.Gradient = append(h.Gradient, gradient)
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }
+
+func (s *State) validate(method string) error {
+	if s.Method != method {
+		return fmt.Errorf("solver: the saved state is of method %q, not %q", s.Method, method)
+	}
+	h, n := s.History, s.Iteration+1
+	if s.Iteration < 0 || len(h.Residual) != n || len(h.Total) != n || len(h.Gradient) != n {
+		return fmt.Errorf("solver: the saved state of %s after %d iterations has histories of %d, %d and %d values, must be %d",
+			method, s.Iteration, len(h.Residual), len(h.Total), len(h.Gradient), n)
+	}
+	return nil
+}
