@@ -419,3 +419,20 @@ func TestClosedContext(t *testing.T) {
 		t.Error("a card that was given back still works")
 	}
 }
+
+// A pattern finds the first version in the first folder that has one.
+func TestFindPattern(t *testing.T) {
+	root := t.TempDir()
+	var folders []string
+	for _, file := range []string{"none/README", "opt/libmpi.so.40", "opt/libmpi.so.12", "usr/libmpi.so.1", "usr/libmpich.so"} {
+		path := filepath.Join(root, file)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, nil, 0o644))
+		folders = append(folders, filepath.Dir(path))
+	}
+	for pattern, want := range map[string]string{"libmpi.so.*": filepath.Join(root, "opt/libmpi.so.12"), "libmpich.so.*": ""} {
+		if got := (driver.Library{Names: []string{pattern}}).Find(folders); got != want {
+			t.Errorf("%s is %q, want %q", pattern, got, want)
+		}
+	}
+}
