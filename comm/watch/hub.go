@@ -91,8 +91,8 @@ func (h *hub) admit(l *line, m hello) bool {
 	h.readers.Add(1)
 	l.send(toPeer{Answer: h.card.Answer}, h.w.o.Lost)
 	if !slices.Contains(h.lines, nil) {
-		close(h.joined)
 		h.shut()
+		close(h.joined)
 	}
 	return true
 }
