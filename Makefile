@@ -29,7 +29,8 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 GIT     := git -c safe.directory=$(CURDIR)
 VERSION := $(shell $(GIT) describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)
 COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null)
-LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%)) $(if $(COMMIT),-X main.commit=$(COMMIT))
+STAMP   := github.com/kirchhoff-lsm/lsm/internal/provenance
+LDFLAGS := $(if $(VERSION),-X $(STAMP).version=$(VERSION:v%=%)) $(if $(COMMIT),-X $(STAMP).commit=$(COMMIT))
 
 # MPI=none, openmpi, mpich or an mpicc chooses the MPI; unset, one is looked for.
 export MPI

@@ -95,9 +95,7 @@ func (g Grid) Inside(outer Grid) bool {
 		return false
 	}
 	end := make([]float64, g.Dim())
-	for a := range end {
-		end[a] = g.End(a)
-	}
+	g.Point(end, g.Len()-1)
 	return outer.Contains(g.Origin) && outer.Contains(end)
 }
 

@@ -54,7 +54,7 @@ func TestAliasing(t *testing.T) {
 	data := make([]float32, p.NumTraces()*p.NT)
 	migrate := func(spacing []float64) []float32 {
 		q := *p
-		q.Antialias = spacing
+		q.Antialias, q.Slowest = spacing, v
 		e, err := New(context.Background(), &q, Work{})
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func (p *Problem) steepest() float32 {
 	if len(p.Antialias) == 0 {
 		return 0
 	}
-	return float32(excess * quarter * slices.Max(p.Antialias) / (2 * p.DT * slices.Min(p.Velocity)))
+	return float32(excess * quarter * slices.Max(p.Antialias) / (2 * p.DT * p.Slowest))
 }
 
 // Bands is the number of versions of each trace that anti-aliasing chooses from: 1 where
@@ -133,6 +133,9 @@ func (p *Problem) checkAntialias() error {
 	}
 	if len(p.Antialias) != p.Grid.Dim()-1 {
 		return fmt.Errorf("kirchhoff: anti-aliasing has %d spacings, need %d", len(p.Antialias), p.Grid.Dim()-1)
+	}
+	if !(p.Slowest > 0) {
+		return fmt.Errorf("kirchhoff: the slowest velocity is %g m/s, must be positive for anti-aliasing", p.Slowest)
 	}
 	for _, h := range p.Antialias {
 		if !(h >= 0) || math.IsInf(h, 0) {

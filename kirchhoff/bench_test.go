@@ -51,7 +51,7 @@ func fixedSpread(b testing.TB, shape []int, h float64, sources, receivers [2]int
 		v[i] = 2000
 	}
 	return &Problem{Grid: g, Positions: s.Distinct(true), NT: nt, DT: 0.004, Wavelet: w,
-		Dynamic: dynamic, Velocity: v, Times: times, Threads: 1}
+		Dynamic: dynamic, Velocity: v, Slowest: 2000, Times: times, Threads: 1}
 }
 
 // BenchmarkKernel reports ns per (source, receiver, image point), convolution

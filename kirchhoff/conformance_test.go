@@ -98,7 +98,7 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 		p.AngleLimit = []float64{25, 55}
 	}
 	if c.antialias {
-		p.Antialias = []float64{40, 25}[:c.dim-1]
+		p.Antialias, p.Slowest = []float64{40, 25}[:c.dim-1], slices.Min(p.Velocity)
 	}
 	if c.aperture&1 != 0 {
 		p.DipLimit = []float64{20, 65}

@@ -44,6 +44,7 @@ type Problem struct {
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
 	// 0 along an axis without neighbours. See the package comment.
 	Antialias []float64
+	Slowest   float64 // m/s, the least velocity in any direction; needed with Antialias only
 
 	Dynamic bool
 	// AngleLimit is nil, or where the taper starts and where it cuts, in
@@ -51,7 +52,7 @@ type Problem struct {
 	// the operator's definition; only angles beyond 100 degrees notice it, by
 	// less than 3 per cent.
 	AngleLimit []float64
-	// Velocity is [Grid.Len()], m/s; needed with Dynamic or Antialias only.
+	// Velocity is [Grid.Len()], m/s; needed with Dynamic only.
 	Velocity []float64
 	// Amplitude returns given spreading factors b of one place, [Grid.Len()];
 	// nil computes them from distances. It may be called concurrently, and its
@@ -148,18 +149,18 @@ func (p *Problem) Validate() error {
 	if err := cmp.Or(p.checkAperture(), p.checkAntialias()); err != nil {
 		return err
 	}
-	if !p.Dynamic && p.Antialias == nil {
+	if !p.Dynamic {
 		return nil
 	}
 	if len(p.Velocity) != n {
-		return fmt.Errorf("kirchhoff: dynamic weights and anti-aliasing need the velocity at the image's %d points, got %d", n, len(p.Velocity))
+		return fmt.Errorf("kirchhoff: dynamic weights need the velocity at the image's %d points, got %d", n, len(p.Velocity))
 	}
 	for i, v := range p.Velocity {
 		if !(v > 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("kirchhoff: velocity at image point %d is %g m/s, must be positive", i, v)
 		}
 	}
-	if a := p.AngleLimit; p.Dynamic && a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
+	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
 		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
 	}
 	return nil

@@ -53,13 +53,19 @@ func (p *Positions) At(i int) []float64 { return p.XYZ[i*p.Dim : (i+1)*p.Dim] }
 func (p *Positions) Extent() float64 {
 	side := 0.0
 	for a := range p.Dim {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i := a; i < len(p.XYZ); i += p.Dim {
-			lo, hi = min(lo, p.XYZ[i]), max(hi, p.XYZ[i])
-		}
+		lo, hi := Bounds(p.XYZ, p.Dim, a)
 		side = max(side, hi-lo)
 	}
 	return side
+}
+
+// Bounds are the least and the greatest coordinate, m, along an axis of positions [n, dim].
+func Bounds(positions []float64, dim, axis int) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for i := axis; i < len(positions); i += dim {
+		lo, hi = min(lo, positions[i]), max(hi, positions[i])
+	}
+	return lo, hi
 }
 
 // NumberOf is the number of place i in the whole survey.

@@ -28,11 +28,11 @@ type Choice struct {
 var Choices = []Choice{
 	{
 		Name: "analytic", Help: "distance over velocity, for velocity.constant", NeedsConstant: true,
-		make: func(s Spec) (Method, error) { return NewAnalytic(s.Constant, s.Image) },
+		make: func(s Spec) (Method, error) { return NewAnalytic(s.Medium.Constant, s.Image) },
 	},
 	{
 		Name: "eikonal", Help: "factored eikonal equation, second order, sources anywhere", InConstant: "analytic",
-		make: func(s Spec) (Method, error) { return NewEikonal(s.Velocity, s.Model, s.Image) },
+		make: func(s Spec) (Method, error) { return NewEikonal(s.Medium.Values, s.Medium.Grid, s.Image) },
 	},
 	{
 		Name: "table", Help: "read from traveltime.file", NeedsTables: true,
@@ -72,13 +72,8 @@ func (c Choice) Acting(constant bool) Choice {
 
 // Spec holds the inputs of the methods. Each method uses those that it needs.
 type Spec struct {
-	Image grid.Grid // where the fields are wanted
-
-	// Velocity is a model; nil means that the velocity is one constant.
-	Velocity []float64 // m/s, C order on Model
-	Model    grid.Grid
-	Constant float64 // m/s
-
+	Image      grid.Grid // where the fields are wanted
+	Medium     Medium
 	Tables     Rows // given tables, nil for none
 	TablesGrid grid.Grid
 }
@@ -90,9 +85,9 @@ func New(name string, s Spec) (Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	c = c.Acting(s.Velocity == nil)
+	c = c.Acting(s.Medium.IsConstant())
 	switch {
-	case c.NeedsConstant && s.Velocity != nil:
+	case c.NeedsConstant && !s.Medium.IsConstant():
 		return nil, status.Hint(status.Usage(fmt.Errorf("traveltime: method %q needs a constant velocity, not a model", c.Name)),
 			"these methods take any velocity model: "+TakesModel())
 	case c.NeedsTables && s.Tables == nil:

@@ -13,9 +13,9 @@ func TestNew(t *testing.T) {
 		name, method, want string
 		spec               traveltime.Spec
 	}{
-		{"constant", "analytic", "analytic", traveltime.Spec{Image: g, Constant: 2000}},
-		{"model", "eikonal", "eikonal", traveltime.Spec{Image: g, Model: g, Velocity: linear(g)}},
-		{"straight rays", "eikonal", "analytic", traveltime.Spec{Image: g, Constant: 2000}},
+		{"constant", "analytic", "analytic", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: 2000}}},
+		{"model", "eikonal", "eikonal", traveltime.Spec{Image: g, Medium: traveltime.Medium{Grid: g, Values: linear(g)}}},
+		{"straight rays", "eikonal", "analytic", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: 2000}}},
 		{"tables", "table", "table", traveltime.Spec{Image: g, Tables: rows{}.Row, TablesGrid: g}},
 	} {
 		m, err := traveltime.New(c.method, c.spec)
@@ -33,9 +33,9 @@ func TestNew(t *testing.T) {
 	}{
 		{"fast", `there is no method "fast"`, traveltime.Spec{Image: g}},
 		{"table", "needs a table file", traveltime.Spec{Image: g}},
-		{"analytic", "needs a constant velocity, not a model", traveltime.Spec{Image: g, Model: g, Velocity: linear(g)}},
+		{"analytic", "needs a constant velocity, not a model", traveltime.Spec{Image: g, Medium: traveltime.Medium{Grid: g, Values: linear(g)}}},
 		{"analytic", "constant velocity is 0 m/s", traveltime.Spec{Image: g}},
-		{"eikonal", "constant velocity is -1 m/s", traveltime.Spec{Image: g, Constant: -1}},
+		{"eikonal", "constant velocity is -1 m/s", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: -1}}},
 	} {
 		if _, err := traveltime.New(c.method, c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got error %v, want %q", err, c.want)

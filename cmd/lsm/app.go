@@ -39,7 +39,7 @@ type app struct {
 
 	reflectivity string // image file to demigrate, "" for none
 
-	program   string // this program's file, to start children; "": it must not
+	program   string // this program's file, to start children; "": it starts none
 	out, errs io.Writer
 	launcher  machine.Launcher
 	world     comm.Comm // the ranks of this run; one, until a command joins the others
@@ -51,11 +51,11 @@ type app struct {
 	command string      // name of the command that runs, "" before it is known
 	flags   []comm.Fact // of its own that were given
 	started bool        // the command line was understood
-	unknown error       // help was asked for on a command that there is not
+	unknown error       // help was asked for on an unknown command
 	result  []any       // keys and values for the event "done"
 }
 
-// speak gives this process a voice.
+// speak makes the reporter of this process.
 func (a *app) speak(json bool) {
 	options := progress.ForFiles(a.out, a.errs)
 	options.JSON = json
@@ -65,8 +65,7 @@ func (a *app) speak(json bool) {
 }
 
 // crashReport is what is said where libhdf5 crashes on a file.
-func (a *app) crashReport(path string) (fd int, text string) {
-	message := h5.CrashMessage(path)
+func (a *app) crashReport(message string) (fd int, text string) {
 	if !a.report.JSON() {
 		return int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", printable.Text(message))
 	}
@@ -119,6 +118,9 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	defer stop()
 	root := newRoot(a)
 	change(a, root)
+	if a.program != "" && launcher.Rank == 0 {
+		h5.Guard(ctx, a.program, "info", "--unguarded", "--")
+	}
 	root.SetArgs(args)
 	root.SetOut(printable.Writer(out))
 	root.SetErr(errs)

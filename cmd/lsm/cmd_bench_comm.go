@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,8 +147,8 @@ func elementType(name string) (device.Type, error) {
 	return 0, status.Usage(fmt.Errorf("bench: --type is %q, want float32, float64, complex64, complex128 or int64", name))
 }
 
-// benchComm prints one table for each operation, each closed as the NCCL tests
-// close theirs; with several communicators a row for each.
+// benchComm prints one table for each operation, with the closing lines of the NCCL tests
+// and a row for each communicator.
 func benchComm(ctx context.Context, a *app, o commOptions, comms ...comm.Comm) error {
 	c := comms[0]
 	b, err := bench.NewComm(o.CommSpec, comms...)
@@ -215,7 +216,7 @@ func plotTimes(path, operation string, rows []bench.CommRow, force bool) error {
 	return picture.WriteFile(path, figure, force)
 }
 
-// behind is a last column that is there for several backends alone.
+// behind is a last column, which only a table of several backends has.
 func behind(several bool, text string) string {
 	if !several {
 		return ""
@@ -280,28 +281,26 @@ func besideEachOther(backends []string) error {
 	return nil
 }
 
-// checkBackends refuses backends that do not go together, and settles the engine whose
-// memory they carry where it is left open.
+// checkBackends refuses backends that do not go together. It chooses the engine whose
+// memory they carry if none is given.
 func checkBackends(backends []string, engine *string) error {
 	if err := besideEachOther(backends); err != nil {
 		return err
 	}
 	need := map[string]string{"nccl": "cuda", "rccl": "hip"}
 	for _, b := range backends {
-		want := need[b]
-		switch {
-		case want != "" && *engine == "":
-			*engine = want
-		case want != "" && *engine != want:
+		want := cmp.Or(need[b], *engine)
+		if *engine = cmp.Or(*engine, want); *engine != want {
 			return status.Usage(fmt.Errorf("bench: --backend %s carries memory of engine %s, not of %s", b, want, *engine))
 		}
 	}
+	staged := slices.Contains(backends, "mpi-staged")
 	switch {
-	case *engine == "" && slices.Contains(backends, "mpi-staged"):
+	case *engine == "" && staged:
 		*engine = "cuda"
 	case *engine == "":
 		*engine = "cpu"
-	case *engine == "cpu" && slices.Contains(backends, "mpi-staged"):
+	case *engine == "cpu" && staged:
 		return status.Usage(errors.New("bench: --backend mpi-staged carries memory of a GPU, --engine is cpu"))
 	case !slices.Contains([]string{"cpu", "cuda", "hip"}, *engine):
 		return status.Usage(fmt.Errorf("bench: --engine is %q, want cpu, cuda or hip", *engine))
@@ -318,8 +317,8 @@ func controlOf(backends []string) string {
 }
 
 // carriers are the communicators of some backends, all over the ranks of the world; done
-// closes what was opened for them. With a card, and a world that is not aware of GPUs,
-// the world itself is left out, unless nothing else is.
+// closes what was opened for them. If there is a card and the world is not aware of GPUs,
+// the world itself is left out, unless it is the only one.
 func carriers(a *app, world comm.Comm, backends []string, card *gpu.Device, aware bool) (list []comm.Comm, done func(), err error) {
 	done = func() {}
 	for _, b := range backends {

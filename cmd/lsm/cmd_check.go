@@ -60,7 +60,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
 	}
 	refused := tryOutputs(a, cfg, show)
-	j, err := a.open(&here, job.Traces)
+	j, err := a.open(&here, plan.Traces)
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func tryOutputs(a *app, cfg *config.Config, show func(forecast.Finding)) (refuse
 	return refused
 }
 
-// plannedRanks is how many ranks the run to come has: as asked, as its grid says,
-// or as this one.
+// plannedRanks is how many ranks to plan for: those asked for, those of the grid, or those
+// of this run.
 func plannedRanks(asked int, grid []int, here int) int {
 	switch {
 	case asked > 0:
@@ -145,22 +145,20 @@ func plannedRanks(asked int, grid []int, here int) int {
 
 // dotTest measures the adjointness of the run's own operator.
 func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding)) error {
-	op, err := j.Build(ctx)
-	if err != nil {
+	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	e, err := j.DotTest(ctx, op)
+	e, err := j.DotTest(ctx)
 	if err != nil {
 		return err
 	}
 	limit := j.DotLimit()
 	if !(e <= limit) {
-		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", op.Info, e, limit))
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Info, e, limit))
 	}
-	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
 	a.finish("dot_error", e)
-	texts, err := j.PenaltyTexts(ctx, op)
+	texts, err := j.PenaltyTexts(ctx)
 	for _, text := range texts {
 		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}

@@ -38,9 +38,6 @@ closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
 			if !(tolerance >= 0) {
 				return status.Usage(fmt.Errorf("compare: tolerance is %g, must be 0 or more", tolerance))
 			}
-			if err := a.tryFile(cmd.Context(), args...); err != nil {
-				return err
-			}
 			d, err := compareFiles(cmd.Context(), args[0], args[1], scale)
 			if err != nil {
 				return err
@@ -141,8 +138,8 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
 }
 
-// onGrids compares the arrays of two files, which must lie on one grid. To fit, the scale
-// is the number that brings the first closest to the second; 1 where the first is zero.
+// onGrids compares the arrays of two files, which must lie on one grid. With d.fit it first
+// scales A by the number that brings it closest to B, unless A is zero.
 func onGrids[T float32 | float64](d *difference, a, b string, read func(path string) (grid.Grid, []T, error)) error {
 	g, x, err := read(a)
 	if err != nil {
@@ -214,7 +211,7 @@ func (d *difference) surveys(ctx context.Context, a, b string) (err error) {
 	return nil
 }
 
-// sameTraces says in what the traces of two surveys are not the same ones.
+// sameTraces returns an error that says how the traces of two surveys differ.
 func sameTraces(s, t *survey.Survey) error {
 	switch {
 	case s.NumTraces() != t.NumTraces():

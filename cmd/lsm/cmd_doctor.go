@@ -15,12 +15,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// What this build of lsm can use of all that doctor looks for.
+// builtEngines are the engines of this build.
 var builtEngines = []string{"reference", "cpu", "cuda", "hip"}
 
 func newDoctor(a *app) *cobra.Command {
@@ -95,8 +96,8 @@ type library struct {
 	Path string `json:"path"` // where it was found, "" for nowhere
 }
 
-// librariesOf looks for the libraries that lsm loads where it would load them from, and
-// for those of MPI, which a build may link to.
+// librariesOf looks for the libraries that lsm loads, in the places it loads them from, and
+// for the MPI libraries that a build may link to.
 func librariesOf(loader []string) (found []library) {
 	cuda, nvrtc := driver.Libraries(driver.CUDA)
 	hip, hiprtc := driver.Libraries(driver.HIP)
@@ -180,7 +181,7 @@ func doctorRanks(a *app) error {
 }
 
 func doctorVerdict(a *app, mpi bool) {
-	v, c := build()
+	v, c := provenance.Build()
 	library := ""
 	if mpi {
 		library = " (" + comm.MPI.About() + ")"

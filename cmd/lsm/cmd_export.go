@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -96,13 +97,14 @@ func checkForm(kind segy.Kind, order segy.Order) error {
 }
 
 func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
-	if err := a.checkFiles(cmd.Context(), []fileUse{{"the input", path}, {"--line", f.line}}, f.output, a.force); err != nil {
+	if err := checkOutput([]fileUse{{"the input", path}, {"--line", f.line}}, f.output, a.force); err != nil {
 		return err
 	}
 	kind, err := h5.Kind(path)
 	if err != nil {
 		return withFormatHint(path, err)
 	}
+	version, _ := provenance.Build()
 	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}
 	if f.gathers && (kind != "image" || f.velocity) {
 		return status.Usage(fmt.Errorf("export: --gathers is for an image alone, %s is of kind %s", path, kind))
@@ -154,7 +156,7 @@ func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (
 			return nil, err
 		}
 		if r == nil {
-			return nil, status.Hint(status.Input(fmt.Errorf("%s: dataset /gathers is missing", path)), `lsm run makes gathers with image.gathers = "offset" or "angle"`)
+			return nil, noGathers(path)
 		}
 		defer r.Close()
 		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.report)

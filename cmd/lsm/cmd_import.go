@@ -161,16 +161,11 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 		}
 		return nil
 	}
-	if ext := strings.ToLower(filepath.Ext(f.wavelet)); ext == ".h5" || ext == ".hdf5" {
-		if err := a.tryFile(ctx, f.wavelet); err != nil {
-			return err
-		}
-	}
 	w, err := f.sourceWavelet(im.DT)
 	if err != nil {
 		return err
 	}
-	// All that can be refused is, before anything is written.
+	// Refuse everything that can be refused before anything is written.
 	if err := im.Room(f.output); err != nil {
 		return err
 	}
@@ -194,7 +189,7 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	return nil
 }
 
-// prepare finds out what cannot work before anything large is read.
+// prepare refuses what cannot work before anything large is read.
 func (f *importOptions) prepare(a *app, files []string) error {
 	var fresh []string // must not be there without --force
 	if f.folder != "" {
@@ -250,7 +245,6 @@ func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 func importAttrs(a *app, files []string) ([]h5.Attr, error) {
 	defer a.report.Time("hash inputs")()
 	r := provenance.New("import")
-	r.Version, r.Commit = build()
 	for i, file := range files {
 		role := "segy"
 		if len(files) > 1 {

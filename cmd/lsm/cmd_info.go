@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -33,9 +32,6 @@ with it, and the exit status is 3.`,
 			if unguarded {
 				return h5.Try(path)
 			}
-			if err := a.tryFile(cmd.Context(), path); err != nil {
-				return err
-			}
 			d, err := h5.Describe(path, options)
 			if err != nil {
 				return withFormatHint(path, err)
@@ -60,21 +56,6 @@ with it, and the exit status is 3.`,
 	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "only read what damage can crash the HDF5 library with: what a child does")
 	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist
 	return cmd
-}
-
-// tryFile reads what HDF5 files hold in a child process first: a damaged file can crash
-// the HDF5 library, or keep it busy for ever, and that must be an error like any other.
-// Files without a name are left out.
-func (a *app) tryFile(ctx context.Context, paths ...string) error {
-	for _, path := range paths {
-		if a.program == "" || path == "" {
-			continue
-		}
-		if err := h5.CheckInChild(ctx, path, a.program, "info", "--unguarded", "--", path); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // withFormatHint says what to do with a file that is not HDF5.
@@ -124,7 +105,7 @@ func (a *app) columns(rows [][2]string) {
 	}
 }
 
-// plumbing reports whether an object is of interest to programs alone: a group,
+// plumbing reports whether an object is of interest only to programs: a group,
 // whose contents are listed anyway, or the coordinates of an axis.
 func plumbing(o h5.Object) bool {
 	scale := false
@@ -144,7 +125,7 @@ func describeObject(o h5.Object) string {
 	for _, at := range o.Attrs {
 		switch at.Name {
 		case "sha256", "sha256_attributes", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
-			// Of interest to programs alone.
+			// Of interest only to programs.
 		default:
 			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))
 		}
@@ -187,7 +168,7 @@ func valueText(v any) string {
 	return text
 }
 
-// finiteAttrs replaces the numbers that JSON cannot hold by nil.
+// finiteAttrs replaces numbers that JSON cannot hold with nil.
 func finiteAttrs(list []h5.Attr) {
 	for i, at := range list {
 		list[i].Value = progress.Finite(at.Value)

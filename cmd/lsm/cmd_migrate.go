@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 )
 
 func newMigrate(a *app) *cobra.Command {
@@ -15,25 +16,23 @@ plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
 		func(ctx context.Context, path string) error {
-			return a.produce(path, job.Traces, "image", func(j *job.Job, out string) (int64, error) { return migrate(ctx, a, j, out) })
+			return a.produce(path, plan.Traces, "image", func(j *job.Job, out string) (int64, error) { return migrate(ctx, a, j, out) })
 		})))
 }
 
 func migrate(ctx context.Context, a *app, j *job.Job, out string) (predicted int64, err error) {
 	j.WarnOfDoubts()
-	op, err := j.Build(ctx)
+	if err := j.Build(ctx); err != nil {
+		return 0, err
+	}
+	a.report.Infof("%s", j.Info)
+	d, err := j.Data()
 	if err != nil {
 		return 0, err
 	}
-	defer op.Engine.Close()
-	a.report.Infof("%s", op.Info)
-	d, err := j.Data(op)
+	migrated, err := j.Migrate(ctx, d)
 	if err != nil {
 		return 0, err
 	}
-	migrated, err := j.Migrate(ctx, op, d)
-	if err != nil {
-		return 0, err
-	}
-	return j.Memory().Total(), j.WriteAdjoint(out, migrated, a.source(j, "migrate"))
+	return j.Memory().Total(), j.WriteAdjoint(out, migrated, a.source("migrate"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 )
 
 func newModel(a *app) *cobra.Command {
@@ -16,7 +17,7 @@ func newModel(a *app) *cobra.Command {
 configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
 		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
 		func(ctx context.Context, path string) error {
-			return a.produce(path, job.Geometry, "survey", func(j *job.Job, out string) (int64, error) { return model(ctx, a, j, out) })
+			return a.produce(path, plan.Geometry, "survey", func(j *job.Job, out string) (int64, error) { return model(ctx, a, j, out) })
 		}))
 	cmd.Flags().StringVar(&a.reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	require(cmd, "reflectivity")
@@ -29,12 +30,10 @@ func model(ctx context.Context, a *app, j *job.Job, out string) (predicted int64
 	if err != nil {
 		return 0, err
 	}
-	op, err := j.Build(ctx)
-	if err != nil {
+	if err := j.Build(ctx); err != nil {
 		return 0, err
 	}
-	defer op.Engine.Close()
-	a.report.Infof("%s", op.Info)
-	err = j.WritePredicted(ctx, out, op, image, a.source(j, "model"))
+	a.report.Infof("%s", j.Info)
+	err = j.WritePredicted(ctx, out, image, a.source("model"))
 	return j.Memory().Total(), err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -33,7 +32,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 			if o.output == "" {
 				o.output = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
 			}
-			return plotFiles(cmd.Context(), a, files, &o, cmd.Flags())
+			return plotFiles(a, files, &o, cmd.Flags())
 		},
 	}
 	flags := cmd.Flags()
@@ -50,7 +49,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	return cmd
 }
 
-func plotFiles(ctx context.Context, a *app, files []string, d *drawing, flags *pflag.FlagSet) error {
+func plotFiles(a *app, files []string, d *drawing, flags *pflag.FlagSet) error {
 	out := d.output
 	if ext := strings.ToLower(filepath.Ext(out)); ext != ".png" {
 		return status.Usage(fmt.Errorf("plot: %s: pictures are PNG files, the name must end in .png", out))
@@ -60,7 +59,7 @@ func plotFiles(ctx context.Context, a *app, files []string, d *drawing, flags *p
 		made, from := picture.Origin(out)
 		return a.force || made == plotSoftware && from == source
 	}
-	if err := a.checkFiles(ctx, alike("the input", files...), out, redraws()); err != nil {
+	if err := checkOutput(alike("the input", files...), out, redraws()); err != nil {
 		return err
 	}
 	figure, err := d.draw(files)

@@ -93,7 +93,7 @@ func (c *collector) makeReport(image string) error {
 		return err
 	}
 	if err := check(); err != nil {
-		return err // it came to be meanwhile
+		return err // somebody has written it meanwhile
 	}
 	if err := job.WriteText(c.output, page.String()); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *collector) makeReport(image string) error {
 	return nil
 }
 
-// collector gathers what is known of a run, as lsm report was asked to.
+// collector gathers what is known of a run. It holds the choices of lsm report.
 type collector struct {
 	output, folder    string
 	adjoint, residual string
@@ -157,22 +157,13 @@ func (c *collector) findInputs() error {
 		c.adjoint = c.named("output.adjoint", cfg.Output.Adjoint)
 	}
 	return inOrder(c.findResidual,
-		func() (err error) {
-			c.survey, err = c.readByRun("survey", cfg.Survey.File, "Its traces are not shown.")
-			return err
-		},
-		func() (err error) {
-			c.velocity, err = c.readByRun("velocity", cfg.Velocity.File, "It is not shown.")
-			return err
-		})
+		func() error { return c.readByRun(&c.survey, "survey", cfg.Survey.File, "Its traces are not shown.") },
+		func() error { return c.readByRun(&c.velocity, "velocity", cfg.Velocity.File, "It is not shown.") })
 }
 
 func (c *collector) readVelocity() error {
 	if c.velocity == "" {
 		return nil
-	}
-	if err := c.a.tryFile(c.ctx, c.velocity); err != nil {
-		return err
 	}
 	g, v, err := h5.ReadModel(c.velocity)
 	c.run.Velocity = &report.Model{File: c.velocity, Grid: g, Values: v}
@@ -193,11 +184,8 @@ func inputsOf(im *h5.Image) map[string]string {
 	return digests
 }
 
-// readImage reads an image file, in a child process first.
+// readImage reads an image file.
 func (c *collector) readImage(path string) (*h5.Image, error) {
-	if err := c.a.tryFile(c.ctx, path); err != nil {
-		return nil, err
-	}
 	kind, err := h5.Kind(path)
 	if err != nil {
 		if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
@@ -229,21 +217,21 @@ func exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// readByRun is the file of an input if it is there and the one that the run read, else
-// "".
-func (c *collector) readByRun(role string, path config.Path, consequence string) (string, error) {
+// readByRun sets the file of an input if it is there and the one that the run read.
+func (c *collector) readByRun(file *string, role string, path config.Path, consequence string) error {
 	if !path.IsSet() || !exists(path.File) {
-		return "", nil
+		return nil
 	}
 	in, err := provenance.Hash(role, path.File)
 	if err != nil {
-		return "", status.Input(err)
+		return status.Input(err)
 	}
 	if in.SHA256 != c.inputs[role] {
 		c.note("%s is not the %s that the run read: its SHA-256 is another. %s", path.File, role, consequence)
-		return "", nil
+		return nil
 	}
-	return path.File, nil
+	*file = path.File
+	return nil
 }
 
 // findResidual takes output.residual if it is of the run that wrote the image.
@@ -254,9 +242,6 @@ func (c *collector) findResidual() error {
 	path := c.named("output.residual", c.run.Config.Output.Residual)
 	if path == "" {
 		return nil
-	}
-	if err := c.a.tryFile(c.ctx, path); err != nil {
-		return err
 	}
 	attrs, err := h5.ReadAttrs(path)
 	if err != nil {
@@ -270,8 +255,8 @@ func (c *collector) findResidual() error {
 	return nil
 }
 
-// parse reads the configuration of the run as if it lay in its folder. The
-// environment of this process has no say in it.
+// parse reads the configuration of the run as if it lay in its folder. It leaves out the
+// environment of this process.
 func (c *collector) parse(text string, set []string) (*config.Config, error) {
 	folder := c.folder
 	if folder == "" {
@@ -284,9 +269,9 @@ func (c *collector) parse(text string, set []string) (*config.Config, error) {
 	return config.Parse(filepath.Join(folder, "config.toml"), []byte(text), set, nil)
 }
 
-// runFolder is the folder of the configuration that wrote the image as written
-// there: the image's place less that; the image's folder where they do not fit,
-// since it may have been moved.
+// runFolder is the folder of the configuration that wrote the image: the image's path
+// without the part that the configuration gave, written. If the path does not end in that
+// part, the image was moved, and its own folder is taken.
 func runFolder(image, written string) string {
 	path, err := filepath.Abs(image)
 	if err != nil || filepath.IsAbs(written) {

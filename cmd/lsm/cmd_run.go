@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -39,7 +40,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err != nil {
 		return err
 	}
-	j, err := a.open(cfg, job.Traces, cfg.Output.File, cfg.Output.Residual)
+	j, err := a.open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual)
 	if err != nil {
 		return err
 	}
@@ -62,29 +63,27 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err != nil {
 		return err
 	}
-	op, err := j.Build(ctx)
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	a.report.Infof("%s", j.Info)
+	d, err := j.Data()
 	if err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	a.report.Infof("%s", op.Info)
-	d, err := j.Data(op)
-	if err != nil {
+	if err := writeBeside(ctx, a, j, d, adjoint, psf); err != nil {
 		return err
 	}
-	if err := writeBeside(ctx, a, j, op, d, adjoint, psf); err != nil {
-		return err
-	}
-	result, err := j.Solve(ctx, op, d, resume)
+	result, err := j.Solve(ctx, d, resume)
 	if err != nil {
 		return err
 	}
 	out := cfg.Output.File.File
-	if err := j.WriteResult(out, result, a.source(j, "run")); err != nil {
+	if err := j.WriteResult(out, result, a.source("run")); err != nil {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, op, d, result, a.source(j, "run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result, a.source("run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -112,33 +111,33 @@ func tellResult(a *app, out string, result *job.Result) {
 
 // writeBeside writes the images that stand beside the result, "" for none: the adjoint
 // of the data and the point-spread functions.
-func writeBeside(ctx context.Context, a *app, j *job.Job, op *job.Operator, d *dist.Vector, adjoint, psf string) error {
+func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoint, psf string) error {
 	if adjoint != "" {
-		migrated, err := j.Migrate(ctx, op, d)
+		migrated, err := j.Migrate(ctx, d)
 		if err != nil {
 			return err
 		}
-		if err := j.WriteAdjoint(adjoint, migrated, a.source(j, "migrate")); err != nil {
+		if err := j.WriteAdjoint(adjoint, migrated, a.source("migrate")); err != nil {
 			return err
 		}
 	}
 	if psf == "" {
 		return nil
 	}
-	image, err := j.PSF(ctx, op)
+	image, err := j.PSF(ctx)
 	if err != nil {
 		return err
 	}
-	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source(j, "run")); err != nil {
+	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source("run")); err != nil {
 		return err
 	}
 	a.report.Printf("point-spread functions: %s\n", psf)
 	return nil
 }
 
-// besideToWrite is the file for an image beside the result, "" where none is to be
-// written: a run that goes on from a checkpoint has written it before. Rank 0
-// looks for all.
+// besideToWrite is the file for an image beside the result. It is "" if none is to be
+// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
+// for all ranks.
 func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil

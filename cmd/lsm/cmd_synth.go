@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
@@ -90,7 +91,7 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
 	}
-	c, err := f.build(ctx, a, args)
+	c, err := f.build(a, args)
 	if err != nil {
 		return err
 	}
@@ -121,8 +122,8 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 }
 
 // amend writes what --set and the environment change into the case's configuration, so
-// that it images with the operator that modelled. What says where a command runs, and
-// not what it makes, stays out; what the case itself consists of cannot be changed so.
+// that the case is imaged with the operator that modelled it. Keys that only say where a
+// command runs stay out. Keys of what synth makes cannot be changed.
 func amend(c *synth.Case, folder string, set []string) error {
 	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {
@@ -144,9 +145,8 @@ func amend(c *synth.Case, folder string, set []string) error {
 	return nil
 }
 
-// claim makes the folder and sees to it that none of the files in it gets
-// overwritten without force. The function that it returns leaves the folder
-// as it was found, but for files that were overwritten.
+// claim makes the folder, and refuses without force if one of the files is there already.
+// The function that it returns removes everything that was not there before.
 func claim(folder string, files []string, force bool) (undo func(), err error) {
 	var fresh []string
 	if _, err := os.Stat(folder); err != nil {
@@ -197,12 +197,12 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 	return nil
 }
 
-func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth.Case, error) {
+func (f *synthOptions) build(a *app, args []string) (*synth.Case, error) {
 	switch {
 	case f.model != "" && len(args) > 0:
 		return nil, status.Usage(fmt.Errorf("synth: give a NAME or --model, not both"))
 	case f.model != "":
-		return f.fromModel(ctx, a)
+		return f.fromModel(a)
 	case f.spacing != 0:
 		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
 	case len(args) == 0:
@@ -213,11 +213,8 @@ func (f *synthOptions) build(ctx context.Context, a *app, args []string) (*synth
 }
 
 // fromModel lays a survey over the user's model.
-func (f *synthOptions) fromModel(ctx context.Context, a *app) (*synth.Case, error) {
+func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 	if err := checkUnits("synth", f.units); err != nil {
-		return nil, err
-	}
-	if err := a.tryFile(ctx, f.model); err != nil {
 		return nil, err
 	}
 	g, v, err := inputs.ReadVelocity(f.model, f.units)
@@ -245,17 +242,15 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	if err != nil {
 		return err
 	}
-	j, err := job.Open(comm.Self(), cfg, job.Geometry, a.report)
+	j, err := job.Open(comm.Self(), cfg, plan.Geometry, a.report)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	op, err := j.Build(ctx)
-	if err != nil {
+	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	d, err := j.Model(ctx, op, c.Reflectivity)
+	d, err := j.Model(ctx, c.Reflectivity)
 	if err != nil {
 		return err
 	}
@@ -264,7 +259,7 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 			return err
 		}
 	}
-	src := a.source(j, "synth")
+	src := a.source("synth")
 	src.Force = true // over the geometry
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 )
 
 func newTraveltime(a *app) *cobra.Command {
@@ -17,8 +18,8 @@ file, change it, and use it with traveltime.method = "table". Remove the digest 
 dataset that you change: docs/format.md shows how.`,
 		`  lsm traveltime config.toml -o times.h5`,
 		func(ctx context.Context, path string) error {
-			return a.produce(path, job.Geometry, "tables", func(j *job.Job, out string) (int64, error) {
-				return 0, j.WriteTimes(ctx, out, gradient, a.source(j, "traveltime"))
+			return a.produce(path, plan.Geometry, "tables", func(j *job.Job, out string) (int64, error) {
+				return 0, j.WriteTimes(ctx, out, gradient, a.source("traveltime"))
 			})
 		}))
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "also write the gradients of the times, s/m")

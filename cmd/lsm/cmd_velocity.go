@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ layers of interval velocity (Dix 1955).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
 		Annotations: exits("3", "4"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, args[0]) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
@@ -51,7 +50,7 @@ layers of interval velocity (Dix 1955).`,
 	return cmd
 }
 
-func (f *velocityOptions) run(ctx context.Context, a *app, path string) error {
+func (f *velocityOptions) run(a *app, path string) error {
 	if err := checkUnits("velocity", f.units); err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func (f *velocityOptions) run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return withUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
-	if err := a.checkFiles(ctx, alike("the survey", path), f.output, a.force); err != nil {
+	if err := checkOutput(alike("the survey", path), f.output, a.force); err != nil {
 		return err
 	}
 	s, _, err := h5.ReadSurveyHeader(path)

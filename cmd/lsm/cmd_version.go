@@ -1,45 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
-
-// Set by the linker, from git; see the Makefile.
-var (
-	version = "0.1.0-dev"
-	commit  = ""
-)
-
-// build says which build this is: the commit comes from the linker, or from
-// Go's own stamp.
-func build() (v, c string) {
-	v, c = version, commit
-	if info, ok := debug.ReadBuildInfo(); ok && c == "" {
-		dirty := ""
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				c = s.Value[:min(12, len(s.Value))]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				dirty = "-dirty"
-			}
-		}
-		if c != "" {
-			c += dirty
-		}
-	}
-	return v, c
-}
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -50,17 +24,13 @@ func newVersion(a *app) *cobra.Command {
 }
 
 func (a *app) printVersion() error {
-	v, c := build()
-	of := c
-	if of == "" {
-		of = "unknown"
-	}
+	v, c := provenance.Build()
 	name, features := machine.CPU()
 	isa, err := kirchhoff.ISA()
 	if err != nil {
 		return err
 	}
-	a.report.Printf("lsm %s, commit %s\n", v, of)
+	a.report.Printf("lsm %s, commit %s\n", v, cmp.Or(c, "unknown"))
 	a.report.Printf("built by %s and %s for %s/%s\n", runtime.Version(), h5.Compiler(), runtime.GOOS, runtime.GOARCH)
 	hdf5 := h5.LibraryVersion()
 	if built := h5.Built(); built != hdf5 {

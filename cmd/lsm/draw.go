@@ -178,7 +178,7 @@ func (d *drawing) table(file string) (*picture.Figure, error) {
 	})
 }
 
-// openTraces opens a survey file that has traces; otherwise its error has the hint.
+// openTraces opens a survey file. It is an error, with the hint, if it has no traces.
 func openTraces(file, hint string) (*h5.SurveyReader, error) {
 	r, err := h5.OpenSurvey(file)
 	if err != nil {
@@ -206,8 +206,8 @@ func (d *drawing) gather(file string) (*picture.Figure, error) {
 	if len(traces) == 0 {
 		return nil, status.Input(fmt.Errorf("%s: no trace belongs to shot %d", file, d.shot))
 	}
-	data := make([]float32, len(traces)*s.NT)
-	if err := r.ReadTraceList(data, traces); err != nil {
+	data, err := readTraces(r, traces, nil)
+	if err != nil {
 		return nil, err
 	}
 	d.used = append(d.used, "shot", "clip", "colors")
@@ -244,8 +244,8 @@ func shotTraces(s *survey.Survey, shot int) (traces []int32, offset []float64) {
 // shownGathers is how many image gathers are shown unless told otherwise.
 const shownGathers = 5
 
-// readGathers reads image gathers at the given places, x in 2-D and x, y in turn in
-// 3-D; none stands for some that are spread along x.
+// readGathers reads image gathers at the given places: x in 2-D, x and y in turn in 3-D.
+// If no place is given, it spreads a few along x.
 func readGathers(r *h5.GatherReader, at []float64) (out []picture.ImageGather, err error) {
 	g := r.Grid()
 	axes := g.Dim() - 1
@@ -291,8 +291,8 @@ type imageGathers struct {
 	list    []picture.ImageGather
 }
 
-// gathersOf reads image gathers of a file at the given places, as readGathers does; nil
-// where it has none.
+// gathersOf reads image gathers of a file at the given places, as readGathers does. It
+// returns nil if the file has none.
 func gathersOf(file string, at []float64) (*imageGathers, error) {
 	r, err := h5.OpenGathers(file)
 	if err != nil || r == nil {

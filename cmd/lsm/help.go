@@ -170,11 +170,8 @@ func noHelp(parent *cobra.Command, name string) error {
 	} else {
 		names = append(names, "config", "formats", "status")
 	}
-	err := status.Usage(fmt.Errorf("help: no command or topic %q", name))
-	if near := nearest(name, names); near != "" {
-		return status.Hint(err, fmt.Sprintf("did you mean %s?", strings.TrimSpace("lsm help "+fullName(parent))+" "+near))
-	}
-	return status.Hint(err, "lsm help lists the commands and topics")
+	return didYouMean(status.Usage(fmt.Errorf("help: no command or topic %q", name)), name, names,
+		strings.TrimSpace("lsm help "+fullName(parent))+" ", "lsm help lists the commands and topics")
 }
 
 func statusText() string {

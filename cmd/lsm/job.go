@@ -16,8 +16,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // jobCommand makes a command with a CONFIG argument.
@@ -74,7 +77,7 @@ func (a *app) configure(path string) (*config.Config, error) {
 // agree makes sure that all ranks run the same command of the same program with the
 // same configuration.
 func (a *app) agree(cfg *config.Config) error {
-	v, c := build()
+	v, c := provenance.Build()
 	facts := append([]comm.Fact{{Name: "the program", Value: strings.TrimSpace("lsm " + v + " " + c)}, {Name: "the command", Value: a.command}}, a.flags...)
 	for _, f := range config.Fields() {
 		facts = append(facts, comm.Fact{Name: f.Name(), Value: cfg.Value(f.Name()), Origin: cfg.Origin(f.Name())})
@@ -84,7 +87,7 @@ func (a *app) agree(cfg *config.Config) error {
 
 // open makes sure that the outputs can be written before anything is computed,
 // then loads and checks the inputs.
-func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*job.Job, error) {
+func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (*job.Job, error) {
 	if a.trace != "" {
 		a.report.KeepTrace(a.world.Size())
 	}
@@ -96,7 +99,6 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 	}
 	j, err := job.Open(a.world, cfg, need, a.report)
 	if err == nil {
-		j.Try = func(path string) error { return a.tryFile(context.Background(), path) }
 		j.Alone = true
 	}
 	return j, err
@@ -105,7 +107,7 @@ func (a *app) open(cfg *config.Config, need job.Need, outputs ...config.Path) (*
 // produce is a job command that writes the one file output.file: it lets work write the
 // file and says so. what names the kind of file, predicted is the memory in bytes that
 // was planned for, 0 for none.
-func (a *app) produce(path string, need job.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
+func (a *app) produce(path string, need plan.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
@@ -124,13 +126,12 @@ func (a *app) produce(path string, need job.Need, what string, work func(j *job.
 	return a.closing(predicted)
 }
 
-// source says which program makes an output, for its provenance.
-func (a *app) source(j *job.Job, command string) job.Source {
-	v, c := build()
-	return job.Source{Command: command, Version: v, Commit: c, Force: a.force}
+// source says which command makes an output, for its provenance.
+func (a *app) source(command string) job.Source {
+	return job.Source{Command: command, Force: a.force}
 }
 
-// once lets rank 0 do what one rank does for all.
+// once lets rank 0 do something for all ranks.
 func (a *app) once(do func() error) error {
 	var err error
 	if a.first() {
@@ -156,20 +157,19 @@ func checkJobFiles(a *app, cfg *config.Config, outputs []config.Path) error {
 	return tryInputs(a, cfg)
 }
 
-// tryInputs reads what each input file holds in a child process first.
+// tryInputs tries each input file in a child process, before all ranks read it.
 func tryInputs(a *app, cfg *config.Config) error {
 	defer a.report.Time("try inputs")()
-	var files []string
 	for _, in := range cfg.Reads() {
-		if !slices.Contains(files, in.Path.File) {
-			files = append(files, in.Path.File)
+		if err := h5.Guarded(in.Path.File); err != nil {
+			return err
 		}
 	}
-	return a.tryFile(context.Background(), files...)
+	return nil
 }
 
 // lockOutputs keeps other runs from the outputs of this one, and from its checkpoints,
-// until it ends.
+// until the program ends.
 func lockOutputs(a *app, cfg *config.Config, outputs []config.Path) error {
 	if a.command == "run" {
 		outputs = append(slices.Clone(outputs), cfg.Output.Adjoint, cfg.Output.PSF)
@@ -226,11 +226,11 @@ func (a *app) lock(path string) error {
 	return nil
 }
 
-// atEnd does something when the program ends; what was put in last comes first.
+// atEnd does something when the program ends. What was added last is done first.
 func (a *app) atEnd(do func()) { a.last = append(a.last, do) }
 
-// closing prints where the time and the memory went, the latter beside the
-// prediction, in bytes, 0 for none; and writes the trace. It is collective.
+// closing prints where the time and the memory went, and writes the trace. predicted is
+// the memory in bytes that was planned for, 0 for none. It is collective.
 func (a *app) closing(predicted int64) error {
 	mine := a.report.Account()
 	mine.PeakMemory, mine.Predicted = machine.PeakMemory(), predicted

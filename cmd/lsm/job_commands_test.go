@@ -30,7 +30,14 @@ func imageDigest(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sum, err := f.Digest("/image")
+	d, err := f.Dataset("/image")
+	if err == nil {
+		err = d.Verify()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := d.Attrs().Text("sha256")
 	if err != nil {
 		t.Fatal(err)
 	}

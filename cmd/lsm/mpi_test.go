@@ -165,7 +165,14 @@ func digestOf(t *testing.T, path, name string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sum, err := f.Digest(name)
+	d, err := f.Dataset(name)
+	if err == nil {
+		err = d.Verify()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := d.Attrs().Text("sha256")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// chooseComm says which communicator a run takes, and why. Its error is a
-// backend that cannot be had.
+// chooseComm says which communicator a run takes, and why. It returns an error if this
+// machine or build does not offer the backend.
 func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "" || want == "nccl" || want == "rccl" {
 		want = "auto" // these stand beside it
@@ -50,8 +50,8 @@ func chooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	return want, "comm.backend asks for it", nil
 }
 
-// join makes a.world the ranks of this run, as the configuration wants them; a
-// nil configuration stands for the default, to tell the others of an error.
+// join makes a.world the ranks of this run, as the configuration says. A nil
+// configuration stands for the default; it serves to tell the other ranks of an error.
 func (a *app) join(cfg *config.Config) error {
 	want := "auto"
 	if cfg != nil {
@@ -110,8 +110,8 @@ func (a *app) failedAlone(err error) bool {
 }
 
 // part ends this rank's membership, which all ranks do together. A launcher may
-// end the others as soon as the first has exited with a status; that no longer
-// counts.
+// end the others as soon as the first has exited with a status; their signals no longer
+// count.
 func (a *app) part(err error) {
 	if a.leave == nil {
 		if err != nil && a.launcher.Rank > 0 {
@@ -148,30 +148,25 @@ func (a *app) endAll(fault any) {
 // before the end.
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1}
 
-// untilInterrupted is a context that the first of stopSignals ends, so that a
-// command can leave things in order; the second ends the program.
+// untilInterrupted returns a context that ends with the first of stopSignals, so that a
+// command can leave things in order. The second signal ends the program.
 func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, stopSignals...)
-	over := make(chan struct{})
 	go func() {
-		for count := 0; ; count++ {
-			select {
-			case <-over:
-				return
-			case <-signals:
-			}
-			if count > 0 {
-				os.Exit(status.Stopped)
-			}
-			fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
-			cancel()
+		if _, asked := <-signals; !asked {
+			return
+		}
+		fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
+		cancel()
+		if _, again := <-signals; again {
+			os.Exit(status.Stopped)
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
-		close(over)
+		signal.Stop(signals) // nothing comes from now on
+		close(signals)
 		cancel()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -17,8 +18,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// computeMissing computes what no file brings: the adjoint, the residual of the
-// image, and a dot test.
+// computeMissing computes what is in no file: the adjoint, the residual of the image, and
+// a dot test.
 func (c *collector) computeMissing() error {
 	r := c.run
 	if !c.compute {
@@ -31,14 +32,14 @@ func (c *collector) computeMissing() error {
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", r.File, err))
 	}
-	j, err := c.a.open(cfg, job.Traces)
+	j, err := c.a.open(cfg, plan.Traces)
 	if status.Code(err) == status.BadInput {
 		return status.Hint(err, "--folder DIR says which folder the paths of the run's configuration start from")
 	} else if err != nil {
 		return err
 	}
 	defer j.Close()
-	src := c.a.source(j, "report")
+	src := c.a.source("report")
 	for _, in := range provenance.FromAttrs(j.Attrs(src, "")).Inputs {
 		if want, known := c.inputs[in.Role]; known && want != in.SHA256 {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
@@ -47,22 +48,20 @@ func (c *collector) computeMissing() error {
 	if !j.Image.Equal(r.Image.Grid) {
 		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Image))
 	}
-	op, err := j.Build(c.ctx)
-	if err != nil {
+	if err := j.Build(c.ctx); err != nil {
 		return err
 	}
-	defer op.Engine.Close()
-	e, err := j.DotTest(c.ctx, op)
+	e, err := j.DotTest(c.ctx)
 	if err != nil {
 		return err
 	}
 	r.DotTest = &report.DotTest{Error: e, Limit: j.DotLimit()}
-	d, err := j.Data(op)
+	d, err := j.Data()
 	if err != nil {
 		return err
 	}
 	if c.adjoint == "" {
-		migrated, err := j.Migrate(c.ctx, op, d)
+		migrated, err := j.Migrate(c.ctx, d)
 		if err != nil {
 			return err
 		}
@@ -76,7 +75,7 @@ func (c *collector) computeMissing() error {
 	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Classes.N > 0 {
-		predicted, err := j.ModelGathers(c.ctx, op, r.File)
+		predicted, err := j.ModelGathers(c.ctx, r.File)
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,7 @@ func (c *collector) computeMissing() error {
 		}
 		return j.WriteTraces(c.residual, predicted, src)
 	}
-	return j.WriteResidual(c.ctx, c.residual, op, d, &job.Result{Image: r.Image.Data}, src)
+	return j.WriteResidual(c.ctx, c.residual, d, &job.Result{Image: r.Image.Data}, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint
@@ -137,7 +136,7 @@ func (c *collector) readTold() (err error) {
 	return nil
 }
 
-// told reads a file of what a run has told; nil without a name.
+// told reads a file of what a run has said. It returns nil if path is "".
 func told[T any](path string, parse func(io.Reader) (*T, error)) (*T, error) {
 	if path == "" {
 		return nil, nil
@@ -168,9 +167,6 @@ func (c *collector) readShots() error {
 		if path == "" {
 			continue
 		}
-		if err := c.a.tryFile(c.ctx, path); err != nil {
-			return err
-		}
 		file, err := openTraces(path, "")
 		if err != nil {
 			return err
@@ -178,16 +174,10 @@ func (c *collector) readShots() error {
 		defer file.Close()
 		files[i] = file
 	}
-	if data := files[0]; data != nil {
-		s = data.Survey()
-		if r.Config != nil {
-			var err error
-			if keep, err = inputs.Select(s, r.Config); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-		}
-		if keep != nil {
-			s = s.Select(keep)
+	if path != "" {
+		var err error
+		if s, keep, _, err = inputs.Selected(r.Config); err != nil {
+			return err
 		}
 	}
 	if residual := files[1]; residual != nil && s == nil {
@@ -221,8 +211,8 @@ func (c *collector) readShots() error {
 	return nil
 }
 
-// readTraces reads traces of a file, counted among those that are kept; nil without a
-// file.
+// readTraces reads traces of a file by their numbers among those that are kept, nil for
+// all. Without a file it returns nil.
 func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) {
 	if file == nil {
 		return nil, nil
@@ -240,8 +230,8 @@ func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) 
 // shownShots is how many gathers are shown unless told otherwise.
 const shownShots = 3
 
-// chooseShots are the rows asked for, or some that have traces, spread over the
-// survey but for its ends, where spreads are cut short.
+// chooseShots returns the rows asked for. If there are none, it returns some that have
+// traces, spread over the survey except for its ends, where spreads are cut short.
 func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
 	for _, shot := range asked {
 		if shot < 0 || shot >= s.NumSources() {

@@ -68,8 +68,8 @@ a picture of the underground.`,
 }
 
 // mark gives a command, and those below it, what all commands share: the check of
-// arguments, exit statuses, and a note when it begins, since errors before that are
-// those of the command line, flags that it requires included.
+// arguments, the exit statuses, and a note when it begins. Errors before that are errors
+// of the command line.
 func (a *app) mark(root, c *cobra.Command) {
 	for _, below := range c.Commands() {
 		a.mark(root, below)
@@ -100,7 +100,7 @@ func (a *app) mark(root, c *cobra.Command) {
 	}
 }
 
-// together are the commands that the ranks which a launcher starts do together.
+// together are the commands that all ranks of a launcher run together.
 var together = []string{"run", "migrate", "model", "check", "doctor", "bench comm", "bench solve"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".

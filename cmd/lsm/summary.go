@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -160,10 +159,7 @@ func gridSummary(g grid.Grid) (lines []string, fields []any) {
 func extent(positions []float64, dim int) string {
 	var parts []string
 	for axis, name := range grid.AxisNames(max(2, dim))[:dim] {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i := axis; i < len(positions); i += dim {
-			lo, hi = min(lo, positions[i]), max(hi, positions[i])
-		}
+		lo, hi := survey.Bounds(positions, dim, axis)
 		if lo == hi {
 			parts = append(parts, fmt.Sprintf("%s %s m", name, readable.Length(lo)))
 		} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -47,10 +46,7 @@ func arguments(use string) cobra.PositionalArgs {
 		if strings.Contains(extra, "=") {
 			return status.Hint(err, "configuration keys are set by --set "+extra)
 		}
-		if near := nearest(extra, commandNames(cmd)); near != "" {
-			return status.Hint(err, fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), near))
-		}
-		return err
+		return didYouMean(err, extra, commandNames(cmd), cmd.CommandPath()+" ", "")
 	}
 }
 
@@ -90,9 +86,7 @@ func usageError(cmd *cobra.Command, err error) error {
 		} else {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			if near := nearest(name, names); near != "" {
-				hint = fmt.Sprintf("did you mean --%s?", near)
-			}
+			hint = status.HintOf(didYouMean(err, name, names, "--", hint))
 		}
 	}
 	if cmd.HasParent() {
@@ -111,14 +105,10 @@ func noCommand(parent *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return status.Hint(errors.New("no command given"), list)
 	}
-	err := fmt.Errorf("unknown command %q", args[0])
-	if near := nearest(args[0], commandNames(parent)); near != "" {
-		return status.Hint(err, fmt.Sprintf("did you mean %s %s?", parent.CommandPath(), near))
-	}
 	if strings.HasSuffix(args[0], ".toml") {
-		return status.Hint(err, "a configuration is run by: lsm run "+args[0])
+		list = "a configuration is run by: lsm run " + args[0]
 	}
-	return status.Hint(err, list)
+	return didYouMean(fmt.Errorf("unknown command %q", args[0]), args[0], commandNames(parent), parent.CommandPath()+" ", list)
 }
 
 func commandNames(parent *cobra.Command) (names []string) {
@@ -128,6 +118,15 @@ func commandNames(parent *cobra.Command) (names []string) {
 		}
 	}
 	return names
+}
+
+// didYouMean adds a hint to an error about an unknown name: the nearest of the names, with
+// before in front of it. If none is near, the hint is otherwise.
+func didYouMean(err error, typed string, names []string, before, otherwise string) error {
+	if near := nearest(typed, names); near != "" {
+		otherwise = fmt.Sprintf("did you mean %s%s?", before, near)
+	}
+	return status.Hint(err, otherwise)
 }
 
 // nearest is the name closest to what was typed, "" where none is close.
@@ -158,8 +157,8 @@ func inOrder(steps ...func() error) error {
 // fileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
 type fileUse struct{ role, path string }
 
-// distinct refuses to write over what is read, and two outputs to one file, --force or
-// not: whatever the names, links included. Files without a name are left out.
+// distinct refuses to write over an input, or to write two outputs to one file, even with
+// --force. It follows links. Files without a name are left out.
 func distinct(inputs, outputs []fileUse) error {
 	before := inputs
 	for _, out := range outputs {
@@ -176,20 +175,12 @@ func distinct(inputs, outputs []fileUse) error {
 	return nil
 }
 
-// checkFiles makes sure, before anything large is read, that the output may be written
-// and that the inputs can be read, those of HDF5 in a child process.
-func (a *app) checkFiles(ctx context.Context, inputs []fileUse, output string, overwrite bool) error {
+// checkOutput makes sure, before anything large is read, that the output may be written.
+func checkOutput(inputs []fileUse, output string, overwrite bool) error {
 	if err := distinct(inputs, alike("--output", output)); err != nil {
 		return err
 	}
-	if err := h5.CheckOutput(output, overwrite); err != nil {
-		return err
-	}
-	var paths []string
-	for _, f := range inputs {
-		paths = append(paths, f.path)
-	}
-	return a.tryFile(ctx, paths...)
+	return h5.CheckOutput(output, overwrite)
 }
 
 // wrote tells where a command's output is, with keys and values for the event "done".
@@ -208,7 +199,7 @@ func sameFile(a, b string) bool {
 	return errA != nil && errB != nil && destination(a) == destination(b)
 }
 
-// destination is where a file will be that is not there yet: without links.
+// destination is the path, without links, of a file that is not there yet.
 func destination(path string) string {
 	const mostLinks = 40
 	for range mostLinks {

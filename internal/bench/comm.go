@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +14,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// CommSpec says which collectives to time on which sizes. It is the same on all
-// ranks, but for Memory.
+// CommSpec says which collectives to time on which sizes. Only Memory may differ between
+// ranks.
 type CommSpec struct {
 	First, Last int64 // bytes of the whole array: First, First·Factor, … up to Last
 	Factor      int
@@ -46,7 +46,7 @@ type CommRow struct {
 }
 
 // Comm times the collectives of one communicator, or of several over the same ranks
-// in turn. Its methods are collective: all ranks call them alike.
+// in turn. Its methods are collective: all ranks call them in the same way.
 type Comm struct {
 	Sizes      []int64  // bytes, those that fit
 	Left       []int64  // bytes, those that memory does not allow
@@ -60,8 +60,8 @@ type Comm struct {
 
 // NewComm checks spec and allocates, once for all sizes and communicators, the two
 // arrays that each rank needs. A third of the memory is left to the communicators.
-// Operations that are empty are all that one of them offers. Errors of spec carry
-// status 2, an operation that none offers and too little memory status 4.
+// No operations stand for all that any of the communicators offers. Errors of spec carry
+// status 2. An operation that none offers, and too little memory, carry status 4.
 func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
 	c := comms[0]
 	b := &Comm{comms: comms, spec: spec}
@@ -102,7 +102,7 @@ func (s *CommSpec) check(ranks int) error {
 	return nil
 }
 
-// choose settles the operations.
+// choose chooses the operations to time.
 func (b *Comm) choose() error {
 	var offered []string
 	for _, o := range collectives {
@@ -134,22 +134,14 @@ func CommOperations() (names []string) {
 	return names
 }
 
-// fit settles the sizes: those of which every rank can hold two arrays while
-// the communicator uses as much as one more.
+// fit chooses the sizes of which every rank can hold two arrays, while the communicator
+// uses as much as one more.
 func (b *Comm) fit() error {
-	host, err := os.Hostname()
+	seats, err := comm.GatherJSON(b.comms[0].Host().AllGather, machine.OwnSeat())
 	if err != nil {
 		return err
 	}
-	hosts, err := b.comms[0].Host().AllGather([]byte(host))
-	if err != nil {
-		return err
-	}
-	for _, h := range hosts {
-		if string(h) == host {
-			b.Here++
-		}
-	}
+	_, b.Here = machine.Share(seats[b.comms[0].Rank()], seats)
 	most := math.Inf(1)
 	if b.spec.Memory > 0 {
 		most = float64(b.spec.Memory) / float64(3*b.Here)
@@ -183,10 +175,9 @@ func (b *Comm) fit() error {
 	return nil
 }
 
-// Run times one operation on all sizes, and on each by all communicators that offer
-// it in turn, and hands each row to show. Before each
-// size all ranks agree whether to go on, so that none is left waiting when ctx
-// ends on one of them.
+// Run times one operation on all sizes, and hands each row to show. On each size it
+// measures all communicators that offer the operation in turn. Before each size all ranks
+// agree whether to go on, so that none is left waiting when ctx ends on one of them.
 func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
 	i := slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })
 	for _, size := range b.Sizes {
@@ -216,11 +207,8 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 // that of the slowest rank.
 func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
 	whole, part := int(size)/b.spec.Type.Size(), 0
-	count, redop := whole, "none"
-	switch o.result {
-	case sums:
-		redop = "sum"
-	case gathered:
+	count := whole
+	if o.result == gathered {
 		part = max(1, whole/c.Size())
 		whole, count = part*c.Size(), part
 	}
@@ -239,10 +227,10 @@ func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
 	if err := b.comms[0].Host().AllReduce(wrong, comm.Sum); err != nil {
 		return CommRow{}, err
 	}
-	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: redop, Root: o.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: o.result.redop, Root: o.result.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
 	r.Size = int64(whole) * int64(b.spec.Type.Size())
 	r.Algorithm = float64(r.Size) / r.Seconds
-	r.Bus = r.Algorithm * o.bus(float64(c.Size()))
+	r.Bus = r.Algorithm * o.result.bus(float64(c.Size()))
 	return r, nil
 }
 
@@ -274,9 +262,8 @@ func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (
 	return max(median(t), 1e-9), nil // the clock counts whole nanoseconds
 }
 
-// CopyBandwidth is the bytes per second at which each rank copies memory that is
-// larger than the caches, its card's if the arrays are there, while all ranks do so.
-// The slowest rank's counts.
+// CopyBandwidth is the bytes per second at which the slowest rank copies memory while all
+// ranks do so: the card's memory if the arrays are there, and more than the caches hold.
 func (b *Comm) CopyBandwidth() (float64, error) {
 	const n = 1 << 24 // float32: 64 MiB
 	d := device.Device(device.NewHost(1))
@@ -291,7 +278,7 @@ func (b *Comm) CopyBandwidth() (float64, error) {
 		}
 		defer d.Free(bufs[i])
 	}
-	ones := slices.Repeat([]float32{1}, n) // pages that nobody wrote would all be one and the same
+	ones := slices.Repeat([]float32{1}, n) // pages that were never written all share one
 	if err := device.Upload(bufs[1], ones); err != nil {
 		return 0, err
 	}

@@ -11,8 +11,8 @@ import (
 
 // period is how many different values an array holds, over and over: whole
 // numbers from 1 to period, so that sums are exact and an element that nobody
-// wrote, zero, is wrong everywhere. It is prime: stretches that trade places,
-// whose lengths are powers of two in most algorithms, do not go unnoticed.
+// wrote, zero, is wrong everywhere. It is prime, so that parts in each other's places are
+// noticed: in most algorithms their lengths are powers of two.
 const period = 251
 
 // value is element i of rank's array.
@@ -22,8 +22,8 @@ func value(rank, i int) int { return 1 + (i%period+97*(rank%period))%period }
 type arrays struct {
 	ranks   int
 	in, out device.Buf
-	// wrong counts the elements of out, so many as each rank brought or the whole, that are
-	// not as they must be.
+	// wrong counts the elements of out that are not as they must be: of the whole, or of
+	// the part of each rank.
 	wrong func(o collective, whole, part int) (int, error)
 }
 
@@ -48,7 +48,7 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 		case sums:
 			return differ(out[:whole], total), err
 		case copies:
-			return differ(out[:whole], valuesOf[T](o.root)), err
+			return differ(out[:whole], valuesOf[T](o.result.root)), err
 		}
 		for r := range a.ranks {
 			count += differ(out[r*part:(r+1)*part], valuesOf[T](r))
@@ -70,7 +70,8 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 	return a, err
 }
 
-// prepare fills out for an operation: with in for one in place, else with zeros.
+// prepare fills out for an operation: with a copy of in if it works in place, else with
+// zeros.
 func (a *arrays) prepare(o collective, whole int) error {
 	d, out := a.out.Device(), a.out.Slice(0, whole)
 	if o.result == gathered {
@@ -79,7 +80,7 @@ func (a *arrays) prepare(o collective, whole int) error {
 	return errors.Join(d.Copy(out, a.in.Slice(0, whole)), d.Sync())
 }
 
-// call is the operation, ready to be timed, which it ends once the card is done.
+// call returns the operation, ready to be timed. It returns when the card is done.
 func (a *arrays) call(c comm.Comm, o collective, whole, part int) func() error {
 	counts := slices.Repeat([]int{part}, a.ranks)
 	x, y := a.out.Slice(0, whole), a.in.Slice(0, part)
@@ -123,36 +124,37 @@ func differ[T device.Number](x, want []T) int {
 // which then begins as a copy of in.
 type collective struct {
 	name    string
-	root    int
-	result  result
-	bus     func(n float64) float64 // bus bandwidth over algorithm bandwidth on n ranks
-	offered func(c comm.Comm) bool  // nil: by every communicator
+	result  *result
+	offered func(c comm.Comm) bool // nil: by every communicator
 	run     func(c comm.Comm, out, in device.Buf, counts []int) error
 }
 
 // by tells whether a communicator has it.
 func (o collective) by(c comm.Comm) bool { return o.offered == nil || o.offered(c) }
 
-// result is what out holds afterwards.
-type result uint8
-
-const (
-	sums     result = iota // the sum of all ranks' arrays, in place
-	copies                 // the root's array, in place
-	gathered               // the parts that the ranks brought, one behind the other
-)
+// result is what out holds afterwards, and how it came there.
+type result struct {
+	redop string
+	root  int                     // comm.None where no rank stands out
+	bus   func(n float64) float64 // bus bandwidth over algorithm bandwidth on n ranks
+}
 
 // On n ranks each element of an all-reduce takes at least 2(n−1) transfers, of an
 // all-gather n−1, spread over n ranks that all send at once; all of a broadcast
 // leaves the root, unless it is alone.
-func bothWays(n float64) float64 { return 2 * (n - 1) / n }
-func oneWay(n float64) float64   { return (n - 1) / n }
-func fromRoot(n float64) float64 { return min(1, n-1) }
+var (
+	// sums is the sum of all ranks' arrays, in place.
+	sums = &result{"sum", comm.None, func(n float64) float64 { return 2 * (n - 1) / n }}
+	// copies is the root's array, in place.
+	copies = &result{"none", 0, func(n float64) float64 { return min(1, n-1) }}
+	// gathered is the parts that the ranks brought, one behind the other.
+	gathered = &result{"none", comm.None, func(n float64) float64 { return (n - 1) / n }}
+)
 
 var collectives = []collective{
-	{name: "all-reduce", root: comm.None, result: sums, bus: bothWays,
+	{name: "all-reduce", result: sums,
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.AllReduce(out) }},
-	{name: "start-all-reduce", root: comm.None, result: sums, bus: bothWays,
+	{name: "start-all-reduce", result: sums,
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error {
 			r, err := c.StartAllReduce(out)
 			if err != nil {
@@ -160,13 +162,11 @@ var collectives = []collective{
 			}
 			return r.Wait()
 		}},
-	{name: "accumulate", root: comm.None, result: sums, bus: bothWays,
+	{name: "accumulate", result: sums,
 		offered: func(c comm.Comm) bool { _, ok := c.(comm.OneSided); return ok },
-		run: func(c comm.Comm, out, _ device.Buf, _ []int) error {
-			return c.(comm.OneSided).Accumulate(out)
-		}},
-	{name: "all-gather", root: comm.None, result: gathered, bus: oneWay,
+		run:     func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.(comm.OneSided).Accumulate(out) }},
+	{name: "all-gather", result: gathered,
 		run: func(c comm.Comm, out, in device.Buf, counts []int) error { return c.AllGather(out, in, counts) }},
-	{name: "broadcast", root: 0, result: copies, bus: fromRoot,
+	{name: "broadcast", result: copies,
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.Bcast(out, 0) }},
 }

@@ -41,8 +41,8 @@ type KernelSize struct {
 	Card               *gpu.Device
 	Threads            int
 	Runs               int
-	// Exact measures sums that do not depend on the partition as well, all engines but
-	// reference: in turn with the others.
+	// Exact also measures sums that do not depend on the partition, in turn with the
+	// others. The engine reference has none.
 	Exact bool
 }
 
@@ -59,19 +59,19 @@ type KernelResult struct {
 	Forward, Adjoint float64
 	GFlops           [2]float64 // by direction: dist.Forward, dist.Backward, as all pairs below
 
-	// Where asked for, with sums that do not depend on the partition, and their time over
-	// that of ordinary ones: the median over pairs of runs, one after the other.
+	// Time with sums that do not depend on the partition, if asked for, and its ratio to
+	// the time with ordinary sums: the median over pairs of runs, one after the other.
 	Exact, ExactRatio [2]float64
-	// Time over that without DipLimit and Antialias, in the same run: of ordinary sums and
-	// of exact ones.
+	// Ratio to the time without DipLimit and Antialias in the same run, with ordinary sums
+	// and with exact ones.
 	Cost, ExactCost [2]float64
 
 	Card *CardResult // on a card
 }
 
-// CardResult is a card's limits, and the shares of them that are reached. Of the copy
-// bandwidth: tables, image and data crossing its memory once; of the issue limit: an
-// instruction for each of Flops.
+// CardResult is a card's limits, and the shares of them that are reached. Copy counts
+// tables, image and data crossing the card's memory once. Issue counts one instruction for
+// each of Flops.
 type CardResult struct {
 	Limits      CardLimits
 	Copy, Issue [2]float64
@@ -215,8 +215,8 @@ func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) (ops []d
 	return ops, nil
 }
 
-// alternate times the operators in turn, so that what else runs on the machine meets
-// all of them: ns of each run, by operator and direction.
+// alternate times the operators in turn, so that other programs on the machine disturb
+// all of them alike. It returns the ns of each run, by operator and direction.
 func alternate(ctx context.Context, d device.Device, ops []dist.Operator, runs int) ([][2][]float64, error) {
 	m, err := dist.NewVector(d, ops[0].Domain())
 	if err != nil {
@@ -319,7 +319,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 		antialias = slices.Repeat([]float64{k.Antialias}, dim-1)
 	}
 	return &kirchhoff.Problem{
-		DipLimit: k.DipLimit, Antialias: antialias,
+		DipLimit: k.DipLimit, Antialias: antialias, Slowest: 2000,
 		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
 		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil

@@ -20,7 +20,7 @@ type Limits struct {
 	ReadBytes float64 `json:"read_bytes"` // bytes per second read from main memory
 }
 
-// MeasureLimits takes a second or so. Figures are medians of runs.
+// MeasureLimits measures them in a second or so. Figures are medians of runs.
 func MeasureLimits(runs int) Limits {
 	const n, rounds = 4096, 256
 	x := make([]float32, 1024)

@@ -23,8 +23,8 @@ type CardLimits struct {
 	Issue     float64 `json:"issue"`      // instructions per second that threads can issue, of multiply-adds
 }
 
-// MeasureCard takes well under a second on a card. Figures are medians of runs, and
-// what was timed is checked.
+// MeasureCard measures the limits of a card in well under a second. Figures are medians of
+// runs, and the results of what was timed are checked.
 func MeasureCard(d *gpu.Device, runs int) (l CardLimits, err error) {
 	m, err := d.Build(LimitsSource())
 	if err != nil {

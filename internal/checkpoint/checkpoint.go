@@ -79,22 +79,7 @@ func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
 func (s *Store) Save(m *solver.Method) (string, error) {
 	defer s.Report.Time("checkpoint")()
 	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))
-	made := false
-	err := s.AtRoot(func() error {
-		_, missing := os.Stat(s.folder)
-		if err := os.MkdirAll(s.folder, 0o755); err != nil {
-			return status.Resource(fmt.Errorf("checkpoint: %w", err))
-		}
-		made = missing != nil
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
 	if err := s.write(path, m); err != nil {
-		if made {
-			os.Remove(s.folder) // as it was
-		}
 		return "", err
 	}
 	s.adopt(path)
@@ -119,8 +104,7 @@ func (s *Store) adopt(path string) {
 
 // write writes one file on rank 0.
 func (s *Store) write(path string, m *solver.Method) error {
-	begin := func() (*h5.Writer, error) { return s.begin(path, m) }
-	return inputs.Publish(&s.Ranks, begin, func(w *h5.Writer) error {
+	return inputs.Publish(&s.Ranks, func() (*h5.Writer, error) { return s.begin(path, m) }, func(w *h5.Writer) error {
 		return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
 			if v.Layout.Type == device.F64 {
 				return save[float64](s, w, name, v)
@@ -130,8 +114,12 @@ func (s *Store) write(path string, m *solver.Method) error {
 	})
 }
 
-// begin starts a checkpoint file with everything but the vectors.
+// begin starts a checkpoint file, in a folder that need not be there, with everything but
+// the vectors.
 func (s *Store) begin(path string, m *solver.Method) (*h5.Writer, error) {
+	if err := os.MkdirAll(s.folder, 0o755); err != nil {
+		return nil, status.Resource(fmt.Errorf("checkpoint: %w", err))
+	}
 	state, err := json.Marshal(m.State())
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)

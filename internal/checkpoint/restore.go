@@ -18,43 +18,55 @@ import (
 
 // Newest returns the newest readable checkpoint of this plan, or "". It is collective. It
 // returns an error if the run cannot be resumed, as from a checkpoint of another plan.
-func (s *Store) Newest() (from string, err error) {
-	if from, err = inputs.First(&s.Ranks, s.newest); err != nil {
-		return "", err
+func (s *Store) Newest() (string, error) {
+	f, from, err := s.find()
+	if f != nil {
+		f.Close()
+	}
+	return from, err
+}
+
+// find opens the newest checkpoint on rank 0. Its name is known to all ranks.
+func (s *Store) find() (f *h5.File, from string, err error) {
+	if f, err = inputs.First(&s.Ranks, s.newest); err != nil {
+		return nil, "", err
+	}
+	if f != nil {
+		from = f.Path()
 	}
 	name, err := comm.FromFirst(s.World, []byte(from))
-	return string(name), err
+	return f, string(name), err
 }
 
 // newest tries the checkpoints, newest first.
-func (s *Store) newest() (string, error) {
+func (s *Store) newest() (*h5.File, error) {
 	paths := s.all()
 	for i, path := range paths {
 		f, err := s.open(path)
-		if err == nil {
-			err = f.Close()
-		}
 		switch {
 		case err == nil:
-			return path, nil
+			return f, nil
 		case status.Code(err) == status.BadUsage:
-			return "", err // another plan: an older file would not be better
+			return nil, err // another plan: an older file would not be better
 		case i == len(paths)-1:
-			return "", status.Hint(err, "without --resume the run starts from the beginning")
+			return nil, status.Hint(err, "without --resume the run starts from the beginning")
 		}
 		s.Report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
 	}
-	return "", nil
+	return nil, nil
 }
 
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
 func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
-	from, err := s.Newest()
+	f, from, err := s.find()
+	if f != nil {
+		defer f.Close()
+	}
 	if from == "" || err != nil {
 		return "", err
 	}
-	if err := s.load(from, m, p); err != nil {
+	if err := s.load(f, from, m, p); err != nil {
 		return "", err
 	}
 	s.adopt(from)
@@ -64,9 +76,6 @@ func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
 // open opens a checkpoint, makes sure that its bytes are those that were written, and that
 // it belongs to this plan.
 func (s *Store) open(path string) (*h5.File, error) {
-	if err := s.TryFile(path); err != nil {
-		return nil, err
-	}
 	f, err := h5.Open(path)
 	if err != nil {
 		return nil, inputs.FileError(err)
@@ -100,19 +109,9 @@ func (s *Store) judge(f *h5.File) error {
 	return same(f.Path(), plan, s.plan)
 }
 
-// load reads a checkpoint on rank 0 and hands every rank its share.
-func (s *Store) load(path string, m *solver.Method, p solver.Problem) error {
-	var f *h5.File
-	var text string
-	err := s.AtRoot(func() (err error) {
-		if f, err = s.open(path); err == nil {
-			text, err = f.Text("/state")
-		}
-		return err
-	})
-	if f != nil {
-		defer f.Close()
-	}
+// load reads a checkpoint, which is open on rank 0, and hands every rank its share.
+func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem) error {
+	text, err := inputs.First(&s.Ranks, func() (string, error) { return f.Text("/state") })
 	if err != nil {
 		return err
 	}

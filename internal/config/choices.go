@@ -1,6 +1,9 @@
 package config
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -37,27 +40,22 @@ func Register(key string, choices ...Choice) bool {
 
 func methods() (list []Choice) {
 	for _, m := range solver.Methods {
-		c := Choice{Name: m.Name, Help: m.Description}
-		for trait, has := range map[string]bool{"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse} {
-			if has {
-				c.Traits = append(c.Traits, trait)
-			}
-		}
-		list = append(list, c)
+		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{
+			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse,
+		})})
 	}
 	return append(list, Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
 }
 
 func traveltimes() (list []Choice) {
 	for _, m := range traveltime.Choices {
-		c := Choice{Name: m.Name, Help: m.Help}
-		if m.NeedsTables {
-			c.Traits = append(c.Traits, "tables")
-		}
-		if m.NeedsConstant {
-			c.Traits = append(c.Traits, "constant")
-		}
-		list = append(list, c)
+		list = append(list, Choice{m.Name, m.Help, traits(map[string]bool{"tables": m.NeedsTables, "constant": m.NeedsConstant})})
 	}
 	return list
+}
+
+// traits lists those that a choice has.
+func traits(has map[string]bool) []string {
+	maps.DeleteFunc(has, func(_ string, has bool) bool { return !has })
+	return slices.Collect(maps.Keys(has))
 }

@@ -78,7 +78,7 @@ func (f *Field) quoted(values []string) []string {
 	values = slices.Clone(values)
 	for i, v := range values {
 		if f.Type == "text" {
-			values[i] = quote(v)
+			values[i] = Quote(v)
 		}
 	}
 	return values
@@ -94,7 +94,7 @@ type rule struct {
 var placeholder = regexp.MustCompile(`\{([a-z_.]*)(\??)\}`)
 
 // apply calls report with the rule's message and keys if all its conditions hold.
-func (r *reader) apply(u rule, report func(message string, keys ...string)) {
+func (r *reader) apply(u rule, report func(message string, keys ...string) *Problem) {
 	var keys []string
 	for _, text := range append([]string{u.key}, u.with...) {
 		x := r.condition(text)
@@ -112,6 +112,6 @@ func (r *reader) apply(u rule, report func(message string, keys ...string)) {
 		if part[2] == "" {
 			return f.encoded(r.cfg)
 		}
-		return f.words(slices.DeleteFunc(slices.Clone(f.Choices), func(v string) bool { return quote(v) == f.encoded(r.cfg) }))
+		return f.words(slices.DeleteFunc(slices.Clone(f.Choices), func(v string) bool { return Quote(v) == f.encoded(r.cfg) }))
 	}), keys...)
 }

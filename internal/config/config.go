@@ -64,7 +64,7 @@ func (c *Config) files(keys ...string) (list []File) {
 func (c *Config) Value(key string) string {
 	f := table().field(key)
 	if f == nil {
-		panic("config: no key " + quote(key))
+		panic("config: no key " + Quote(key))
 	}
 	return f.encoded(c)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
 // cross checks the keys against each other, as far as that needs no file. It skips keys
@@ -22,9 +21,8 @@ func (r *reader) cross() {
 		r.taper(key)
 	}
 	for _, u := range refused {
-		r.apply(u, r.refuse)
+		r.apply(u, r.clash)
 	}
-	r.engine()
 	r.units()
 	r.image()
 	r.gathers()
@@ -60,12 +58,11 @@ func (r *reader) clash(message string, keys ...string) *Problem {
 	return r.add(r.where(keys...), keys[0], message)
 }
 
-func (r *reader) refuse(message string, keys ...string) { r.clash(message, keys...) }
-
 // note is clash for a combination that is allowed.
-func (r *reader) note(message string, keys ...string) {
+func (r *reader) note(message string, keys ...string) *Problem {
 	at := r.where(keys...)
 	r.cfg.notes = append(r.cfg.notes, Problem{Source: at.source, Line: at.line, Key: keys[0], Message: message})
+	return &r.cfg.notes[len(r.cfg.notes)-1]
 }
 
 func (r *reader) required() {
@@ -192,24 +189,10 @@ func (r *reader) gathers() {
 	}
 	n := len(im.GatherBins)
 	if n < least {
-		r.clash(fmt.Sprintf("%s, image.gathers = %s needs at least %d", readable.Count(n, "value"), quote(im.Gathers), least), bins, kind)
+		r.clash(fmt.Sprintf("%s, image.gathers = %s needs at least %d", readable.Count(n, "value"), Quote(im.Gathers), least), bins, kind)
 	}
 	if im.Gathers == "angle" && n > 0 && im.GatherBins[n-1] > 180 {
 		r.clash(fmt.Sprintf("%g degrees, opening angles reach 180", im.GatherBins[n-1]), bins)
-	}
-}
-
-// engine refuses values that the engine does not offer. It makes an exception for
-// kirchhoff.tables with the reference engine, which keeps full tables whatever the
-// configuration says.
-func (r *reader) engine() {
-	for _, need := range engineNeeds {
-		without := []string{"!kirchhoff.engine=" + offering(need.feature)}
-		if strings.HasPrefix(need.key, "kirchhoff.tables") {
-			without = append(without, "!kirchhoff.engine=reference")
-		}
-		r.apply(rule{need.key, without, "{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " +
-			english.WordSeries(engines.Offering(need.feature), "and")}, r.refuse)
 	}
 }
 
@@ -235,7 +218,7 @@ func (r *reader) outputs() {
 	for _, out := range r.cfg.Writes() {
 		for _, f := range before {
 			if r.good(out.Key, f.Key) && f.Path.same(out.Path) {
-				r.clash(fmt.Sprintf("%s is %s as well, want another file", quote(out.Path.Text), f.Key), out.Key, f.Key)
+				r.clash(fmt.Sprintf("%s is %s as well, want another file", Quote(out.Path.Text), f.Key), out.Key, f.Key)
 			}
 		}
 		before = append(before, out)

@@ -155,21 +155,15 @@ func (f *Field) setRange(tag string) {
 	if err != nil || !two {
 		panic(fmt.Sprintf("config: %s: bad tag range: %q", f.Name(), tag))
 	}
-	end := func(x float64) string {
-		if x > 1e6 {
-			return strings.NewReplacer("e+0", "e", "e+", "e").Replace(strconv.FormatFloat(x, 'e', -1, 64))
-		}
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
 	switch {
 	case f.above && highest == "":
-		f.Range = "above " + end(f.lowest)
+		f.Range = "above " + lowest
 	case f.above:
-		f.Range = "above " + end(f.lowest) + ", up to " + end(f.highest)
+		f.Range = "above " + lowest + ", up to " + highest
 	case highest == "":
-		f.Range = end(f.lowest) + " or more"
+		f.Range = lowest + " or more"
 	default:
-		f.Range = "from " + end(f.lowest) + " to " + end(f.highest)
+		f.Range = "from " + lowest + " to " + highest
 	}
 }
 

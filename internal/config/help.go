@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -54,11 +55,8 @@ func HelpKey(name string) (string, error) {
 	if !dotted && len(found) == 1 && found[0].Key == key {
 		return found[0].text(), nil
 	}
-	if hint := didYouMean(nil, found); hint != "" {
-		return "", fmt.Errorf("no configuration key or section %s; %s", quote(clip(name)), hint)
-	}
-	return "", fmt.Errorf("no configuration key or section %s; the sections are %s",
-		quote(clip(name)), strings.Join(t.names(), ", "))
+	hint := cmp.Or(didYouMean(nil, found), "the sections are "+strings.Join(t.names(), ", "))
+	return "", fmt.Errorf("no configuration key or section %s; %s", Quote(clip(name)), hint)
 }
 
 // text is the help for a section and its keys.
@@ -94,23 +92,18 @@ func (f *Field) summary() string {
 
 // wrap writes text as lines of at most textWidth columns, each with the prefix.
 func wrap(b *strings.Builder, prefix, text string) {
-	column := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case column == 0:
-			b.WriteString(prefix)
-			column = len(prefix)
-		case column+1+len(word) > textWidth:
-			b.WriteString("\n" + prefix)
-			column = len(prefix)
-		default:
-			b.WriteByte(' ')
-			column++
+	line := prefix
+	for i, word := range strings.Fields(text) {
+		if i > 0 && len(line)+1+len(word) > textWidth {
+			b.WriteString(line + "\n")
+			line = prefix + word
+		} else if i > 0 {
+			line += " " + word
+		} else {
+			line += word
 		}
-		b.WriteString(word)
-		column += len(word)
 	}
-	b.WriteByte('\n')
+	b.WriteString(line + "\n")
 }
 
 // Template is a configuration file with every key, its meaning, values, unit

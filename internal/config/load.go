@@ -51,7 +51,7 @@ func Load(path string, set, environ []string) (*Config, error) {
 	if err == nil {
 		return Parse(path, source, set, environ)
 	}
-	p := Problem{Source: path, Message: err.Error(), err: err}
+	p := Problem{Source: path, Message: err.Error()}
 	var pe *fs.PathError
 	switch {
 	case path == "":
@@ -65,7 +65,7 @@ func Load(path string, set, environ []string) (*Config, error) {
 	case errors.As(err, &pe):
 		p.Message = pe.Err.Error()
 	}
-	return nil, &Problems{List: []Problem{p}}
+	return nil, &Problems{[]Problem{p}, err}
 }
 
 // Parse makes a configuration from the source of the file at path, which need
@@ -192,7 +192,7 @@ func (r *reader) take(at origin, f *Field, typed any, found string, raw any, res
 	}
 	if s, ok := raw.(string); ok && f.Choices != nil {
 		if near := nearest(s, f.Choices); near != "" {
-			p.Hint = "did you mean " + quote(near) + "?"
+			p.Hint = "did you mean " + Quote(near) + "?"
 		}
 	}
 }

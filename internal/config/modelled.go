@@ -35,25 +35,11 @@ func (c *Config) Modelled(filtered bool) []Setting {
 	return list
 }
 
-// Difference is a setting that does not fit the traces of a survey.
-type Difference struct {
-	Key, Survey, Now string // values as TOML
-	once             bool
-}
-
-// String names the key and both values.
-func (d Difference) String() string {
-	if d.once {
-		return fmt.Sprintf("%s: %s was applied to the survey's traces before, but not to its wavelet, so no value fits them now (this run has %s)", d.Key, d.Survey, d.Now)
-	}
-	return fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", d.Key, d.Survey, d.Now)
-}
-
-// Differences compares the settings that a survey remembers, in the form of Modelled,
-// with this configuration. It skips a key that the survey does not mention or that does
-// not act now, because the key on which it depends then differs.
-func (c *Config) Differences(survey []Setting) []Difference {
-	var list []Difference
+// Differences says which of the settings that a survey remembers, in the form of
+// Modelled, do not fit this configuration. Each text begins with the key. It skips a key
+// that the survey does not mention or that does not act now, because the key on which it
+// depends then differs.
+func (c *Config) Differences(survey []Setting) (texts []string) {
 	t := table()
 	for _, s := range survey {
 		f := t.field(s.Key)
@@ -65,23 +51,13 @@ func (c *Config) Differences(survey []Setting) []Difference {
 			was = encode(v) // one spelling
 		}
 		switch {
-		case f.traces == tracesSame && t.acts(f, c) && was != now,
-			f.traces == tracesOnce && was != f.Default:
-			list = append(list, Difference{s.Key, was, now, f.traces == tracesOnce})
+		case f.traces == tracesSame && t.acts(f, c) && was != now:
+			texts = append(texts, fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", s.Key, was, now))
+		case f.traces == tracesOnce && was != f.Default:
+			texts = append(texts, fmt.Sprintf("%s: %s was applied to the survey's traces before, but not to its wavelet, so no value fits them now (this run has %s)", s.Key, was, now))
 		}
 	}
-	return list
-}
-
-// ModelledKeys are all keys that Modelled may name.
-func ModelledKeys() []string {
-	var keys []string
-	for _, f := range table().fields() {
-		if f.traces != "" {
-			keys = append(keys, f.Name())
-		}
-	}
-	return keys
+	return texts
 }
 
 // effective is the value of the field in c as TOML, as it acts: the traveltime
@@ -89,7 +65,7 @@ func ModelledKeys() []string {
 func (f *Field) effective(c *Config) string {
 	if f.Name() == "traveltime.method" {
 		if m, err := traveltime.Choose(c.Traveltime.Method); err == nil {
-			return quote(m.Acting(c.Velocity.Constant > 0).Name)
+			return Quote(m.Acting(c.Velocity.Constant > 0).Name)
 		}
 	}
 	return f.encoded(c)

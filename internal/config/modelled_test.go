@@ -39,10 +39,11 @@ func TestDifferences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			made, now := parsed(t, plain, c.made...), parsed(t, plain, c.now...)
 			var keys []string
-			for _, d := range now.Differences(made.Modelled(c.filtered)) {
-				keys = append(keys, d.Key)
-				if text := d.String(); !strings.HasPrefix(text, d.Key+": ") || !strings.Contains(text, d.Survey) || !strings.Contains(text, d.Now) {
-					t.Errorf("%q does not name %s, %s and %s", text, d.Key, d.Survey, d.Now)
+			for _, text := range now.Differences(made.Modelled(c.filtered)) {
+				key, _, _ := strings.Cut(text, ": ")
+				keys = append(keys, key)
+				if was, is := made.Value(key), now.Value(key); !strings.Contains(text, was) || !strings.Contains(text, is) {
+					t.Errorf("%q does not name %s and %s", text, was, is)
 				}
 			}
 			if got := strings.Join(keys, " "); got != c.keys {

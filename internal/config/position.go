@@ -13,7 +13,6 @@ type positions struct {
 	source string
 	meta   toml.MetaData
 	doc    map[string]toml.Primitive
-	tables map[string]map[string]toml.Primitive // the sections that were asked for
 	asked  int
 }
 
@@ -23,7 +22,7 @@ const mostAsked = 500
 
 // locate parses the document, for positions alone.
 func locate(source string) *positions {
-	p := &positions{source: source, tables: map[string]map[string]toml.Primitive{}}
+	p := &positions{source: source}
 	p.meta, _ = toml.Decode(source, &p.doc)
 	return p
 }
@@ -67,10 +66,7 @@ func (p *positions) table(v toml.Primitive) (keys map[string]toml.Primitive) {
 func (p *positions) line(section, key string) int {
 	v, ok := p.doc[section]
 	if ok && key != "" {
-		if p.tables[section] == nil {
-			p.tables[section] = p.table(v)
-		}
-		v, ok = p.tables[section][key]
+		v, ok = p.table(v)[key]
 	}
 	if !ok {
 		return 0

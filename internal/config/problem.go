@@ -19,8 +19,6 @@ type Problem struct {
 	Message string `json:"message"`          // what is wrong: wanted and found
 	Hint    string `json:"hint,omitempty"`   // what was perhaps meant
 	Default string `json:"default,omitempty"`
-
-	err error // the fault of the file system behind it, if any
 }
 
 // String is one line in the manner of a compiler, such as
@@ -58,21 +56,15 @@ func (p Problem) String() string {
 // the file first, by line.
 type Problems struct {
 	List []Problem `json:"problems"`
+
+	err error // the fault of the file system behind them, if any
 }
 
 // Error is one line for each problem.
 func (p *Problems) Error() string { return readable.Join("%v", "\n", p.List) }
 
-// Unwrap gives the faults of the file system, for errors.Is.
-func (p *Problems) Unwrap() []error {
-	var errs []error
-	for _, q := range p.List {
-		if q.err != nil {
-			errs = append(errs, q.err)
-		}
-	}
-	return errs
-}
+// Unwrap gives the fault of the file system, for errors.Is.
+func (p *Problems) Unwrap() error { return p.err }
 
 // mostProblems is how many are worth printing: more come from a file that is no
 // configuration at all.

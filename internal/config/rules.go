@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -51,6 +53,15 @@ var refused = []rule{
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
+
+	// The engine. The reference engine keeps full tables whatever the configuration says.
+	offered("kirchhoff.tables=coarse", engines.Coarse, "!kirchhoff.engine=reference"),
+	offered("kirchhoff.tables=recompute", engines.Recomputed, "!kirchhoff.engine=reference"),
+	offered("image.gathers", engines.Gathers),
+	offered("kirchhoff.dip_limit", engines.DipLimit),
+	offered("kirchhoff.opening_limit", engines.OpeningLimit),
+	offered("kirchhoff.antialias", engines.Antialias),
+	offered("solver.preconditioner=diagonal", engines.Diagonal),
 }
 
 // noted lists the combinations that are allowed but perhaps not meant.
@@ -65,18 +76,11 @@ const (
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// engineNeeds lists the values that need a feature which not every engine offers.
-var engineNeeds = []struct {
-	key     string // condition
-	feature engines.Features
-}{
-	{"kirchhoff.tables=coarse", engines.Coarse},
-	{"kirchhoff.tables=recompute", engines.Recomputed},
-	{"image.gathers", engines.Gathers},
-	{"kirchhoff.dip_limit", engines.DipLimit},
-	{"kirchhoff.opening_limit", engines.OpeningLimit},
-	{"kirchhoff.antialias", engines.Antialias},
-	{"solver.preconditioner=diagonal", engines.Diagonal},
+// offered is the rule that a value, given as a condition, needs an engine with a feature,
+// if further conditions hold.
+func offered(key string, f engines.Features, with ...string) rule {
+	return rule{key, append(with, "!kirchhoff.engine="+offering(f)),
+		"{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " + english.WordSeries(engines.Offering(f), "and")}
 }
 
 func on(conditions ...string) []string { return conditions }

@@ -100,9 +100,9 @@ func didYouMean(in *section, found []*Field) string {
 	}
 	names := make([]string, len(found))
 	for i, f := range found {
-		names[i] = quote(f.Name())
+		names[i] = Quote(f.Name())
 		if in != nil && f.Section == in.name {
-			names[i] = quote(f.Key)
+			names[i] = Quote(f.Key)
 		}
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?"

@@ -174,7 +174,7 @@ func (f *Field) want() string {
 func describe(v any) string {
 	switch v := v.(type) {
 	case string:
-		return "the text " + clip(quote(v))
+		return "the text " + clip(Quote(v))
 	case map[string]any:
 		return "a table"
 	case []map[string]any:

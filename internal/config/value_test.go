@@ -36,7 +36,7 @@ func TestRanges(t *testing.T) {
 		{"(0,)", "above 0", []float64{1e-300}, []float64{0, -1}},
 		{"[0,180]", "from 0 to 180", []float64{0, 180}, []float64{-1, 180.0001}},
 		{"(0,1]", "above 0, up to 1", []float64{1, 0.5}, []float64{0, 1.5}},
-		{"[-1.5,1e6]", "from -1.5 to 1000000", []float64{-1.5}, []float64{-2}},
+		{"[-1.5,1000000]", "from -1.5 to 1000000", []float64{-1.5}, []float64{-2}},
 	} {
 		var f Field
 		f.setRange(c.tag)

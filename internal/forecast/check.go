@@ -28,13 +28,9 @@ type report struct {
 	found []Finding
 }
 
+// say adds a finding unless its text is empty.
 func (r *report) say(level, topic, format string, args ...any) {
-	r.tell(level, topic, fmt.Sprintf(format, args...))
-}
-
-// tell adds a finding unless its text is empty.
-func (r *report) tell(level, topic, text string) {
-	if text != "" {
+	if text := fmt.Sprintf(format, args...); text != "" {
 		r.found = append(r.found, Finding{topic, level, text})
 	}
 }
@@ -69,10 +65,10 @@ func (r *report) traces() {
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
-	r.tell("ok", "selection", r.SelectionText(r.Config))
+	r.say("ok", "selection", "%s", r.SelectionText(r.Config))
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
-	r.tell("warning", "traces", DeadText(r.Plan))
+	r.say("warning", "traces", "%s", DeadText(r.Plan))
 	r.weighting()
 	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.Places.Len(), "distinct position"))
 }
@@ -80,8 +76,8 @@ func (r *report) traces() {
 // image says where the image lies, what it is made of and whether it suits the wavelet.
 func (r *report) image() {
 	r.say("ok", "image", "%s", inputs.Extent(r.Image))
-	r.tell("ok", "gathers", r.Classes.String())
-	r.tell("note", "gathers", Beyond(r.Plan))
+	r.say("ok", "gathers", "%s", r.Classes.String())
+	r.say("note", "gathers", "%s", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
 	if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
@@ -108,8 +104,8 @@ func (r *report) settings() {
 	if c := r.Config.Solver; c.PenaltyScale == "absolute" && formulation.Penalised(c) {
 		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
 	}
-	if o, err := r.Matching(); r.Matches() && err == nil {
-		r.say("ok", "matching", "%s", o.About(r.Image.Shape))
+	if r.Matches() {
+		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))
 	}
 }
 
@@ -233,23 +229,17 @@ func (r *report) record(vmax float64) {
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
 func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float64) {
-	v := pl.Velocity.On(pl.Image)
-	slope := func(x, at []float64, v float64) float64 {
-		distance, most := 0.0, 0.0
-		for a := range x {
-			distance += (x[a] - at[a]) * (x[a] - at[a])
-		}
+	here := pl.Velocity.On(pl.Image)
+	half := func(at []float64, point int) (most float64) {
+		slowness := here.Slowness(at, point)
 		for a, h := range spacing {
-			most = max(most, h*math.Abs(x[a]-at[a]))
+			most = max(most, h/2*math.Abs(slowness[a]))
 		}
-		if distance == 0 {
-			return 0
-		}
-		return most / (2 * v * math.Sqrt(distance))
+		return most
 	}
 	n, steep := 0, 0
 	for p := range pl.SamplePairs() {
-		change := slope(p.X, p.Source, v[p.Point]) + slope(p.X, p.Receiver, v[p.Point])
+		change := half(p.Source, p.Point) + half(p.Receiver, p.Point)
 		largest = max(largest, change)
 		n++
 		if 2*change*f > 1 {

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/dustin/go-humanize"
 
@@ -101,13 +102,16 @@ func (m Memory) card() string {
 	return fmt.Sprintf("%s of %s free on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
 }
 
+// Fits reports whether there is as much memory.
+func (m Memory) Fits() bool { return m.Total() <= m.Limit && m.Card <= m.CardLimit }
+
 // Check refuses what does not fit.
 func (m Memory) Check() error {
 	if m.Card > m.CardLimit {
 		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.card())),
 			"use more ranks with a GPU each, a coarser or smaller image grid or fewer traces")
 	}
-	if m.Total() <= m.Limit {
+	if m.Fits() {
 		return nil
 	}
 	hint := "use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib"
@@ -117,19 +121,17 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// Of predicts what a rank holds of its share in a run of the configured solver. It also
-// decides where its tables are, if the plan leaves that open.
-func Of(p *plan.Plan, s *plan.Share) Memory { return of(p, s, p.Held) }
-
-func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
-	c := &count{Plan: p, share: s, held: held, problem: p.Problem(s)}
+// Of predicts what a rank holds of its share in a run of the configured solver. With
+// tables that are "exact" it also decides whether this rank recomputes them.
+func Of(p *plan.Plan, s *plan.Share) Memory {
+	c := &count{Plan: p, share: s, problem: p.Problem(s)}
 	m := c.common()
 	m.Vectors = c.vectors()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Card != nil:
 		return c.onCard(m)
-	case held.Stream:
+	case p.Held.Stream:
 		m.Stream = true
 		return c.tables(m, c.streamed)
 	case p.Engine == "reference":
@@ -142,19 +144,12 @@ func of(p *plan.Plan, s *plan.Share, held plan.Residency) Memory {
 type count struct {
 	*plan.Plan
 	share   *plan.Share
-	held    plan.Residency
 	problem *kirchhoff.Problem
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
 func (c *count) points() int64  { return int64(c.Points(c.share)) }
 func (c *count) samples() int64 { return int64(c.share.Traces()) * int64(c.Survey.NT) }
-
-// tries reports whether tables may be held as "full" or "uint16".
-func (c *count) tries(tables string) bool {
-	t := c.held.Tables
-	return t == tables || t == "auto" || t == "exact" && tables == "full"
-}
 
 // common counts what a rank holds with every engine.
 func (c *count) common() Memory {
@@ -186,10 +181,11 @@ func (c *count) lists() int64 {
 	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces())
 }
 
-// onCard moves to the GPU what a run on one holds there, and decides how its tables'
-// times are held.
+// onCard moves to the GPU what a run on one holds there.
 func (c *count) onCard(m Memory) Memory {
 	p := c.problem
+	m.Compact = c.Held.Tables == "uint16"
+	p.Compact = m.Compact
 	vectors := m.Vectors + 4*c.samples() // and the data
 	m.Vectors, m.Late = 0, 0
 	need := func(p *kirchhoff.Problem) kirchhoff.Need {
@@ -197,10 +193,6 @@ func (c *count) onCard(m Memory) Memory {
 	}
 	n := need(p)
 	m.CardLimit = c.Card.Free
-	if c.held.Tables == "uint16" || c.held.Tables == "auto" && n.Tables+n.Scratch+vectors > m.CardLimit {
-		m.Compact, p.Compact = true, true
-		n = need(p)
-	}
 	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
 	if coarse := c.CoarseProblem(c.share); coarse != nil {
 		n := need(coarse)
@@ -219,21 +211,20 @@ func (c *count) reference(m Memory) Memory {
 	return m
 }
 
-// tables decides how the host's engine holds tables: whole where they fit, else in 16
-// bits, else made anew in every application.
+// tables completes the memory for the way in which the host's engine holds its tables.
 func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
-	for _, tables := range []string{"full", "uint16"} {
-		if !c.tries(tables) {
-			continue
-		}
+	switch tables := c.Held.Tables; tables {
+	case "full", "uint16":
 		m.Compact = tables == "uint16"
 		c.problem.Compact = m.Compact
-		if whole := with(m); c.held.Tables == tables || whole.Total() <= m.Limit {
+		return with(m)
+	case "exact":
+		if whole := with(m); whole.Fits() {
 			return whole
 		}
 	}
-	m.Compact, c.problem.Compact, m.Recompute = false, false, true
-	if c.held.Tables == "coarse" {
+	m.Recompute = true
+	if c.Held.Tables == "coarse" {
 		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
 	}
 	return with(m)
@@ -279,28 +270,15 @@ func (m *Memory) engine(n kirchhoff.Need) {
 	m.making(n.Making, n.Traces)
 }
 
-// searches is how often the number of places whose tables are held is halved in search of
-// the most that fit: to a 64th of all places.
-const searches = 6
-
-// most returns the memory with the tables of as many places as fit, and at least of those
-// that belong together. Fewer places mean fewer traces in the lists, which leaves more
-// room.
+// most returns the memory with the tables of as many places as fit, in steps of a 64th of
+// all places, and at least of those that belong together. Fewer places mean fewer traces
+// in the lists, which leaves more room.
 func (c *count) most(with func(places int64) Memory) Memory {
-	hi := c.places()
-	if m := with(hi); hi == 0 || m.Total() <= m.Limit {
-		return m
-	}
-	lo := min(hi, int64(c.problem.LeastPlaces(c.Exact())))
-	for range searches {
-		mid := (lo + hi) / 2
-		if m := with(mid); m.Total() <= m.Limit {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return with(lo)
+	const steps = 64
+	all := c.places()
+	least := min(all, int64(c.problem.LeastPlaces(c.Exact())))
+	places := func(step int) int64 { return all - (all-least)*int64(step)/steps }
+	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
 // overlap is what a library that sums over ranks beside the computation takes for it:

@@ -5,6 +5,7 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -38,11 +39,9 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := Decide(p, func(say func(*plan.Share) uint64) (flags uint64, err error) {
-		for _, s := range all {
-			flags |= say(s)
-		}
-		return flags, nil
+	held, err := Decide(p, func(r plan.Residency) (bool, error) {
+		q := p.Holding(r)
+		return !slices.ContainsFunc(all, func(s *plan.Share) bool { return !Of(q, s).Fits() }), nil
 	})
 	if err != nil {
 		return nil, err
@@ -132,10 +131,10 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
 	rounds := p.Config.Solver.Iterations + 1
+	if c := p.Coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
+		d.Iteration += time.Duration(2 * float64(p.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
+	}
 	if p.TwoLevel() {
-		if c := p.Coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
-			d.Iteration += time.Duration(2 * float64(p.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
-		}
 		rounds++
 	}
 	if p.Matches() {
@@ -159,61 +158,44 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	return d
 }
 
-// The answers of a rank about a way to hold traces and, with kirchhoff.tables = "auto",
-// tables.
-const (
-	tooMuch  = 1 << iota // they do not fit
-	rounded              // tables fit in 16 bits alone
-	remade               // tables fit in no way
-	streamed = 8         // bits further up it is about streamed traces
-)
-
-// Decide decides where traces and tables are. It asks all ranks: ask calls say with the
-// share of each rank and returns the bits that any of them has set.
-func Decide(p *plan.Plan, ask func(say func(*plan.Share) uint64) (uint64, error)) (plan.Residency, error) {
-	read, r := p.Config.Data.Read, plan.Residency{Tables: p.Config.Kirchhoff.Tables}
+// Decide decides where traces and tables are: it returns the first way to hold them that
+// fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
+func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residency, error) {
+	read := p.Config.Data.Read
 	if read == "auto" && p.Config.Unstreamed() != "" {
 		read = "memory"
 	}
-	flags, err := ask(func(s *plan.Share) (flags uint64) {
-		if read != "stream" {
-			flags |= flagsOf(of(p, s, r))
+	tables := []string{p.Config.Kirchhoff.Tables}
+	whole := tables
+	if tables[0] == "auto" {
+		tables = []string{"full", "uint16", "exact"}
+		switch whole = tables[:2]; {
+		case p.Engine == "reference":
+			tables, whole = tables[:1], tables[:1]
+		case p.Card != nil:
+			tables = whole
 		}
-		if read != "memory" {
-			flags |= flagsOf(of(p, s, plan.Residency{Stream: true, Tables: r.Tables})) << streamed
+	}
+	last := plan.Residency{Stream: read != "memory", Tables: tables[len(tables)-1]}
+	var ways []plan.Residency
+	add := func(stream bool, tables []string) {
+		for _, t := range tables {
+			ways = append(ways, plan.Residency{Stream: stream, Tables: t})
 		}
-		return flags
-	})
-	switch {
-	case read == "stream", flags&tooMuch != 0:
-		r.Stream = read != "memory"
-	case r.Tables == "auto" && flags&remade != 0:
-		r.Stream = read != "memory" && flags>>streamed&tooMuch == 0
 	}
-	if r.Stream {
-		flags >>= streamed
+	if read != "stream" {
+		add(false, whole)
 	}
-	switch {
-	case r.Tables != "auto":
-	case flags&remade != 0:
-		r.Tables = "exact"
-	case flags&rounded != 0:
-		r.Tables = "uint16"
-	default:
-		r.Tables = "full"
+	if read != "memory" {
+		add(true, tables)
 	}
-	return r, err
-}
-
-func flagsOf(m Memory) (flags uint64) {
-	if m.Total() > m.Limit {
-		flags |= tooMuch
+	if read != "stream" {
+		add(false, tables[len(whole):])
 	}
-	if m.Compact {
-		flags |= rounded
+	for _, r := range ways {
+		if ok, err := fits(r); ok || err != nil {
+			return r, err
+		}
 	}
-	if m.Recompute {
-		flags |= remade
-	}
-	return flags
+	return last, nil // which will be refused
 }

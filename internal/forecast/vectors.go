@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -18,7 +17,8 @@ import (
 // two iterations. The share's part of the image and of the data stand for the whole
 // there. Errors are ignored here; they are reported when the real problem is made.
 func (c *count) vectors() int64 {
-	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), image: c.local(c.Image.Shape[1:]), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
+	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
+	v.image = dist.Local(c.Type(), append([]int{c.share.Slab[1] - c.share.Slab[0]}, c.Image.Shape[1:]...)...)
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
@@ -26,13 +26,13 @@ func (c *count) vectors() int64 {
 	if c.Config.Solver.Start.IsSet() {
 		s.Start = v.vector(v.image)
 	}
-	if c.held.Stream {
+	if c.Held.Stream {
 		s.Passes = v
 	} else {
 		s.Data = v.vector(v.data)
 	}
 	peak, _ := formulation.Peak(s)
-	if c.held.Stream {
+	if c.Held.Stream {
 		return peak
 	}
 	if n := c.Classes.N; n > 1 {
@@ -49,12 +49,6 @@ func (c *count) vectors() int64 {
 		peak -= 4 * c.samples()
 	}
 	return peak
-}
-
-// local is the layout of the share's part of an image, given the shape of a plane.
-func (c *count) local(plane []int) *dist.Layout {
-	shape := append([]int{c.share.Slab[1] - c.share.Slab[0]}, plane...)
-	return dist.Local(c.Type(), shape...)
 }
 
 // imagined is a problem that is made to count its vectors.
@@ -80,7 +74,7 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
-	if v.Weighted() && !v.held.Stream {
+	if v.Weighted() && !v.Held.Stream {
 		s.Weights = v.vector(data)
 	}
 	if v.Surface != nil {
@@ -135,8 +129,8 @@ func (c *count) rootBytes() (bytes int64) {
 	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); c.Regularizes() && r.HostBytes != nil {
 		bytes += r.HostBytes(c.Image)
 	}
-	if o, err := c.Matching(); c.Matches() && err == nil { // else the plan would not have been made
-		bytes += 8*int64(c.Image.Len()) + o.Bytes(c.Image.Shape)
+	if c.Matches() {
+		bytes += 8*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
 	}
 	return bytes
 }
@@ -146,11 +140,11 @@ func (c *count) windowBytes() int64 {
 	if !c.TwoLevel() {
 		return 0
 	}
-	g := c.Coarsened()
-	if g == nil {
-		g = &imaging.Coarsened{}
+	var coarse []int
+	if g := c.Coarsened(); g != nil {
+		coarse = g.Shape
 	}
-	return formulation.WindowBytes(c.Image.Shape, c.points(), g.Shape)
+	return formulation.WindowBytes(c.Image.Shape, c.points(), coarse)
 }
 
 // coarseBytes is what the host's engine takes on the coarser grid. Its tables are made

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Inputs is the contents of the files of a configuration, except for the samples of the
@@ -24,7 +25,7 @@ type Inputs struct {
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
 	Places   *survey.Positions // the survey's distinct places
 
-	Velocity Velocity
+	Velocity traveltime.Medium
 	Tables   *h5.Tables // open table file, for traveltime.method = "table"; else nil
 	Relief   Relief     // of image.surface_file; zero without one
 	Digests  []provenance.Input
@@ -38,7 +39,7 @@ type Relief struct {
 
 // Read reads everything but traces, on all ranks.
 func Read(r Ranks, cfg *config.Config) (*Inputs, error) {
-	in := &Inputs{Velocity: Velocity{Constant: cfg.Velocity.Constant}}
+	in := &Inputs{Velocity: traveltime.Medium{Constant: cfg.Velocity.Constant}}
 	for _, step := range []func(Ranks, *config.Config) error{
 		in.digest, in.readSurvey, in.readVelocity, in.openTables, in.readRelief,
 	} {
@@ -86,7 +87,7 @@ func (in *Inputs) readVelocity(_ Ranks, cfg *config.Config) error {
 	if g.Dim() != in.Survey.Dim {
 		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), in.Survey.Dim))
 	}
-	in.Velocity = Velocity{Grid: g, Values: v}
+	in.Velocity = traveltime.Medium{Grid: g, Values: v}
 	return nil
 }
 
@@ -104,37 +105,6 @@ func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
 	}
 	in.Relief.Grid, in.Relief.Z, err = h5.ReadSurface(cfg.Image.SurfaceFile.File, in.Survey.Dim)
 	return err
-}
-
-// Velocity is the speed of waves: a constant, or a model on a grid.
-type Velocity struct {
-	Constant float64   // m/s; of no meaning with a model
-	Grid     grid.Grid // of the model; the zero Grid without one
-	Values   []float64 // m/s, on Grid; nil without a model
-}
-
-// IsConstant reports whether there is no model.
-func (v Velocity) IsConstant() bool { return v.Values == nil }
-
-// Range returns the least and the greatest velocity, in m/s.
-func (v Velocity) Range() (least, greatest float64) {
-	if v.IsConstant() {
-		return v.Constant, v.Constant
-	}
-	return slices.Min(v.Values), slices.Max(v.Values)
-}
-
-// On returns the velocity at every point of a grid, in m/s.
-func (v Velocity) On(g grid.Grid) []float64 {
-	switch {
-	case v.IsConstant():
-		return slices.Repeat([]float64{v.Constant}, g.Len())
-	case g.Equal(v.Grid):
-		return slices.Clone(v.Values)
-	}
-	out := make([]float64, g.Len())
-	v.Grid.Interpolate(out, v.Values, g)
-	return out
 }
 
 // ReadVelocity reads a velocity model and returns it in m/s. unit is as in

@@ -23,10 +23,6 @@ import (
 type Ranks struct {
 	World  comm.Comm
 	Report *progress.Reporter
-
-	// Try, if not nil, finds out whether an HDF5 file can be read without harm to this
-	// process.
-	Try func(path string) error
 }
 
 // Root reports whether this rank reads and writes for all.
@@ -44,18 +40,10 @@ func (r *Ranks) AtRoot(do func() error) error {
 	return r.Together(err)
 }
 
-// TryFile is Try, where there is one.
-func (r *Ranks) TryFile(path string) error {
-	if r.Try == nil {
-		return nil
-	}
-	return FileError(r.Try(path))
-}
-
 // verified opens a file, once rank 0 has compared it with its digests for all ranks, in
 // one pass.
 func verified[F interface {
-	Verify() error
+	VerifyOpen() error
 	Trust()
 	Close() error
 }](r *Ranks, file string, open func(string) (F, error)) (f F, err error) {
@@ -66,7 +54,7 @@ func verified[F interface {
 			return err
 		}
 		defer f.Close()
-		return f.Verify()
+		return f.VerifyOpen()
 	})
 	end()
 	if err != nil {
@@ -121,7 +109,7 @@ func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
 // grid. role names it in the provenance of the outputs made from it.
 func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]float32, provenance.Input, error) {
 	var d provenance.Input
-	err := r.AtRoot(func() error { return r.TryFile(path.File) })
+	err := r.AtRoot(func() error { return h5.Guarded(path.File) })
 	if err == nil {
 		d, err = r.hash(role, path)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Select lists the traces of a survey that remain after data.offset, data.azimuth and the
+// kept lists the traces of a survey that remain after data.offset, data.azimuth and the
 // intervals of gathers by offset. nil means all traces. It is an error if none remain.
-func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
+func kept(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	d, bins := cfg.Data, offsetBins(cfg)
 	if len(d.Offset) == 0 && len(d.Azimuth) == 0 && bins == nil {
 		return nil, nil
@@ -46,7 +46,7 @@ func Select(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// Selected reads everything about the traces that Select keeps, except their samples.
+// Selected reads everything about the traces that are kept, except their samples.
 // keep are their numbers in the file, nil for all, and of is the number of traces in the
 // file.
 func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
@@ -55,7 +55,7 @@ func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err e
 		return nil, nil, 0, err
 	}
 	of = s.NumTraces()
-	if keep, err = Select(s, cfg); err != nil {
+	if keep, err = kept(s, cfg); err != nil {
 		return nil, nil, 0, fmt.Errorf("%s: %w", file, err)
 	}
 	if keep != nil {

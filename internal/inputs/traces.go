@@ -60,8 +60,8 @@ func OperatorAttrs(settings []config.Setting) []h5.Attr {
 // has none.
 func madeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 	a := r.Attrs()
-	for _, key := range config.ModelledKeys() {
-		name := operatorPrefix + key
+	for _, f := range config.Fields() {
+		name := operatorPrefix + f.Name()
 		if !a.Has(name) {
 			continue
 		}
@@ -69,7 +69,7 @@ func madeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, config.Setting{Key: key, Value: value})
+		list = append(list, config.Setting{Key: f.Name(), Value: value})
 	}
 	return list, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
@@ -34,8 +35,8 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 	p := wide(t)
 	build := func(set ...string) (*Job, string) {
 		var log bytes.Buffer
-		j := p.open(t, Traces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", append(slices.Clone(byAngle), set...)...)
-		op, err := j.Build(context.Background())
+		j := p.open(t, plan.Traces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", append(slices.Clone(byAngle), set...)...)
+		op, err := built(context.Background(), j)
 		must(t, err)
 		op.Engine.Close()
 		return j, log.String()

@@ -20,6 +20,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -77,7 +79,7 @@ func TestCardsAgree(t *testing.T) {
 func TestNothingCrosses(t *testing.T) {
 	gputest.Need(t)
 	p := line(t)
-	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
+	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
 		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
 		if err != nil {
 			return err
@@ -108,7 +110,7 @@ func TestSumsStayOnCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	p := wide(t)
-	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *Operator, d *dist.Vector) error {
+	must(t, p.onCards(4, []string{"comm.grid=2,2", "comm.backend=nccl"}, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
 		m, err := solver.New("cgls", j.SolverOptions())
 		if err != nil {
 			return err
@@ -154,7 +156,7 @@ func TestCarriedPrograms(t *testing.T) {
 	var said bytes.Buffer
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
 	must(t, err)
-	j, err := Open(comm.Self(), cfg, Geometry, progress.New(progress.Options{Out: &said, Err: &said}))
+	j, err := Open(comm.Self(), cfg, plan.Geometry, progress.New(progress.Options{Out: &said, Err: &said}))
 	must(t, err)
 	j.Close()
 	if text := said.String(); !strings.Contains(text, "carried as PTX") || !strings.Contains(text, "/none/libnvrtc.so") {
@@ -162,7 +164,7 @@ func TestCarriedPrograms(t *testing.T) {
 	}
 
 	t.Setenv("GPUEMU_PTX", "/none") // a driver that refuses what it is given
-	_, err = Open(comm.Self(), cfg, Geometry, progress.Discard())
+	_, err = Open(comm.Self(), cfg, plan.Geometry, progress.Discard())
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compute_80") || !strings.Contains(err.Error(), "libnvrtc") {
 		t.Errorf("status %d: %v", status.Code(err), err)
 	}
@@ -194,12 +196,12 @@ func TestSumsAreRegistered(t *testing.T) {
 			if world.Rank() == 0 {
 				report = progress.New(progress.Options{Out: &said, Err: &said})
 			}
-			j, err := Open(world, cfg, Traces, report)
+			j, err := Open(world, cfg, plan.Traces, report)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -232,7 +234,7 @@ func TestNoNCCL(t *testing.T) {
 	}
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"comm.backend=nccl"}, nil) // engine auto
 	must(t, err)
-	if _, err = Open(comm.Self(), cfg, Traces, progress.Discard()); status.Code(err) != status.BadUsage {
+	if _, err = Open(comm.Self(), cfg, plan.Traces, progress.Discard()); status.Code(err) != status.BadUsage {
 		t.Errorf("on the processor: status %d: %v", status.Code(err), err)
 	}
 }
@@ -256,10 +258,10 @@ func TestCardTooSmall(t *testing.T) {
 	p := line(t)
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.engine=cuda"}, nil)
 	must(t, err)
-	j, err := Open(comm.Self(), cfg, Traces, progress.Discard())
+	j, err := Open(comm.Self(), cfg, plan.Traces, progress.Discard())
 	if err == nil {
 		defer j.Close()
-		_, err = j.Build(context.Background())
+		_, err = built(context.Background(), j)
 	}
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "GPU") {
 		t.Errorf("status %d: %v", status.Code(err), err)
@@ -324,14 +326,14 @@ func TestCardTimes(t *testing.T) {
 	must(t, err)
 	report := progress.Discard()
 	report.KeepTrace(1)
-	j, err := Open(comm.Self(), cfg, Traces, report)
+	j, err := Open(comm.Self(), cfg, plan.Traces, report)
 	must(t, err)
 	defer j.Close()
 	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
-	op, err := j.Build(context.Background())
+	op, err := built(context.Background(), j)
 	must(t, err)
 	defer op.Engine.Close()
-	data, err := j.Data(op)
+	data, err := j.Data()
 	must(t, err)
 	image, err := dist.NewVector(j.Device, op.Domain())
 	must(t, err)

@@ -48,7 +48,7 @@ var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.me
 
 func (p *problem) check(t *testing.T, set ...string) []forecast.Finding {
 	t.Helper()
-	j := p.open(t, Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...)
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(append(onGrid(p.grid), flat...), set...)...)
 	f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 	must(t, err)
 	return f.Findings()
@@ -138,13 +138,13 @@ func TestCheckFindings(t *testing.T) {
 func TestMemoryLimit(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		j := p.open(t, Traces, progress.Discard(), engine)
+		j := p.open(t, plan.Traces, progress.Discard(), engine)
 		need := j.Memory().Total()
 		for _, c := range []struct {
 			bytes int64
 			code  int
 		}{{need, status.Done}, {need - 1024, status.NoResource}} {
-			j := p.open(t, Traces, progress.Discard(), engine, "kirchhoff.tables=full", "data.read=memory",
+			j := p.open(t, plan.Traces, progress.Discard(), engine, "kirchhoff.tables=full", "data.read=memory",
 				fmt.Sprintf("machine.memory_gib=%.17g", float64(c.bytes)/(1<<30)))
 			if err := j.Memory().Check(); status.Code(err) != c.code {
 				t.Errorf("a limit of %d bytes for %d: %v", c.bytes, need, err)
@@ -173,11 +173,11 @@ func TestBand(t *testing.T) {
 func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	p := line(t)
 	plan := func(memory int64, tables string) *Job {
-		return p.open(t, Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
+		return p.open(t, plan.Traces, progress.Discard(), "cpu", "solver.reproducible=run", "data.read=memory", "kirchhoff.tables="+tables, fmt.Sprintf("machine.memory_gib=%.17g", float64(memory)/(1<<30)))
 	}
 	image := func(memory int64, tables string) ([]float32, forecast.Memory) {
 		j := plan(memory, tables)
-		op, err := j.Build(t.Context())
+		op, err := built(t.Context(), j)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // A run that is stopped by a signal and resumed, twice, ends with the bits of
@@ -183,7 +185,7 @@ func TestFirstLineAfterResume(t *testing.T) {
 			lines = append(lines, string(b))
 		}
 	})})
-	j := p.open(t, Traces, report, "cpu")
+	j := p.open(t, plan.Traces, report, "cpu")
 	_, err := j.solve(context.Background(), build(t, j), true)
 	must(t, err)
 	if len(lines) != 2 || !strings.Contains(lines[0], `"iteration":5,`) {
@@ -203,8 +205,8 @@ func stopped(t *testing.T, err error) {
 	}
 }
 
-// changed are tables of which a bit has changed.
-type changed struct{}
+// changed is an engine with tables of which a bit has changed.
+type changed struct{ kirchhoff.Engine }
 
 func (changed) Intact() error { return errors.New("tables have changed") }
 
@@ -214,11 +216,11 @@ func TestTablesThatChange(t *testing.T) {
 	for name, set := range map[string][]string{"before a checkpoint": {"checkpoint.iterations=2"}, "before the image": nil} {
 		p := line(t)
 		j, op := p.ready(t, "cpu", set...)
-		if j.kept == nil {
+		if j.Engine == nil {
 			t.Fatal("the tables are not watched")
 		}
 		must(t, j.intact())
-		j.kept = changed{}
+		j.Engine = changed{j.Engine}
 		if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical || !strings.Contains(err.Error(), "tables have changed") {
 			t.Errorf("%s: status %d: %v", name, status.Code(err), err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		j := p.open(t, Traces, progress.Discard(), engine, "solver.iterations=7")
+		j := p.open(t, plan.Traces, progress.Discard(), engine, "solver.iterations=7")
 		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		d := f.Duration(forecast.Rates{Pair: 3, Point: 0.002}, 0)

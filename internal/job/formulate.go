@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -17,22 +18,22 @@ import (
 
 // setting collects what the problem of an operator and data is made of. The data may be
 // nil if only the operator matters.
-func (j *Job) setting(op *Operator, d *dist.Vector) (*formulation.Setting, error) {
+func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
-		if j.set, err = settingOf(op); err != nil {
+		if j.set, err = settingOf(j.Operator); err != nil {
 			return nil, err
 		}
 	}
 	s := *j.set
 	if s.Data = d; j.Held.Stream {
-		s.Passes = op.Stream
+		s.Passes = j.Stream
 	}
 	return &s, nil
 }
 
 // settingOf is the setting of an operator without data.
-func settingOf(op *Operator) (s *formulation.Setting, err error) {
+func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
 		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Slab,
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
@@ -52,7 +53,7 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 // weights returns the diagonal of W: at each sample, the weight of the trace times that
 // of the mute. It is nil if W is the identity, and for streamed traces, which are weighed
 // as they are read.
-func weights(op *Operator) (*dist.Vector, error) {
+func weights(op *operator.Operator) (*dist.Vector, error) {
 	if op.Traces == nil || op.Traces.Weight == nil || op.Held.Stream {
 		return nil, nil
 	}
@@ -60,16 +61,14 @@ func weights(op *Operator) (*dist.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	nt := op.Survey.NT
+	nt, n := op.Survey.NT, op.Share.Traces()
 	each := max(1, operator.Chunk/nt)
-	list := op.Shots.List(op.Share.First, op.Share.Last)
-	w := make([]float32, min(each, len(list))*nt)
-	for first := 0; first < len(list); first += each {
-		n := min(each, len(list)-first)
-		for i, trace := range list[first : first+n] {
-			op.Mute.Fill(w[i*nt:(i+1)*nt], op.Survey.Offset(int(trace)), op.Traces.Weight[first+i])
+	for first := 0; first < n; first += each {
+		w := slices.Repeat([]float32{1}, min(each, n-first)*nt)
+		if err := op.Traces.Weigh(first*nt, device.Wrap(op.Host, w)); err != nil {
+			return nil, err
 		}
-		if err := device.Upload(v.Buf.Slice(first*nt, n*nt), w[:n*nt]); err != nil {
+		if err := device.Upload(v.Buf.Slice(first*nt, len(w)), w); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +76,7 @@ func weights(op *Operator) (*dist.Vector, error) {
 }
 
 // squared is the operator with its weights squared.
-func squared(op *Operator) (dist.Operator, error) {
+func squared(op *operator.Operator) (dist.Operator, error) {
 	k := op.Engine.Squared()
 	if k == nil {
 		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
@@ -89,7 +88,7 @@ func squared(op *Operator) (dist.Operator, error) {
 }
 
 // coarse is the problem of the same traces on the coarser grid, nil for none.
-func coarse(ctx context.Context, op *Operator) (*formulation.Coarse, error) {
+func coarse(ctx context.Context, op *operator.Operator) (*formulation.Coarse, error) {
 	c := op.Coarsened()
 	if c == nil {
 		return nil, nil
@@ -106,13 +105,13 @@ func coarse(ctx context.Context, op *Operator) (*formulation.Coarse, error) {
 }
 
 // formulate turns the operator and the data into the problem to be solved.
-func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*formulation.Formulation, error) {
-	s, err := j.setting(op, d)
+func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formulation, error) {
+	s, err := j.setting(d)
 	if err == nil {
 		err = j.LoadStart()
 	}
 	if err == nil && j.start != nil {
-		s.Start, err = op.ImageVector(j.start)
+		s.Start, err = j.ImageVector(j.start)
 	}
 	if err != nil {
 		return nil, err
@@ -121,8 +120,8 @@ func (j *Job) formulate(ctx context.Context, op *Operator, d *dist.Vector) (*for
 }
 
 // cutAbove multiplies an image by S, in place.
-func (j *Job) cutAbove(op *Operator, m *dist.Vector) error {
-	s, err := j.setting(op, nil)
+func (j *Job) cutAbove(m *dist.Vector) error {
+	s, err := j.setting(nil)
 	if err != nil || s.Below == nil {
 		return err
 	}
@@ -132,31 +131,27 @@ func (j *Job) cutAbove(op *Operator, m *dist.Vector) error {
 // PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
 // at the price of up to ten iterations; nil where neither is used, or where traces are
 // streamed.
-func (j *Job) PenaltyTexts(ctx context.Context, op *Operator) ([]string, error) {
-	s, err := j.setting(op, nil)
+func (j *Job) PenaltyTexts(ctx context.Context) ([]string, error) {
+	s, err := j.setting(nil)
 	if err != nil || s.Passes != nil || !formulation.Penalised(s.Config) {
 		return nil, err
 	}
-	if s.Data, err = j.Data(op); err != nil {
+	if s.Data, err = j.Data(); err != nil {
 		return nil, err
 	}
 	return formulation.PenaltyTexts(ctx, s)
 }
 
 // match is Solve for solver.method = "matching".
-func (j *Job) match(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
+func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 	began := time.Now()
-	f, err := j.formulate(ctx, op, d)
-	if err != nil {
-		return nil, err
-	}
-	o, err := j.Matching()
+	f, err := j.formulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	live := j.Report.Solver("solver vectors", 1)
 	defer live.End()
-	m, err := f.Match(ctx, o)
+	m, err := f.Match(ctx, j.Filters)
 	if err != nil {
 		return nil, failure(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -45,8 +47,8 @@ func readGathers(t *testing.T, path string) (*h5.Gathers, []float32) {
 // migrateTo writes the plain image, with its gathers, on many ranks.
 func (p *problem) migrateTo(t *testing.T, path string, ranks int, engine string, set ...string) []float32 {
 	t.Helper()
-	must(t, p.onEngine(ranks, engine, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		r, err := j.Migrate(context.Background(), op, d)
+	must(t, p.onEngine(ranks, engine, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+		r, err := j.Migrate(context.Background(), d)
 		if err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 	t.Helper()
 	var result *Result
 	must(t, p.on(ranks, set, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -179,23 +181,23 @@ func gathersOperator(t *testing.T, classes []string) {
 	image := noise(p.grid.Len(), 3)
 	must(t, h5.WriteImage(p.path("start.h5"), &h5.Image{Grid: p.grid, Data: image}, h5.WriteOptions{}))
 	must(t, p.on(1, append(slices.Clone(classes), "solver.start="+p.path("start.h5"), "solver.iterations=0"), func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
 		defer op.Engine.Close()
-		e, err := j.DotTest(context.Background(), op)
+		e, err := j.DotTest(context.Background())
 		if err != nil {
 			return err
 		}
 		if !(e <= j.DotLimit()) {
 			return fmt.Errorf("dot test %.1e", e)
 		}
-		d, err := j.Model(context.Background(), op, image)
+		d, err := j.Model(context.Background(), image)
 		if err != nil {
 			return err
 		}
-		r, err := j.Solve(context.Background(), op, d, false)
+		r, err := j.Solve(context.Background(), d, false)
 		if err != nil {
 			return err
 		}
@@ -215,7 +217,7 @@ func TestResumeWithGathers(t *testing.T) {
 	want := p.solveTo(t, p.path("whole.h5"), 1, set...)
 	_, gathers := readGathers(t, p.path("whole.h5"))
 	must(t, p.on(2, append(set, "comm.grid=1,2"), func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -234,7 +236,7 @@ func TestResumeWithGathers(t *testing.T) {
 		return nil
 	}))
 	must(t, p.on(3, append(set, "comm.grid=3,1"), func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -256,7 +258,7 @@ func TestResumeWithGathers(t *testing.T) {
 func TestTracesOutsideTheClasses(t *testing.T) {
 	p := wide(t)
 	var log bytes.Buffer
-	j := p.open(t, Traces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", "image.gathers=offset", "image.gather_bins=100,300")
+	j := p.open(t, plan.Traces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", "image.gathers=offset", "image.gather_bins=100,300")
 	inside := 0
 	for i := range p.survey.NumTraces() {
 		if offset := p.survey.Offset(i); offset >= 100 && offset <= 300 {
@@ -317,12 +319,12 @@ func TestMoveoutOfGathers(t *testing.T) {
 		}
 	}
 	must(t, p.on(1, slices.Concat(set[:2], at(reflector)), func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
 		defer op.Engine.Close()
-		d, err := j.Model(context.Background(), op, m)
+		d, err := j.Model(context.Background(), m)
 		if err != nil {
 			return err
 		}

@@ -22,13 +22,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Job is one rank's part of a run: the plan, the rank's place among the others, and what
-// it has read. It is made by Open. Methods that say so are collective.
+// Job is one rank's part of a run: the plan, the rank's place among the others, what it
+// has read, and the operator. It is made by Open. Methods that say so are collective.
 type Job struct {
-	*plan.Plan
-	*operator.Here
-	share  *plan.Share
-	traces *operator.Traces // nil for a walk that needs none
+	*operator.Operator // without kernels before Build
 
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
@@ -37,31 +34,20 @@ type Job struct {
 	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
-	start   []float32                   // the start model, once LoadStart has read it
-	digests []provenance.Input          // of all files that were read
-	kept    interface{ Intact() error } // tables kept in memory; nil: none
-
+	start   []float32          // the start model, once LoadStart has read it
+	digests []provenance.Input // of all files that were read
 }
-
-// Need says what of the survey a walk uses.
-type Need = plan.Need
-
-// What a walk needs.
-const (
-	Geometry = plan.Geometry
-	Traces   = plan.Traces
-)
 
 // Open loads what the configuration names and checks that it fits together, on
 // all ranks of the world, which must be given the same configuration. Errors
 // carry the exit status that the command ends with, and are the same everywhere.
-func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
+func Open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter) (*Job, error) {
 	return open(world, cfg, need, report, 0)
 }
 
 // open is Open for the first shots of the survey. 0 means all shots.
-func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int) (*Job, error) {
-	j := &Job{began: time.Now()}
+func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter, shots int) (*Job, error) {
+	j := &Job{Operator: &operator.Operator{}, began: time.Now()}
 	here, hardware, err := operator.Join(world, cfg, report)
 	if err != nil {
 		return nil, err
@@ -75,7 +61,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 }
 
 // prepare reads the inputs, makes the plan and reads this rank's traces.
-func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need Need, shots int) error {
+func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need, shots int) error {
 	in, err := inputs.Read(j.Ranks, cfg)
 	if err != nil {
 		return err
@@ -92,70 +78,70 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need Need, sho
 		j.Report.Infof("%s", text)
 	}
 	p = p.First(shots)
-	if j.share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
+	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
-	held, err := forecast.Decide(p, func(say func(*plan.Share) uint64) (uint64, error) {
-		return j.World.Host().Agree(say(j.share))
+	held, err := forecast.Decide(p, func(r plan.Residency) (bool, error) {
+		short, err := comm.Any(j.World, !forecast.Of(p.Holding(r), j.Share).Fits())
+		return !short, err
 	})
 	if err != nil {
 		return err
 	}
-	if j.Plan = p.Holding(held); need != Traces {
+	if j.Plan = p.Holding(held); need != plan.Traces {
 		return nil
 	}
-	traces, found, err := operator.ReadTraces(j.Plan, j.Here, j.share, j.Memory().Groups)
-	if err != nil {
-		return err
-	}
-	j.traces, j.Plan = traces, j.Knowing(found)
-	return nil
+	var found plan.Found
+	j.Traces, found, err = operator.ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
+	j.Plan = j.Knowing(found)
+	return err
 }
 
-// Close releases the files and the card that the job keeps open.
+// Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
+	if j.Engine != nil {
+		j.Engine.Close()
+	}
 	if j.Plan != nil {
 		j.Inputs.Close()
 	}
-	j.traces.Close()
+	j.Traces.Close()
 	j.Leave()
 }
 
 // Memory predicts what this rank holds in a run of the configured solver.
-func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.share) }
+func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
 	for _, d := range j.Config.Differences(j.Found.Made) {
-		j.Report.Warn(d.String())
+		j.Report.Warn(d)
 	}
 }
 
 // Reading is how long one reading of this rank's streamed traces took.
 func (j *Job) Reading() time.Duration {
-	if j.traces == nil {
+	if j.Traces == nil {
 		return 0
 	}
-	return j.traces.Took
+	return j.Traces.Took
 }
 
-// Operator is the demigration operator of a job.
-type Operator = operator.Operator
-
 // Build computes the traveltimes and makes the operator, on all ranks.
-func (j *Job) Build(ctx context.Context) (*Operator, error) {
+func (j *Job) Build(ctx context.Context) error {
 	if text := forecast.Beyond(j.Plan); text != "" {
 		j.Report.Infof("image.gathers: %s", text)
 	}
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := operator.Build(ctx, j.Plan, j.Here, j.share, j.traces)
-	if err == nil {
-		j.kept = op.Engine
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.Share, j.Traces)
+	if err != nil {
+		return err
 	}
-	return op, err
+	j.Operator, j.set = op, nil
+	return nil
 }
 
 // boundHeap makes the collector keep Go's heap to the size that the forecast counts, if
@@ -180,9 +166,9 @@ var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
-func (j *Job) Data(op *Operator) (*dist.Vector, error) {
+func (j *Job) Data() (*dist.Vector, error) {
 	if text := forecast.DeadText(j.Plan); text != "" {
 		j.Report.Warn(text)
 	}
-	return op.Data()
+	return j.Operator.Data()
 }

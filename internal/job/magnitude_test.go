@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -45,13 +46,13 @@ func TestMagnitudes(t *testing.T) {
 				}
 				p.record(t, &s)
 				if c.want == "" {
-					j := p.open(t, Traces, progress.Discard(), "cpu", "data.read="+read)
+					j := p.open(t, plan.Traces, progress.Discard(), "cpu", "data.read="+read)
 					defer j.Close()
-					op, err := j.Build(t.Context())
+					_, err := built(t.Context(), j)
 					must(t, err)
-					d, err := j.Data(op)
+					d, err := j.Data()
 					must(t, err)
-					r, err := j.Solve(t.Context(), op, d, false)
+					r, err := j.Solve(t.Context(), d, false)
 					must(t, err)
 					if h := r.History.Residual; !(h[len(h)-1] < 0.95*h[0]) {
 						t.Errorf("residuals %g do not fall", h)
@@ -60,7 +61,7 @@ func TestMagnitudes(t *testing.T) {
 				}
 				cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"data.read=" + read}, nil)
 				must(t, err)
-				_, err = Open(comm.Self(), cfg, Traces, progress.Discard())
+				_, err = Open(comm.Self(), cfg, plan.Traces, progress.Discard())
 				if err == nil || !strings.Contains(err.Error(), c.want) || status.Code(err) != status.BadInput {
 					t.Errorf("error %v, want %q with status %d", err, c.want, status.BadInput)
 				}
@@ -72,7 +73,7 @@ func TestMagnitudes(t *testing.T) {
 // The same holds for an image that is read.
 func TestImageMagnitude(t *testing.T) {
 	p := line(t)
-	j := p.open(t, Geometry, progress.Discard(), "cpu")
+	j := p.open(t, plan.Geometry, progress.Discard(), "cpu")
 	defer j.Close()
 	image := make([]float32, p.grid.Len())
 	image[3] = 1e30

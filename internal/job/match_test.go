@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -147,7 +148,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 	p := wide(t)
 	var lines strings.Builder
 	report := progress.New(progress.Options{Out: &lines, Err: &lines})
-	j := p.open(t, Traces, report, "cpu", "solver.method=matching", "checkpoint.iterations=1")
+	j := p.open(t, plan.Traces, report, "cpu", "solver.method=matching", "checkpoint.iterations=1")
 	if can, err := j.CanResume(); can || err != nil {
 		t.Errorf("can resume: %v, %v", can, err)
 	}
@@ -157,7 +158,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 		t.Errorf("says %s", lines.String())
 	}
 	err = p.on(3, []string{"solver.method=matching"}, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -182,8 +183,8 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 func TestMatchingOverflow(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.method=matching")
-	for i := range j.traces.Samples { // a file with such numbers is refused
-		j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	for i := range j.Traces.Samples { // a file with such numbers is refused
+		j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical {
 		t.Errorf("status %d: %v", status.Code(err), err)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -104,8 +106,8 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 				if scale := norm(am) * norm(p.survey.Data); !(abs(left-right) <= 1e-6*scale) || scale == 0 {
 					t.Errorf("%s %v: %g and %g differ by %.1e of %g", name, set, left, right, abs(left-right)/scale, scale)
 				}
-				j, op := p.ready(t, engine, set...)
-				e, err := j.DotTest(context.Background(), op)
+				j, _ := p.ready(t, engine, set...)
+				e, err := j.DotTest(context.Background())
 				if err != nil || !(e <= j.DotLimit()) {
 					t.Errorf("%s %v: dot test %g (%v), at most %g", name, set, e, err, j.DotLimit())
 				}
@@ -178,7 +180,7 @@ func TestTablesGiveTheSameOperator(t *testing.T) {
 	for name, of := range map[string]func(*testing.T) *problem{"2-D": line, "3-D": cube} {
 		eachEngine(t, func(t *testing.T, engine string) {
 			p := of(t)
-			j := p.open(t, Geometry, progress.Discard(), engine)
+			j := p.open(t, plan.Geometry, progress.Discard(), engine)
 			must(t, j.WriteTimes(context.Background(), p.path("times.h5"), false, Source{Command: "traveltime"}))
 			table := []string{"traveltime.method=table", "traveltime.file=" + p.path("times.h5")}
 			m := noise(p.grid.Len(), 8)
@@ -241,7 +243,7 @@ func TestGivenAmplitudes(t *testing.T) {
 // returns the keys that use them.
 func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	t.Helper()
-	j := p.open(t, Geometry, progress.Discard(), "cpu")
+	j := p.open(t, plan.Geometry, progress.Discard(), "cpu")
 	path := p.path(fmt.Sprintf("times-%g-%g.h5", source, receiver))
 	s := p.survey
 	w, err := h5.CreateTables(path, h5.TablesLayout{
@@ -274,17 +276,20 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 func TestUnseenImage(t *testing.T) {
 	const says = "the records, 0.004 to 0.224 s, hold no arrival from the image, x [0, 20] × z [5000, 5010] m"
 	far := grid.Grid{Origin: []float64{0, 5000}, Spacing: []float64{10, 10}, Shape: []int{3, 2}}
-	for name, walk := range map[string]func(j *Job, op *Operator) error{
-		"migrate": func(j *Job, op *Operator) error { _, err := j.migrate(context.Background(), op); return err },
-		"model": func(j *Job, op *Operator) error {
-			_, err := j.Model(context.Background(), op, noise(j.Image.Len(), 1))
+	for name, walk := range map[string]func(j *Job, op *operator.Operator) error{
+		"migrate": func(j *Job, op *operator.Operator) error { _, err := j.migrate(context.Background(), op); return err },
+		"model": func(j *Job, op *operator.Operator) error {
+			_, err := j.Model(context.Background(), noise(j.Image.Len(), 1))
 			return err
 		},
-		"solve": func(j *Job, op *Operator) error { _, err := j.solve(context.Background(), op, false); return err },
+		"solve": func(j *Job, op *operator.Operator) error {
+			_, err := j.solve(context.Background(), op, false)
+			return err
+		},
 	} {
 		for _, g := range []grid.Grid{far, line(t).grid} {
 			var said strings.Builder
-			j := line(t).open(t, Traces, progress.New(progress.Options{Out: io.Discard, Err: &said}), "cpu", constant(g, "2000")...)
+			j := line(t).open(t, plan.Traces, progress.New(progress.Options{Out: io.Discard, Err: &said}), "cpu", constant(g, "2000")...)
 			must(t, walk(j, build(t, j)))
 			if got := strings.Contains(said.String(), says); got != (g.Len() == far.Len()) || !got && said.Len() > 0 {
 				t.Errorf("%s on %s says %q", name, inputs.Extent(g), said.String())
@@ -299,15 +304,15 @@ func TestVelocityOnImage(t *testing.T) {
 	p := line(t)
 	g := grid.Grid{Origin: []float64{-17, 3}, Spacing: []float64{7, 4}, Shape: []int{15, 20}}
 	at := make([]float64, 2)
-	j := p.open(t, Traces, progress.Discard(), "cpu", onGrid(g)...)
-	for i, v := range j.Velocity.On(j.Image) {
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", onGrid(g)...)
+	for i, v := range j.Velocity.On(j.Image).Values {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)
 		}
 	}
-	j = p.open(t, Traces, progress.Discard(), "cpu", constant(g, "1900")...)
-	for _, v := range j.Velocity.On(j.Image) {
+	j = p.open(t, plan.Traces, progress.Discard(), "cpu", constant(g, "1900")...)
+	for _, v := range j.Velocity.On(j.Image).Values {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

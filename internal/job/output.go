@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sort"
 	"strings"
@@ -14,17 +13,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Source says which program and command make an output.
+// Source says which command makes an output.
 type Source struct {
-	Command, Version, Commit string
-	Force                    bool // an existing output may be overwritten
+	Command string
+	Force   bool // an existing output may be overwritten
 }
 
 // CheckOutput makes sure, before anything is computed, that path can be written.
@@ -77,21 +75,23 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
-		return each(func(first int, traces []float32) error { return writeOrdered(w, j.Plan, traces, first) })
+		return each(func(first int, traces []float32) error {
+			return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
+		})
 	})
 }
 
 // WritePredicted publishes the traces that an image on the job's grid, given on all
 // ranks, predicts, as a survey of the job's geometry.
-func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, image []float32, src Source) error {
-	x, err := j.below(op, image)
+func (j *Job) WritePredicted(ctx context.Context, path string, image []float32, src Source) error {
+	x, err := j.below(image)
 	if err != nil {
 		return err
 	}
 	if j.Held.Stream {
-		return j.writeStream(ctx, op, x, false, path, src)
+		return j.writeStream(ctx, x, false, path, src)
 	}
-	d, err := j.forward(ctx, op, x)
+	d, err := j.forward(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -101,51 +101,29 @@ func (j *Job) WritePredicted(ctx context.Context, path string, op *Operator, ima
 // WriteResidual publishes the residual of a result, recorded minus predicted traces, as a
 // survey of the job's geometry. It is collective and costs one forward. A result that was
 // read from a file has its image on all ranks.
-func (j *Job) WriteResidual(ctx context.Context, path string, op *Operator, d *dist.Vector, r *Result, src Source) (err error) {
+func (j *Job) WriteResidual(ctx context.Context, path string, d *dist.Vector, r *Result, src Source) (err error) {
 	x := r.x
 	if x == nil {
-		if x, err = op.ImageVector(r.Image); err != nil {
+		if x, err = j.ImageVector(r.Image); err != nil {
 			return err
 		}
 	}
 	if j.Held.Stream {
-		return j.writeStream(ctx, op, x, true, path, src)
+		return j.writeStream(ctx, x, true, path, src)
 	}
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Device, op.Range(), &left)
-	w.Apply(op, left, x)
+	w.New(j.Device, j.Range(), &left)
+	w.Apply(j.Operator, left, x)
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
 	return w.Err
-}
-
-// writeOrdered writes traces that lie shot by shot, from number first on, to
-// their places in the survey.
-func writeOrdered(w *h5.SurveyWriter, p *plan.Plan, traces []float32, first int) error {
-	if p.Shots.InOrder() {
-		return w.WriteTraces(traces, first)
-	}
-	nt := p.Survey.NT
-	list := p.Shots.List(first, first+len(traces)/nt)
-	for i := 0; i < len(list); {
-		n := 1
-		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
-			n++
-		}
-		if err := w.WriteTraces(traces[i*nt:(i+n)*nt], int(list[i])); err != nil {
-			return err
-		}
-		i += n
-	}
-	return nil
 }
 
 // Attrs is the provenance of an output as file attributes; reason is why the solver
 // stopped, "" where none ran.
 func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r := provenance.New(src.Command)
-	r.Version, r.Commit = src.Version, src.Commit
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
@@ -154,7 +132,7 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 		r.MPI, _, _ = strings.Cut(comm.MPI.About(), ",")
 	}
 	r.Threads = j.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.Engine, j.ISA, j.Held.Precision()
+	r.Engine, r.ISA, r.Tables = j.Plan.Engine, j.ISA, j.Held.Precision()
 	if j.Card != nil {
 		r.Device = j.Card.Card().Name
 	}
@@ -174,14 +152,14 @@ func WriteText(path, text string) error {
 
 // writeStream writes the traces that an image predicts, or with residual the recorded
 // ones less those, as they are computed.
-func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, residual bool, path string, src Source) error {
+func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, path string, src Source) error {
 	size, err := dist.Norm(x)
 	if err != nil {
 		return err
 	}
 	all := true // zero
 	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
-		return op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
+		return j.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
 			v, first, err := j.round(lo, data)
 			if err != nil {
 				return err
@@ -203,21 +181,19 @@ func (j *Job) writeStream(ctx context.Context, op *Operator, x *dist.Vector, res
 // element of it.
 func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
 	nt := j.Survey.NT
-	mine := binary.LittleEndian.AppendUint64(nil, uint64(data.Len()))
-	mine = binary.LittleEndian.AppendUint64(mine, uint64(j.share.First*nt+lo))
-	all, err := j.ShotAxis.Host().AllGather(mine)
+	all, err := comm.GatherJSON(j.ShotAxis.Host().AllGather, [2]int{data.Len(), j.Share.First*nt + lo})
 	if err != nil {
 		return nil, nil, err
 	}
 	l := &dist.Layout{N: data.Len(), Type: j.Type(), Shards: j.ShotAxis, Copies: j.BlockAxis}
 	from, to := make([]int, len(all)), make([]int, len(all))
 	total := 0
-	for row, b := range all {
+	for row, part := range all {
 		if row == j.ShotAxis.Rank() {
 			l.Off = total
 		}
-		from[row], to[row] = total, int(binary.LittleEndian.Uint64(b[8:]))
-		total += int(binary.LittleEndian.Uint64(b))
+		from[row], to[row] = total, part[1]
+		total += part[0]
 	}
 	l.Shape = []int{total}
 	return &dist.Vector{Layout: l, Buf: data}, func(at int) int {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -20,13 +21,13 @@ import (
 func TestProvenance(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		p := line(t)
-		src := Source{Command: "run", Version: "1.2.3", Commit: "c0ffee"}
+		src := Source{Command: "run"}
 		j, op := p.ready(t, engine)
 		r, err := j.solve(context.Background(), op, false)
 		must(t, err)
 		must(t, j.WriteResult(p.path("start.h5"), r, src))
 
-		j = p.open(t, Geometry, progress.Discard(), engine)
+		j = p.open(t, plan.Geometry, progress.Discard(), engine)
 		must(t, j.WriteTimes(context.Background(), p.path("times.h5"), false, src))
 
 		j, op = p.ready(t, engine, "machine.threads=2", "solver.iterations=3", "solver.start="+p.path("start.h5"),
@@ -43,7 +44,8 @@ func TestProvenance(t *testing.T) {
 		equal(t, "residual_norm", im.ResidualNorm, r.History.Residual)
 		rec := provenance.FromAttrs(im.Attrs)
 		host, _ := os.Hostname()
-		if rec.Command != "run" || rec.Version != "1.2.3" || rec.Commit != "c0ffee" || rec.Engine != engine ||
+		version, commit := provenance.Build()
+		if rec.Command != "run" || rec.Version != version || rec.Commit != commit || rec.Engine != engine ||
 			rec.Ranks != 1 || rec.Threads != 2 || rec.Communicator != "self" || rec.Host != host ||
 			rec.Reason != "stopped_iterations" || rec.Started.IsZero() || rec.HDF5Version == "" {
 			t.Errorf("record %+v", rec)
@@ -111,7 +113,7 @@ func TestTablesHaveEveryRow(t *testing.T) {
 	p.survey = &s
 	p.list(t, []int{4, 1, 9})
 	for _, gradient := range []bool{false, true} {
-		j := p.open(t, Geometry, progress.Discard(), "cpu")
+		j := p.open(t, plan.Geometry, progress.Discard(), "cpu")
 		out := p.path("times.h5")
 		must(t, j.WriteTimes(context.Background(), out, gradient, Source{Command: "traveltime", Force: true}))
 		tables, err := h5.OpenTables(out)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -53,7 +54,7 @@ func TestRelativePenaltiesScale(t *testing.T) {
 func TestPenaltyTexts(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.damping=0.3", "solver.penalty_scale=relative")
-	texts, err := j.PenaltyTexts(context.Background(), op)
+	texts, err := j.PenaltyTexts(context.Background())
 	must(t, err)
 	var weight, scale float64
 	if len(texts) != 1 {
@@ -77,8 +78,8 @@ func TestPenaltyTexts(t *testing.T) {
 	}
 
 	var out strings.Builder
-	j = p.open(t, Traces, progress.New(progress.Options{Out: &out, Err: &out}), "cpu", "solver.damping=7")
-	op, err = j.Build(t.Context())
+	j = p.open(t, plan.Traces, progress.New(progress.Options{Out: &out, Err: &out}), "cpu", "solver.damping=7")
+	op, err = built(t.Context(), j)
 	must(t, err)
 	_, err = j.solve(t.Context(), op, false)
 	must(t, err)
@@ -86,7 +87,7 @@ func TestPenaltyTexts(t *testing.T) {
 		t.Errorf("printed %s; want %s", &out, want)
 	}
 	j, op = p.ready(t, "cpu", "solver.damping=7")
-	texts, err = j.PenaltyTexts(t.Context(), op)
+	texts, err = j.PenaltyTexts(t.Context())
 	must(t, err)
 	if len(texts) != 1 || !strings.Contains(texts[0], "times the largest singular value of the operator, about") || !strings.Contains(texts[0], "1 % of it would be") {
 		t.Errorf("texts %q", texts)

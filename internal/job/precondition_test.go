@@ -10,16 +10,17 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // probed opens the problem on one rank and hands the operator of its formulation, and
 // the diagonal that the preconditioner was made from, to f.
-func (p *problem) probed(t *testing.T, engine string, set []string, f func(j *Job, op *Operator)) {
+func (p *problem) probed(t *testing.T, engine string, set []string, f func(j *Job, op *operator.Operator)) {
 	t.Helper()
 	must(t, p.onEngine(1, engine, set, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -51,12 +52,12 @@ func TestPreconditionedDiagonal(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		set := []string{"solver.preconditioner=diagonal", "solver.damping=0.4", "data.weights=rms",
 			"data.mute_offsets=0,60", "data.mute_times=0.02,0.05"}
-		line(t).probed(t, engine, set, func(j *Job, op *Operator) {
-			d, err := j.Data(op)
+		line(t).probed(t, engine, set, func(j *Job, op *operator.Operator) {
+			d, err := j.Data()
 			must(t, err)
-			f, err := j.formulate(t.Context(), op, d)
+			f, err := j.formulate(t.Context(), d)
 			must(t, err)
-			plain, err := j.setting(op, d)
+			plain, err := j.setting(d)
 			must(t, err)
 			plain.Config.Preconditioner = "none"
 			g, err := formulation.New(t.Context(), plain)
@@ -124,8 +125,8 @@ func TestPreconditionedOnRanks(t *testing.T) {
 func TestPSF(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		p := line(t)
-		p.probed(t, engine, []string{"output.psf=psf.h5", "output.psf_spacing=13,11"}, func(j *Job, op *Operator) {
-			got, err := j.PSF(t.Context(), op)
+		p.probed(t, engine, []string{"output.psf=psf.h5", "output.psf_spacing=13,11"}, func(j *Job, op *operator.Operator) {
+			got, err := j.PSF(t.Context())
 			must(t, err)
 			at := 6*11 + 5
 			want := column(t, j, op, at)
@@ -134,7 +135,7 @@ func TestPSF(t *testing.T) {
 					t.Fatalf("point %d: %g, want %g", i, got[i], v)
 				}
 			}
-			s, err := j.setting(op, nil)
+			s, err := j.setting(nil)
 			must(t, err)
 			d, err := s.Light(t.Context())
 			must(t, err)
@@ -149,12 +150,12 @@ func TestPSF(t *testing.T) {
 	var want []float32
 	for i, grid := range []string{"1,1", "2,2", "1,3"} {
 		must(t, p.on([]int{1, 4, 3}[i], []string{"comm.grid=" + grid}, func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
 			defer op.Engine.Close()
-			got, err := j.PSF(context.Background(), op)
+			got, err := j.PSF(context.Background())
 			if err == nil && j.Root() {
 				if i == 0 {
 					want = got

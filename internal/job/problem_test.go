@@ -16,6 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -127,7 +129,7 @@ func (p *problem) list(t *testing.T, traces []int) {
 
 // open opens the problem with keys set as by --set; words of a key's value must
 // not be relative paths.
-func (p *problem) open(t *testing.T, need Need, report *progress.Reporter, engine string, set ...string) *Job {
+func (p *problem) open(t *testing.T, need plan.Need, report *progress.Reporter, engine string, set ...string) *Job {
 	t.Helper()
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, "kirchhoff.engine="+engine), nil)
 	must(t, err)
@@ -138,15 +140,21 @@ func (p *problem) open(t *testing.T, need Need, report *progress.Reporter, engin
 }
 
 // ready opens the problem and builds its operator.
-func (p *problem) ready(t *testing.T, engine string, set ...string) (*Job, *Operator) {
+func (p *problem) ready(t *testing.T, engine string, set ...string) (*Job, *operator.Operator) {
 	t.Helper()
-	j := p.open(t, Traces, progress.Discard(), engine, set...)
+	j := p.open(t, plan.Traces, progress.Discard(), engine, set...)
 	return j, build(t, j)
 }
 
-func build(t *testing.T, j *Job) *Operator {
+// built is the job's operator once Build has made it.
+func built(ctx context.Context, j *Job) (*operator.Operator, error) {
+	err := j.Build(ctx)
+	return j.Operator, err
+}
+
+func build(t *testing.T, j *Job) *operator.Operator {
 	t.Helper()
-	op, err := j.Build(context.Background())
+	op, err := built(context.Background(), j)
 	must(t, err)
 	t.Cleanup(op.Engine.Close)
 	return op
@@ -162,13 +170,13 @@ func (p *problem) migrate(t *testing.T, engine string, set ...string) []float32 
 
 func (p *problem) model(t *testing.T, image []float32, engine string, set ...string) []float32 {
 	t.Helper()
-	j, op := p.ready(t, engine, set...)
-	d, err := j.Model(context.Background(), op, image)
+	j, _ := p.ready(t, engine, set...)
+	d, err := j.Model(context.Background(), image)
 	must(t, err)
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
 	traces, nt := make([]float32, len(sorted)), j.Survey.NT
-	for i, n := range j.Shots.List(j.share.First, j.share.Last) {
+	for i, n := range j.Shots.List(j.Share.First, j.Share.Last) {
 		copy(traces[int(n)*nt:], sorted[i*nt:(i+1)*nt])
 	}
 	return traces
@@ -183,12 +191,12 @@ func (p *problem) solve(t *testing.T, engine string, set ...string) *Result {
 }
 
 // migrate is Migrate of the job's own traces.
-func (j *Job) migrate(ctx context.Context, op *Operator) ([]float32, error) {
-	d, err := j.Data(op)
+func (j *Job) migrate(ctx context.Context, op *operator.Operator) ([]float32, error) {
+	d, err := j.Data()
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.Migrate(ctx, op, d)
+	r, err := j.Migrate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +204,12 @@ func (j *Job) migrate(ctx context.Context, op *Operator) ([]float32, error) {
 }
 
 // solve is Solve on the job's own traces.
-func (j *Job) solve(ctx context.Context, op *Operator, resume bool) (*Result, error) {
-	d, err := j.Data(op)
+func (j *Job) solve(ctx context.Context, op *operator.Operator, resume bool) (*Result, error) {
+	d, err := j.Data()
 	if err != nil {
 		return nil, err
 	}
-	return j.Solve(ctx, op, d, resume)
+	return j.Solve(ctx, d, resume)
 }
 
 // stopAfter solves with a context that ends, as by a signal, while iteration n
@@ -216,7 +224,7 @@ func (p *problem) stopAfter(t *testing.T, n int, engine string, resume bool, set
 			cancel()
 		}
 	})})
-	j := p.open(t, Traces, report, engine, set...)
+	j := p.open(t, plan.Traces, report, engine, set...)
 	_, err := j.solve(ctx, build(t, j), resume)
 	return err
 }
@@ -293,14 +301,14 @@ func names(t *testing.T, folder string) string {
 }
 
 // withData makes operator and data, for what each rank does with them.
-func withData(f func(j *Job, op *Operator, d *dist.Vector) error) func(*Job) error {
+func withData(f func(j *Job, op *operator.Operator, d *dist.Vector) error) func(*Job) error {
 	return func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
 		defer op.Engine.Close()
-		d, err := j.Data(op)
+		d, err := j.Data()
 		if err != nil {
 			return err
 		}

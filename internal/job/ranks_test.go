@@ -16,6 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
@@ -65,7 +67,7 @@ func (p *problem) onEngine(ranks int, engine string, set []string, body func(j *
 		if err != nil {
 			return err
 		}
-		j, err := Open(world, cfg, Traces, progress.Discard())
+		j, err := Open(world, cfg, plan.Traces, progress.Discard())
 		if err != nil {
 			return err
 		}
@@ -84,7 +86,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 	t.Helper()
 	var result *Result
 	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -166,8 +168,8 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 	// The reference engine, too.
 	var image []float32
 	must(t, p.on(4, []string{"solver.reproducible=run", "comm.grid=2,2"}, func(j *Job) error {
-		j.Engine = "reference"
-		op, err := j.Build(context.Background())
+		j.Plan.Engine = "reference"
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -206,12 +208,12 @@ func TestOverlapIsMeasured(t *testing.T) {
 			if world.Rank() == 0 {
 				report = progress.New(progress.Options{Out: &said, Err: &said})
 			}
-			j, err := Open(world, cfg, Traces, report)
+			j, err := Open(world, cfg, plan.Traces, report)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -239,8 +241,8 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	type out struct{ image, traces []float32 }
 	run := func(ranks int, set ...string) (o out) {
 		file := p.path("traces.h5")
-		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-			r, err := j.Migrate(context.Background(), op, d)
+		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			r, err := j.Migrate(context.Background(), d)
 			if err != nil {
 				return err
 			}
@@ -249,7 +251,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			} else if r.Image != nil {
 				return fmt.Errorf("a rank other than 0 has the image")
 			}
-			d, err = j.Model(context.Background(), op, reflectivity)
+			d, err = j.Model(context.Background(), reflectivity)
 			if err != nil {
 				return err
 			}
@@ -277,18 +279,18 @@ func TestResidualOnRanks(t *testing.T) {
 	p := shuffled(t)
 	run := func(ranks int, set ...string) []float32 {
 		file := p.path("residual.h5")
-		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), withData(func(j *Job, op *Operator, d *dist.Vector) error {
-			r, err := j.Solve(context.Background(), op, d, false)
+		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			r, err := j.Solve(context.Background(), d, false)
 			if err != nil {
 				return err
 			}
-			if err := j.WriteResidual(context.Background(), file, op, d, r, Source{Force: true}); err != nil {
+			if err := j.WriteResidual(context.Background(), file, d, r, Source{Force: true}); err != nil {
 				return err
 			}
 			if ranks > 1 {
 				return nil
 			}
-			predicted, err := j.Model(context.Background(), op, r.Image)
+			predicted, err := j.Model(context.Background(), r.Image)
 			if err != nil {
 				return err
 			}
@@ -318,7 +320,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 		want := p.solveOn(t, 1, set...)
 		stop := append(slices.Clone(set), "comm.grid=2,2")
 		err := p.on(4, stop, func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -343,7 +345,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if can, err := j.CanResume(); !can || err != nil {
 				return fmt.Errorf("can resume: %v, %v", can, err)
 			}
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -393,11 +395,11 @@ func TestErrorsAreEveryones(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			j, err := Open(world, cfg, Traces, progress.Discard())
+			j, err := Open(world, cfg, plan.Traces, progress.Discard())
 			if err == nil {
 				defer j.Close()
-				var op *Operator
-				if op, err = j.Build(context.Background()); err == nil {
+				var op *operator.Operator
+				if op, err = built(context.Background(), j); err == nil {
 					defer op.Engine.Close()
 					_, err = j.solve(context.Background(), op, false)
 				}
@@ -432,7 +434,7 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	}
 	limit := []string{"kirchhoff.tables=full", fmt.Sprintf("machine.memory_gib=%.17g", float64(part.Total()+whole.Total())/2/(1<<30))}
 	err := p.on(1, limit, func(j *Job) error {
-		_, err := j.Build(context.Background())
+		_, err := built(context.Background(), j)
 		return err
 	})
 	if status.Code(err) != status.NoResource {
@@ -456,12 +458,12 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			j, err := Open(world, cfg, Traces, progress.Discard())
+			j, err := Open(world, cfg, plan.Traces, progress.Discard())
 			if err != nil {
 				return err
 			}
 			defer j.Close()
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -493,7 +495,7 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	p := wide(t)
 	must(t, p.on(3, []string{"checkpoint.time_limit=1e-9"}, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -511,7 +513,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	p := wide(t)
 	want := p.solveOn(t, 1)
 	must(t, p.on(2, []string{"checkpoint.iterations=2", "solver.iterations=5"}, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
@@ -526,7 +528,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	must(t, os.WriteFile(file, b, 0o644))
 	var got *Result
 	must(t, p.on(3, nil, func(j *Job) error {
-		op, err := j.Build(context.Background())
+		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}

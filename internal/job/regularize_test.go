@@ -11,17 +11,19 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // formulated is the problem that the configuration makes, with rows.
-func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, *Operator, *formulation.Formulation) {
+func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, *operator.Operator, *formulation.Formulation) {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
-	d, err := j.Data(op)
+	d, err := j.Data()
 	must(t, err)
-	f, err := j.formulate(context.Background(), op, d)
+	f, err := j.formulate(context.Background(), d)
 	must(t, err)
 	return j, op, f
 }
@@ -122,7 +124,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 	v, err := op.ImageVector(image)
 	must(t, err)
 	norm := func(kind string) float64 {
-		s, err := j.setting(op, nil)
+		s, err := j.setting(nil)
 		must(t, err)
 		r, err := formulation.RegulariserOf(kind).Rows(s, v)
 		must(t, err)
@@ -173,7 +175,7 @@ func TestMemoryOfRegularization(t *testing.T) {
 	for _, make := range []func(*testing.T) *problem{line, cube} {
 		p := make(t)
 		memory := func(set ...string) int64 {
-			m := p.open(t, Geometry, progress.Discard(), "cpu", set...).Memory()
+			m := p.open(t, plan.Geometry, progress.Discard(), "cpu", set...).Memory()
 			return m.Vectors + m.Gather // of the rest nothing changes but what is there before them
 		}
 		plain := memory()

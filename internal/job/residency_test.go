@@ -14,9 +14,9 @@ import (
 // What one rank cannot hold in full no rank holds in another precision than the rest.
 func TestOnePrecision(t *testing.T) {
 	p := line(t)
-	j := p.open(t, Traces, progress.Discard(), "cpu", "data.read=memory")
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", "data.read=memory")
 	all := func(tables string) int64 {
-		return forecast.Of(j.Holding(plan.Residency{Tables: tables}), j.share).Total()
+		return forecast.Of(j.Holding(plan.Residency{Tables: tables}), j.Share).Total()
 	}
 	full, rounded := all("full"), all("uint16")
 	if rounded >= full {
@@ -33,20 +33,21 @@ func TestOnePrecision(t *testing.T) {
 		{"one has room for 16 bits, one for neither", []int64{rounded, rounded - 1, full}, "exact"},
 	} {
 		p := *j.Plan
-		r, err := forecast.Decide(&p, func(say func(*plan.Share) uint64) (flags uint64, err error) {
+		r, err := forecast.Decide(&p, func(r plan.Residency) (bool, error) {
+			fits := true
 			for rank, limit := range c.limits {
-				s := *j.share
+				s := *j.Share
 				s.Rank, p.Hardware.Memory = rank, limit
-				flags |= say(&s)
+				fits = fits && forecast.Of(p.Holding(r), &s).Fits()
 			}
-			return flags, nil
+			return fits, nil
 		})
 		must(t, err)
 		if r.Tables != c.want {
 			t.Errorf("%s: tables are %q, want %q", c.what, r.Tables, c.want)
 		}
 		p.Hardware.Memory = full
-		if m := forecast.Of(p.Holding(r), j.share); m.Compact != (c.want == "uint16") {
+		if m := forecast.Of(p.Holding(r), j.Share); m.Compact != (c.want == "uint16") {
 			t.Errorf("%s: a rank with room for full tables holds them in 16 bits: %v", c.what, m.Compact)
 		}
 	}

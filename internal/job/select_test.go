@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
@@ -23,7 +24,7 @@ func pairs(n int, pair func(int) (int, int)) (list [][2]int) {
 // Offsets of line: sources at 0, 33, 71, receivers at -5, 14, 40, 58, 90 m.
 func TestOffsetsSelect(t *testing.T) {
 	p := line(t)
-	j := p.open(t, Traces, progress.Discard(), "cpu", "data.offset=14,40")
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", "data.offset=14,40")
 	want := [][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 3}, {2, 2}, {2, 4}}
 	want = slices.DeleteFunc(want, func(q [2]int) bool { // 33 → 58 is 25, 71 → 90 is 19, 71 → 40 is 31
 		o := math.Abs(p.survey.Receiver(q[1])[0] - p.survey.Source(q[0])[0])
@@ -34,12 +35,12 @@ func TestOffsetsSelect(t *testing.T) {
 	}
 	for i, q := range want {
 		n := q[0]*5 + q[1]
-		equal(t, "trace", j.traces.Samples[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
+		equal(t, "trace", j.Traces.Samples[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
 	}
 	if j.Recorded != 15 {
 		t.Errorf("%d traces in the file, want 15", j.Recorded)
 	}
-	if all := p.open(t, Traces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Survey.Fixed || all.Numbers != nil {
+	if all := p.open(t, plan.Traces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Survey.Fixed || all.Numbers != nil {
 		t.Error("limits that leave everything change the layout")
 	}
 }
@@ -56,14 +57,14 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
-			j := p.open(t, Traces, progress.Discard(), "cpu", c.set)
+			j := p.open(t, plan.Traces, progress.Discard(), "cpu", c.set)
 			n := j.Shots.Traces()
 			if n == 0 || n == p.survey.NumTraces() {
 				t.Fatalf("%d of %d traces: the test shows nothing", n, p.survey.NumTraces())
 			}
 			got := p.solveOn(t, 4, c.set, "comm.grid=2,2", "solver.iterations=2")
 			must(t, writeSelected(t, p, j))
-			alone := p.open(t, Traces, progress.Discard(), "cpu")
+			alone := p.open(t, plan.Traces, progress.Discard(), "cpu")
 			if a, b := j.Places.Len(), alone.Places.Len(); a != b {
 				t.Errorf("%d places, alone there are %d", a, b)
 			}
@@ -93,12 +94,12 @@ func TestModelsSelectedTraces(t *testing.T) {
 	model := func(set ...string) ([]float32, [][2]int) {
 		file := p.path("traces.h5")
 		must(t, p.on(2, set, func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
 			defer op.Engine.Close()
-			d, err := j.Model(context.Background(), op, reflectivity)
+			d, err := j.Model(context.Background(), reflectivity)
 			if err != nil {
 				return err
 			}

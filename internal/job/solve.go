@@ -30,7 +30,7 @@ type Result struct {
 // resume it goes on from the newest checkpoint. When ctx ends or the time is up, the iteration
 // under way is finished, a checkpoint is written and the error says so (exit
 // status 75). The result's image is on rank 0 alone.
-func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bool) (*Result, error) {
+func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	if j.Alone {
 		// The solver's vectors become garbage at once and as much is asked for next: the
 		// collector works beside the program and might come too late.
@@ -40,9 +40,9 @@ func (j *Job) Solve(ctx context.Context, op *Operator, d *dist.Vector, resume bo
 		if resume {
 			j.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
-		return j.match(ctx, op, d)
+		return j.match(ctx, d)
 	}
-	f, err := j.formulate(ctx, op, d)
+	f, err := j.formulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func failure(err error) error {
 // identity returns what must be unchanged for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) identity() map[string]string {
-	p := map[string]string{"engine": j.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
+	p := map[string]string{"engine": j.Plan.Engine, "data.read": "memory", "traveltimes": j.Held.Precision()}
 	if j.Held.Stream {
 		p["data.read"] = "stream"
 	}
@@ -290,8 +290,8 @@ func (j *Job) CanResume() (bool, error) {
 // were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
-	if j.kept != nil {
-		err = status.Hint(status.Numerical(j.kept.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	if j.Engine != nil {
+		err = status.Hint(status.Numerical(j.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
 	}
 	return comm.Together(j.World, err)
 }

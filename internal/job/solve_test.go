@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -173,7 +174,10 @@ func digests(t *testing.T, path string) string {
 	defer f.Close()
 	all := ""
 	for _, name := range []string{"/image", "/history/residual_norm", "/history/gradient_norm"} {
-		sum, err := f.Digest(name)
+		d, err := f.Dataset(name)
+		must(t, err)
+		must(t, d.Verify())
+		sum, err := d.Attrs().Text("sha256")
 		must(t, err)
 		all += sum[:12] + " "
 	}
@@ -195,8 +199,8 @@ func TestOverflowIsNumerical(t *testing.T) {
 	p := line(t)
 	for _, method := range solver.Names(nil) {
 		j, op := p.ready(t, "cpu", "solver.method="+method, "solver.sparsity=0")
-		for i := range j.traces.Samples { // a file with such numbers is refused
-			j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+		for i := range j.Traces.Samples { // a file with such numbers is refused
+			j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 		}
 		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {
@@ -213,8 +217,8 @@ func TestBuildIsInterrupted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		j := line(t).open(t, Traces, progress.Discard(), engine)
-		if _, err := j.Build(ctx); status.Code(err) != status.Stopped {
+		j := line(t).open(t, plan.Traces, progress.Discard(), engine)
+		if _, err := built(ctx, j); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
 		if err := j.WriteTimes(ctx, j.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -63,15 +64,15 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 // tight is a memory limit that leaves room for one shot at a time, tables in full.
 func (p *problem) tight(t *testing.T, set ...string) string {
 	t.Helper()
-	j := p.open(t, Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
 	little := *j.Plan
 	little.Hardware.Memory = 1
-	m := forecast.Of(&little, j.share)
-	if n := len(m.Groups) - 1; n != len(j.share.Shots) {
-		t.Fatalf("%d groups, %d shots", n, len(j.share.Shots))
+	m := forecast.Of(&little, j.Share)
+	if n := len(m.Groups) - 1; n != len(j.Share.Shots) {
+		t.Fatalf("%d groups, %d shots", n, len(j.Share.Shots))
 	}
 	j.Config.Data.Read = "memory"
-	all := forecast.Of(j.Holding(plan.Residency{Tables: j.Config.Kirchhoff.Tables}), j.share)
+	all := forecast.Of(j.Holding(plan.Residency{Tables: j.Config.Kirchhoff.Tables}), j.Share)
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -126,7 +127,7 @@ func (c counting) Free(b device.Buf) {
 func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	p := wide(t)
 	limit := p.tight(t)
-	j := p.open(t, Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
 	if !m.Stream || !j.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
@@ -137,9 +138,9 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.Info, want) {
 		t.Errorf("%q does not say %q", op.Info, want)
 	}
-	d, err := j.Data(op)
+	d, err := j.Data()
 	must(t, err)
-	r, err := j.Solve(context.Background(), op, d, false)
+	r, err := j.Solve(context.Background(), d, false)
 	must(t, err)
 	if foretold := m.Data + m.Vectors; most > foretold || most < foretold*9/10 {
 		t.Errorf("buffers of %d bytes, foretold %d", most, foretold)
@@ -155,7 +156,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 		t.Errorf("planned memory on three ranks %v", three.Memory)
 	}
 	for _, set := range [][]string{{"data.read=memory"}, {"solver.method=lsqr"}} {
-		j := p.open(t, Traces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
+		j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
 		if err := j.Memory().Check(); j.Held.Stream || status.Code(err) != status.NoResource {
 			t.Errorf("%v: streamed %v, %v", set, j.Held.Stream, err)
 		}
@@ -169,21 +170,21 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 	reflectivity := noise(p.grid.Len(), 5)
 	type out struct{ image, traces, residual []float32 }
 	run := func(ranks int, set ...string) (o out) {
-		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-			image, err := j.Migrate(context.Background(), op, d)
+		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			image, err := j.Migrate(context.Background(), d)
 			if err != nil {
 				return err
 			}
 			if j.Root() {
 				o.image = image.Image
 			}
-			if e, err := j.DotTest(context.Background(), op); err != nil || !(e <= j.DotLimit()) || e == 0 {
+			if e, err := j.DotTest(context.Background()); err != nil || !(e <= j.DotLimit()) || e == 0 {
 				return fmt.Errorf("dot test %g, %v", e, err)
 			}
-			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), op, reflectivity, Source{Force: true}); err != nil {
+			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), reflectivity, Source{Force: true}); err != nil {
 				return err
 			}
-			return j.WriteResidual(context.Background(), p.path("residual.h5"), op, d, &Result{Image: reflectivity}, Source{Force: true})
+			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, &Result{Image: reflectivity}, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
 			s, err := surveytest.Read(p.path(file))
@@ -213,7 +214,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 		want := p.solveOn(t, 1, set...)
 		ctx, stop := context.WithCancel(context.Background())
 		must(t, p.on(4, append(slices.Clone(set), "comm.grid=2,2", "checkpoint.iterations=1"), func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -243,7 +244,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 		}
 		var got *Result
 		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -261,21 +262,21 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 // A survey file that is cut short, or damaged unseen, while its traces are needed is an
 // error of the input on all ranks, whatever was under way, and leaves nothing behind.
 func TestFileFailsWhileStreamed(t *testing.T) {
-	solve := func(j *Job, op *Operator) error {
+	solve := func(j *Job, op *operator.Operator) error {
 		_, err := j.solve(context.Background(), op, false)
 		return err
 	}
-	migrate := func(j *Job, op *Operator) error {
-		_, err := j.Migrate(context.Background(), op, nil)
+	migrate := func(j *Job, op *operator.Operator) error {
+		_, err := j.Migrate(context.Background(), nil)
 		return err
 	}
-	residual := func(j *Job, op *Operator) error {
-		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", op, nil, &Result{Image: make([]float32, j.Image.Len())}, Source{})
+	residual := func(j *Job, op *operator.Operator) error {
+		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", nil, &Result{Image: make([]float32, j.Image.Len())}, Source{})
 	}
 	for _, c := range []struct {
 		what  string
 		spoil func(path string, size int64) error
-		do    func(*Job, *Operator) error
+		do    func(*Job, *operator.Operator) error
 		ranks int
 		grid  string
 	}{
@@ -292,7 +293,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		before := names(t, p.folder)
 		errs := make([]error, c.ranks)
 		must(t, p.on(c.ranks, []string{"comm.grid=" + c.grid, "data.read=stream"}, func(j *Job) error {
-			op, err := j.Build(context.Background())
+			op, err := built(context.Background(), j)
 			if err != nil {
 				return err
 			}
@@ -373,7 +374,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 			grid  string
 		}{{1, "1,1"}, {3, "3,1"}, {4, "2,2"}} {
 			must(t, p.on(c.ranks, []string{"data.read=stream", "comm.grid=" + c.grid}, func(j *Job) error {
-				op, err := j.Build(context.Background())
+				op, err := built(context.Background(), j)
 				if err != nil {
 					return err
 				}

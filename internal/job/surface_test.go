@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -108,7 +109,7 @@ func TestSurfaceTaper(t *testing.T) {
 	p := hills(t)
 	set := []string{"image.surface=survey", "image.surface_taper=20", "solver.iterations=5", "solver.true_residual_every=0"}
 	j, op := p.ready(t, "reference", set...)
-	s, err := j.setting(op, nil)
+	s, err := j.setting(nil)
 	must(t, err)
 	for n, got := range download(t, s.Below.Buf) {
 		d := p.grid.Coord(1, n%40) - j.Surface.Z[n/40]
@@ -148,7 +149,7 @@ func TestSurfaceFile(t *testing.T) {
 	file := p.path("ground.h5")
 	set := []string{"image.surface=file", "image.surface_file=" + file}
 	writeSurface(t, file, []int{3}, []float64{0, 20, 10}, []float64{-20}, []float64{60})
-	j := p.open(t, Traces, progress.Discard(), "cpu", set...)
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", set...)
 	for i, z := range j.Surface.Z { // columns are 10 m apart
 		want := 20 * float64(i) / 6
 		if i > 6 {
@@ -175,7 +176,7 @@ func TestSurfaceFile(t *testing.T) {
 	at := c.path("ground.h5")
 	three := []string{"image.surface=file", "image.surface_file=" + at}
 	writeSurface(t, at, []int{2, 2}, []float64{0, 40, 60, 100}, []float64{0, -10}, []float64{60, 40})
-	for n, z := range c.open(t, Geometry, progress.Discard(), "cpu", three...).Surface.Z {
+	for n, z := range c.open(t, plan.Geometry, progress.Discard(), "cpu", three...).Surface.Z {
 		if want := float64(12*(n/5)) + float64(10*(n%5)); math.Abs(z-want) > 1e-12 {
 			t.Errorf("column %d: %g m, want %g", n, z, want)
 		}
@@ -192,7 +193,7 @@ func TestSurfaceFile(t *testing.T) {
 		refused(t, p, status.BadInput, text, set...)
 	}
 	writeSurface(t, file, []int{2}, []float64{-30, -20}, []float64{-20}, []float64{200})
-	if j := p.open(t, Traces, progress.Discard(), "cpu", set...); j.Surface != nil {
+	if j := p.open(t, plan.Traces, progress.Discard(), "cpu", set...); j.Surface != nil {
 		t.Error("a surface above the image is kept")
 	}
 }

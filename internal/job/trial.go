@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/solver"
@@ -38,28 +39,26 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	began := time.Now()
 	held := *cfg
 	held.Data.Read = "memory"
-	j, err := open(world, &held, Traces, progress.Discard(), shots)
+	j, err := open(world, &held, plan.Traces, progress.Discard(), shots)
 	if err != nil {
 		return nil, err
 	}
 	defer j.Close()
-	op, err := j.Build(ctx)
-	if err != nil {
+	if err := j.Build(ctx); err != nil {
 		return nil, err
 	}
-	defer op.Engine.Close()
-	d, err := j.Data(op)
+	d, err := j.Data()
 	if err != nil {
 		return nil, err
 	}
 	setup := time.Since(began).Seconds()
-	plain, sums, err := try(ctx, op, d, iterations, false)
+	plain, sums, err := try(ctx, j.Operator, d, iterations, false)
 	if err != nil {
 		return nil, err
 	}
 	t, left := plain, sums // of the sums' time, with overlap
 	if world.Size() > 1 {
-		if t, left, err = try(ctx, op, d, iterations, true); err != nil {
+		if t, left, err = try(ctx, j.Operator, d, iterations, true); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +76,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 
 // try is one solve: medians and means over its iterations, and the time of sums over ranks
 // in one, s.
-func try(ctx context.Context, op *Operator, d *dist.Vector, iterations int, overlap bool) (r Trial, sums float64, err error) {
+func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations int, overlap bool) (r Trial, sums float64, err error) {
 	var waiting time.Duration
 	o := op.LiftOptions()
 	o.Overlap, o.Choose = overlap, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -85,10 +86,10 @@ func TestTwoLevelSolve(t *testing.T) {
 // a system they solve.
 func TestTwoLevelIsSymmetric(t *testing.T) {
 	p := line(t)
-	j, op := p.ready(t, "reference", "solver.preconditioner=two-level", "solver.coarse_factor=4", "solver.coarse_iterations=40", "solver.damping=1")
-	d, err := j.Data(op)
+	j, _ := p.ready(t, "reference", "solver.preconditioner=two-level", "solver.coarse_factor=4", "solver.coarse_iterations=40", "solver.damping=1")
+	d, err := j.Data()
 	must(t, err)
-	f, err := j.formulate(t.Context(), op, d)
+	f, err := j.formulate(t.Context(), d)
 	must(t, err)
 	defer f.Close()
 	x, mx := new(dist.Vector), new(dist.Vector)
@@ -119,7 +120,7 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 func TestCoarseGrid(t *testing.T) {
 	p, _ := section(t) // about 1815 m/s and 20 Hz: 45 m
 	for set, want := range map[string][]int{"0": {45, 35}, "1": nil, "5": {18, 14}} {
-		j := p.open(t, Geometry, progress.Discard(), "cpu", "solver.preconditioner=two-level", "solver.coarse_factor="+set)
+		j := p.open(t, plan.Geometry, progress.Discard(), "cpu", "solver.preconditioner=two-level", "solver.coarse_factor="+set)
 		c := j.Coarsened()
 		if c == nil && want == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -41,7 +42,7 @@ func TestSurveyUnits(t *testing.T) {
 			open := func(set ...string) error {
 				cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), set, nil)
 				must(t, err)
-				j, err := Open(comm.Self(), cfg, Traces, progress.Discard())
+				j, err := Open(comm.Self(), cfg, plan.Traces, progress.Discard())
 				if err == nil {
 					j.Close()
 				}

@@ -18,13 +18,13 @@ import (
 
 // Migrate applies the adjoint to the survey's weighted traces. The plain Kirchhoff image
 // is on rank 0 and nil on the others. For several images by class it is their sum.
-func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Result, error) {
-	s, err := j.setting(op, d)
+func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
+	s, err := j.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
-	w.New(j.Device, op.Domain(), &r.x)
+	w.New(j.Device, j.Domain(), &r.x)
 	w.Do(func() error {
 		if j.Held.Stream {
-			return op.Stream.Adjoint(ctx, r.x)
+			return j.Stream.Adjoint(ctx, r.x)
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -34,9 +34,9 @@ func (j *Job) Migrate(ctx context.Context, op *Operator, d *dist.Vector) (*Resul
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return op.ApplyAdjoint(ctx, r.x, weighted)
+		return j.ApplyAdjoint(ctx, r.x, weighted)
 	})
-	w.Do(func() error { return j.cutAbove(op, r.x) })
+	w.Do(func() error { return j.cutAbove(r.x) })
 	w.Do(func() error { return j.finish(r, 1, true) })
 	return r, w.Err
 }
@@ -54,31 +54,31 @@ func zero(v []float32) bool {
 
 // Model applies the forward to the part below the topography of an image on the job's
 // grid, given on all ranks, and returns the predicted traces.
-func (j *Job) Model(ctx context.Context, op *Operator, image []float32) (*dist.Vector, error) {
-	m, err := j.below(op, image)
+func (j *Job) Model(ctx context.Context, image []float32) (*dist.Vector, error) {
+	m, err := j.below(image)
 	if err != nil {
 		return nil, err
 	}
-	return j.forward(ctx, op, m)
+	return j.forward(ctx, m)
 }
 
 // below returns this rank's share of the part of a whole image that lies below the topography.
-func (j *Job) below(op *Operator, image []float32) (*dist.Vector, error) {
+func (j *Job) below(image []float32) (*dist.Vector, error) {
 	if len(image) != j.Image.Len() {
 		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
 	}
-	m, err := op.ImageVector(image)
+	m, err := j.ImageVector(image)
 	if err != nil {
 		return nil, err
 	}
-	return m, j.cutAbove(op, m)
+	return m, j.cutAbove(m)
 }
 
 // forward applies the forward.
-func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (d *dist.Vector, err error) {
+func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Device, op.Range(), &d)
-	w.Apply(op, d, m)
+	w.New(j.Device, j.Range(), &d)
+	w.Apply(j.Operator, d, m)
 	traces, image := w.Norm(d), w.Norm(m)
 	if w.Err == nil && traces == 0 && image > 0 {
 		j.warnUnseen()
@@ -88,11 +88,11 @@ func (j *Job) forward(ctx context.Context, op *Operator, m *dist.Vector) (d *dis
 
 // DotTest measures how far the two directions of the operator, with weights and
 // surface, are from adjoint.
-func (j *Job) DotTest(ctx context.Context, op *Operator) (float64, error) {
+func (j *Job) DotTest(ctx context.Context) (float64, error) {
 	if j.Held.Stream {
-		return op.Stream.DotTest(ctx, 1)
+		return j.Stream.DotTest(ctx, 1)
 	}
-	s, err := j.setting(op, nil)
+	s, err := j.setting(nil)
 	if err != nil {
 		return 0, err
 	}
@@ -110,7 +110,7 @@ func (j *Job) DotLimit() float64 {
 
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.
-func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dist.Vector, error) {
+func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
 	r, err := inputs.First(&j.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := j.Classes.Gathers()
@@ -127,26 +127,26 @@ func (j *Job) ModelGathers(ctx context.Context, op *Operator, path string) (*dis
 	}
 	var m *dist.Vector
 	w := dist.Work{}
-	w.New(j.Device, op.Domain(), &m)
+	w.New(j.Device, j.Domain(), &m)
 	w.Do(func() error {
 		return j.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
 	})
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	return j.forward(ctx, op, m)
+	return j.forward(ctx, m)
 }
 
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
 // on rank 0 and nil on the others.
-func (j *Job) PSF(ctx context.Context, op *Operator) (image []float32, err error) {
+func (j *Job) PSF(ctx context.Context) (image []float32, err error) {
 	var m, d *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Device, op.Domain(), &m)
-	w.New(j.Device, op.Range(), &d)
+	w.New(j.Device, j.Domain(), &m)
+	w.New(j.Device, j.Range(), &d)
 	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())) })
-	w.Apply(op, d, m)
-	w.ApplyAdjoint(op, m, d)
+	w.Apply(j.Operator, d, m)
+	w.ApplyAdjoint(j.Operator, m, d)
 	w.Do(func() error {
 		d.Free()
 		defer m.Free()

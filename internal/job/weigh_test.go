@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
@@ -21,7 +22,7 @@ func refused(t *testing.T, p *problem, code int, text string, set ...string) {
 	t.Helper()
 	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), set, nil)
 	must(t, err)
-	j, err := Open(comm.Self(), cfg, Traces, progress.Discard())
+	j, err := Open(comm.Self(), cfg, plan.Traces, progress.Discard())
 	if err == nil {
 		j.Close()
 	}
@@ -90,7 +91,7 @@ func TestNoWeights(t *testing.T) {
 	if p.diagonal(t, "cpu", "data.dead=keep") != nil {
 		t.Error("a dead trace that is kept has a weight")
 	}
-	if j := p.open(t, Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.traces != nil {
+	if j := p.open(t, plan.Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.Traces != nil {
 		t.Error("modelling weighs traces")
 	}
 }
@@ -99,7 +100,7 @@ func TestNoWeights(t *testing.T) {
 func TestMemoryOfWeights(t *testing.T) {
 	p := wide(t)
 	vectors := func(set ...string) int64 {
-		return p.open(t, Traces, progress.Discard(), "cpu", set...).Memory().Vectors
+		return p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Memory().Vectors
 	}
 	data, image := int64(4*len(p.survey.Data)), int64(4*p.grid.Len())
 	plain := vectors()
@@ -215,8 +216,8 @@ func TestWeightedDotTest(t *testing.T) {
 			set = append(slices.Clone(set), "data.azimuth=0,100")
 		}
 		eachEngine(t, func(t *testing.T, engine string) {
-			j, op := p.ready(t, engine, set...)
-			e, err := j.DotTest(context.Background(), op)
+			j, _ := p.ready(t, engine, set...)
+			e, err := j.DotTest(context.Background())
 			must(t, err)
 			if !(e <= j.DotLimit()) {
 				t.Errorf("%s: %.1e, want at most %.0e", name, e, j.DotLimit())
@@ -254,12 +255,12 @@ func TestResidualIsNotWeighted(t *testing.T) {
 	p := hills(t)
 	file := p.path("residual.h5")
 	set := []string{"data.weights=rms", "data.mute_offsets=[0]", "data.mute_times=[0.1]", "image.surface=survey", "image.surface_taper=20", "output.residual=" + file}
-	j, op := p.ready(t, "cpu", set...)
-	d, err := j.Data(op)
+	j, _ := p.ready(t, "cpu", set...)
+	d, err := j.Data()
 	must(t, err)
-	r, err := j.Solve(t.Context(), op, d, false)
+	r, err := j.Solve(t.Context(), d, false)
 	must(t, err)
-	must(t, j.WriteResidual(t.Context(), file, op, d, r, Source{}))
+	must(t, j.WriteResidual(t.Context(), file, d, r, Source{}))
 	s, err := surveytest.Read(file)
 	must(t, err)
 	want := p.model(t, r.Image, "cpu")
@@ -306,7 +307,7 @@ func TestResumeWithWeights(t *testing.T) {
 	want := p.solve(t, "cpu", everything...)
 	stopped(t, p.stopAfter(t, 2, "cpu", false, everything...))
 	other := append(slices.Clone(everything), "data.mute_taper=0.01")
-	j := p.open(t, Traces, progress.Discard(), "cpu", other...)
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", other...)
 	if can, err := j.CanResume(); can || err == nil || !strings.Contains(err.Error(), "data.mute_taper") {
 		t.Errorf("can resume: %v, %v", can, err)
 	}

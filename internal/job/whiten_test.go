@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -61,13 +62,13 @@ func TestWhitening(t *testing.T) {
 		made := *p.survey
 		made.Data = data
 		p.record(t, &made)
-		j, op := p.ready(t, "reference", set...)
-		d, err := j.Data(op)
+		j, _ := p.ready(t, "reference", set...)
+		d, err := j.Data()
 		must(t, err)
-		predicted, err := j.Model(t.Context(), op, image)
+		predicted, err := j.Model(t.Context(), image)
 		must(t, err)
 		near(t, "whitened data", download(t, d.Buf), download(t, predicted.Buf), 1e-3)
-		plain := p.open(t, Traces, progress.Discard(), "reference", set[:len(set)-2]...)
+		plain := p.open(t, plan.Traces, progress.Discard(), "reference", set[:len(set)-2]...)
 		if filter == "true" {
 			continue
 		}
@@ -114,8 +115,9 @@ func TestWhitenedSolve(t *testing.T) {
 func TestModelIsNotWhitened(t *testing.T) {
 	p := line(t)
 	model := func(set ...string) []float32 {
-		j := p.open(t, Geometry, progress.Discard(), "cpu", set...)
-		d, err := j.Model(t.Context(), build(t, j), noise(p.grid.Len(), 2))
+		j := p.open(t, plan.Geometry, progress.Discard(), "cpu", set...)
+		build(t, j)
+		d, err := j.Model(t.Context(), noise(p.grid.Len(), 2))
 		must(t, err)
 		out := make([]float32, d.Buf.Len())
 		must(t, device.Download(out, d.Buf))

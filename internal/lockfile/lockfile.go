@@ -71,7 +71,7 @@ func Take(path string) (*Lock, error) {
 		case err != nil:
 			file.Close()
 			os.Remove(target + suffix) // nobody can hold it
-			return nil, fmt.Errorf("%s: cannot be locked: %w%w", path, ErrNoLocks, silent{err})
+			return nil, fmt.Errorf("%s: cannot be locked: %w", path, ErrNoLocks)
 		}
 		l := &Lock{target + suffix, file}
 		if !l.current() { // its holder has removed it meanwhile
@@ -99,20 +99,14 @@ func (l *Lock) current() bool {
 // sign writes who holds the lock.
 func (l *Lock) sign() error {
 	host, _ := os.Hostname() // "" where it is not known
-	text, err := json.Marshal(Holder{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
-	if err != nil {
-		return err
-	}
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
-	_, err = l.file.WriteAt(append(text, '\n'), 0)
-	return err
+	return json.NewEncoder(l.file).Encode(Holder{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
 }
 
 func holder(file io.Reader) (h Holder) {
-	text, _ := io.ReadAll(io.LimitReader(file, 1<<10))
-	_ = json.Unmarshal(text, &h) // what cannot be read is not known
+	_ = json.NewDecoder(io.LimitReader(file, 1<<10)).Decode(&h) // what cannot be read is not known
 	return h
 }
 
@@ -123,9 +117,3 @@ func (l *Lock) Release() {
 	}
 	l.file.Close()
 }
-
-// silent is a cause that adds nothing to the text.
-type silent struct{ error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }

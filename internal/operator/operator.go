@@ -226,7 +226,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
-			o.Weigh = t.weigh
+			o.Weigh = t.Weigh
 		}
 	}
 	op.Stream, err = dist.NewStream(op.Engine.Groups(), domain, rng, o)

@@ -333,8 +333,8 @@ func (t *Traces) readGroup(dst []float32, first int) error {
 	return inputs.FileError(t.file.Unchanged())
 }
 
-// weigh multiplies this rank's samples from lo on by their weights.
-func (t *Traces) weigh(lo int, data device.Buf) error {
+// Weigh multiplies this rank's samples from lo on, on the host, by their weights.
+func (t *Traces) Weigh(lo int, data device.Buf) error {
 	m, nt := t.Mute, t.Survey.NT
 	x, first := device.Slice[float32](data), lo/nt
 	list := t.list(first, len(x)/nt)

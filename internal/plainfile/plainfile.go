@@ -16,13 +16,13 @@ import (
 )
 
 // Open opens a plain file for reading. Its errors are [*fs.PathError], with
-// [Check]'s reason inside where the file is not plain.
+// the reason inside where the file is not plain.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(info); err != nil {
+	if err := check(info); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	// What was put in its place meanwhile must not make this wait.
@@ -31,7 +31,7 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = Check(info)
+		err = check(info)
 	}
 	if err != nil {
 		f.Close()
@@ -49,8 +49,8 @@ func Cause(err error) error {
 	return err
 }
 
-// Check says why a file is not plain; nil where it is.
-func Check(info fs.FileInfo) error {
+// check says why a file is not plain; nil where it is.
+func check(info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
 	case mode.IsDir():

@@ -7,6 +7,7 @@ package plan
 import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -29,8 +30,9 @@ type Plan struct {
 	Classes Classes  // of the images by class
 	Surface *Surface // topography; nil: none that cuts the image
 	Mute    Mute
-	Wavelet survey.Wavelet // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
-	White   *Whitener      // with data.whiten; else nil
+	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
+	White   *Whitener            // with data.whiten; else nil
+	Filters imaging.MatchOptions // with solver.method = "matching"
 
 	Held  Residency // once Holding has said it
 	Found Found     // once Knowing has said it
@@ -97,7 +99,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		checkWavelet,
 		placeImage,
 		checkAliasSpacing,
-		checkMatching,
+		chooseFilters,
 		chooseTimes,
 		checkUnits,
 		checkPlaces,
@@ -187,26 +189,20 @@ func (p *Plan) Weighted() bool {
 	return p.Mute.On() || d.Weights == "rms" || d.Dead == "mask" && p.Found.Dead > 0
 }
 
+// chooseTimes makes the configured traveltime method.
 func chooseTimes(p *Plan) (err error) {
+	s := traveltime.Spec{Image: p.Image, Medium: p.Velocity}
 	if p.Tables != nil {
 		if err := checkTables(p); err != nil {
 			return err
 		}
-	}
-	p.Times, err = p.timesOn(p.Image)
-	return err
-}
-
-// timesOn returns the configured traveltime method for an image on g.
-func (p *Plan) timesOn(g grid.Grid) (traveltime.Method, error) {
-	s := traveltime.Spec{Image: g, Velocity: p.Velocity.Values, Model: p.Velocity.Grid, Constant: p.Velocity.Constant}
-	if p.Tables != nil {
 		s.TablesGrid = p.Tables.Grid()
 		s.Tables = func(dst []float64, role survey.Role, row int) error {
 			return p.Tables.ReadRow(dst, role, h5.Time, row)
 		}
 	}
-	return traveltime.New(p.Config.Traveltime.Method, s)
+	p.Times, err = traveltime.New(p.Config.Traveltime.Method, s)
+	return err
 }
 
 // Problem describes the operator of a share for the engines.
@@ -238,7 +234,9 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		k.Antialias = p.AliasSpacing()
 	}
 	if k.Antialias != nil || c.Dynamic {
-		k.Velocity = p.Velocity.On(p.Image)
+		here := p.Velocity.On(p.Image)
+		k.Velocity = here.Values
+		k.Slowest, _ = here.Range()
 	}
 	if c.Dynamic {
 		k.MaxDistance[0], k.MaxDistance[1] = kirchhoff.MaxDistance(p.Image, p.Places)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,10 +39,13 @@ func (p *Plan) Regularizes() bool {
 // Matches reports whether the image is found by matching filters.
 func (p *Plan) Matches() bool { return p.Config.Solver.Method == "matching" }
 
-// Matching returns the filters of solver.method = "matching", as configured or by
+// chooseFilters finds the filters of solver.method = "matching", as configured or by
 // default. The default has 5 taps along x and y and 11 along z, and centres a twentieth
 // of the axis apart, but at least two filters.
-func (p *Plan) Matching() (imaging.MatchOptions, error) {
+func chooseFilters(p *Plan) error {
+	if !p.Matches() {
+		return nil
+	}
 	o := imaging.MatchOptions{Threads: p.Threads}
 	c, dim := p.Config.Solver, p.Image.Dim()
 	for _, k := range []struct {
@@ -49,7 +53,7 @@ func (p *Plan) Matching() (imaging.MatchOptions, error) {
 		list []int
 	}{{"matching_window", c.Window}, {"matching_filter", c.Filter}} {
 		if n := len(k.list); n > 0 && n != dim {
-			return o, status.Usage(fmt.Errorf("solver.%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
+			return status.Usage(fmt.Errorf("solver.%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
 		}
 	}
 	for a, n := range p.Image.Shape {
@@ -60,7 +64,7 @@ func (p *Plan) Matching() (imaging.MatchOptions, error) {
 		taps = min(taps, n-1+n%2)
 		if given := c.Filter; len(given) > 0 {
 			if taps = given[a]; taps > n {
-				return o, status.Usage(fmt.Errorf("solver.matching_filter: %s along %s, the image has %d", readable.Count(taps, "point"), grid.AxisNames(dim)[a], n))
+				return status.Usage(fmt.Errorf("solver.matching_filter: %s along %s, the image has %d", readable.Count(taps, "point"), grid.AxisNames(dim)[a], n))
 			}
 		}
 		window := max(2*taps, n/20)
@@ -69,16 +73,8 @@ func (p *Plan) Matching() (imaging.MatchOptions, error) {
 		}
 		o.Length, o.Window = append(o.Length, taps), append(o.Window, window)
 	}
-	return o, nil
-}
-
-// checkMatching refuses filters that do not fit the image.
-func checkMatching(p *Plan) error {
-	if !p.Matches() {
-		return nil
-	}
-	_, err := p.Matching()
-	return err
+	p.Filters = o
+	return nil
 }
 
 // PSFSpacing is output.psf_spacing. By default it is four wavelengths at the middle
@@ -111,10 +107,14 @@ func (p *Plan) Readings() int {
 // TwoLevel reports whether the solver is preconditioned on two grids.
 func (p *Plan) TwoLevel() bool { return p.Config.Solver.Preconditioner == "two-level" }
 
-// Coarsened returns the coarser grid of solver.coarse_factor, or nil. The program's own
-// choice has about three points per wavelength of the image, which is half the wavelet's,
-// at the wavelet's peak and the middle velocity.
+// Coarsened returns the coarser grid of solver.preconditioner = "two-level", with
+// solver.coarse_factor, or nil if there is none. The program's own choice has about three
+// points per wavelength of the image, which is half the wavelet's, at the wavelet's peak
+// and the middle velocity.
 func (p *Plan) Coarsened() *imaging.Coarsened {
+	if !p.TwoLevel() {
+		return nil
+	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
 		lo, hi := p.Velocity.Range()
@@ -131,26 +131,23 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 
 // On returns the plan of the same traces, thinned, for an image on the coarser grid.
 func (p *Plan) On(c *imaging.Coarsened) (*Plan, error) {
+	q := p.thinned(c)
+	return q, cmp.Or(chooseTimes(q), findSurface(q))
+}
+
+// thinned is On with the traveltimes and the topography of p.
+func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	q, cfg, in := *p, *p.Config, *p.Inputs
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
-	q.Config, q.Inputs, q.Image = &cfg, &in, p.coarseGrid(c)
+	q.Config, q.Inputs = &cfg, &in
+	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
+	for a, h := range p.Image.Spacing {
+		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
+	}
 	in.Survey, q.Wavelet = thin(p.Survey, p.Wavelet, p.Thinning())
 	q.Mute = newMute(cfg.Data, in.Survey)
-	var err error
-	if q.Times, err = p.timesOn(q.Image); err != nil {
-		return nil, err
-	}
-	return &q, findSurface(&q)
-}
-
-// coarseGrid is the coarser grid in space.
-func (p *Plan) coarseGrid(c *imaging.Coarsened) grid.Grid {
-	g := grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
-	for a, h := range p.Image.Spacing {
-		g.Spacing = append(g.Spacing, h*float64(c.Factor[a]))
-	}
-	return g
+	return &q
 }
 
 // Thinning is the number of samples of the traces for each sample of those on the coarser
@@ -174,19 +171,13 @@ func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wav
 }
 
 // CoarseProblem describes the coarser grid's operator for a share, on the whole of that
-// grid. It is nil if there is no coarser grid.
+// grid. It is nil if there is no coarser grid. Its traveltimes are those of p.
 func (p *Plan) CoarseProblem(s *Share) *kirchhoff.Problem {
-	if !p.TwoLevel() {
-		return nil
-	}
 	c := p.Coarsened()
 	if c == nil {
 		return nil
 	}
-	k := p.Problem(s)
-	k.Grid, k.Antialias = p.coarseGrid(c), nil
-	thinned, w := thin(p.Survey, p.Wavelet, p.Thinning())
-	k.NT, k.DT, k.Wavelet = thinned.NT, thinned.DT, w
-	k.Slab = [2]int{}
-	return k
+	whole := *s
+	whole.Slab = [2]int{}
+	return p.thinned(c).Problem(&whole)
 }

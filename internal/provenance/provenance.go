@@ -28,7 +28,7 @@ import (
 type Record struct {
 	Command      string    `attr:"command"`      // "run", "migrate", ...
 	Version      string    `attr:"version"`      // of the program
-	Commit       string    `attr:"commit"`       // hash, with "+changes" if the tree had uncommitted ones
+	Commit       string    `attr:"commit"`       // hash, with "-dirty" if the tree had uncommitted changes
 	GoVersion    string    `attr:"go_version"`   // such as "go1.24.1"
 	HDF5Version  string    `attr:"hdf5_version"` // such as "1.10.8"
 	Host         string    `attr:"host"`         // of rank 0
@@ -45,41 +45,53 @@ type Record struct {
 	Reason       string `attr:"reason"` // why the run stopped, such as "stopped_iterations"
 }
 
-// New returns a record with everything that the process knows of itself, started now.
-// Under [Epoch] it is started then and names no host. Version and commit are what the Go
-// tool stamped into the program; a program that got them from the linker sets them itself.
+// Set by the linker, from git; see the Makefile.
+var (
+	version = "0.1.0-dev"
+	commit  = ""
+)
+
+// Build says which build of the program this is. The commit comes from the linker, or
+// from Go's own stamp; it is "" where neither knows it.
+func Build() (programVersion, programCommit string) {
+	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
+		return version, stamp(info)
+	}
+	return version, commit
+}
+
+// stamp is the commit of a build, with "-dirty" if the tree had uncommitted changes.
+func stamp(info *debug.BuildInfo) (commit string) {
+	dirty := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
+}
+
+// New returns a record with everything filled in that the process knows of
+// itself, started now, or at [Epoch] and then on no host.
 func New(command string) Record {
 	r := Record{
 		Command:   command,
 		GoVersion: runtime.Version(), HDF5Version: h5.LibraryVersion(),
 		Started: time.Now().UTC().Truncate(time.Second),
 	}
+	r.Version, r.Commit = Build()
 	if epoch, set, _ := Epoch(); set {
 		r.Started = epoch
 	} else {
 		r.Host, _ = os.Hostname() // a machine without a name has none to record
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		r.stamp(info)
-	}
 	return r
-}
-
-// stamp takes version and commit from the build.
-func (r *Record) stamp(info *debug.BuildInfo) {
-	r.Version = info.Main.Version
-	changed := false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			r.Commit = s.Value
-		case "vcs.modified":
-			changed = s.Value == "true"
-		}
-	}
-	if r.Commit != "" && changed {
-		r.Commit += "+changes"
-	}
 }
 
 // Attrs are the record as root attributes, in the order of the fields, empty ones left

@@ -62,17 +62,15 @@ func TestNewKnowsItself(t *testing.T) {
 }
 
 func TestStamp(t *testing.T) {
-	info := &debug.BuildInfo{Main: debug.Module{Version: "v0.3.0"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "c0ffee"}}}
-	var r Record
-	r.stamp(info)
-	if r.Version != "v0.3.0" || r.Commit != "c0ffee+changes" {
-		t.Errorf("stamped %q %q", r.Version, r.Commit)
-	}
-	var clean Record
-	clean.stamp(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "c0ffee"}, {Key: "vcs.modified", Value: "false"}}})
-	if clean.Commit != "c0ffee" {
-		t.Errorf("an unchanged tree is stamped %q", clean.Commit)
+	for want, settings := range map[string][]debug.BuildSetting{
+		"c0ffee-dirty": {{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "c0ffee"}},
+		"c0ffee":       {{Key: "vcs.revision", Value: "c0ffee"}, {Key: "vcs.modified", Value: "false"}},
+		"0123456789ab": {{Key: "vcs.revision", Value: "0123456789abcdef"}},
+		"":             {{Key: "vcs.modified", Value: "true"}},
+	} {
+		if got := stamp(&debug.BuildInfo{Settings: settings}); got != want {
+			t.Errorf("%v is stamped %q, want %q", settings, got, want)
+		}
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
-// spectrumColumns is how many traces or columns of an image a spectrum is the
-// mean of, at most; of more, so many evenly spread ones are taken.
+// spectrumColumns is the most traces, or columns of an image, that a spectrum is the
+// mean of. If there are more, it takes evenly spread ones.
 const spectrumColumns = 20000
 
 // ends tapers a tenth of a trace at each end by a cosine, so that its ends do not leak
@@ -28,9 +28,9 @@ type spectrum struct {
 	freq, amp []float64 // freq per unit of step
 }
 
-// meanSpectrum is the mean of the amplitude spectra of the rows of v, [rows, n],
-// sampled at step: each tapered at its ends, padded to twice its length and
-// more. A spectrum of a single sample has no use: it is empty.
+// meanSpectrum is the mean of the amplitude spectra of the rows of v, [rows, n], sampled
+// at step. Each row is tapered at its ends and padded to at least twice its length. The
+// spectrum of a single sample is empty.
 func meanSpectrum(v []float32, n int, step float64) spectrum {
 	if n < 2 || len(v) < n {
 		return spectrum{}
@@ -77,8 +77,8 @@ func (s spectrum) decibels(ref float64) []float64 {
 	return db
 }
 
-// band is the stretch around which the amplitude is at least half its maximum:
-// from the first such frequency to the last.
+// band is the first and the last frequency at which the amplitude is at least half its
+// maximum.
 func (s spectrum) band() (lo, hi float64) {
 	lo, half := math.Inf(1), s.most()/2
 	for i, a := range s.amp {
@@ -89,20 +89,16 @@ func (s spectrum) band() (lo, hi float64) {
 	return lo, hi
 }
 
-// spectra are the charts of the images along depth and of the traces in time.
-func (r *Run) spectra() (charts []part, err error) {
-	for _, of := range []func() (part, string, string, []picture.Line){r.depthSpectra, r.timeSpectra} {
-		p, x, y, lines := of()
-		if len(lines) == 0 {
-			continue
-		}
-		trimRight(lines)
-		if err := p.add(fmt.Sprintf("%s: %s against %s", p.Title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...)); err != nil {
-			return nil, err
-		}
-		charts = append(charts, p)
+// chart adds a chart of spectra; without lines it does nothing.
+func (p *page) chart(title, note, x, y string, lines []picture.Line) error {
+	if len(lines) == 0 {
+		return nil
 	}
-	return charts, nil
+	trimRight(lines)
+	c := part{Title: title, Note: note}
+	err := c.add(fmt.Sprintf("%s: %s against %s", title, y, x), "")(picture.Spectra(x, y, picture.Options{}, lines...))
+	p.Spectra = append(p.Spectra, c)
+	return err
 }
 
 // trimRight ends lines a little behind where the last of them sinks to the floor for good.
@@ -122,56 +118,54 @@ func trimRight(lines []picture.Line) {
 	}
 }
 
-// imageSpectrum is along depth, in cycles per km.
-func imageSpectrum(g grid.Grid, v []float32) spectrum {
-	last := g.Dim() - 1
-	return meanSpectrum(v, g.Shape[last], g.Spacing[last]/1000)
-}
-
-func (r *Run) depthSpectra() (p part, x, y string, lines []picture.Line) {
-	p.Title = "Images along depth"
-	add := func(name string, s spectrum) {
+// drawDepthSpectra draws the spectra of the images along depth.
+func (p *page) drawDepthSpectra() error {
+	note, lines := "", []picture.Line(nil)
+	add := func(name string, im *h5.Image) {
+		last := im.Grid.Dim() - 1
+		s := meanSpectrum(im.Data, im.Grid.Shape[last], im.Grid.Spacing[last]/1000)
 		ref := s.most()
 		if ref == 0 {
 			return
 		}
 		lines = append(lines, s.line(name, ref))
 		lo, hi := s.band()
-		p.Note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
+		note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
 	}
-	if r.Adjoint != nil {
-		add("adjoint", imageSpectrum(r.Adjoint.Grid, r.Adjoint.Data))
+	if p.Adjoint != nil {
+		add("adjoint", p.Adjoint)
 	}
-	add(r.imageName(), imageSpectrum(r.Image.Grid, r.Image.Data))
-	p.Note += "Mean amplitude over the columns of the image."
-	if r.Adjoint != nil && r.solved() {
-		p.Note += " Least squares should be the broader one."
+	add(p.imageName(), p.Image)
+	note += "Mean amplitude over the columns of the image."
+	if p.Adjoint != nil && p.Solved() {
+		note += " Least squares should be the broader one."
 	}
-	return p, "wavenumber (cycles/km)", "dB below each maximum", lines
+	return p.chart("Images along depth", note, "wavenumber (cycles/km)", "dB below each maximum", lines)
 }
 
-func (r *Run) timeSpectra() (p part, x, y string, lines []picture.Line) {
-	p = part{Title: "Traces in time", Note: "Mean amplitude over the traces of the shots shown below."}
+// drawTimeSpectra draws the spectra of the traces in time.
+func (p *page) drawTimeSpectra() error {
 	var data, residual []float32
-	for _, g := range r.Gathers {
+	for _, g := range p.Gathers {
 		data, residual = append(data, g.Data...), append(residual, g.Residual...)
 	}
-	if len(r.Gathers) == 0 {
-		return p, "", "", nil
+	if len(p.Gathers) == 0 {
+		return nil
 	}
-	nt, dt := r.Gathers[0].NT, r.Gathers[0].DT
+	nt, dt := p.Gathers[0].NT, p.Gathers[0].DT
 	d, e := meanSpectrum(data, nt, dt), meanSpectrum(residual, nt, dt)
 	ref, below := d.most(), "dB below the data's maximum"
 	if ref == 0 {
 		ref, below = e.most(), "dB below the maximum"
 	}
+	var lines []picture.Line
 	if d.most() > 0 {
 		lines = append(lines, d.line("data", ref))
 	}
 	if e.most() > 0 {
 		lines = append(lines, e.line("residual", ref))
 	}
-	return p, "frequency (Hz)", below, lines
+	return p.chart("Traces in time", "Mean amplitude over the traces of the shots shown below.", "frequency (Hz)", below, lines)
 }
 
 // line is the spectrum in decibels relative to ref.
@@ -179,64 +173,50 @@ func (s spectrum) line(name string, ref float64) picture.Line {
 	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
 }
 
-// convergence is the section on the course of the solver.
-type convergence struct {
-	part
-	Rows    []iterationRow
-	Adjoint bool // the rows hold the adjoint test and times
-}
-
-type iterationRow struct {
+// iteration is a row of the table of iterations. Texts are "" where there is no number.
+type iteration struct {
 	N                                               int
 	Residual, Relative, Gradient, Adjoint, Duration string
 }
 
-// iterationRows is how many iterations the table shows at most.
-const iterationRows = 24
+// mostRows is how many iterations the table shows at most.
+const mostRows = 24
 
-func (r *Run) convergence() (c convergence) {
+// Rows are the table of iterations.
+func (r *Run) Rows() (rows []iteration) {
 	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
-	if len(h) == 0 {
-		c.Missing = "No history: lsm run writes one, lsm migrate has none."
-		return c
-	}
 	told := map[int]Iteration{}
 	if r.Log != nil {
 		for _, it := range r.Log.Iterations {
 			told[it.N] = it
 		}
-	} else {
-		c.Missing = "No adjoint tests and times of the iterations: --log FILE takes them from the output of lsm run --json."
 	}
-	for _, n := range spread(len(h), iterationRows) {
-		row := iterationRow{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
+	for _, n := range spread(len(h), mostRows) {
+		row := iteration{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
 		if it, ok := told[n]; ok {
-			c.Adjoint = true
 			row.Duration = readable.Duration(it.Seconds)
 			if it.Adjoint != nil {
 				row.Adjoint = fmt.Sprintf("%.1e", *it.Adjoint)
 			}
 		}
-		c.Rows = append(c.Rows, row)
+		rows = append(rows, row)
 	}
-	if len(c.Rows) < len(h) {
-		c.Note = fmt.Sprintf("The table shows %d of %s.", len(c.Rows)-1, readable.Count(len(h)-1, "iteration"))
-	}
-	return c
+	return rows
 }
 
 // drawConvergence draws the norms relative to their start, where they can be drawn.
-func (r *Run) drawConvergence(out *part) {
-	h, g := r.Image.ResidualNorm, r.Image.GradientNorm
+func (p *page) drawConvergence() error {
+	h, g := p.Image.ResidualNorm, p.Image.GradientNorm
 	if len(h) < 2 {
-		return
+		return nil
 	}
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
-	// What cannot be drawn are numbers that are no norms, which the verdict says.
-	_ = out.add("norms of residual and gradient against the iteration", "")(
+	// Only numbers that are no norms cannot be drawn, and the verdict says so.
+	_ = p.Course.add("norms of residual and gradient against the iteration", "")(
 		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
+	return nil
 }
 
 // relative is h[n] over h[0], "" where there is no such number.

@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
-// Log is what a run has told with --json.
+// Log is what a run has printed with --json.
 type Log struct {
 	Iterations []Iteration
 	Times      *Times
@@ -60,9 +60,9 @@ type event struct {
 // logLine is the longest line that is read, in bytes.
 const logLine = 16 << 20
 
-// ReadLog reads what lsm run --json has printed. Lines that begin with no brace,
-// such as a launcher's, are passed over, and so is a last line that was cut. An
-// error is a line that is no such event, or a log without any.
+// ReadLog reads what lsm run --json has printed. It skips lines that do not begin with a
+// brace, such as a launcher's, and a last line that was cut. Any other line that is no
+// event is an error, and so is a log without events.
 func ReadLog(r io.Reader) (*Log, error) {
 	l := &Log{}
 	seen := 0
@@ -71,7 +71,7 @@ func ReadLog(r io.Reader) (*Log, error) {
 	var broken error // of the line before: an error unless it is the last
 	for n := 1; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 || line[0] != '{' {
+		if !bytes.HasPrefix(line, []byte("{")) {
 			continue
 		}
 		if broken != nil {
@@ -80,22 +80,19 @@ func ReadLog(r io.Reader) (*Log, error) {
 		known, err := l.take(line)
 		if err != nil {
 			broken = fmt.Errorf("line %d is no event of lsm --json: %w", n, err)
-			continue
-		}
-		if known {
+		} else if known {
 			seen++
 		}
 	}
-	if err := lines.Err(); err != nil {
+	switch err := lines.Err(); {
+	case err != nil:
 		return nil, err
+	case seen > 0:
+		return l, nil
+	case broken != nil:
+		return nil, broken
 	}
-	if seen == 0 {
-		if broken != nil {
-			return nil, broken
-		}
-		return nil, fmt.Errorf("has no events: want what lsm run --json has printed")
-	}
-	return l, nil
+	return nil, errors.New("has no events: want what lsm run --json has printed")
 }
 
 // take adds a line and reports whether it was an event.
@@ -118,27 +115,23 @@ func (l *Log) take(line []byte) (bool, error) {
 			l.Warnings = append(l.Warnings, e.Message)
 		}
 	case "timing":
-		l.timing(e)
+		if len(e.Path) == 0 {
+			break
+		}
+		if l.Times == nil {
+			l.Times = &Times{From: "the log"}
+		}
+		l.Times.Ranks = max(l.Times.Ranks, e.Ranks)
+		if e.IsTotal() {
+			l.Times.Total = e.Avg
+		}
+		l.Times.Rows = append(l.Times.Rows, e.Row)
 	case "done":
 		if e.Command == "run" {
 			l.Residual = e.Residual
 		}
 	}
 	return true, nil
-}
-
-func (l *Log) timing(e event) {
-	if len(e.Path) == 0 {
-		return
-	}
-	if l.Times == nil {
-		l.Times = &Times{From: "the log"}
-	}
-	l.Times.Ranks = max(l.Times.Ranks, e.Ranks)
-	if e.IsTotal() {
-		l.Times.Total = e.Avg
-	}
-	l.Times.Rows = append(l.Times.Rows, e.Row)
 }
 
 // Belongs reports whether the log can be that of a run with this history of
@@ -149,4 +142,18 @@ func (l *Log) Belongs(residual []float64) bool {
 	}
 	last := residual[len(residual)-1]
 	return math.Abs(*l.Residual-last) <= 1e-9*math.Abs(last)
+}
+
+// ReadTrace finds where the time went from what lsm run --trace has written.
+func ReadTrace(r io.Reader) (*Times, error) {
+	rows, err := progress.ReadTrace(r)
+	if err != nil {
+		return nil, fmt.Errorf("is no trace of lsm run --trace: %w", err)
+	}
+	t := &Times{From: "the trace", Rows: rows}
+	for _, row := range rows {
+		t.Ranks = row.Ranks
+		t.Total += row.Avg
+	}
+	return t, nil
 }

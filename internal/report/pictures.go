@@ -25,13 +25,13 @@ type shot struct {
 
 // part is a section of the page, or a part of one, of pictures.
 type part struct {
-	Title         string
-	Pictures      []shot
-	Note, Missing string
+	Title    string
+	Pictures []shot
+	Note     string
 }
 
-// add returns what adds a figure. Numbers and grids were judged when the file was read:
-// what cannot be drawn is due to the options.
+// add returns a function that adds a figure. Numbers and grids were checked when the file
+// was read, so a figure that cannot be drawn is the fault of the options.
 func (t *part) add(says, caption string) func(*picture.Figure, error) error {
 	return func(f *picture.Figure, err error) error {
 		if err != nil {
@@ -51,89 +51,75 @@ func (t *part) add(says, caption string) func(*picture.Figure, error) error {
 }
 
 func (r *Run) imageName() string {
-	if r.solved() {
+	if r.Solved() {
 		return "least squares"
 	}
 	return "image"
 }
 
-func (r *Run) images() (out part, err error) {
+func (p *page) drawImages() error {
 	add := func(im *h5.Image, name, caption string) error {
-		return out.add(name+": picture of the image", caption)(picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: r.At}))
+		return p.Images.add(name+": picture of the image", caption)(picture.Image(im.Grid, im.Data, picture.Options{Title: name, At: p.At}))
 	}
-	if r.Adjoint != nil {
-		if err := add(r.Adjoint, "adjoint", "Plain Kirchhoff migration: "+r.AdjointFrom); err != nil {
-			return out, err
+	if p.Adjoint != nil {
+		if err := add(p.Adjoint, "adjoint", "Plain Kirchhoff migration: "+p.AdjointFrom); err != nil {
+			return err
 		}
-	} else if r.solved() {
-		out.Missing = "No adjoint image to compare with: output.adjoint makes a run write it, --adjoint FILE names one, --compute computes it."
 	}
 	caption := "The file's image"
-	if n := len(r.Image.ResidualNorm); n > 0 {
-		caption = "Least squares after " + readable.Count(n-1, "iteration")
+	if p.Solved() {
+		caption = "Least squares after " + readable.Count(p.Iterations(), "iteration")
 	}
-	if err := add(r.Image, r.imageName(), caption+": "+r.File); err != nil {
-		return out, err
-	}
-	out.Note = "Black is positive, white negative, grey zero. Each picture is clipped at the 99th percentile of its own amplitudes, which stands above it: the adjoint has other units than the reflectivity."
-	if len(out.Pictures) == 1 {
-		out.Note = "Black is positive, white negative, grey zero; the value at which colours are clipped stands above the picture."
-	}
-	if r.Image.Grid.Dim() == 3 {
-		out.Note += " A depth slice and two vertical sections cross where the lines show; --at x,y,z moves them."
-	}
-	return out, nil
+	return add(p.Image, p.imageName(), caption+": "+p.File)
 }
 
-// anglesEnd reports whether the image has classes of opening angles that leave some out.
-func (r *Run) anglesEnd() bool {
+// ClassEnds are where the first class of the image gathers begins and where the last ends.
+// It is nil if nothing lies beyond them, or if they are not known.
+func (r *Run) ClassEnds() []float64 {
 	l := r.ClassLimits
-	return r.Classes.Name == "angle" && len(l) > 0 && (l[0] > 0 || l[len(l)-1] < 180)
+	if len(l) == 0 || r.Classes.Name == "angle" && l[0] <= 0 && l[len(l)-1] >= 180 {
+		return nil
+	}
+	return []float64{l[0], l[len(l)-1]}
 }
 
-// imageGathers draws the images by class at a few places.
-func (r *Run) imageGathers() (out part, err error) {
+// drawImageGathers draws the images by class at a few places.
+func (p *page) drawImageGathers() error {
 	for _, of := range []struct {
 		name    string
 		gathers []picture.ImageGather
-	}{{"adjoint", r.AdjointGathers}, {r.imageName(), r.ImageGathers}} {
+	}{{"adjoint", p.AdjointGathers}, {p.imageName(), p.ImageGathers}} {
 		if len(of.gathers) == 0 {
 			continue
 		}
-		err := out.add(of.name+": image gathers by "+r.Classes.Name, "")(
-			picture.ImageGathers(r.Image.Grid, of.gathers, r.Classes, picture.Options{Title: of.name}))
-		if err != nil {
-			return out, err
-		}
-	}
-	out.Note = fmt.Sprintf("Images by %s below a few points. Events that are flat from class to class say that the velocity is right; those that rise with %s that it is too low, those that sink that it is too high.",
-		r.Classes.Name, r.Classes.Name)
-	if l := r.ClassLimits; len(l) > 0 && (r.Classes.Name != "angle" || r.anglesEnd()) {
-		out.Note += fmt.Sprintf(" The classes end at %.6g and %.6g %s; what lies beyond is not in the image.", l[0], l[len(l)-1], r.Classes.Unit)
-	}
-	return out, nil
-}
-
-func (r *Run) gathers(p *page) error {
-	data, residual := false, false
-	for _, g := range r.Gathers {
-		row, err := g.draw()
+		err := p.ByClass.add(of.name+": image gathers by "+p.Classes.Name, "")(
+			picture.ImageGathers(p.Image.Grid, of.gathers, p.Classes, picture.Options{Title: of.name}))
 		if err != nil {
 			return err
 		}
-		p.Gathers = append(p.Gathers, row)
-		data, residual = data || g.Data != nil, residual || g.Residual != nil
-	}
-	if data && residual {
-		p.GathersNote = "Recorded traces, those that the image predicts, and the difference of the two, on one scale: what is seen on the right is noise, or waves that the operator does not explain."
-	}
-	if !data {
-		p.NoGathers = append(p.NoGathers, "No recorded traces: the survey that the run read is not where the configuration names it; --folder DIR says which folder its paths start from.")
-	}
-	if !residual {
-		p.NoGathers = append(p.NoGathers, "No residual traces: output.residual makes a run write them, --residual FILE names a survey file that holds them, --compute predicts the traces from the image and takes them from the recorded ones.")
 	}
 	return nil
+}
+
+func (p *page) drawShots() error {
+	for _, g := range p.Gathers {
+		shot, err := g.draw()
+		if err != nil {
+			return err
+		}
+		p.Shots = append(p.Shots, shot)
+	}
+	return nil
+}
+
+// HasData reports whether recorded traces are known.
+func (r *Run) HasData() bool {
+	return slices.ContainsFunc(r.Gathers, func(g Gather) bool { return g.Data != nil })
+}
+
+// HasResidual reports whether residual traces are known.
+func (r *Run) HasResidual() bool {
+	return slices.ContainsFunc(r.Gathers, func(g Gather) bool { return g.Residual != nil })
 }
 
 // predicted is what the image explains of the data, nil where that is not known.
@@ -188,8 +174,8 @@ type Model struct {
 	Values []float64 // m/s
 }
 
-// velocityText is the velocity in a few words, "" where it is not known.
-func (r *Run) velocityText() string {
+// VelocityText is the velocity in a few words, "" where it is not known.
+func (r *Run) VelocityText() string {
 	switch {
 	case r.Velocity != nil:
 		lo, hi := slices.Min(r.Velocity.Values), slices.Max(r.Velocity.Values)
@@ -203,26 +189,10 @@ func (r *Run) velocityText() string {
 	return ""
 }
 
-func (r *Run) velocity() (out part, err error) {
-	m := r.Velocity
-	switch {
-	case m != nil:
-		if err := out.add("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: r.At})); err != nil {
-			return out, err
-		}
-		out.Note = fmt.Sprintf("The model that the run read: %s, on %s.", r.velocityText(), m.Grid)
-		if !m.Grid.Equal(r.Image.Grid) {
-			out.Note += " It lies on another grid than the image."
-		}
-	case r.velocityText() != "":
-		out.Note = "The velocity is constant: " + r.velocityText() + "."
-	case r.Config == nil:
-		out.Missing = "No velocity model: the file's configuration, which names it, is missing or of another version of lsm."
-	default:
-		out.Missing = "No velocity model: the one that the run read is not where the configuration names it; --folder DIR says which folder its paths start from."
+func (p *page) drawVelocity() error {
+	m := p.Velocity
+	if m == nil {
+		return nil
 	}
-	if r.Config != nil && r.Config.Traveltime.Given() {
-		out.Note += " Traveltimes did not come from it, but from the tables of " + r.Config.Traveltime.File.Text + "."
-	}
-	return out, nil
+	return p.VelocityModel.add("velocity model", m.File)(picture.Model(m.Grid, m.Values, picture.Options{Title: "velocity", At: p.At}))
 }

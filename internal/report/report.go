@@ -13,19 +13,19 @@
 package report
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"html"
 	"html/template"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -75,97 +75,66 @@ var pageText string
 //go:embed page.css
 var styleText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"words": words, "bar": bar}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"bar": bar, "bytes": readable.Bytes, "count": readable.Count, "duration": readable.Duration, "memory": progress.MemoryText,
+	"style": func() template.CSS { return template.CSS(styleText) },
+}).Parse(pageText))
+
+// page is what the template shows: a run, and the pictures of it.
+type page struct {
+	*Run
+	Images, VelocityModel, ByClass, Course part
+	Spectra, Shots                         []part
+}
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
 // the image, or a failure of w.
 func Write(w io.Writer, r *Run) error {
-	p, err := r.page()
-	if err != nil {
-		return err
+	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
+		return fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
+	}
+	p := &page{Run: r}
+	for _, draw := range []func() error{
+		p.drawImages, p.drawVelocity, p.drawImageGathers, p.drawConvergence, p.drawDepthSpectra, p.drawTimeSpectra, p.drawShots,
+	} {
+		if err := draw(); err != nil {
+			return err
+		}
 	}
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err = io.WriteString(w, clean(b.String()))
+	_, err := io.WriteString(w, clean(b.String()))
 	return err
 }
 
-// page is what the template shows.
-type page struct {
-	Title, Subtitle string
-	Generator       string
-	Source          string
-	Style           template.CSS
-	Facts           []fact
-	Notes           []string
-	Verdict         verdict
-	Images          part
-	Velocity        part
-	ImageGathers    part
-	Spectra         []part
-	NoSpectra       string
-	Convergence     convergence
-	Gathers         []part
-	GathersNote     string
-	NoGathers       []string
-	Times           *Times
-	NoTimes         []string
-	Memory          string
-	Settings        settings
-	Origin          []fact
-	Inputs          []provenance.Input
-	Made            string
+// Record is where the image came from.
+func (r *Run) Record() provenance.Record { return provenance.FromAttrs(r.Image.Attrs) }
+
+// Solved reports whether the image carries the history of a solver.
+func (r *Run) Solved() bool { return len(r.Image.ResidualNorm) > 0 }
+
+// Iterations is the number of iterations of the solver.
+func (r *Run) Iterations() int { return len(r.Image.ResidualNorm) - 1 }
+
+// ResidualLeft is the last residual norm relative to the first, "" where there is no such
+// number.
+func (r *Run) ResidualLeft() string {
+	h := r.Image.ResidualNorm
+	if len(h) == 0 || !(h[0] > 0) {
+		return ""
+	}
+	return percent(h[len(h)-1] / h[0])
 }
 
-// fact is a name and what stands beside it.
-type fact struct{ Name, Value string }
-
-func (r *Run) page() (*page, error) {
-	if r.Adjoint != nil && !r.Adjoint.Grid.Equal(r.Image.Grid) {
-		return nil, fmt.Errorf("report: the adjoint image lies on %v, the image on %v", r.Adjoint.Grid, r.Image.Grid)
-	}
-	p := &page{Generator: generator, Source: cmp.Or(r.Source, r.File), Notes: slices.Clone(r.Notes), Style: template.CSS(styleText), Verdict: r.verdict(), Convergence: r.convergence(), Settings: r.settings()}
-	r.origin(p)
-	r.title(p)
-	var err error
-	if p.Images, err = r.images(); err != nil {
-		return nil, err
-	}
-	if p.Velocity, err = r.velocity(); err != nil {
-		return nil, err
-	}
-	if p.ImageGathers, err = r.imageGathers(); err != nil {
-		return nil, err
-	}
-	r.drawConvergence(&p.Convergence.part)
-	if p.Spectra, err = r.spectra(); err != nil {
-		return nil, err
-	}
-	if len(p.Spectra) == 0 {
-		p.NoSpectra = "No spectra: the image, and with it every spectrum, is zero."
-	}
-	if err := r.gathers(p); err != nil {
-		return nil, err
-	}
-	r.times(p)
-	return p, nil
-}
-
-// solved reports whether the image carries the history of a solver.
-func (r *Run) solved() bool { return len(r.Image.ResidualNorm) > 0 }
-
-// generator is what a page says that it was made by.
-const generator = "lsm report"
-
-// mostHead is in how many bytes of a page its origin stands.
+// mostHead is how many bytes from the start of a page are searched for its origin.
 const mostHead = 1 << 16
 
-var origin = regexp.MustCompile(`<meta name="generator" content="` + generator + `"/>\s*<meta name="source" content="([^"]*)"/>`)
+var origin = regexp.MustCompile(`<meta name="generator" content="lsm report"/>\s*<meta name="source" content="([^"]*)"/>`)
 
-// Source reads from what the page at path was made, as Run.Source says; "" for a file
-// that is no page of Write.
+// Source reads Run.Source from the page at path. It is "" for a file that Write has not
+// made.
 func Source(path string) string {
 	file, err := plainfile.Open(path)
 	if err != nil {

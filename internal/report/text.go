@@ -3,13 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // clean replaces what no page may hold: bytes that are not UTF-8 and control
@@ -34,84 +31,32 @@ func number(v float64) string {
 // percent writes a fraction as "3.61 %".
 func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
 
-// typed are the things in the page's own words that a reader types.
-var typed = regexp.MustCompile(`lsm [a-z]+( --[a-z]+)?|--[a-z]+( [A-Z]+| x,y,z)?|(output|solver)\.[a-z]+`)
-
-// word is a stretch of text, as code or not.
-type word struct {
-	Text string
-	Code bool
-}
-
-// words takes a text of the page's own apart.
-func words(s string) (all []word) {
-	done := 0
-	for _, at := range typed.FindAllStringIndex(s, -1) {
-		all = append(all, word{s[done:at[0]], false}, word{s[at[0]:at[1]], true})
-		done = at[1]
-	}
-	return append(all, word{s[done:], false})
-}
+// bar is a share of the total as a width in percent.
+func bar(percent float64) float64 { return math.Round(10*min(100, max(0, percent))) / 10 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// title says what was run and when, and the few numbers that matter.
-func (r *Run) title(p *page) {
-	rec := provenance.FromAttrs(r.Image.Attrs)
-	p.Title = "Least-squares migration"
-	if !r.solved() {
-		p.Title = "Migration"
-	}
-	p.Subtitle = r.File
-	if !rec.Started.IsZero() {
-		p.Subtitle += ", started " + rec.Started.UTC().Format("2 January 2006, 15:04:05 MST")
-	}
-	if rec.Host != "" {
-		p.Subtitle += " on " + rec.Host
-	}
-	add := func(name, value string) { p.Facts = append(p.Facts, fact{name, value}) }
-	if h := r.Image.ResidualNorm; len(h) > 0 {
-		add("iterations", fmt.Sprint(len(h)-1))
-		if h[0] > 0 {
-			add("residual left", percent(h[len(h)-1]/h[0]))
-		}
-	}
-	add("image", r.Image.Grid.String())
-	if text := r.velocityText(); text != "" {
-		add("velocity", text)
-	}
-	if rec.Ranks > 0 && rec.Threads > 0 {
-		add("ranks × threads", fmt.Sprintf("%d × %d", rec.Ranks, rec.Threads))
-	}
-	if r.Times != nil {
-		add("time", readable.Duration(r.Times.Total))
-	}
-	if r.Log != nil && r.Log.Memory != nil {
-		add("memory", readable.Bytes(r.Log.Memory.Max))
-	}
-	p.Made = strings.TrimSpace("lsm " + rec.Version)
-}
+// fact is a name and what stands beside it.
+type fact struct{ Name, Value string }
 
-// origin are the attributes of the file, inputs apart.
-func (r *Run) origin(p *page) {
+// Origin are the attributes of the file, inputs apart.
+func (r *Run) Origin() (origin []fact) {
 	isInput := map[string]bool{}
-	p.Inputs = provenance.FromAttrs(r.Image.Attrs).Inputs
-	for _, in := range p.Inputs {
+	for _, in := range r.Record().Inputs {
 		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
 	}
 	for _, a := range r.Image.Attrs {
 		if !isInput[a.Name] {
-			p.Origin = append(p.Origin, fact{strings.ReplaceAll(a.Name, "_", " "), fmt.Sprint(a.Value)})
+			origin = append(origin, fact{strings.ReplaceAll(a.Name, "_", " "), fmt.Sprint(a.Value)})
 		}
 	}
+	return origin
 }
 
-// settings is the section on the configuration.
+// settings are the keys of a configuration by section.
 type settings struct {
 	Sections []settingSection
-	Raw      string // shown as it stands where it cannot be read
-	Changed  int
-	Missing  string
+	Changed  int // keys that do not have their default
 }
 
 type settingSection struct {
@@ -119,32 +64,24 @@ type settingSection struct {
 	Keys []setting
 }
 
-// setting is one key. Default is "" for one that has its default.
+// setting is one key with its value.
 type setting struct {
-	Key, Value, Unit string
-	Changed          bool
-	Default          string
+	config.Field
+	Value string
 }
 
-func (r *Run) settings() (s settings) {
-	switch {
-	case r.Image.Config == "":
-		s.Missing = "No configuration: lsm run writes it into the image file."
-		return s
-	case r.Config == nil:
-		s.Raw = r.Image.Config
-		s.Missing = "This version of lsm does not know all of this configuration; here it is as it stands in the file."
-		return s
-	}
+// Changed reports whether the value is not the default.
+func (s setting) Changed() bool { return s.Value != s.Default }
+
+// Settings are the keys of the run's configuration, which must be known.
+func (r *Run) Settings() (s settings) {
 	for _, f := range config.Fields() {
 		if n := len(s.Sections); n == 0 || s.Sections[n-1].Name != f.Section {
 			s.Sections = append(s.Sections, settingSection{Name: f.Section})
 		}
-		value := r.Config.Value(f.Name())
-		k := setting{Key: f.Key, Value: value, Unit: f.Unit}
-		if k.Changed = value != f.Default; k.Changed {
+		k := setting{f, r.Config.Value(f.Name())}
+		if k.Changed() {
 			s.Changed++
-			k.Default = f.Default
 		}
 		last := &s.Sections[len(s.Sections)-1]
 		last.Keys = append(last.Keys, k)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"io"
 	"math"
 	"os"
@@ -162,13 +161,6 @@ func FuzzTold(f *testing.F) {
 		if times, err := ReadTrace(strings.NewReader(text)); err == nil {
 			r.Times = times
 		}
-		p := &page{Verdict: r.verdict(), Convergence: r.convergence()} // pictures take time
-		r.title(p)
-		r.times(p)
-		var b bytes.Buffer
-		if err := pageTemplate.Execute(&b, p); err != nil {
-			t.Fatal(err)
-		}
-		parse(t, []byte(clean(b.String())))
+		withoutPictures(t, r)
 	})
 }

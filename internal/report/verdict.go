@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -14,18 +13,18 @@ import (
 type verdict struct {
 	Mood, Headline string
 	Points         []string
-	Missing        []string
+	Suspects       bool     // the page names the usual causes of a high residual
+	Checks         []string // of the image, and of forward and adjoint
+	Tested         bool     // forward and adjoint
 }
 
 // gain is the least fall of the residual in one iteration that is worth it.
 const gain = 0.01
 
-func (r *Run) verdict() verdict {
-	if !r.solved() {
-		v := verdict{Mood: "fair", Headline: "Plain migration: no solver ran"}
-		v.Points = append(v.Points, r.imagePoint()...)
-		v.Missing = append(v.Missing, "No residual to judge by: lsm run writes images with their history.")
-		return v
+// Verdict judges the run.
+func (r *Run) Verdict() verdict {
+	if !r.Solved() {
+		return verdict{Mood: "fair", Headline: "Plain migration: no solver ran", Checks: r.imagePoint()}
 	}
 	v := r.outcome()
 	if h := r.Image.ResidualNorm; !isNorm(h[0]) || !isNorm(h[len(h)-1]) {
@@ -33,26 +32,25 @@ func (r *Run) verdict() verdict {
 	}
 	v.Points = append(v.Points, r.fitPoints()...)
 	r.suspectPoints(&v)
-	v.Points = append(v.Points, r.imagePoint()...)
+	v.Checks = r.imagePoint()
 	r.adjointPoints(&v)
 	return v
 }
 
 // outcome says why the run ended.
 func (r *Run) outcome() verdict {
-	iterations := len(r.Image.ResidualNorm) - 1
-	text := provenance.FromAttrs(r.Image.Attrs).Reason
-	after := "after " + readable.Count(iterations, "iteration")
+	text := r.Record().Reason
+	after := "after " + readable.Count(r.Iterations(), "iteration")
 	switch reason := solver.Reason(text); reason {
 	case solver.ConvergedResidual:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
-			"The residual reached solver.tolerance" + r.setting(" (", "solver.tolerance", ")") + ": the run has done what it was asked for."}}
+			"The residual reached " + r.withValue("solver.tolerance") + ": the run has done what it was asked for."}}
 	case solver.ConvergedGradient:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The gradient cannot be told from rounding: no further step can improve the image."}}
 	case solver.StoppedIterations:
 		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after, Points: []string{
-			"The run ended as it was asked to, at solver.iterations" + r.setting(" (", "solver.iterations", ")") + ", not because it had converged."}}
+			"The run ended as it was asked to, at " + r.withValue("solver.iterations") + ", not because it had converged."}}
 	case solver.StoppedSignal, solver.StoppedTime:
 		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
 			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}
@@ -69,13 +67,12 @@ func (r *Run) outcome() verdict {
 	}
 }
 
-// setting is the value of a key between two texts, "" where the configuration
-// is not known.
-func (r *Run) setting(before, key, after string) string {
+// withValue is a key of the configuration, followed by its value where that is known.
+func (r *Run) withValue(key string) string {
 	if r.Config == nil {
-		return ""
+		return key
 	}
-	return before + r.Config.Value(key) + after
+	return key + " (" + r.Config.Value(key) + ")"
 }
 
 // fitPoints says how the residual and the gradient fell.
@@ -97,7 +94,7 @@ func (r *Run) fitPoints() (points []string) {
 	least := slices.Min(h)
 	if at := slices.Index(h, least); least < last*(1-1e-6) {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
-	} else if n > 0 && h[n-1] > 0 && last < first && provenance.FromAttrs(r.Image.Attrs).Reason != string(solver.Matched) {
+	} else if n > 0 && h[n-1] > 0 && last < first && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
@@ -114,7 +111,7 @@ func (r *Run) fitPoints() (points []string) {
 
 func isNorm(v float64) bool { return finite(v) && v >= 0 }
 
-// imagePoint speaks up for an image that is zero.
+// imagePoint says whether the image is zero.
 func (r *Run) imagePoint() []string {
 	for _, v := range r.Image.Data {
 		if v != 0 {
@@ -124,7 +121,7 @@ func (r *Run) imagePoint() []string {
 	return []string{"The image is zero everywhere."}
 }
 
-// adjointPoints says what is known of forward and adjoint belonging together.
+// adjointPoints says what is known of the difference between forward and adjoint.
 func (r *Run) adjointPoints(v *verdict) {
 	worst := math.NaN()
 	if r.Log != nil {
@@ -135,26 +132,24 @@ func (r *Run) adjointPoints(v *verdict) {
 		}
 	}
 	if finite(worst) {
-		v.Points = append(v.Points, fmt.Sprintf("Forward and adjoint differed by at most %.1e in the test that the solver makes at every iteration.", worst))
+		v.Checks = append(v.Checks, fmt.Sprintf("Forward and adjoint differed by at most %.1e in the test that the solver makes at every iteration.", worst))
 	}
 	if d := r.DotTest; d != nil {
 		if d.Error <= d.Limit {
-			v.Points = append(v.Points, fmt.Sprintf("Dot test of forward and adjoint: passed, %.1e (limit %.0e).", d.Error, d.Limit))
+			v.Checks = append(v.Checks, fmt.Sprintf("Dot test of forward and adjoint: passed, %.1e (limit %.0e).", d.Error, d.Limit))
 		} else {
 			v.Mood = "bad"
-			v.Points = append(v.Points, fmt.Sprintf("Dot test of forward and adjoint: FAILED, %.1e (limit %.0e). Do not trust the image.", d.Error, d.Limit))
+			v.Checks = append(v.Checks, fmt.Sprintf("Dot test of forward and adjoint: FAILED, %.1e (limit %.0e). Do not trust the image.", d.Error, d.Limit))
 		}
 	}
-	if !finite(worst) && r.DotTest == nil {
-		v.Missing = append(v.Missing, "No adjoint test: --log FILE shows those of the solver (method cgls) from the output of lsm run --json, --compute makes a dot test.")
-	}
+	v.Tested = finite(worst) || r.DotTest != nil
 }
 
-// much is the share of the data's energy above which what is unexplained needs a cause.
+// much is the unexplained share of the data's energy above which the page names suspects.
 const much = 0.25
 
-// suspectPoints speaks up where much of the data stays unexplained and iterations are
-// not what is missing.
+// suspectPoints says so where much of the data stays unexplained and more iterations
+// would not help.
 func (r *Run) suspectPoints(v *verdict) {
 	h := r.Image.ResidualNorm
 	n := len(h) - 1
@@ -164,7 +159,7 @@ func (r *Run) suspectPoints(v *verdict) {
 	}
 	left := last / first * (last / first)
 	later := left // after as many iterations again that gain as the last one did
-	if fall := last / h[n-1]; fall < 1 && provenance.FromAttrs(r.Image.Attrs).Reason != string(solver.Matched) {
+	if fall := last / h[n-1]; fall < 1 && r.Record().Reason != string(solver.Matched) {
 		later = left * math.Pow(fall, 2*float64(n))
 	}
 	if !(later > much) {
@@ -186,7 +181,7 @@ func (r *Run) suspectPoints(v *verdict) {
 		}
 		v.Points = append(v.Points, point)
 	}
-	v.Points = append(v.Points, r.suspects()...)
+	v.Suspects = true
 }
 
 // startsWithAdjoint reports whether the first iterate is the adjoint image times a
@@ -198,39 +193,4 @@ func (r *Run) startsWithAdjoint() bool {
 	s := r.Config.Solver
 	return slices.Contains([]string{"cg", "cgls", "lsqr"}, s.Method) && s.Preconditioner == "none" && !s.Start.IsSet() &&
 		r.Config.Image.Gathers == "none"
-}
-
-// suspects are the usual causes of a high residual, with what the run says of each.
-func (r *Run) suspects() []string {
-	wavelet := "Suspect the wavelet: its band, its polarity and its time zero must be those of the data."
-	amplitudes := "Suspect the amplitudes: how they fall with time and offset must be that of the operator."
-	velocity := "Suspect the velocity: where it is wrong by a few per cent, traces of different offsets ask for different images."
-	extent := "Suspect the image's extent: what is reflected beyond its grid, or lies outside kirchhoff.dip_limit and kirchhoff.opening_limit where they are set, stays unexplained."
-	other := "Suspect what is no reflection: direct, refracted and surface waves, and noise."
-	if c := r.Config; c != nil {
-		if c.Kirchhoff.Dynamic {
-			amplitudes += " With kirchhoff.dynamic = true the operator spreads as waves do: gain and trace balancing must be undone."
-		} else {
-			amplitudes += " With kirchhoff.dynamic = false it does not spread: data that fall with time need gain, or kirchhoff.dynamic = true."
-		}
-		if c.Data.Weights == "none" {
-			amplitudes += " data.weights = \"rms\" keeps single strong traces from ruling."
-		}
-		if text := r.velocityText(); text != "" {
-			velocity += " It is " + text + "."
-		}
-		if c.Image.Gathers == "none" {
-			velocity += " image.gathers = \"offset\" shows it: events that are not flat."
-		}
-		if len(c.Data.MuteTimes) == 0 {
-			other += " No mute is set (data.mute_offsets, data.mute_times): the image is asked to explain them too."
-		} else {
-			other += " Look in the gathers below whether the mute takes them all."
-		}
-	}
-	if r.anglesEnd() {
-		l := r.ClassLimits
-		extent += fmt.Sprintf(" Opening angles below %.6g and above %.6g degrees are in no class (image.gather_ends).", l[0], l[len(l)-1])
-	}
-	return []string{wavelet, amplitudes, velocity, extent, other}
 }

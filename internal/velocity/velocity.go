@@ -5,6 +5,7 @@ package velocity
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -110,12 +111,7 @@ func Cover(s *survey.Survey, spacing, margin, depth float64) (grid.Grid, error) 
 	}
 	points := 1.0
 	for a := range s.Dim {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, xyz := range [][]float64{s.Sources, s.Receivers} {
-			for i := a; i < len(xyz); i += s.Dim {
-				lo, hi = min(lo, xyz[i]), max(hi, xyz[i])
-			}
-		}
+		lo, hi := survey.Bounds(slices.Concat(s.Sources, s.Receivers), s.Dim, a)
 		if a < s.Dim-1 {
 			lo, hi = lo-margin, hi+margin
 		} else {
@@ -168,17 +164,15 @@ func Factor(unit string) float64 {
 // Unit is the unit that a text of an attribute means, "" for one that is not known.
 func Unit(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(text)), " ")
-	for _, u := range []struct{ length, unit string }{{"m|meter|meters|metre|metres", "m/s"}, {"km|kilometer|kilometers|kilometre|kilometres", "km/s"}, {"ft|foot|feet", "ft/s"}} {
-		for _, l := range strings.Split(u.length, "|") {
-			if rest, ok := strings.CutPrefix(text, l); ok && slices.Contains(perSecond, strings.TrimSpace(rest)) {
-				return u.unit
-			}
-		}
+	length := perSecond.FindStringSubmatch(text)
+	if length == nil {
+		return ""
 	}
-	return ""
+	return map[byte]string{'m': "m/s", 'k': "km/s", 'f': "ft/s"}[length[1][0]]
 }
 
-var perSecond = []string{"/s", "/sec", "/second", "/ s", "s-1", "s^-1", "s**-1", ".s-1", "*s-1", "*s^-1", "per second"}
+var perSecond = regexp.MustCompile(`^(m|met(?:er|re)s?|km|kilomet(?:er|re)s?|ft|foot|feet) ?` +
+	`(?:/ ?s|/sec|/second|[.*]?s-1|\*?s\^-1|s\*\*-1|per second)$`)
 
 // Least and Most bound the velocities, m/s, with which anything is computed: times in
 // them stay far from the ends of the numbers.

@@ -26,19 +26,29 @@ type array struct {
 
 func (a *array) id() C.hid_t { return C.hid_t(a.set.ID()) }
 
-// transfer calls move for each hyperslab of the flat range with a memory space
-// of its length, a file space that selects it, and the number of elements
-// before it.
-func (a *array) transfer(first, n int, move func(mem, file C.hid_t, done int) error) error {
+// transfer reads or writes a flat range; the numbers in memory are of type typ. It is
+// called inside the library.
+func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsafe.Pointer) error {
+	move := func(mem, file C.hid_t, to unsafe.Pointer) error {
+		code := C.herr_t(0)
+		if write {
+			code = C.H5Dwrite(a.id(), C.hid_t(typ.ID()), mem, file, C.H5P_DEFAULT, to)
+		} else {
+			code = C.H5Dread(a.id(), C.hid_t(typ.ID()), mem, file, C.H5P_DEFAULT, to)
+		}
+		if code < 0 {
+			return libraryError()
+		}
+		return nil
+	}
 	if len(a.shape) == 0 {
-		return move(C.H5S_ALL, C.H5S_ALL, 0)
+		return move(C.H5S_ALL, C.H5S_ALL, data)
 	}
 	file := a.set.Space()
 	if file == nil {
 		return libraryError()
 	}
 	defer file.Close()
-	done := 0
 	for _, b := range boxes(a.shape, first, n) {
 		count, _ := product(b.count)
 		mem, err := hdf5.CreateSimpleDataspace([]uint{uint(count)}, nil)
@@ -48,52 +58,24 @@ func (a *array) transfer(first, n int, move func(mem, file C.hid_t, done int) er
 		if file.SelectHyperslab(unsigned(b.start), nil, unsigned(b.count), nil) != nil {
 			err = libraryError()
 		} else {
-			err = move(C.hid_t(mem.ID()), C.hid_t(file.ID()), done)
+			err = move(C.hid_t(mem.ID()), C.hid_t(file.ID()), data)
 		}
 		mem.Close()
 		if err != nil {
 			return err
 		}
-		done += count
+		data = unsafe.Add(data, count*int(typ.Size()))
 	}
 	return nil
 }
 
-// readAs reads a flat range as numbers of type k, of size bytes each. It is an error if
-// an integer of that type cannot hold a number.
-func (a *array) readAs(k kind, size, first, n int, to unsafe.Pointer) error {
-	err := a.transfer(first, n, func(mem, file C.hid_t, done int) error {
-		var exception, integers C.int
-		if k.integer() {
-			integers = 1
+// read reads a flat range as numbers of type typ.
+func (a *array) read(typ *hdf5.Datatype, first, n int, to unsafe.Pointer) error {
+	return locked(func() error {
+		mind(a.path)
+		if err := a.transfer(false, typ, first, n, to); err != nil {
+			return readError(a.path, a.name, wrapf(err, "cannot be read"))
 		}
-		if C.lsm_h5_read(a.id(), k.inMemory(), integers, mem, file, unsafe.Add(to, done*size), &exception) == 0 {
-			return nil
-		}
-		switch exception - 1 {
-		case C.H5T_CONV_EXCEPT_RANGE_HI:
-			return fmt.Errorf("holds a number too large for %s", k.name)
-		case C.H5T_CONV_EXCEPT_RANGE_LOW:
-			return fmt.Errorf("holds a number too small for %s", k.name)
-		}
-		return wrapf(libraryError(), "cannot be read")
-	})
-	if err != nil {
-		err = readError(a.path, a.name, err)
-	}
-	return err
-}
-
-// readLittle reads a flat range of the stored numbers as they are, little-endian.
-func (a *array) readLittle(first, n int, raw []byte) error {
-	return a.transfer(first, n, func(mem, file C.hid_t, done int) error {
-		stored := C.H5Dget_type(a.id())
-		little := C.H5Tcopy(stored)
-		if C.H5Tset_order(little, C.H5T_ORDER_LE) < 0 || C.H5Dread(a.id(), little, mem, file, C.H5P_DEFAULT, unsafe.Pointer(&raw[done*a.size])) < 0 {
-			return libraryError()
-		}
-		C.H5Tclose(little)
-		C.H5Tclose(stored)
 		return nil
 	})
 }
@@ -107,9 +89,9 @@ func (a *array) head(h hash.Hash, k kind) string {
 }
 
 func unsigned(v []int) []uint {
-	u := make([]uint, len(v))
-	for i, n := range v {
-		u[i] = uint(n)
+	var u []uint
+	for _, n := range v {
+		u = append(u, uint(n))
 	}
 	return u
 }

@@ -35,30 +35,20 @@ func (a Attrs) fault(name, format string, args ...any) error {
 	return inputError(a.path, a.key(name), format, args...)
 }
 
-// Has reports whether the attribute exists.
+// Has reports whether the attribute exists. If the answer is unknown it returns true, so
+// that reading the attribute gives the reason.
 func (a Attrs) Has(name string) (has bool) {
-	_ = locked(func() error { has = a.has(name); return nil })
+	_ = locked(func() error { has = C.H5Aexists(a.id, cString(name)) != 0; return nil })
 	return has
 }
-
-// has is Has for callers that hold the library's lock. If the answer is unknown it
-// returns true, so that reading the attribute gives the reason.
-func (a Attrs) has(name string) bool { return C.H5Aexists(a.id, cString(name)) != 0 }
 
 // value reads one attribute of whatever type: an Attr's value, or the
 // description of a type that is neither number nor string.
 func (a Attrs) value(name string) (any, error) {
-	return on(a.path, func() (any, error) { return a.read(name) })
-}
-
-type otherType string
-
-// read is value for callers inside the library's lock.
-func (a Attrs) read(name string) (any, error) {
-	if !a.has(name) {
+	if !a.Has(name) {
 		return nil, a.fault(name, "attribute is missing")
 	}
-	v, err := a.decode(name)
+	v, err := on(a.path, func() (any, error) { return a.decode(name) })
 	var known *Error
 	if err != nil && !errors.As(err, &known) {
 		err = unreadable(a.path, a.key(name), wrapf(err, "attribute cannot be read"))
@@ -66,21 +56,25 @@ func (a Attrs) read(name string) (any, error) {
 	return v, err
 }
 
+type otherType string
+
 func (a Attrs) decode(name string) (any, error) {
 	id := C.H5Aopen(a.id, cString(name), C.H5P_DEFAULT)
 	if id < 0 {
 		return nil, libraryError()
 	}
 	defer C.H5Aclose(id)
-	n, rank := extentOf(id)
-	if n < 0 {
-		return nil, libraryError()
+	shape, err := extentOf(id)
+	if err != nil {
+		return nil, err
 	}
 	t, err := typeOf(id)
+	n, counted := product(shape)
+	rank := len(shape)
 	switch {
 	case err != nil:
 		return nil, err
-	case n > maxAttr || t.size > maxAttr/max(n, 1):
+	case !counted || n > maxAttr || t.size > maxAttr/max(n, 1):
 		return nil, a.fault(name, "attribute claims %d elements of %d bytes, at most %d bytes are read", n, t.size, maxAttr)
 	case t.isNumber() && t.isFloat():
 		return attrNumbers[float64](id, n, rank)
@@ -196,7 +190,7 @@ func (a Attrs) list() ([]Attr, error) {
 		}
 		name[len(name)-1] = 0
 		text := C.GoString(&name[0])
-		v, err := a.read(text)
+		v, err := a.value(text)
 		if err != nil {
 			return nil, err
 		}
@@ -238,8 +232,12 @@ func numbersAttr[T int64 | float64](id C.hid_t, name string, space C.hid_t, v []
 func textAttr(id C.hid_t, name, text string) error {
 	value := C.CString(text)
 	defer C.free(unsafe.Pointer(value))
-	typ, space := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8), C.H5Screate(C.H5S_SCALAR)
-	defer C.H5Tclose(typ)
+	text8, err := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
+	if err != nil {
+		return err
+	}
+	defer text8.Close()
+	typ, space := C.hid_t(text8.ID()), C.H5Screate(C.H5S_SCALAR)
 	defer C.H5Sclose(space)
 	if C.H5Aexists(id, cString(name)) > 0 {
 		return fillAttr(C.H5Aopen(id, cString(name), C.H5P_DEFAULT), typ, unsafe.Pointer(&value))

@@ -9,9 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"gonum.org/v1/hdf5"
 
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
@@ -31,15 +35,41 @@ const (
 	childWait    = 6        // seconds that pass for each of computing, at most
 )
 
-// CheckInChild runs a command that reads the file, such as this program's own
-// "info", and returns an [ErrInput] if that crashes or does not end in a time that goes
-// with the file's size. A fault inside libhdf5, which one in a few hundred damaged files
-// brings about, cannot be recovered, and it can go in circles; met in a child first
-// that is an error like any other.
+// guard tries a file before its first read.
+var guard = unguarded
+
+func unguarded(string) error { return nil }
+
+// Guard makes [Open] try every file in a child process before this process reads it for
+// the first time. The child is program with args and the path, and calls [Try]. The error
+// of a file that does not pass is an [ErrInput]. When ctx ends, so do the children. Call
+// Guard before the first file is opened.
+func Guard(ctx context.Context, program string, args ...string) {
+	var tried sync.Map
+	guard = func(path string) error {
+		if _, known := tried.Load(path); known {
+			return nil
+		}
+		err := checkFile(ctx, path, program, append(slices.Clone(args), path)...)
+		if err == nil {
+			tried.Store(path, true)
+		}
+		return err
+	}
+}
+
+// Guarded tries a file as [Open] would, see [Guard], and does not open it. Rank 0 calls it
+// before all ranks read the file.
+func Guarded(path string) error { return guard(path) }
+
+// checkFile runs a command that reads the file and returns an [ErrInput] if that crashes
+// or does not end in a time that goes with the file's size. A fault inside libhdf5, which
+// one in a few hundred damaged files brings about, cannot be recovered, and it can go in
+// circles. In a child it is an error like any other.
 //
 // A child that merely reports an error passes: reading the file here will
 // report it again, with its class. So does a path that is no regular file.
-func CheckInChild(ctx context.Context, path, program string, args ...string) error {
+func checkFile(ctx context.Context, path, program string, args ...string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -97,12 +127,13 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
 // that was opened afresh: whether damage is an error or a crash depends on what is asked
-// for first. See [CheckInChild].
+// for first. It is what the child of [Guard] does, and has no children itself.
 //
 // Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
 // Its error is that of the first reader to refuse the file; some reader refuses most
 // files.
 func Try(path string) (err error) {
+	guard = unguarded
 	restore := limitData(textMemory)
 	for range 3 {
 		if err = try(path); errors.Is(err, errHuge) {
@@ -111,9 +142,17 @@ func Try(path string) (err error) {
 	}
 	restore()
 	_, _ = reading(path, func(f *File) (any, error) {
-		f.tryFilters()
+		info, err := f.Describe(DescribeOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range info.Objects {
+			if d, err := f.Dataset(o.Name); err == nil && d.believing() {
+				_ = d.pass(io.Discard, hdf5.T_IEEE_F64LE)
+			}
+		}
 		return nil, nil
-	})
+	}) // reading it again will say
 	return err
 }
 
@@ -150,24 +189,11 @@ func (f *File) tryAll() error {
 			if err != nil {
 				return "", err
 			}
-			return on(f.path, d.Attrs().sum)
+			return d.Attrs().sum()
 		})
 		if errors.Is(err, errHuge) {
 			return err
 		}
 	}
 	return nil
-}
-
-// tryFilters reads numbers whose filters can crash on them.
-func (f *File) tryFilters() {
-	info, err := f.Describe(DescribeOptions{})
-	if err != nil {
-		return // as reading will find
-	}
-	for _, o := range info.Objects {
-		if d, err := f.Dataset(o.Name); err == nil && d.believing() {
-			_ = locked(func() error { return d.pass(io.Discard, d.readRaw) }) // reading it again will say
-		}
-	}
 }

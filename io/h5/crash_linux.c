@@ -14,12 +14,8 @@
 
 enum { inputStatus = 3 }; // status.BadInput
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-enum { nsignals = sizeof signals / sizeof *signals };
-
-static struct sigaction before[nsignals];
+static struct sigaction before[NSIG];
 extern char __executable_start, etext; // where this program's own code begins and ends
-static _Thread_local int inside;
 
 static char text[1 << 13];
 static size_t length;
@@ -46,38 +42,33 @@ static uintptr_t place(void *context) {
 
 static void crashed(int number, siginfo_t *info, void *context) {
 	uintptr_t at = place(context);
-	int i = 0;
-	if (inside && length > 0 && (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext)) {
+	if (lsm_h5_inside() && length > 0 && (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext)) {
 		if (write(channel, text, length) < 0) {
 			// nobody listens
 		}
 		_exit(inputStatus);
 	}
-	while (i < nsignals - 1 && signals[i] != number)
-		i++;
-	if (before[i].sa_flags & SA_SIGINFO)
-		before[i].sa_sigaction(number, info, context);
-	else if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
-		before[i].sa_handler(number);
+	if (before[number].sa_flags & SA_SIGINFO)
+		before[number].sa_sigaction(number, info, context);
+	else if (before[number].sa_handler != SIG_DFL && before[number].sa_handler != SIG_IGN)
+		before[number].sa_handler(number);
 	else
-		sigaction(number, &before[i], NULL); // and so once more
+		sigaction(number, &before[number], NULL); // and so once more
 }
 
 static void install(void) {
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 	struct sigaction a;
-	int i;
+	size_t i;
 	memset(&a, 0, sizeof a);
 	a.sa_sigaction = crashed;
 	a.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART; // as Go asks for
 	sigfillset(&a.sa_mask);
-	for (i = 0; i < nsignals; i++)
-		sigaction(signals[i], &a, &before[i]);
+	for (i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &a, &before[signals[i]]);
 }
 
-void lsm_h5_enter(void) {
+void lsm_h5_catch(void) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, install);
-	inside = 1;
 }
-
-void lsm_h5_leave(void) { inside = 0; }

@@ -146,7 +146,7 @@ func readInChild(t testing.TB, path string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return CheckInChild(t.Context(), path, "/usr/bin/env", quickExit, readEnv+"="+path, exe)
+	return checkFile(t.Context(), path, "/usr/bin/env", quickExit, readEnv+"="+path, exe)
 }
 
 // Flipped bytes end in an answer, an error, or a fault inside libhdf5 that only
@@ -249,11 +249,11 @@ func TestCheckInChild(t *testing.T) {
 		t.Errorf("a child that reports an error: %v, want nil", err)
 	}
 	for _, script := range []string{"kill -SEGV $$", "echo 'SIGSEGV: segmentation violation' >&2; exit 2"} {
-		if err := CheckInChild(ctx, path, "/bin/sh", "-c", script); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "crashes") {
+		if err := checkFile(ctx, path, "/bin/sh", "-c", script); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "crashes") {
 			t.Errorf("%s: error %v, want a crash of class ErrInput", script, err)
 		}
 	}
-	if err := CheckInChild(ctx, path, filepath.Join(t.TempDir(), "no-program")); !errors.Is(err, ErrResource) {
+	if err := checkFile(ctx, path, filepath.Join(t.TempDir(), "no-program")); !errors.Is(err, ErrResource) {
 		t.Errorf("a missing program: error %v, want class ErrResource", err)
 	}
 	if err := checkInChild(ctx, path, 1, time.Minute, "/bin/sh", "-c", "while :; do :; done"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "did not end in") {
@@ -262,15 +262,15 @@ func TestCheckInChild(t *testing.T) {
 	if err := checkInChild(ctx, path, 1, 100*time.Millisecond, "/bin/sleep", "600"); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "did not end in 100ms") {
 		t.Errorf("a child that waits for ever: error %v", err)
 	}
-	if err := CheckInChild(ctx, path, "/bin/sh", "-c", "kill -KILL $$"); !errors.Is(err, ErrResource) {
+	if err := checkFile(ctx, path, "/bin/sh", "-c", "kill -KILL $$"); !errors.Is(err, ErrResource) {
 		t.Errorf("a child that was killed: error %v, want class ErrResource", err)
 	}
 	stopped, stop := context.WithCancel(ctx)
 	stop()
-	if err := CheckInChild(stopped, path, "/bin/sleep", "60"); !errors.Is(err, context.Canceled) {
+	if err := checkFile(stopped, path, "/bin/sleep", "60"); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: error %v", err)
 	}
-	if err := CheckInChild(ctx, os.DevNull, "/bin/sh", "-c", "kill -SEGV $$"); err != nil {
+	if err := checkFile(ctx, os.DevNull, "/bin/sh", "-c", "kill -SEGV $$"); err != nil {
 		t.Errorf("a device: error %v, want nil: what opens it says more", err)
 	}
 }

@@ -30,33 +30,31 @@ type Dataset struct {
 // refuses every other element type, extents that no memory or file can hold,
 // filters that this library lacks, and data that was never written.
 func (f *File) Dataset(name string) (*Dataset, error) {
-	return on(f.path, func() (*Dataset, error) { return f.dataset(name) })
-}
-
-func (f *File) dataset(name string) (*Dataset, error) {
-	if d := f.open[name]; d != nil {
-		return d, nil
-	}
-	set, err := f.openSet(name)
-	if err != nil {
-		return nil, err
-	}
-	d, err := f.inspect(name, set)
-	for _, judge := range []func() error{
-		func() error { return d.admit() },
-		func() error { return f.verifySeal(d.Attrs()) },
-		func() error { return d.widenCache() },
-	} {
-		if err == nil {
-			err = judge()
+	return on(f.path, func() (*Dataset, error) {
+		if d := f.open[name]; d != nil {
+			return d, nil
 		}
-	}
-	if err != nil {
-		d.set.Close()
-		return nil, err
-	}
-	f.open[name] = d
-	return d, nil
+		set, err := f.openSet(name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := f.inspect(name, set)
+		if err == nil {
+			err = d.admit()
+		}
+		if err == nil {
+			err = f.verifySeal(d.Attrs())
+		}
+		if err == nil {
+			err = d.widenCache()
+		}
+		if err != nil {
+			d.set.Close()
+			return nil, err
+		}
+		f.open[name] = d
+		return d, nil
+	})
 }
 
 // inspect reads shape, type and storage of an open dataset, and judges nothing.
@@ -65,7 +63,7 @@ func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
 	what := "type"
 	if d.typ, err = typeOf(d.id()); err == nil {
 		d.size, what = d.typ.size, "shape"
-		d.shape, err = shapeOf(set)
+		d.shape, err = extentOf(d.id())
 	}
 	if err == nil {
 		what = "storage"
@@ -75,34 +73,6 @@ func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
 		err = readError(d.path, d.name, wrapf(err, "its %s cannot be read", what))
 	}
 	return d, err
-}
-
-// shapeOf is the extent of a dataset: empty for a scalar, [0] where it has no
-// extent at all.
-func shapeOf(set *hdf5.Dataset) ([]int, error) {
-	space := set.Space()
-	if space == nil {
-		return nil, libraryError()
-	}
-	defer space.Close()
-	switch space.SimpleExtentType() {
-	case hdf5.S_SCALAR:
-		return []int{}, nil
-	case hdf5.S_NULL:
-		return []int{0}, nil
-	}
-	if space.SimpleExtentNDims() < 1 {
-		return nil, libraryError()
-	}
-	dims, _, err := space.SimpleExtentDims()
-	if err != nil {
-		return nil, libraryError()
-	}
-	shape := make([]int, len(dims))
-	for i, n := range dims {
-		shape[i] = int(n) // beyond an int it turns negative, which product refuses
-	}
-	return shape, nil
 }
 
 // Read returns all elements in C order, converted to T. Numbers that do not fit
@@ -117,15 +87,15 @@ func Read[T Number](d *Dataset) ([]T, error) {
 	if err := readAt(d, v, 0); err != nil || d.file.trusted {
 		return v, err
 	}
-	return v, d.verify(func() string {
+	return v, d.verify(func(bare bool) (string, error) {
 		k := kindOf[T]()
-		if d.typ.kind() != k {
-			return ""
+		if bare || d.typ.kind() != k {
+			return d.digest(bare)
 		}
 		h := sha256.New()
 		what := d.head(h, k)
 		h.Write(littleEndian(v))
-		return sum(h, what)
+		return sum(h, what), nil
 	})
 }
 
@@ -145,37 +115,37 @@ func ReadAt[T Number](d *Dataset, dst []T, first int) error {
 	return readAt(d, dst, first)
 }
 
-// readAt is ReadAt without the comparison, of a range that there is.
+// readAt is ReadAt without the comparison, of a range that there is. Integers are
+// converted here: the library clips those that do not fit, and reports a lost fraction
+// for whole numbers too where the stored float is not one of the machine's.
 func readAt[T Number](d *Dataset, dst []T, first int) error {
+	k := kindOf[T]()
 	switch {
 	case len(dst) == 0:
 		return nil
-	case d.typ.isFloat() && kindOf[T]().integer():
-		return readWhole(d, dst, first)
+	case !k.integer() || d.typ.kind() == k:
+		return d.read(k.memory, first, len(dst), unsafe.Pointer(&dst[0]))
+	case d.typ.isFloat() || d.typ.size > 8:
+		return convert(d, dst, first, whole[T])
+	case d.typ.signed:
+		return convert(d, dst, first, fit[int64, T])
 	}
-	return locked(func() error {
-		mind(d.path)
-		return d.readAs(kindOf[T](), sizeOf[T](), first, len(dst), unsafe.Pointer(&dst[0]))
-	})
+	return convert(d, dst, first, fit[uint64, T])
 }
 
-// readWhole reads floats into integers, a block at a time. The library's own
-// conversion cannot be used: it reports a lost fraction for whole numbers too
-// where the stored float is not one of the machine's.
-func readWhole[T Number](d *Dataset, dst []T, first int) error {
+// convert reads numbers of type S, a block at a time, and makes them T.
+func convert[S, T Number](d *Dataset, dst []T, first int, to func(S) (T, error)) (err error) {
 	const step = 1 << 16
-	block := make([]float64, min(step, len(dst)))
+	block := make([]S, min(step, len(dst)))
 	for done := 0; done < len(dst); done += step {
 		block = block[:min(step, len(dst)-done)]
-		if err := readAt(d, block, first+done); err != nil {
+		if err := d.read(kindOf[S]().memory, first+done, len(block), unsafe.Pointer(&block[0])); err != nil {
 			return err
 		}
 		for i, v := range block {
-			n, why := whole[T](v)
-			if why != "" {
-				return inputError(d.path, d.name, "holds %g, %s", v, why)
+			if dst[done+i], err = to(v); err != nil {
+				return inputError(d.path, d.name, "holds %w", err)
 			}
-			dst[done+i] = n
 		}
 	}
 	return nil
@@ -195,11 +165,7 @@ func (d *Dataset) Attrs() Attrs { return Attrs{path: d.path, object: d.name, id:
 // for any size but none. The text says what the axes are, such as
 // "[ns, nr, nt]".
 func (d *Dataset) Want(text string, shape ...int) error {
-	ok := len(shape) == len(d.shape)
-	for a := 0; ok && a < len(shape); a++ {
-		ok = d.shape[a] == shape[a] || shape[a] < 0 && d.shape[a] > 0
-	}
-	if ok {
+	if slices.EqualFunc(d.shape, shape, func(n, want int) bool { return n == want || want < 0 && n > 0 }) {
 		return nil
 	}
 	if len(shape) > 0 && !slices.Contains(shape, -1) {

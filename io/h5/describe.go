@@ -183,10 +183,7 @@ func (f *File) measure(o *Object, d *Dataset, opt DescribeOptions) (err error) {
 		}
 		err = d.Verify()
 	case d.typ.isString() && (len(o.Shape) == 0 || has):
-		err = locked(func() error {
-			_, err := f.texts(o.Name, mostTexts, "texts")
-			return err
-		})
+		_, err = f.texts(o.Name, mostTexts, "texts")
 	default:
 		return nil
 	}

@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unsafe"
+
+	"gonum.org/v1/hdf5"
 )
 
 // Every dataset that is written here carries two digests, as docs/format.md says
@@ -26,8 +30,10 @@ const (
 
 var errDigest = errors.New("digest differs")
 
-// sum is the attribute sha256 of a dataset that what describes.
-func sum(h hash.Hash, what string) string { return hex.EncodeToString(h.Sum(nil)) + " " + what }
+// sum is a digest, followed by what it is of.
+func sum(h hash.Hash, what ...string) string {
+	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, what...), " ")
+}
 
 // hashText adds a text to what is hashed and says what it is.
 func hashText(h hash.Hash, name, text string) string {
@@ -36,29 +42,28 @@ func hashText(h hash.Hash, name, text string) string {
 	return what
 }
 
-func textSum(name, text string) string {
+// textSum is the attribute sha256 of a text; bare, it is as the first version of the program
+// wrote it, of the text alone.
+func textSum(name, text string, bare bool) string {
 	h := sha256.New()
+	if bare {
+		io.WriteString(h, text)
+		return sum(h)
+	}
 	return sum(h, hashText(h, name, text))
 }
 
-// Digest is what the attribute sha256 of a dataset has to be: the digest of its
-// numbers, or of a text, of several with a zero byte between them, followed by type and
-// shape. It does not depend on byte order, chunks or filters.
-func (f *File) Digest(name string) (string, error) {
-	return on(f.path, func() (string, error) {
-		have, _, err := f.digests(name)
-		return have, err
-	})
-}
-
-// digests returns the present digest of a dataset and the one that was written with it.
+// digests returns the digest that the attribute sha256 of a dataset has to be, and the one
+// that was written with it. The digest is that of the numbers, or of a text, of several with
+// a zero byte between them, followed by type and shape. It does not depend on byte order,
+// chunks or filters.
 func (f *File) digests(name string) (have, want string, err error) {
 	if list, want, err := f.readTexts(name, mostTexts, "texts"); err == nil {
-		return textSum(name, strings.Join(list, "\x00")), want, nil
+		return textSum(name, strings.Join(list, "\x00"), false), want, nil
 	}
-	d, err := f.dataset(name)
+	d, err := f.Dataset(name)
 	if err == nil {
-		have, err = d.digest()
+		have, err = d.digest(false)
 	}
 	if err == nil {
 		want, err = d.Attrs().sum()
@@ -66,40 +71,32 @@ func (f *File) digests(name string) (have, want string, err error) {
 	return have, want, err
 }
 
-// digest needs the library's lock.
-func (d *Dataset) digest() (string, error) {
+// digest is the attribute sha256 of the dataset; bare, it is as the first version of the
+// program wrote it, of the stored bytes alone.
+func (d *Dataset) digest(bare bool) (string, error) {
 	k := d.typ.kind()
 	if k.name == "" {
 		return "", inputError(d.path, d.name, "holds elements of type %s, of which there are no digests", d.typ)
 	}
 	h := sha256.New()
-	what := d.head(h, k)
-	err := d.pass(h, func(first, n int, raw []byte) error {
-		err := d.readAs(k, d.size, first, n, unsafe.Pointer(&raw[0]))
-		littleBytes(raw, d.size)
-		return err
-	})
-	return sum(h, what), err
-}
-
-// readRaw reads stored elements as they are, but for their byte order.
-func (d *Dataset) readRaw(first, n int, raw []byte) error {
-	if err := d.readLittle(first, n, raw); err != nil {
-		return readError(d.path, d.name, wrapf(err, "cannot be read"))
+	var what []string
+	if !bare {
+		what = append(what, d.head(h, k))
 	}
-	return nil
+	err := d.pass(h, k.stored)
+	return sum(h, what...), err
 }
 
-// pass writes all elements to w in order, as read puts them into raw.
-func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) error {
-	step := d.step()
-	raw := make([]byte, min(step, d.len)*d.size)
+// pass writes all elements to w in order, as typ.
+func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
+	step, size := d.step(), int(typ.Size())
+	raw := make([]byte, min(step, d.len)*size)
 	for first := 0; first < d.len; first += step {
 		n := min(step, d.len-first)
-		if err := read(first, n, raw[:n*d.size]); err != nil {
+		if err := d.read(typ, first, n, unsafe.Pointer(&raw[0])); err != nil {
 			return err
 		}
-		if _, err := w.Write(raw[:n*d.size]); err != nil {
+		if _, err := w.Write(raw[:n*size]); err != nil {
 			return err
 		}
 	}
@@ -109,40 +106,38 @@ func (d *Dataset) pass(w io.Writer, read func(first, n int, raw []byte) error) e
 // Verify compares the numbers with the digest that was written with them, in one
 // pass, the first time that it is called. A dataset without a digest, such as one
 // made by other programs, passes. Reading verifies by itself, see [File.Trust].
-func (d *Dataset) Verify() error { return d.verify(func() string { return "" }) }
+func (d *Dataset) Verify() error { return d.verify(d.digest) }
 
-// verify is Verify; read is the digest of the numbers where they have been read already
-// as they are stored, else "".
-func (d *Dataset) verify(read func() string) error {
+// verify is Verify with another way to find the digest.
+func (d *Dataset) verify(digest func(bare bool) (string, error)) error {
 	d.once.Do(func() {
-		d.fault = locked(func() error {
-			want, err := d.Attrs().sum()
-			if want == "" || err != nil {
-				return err
-			}
-			have := ""
-			if !strings.Contains(want, " ") { // as the first version of the program wrote it: of the stored bytes alone
-				h := sha256.New()
-				err = d.pass(h, d.readRaw)
-				have = hex.EncodeToString(h.Sum(nil))
-			} else if have = read(); have == "" {
-				have, err = d.digest()
-			}
-			if err == nil && have != want {
-				err = changed(d.path, d.name, have, want)
-			}
-			return err
-		})
+		want, err := d.Attrs().sum()
+		if err == nil {
+			err = compare(d.path, d.name, want, digest)
+		}
+		d.fault = err
 	})
 	return d.fault
 }
 
+// compare is an error if what was written as digest, if anything, differs from what it is.
+func compare(path, name, written string, digest func(bare bool) (string, error)) error {
+	if written == "" {
+		return nil
+	}
+	have, err := digest(!strings.Contains(written, " "))
+	if err == nil && have != written {
+		err = changed(path, name, have, written)
+	}
+	return err
+}
+
 // sum is the attribute sha256 of a dataset, "" where there is none.
 func (a Attrs) sum() (string, error) {
-	if !a.has(sumAttr) {
+	if !a.Has(sumAttr) {
 		return "", nil
 	}
-	v, err := a.read(sumAttr)
+	v, err := a.value(sumAttr)
 	if err != nil {
 		return "", err
 	}
@@ -173,6 +168,20 @@ func (f *File) Verify() error {
 	for _, o := range info.Objects {
 		if errors.Is(o.fault, errDigest) {
 			return o.fault
+		}
+	}
+	return nil
+}
+
+// VerifyOpen compares the datasets that are open with the digests that were written with
+// them, in one pass. A [SurveyReader] and [Tables] have opened all that they read.
+func (f *File) VerifyOpen() error {
+	var sets []*Dataset
+	_ = locked(func() error { sets = slices.Collect(maps.Values(f.open)); return nil })
+	slices.SortFunc(sets, func(a, b *Dataset) int { return strings.Compare(a.name, b.name) })
+	for _, d := range sets {
+		if err := d.Verify(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -222,17 +231,17 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 			fmt.Fprintf(h, "%s\n", name)
 		}
 	}
-	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, names...), " ")
+	return sum(h, names...)
 }
 
 // verifySeal compares an object's attributes with the digest that was written with
 // them, and at the root makes sure that all datasets are there. It needs the
 // library's lock.
 func (f *File) verifySeal(a Attrs) error {
-	if !a.has(sealAttr) {
+	if !a.Has(sealAttr) {
 		return nil
 	}
-	v, err := a.read(sealAttr)
+	v, err := a.value(sealAttr)
 	if err != nil {
 		return err
 	}
@@ -248,14 +257,14 @@ func (f *File) verifySeal(a Attrs) error {
 		switch {
 		case i == 0:
 		case strings.HasPrefix(name, "/"):
-			if !f.has(name) {
+			if !f.Has(name) {
 				return inputError(f.path, name, "is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
 			}
 			datasets = append(datasets, name)
-		case !a.has(name):
+		case !a.Has(name):
 			return a.fault(name, "attribute is missing, it was there when the file was written%s%w", onPurpose, hidden{errDigest})
 		default:
-			v, err := a.read(name)
+			v, err := a.value(name)
 			if err != nil {
 				return err
 			}

@@ -56,6 +56,6 @@
 // not read faster; read large pieces.
 //
 // A file that was damaged on purpose or by bad luck can crash libhdf5 itself, which no
-// Go code can recover: see [CheckInChild]. Where it happens in this process all the same,
-// the process ends with a message and status 3, see [OnCrash].
+// Go code can recover: see [Guard]. Where it happens in this process all the same, the process
+// ends with a message and status 3, see [OnCrash].
 package h5

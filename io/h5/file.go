@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"gonum.org/v1/hdf5"
@@ -35,6 +35,14 @@ func Open(path string) (*File, error) {
 	if err := Sniff(path); err != nil {
 		return nil, err
 	}
+	if err := Guarded(path); err != nil {
+		return nil, err
+	}
+	return open(path)
+}
+
+// open is Open of a file that may be trusted not to crash the library.
+func open(path string) (*File, error) {
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
 		mind(path)
@@ -124,13 +132,12 @@ func (f *File) id() C.hid_t { return C.hid_t(f.file.ID()) }
 // "/history/residual_norm". If the answer is unknown it returns true, so that opening it
 // gives the reason.
 func (f *File) Has(name string) (has bool) {
-	_ = locked(func() error { has = f.has(name); return nil })
+	_ = locked(func() error {
+		_, missing, _ := f.follow(name)
+		has = !missing
+		return nil
+	})
 	return has
-}
-
-func (f *File) has(name string) bool {
-	_, missing, _ := f.follow(name)
-	return !missing
 }
 
 // follow looks at each part of a name, "/history" and then "/history/residual_norm", as
@@ -175,21 +182,25 @@ func (f *File) openSet(name string) (*hdf5.Dataset, error) {
 
 // contents lists the names at the top of the file, for error messages.
 func (f *File) contents() string {
-	n, err := f.file.NumObjects()
-	if err != nil || n == 0 {
-		return "nothing"
-	}
 	const most = 8
 	var names []string
-	for i := range min(n, most) {
-		name, err := f.file.ObjectNameByIndex(i)
-		if err != nil {
-			return "nothing readable"
+	err := locked(func() error {
+		n, err := f.file.NumObjects()
+		for i := uint(0); err == nil && i < min(n, most); i++ {
+			var name string
+			name, err = f.file.ObjectNameByIndex(i)
+			names = append(names, "/"+name)
 		}
-		names = append(names, "/"+name)
-	}
-	if n > most {
-		names = append(names, "...")
+		if n > most {
+			names = append(names, "...")
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return "nothing readable"
+	case len(names) == 0:
+		return "nothing"
 	}
 	return strings.Join(names, ", ")
 }
@@ -199,36 +210,31 @@ var signature = []byte("\x89HDF\r\n\x1a\n")
 // Sniff looks at a path without the library and says in plain words why it cannot be an
 // HDF5 file. It returns nil if it may be one.
 func Sniff(path string) error {
-	info, err := os.Stat(path)
+	f, err := plainfile.Open(path)
+	var refused syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return inputError(path, "", "no such file%w", hidden{err})
+	case errors.As(err, &refused):
+		return resourceError(path, "", refused)
 	case err != nil:
-		return resourceError(path, "", plainfile.Cause(err))
-	case plainfile.Check(info) != nil:
-		return inputError(path, "", "%w, want an HDF5 file", plainfile.Check(info))
-	case info.Size() == 0:
-		return inputError(path, "", "is empty")
-	}
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return resourceError(path, "", plainfile.Cause(err))
+		return inputError(path, "", "%w, want an HDF5 file", plainfile.Cause(err))
 	}
 	defer f.Close()
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		return inputError(path, "", "is empty")
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return resourceError(path, "", plainfile.Cause(err))
 	}
-	head = head[:n]
-	if bytes.HasPrefix(head, signature) {
-		return nil
-	}
+	head, err = head[:n], nil
 	// A user block may stand before the signature, which then lies at 512 bytes
 	// times a power of two.
 	mark := make([]byte, len(signature))
-	for at := int64(512); at < info.Size(); at *= 2 {
-		if _, err := f.ReadAt(mark, at); err == nil && bytes.Equal(mark, signature) {
+	for at := int64(0); err == nil; at = max(512, 2*at) {
+		if _, err = f.ReadAt(mark, at); bytes.Equal(mark, signature) {
 			return nil
 		}
 	}

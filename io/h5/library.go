@@ -36,8 +36,11 @@ import (
 var library sync.Mutex
 
 // locked runs fn inside the library: alone, on one OS thread, and with the
-// thread's automatic printing of errors off. It must not be nested.
+// thread's automatic printing of errors off. Calls may be nested.
 func locked(fn func() error) error {
+	if C.lsm_h5_inside() != 0 { // no other goroutine runs on this thread
+		return fn()
+	}
 	library.Lock()
 	defer library.Unlock()
 	runtime.LockOSThread()
@@ -102,29 +105,24 @@ func libraryError() error {
 // cString is a text for one call of the library, ended by a zero byte.
 func cString(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s + "\x00"))) }
 
-// CrashReport returns the text, which must be short, and the file descriptor to write it
-// to when libhdf5 crashes on a file.
-type CrashReport func(path string) (fd int, text string)
+var crashReport atomic.Pointer[func(message string) (fd int, text string)]
 
-var crashReport atomic.Pointer[CrashReport]
-
-// OnCrash sets what is said of a file that libhdf5 crashes on; the program then ends with
-// status 3. Without it the error stream gets one line. On systems other than Linux the
+// OnCrash sets how the program says that libhdf5 crashes on a file, before it ends with
+// status 3: report turns the message into a short text, and returns the file descriptor to
+// write it to. Without it the error stream gets one line. On systems other than Linux the
 // program ends with Go's report of the fault.
-func OnCrash(report CrashReport) { crashReport.Store(&report) }
+func OnCrash(report func(message string) (fd int, text string)) { crashReport.Store(&report) }
 
 // crashNote begins what is said of a crash.
 const crashNote = "the HDF5 library crashes on it"
 
-// CrashMessage is the message of a crash on a file.
-func CrashMessage(path string) string { return path + ": " + crashNote + ": it is damaged" }
-
 // mind sets the file that the report of a crash names from now on. The caller holds the
 // library's lock.
 func mind(path string) {
-	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", CrashMessage(path))
+	message := path + ": " + crashNote + ": it is damaged"
+	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", message)
 	if report := crashReport.Load(); report != nil {
-		fd, text = (*report)(path)
+		fd, text = (*report)(message)
 	}
 	C.lsm_h5_crash_text(C.int(fd), (*C.char)(unsafe.Pointer(unsafe.StringData(text))), C.size_t(len(text)))
 }

@@ -29,14 +29,27 @@ type piece struct {
 	sum      [sha256.Size]byte
 }
 
-// timeless are the properties of a dataset that stores no time of writing: equal
-// contents must give equal bytes.
-func timeless() (*hdf5.PropList, error) {
+// create makes a dataset, a scalar one if the shape is empty. It stores no time of writing:
+// equal contents must give equal bytes.
+func (w *Writer) create(name string, typ *hdf5.Datatype, shape []int) (*hdf5.Dataset, error) {
+	fail := func() (*hdf5.Dataset, error) {
+		return nil, w.resource(name, wrapf(libraryError(), "cannot create the dataset"))
+	}
 	list, err := hdf5.NewPropList(hdf5.P_DATASET_CREATE)
 	if err != nil || C.H5Pset_obj_track_times(C.hid_t(list.ID()), false) < 0 {
-		return nil, libraryError()
+		return fail()
 	}
-	return list, nil
+	defer list.Close()
+	space, err := hdf5.CreateSimpleDataspace(unsigned(shape), nil)
+	if err != nil {
+		return fail()
+	}
+	defer space.Close()
+	set, err := w.file.CreateDatasetWith(name, typ, space, list)
+	if err != nil {
+		return fail()
+	}
+	return set, nil
 }
 
 // NewSection creates a dataset of the element type T, at least one element
@@ -48,19 +61,9 @@ func NewSection[T Number](w *Writer, name string, shape []int, attrs ...Attr) (*
 		panic(fmt.Sprintf("h5: %s: %s: shape %v", w.path, name, shape))
 	}
 	s := &Section{w: w, kind: kindOf[T](), array: array{path: w.path, name: name, shape: slices.Clone(shape), len: n, size: sizeOf[T]()}}
-	err := w.in(func() error {
-		list, err := timeless()
-		if err != nil {
-			return w.resource(name, err)
-		}
-		defer list.Close()
-		space, err := hdf5.CreateSimpleDataspace(unsigned(shape), nil)
-		if err != nil {
-			return w.resource(name, libraryError())
-		}
-		defer space.Close()
-		if s.set, err = w.file.CreateDatasetWith(name, s.kind.stored, space, list); err != nil {
-			return w.resource(name, wrapf(libraryError(), "cannot create the dataset"))
+	err := w.in(func() (err error) {
+		if s.set, err = w.create(name, s.kind.stored, shape); err != nil {
+			return err
 		}
 		w.sections = append(w.sections, s)
 		if len(attrs) > 0 {
@@ -116,14 +119,8 @@ func WriteAt[T Number](s *Section, src []T, first int) error {
 	h.Write(littleEndian(src))
 	h.Sum(p.sum[:0])
 	return s.w.in(func() error {
-		err := s.transfer(first, len(src), func(mem, file C.hid_t, done int) error {
-			if C.H5Dwrite(s.id(), s.kind.inMemory(), mem, file, C.H5P_DEFAULT, unsafe.Pointer(&src[done])) < 0 {
-				return wrapf(libraryError(), "cannot be written")
-			}
-			return nil
-		})
-		if err != nil {
-			return s.w.resource(s.name, err)
+		if err := s.transfer(true, s.kind.memory, first, len(src), unsafe.Pointer(&src[0])); err != nil {
+			return s.w.resource(s.name, wrapf(err, "cannot be written"))
 		}
 		s.pieces = append(s.pieces, p)
 		return nil
@@ -154,7 +151,7 @@ func (s *Section) seal() error {
 	if len(s.pieces) > 1 {
 		for _, p := range s.pieces {
 			raw := make([]byte, p.n*s.size)
-			if err := locked(func() error { return s.readLittle(p.first, p.n, raw) }); err != nil {
+			if err := locked(func() error { return s.transfer(false, s.kind.stored, p.first, p.n, unsafe.Pointer(&raw[0])) }); err != nil {
 				return s.w.resource(s.name, wrapf(err, "does not read back"))
 			}
 			if sha256.Sum256(raw) != p.sum {

@@ -63,15 +63,6 @@ func (r *SurveyReader) Survey() *survey.Survey {
 // HasData reports whether the file holds traces.
 func (r *SurveyReader) HasData() bool { return r.data != nil }
 
-// Verify compares the traces with the digest that was written with them, in one pass.
-// Everything else has been compared.
-func (r *SurveyReader) Verify() error {
-	if r.data == nil {
-		return nil
-	}
-	return r.data.Verify()
-}
-
 // ReadTraces reads traces [first, first+n) into dst, [n, NT], and refuses what
 // is not finite. Reading many traces a call is much faster than one by one.
 func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
@@ -95,12 +86,20 @@ func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
 // [len(traces), NT]. Runs of consecutive numbers are read together.
 func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
 	nt := r.header.NT
-	for i := 0; i < len(traces); {
+	return eachRun(traces, func(i, n int) error {
+		return r.ReadTraces(dst[i*nt:(i+n)*nt], int(traces[i]), n)
+	})
+}
+
+// eachRun calls do for the runs of consecutive numbers in a list: n of them from the i-th
+// on.
+func eachRun(list []int32, do func(i, n int) error) error {
+	for i := 0; i < len(list); {
 		n := 1
-		for i+n < len(traces) && traces[i+n] == traces[i]+int32(n) {
+		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
 			n++
 		}
-		if err := r.ReadTraces(dst[i*nt:(i+n)*nt], int(traces[i]), n); err != nil {
+		if err := do(i, n); err != nil {
 			return err
 		}
 		i += n
@@ -166,11 +165,7 @@ func (r *SurveyReader) readSampling() error {
 		s.NT = r.data.shape[len(r.data.shape)-1]
 		from = r.data.Attrs()
 	} else if !from.Has("nt") {
-		names, err := on(r.path, func() (string, error) { return r.contents(), nil })
-		if err != nil {
-			return err
-		}
-		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", names)
+		return inputError(r.path, "/data", "is missing, and so is the root attribute nt that describes traces yet to be modelled (the file holds %s)", r.contents())
 	} else if s.NT, err = from.Int("nt"); err != nil {
 		return err
 	}
@@ -283,6 +278,12 @@ func (w *SurveyWriter) WriteTraces(src []float32, first int) error {
 		panic(fmt.Sprintf("h5: %s: %d samples from trace %d on, of %d traces of %d", w.path, len(src), first, w.n, w.nt))
 	}
 	return WriteAt(w.data, src, first*w.nt)
+}
+
+// WriteTraceList writes src, [len(traces), NT], as the listed traces. Runs of consecutive
+// numbers are written together.
+func (w *SurveyWriter) WriteTraceList(src []float32, traces []int32) error {
+	return eachRun(traces, func(i, n int) error { return w.WriteTraces(src[i*w.nt:(i+n)*w.nt], int(traces[i])) })
 }
 
 // startSurvey writes all but the traces. A file that is not to hold any has the sampling

@@ -4,8 +4,6 @@ package h5
 import "C"
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"path"
 	"strings"
@@ -17,31 +15,29 @@ import (
 // textType is a type of texts in memory, made afresh: one taken from a damaged file may
 // let the library pass its own references on as if they were pointers. It is to be
 // closed.
-func textType(size C.size_t, set C.H5T_cset_t) C.hid_t {
-	t := C.H5Tcopy(C.hid_t(hdf5.T_C_S1.ID()))
-	if t >= 0 && (C.H5Tset_size(t, size) < 0 || C.H5Tset_cset(t, set) < 0) {
-		C.H5Tclose(t)
-		return -1
+func textType(size C.size_t, set C.H5T_cset_t) (*hdf5.Datatype, error) {
+	t, err := hdf5.T_C_S1.Copy()
+	if err != nil || C.H5Tset_size(C.hid_t(t.ID()), size) < 0 || C.H5Tset_cset(C.hid_t(t.ID()), set) < 0 {
+		return nil, libraryError()
 	}
-	return t
+	return t, nil
 }
 
 // texts reads all n strings of an attribute or dataset of type t; what is not UTF-8 is
 // marked by the replacement character.
 func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
-	stored := storedType(obj)
-	defer C.H5Tclose(stored)
-	set, pad, width := C.H5Tget_cset(stored), C.H5Tget_strpad(stored), C.size_t(t.size)
-	if set < 0 || pad < 0 {
-		return nil, libraryError()
-	}
+	width := C.size_t(t.size)
 	size := width
 	if t.variable {
 		size, width = C.H5T_VARIABLE, C.size_t(unsafe.Sizeof(uintptr(0)))
 	}
-	mem := textType(size, set)
-	defer C.H5Tclose(mem)
-	if !t.variable && C.H5Tset_strpad(mem, pad) < 0 {
+	typ, err := textType(size, t.set)
+	if err != nil {
+		return nil, err
+	}
+	defer typ.Close()
+	mem := C.hid_t(typ.ID())
+	if !t.variable && C.H5Tset_strpad(mem, t.pad) < 0 {
 		return nil, libraryError()
 	}
 	raw := C.calloc(C.size_t(max(n, 1)), width)
@@ -71,7 +67,7 @@ func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
 			length = C.strnlen(text, width)
 		}
 		s := string(unsafe.Slice((*byte)(unsafe.Pointer(text)), int(length)))
-		if !t.variable && pad == C.H5T_STR_SPACEPAD {
+		if !t.variable && t.pad == C.H5T_STR_SPACEPAD {
 			s = strings.TrimRight(s, " ")
 		}
 		out[i] = strings.ToValidUTF8(s, "\uFFFD")
@@ -105,56 +101,54 @@ const (
 // Text reads a dataset that holds one string, and compares it with its digest where
 // there is one.
 func (f *File) Text(name string) (string, error) {
-	return on(f.path, func() (string, error) {
-		v, err := f.texts(name, 1, "one text")
-		if err != nil {
-			return "", err
-		}
-		return v[0], nil
-	})
+	v, err := f.texts(name, 1, "one text")
+	if err != nil {
+		return "", err
+	}
+	return v[0], nil
 }
 
 // texts reads a dataset of at least one and at most so many texts, and compares them
 // with their digest where there is one.
 func (f *File) texts(name string, most int, want string) ([]string, error) {
 	list, sum, err := f.readTexts(name, most, want)
-	text := strings.Join(list, "\x00")
-	switch {
-	case sum == "" || err != nil:
-		return list, err
-	case strings.Contains(sum, " "):
-		if have := textSum(name, text); have != sum {
-			return nil, changed(f.path, name, have, sum)
-		}
-	default: // as the first version of the program wrote it
-		if bare := sha256.Sum256([]byte(text)); hex.EncodeToString(bare[:]) != sum {
-			return nil, changed(f.path, name, "", sum)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	return list, compare(f.path, name, sum, func(bare bool) (string, error) {
+		return textSum(name, strings.Join(list, "\x00"), bare), nil
+	})
 }
 
 // readTexts reads a dataset of at least one and at most so many texts, and its attribute
 // sha256.
 func (f *File) readTexts(name string, most int, want string) (list []string, sum string, err error) {
-	set, err := f.openSet(name)
-	if err != nil {
-		return nil, "", err
-	}
-	defer set.Close()
-	id := C.hid_t(set.ID())
-	t, err := typeOf(id)
-	if err != nil {
-		return nil, "", readError(f.path, name, err)
-	}
-	n, _ := extentOf(id)
-	if !t.isString() || n < 1 || n > most || t.size > maxText/n {
-		return nil, "", inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
-	}
-	if list, err = texts(id, t, n); err != nil {
-		return nil, "", unreadable(f.path, name, wrapf(err, "cannot be read"))
-	}
-	sum, err = Attrs{path: f.path, object: name, id: id}.sum()
+	err = locked(func() error {
+		mind(f.path)
+		set, err := f.openSet(name)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		id := C.hid_t(set.ID())
+		t, err := typeOf(id)
+		if err != nil {
+			return readError(f.path, name, err)
+		}
+		shape, err := extentOf(id)
+		if err != nil {
+			return readError(f.path, name, err)
+		}
+		n, counted := product(shape)
+		if !t.isString() || !counted || n < 1 || n > most || t.size > maxText/n {
+			return inputError(f.path, name, "holds %d elements of type %s, want %s", n, t, want)
+		}
+		if list, err = texts(id, t, n); err != nil {
+			return unreadable(f.path, name, wrapf(err, "cannot be read"))
+		}
+		sum, err = Attrs{path: f.path, object: name, id: id}.sum()
+		return err
+	})
 	return list, sum, err
 }
 
@@ -169,30 +163,28 @@ func (w *Writer) texts(name string, scalar bool, list ...string) error {
 			values[i], read[i] = C.CString(text), asRead(text)
 			defer C.free(unsafe.Pointer(values[i]))
 		}
-		space := line(len(list))
+		shape := []int{len(list)}
 		if scalar {
-			space = C.H5Screate(C.H5S_SCALAR)
+			shape = nil
 		}
-		defer C.H5Sclose(space)
-		typ := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
-		defer C.H5Tclose(typ)
-		plain, err := timeless()
+		typ, err := textType(C.H5T_VARIABLE, C.H5T_CSET_UTF8)
 		if err != nil {
 			return w.resource(name, err)
 		}
-		defer plain.Close()
-		id := C.H5Dcreate2(C.hid_t(w.file.ID()), cString(name), typ, space, C.H5P_DEFAULT, C.hid_t(plain.ID()), C.H5P_DEFAULT)
-		if id < 0 {
-			return w.resource(name, wrapf(libraryError(), "cannot be written"))
+		defer typ.Close()
+		set, err := w.create(name, typ, shape)
+		if err != nil {
+			return err
 		}
-		defer C.H5Dclose(id)
-		if C.H5Dwrite(id, typ, C.H5S_ALL, C.H5S_ALL, C.H5P_DEFAULT, unsafe.Pointer(&values[0])) < 0 {
+		defer set.Close()
+		id := C.hid_t(set.ID())
+		if C.H5Dwrite(id, C.hid_t(typ.ID()), C.H5S_ALL, C.H5S_ALL, C.H5P_DEFAULT, unsafe.Pointer(&values[0])) < 0 {
 			return w.resource(name, wrapf(libraryError(), "cannot be written"))
 		}
 		if !scalar && C.H5DSset_scale(id, cString(path.Base(name))) < 0 {
 			return w.resource(name, wrapf(libraryError(), "cannot be made a dimension scale"))
 		}
-		w.digests[name] = textSum(name, strings.Join(read, "\x00"))
+		w.digests[name] = textSum(name, strings.Join(read, "\x00"), false)
 		return w.setAttr(id, name, Attr{sumAttr, w.digests[name]})
 	})
 }

@@ -60,7 +60,7 @@ func TestHugeText(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err = CheckInChild(t.Context(), path, "/usr/bin/env", quickExit, tryEnv+"="+path, exe)
+		err = checkFile(t.Context(), path, "/usr/bin/env", quickExit, tryEnv+"="+path, exe)
 		if damage == 0 && err != nil || damage != 0 && (!errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "a text in it claims more memory than there is")) {
 			t.Errorf("%s: error %v", what, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -59,19 +58,19 @@ type typeInfo struct {
 	bigEndian bool
 	signed    bool
 	variable  bool // texts of any length
-	members   int  // of a compound or enum
+	set       C.H5T_cset_t
+	pad       C.H5T_str_t
+	members   int // of a compound or enum
 }
 
-// storedType is the type of a dataset or attribute, to be closed.
-func storedType(obj C.hid_t) C.hid_t {
-	if C.H5Iget_type(obj) == C.H5I_ATTR {
-		return C.H5Aget_type(obj)
-	}
-	return C.H5Dget_type(obj)
-}
-
+// typeOf is the type of a dataset or attribute.
 func typeOf(obj C.hid_t) (t typeInfo, err error) {
-	id := storedType(obj)
+	var id C.hid_t
+	if C.H5Iget_type(obj) == C.H5I_ATTR {
+		id = C.H5Aget_type(obj)
+	} else {
+		id = C.H5Dget_type(obj)
+	}
 	if id < 0 {
 		return t, libraryError()
 	}
@@ -86,15 +85,18 @@ func typeOf(obj C.hid_t) (t typeInfo, err error) {
 		t.signed = t.class == C.H5T_INTEGER && C.H5Tget_sign(id) == C.H5T_SGN_2
 	case C.H5T_STRING:
 		t.variable = C.H5Tis_variable_str(id) > 0
+		if t.set, t.pad = C.H5Tget_cset(id), C.H5Tget_strpad(id); t.set < 0 || t.pad < 0 {
+			return t, libraryError()
+		}
 	case C.H5T_COMPOUND, C.H5T_ENUM:
 		t.members = int(C.H5Tget_nmembers(id))
 	}
 	return t, nil
 }
 
-// extentOf is the number of elements of a dataset or attribute, 0 where it has no
-// extent at all and negative for an error, and the number of its axes.
-func extentOf(obj C.hid_t) (n, rank int) {
+// extentOf is the extent of a dataset or attribute along each axis: empty for a scalar,
+// [0] where it has no extent at all.
+func extentOf(obj C.hid_t) ([]int, error) {
 	var space C.hid_t
 	if C.H5Iget_type(obj) == C.H5I_ATTR {
 		space = C.H5Aget_space(obj)
@@ -102,13 +104,22 @@ func extentOf(obj C.hid_t) (n, rank int) {
 		space = C.H5Dget_space(obj)
 	}
 	if space < 0 {
-		return -1, 0
+		return nil, libraryError()
 	}
 	defer C.H5Sclose(space)
-	if rank = int(C.H5Sget_simple_extent_ndims(space)); rank < 0 {
-		return -1, 0
+	if C.H5Sget_simple_extent_type(space) == C.H5S_NULL {
+		return []int{0}, nil
 	}
-	return int(C.H5Sget_simple_extent_npoints(space)), rank
+	var dims [C.H5S_MAX_RANK]C.hsize_t
+	rank := C.H5Sget_simple_extent_dims(space, &dims[0], nil)
+	if rank < 0 {
+		return nil, libraryError()
+	}
+	shape := make([]int, rank)
+	for i := range shape {
+		shape[i] = int(dims[i]) // beyond an int it turns negative, which product refuses
+	}
+	return shape, nil
 }
 
 func (t typeInfo) isFloat() bool  { return t.class == C.H5T_FLOAT }
@@ -168,7 +179,7 @@ var otherTypes = map[C.H5T_class_t]string{
 }
 
 // whole converts a float to an integer type, or says why it cannot be one.
-func whole[T Number](v float64) (T, string) {
+func whole[T Number](v float64) (T, error) {
 	var zero T
 	bits := 8 * sizeOf[T]()
 	low, high := 0.0, math.Ldexp(1, bits) // high is the first that is too large
@@ -176,16 +187,26 @@ func whole[T Number](v float64) (T, string) {
 		low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
 	}
 	switch {
-	case math.IsNaN(v):
-		return 0, "want whole numbers"
 	case v >= high:
-		return 0, fmt.Sprintf("too large for %T", zero)
+		return 0, fmt.Errorf("%g, too large for %T", v, zero)
 	case v < low:
-		return 0, fmt.Sprintf("too small for %T", zero)
-	case v != math.Trunc(v):
-		return 0, "want whole numbers"
+		return 0, fmt.Errorf("%g, too small for %T", v, zero)
+	case v != math.Trunc(v): // NaN among them
+		return 0, fmt.Errorf("%g, want whole numbers", v)
 	}
-	return T(v), ""
+	return T(v), nil
+}
+
+// fit converts an integer to another type, or says why that cannot hold it.
+func fit[S int64 | uint64, T Number](v S) (T, error) {
+	n := T(v)
+	switch {
+	case S(n) == v && (n < 0) == (v < 0):
+		return n, nil
+	case v > 0:
+		return 0, fmt.Errorf("a number too large for %T", n)
+	}
+	return 0, fmt.Errorf("a number too small for %T", n)
 }
 
 // notFinite is the place of the first NaN or infinity, -1 where there is none.
@@ -201,21 +222,9 @@ func notFinite[T float32 | float64](v []T) int {
 // littleEndian returns the bytes of v in little-endian order: v itself where
 // the machine is little-endian, a copy elsewhere.
 func littleEndian[T Number](v []T) []byte {
-	size := sizeOf[T]()
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*size)
-	if size == 1 || littleMachine {
-		return raw
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
 	}
-	out := slices.Clone(raw)
-	littleBytes(out, size)
-	return out
-}
-
-var littleMachine = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-
-// littleBytes puts numbers of size bytes, in the machine's order, into little-endian order.
-func littleBytes(raw []byte, size int) {
-	for i := 0; !littleMachine && i+size <= len(raw); i += size {
-		slices.Reverse(raw[i : i+size])
-	}
+	raw, _ := binary.Append(nil, binary.LittleEndian, v) // numbers of fixed size
+	return raw
 }

@@ -200,17 +200,13 @@ func (w *Writer) close(report bool) error {
 // verify reopens the temporary file and compares every dataset with what was
 // handed over.
 func (w *Writer) verify() error {
-	f, err := Open(w.temp)
+	f, err := open(w.temp)
 	if err != nil {
 		return resourceError(w.path, "", fmt.Errorf("does not read back: %w", err))
 	}
 	defer f.Close()
 	for _, name := range slices.Sorted(maps.Keys(w.digests)) {
-		var got, stored string
-		err := locked(func() (err error) {
-			got, stored, err = f.digests(name)
-			return err
-		})
+		got, stored, err := f.digests(name)
 		switch want := w.digests[name]; {
 		case err != nil:
 			return resourceError(w.path, name, fmt.Errorf("does not read back: %w", err))
