@@ -153,7 +153,9 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	}
 	if g.world.lib.splits() {
 		err = g.world.onThread(func() (err error) {
-			part.link, err = g.world.split(g.link, color, part.Rank())
+			var link unsafe.Pointer
+			code := C.nccl_CommSplit(g.world.lib.calls, g.link, C.int(color), C.int(part.Rank()), &link, nil)
+			part.link, err = g.world.keep(link, g.world.lib.check(code, "CommSplit"))
 			return err
 		})
 	} else {

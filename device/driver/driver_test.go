@@ -107,7 +107,7 @@ func compile(t testing.TB, c *driver.Context, e driver.Engine, text string) *dri
 	t.Helper()
 	k, err := driver.OpenCompiler(e)
 	must(t, err)
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch)
+	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch, false)
 	must(t, err)
 	m, err := c.Load("test.cu", b.Image)
 	must(t, err)
