@@ -26,8 +26,8 @@ type Group struct {
 	link  unsafe.Pointer // the library's communicator, for the main stream
 
 	started int            // all-reduces, in the order of calls
-	id      []float64      // of the second communicator; the lane's own, like second
-	second  unsafe.Pointer // the one for started all-reduces, nil before the first
+	id      []float64      // the identifier of the second communicator
+	second  unsafe.Pointer // communicator, for started all-reduces; nil before the first
 
 	windows map[driver.Memory]int // registered buffers by address, numbered from 1
 }
