@@ -99,14 +99,6 @@ type antialiasRoom struct {
 	scratch []float64 // of simd's Drain
 }
 
-func (b *bands) room(m *memory, nt int) antialiasRoom {
-	return antialiasRoom{
-		trace:   b.triangle[b.n-1].padded(m, nt),
-		sums:    onHeap[float64](m, forwardCells.limit*nt),
-		scratch: onHeap[float64](m, nt+2*simd.ScratchEnd),
-	}
-}
-
 // slopes returns a place's slope at each tile, from its times at the points of the whole
 // grid: half of the most samples by which they change over the spacing along an axis, at
 // any point of the tile, times quarter. Differences to points that a ray does not reach

@@ -12,11 +12,11 @@ import (
 // receivers, so that a block of many traces needs few tables. Places are numbered
 // in order of first use, so neighbours in number are mostly neighbours in space;
 // that makes a fixed spread full rectangles and a streamer the cells of a band. The
-// blocks depend on the trace list alone, and with them the order of all sums.
+// blocks, and with them the order of all sums, depend only on the list of traces.
 //
-// A run, the traces of one source in one cell of receivers, depends on its source's
-// traces and the numbers of their receivers in the whole survey alone: it is the
-// same whatever other sources there are.
+// A run, the traces of one source in one cell of receivers, depends only on its source's
+// traces and the numbers of their receivers in the whole survey. Other sources do not
+// change it.
 type blocking struct {
 	pairs  []simd.Pair
 	runs   []simd.Run
@@ -24,7 +24,7 @@ type blocking struct {
 }
 
 // cells are the sizes of blocks: numbers of source and of receiver places, and the
-// most traces. A block is one cell where alone says so, else several that are small.
+// most traces. With alone a block is one cell, else it may join small ones.
 type cells struct {
 	sources, receivers int32
 	limit              int

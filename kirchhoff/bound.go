@@ -13,7 +13,7 @@ const slack = 1.01
 
 // peak returns the largest weight that p's operator may give a sample: the largest b_s
 // b_r, times the largest |p_s + p_r| in 3-D, of any trace and box of tiles. It follows
-// from the geometry alone. The maximum over all shares is therefore the same however
+// only from the geometry. The maximum over all shares is therefore the same however
 // traces and slabs are shared out.
 func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	most := slack

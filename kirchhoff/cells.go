@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -118,10 +119,7 @@ func inCells(p *survey.Positions) []bool {
 // receivers of each block's lanes.
 func (b *blocking) finishCells(p *survey.Positions) []int32 {
 	b.blocks = append(b.blocks, int32(len(b.runs)))
-	lanes := make([]int32, b.len()*simd.Lanes)
-	for i := range lanes {
-		lanes[i] = -1
-	}
+	lanes := slices.Repeat([]int32{-1}, b.len()*simd.Lanes)
 	for block := range b.len() {
 		lo, hi := b.pairRange(block)
 		for i := lo; i < hi; i++ {

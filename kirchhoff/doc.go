@@ -81,10 +81,10 @@
 //
 // Triangles come in half-lengths 2^(b/2), b = 1, 2, …; band 0 is the trace itself. A pair
 // meets a tile in the band b nearest to τ in logarithm, ⌊2 log₂ τ + ½⌋, at least 0. With
-// S_b the sums over the points of band b's tiles and T_b the triangle, on the record alone
-// and of unit sum, the forward is Σ_b T_b S_b, then the wavelet; T_b is symmetric, so the
-// adjoint reads T_b of the correlated trace. Which band it is depends on the geometry, the
-// tables and the grid alone.
+// S_b the sums over the points of band b's tiles and T_b the triangle, of unit sum and cut
+// off at the record's ends, the forward is Σ_b T_b S_b, then the wavelet. T_b is symmetric,
+// so the adjoint reads T_b of the correlated trace. Which band it is depends only on the
+// geometry, the tables and the grid.
 //
 // # Axis order and units
 //

@@ -21,7 +21,7 @@ type lists struct {
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
-	ready []float32             // the data of which rows hold the correlation, until used
+	ready []float32             // the data that rows were correlated from, until used
 }
 
 // allocate makes room for n traces in so many bands.
@@ -123,20 +123,17 @@ func (o *lists) close() {
 
 // forwardBlocks calls f for each block of the forward's pieces lo to hi.
 func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int, d *demigrator, block int) error) error {
-	n := 0
-	for _, d := range o.fwd {
-		n += d.pieces[hi] - d.pieces[lo]
+	type job struct {
+		*demigrator
+		block int
 	}
-	return parallel(ctx, o.threads, n, func(worker, i int) error {
-		for _, d := range o.fwd {
-			if n := d.pieces[hi] - d.pieces[lo]; i >= n {
-				i -= n
-				continue
-			}
-			return f(worker, d, d.pieces[lo]+i)
+	var jobs []job
+	for _, d := range o.fwd {
+		for block := d.pieces[lo]; block < d.pieces[hi]; block++ {
+			jobs = append(jobs, job{d, block})
 		}
-		return nil
-	})
+	}
+	return parallel(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
 }
 
 // demigrate computes the forward's pieces lo to hi. It writes each trace, not yet

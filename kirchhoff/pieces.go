@@ -24,7 +24,7 @@ const (
 )
 
 // cuts returns the first tile of each piece, followed by the number of tiles. It depends
-// on the slab alone.
+// only on the slab.
 func (t *Tiling) cuts() []int {
 	starts := make([]int, len(t.Boxes))
 	for i, b := range t.Boxes {
@@ -34,7 +34,7 @@ func (t *Tiling) cuts() []int {
 }
 
 // traceCuts returns the first trace of each piece, followed by the number of traces. It
-// depends on the traces alone.
+// depends only on the traces.
 func (p *Problem) traceCuts() []int {
 	// Blocks do not span pieces, so pieces should hold whole blocks.
 	return pieces.CutTraces(p.Positions.Source, laneCells.sources, mostTracePieces, leastTraces)

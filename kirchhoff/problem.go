@@ -183,22 +183,19 @@ func (p *Problem) checkSlab() error {
 // MaxDistance returns the largest distances, in m, from the sources and from the
 // receivers of p's traces to a point of g. Over the ranks of a run, take maxima.
 func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
-	return maxDistance(g, p, p.Source), maxDistance(g, p, p.Receiver)
-}
-
-// maxDistance looks only at the corners: a distance is a convex function of the point, so
-// no other point of the box is farther away.
-func maxDistance(g grid.Grid, p *survey.Positions, used []int32) float64 {
-	largest := 0.0
-	for _, place := range distinct(p.Len(), used) {
-		sum := 0.0
-		for a, x := range p.At(place) {
-			d := max(math.Abs(x-g.Origin[a]), math.Abs(x-g.End(a)))
-			sum += d * d
+	var most [2]float64
+	for i, used := range [2][]int32{p.Source, p.Receiver} {
+		for _, place := range distinct(p.Len(), used) {
+			// No point is farther away than a corner, since distance is a convex function.
+			sum := 0.0
+			for a, x := range p.At(place) {
+				d := max(math.Abs(x-g.Origin[a]), math.Abs(x-g.End(a)))
+				sum += d * d
+			}
+			most[i] = max(most[i], math.Sqrt(sum))
 		}
-		largest = max(largest, math.Sqrt(sum))
 	}
-	return largest
+	return most[0], most[1]
 }
 
 // usedPlaces lists, in ascending order, the places that some trace uses.

@@ -30,7 +30,8 @@ func (e *cpu) allocate() {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, windowLen(e.bands.n, nt))})
 		e.ends = append(e.ends, [2]padded{e.Convolve.padded(m, nt), e.Correlate.padded(m, nt)})
 		if e.bands.n > 1 {
-			e.antialias = append(e.antialias, e.bands.room(m, nt))
+			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
+				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
 		}
 	}
 }

@@ -19,8 +19,8 @@ type Positions struct {
 	Role []Role
 	Row  []int32
 
-	// Number is the number of each place in the whole survey, ascending, where
-	// these are the places of a part of it; nil where they are all.
+	// Number is the number of each place in the whole survey, ascending, if these are
+	// the places of a part of it; nil if they are all.
 	Number []int32
 
 	// Source and Receiver map each trace to its two places.
@@ -76,9 +76,8 @@ func (p *Positions) NumberOf(i int32) int32 {
 	return p.Number[i]
 }
 
-// Subset returns the positions of the given traces of p, in the order given, with
-// the places that they use alone; these keep their order, and from are their
-// numbers within p.
+// Subset returns the positions of the given traces of p, in the order given. It has only
+// the places that these traces use, in their order in p; from are their numbers in p.
 func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {
 	to := unset(p.Len()) // marked, then numbered
 	for _, i := range traces {

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -135,7 +136,7 @@ func (a *app) source(command string) job.Source {
 func (a *app) once(do func() error) error {
 	var err error
 	if a.first() {
-		err = do()
+		err = inputs.FileError(do())
 	}
 	return comm.Together(a.world, err)
 }

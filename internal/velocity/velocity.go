@@ -48,7 +48,7 @@ func check(picks []Pick, what, unit string) error {
 	return nil
 }
 
-// At is the velocity at a depth. At a step it is that below.
+// At is the velocity, m/s, at a depth, m. At a step it is the velocity below.
 func (p Profile) At(z float64) float64 {
 	i := sort.Search(len(p), func(i int) bool { return p[i].At > z })
 	switch i {
@@ -149,10 +149,10 @@ func (p Profile) Fill(g grid.Grid, top func(xy []float64) float64) []float32 {
 	return v
 }
 
-// factors are m/s in one of each unit that velocities may be given in.
+// factors convert the units that velocities may be given in to m/s.
 var factors = map[string]float64{"m/s": 1, "km/s": 1000, "ft/s": 0.3048}
 
-// Factor is m/s in one of a unit, "m/s", "km/s" or "ft/s"; any other, such as "auto",
+// Factor converts a unit, "m/s", "km/s" or "ft/s", to m/s. Any other, such as "auto",
 // counts as m/s.
 func Factor(unit string) float64 {
 	if f, ok := factors[unit]; ok {
@@ -161,7 +161,7 @@ func Factor(unit string) float64 {
 	return 1
 }
 
-// Unit is the unit that a text of an attribute means, "" for one that is not known.
+// Unit is the unit, "m/s", "km/s" or "ft/s", that an attribute's text means; "" if unknown.
 func Unit(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	length := perSecond.FindStringSubmatch(text)
@@ -190,7 +190,7 @@ const (
 	faster        = 30000 // above: not ft/s either
 )
 
-// Possible is an error for a velocity, m/s, with which nothing can be computed.
+// Possible returns an error for a velocity, m/s, with which nothing can be computed.
 func Possible(v float64) error {
 	if !(v >= Least && v <= Most) {
 		return fmt.Errorf("velocity is %.6g m/s, must be from %g to %g m/s", v, Least, Most)
@@ -198,8 +198,8 @@ func Possible(v float64) error {
 	return nil
 }
 
-// Plausible is an error for velocities from lo to hi that are no rock's in m/s: it says
-// what they look like.
+// Plausible returns an error if velocities from lo to hi cannot be those of rock in m/s.
+// The error says what they look like.
 func Plausible(lo, hi float64) error {
 	like := ""
 	switch {

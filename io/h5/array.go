@@ -26,8 +26,8 @@ type array struct {
 
 func (a *array) id() C.hid_t { return C.hid_t(a.set.ID()) }
 
-// transfer reads or writes a flat range; the numbers in memory are of type typ. It is
-// called inside the library.
+// transfer reads or writes n elements from number first on. The numbers in memory are of
+// type typ. The caller is inside the library.
 func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsafe.Pointer) error {
 	move := func(mem, file C.hid_t, to unsafe.Pointer) error {
 		code := C.herr_t(0)
@@ -69,7 +69,7 @@ func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsa
 	return nil
 }
 
-// read reads a flat range as numbers of type typ.
+// read reads n elements from number first on as numbers of type typ.
 func (a *array) read(typ *hdf5.Datatype, first, n int, to unsafe.Pointer) error {
 	return locked(func() error {
 		mind(a.path)
@@ -106,7 +106,8 @@ type box struct {
 // fastest. An array of rank 0 has one element and no box.
 func boxes(shape []int, first, n int) (all []box) {
 	for len(shape) > 0 && n > 0 {
-		// The slowest axis of which whole indices, of stride elements, are next.
+		// The slowest axis along which the next box takes whole indices, of stride
+		// elements each.
 		axis, stride := len(shape)-1, 1
 		for axis > 0 && first%(stride*shape[axis]) == 0 && n >= stride*shape[axis] {
 			stride *= shape[axis]
@@ -124,8 +125,7 @@ func boxes(shape []int, first, n int) (all []box) {
 	return all
 }
 
-// product is the number of elements of a shape, false where it exceeds what an
-// int counts.
+// product is the number of elements of a shape, and false if an int cannot hold it.
 func product(shape []int) (int, bool) {
 	if slices.Contains(shape, 0) {
 		return 0, true

@@ -150,7 +150,7 @@ func (a Attrs) Int(name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if f != math.Trunc(f) || math.Abs(f) > 1<<53 { // beyond it a float64 has no ones
+	if f != math.Trunc(f) || math.Abs(f) > 1<<53 { // larger float64 numbers skip integers
 		return 0, a.fault(name, "attribute is %g, want a whole number", f)
 	}
 	return int(f), nil
@@ -173,7 +173,7 @@ func (a Attrs) Text(name string) (string, error) {
 	return "", a.fault(name, "attribute is not one text")
 }
 
-// list reads every attribute, ordered by name; it needs the library's lock.
+// list reads every attribute, ordered by name. The caller is inside the library.
 func (a Attrs) list() ([]Attr, error) {
 	fail := func() error {
 		return readError(a.path, a.object, wrapf(libraryError(), "its attributes cannot be listed"))
@@ -199,8 +199,7 @@ func (a Attrs) list() ([]Attr, error) {
 	return out, nil
 }
 
-// writeAttr gives an attribute to an open object; a text that is there already is
-// written over.
+// writeAttr gives an attribute to an open object. It overwrites a text that is there.
 func writeAttr(id C.hid_t, object string, a Attr) error {
 	switch v := a.Value.(type) {
 	case string:

@@ -31,36 +31,37 @@ var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed t
 // does not use up, and elapsed time, for a child that waits or cannot be limited.
 const (
 	childSeconds = 10       // of computing, for any file
-	childBytes   = 20 << 20 // of the file, a second more for each so many
-	childWait    = 6        // seconds that pass for each of computing, at most
+	childBytes   = 20 << 20 // bytes of the file that add a second
+	childWait    = 6        // elapsed seconds allowed for each second of computing
 )
 
-// guard tries a file before its first read.
-var guard = unguarded
-
-func unguarded(string) error { return nil }
+var (
+	guard func(path string) error // tries a file; nil where nobody asked for it
+	tried sync.Map                // the files that passed or were written here, by path
+)
 
 // Guard makes [Open] try every file in a child process before this process reads it for
-// the first time. The child is program with args and the path, and calls [Try]. The error
-// of a file that does not pass is an [ErrInput]. When ctx ends, so do the children. Call
-// Guard before the first file is opened.
+// the first time, unless this process has written it. The child is program with args and
+// the path, and calls [Try]. The error of a file that does not pass is an [ErrInput]. When
+// ctx ends, so do the children. Call Guard before the first file is opened.
 func Guard(ctx context.Context, program string, args ...string) {
-	var tried sync.Map
 	guard = func(path string) error {
-		if _, known := tried.Load(path); known {
-			return nil
-		}
-		err := checkFile(ctx, path, program, append(slices.Clone(args), path)...)
-		if err == nil {
-			tried.Store(path, true)
-		}
-		return err
+		return checkFile(ctx, path, program, append(slices.Clone(args), path)...)
 	}
 }
 
 // Guarded tries a file as [Open] would, see [Guard], and does not open it. Rank 0 calls it
 // before all ranks read the file.
-func Guarded(path string) error { return guard(path) }
+func Guarded(path string) error {
+	if _, known := tried.Load(path); known || guard == nil {
+		return nil
+	}
+	err := guard(path)
+	if err == nil {
+		tried.Store(path, true)
+	}
+	return err
+}
 
 // checkFile runs a command that reads the file and returns an [ErrInput] if that crashes
 // or does not end in a time that goes with the file's size. A fault inside libhdf5, which
@@ -127,13 +128,13 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
 // that was opened afresh: whether damage is an error or a crash depends on what is asked
-// for first. It is what the child of [Guard] does, and has no children itself.
+// for first. It is what the child of [Guard] calls; it starts no child itself.
 //
 // Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
 // Its error is that of the first reader to refuse the file; some reader refuses most
 // files.
 func Try(path string) (err error) {
-	guard = unguarded
+	guard = nil
 	restore := limitData(textMemory)
 	for range 3 {
 		if err = try(path); errors.Is(err, errHuge) {
@@ -174,7 +175,8 @@ func try(path string) error {
 	return first
 }
 
-// tryAll describes the file, and opens every dataset first of all, as reading does.
+// tryAll describes the file. Then it opens each dataset in a file opened afresh, as reading
+// does.
 func (f *File) tryAll() error {
 	info, err := f.Describe(DescribeOptions{})
 	if err != nil {

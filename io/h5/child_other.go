@@ -2,8 +2,8 @@
 
 package h5
 
-// limitCPU is for systems that limit other processes; here time alone is limited.
+// limitCPU does nothing: only elapsed time is limited on this system.
 func limitCPU(pid int, seconds uint64) {}
 
-// limitData is for systems that limit memory in another way, or not.
+// limitData does nothing on this system.
 func limitData(bytes uint64) (restore func()) { return func() {} }

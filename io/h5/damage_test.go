@@ -274,3 +274,36 @@ func TestCheckInChild(t *testing.T) {
 		t.Errorf("a device: error %v, want nil: what opens it says more", err)
 	}
 }
+
+// A guarded process tries every file that others have written, once, before it opens it.
+func TestGuard(t *testing.T) {
+	dir := t.TempDir()
+	log, path, own := filepath.Join(dir, "log"), filepath.Join(dir, "s.h5"), filepath.Join(dir, "own.h5")
+	if err := os.WriteFile(path, surveyBytes(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { guard = nil })
+	open := func(path string) error {
+		f, err := Open(path)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	Guard(t.Context(), "/bin/sh", "-c", "kill -SEGV $$")
+	if err := open(path); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "crashes") {
+		t.Errorf("a file that crashes the child: error %v", err)
+	}
+	Guard(t.Context(), "/bin/sh", "-c", `echo "$0" >>`+log)
+	if err := WriteSurvey(own, testSurvey(), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, own, path} {
+		if err := open(p); err != nil {
+			t.Error(err)
+		}
+	}
+	if tried, err := os.ReadFile(log); err != nil || string(tried) != path+"\n" {
+		t.Errorf("tried %q, want %s once: %v", tried, path, err)
+	}
+}

@@ -23,7 +23,7 @@ type Dataset struct {
 
 	file  *File
 	once  sync.Once // compares the numbers with their digest
-	fault error     // of that
+	fault error     // what the comparison found
 }
 
 // Dataset opens a dataset of floats or integers by its absolute name. It
@@ -115,9 +115,9 @@ func ReadAt[T Number](d *Dataset, dst []T, first int) error {
 	return readAt(d, dst, first)
 }
 
-// readAt is ReadAt without the comparison, of a range that there is. Integers are
-// converted here: the library clips those that do not fit, and reports a lost fraction
-// for whole numbers too where the stored float is not one of the machine's.
+// readAt is ReadAt without the checks. Integers are converted here, because the library
+// clips those that do not fit. It also reports a lost fraction for whole numbers if the
+// stored float is not one of the machine's types.
 func readAt[T Number](d *Dataset, dst []T, first int) error {
 	k := kindOf[T]()
 	switch {
@@ -161,9 +161,8 @@ func (d *Dataset) Type() string { return d.typ.String() }
 // Attrs are the attributes of the dataset.
 func (d *Dataset) Attrs() Attrs { return Attrs{path: d.path, object: d.name, id: d.id()} }
 
-// Want returns an error unless the shape is the wanted one, in which -1 stands
-// for any size but none. The text says what the axes are, such as
-// "[ns, nr, nt]".
+// Want returns an error unless the shape is the wanted one, in which -1 stands for any
+// size but 0. The text names the axes, such as "[ns, nr, nt]".
 func (d *Dataset) Want(text string, shape ...int) error {
 	if slices.EqualFunc(d.shape, shape, func(n, want int) bool { return n == want || want < 0 && n > 0 }) {
 		return nil

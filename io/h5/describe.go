@@ -224,7 +224,7 @@ func (o *Object) span(d *Dataset) error {
 }
 
 // described lists all attributes, those of other types by the type's name in
-// angle brackets; it needs the library's lock.
+// angle brackets. The caller is inside the library.
 func (a Attrs) described() ([]Attr, error) {
 	all, err := a.list()
 	for i, x := range all {

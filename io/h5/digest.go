@@ -30,20 +30,20 @@ const (
 
 var errDigest = errors.New("digest differs")
 
-// sum is a digest, followed by what it is of.
+// sum is a digest, followed by what was hashed.
 func sum(h hash.Hash, what ...string) string {
 	return strings.Join(append([]string{hex.EncodeToString(h.Sum(nil))}, what...), " ")
 }
 
-// hashText adds a text to what is hashed and says what it is.
+// hashText hashes a text and says what it is.
 func hashText(h hash.Hash, name, text string) string {
 	what := fmt.Sprintf("text %d", len(text))
 	fmt.Fprintf(h, "%s %s\n%s", name, what, text)
 	return what
 }
 
-// textSum is the attribute sha256 of a text; bare, it is as the first version of the program
-// wrote it, of the text alone.
+// textSum is the attribute sha256 of a text. The first version of the program wrote it bare,
+// of the text alone.
 func textSum(name, text string, bare bool) string {
 	h := sha256.New()
 	if bare {
@@ -53,10 +53,9 @@ func textSum(name, text string, bare bool) string {
 	return sum(h, hashText(h, name, text))
 }
 
-// digests returns the digest that the attribute sha256 of a dataset has to be, and the one
-// that was written with it. The digest is that of the numbers, or of a text, of several with
-// a zero byte between them, followed by type and shape. It does not depend on byte order,
-// chunks or filters.
+// digests returns what the attribute sha256 of a dataset has to be, and what was written.
+// It covers numbers, or texts with a zero byte between them, and names type and shape. It
+// does not depend on byte order, chunks or filters.
 func (f *File) digests(name string) (have, want string, err error) {
 	if list, want, err := f.readTexts(name, mostTexts, "texts"); err == nil {
 		return textSum(name, strings.Join(list, "\x00"), false), want, nil
@@ -71,8 +70,8 @@ func (f *File) digests(name string) (have, want string, err error) {
 	return have, want, err
 }
 
-// digest is the attribute sha256 of the dataset; bare, it is as the first version of the
-// program wrote it, of the stored bytes alone.
+// digest is the attribute sha256 of the dataset. The first version of the program wrote it
+// bare, of the stored bytes alone.
 func (d *Dataset) digest(bare bool) (string, error) {
 	k := d.typ.kind()
 	if k.name == "" {
@@ -87,7 +86,7 @@ func (d *Dataset) digest(bare bool) (string, error) {
 	return sum(h, what...), err
 }
 
-// pass writes all elements to w in order, as typ.
+// pass writes all elements to w in order, as numbers of type typ.
 func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
 	step, size := d.step(), int(typ.Size())
 	raw := make([]byte, min(step, d.len)*size)
@@ -108,7 +107,7 @@ func (d *Dataset) pass(w io.Writer, typ *hdf5.Datatype) error {
 // made by other programs, passes. Reading verifies by itself, see [File.Trust].
 func (d *Dataset) Verify() error { return d.verify(d.digest) }
 
-// verify is Verify with another way to find the digest.
+// verify is Verify with a digest that may be known already.
 func (d *Dataset) verify(digest func(bare bool) (string, error)) error {
 	d.once.Do(func() {
 		want, err := d.Attrs().sum()
@@ -120,7 +119,7 @@ func (d *Dataset) verify(digest func(bare bool) (string, error)) error {
 	return d.fault
 }
 
-// compare is an error if what was written as digest, if anything, differs from what it is.
+// compare returns an error if a digest was written and differs from the present one.
 func compare(path, name, written string, digest func(bare bool) (string, error)) error {
 	if written == "" {
 		return nil
@@ -148,7 +147,8 @@ func (a Attrs) sum() (string, error) {
 	return text, nil
 }
 
-// changed says of what type and shape a dataset was if it is of others now.
+// changed is the error of a digest that differs. It names the former type and shape if
+// they differ too.
 func changed(path, name, have, want string) error {
 	was := ""
 	_, now, _ := strings.Cut(have, " ")
@@ -222,7 +222,7 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 			fmt.Fprintf(h, "%s int64 %d\n%s", at.Name, len(v), littleEndian(v))
 		case []float64:
 			fmt.Fprintf(h, "%s float64 %d\n%s", at.Name, len(v), littleEndian(v))
-		default: // what no writer of ours leaves
+		default: // a type that this package never writes
 			fmt.Fprintf(h, "%s other\n", at.Name)
 		}
 	}
@@ -235,8 +235,7 @@ func seal(object string, attrs []Attr, datasets ...string) string {
 }
 
 // verifySeal compares an object's attributes with the digest that was written with
-// them, and at the root makes sure that all datasets are there. It needs the
-// library's lock.
+// them, and at the root makes sure that all datasets are there.
 func (f *File) verifySeal(a Attrs) error {
 	if !a.Has(sealAttr) {
 		return nil

@@ -41,7 +41,7 @@ func Open(path string) (*File, error) {
 	return open(path)
 }
 
-// open is Open of a file that may be trusted not to crash the library.
+// open is Open without looking at the file first.
 func open(path string) (*File, error) {
 	f := &File{path: path, open: map[string]*Dataset{}}
 	err := locked(func() (err error) {
@@ -63,8 +63,8 @@ func open(path string) (*File, error) {
 	return f, nil
 }
 
-// noExternal says that the library follows no external links any more; it is changed
-// inside the library's lock.
+// noExternal says that the library follows no external links any more. It is changed
+// inside the library.
 var noExternal bool
 
 // opening opens a file for a reader, which has to close it.

@@ -22,8 +22,8 @@ const (
 // writes, and the newest that it reads.
 const FormatVersion = 1
 
-// formats are the kinds of files: what they are called, the root attribute format, the
-// datasets that tell one that has none, and the readers of all but the numbers.
+// formats are the kinds of files: their names, the root attribute format, the datasets
+// that mark a file without it, and the readers of all but the numbers.
 var formats = []struct {
 	kind, format string
 	marks        []string
@@ -51,7 +51,7 @@ var formats = []struct {
 
 func (f *File) kind() (kind, format string) {
 	if a := f.Attrs(); a.Has("format") {
-		format, _ = a.Text("format") // what it is not, reading it says
+		format, _ = a.Text("format") // reading the file reports an error
 	}
 	for _, k := range formats {
 		if format != "" && format == k.format || format == "" && slices.ContainsFunc(k.marks, f.Has) {

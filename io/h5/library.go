@@ -76,7 +76,7 @@ func Built() string {
 	return fmt.Sprintf("%d.%d.%d", C.H5_VERS_MAJOR, C.H5_VERS_MINOR, C.H5_VERS_RELEASE)
 }
 
-// Compiler is the C compiler that did it, such as "gcc 12.2.0".
+// Compiler is the C compiler that compiled this package, such as "gcc 12.2.0".
 func Compiler() string { return C.GoString(C.lsm_compiler()) }
 
 var errnoText = regexp.MustCompile(`errno = (\d+)`)
@@ -113,11 +113,11 @@ var crashReport atomic.Pointer[func(message string) (fd int, text string)]
 // program ends with Go's report of the fault.
 func OnCrash(report func(message string) (fd int, text string)) { crashReport.Store(&report) }
 
-// crashNote begins what is said of a crash.
+// crashNote begins the message of a crash.
 const crashNote = "the HDF5 library crashes on it"
 
-// mind sets the file that the report of a crash names from now on. The caller holds the
-// library's lock.
+// mind sets the file that the report of a crash names from now on. The caller is inside
+// the library.
 func mind(path string) {
 	message := path + ": " + crashNote + ": it is damaged"
 	fd, text := int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", message)

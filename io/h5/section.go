@@ -20,7 +20,7 @@ type Section struct {
 	array
 	w      *Writer
 	kind   kind
-	pieces []piece // changed inside the library's lock only
+	pieces []piece // changed inside the library only
 }
 
 // piece is a range that was written and the digest of what was handed over.

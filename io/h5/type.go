@@ -125,13 +125,13 @@ func extentOf(obj C.hid_t) ([]int, error) {
 func (t typeInfo) isFloat() bool  { return t.class == C.H5T_FLOAT }
 func (t typeInfo) isString() bool { return t.class == C.H5T_STRING }
 
-// isNumber reports whether the library can convert the elements to ours. No
-// machine's numbers are wider than 16 bytes; a damaged header's may be.
+// isNumber reports whether the library can convert the elements to a type of ours. No
+// machine has numbers wider than 16 bytes; a damaged header may claim them.
 func (t typeInfo) isNumber() bool {
 	return (t.isFloat() || t.class == C.H5T_INTEGER) && t.size <= 16
 }
 
-// kind is the stored type as one in memory, without a name where memory has none like it.
+// kind is the type in memory that equals the stored one. Its name is empty if there is none.
 func (t typeInfo) kind() kind {
 	if !t.isNumber() {
 		return kind{}
@@ -178,7 +178,7 @@ var otherTypes = map[C.H5T_class_t]string{
 	C.H5T_REFERENCE: "reference", C.H5T_VLEN: "sequence of any length", C.H5T_ARRAY: "array type", C.H5T_TIME: "time",
 }
 
-// whole converts a float to an integer type, or says why it cannot be one.
+// whole converts a float to an integer type, or says why it cannot.
 func whole[T Number](v float64) (T, error) {
 	var zero T
 	bits := 8 * sizeOf[T]()

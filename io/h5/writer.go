@@ -159,6 +159,7 @@ func (w *Writer) Commit() error {
 			return w.fail(err)
 		}
 	}
+	tried.Store(w.path, true)
 	return w.failed()
 }
 

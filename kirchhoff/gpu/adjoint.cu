@@ -1,14 +1,14 @@
-// The adjoint. A block of threads owns a group of eight tiles, two points a thread, and adds up
-// all traces of its part. Traces come in cells of up to RECEIVERS receivers and some
+// The adjoint. A block of threads owns a group of eight tiles, two points a thread, and adds
+// up all traces of its part. Traces come in cells of up to RECEIVERS receivers and some
 // sources: the receivers' times and weights stay in registers, those of a source are
 // read once a run, so that a point costs 4·FIELDS (1/RECEIVERS + 1/sources) bytes
 // of tables. The stretches of a run's traces that the group falls on are copied to
 // shared memory, with the source's values, while the run before is added. They are
 // pairs (e[k], e[k+1] − e[k]): one read of 8 bytes gives what interpolation needs.
 // Without weights a triple takes 8 instructions: two additions, shift, mask, address,
-// read, two fmaf. An H200's threads issue 3·10¹³ a second and its shared memory serves
-// 3.7·10¹² reads of 8 bytes: both end at 3.7·10¹² triples, its memory, at 0.3 bytes a
-// triple, far later.
+// read, two fmaf. In a second an H200 issues 3·10¹³ instructions, and its shared memory
+// serves 3.7·10¹² reads of 8 bytes. Both allow 3.7·10¹² triples; global memory, which is
+// read at 0.3 bytes a triple, allows many more.
 enum {
 	GROUP = 8,
 	THREADS = 256,
@@ -145,7 +145,7 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 }
 
 // far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
-// Registers have no index, so the receivers' values are read again.
+// Registers cannot be indexed, so the receivers' values are read again.
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
                                            const float2 *rows, int group, const int *tile, int slot)
 {

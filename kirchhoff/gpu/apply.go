@@ -65,8 +65,14 @@ func (e *Engine) forwardWork(data, image device.Buf, quantum float64, whole bool
 	}
 	e.elements("load", e.tiled.Len(), e.tiled, image, e.scale, e.points)
 	sum := func(lo, hi, piece int) (device.Buf, error) {
-		if err := e.demigrate(piece, quantum); err != nil {
+		if err := e.dev.Zero(e.traces); err != nil {
 			return nil, err
+		}
+		if e.plan.Tiles > 0 {
+			block := e.firstBlock[piece]
+			e.launch("forward", e.firstBlock[piece+1]-block, e.forwardParts, lanes, 2*forwardStage(e.layout)+4*lanes*e.window,
+				e.operator, e.forward, e.tiled, e.traces, int32(block), int32(lo), int32(e.stride),
+				int32(e.window), int64(e.tracePart()), magic(quantum))
 		}
 		to := slot(lo, hi, piece)
 		if !whole || e.forwardParts > 1 {
@@ -96,11 +102,13 @@ func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool
 	part := func(of device.Buf, lo, hi int) device.Buf {
 		return of.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
 	}
-	sum := func(lo, hi, piece int) (device.Buf, error) {
-		e.migrate(piece, quantum)
+	sum := func(lo, hi, _ int) (device.Buf, error) {
+		group, all := e.firstGroup[lo], part(e.image, lo, hi)
+		e.launch("adjoint", e.firstGroup[hi]-group, e.adjointParts, threads, 2*adjointStage(e.layout),
+			e.operator, e.adjoint, e.rows, all, int32(group), int32(e.firstTile[lo]), int64(e.imagePart()), magic(quantum))
 		to := part(sums, lo, hi)
 		if !wide || e.adjointParts > 1 {
-			e.collect(kind(wide), to, part(e.image, lo, hi), e.adjointParts, e.imagePart())
+			e.collect(kind(wide), to, all, e.adjointParts, e.imagePart())
 		}
 		return to, e.context.Err()
 	}
@@ -148,30 +156,6 @@ func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x 
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
-
-// migrate sets the sums of a piece of the image, in all parts.
-func (e *Engine) migrate(piece int, quantum float64) {
-	lo, hi := e.boxCuts[piece], e.boxCuts[piece+1]
-	tile := e.firstTile[lo]
-	e.launch("adjoint", e.firstGroup[hi]-e.firstGroup[lo], e.adjointParts, threads, 2*adjointStage(e.layout),
-		e.operator, e.adjoint, e.rows, e.image.Slice(tile*simd.TileSize, 0), int32(e.firstGroup[lo]), int32(tile),
-		int64(e.imagePart()), magic(quantum))
-}
-
-// demigrate sets the sums of a piece of the traces, not yet convolved, in all parts.
-func (e *Engine) demigrate(piece int, quantum float64) error {
-	if err := e.dev.Zero(e.traces); err != nil {
-		return err
-	}
-	blocks := e.firstBlock[piece+1] - e.firstBlock[piece]
-	if e.plan.Tiles == 0 {
-		return nil
-	}
-	e.launch("forward", blocks, e.forwardParts, lanes, 2*forwardStage(e.layout)+4*lanes*e.window,
-		e.operator, e.forward, e.tiled, e.traces, int32(e.firstBlock[piece]), int32(e.traceCuts[piece]), int32(e.stride),
-		int32(e.window), int64(e.tracePart()), magic(quantum))
-	return nil
-}
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
 func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }

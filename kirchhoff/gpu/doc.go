@@ -6,7 +6,7 @@
 // and copied to the card place by place, while the next are computed. Results agree
 // with those of the cpu engine and of the reference to rounding of float32. They have the
 // same bits again on the same model of card, and with exact sums (dist.Pieced) also on any
-// number of cards, whatever shots and slabs each has.
+// number of cards, however these share out shots and slabs.
 //
 // The kernels are compiled when an engine is made, for the card found and the kind of
 // tables that the problem needs. What they and this package must agree on is in kernels.go.

@@ -49,7 +49,7 @@ type Engine struct {
 	room   pieces.Room // guards what follows: one application at a time
 	closed bool
 	rows   device.Buf // [ntrace][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
-	ready  device.Buf // the data of which rows hold the correlation, until used
+	ready  device.Buf // the data that rows were correlated from, until used
 	tiled  device.Buf // float32 [tile][64], the image
 	image  device.Buf // float64 [part][tile][64], sums of the adjoint
 	traces device.Buf // float64 [part][row][stride], sums of a piece of the forward

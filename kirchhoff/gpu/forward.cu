@@ -1,6 +1,7 @@
-// The forward. A thread owns a trace: of a box of tiles it adds the points one after the other to
-// a window of the trace, a column of shared memory that no other thread touches, in
-// banks that no other thread of the warp uses. No atomics, no order but the points'.
+// The forward. A thread owns a trace. It adds the points of a box of tiles one after the
+// other to a window of the trace, a column of shared memory that no other thread touches,
+// in banks that no other thread of the warp uses. There are no atomics, and the order of
+// sums is that of the points.
 // The times and weights of up to SOURCES + TARGETS places are staged for all threads,
 // CHUNK points at a time, while those before are added. What a box gives a trace is
 // then added to the trace in global memory. A triple costs 16 bytes of shared memory
@@ -124,7 +125,7 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 		places[me] = b.places[block * PLACES + me];
 	const int box1 = b.parts[blockIdx.y + 1];
 	for (int box = b.parts[blockIdx.y]; box < box1; box++) {
-		__syncthreads(); // nobody looks at the last box any more
+		__syncthreads(); // no thread reads the last box any more
 		if (me < PLACES)
 			reach[me] = places[me] < 0 ? int2{1, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
 		if (me == 0)

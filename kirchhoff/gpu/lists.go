@@ -13,8 +13,8 @@ const cellSources = 16
 
 // adjointLists are the traces in the adjoint's order: cells of receivers whose
 // numbers follow each other in the whole survey, in each the runs of some sources. A
-// run, the traces of one source in one cell, depends on its source's traces alone,
-// whatever other sources there are: it is the unit of exact sums.
+// run, the traces of one source in one cell, depends only on its source's traces, and so
+// can be the unit of exact sums.
 type adjointLists struct {
 	runs      []int32 // [run][2]: source place and cell
 	rows      []int32 // [run][receivers], −1 for none

@@ -20,8 +20,8 @@ const (
 	ahead                        = 2 // pieces of the forward that have memory
 )
 
-// cut makes the pieces. Pieces of the image depend on the slab alone, pieces of the
-// traces on the traces alone.
+// cut makes the pieces. Pieces of the image depend only on the slab, pieces of the traces
+// only on the traces.
 func (e *Engine) cut() {
 	e.traceCuts = pieces.CutTraces(e.plan.Problem.Positions.Source, 1, mostTracePieces, leastTraces)
 	boxes := len(e.plan.Boxes)

@@ -91,7 +91,7 @@ func newForm(e *Engine) *form {
 		tiles: make([]reach, tiles), missing: make([]bool, tiles)}
 }
 
-var errWide = errors.New("the gpu engine holds times that lie that far apart in a box of tiles no more: make the grid finer or the sampling interval longer")
+var errWide = errors.New("the gpu engine cannot hold times that far apart in one box of tiles: make the grid finer or the sampling interval longer")
 
 // convert turns the rows of t into fixed-point times, in place, and fills f's lists.
 func (f *form) convert(t *kirchhoff.PlaceTable) error {

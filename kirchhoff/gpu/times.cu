@@ -6,8 +6,8 @@
 // Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
 // to the first sample that a place reaches in a group or a box of tiles. Sums of two
 // are exact, so both directions see the same sample k and the same fraction w, however
-// tiles are grouped. Nothing is fused but where fmaf says so: the bits do not depend
-// on the compiler's taste. No sum's order depends on chance.
+// tiles are grouped. Only fmaf fuses operations, so the bits do not depend on the
+// compiler. The order of every sum is fixed.
 
 typedef long long i64;
 
@@ -81,8 +81,8 @@ __device__ __forceinline__ float field(const Operator &o, i64 at, int f, int slo
 	return __uint_as_float(o.table[at * ROW + ROW - (FIELDS - 1) * TILE + f * TILE + slot]);
 }
 
-// copy4 and copy8 begin to copy from global to shared memory, copy8 zeros unless there;
-// arrive waits for what this thread began.
+// copy4 and copy8 begin a copy from global to shared memory. Unless there, copy8 writes
+// zeros. arrive waits for all copies that this thread began.
 __device__ __forceinline__ void copy4(unsigned *to, const unsigned *from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -11,10 +11,8 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
@@ -32,11 +30,8 @@ var files embed.FS
 // resource.
 func PTX(src driver.Source) (driver.Binary, error) {
 	packed, err := files.ReadFile("ptx/" + name(src))
-	if errors.Is(err, fs.ErrNotExist) {
-		return driver.Binary{}, status.Resource(fmt.Errorf("%s is not carried as PTX: it was changed after that was made", src.Name))
-	}
 	if err != nil {
-		return driver.Binary{}, err
+		return driver.Binary{}, status.Resource(fmt.Errorf("%s is not among the programs carried as PTX", src.Name))
 	}
 	image, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(packed)))
 	if err != nil {
