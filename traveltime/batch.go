@@ -48,47 +48,63 @@ func widths() (list []int) {
 	return list
 }
 
-// batch is a batch of sources in C: sweep.h has the shapes of its arrays, which lie
-// outside Go's heap.
+// batch is a batch of sources in C, in a window of the model: sweep.h has the shapes of its
+// arrays, which lie outside Go's heap.
 type batch struct {
 	c                 C.eik_batch
 	tau, beyond, back []float32
 	rho               [3][]float32
 	box               [3][]uint16
 	dirty, dirs       []uint16
+	window            Window
 	row               int // floats in a row of tau
 	origin, spacing   [3]float64
 	unit              float64 // m, the smallest spacing
 }
 
-// newBatch makes a batch of so many lanes on g. Where s fails, it may not be used.
-func newBatch(g grid.Grid, lanes int, s *scratch) *batch {
+// newBatch makes a batch of at most so many lanes on windows of g of at most the given
+// extent. Where s fails, it may not be used.
+func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
 	b := &batch{spacing: [3]float64{1: math.Inf(1)}}
-	n, dim := [3]int{1: 1}, g.Dim()
+	dim := g.Dim()
 	for axis := range dim {
 		a := sweepAxis(axis, dim)
-		n[a], b.origin[a], b.spacing[a] = g.Shape[axis], g.Origin[axis], g.Spacing[axis]
+		b.origin[a], b.spacing[a] = g.Origin[axis], g.Spacing[axis]
 	}
 	b.unit = min(b.spacing[0], b.spacing[1], b.spacing[2])
-	rows := n[0] * n[1]
-	b.row = (n[2] + 2*C.EIK_GHOSTS) * lanes
+	nz := g.Shape[dim-1]
+	n := [3]int{most.side[0], most.side[1], nz}
+	row := (nz + 2*C.EIK_GHOSTS) * lanes
 	c := &b.c
-	c.dim, c.lanes = C.int(dim), C.int(lanes)
-	c.chunks = C.int((n[2] + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
+	c.dim, c.wide = C.int(dim), C.int(Whole(g).wide())
+	c.chunks = C.int((nz + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
 	for a := range 3 {
-		c.n[a] = C.int(n[a])
 		c.h[a] = C.float(b.spacing[a] / b.unit)
 		b.rho[a], b.box[a] = take[float32](s, lanes*n[a]), take[uint16](s, n[a])
 		c.rho[a], c.box[a] = cfloats(b.rho[a]), cwords(b.box[a])
 	}
-	b.back = take[float32](s, lanes*n[2])
-	b.tau, b.beyond = take[float32](s, rows*b.row), take[float32](s, b.row)
-	flags := C.EIK_DIRECTIONS * rows * int(c.chunks)
+	b.back = take[float32](s, lanes*nz)
+	b.tau, b.beyond = take[float32](s, most.columns*row), take[float32](s, row)
+	flags := C.EIK_DIRECTIONS * most.columns * int(c.chunks)
 	b.dirty, b.dirs = take[uint16](s, flags), take[uint16](s, flags)
 	c.rho_back, c.tau, c.beyond = cfloats(b.back), cfloats(b.tau), cfloats(b.beyond)
 	c.dirty, c.dirs = cwords(b.dirty), cwords(b.dirs)
+	c.n[2] = C.int(nz)
 	fill(b.beyond, C.EIK_UNREACHED)
 	return b
+}
+
+// shape sets the batch's window and number of lanes.
+func (b *batch) shape(w Window, lanes int) {
+	c := &b.c
+	b.window, c.lanes = w, C.int(lanes)
+	for a := range w.Lo {
+		n := w.Hi[a] - w.Lo[a]
+		c.n[a], b.box[a] = C.int(n), b.box[a][:n]
+	}
+	b.row = int(c.n[2]+2*C.EIK_GHOSTS) * lanes
+	flags := C.EIK_DIRECTIONS * w.count() * int(c.chunks)
+	b.tau, b.dirty, b.dirs = b.tau[:w.count()*b.row], b.dirty[:flags], b.dirs[:flags]
 }
 
 // sweepAxis is the number that the sweeps give to a grid's axis: z is always number 2.
@@ -118,28 +134,36 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
 		}
 		for axis, x := range at {
 			lo, hi := startRange(e.model, axis, x)
+			a := sweepAxis(axis, p.Dim)
 			for i := lo; i <= hi; i++ {
-				b.box[sweepAxis(axis, p.Dim)][i] |= 1 << lane
+				b.box[a][i-b.first(a)] |= 1 << lane
 			}
 		}
 		startBox(e.model, at, velocity, func(k [3]int, t float64) {
 			if p.Dim == 2 {
 				k[1], k[2] = 0, k[1]
 			}
-			row := k[0]*int(b.c.n[1]) + k[1]
-			b.tau[row*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
-			C.eik_mark_all(&b.c, C.int(k[0]), C.int(k[1]), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+			b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+			C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
 		})
 	}
 }
 
-// geometry sets where the grid's points lie as one lane's source sees them.
+// first is the number on the model of the window's first point along an axis of the sweeps.
+func (b *batch) first(a int) int {
+	if a == 2 {
+		return 0
+	}
+	return b.window.Lo[a]
+}
+
+// geometry sets where the window's points lie as one lane's source sees them.
 func (b *batch) geometry(lane int, at []float64) {
 	lanes := int(b.c.lanes)
 	for axis, x := range at {
 		a := sweepAxis(axis, len(at))
 		for i := range int(b.c.n[a]) {
-			rho := float32((b.origin[a] + float64(i)*b.spacing[a] - x) / b.unit)
+			rho := float32((b.origin[a] + float64(b.first(a)+i)*b.spacing[a] - x) / b.unit)
 			b.rho[a][i*lanes+lane] = rho
 			if a == 2 {
 				b.back[i*lanes+lane] = -rho
@@ -151,7 +175,7 @@ func (b *batch) geometry(lane int, at []float64) {
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	slow2 := cfloats(e.slow2)
+	slow2 := cfloats(e.slow2[Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]):])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, slow2, C.int(d), order))

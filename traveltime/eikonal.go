@@ -64,16 +64,15 @@ func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 
 // Solve implements Method. Places must lie inside the velocity model. Up to 16
 // places near each other are solved together, but every field has the same bits
-// whatever the other places, their order and the number of threads.
+// whatever the other places, their windows and order and the number of threads.
 func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	checkPlaces(e.g, p, places)
+	checkPlaces(e.g, p, places, opt)
 	for _, i := range places {
 		if at := p.At(i); !e.model.Contains(at) {
 			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))
 		}
 	}
-	newWorker := func() worker { return &lanes{e: e, p: p, gradient: opt.Gradient} }
-	return work(ctx, e.batches(p, places, opt), opt, newWorker, sink)
+	return work(ctx, e.batches(p, places, opt), opt, func() worker { return e.worker(p, places, opt) }, sink)
 }
 
 // point prints a position as (120.0, 4.0).

@@ -14,75 +14,97 @@ import (
 // lanes is the worker of Eikonal: it solves a batch of places, one in each lane.
 type lanes struct {
 	scratch
-	e        *Eikonal
-	p        *survey.Positions
-	gradient bool
-	batch    map[int]*batch // by number of lanes
-	split    []float32      // [lanes][model points], the batch's results
-	part     [4][]float32   // τ on the image, its derivatives
-	line     []float32
-	out      Field
+	e   *Eikonal
+	p   *survey.Positions
+	opt Options
+
+	model extent // of the largest window that is solved
+	image int    // points of the largest field
+
+	batch *batch
+	split []float32    // [lanes][points of the batch's window], its results
+	part  [4][]float32 // τ on the image, its derivatives
+	line  []float32
+	out   Field
 }
 
-// allocate makes what a batch of n lanes needs.
-func (w *lanes) allocate(n int) error {
+func (e *Eikonal) worker(p *survey.Positions, places []int, opt Options) *lanes {
+	w := &lanes{e: e, p: p, opt: opt}
+	w.image = opt.most(e.g, places) * e.g.Shape[e.g.Dim()-1]
+	if opt.Windows == nil {
+		w.model.grow(Whole(e.model))
+		return w
+	}
+	for _, place := range places {
+		w.model.grow(e.region(opt, place, p.At(place)))
+	}
+	return w
+}
+
+// allocate makes what batches of all widths need.
+func (w *lanes) allocate() {
 	e, s := w.e, &w.scratch
-	if w.batch == nil {
-		w.batch = map[int]*batch{}
-		w.out = takeField(s, e.g, w.gradient)
-		if e.resample != nil {
-			w.line = take[float32](s, e.model.Shape[e.model.Dim()-1])
-			w.part[0] = take[float32](s, e.g.Len())
-		}
-		for a := range e.g.Dim() {
-			if w.gradient {
-				w.part[1+a] = take[float32](s, e.g.Len())
-			}
-		}
+	dim, widest := e.g.Dim(), e.widths[0]
+	nz := e.model.Shape[dim-1]
+	w.out = takeField(s, w.image, dim, w.opt.Gradient)
+	slopes := w.image
+	if e.resample != nil {
+		w.line = take[float32](s, nz)
+		w.part[0] = take[float32](s, w.image)
+	} else {
+		slopes = w.model.columns * nz
 	}
-	if w.batch[n] == nil {
-		w.batch[n] = newBatch(e.model, n, s)
-		if points := n * e.model.Len(); len(w.split) < points {
-			w.split = take[float32](s, points)
-		}
+	for a := range w.out.Gradient {
+		w.part[1+a] = take[float32](s, slopes)
 	}
-	return w.err
+	w.batch = newBatch(e.model, widest, w.model, s)
+	w.split = take[float32](s, widest*w.model.columns*nz)
 }
 
 // ScratchBytes implements Method: the memory besides the model.
-func (e *Eikonal) ScratchBytes(gradient bool) int64 {
-	w := &lanes{e: e, gradient: gradient, scratch: scratch{counting: true}}
-	_ = w.allocate(e.widths[0])
+func (e *Eikonal) ScratchBytes(p *survey.Positions, places []int, opt Options) int64 {
+	w := e.worker(p, places, opt)
+	w.counting = true
+	w.allocate()
 	return w.bytes
 }
 
+// points is the size of a field of τ on the batch's window.
+func (w *lanes) points() int { return w.batch.window.count() * w.e.model.Shape[w.e.model.Dim()-1] }
+
 // solve computes τ for the places of one job.
 func (w *lanes) solve(ctx context.Context, j job) error {
-	if err := w.allocate(j.lanes); err != nil {
-		return err
+	if w.batch == nil {
+		w.allocate()
 	}
-	b := w.batch[j.lanes]
+	if w.err != nil {
+		return w.err
+	}
+	b := w.batch
+	b.shape(j.model, j.lanes)
 	b.start(w.e, w.p, j.places)
 	if err := b.settle(ctx, w.e); err != nil {
 		return err
 	}
-	return b.split(w.split[:len(j.places)*w.e.model.Len()], len(j.places))
+	return b.split(w.split[:len(j.places)*w.points()], len(j.places))
 }
 
 // field is that of one lane of the batch.
 func (w *lanes) field(lane, place int) (Field, error) {
-	e := w.e
-	points := e.model.Len()
-	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(w.out.Gradient)]
+	e, points, model := w.e, w.points(), w.batch.window
+	to := w.opt.window(e.g, place)
+	f := w.out.on(to, to.count()*e.g.Shape[e.g.Dim()-1])
+	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(f.Gradient)]
+	given := model
 	if e.resample != nil {
-		e.resample.apply(parts, w.line, tau)
-		tau = parts[0]
-	} else {
-		for a := range w.out.Gradient {
-			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(points),
-				C.int(e.model.Shape[a]), C.long(e.model.Strides()[a]), C.double(e.model.Spacing[a]))
+		e.resample.apply(parts, w.line, tau, model, to)
+		tau, given = parts[0], to
+	} else if len(f.Gradient) > 0 {
+		part := model.Grid(e.model)
+		for a, stride := range part.Strides() {
+			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(points), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
 		}
 	}
-	finish(w.out, parts, tau, e.g, w.p.At(place), e.scale)
-	return w.out, nil
+	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)
+	return f, nil
 }
