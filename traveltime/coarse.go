@@ -62,14 +62,19 @@ func coarseWindow(coarse, g grid.Grid, w Window) Window {
 func CoarseOptions(g grid.Grid, factor int, opt Options) Options {
 	opt.Gradient = false
 	coarse := coarsened(g, factor)
-	opt.Windows = slices.Clone(opt.Windows)
-	for i, w := range opt.Windows {
+	windows := slices.Clone(opt.Windows)
+	for i := range windows {
+		w := opt.window(g, i)
+		if w.empty() {
+			continue
+		}
 		c := coarseWindow(coarse, g, w)
 		for a := range g.Dim() - 1 {
-			opt.Windows[i].Lo[a] = max(0, min(w.Lo[a], finePoint(coarse, g, a, c.Lo[a])-1))
-			opt.Windows[i].Hi[a] = min(max(w.Hi[a], finePoint(coarse, g, a, c.Hi[a]-1)+2), g.Shape[a])
+			windows[i].Lo[a] = max(0, min(w.Lo[a], finePoint(coarse, g, a, c.Lo[a])-1))
+			windows[i].Hi[a] = min(max(w.Hi[a], finePoint(coarse, g, a, c.Hi[a]-1)+2), g.Shape[a])
 		}
 	}
+	opt.Windows = windows
 	return opt
 }
 
@@ -92,8 +97,9 @@ func coarsened(g grid.Grid, factor int) grid.Grid {
 }
 
 // NewCoarse solves for all of p's places by m and keeps every factor-th point, of which
-// opt's windows tell those that are needed. Later positions must be among these places, by
-// role and row, and their windows inside those given here.
+// opt's windows tell those that are needed. A place with an empty window gets no table.
+// Later positions must be among the other places, by role and row, and their windows inside
+// those given here.
 func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
 	if factor < 1 {
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
@@ -105,21 +111,21 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 	if c.r, err = newResample(c.coarse, g); err != nil {
 		return nil, err
 	}
-	places := make([]int, p.Len())
-	total := 0
-	for i := range places {
-		places[i] = i
-		w := coarseWindow(c.coarse, g, opt.window(g, i))
-		c.tau[rowOf(p, i)] = kept{window: w}
-		total += w.count()
+	var places []int
+	var windows []Window
+	total, nz := 0, c.coarse.Shape[g.Dim()-1]
+	for i := range p.Len() {
+		if w := opt.window(g, i); !w.empty() {
+			k := coarseWindow(c.coarse, g, w)
+			places, windows = append(places, i), append(windows, k)
+			total += k.count() * nz
+		}
 	}
-	nz := c.coarse.Shape[g.Dim()-1]
-	tau := make([]float32, total*nz) // at once: nothing is lost between two
-	for i := range places {
-		k := c.tau[rowOf(p, i)]
-		n := k.window.count() * nz
-		k.tau, tau = tau[:n:n], tau[n:]
-		c.tau[rowOf(p, i)] = k
+	tau := make([]float32, total) // at once: nothing is lost between two
+	for i, place := range places {
+		n := windows[i].count() * nz
+		c.tau[rowOf(p, place)] = kept{windows[i], tau[:n]}
+		tau = tau[n:]
 	}
 	err = m.Solve(ctx, p, places, CoarseOptions(g, factor, opt), func(place int, f Field) error {
 		c.keep(c.tau[rowOf(p, place)], f, p.At(place))

@@ -54,12 +54,13 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	return jobs
 }
 
-// lattice is the number of model columns, along x and along y, by which windows of the model
-// begin and grow, in 2-D and in 3-D. Places whose windows begin within the same cell of the
-// lattice and are about as wide have the same window of the model, and share batches. On
-// fewer columns batches stay half empty: places every four columns fill one of 16 lanes
-// from 64 columns in 2-D. Half of it does in 3-D, where every added column is a plane and
-// places lie on both sides. More columns cost more points than full batches save.
+// lattice is the number of columns at whose multiples windows of the model begin, and by
+// which their widths grow. A window is up to two cells of the lattice wider than it needs to
+// be, which costs points. But places whose windows begin in the same cell, and need as many
+// cells, have the same window and share batches. In 2-D with places every four columns (50 m
+// at 12.5 m), a cell of 64 columns holds the 16 places of a full batch. In 3-D width costs
+// along both axes, and a cell of 32×32 columns holds 16 places where they are four columns
+// apart along lines that are sixteen apart.
 func lattice(dim int) int {
 	if dim == 2 {
 		return 64
@@ -67,10 +68,10 @@ func lattice(dim int) int {
 	return 32
 }
 
-// region is the part of the model in which a place at that position is solved: its image
-// window and, on each side of it, the margin and what interpolation and slopes read, and the
-// place itself with the points that are not swept. It begins at a multiple of the lattice,
-// and its width is a multiple too, so that both ends move together from place to place.
+// region is the part of the model in which a place at that position is solved: what the
+// place's image window reads of the model, the margin on each side of that, and the start
+// box. Its width is rounded before the model's ends cut it off. So both ends move together
+// from place to place.
 func (e *Eikonal) region(opt Options, place int, at []float64) Window {
 	r := Whole(e.model)
 	w := opt.window(e.g, place)

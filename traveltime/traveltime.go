@@ -30,7 +30,7 @@ type Options struct {
 	Windows []Window
 	// Margin is the least distance, in m, between a place's window and the end of that part
 	// of a velocity model in which its rays may run. It may be infinite: rays then run
-	// anywhere in the model, as they do for a window of the whole grid.
+	// anywhere in the model, as they do for a window of the whole grid. It needs Windows.
 	Margin float64
 }
 

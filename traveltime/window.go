@@ -31,7 +31,10 @@ func (w Window) Grid(g grid.Grid) grid.Grid {
 	return part
 }
 
-// count is the number of columns of a window with 0 and 1 as the second elements in 2-D.
+// empty reports whether w has no column. In 2-D its second elements must be 0 and 1.
+func (w Window) empty() bool { return w.Lo[0] >= w.Hi[0] || w.Lo[1] >= w.Hi[1] }
+
+// count is the number of columns, under the same condition.
 func (w Window) count() int { return (w.Hi[0] - w.Lo[0]) * (w.Hi[1] - w.Lo[1]) }
 
 // inside reports whether all of w lies in o.

@@ -226,11 +226,8 @@ func checkPlaces(g grid.Grid, p *survey.Positions, places []int, opt Options) {
 		if i < 0 || i >= p.Len() {
 			panic(fmt.Sprintf("traveltime: place %d is not one of the %d positions", i, p.Len()))
 		}
-		w := opt.window(g, i)
-		for a := range g.Dim() - 1 {
-			if w.Lo[a] < 0 || w.Lo[a] >= w.Hi[a] || w.Hi[a] > g.Shape[a] {
-				panic(fmt.Sprintf("traveltime: window %v of place %d does not lie inside %d columns along axis %d", w, i, g.Shape[a], a))
-			}
+		if w := opt.window(g, i); w.empty() || !w.inside(Whole(g)) {
+			panic(fmt.Sprintf("traveltime: window %v of place %d is empty or reaches outside that of the grid, %v", w, i, Whole(g)))
 		}
 	}
 }
