@@ -1,9 +1,11 @@
 package traveltime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -86,3 +88,114 @@ func box(g grid.Grid) string {
 	}
 	return strings.Join(s, " × ") + " m"
 }
+
+// batches groups places near each other, because sources whose rays run alike
+// need the same sweeps, into batches as wide as keeps all threads busy. The
+// last few places go into a narrower batch if there is one. A batch has one window of the
+// model.
+func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
+	type key struct {
+		model Window
+		curve uint64
+	}
+	sorted := slices.Clone(places)
+	keys := make(map[int]key, len(places))
+	for _, i := range places {
+		keys[i] = key{e.region(opt, i, p.At(i)), curve(e.model, p.At(i))}
+	}
+	slices.SortFunc(sorted, func(a, b int) int {
+		k, l := keys[a], keys[b]
+		return cmp.Or(slices.Compare(k.model.Lo[:], l.model.Lo[:]), slices.Compare(k.model.Hi[:], l.model.Hi[:]),
+			cmp.Compare(k.curve, l.curve), cmp.Compare(a, b))
+	})
+	widest := e.widths
+	threads := opt.threads(len(places))
+	for len(widest) > 1 && len(places) <= (threads-1)*widest[0] {
+		widest = widest[1:]
+	}
+	var jobs []job
+	for len(sorted) > 0 {
+		model := keys[sorted[0]].model
+		same := slices.IndexFunc(sorted, func(i int) bool { return keys[i].model != model })
+		if same < 0 {
+			same = len(sorted)
+		}
+		group := sorted[:same]
+		sorted = sorted[same:]
+		for widths := widest; len(group) > 0; {
+			for len(widths) > 1 && len(group) <= widths[1] {
+				widths = widths[1:]
+			}
+			n := min(widths[0], len(group))
+			jobs = append(jobs, job{group[:n], widths[0], model})
+			group = group[n:]
+		}
+	}
+	return jobs
+}
+
+// curve numbers positions along a Z-order curve of 1024 cells a side over the
+// grid, so that neighbours in number are near in space.
+func curve(g grid.Grid, at []float64) uint64 {
+	var key uint64
+	widest := 0.0
+	for a := range at {
+		widest = max(widest, g.End(a)-g.Origin[a])
+	}
+	for a := range at {
+		cell := uint64(0)
+		if widest > 0 {
+			cell = uint64(max(0, min((at[a]-g.Origin[a])/widest*1023, 1023)))
+		}
+		for bit := range 10 {
+			key |= cell >> bit & 1 << (bit*len(at) + a)
+		}
+	}
+	return key
+}
+
+// lattice is the number of columns at whose multiples windows of the model begin, and by
+// which their widths grow. A window is up to two cells of the lattice wider than it needs to
+// be, which costs points. But places whose windows begin in the same cell, and need as many
+// cells, have the same window and share batches. In 2-D with places every four columns (50 m
+// at 12.5 m), a cell of 64 columns holds the 16 places of a full batch. In 3-D width costs
+// along both axes, and a cell of 32×32 columns holds 16 places where they are four columns
+// apart along lines that are sixteen apart.
+func lattice(dim int) int {
+	if dim == 2 {
+		return 64
+	}
+	return 32
+}
+
+// region is the part of the model in which a place at that position is solved: what the
+// place's image window reads of the model, the margin on each side of that, and the start
+// box. Its width is rounded before the model's ends cut it off. So both ends move together
+// from place to place.
+func (e *Eikonal) region(opt Options, place int, at []float64) Window {
+	r := Whole(e.model)
+	w := opt.window(e.g, place)
+	if w == Whole(e.g) {
+		return r // nothing is left out: neither is any of the model
+	}
+	for a := range e.g.Dim() - 1 {
+		n := e.model.Shape[a]
+		lo, hi := w.Lo[a]-1, w.Hi[a]
+		if e.resample != nil {
+			lo, _ = support(e.model, e.g, a, w.Lo[a])
+			first, width := support(e.model, e.g, a, w.Hi[a]-1)
+			hi = first + width - 1
+		}
+		margin := int(min(math.Ceil(opt.Margin/e.model.Spacing[a]), float64(n)))
+		first, last := startRange(e.model, a, at[a])
+		lo, hi = min(lo-margin, first), max(hi+margin, last)+1
+		step := lattice(e.g.Dim())
+		begin := floorTo(lo, step)
+		width := -floorTo(lo-hi, step) + step
+		r.Lo[a], r.Hi[a] = max(0, begin), min(begin+width, n)
+	}
+	return r
+}
+
+// floorTo is the largest multiple of step up to i.
+func floorTo(i, step int) int { return i - (i%step+step)%step }

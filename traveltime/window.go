@@ -83,3 +83,16 @@ func (o Options) most(g grid.Grid, places []int) (n int) {
 	}
 	return n
 }
+
+// extent is the least room that holds a number of windows.
+type extent struct {
+	side    [2]int // of the widest along each axis
+	columns int    // of the largest
+}
+
+func (x *extent) grow(w Window) {
+	x.columns = max(x.columns, w.count())
+	for a := range x.side {
+		x.side[a] = max(x.side[a], w.Hi[a]-w.Lo[a])
+	}
+}

@@ -80,7 +80,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Reading()).String()})
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Traces.Took).String()})
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err

@@ -40,20 +40,13 @@ func newShots(p *survey.Positions) Shots {
 	var s Shots
 	n := len(p.Source)
 	if !slices.IsSorted(p.Source) {
-		s.order = make([]int32, n)
-		for i := range s.order {
-			s.order[i] = int32(i)
-		}
+		s.order = s.List(0, n)
 		slices.SortStableFunc(s.order, func(a, b int32) int { return int(p.Source[a]) - int(p.Source[b]) })
 	}
 	last := int32(-1)
-	for i := range n {
-		at := i
-		if s.order != nil {
-			at = int(s.order[i])
-		}
-		if p.Source[at] != last {
-			last = p.Source[at]
+	for i, trace := range s.List(0, n) {
+		if at := p.Source[trace]; at != last {
+			last = at
 			s.starts = append(s.starts, i)
 		}
 	}
