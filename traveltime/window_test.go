@@ -23,24 +23,42 @@ func even(h float64, shape ...int) grid.Grid {
 	return g
 }
 
-// deepening is v = 1500 + 0.6 z m/s.
-func deepening(g grid.Grid) []float64 {
-	v, x := make([]float64, g.Len()), make([]float64, g.Dim())
-	for i := range v {
-		g.Point(x, i)
-		v[i] = 1500 + 0.6*x[len(x)-1]
+// ramp is a velocity that rises along each axis, m/s per m; it is 1500 m/s at the origin.
+type ramp []float64
+
+// deepening is v = 1500 + 0.6 z m/s in so many dimensions.
+func deepening(dim int) ramp {
+	r := make(ramp, dim)
+	r[dim-1] = 0.6
+	return r
+}
+
+func (r ramp) at(x []float64) float64 {
+	v := 1500.0
+	for a := range r {
+		v += r[a] * x[a]
 	}
 	return v
 }
 
-// deepeningTime is the time of its rays: see linearTime in eikonal_test.go.
-func deepeningTime(x, at []float64) float64 {
-	z, r2 := len(x)-1, 0.0
+func (r ramp) on(g grid.Grid) []float64 {
+	v, x := make([]float64, g.Len()), make([]float64, g.Dim())
+	for i := range v {
+		g.Point(x, i)
+		v[i] = r.at(x)
+	}
+	return v
+}
+
+// time is that of the ray, in closed form: see linearTime in eikonal_test.go.
+func (r ramp) time(x, at []float64) float64 {
+	r2, g2 := 0.0, 0.0
 	for a := range x {
 		r2 += (x[a] - at[a]) * (x[a] - at[a])
+		g2 += r[a] * r[a]
 	}
-	y := 0.36 * r2 / (2 * (1500 + 0.6*x[z]) * (1500 + 0.6*at[z]))
-	return math.Log1p(y+math.Sqrt(y*(2+y))) / 0.6
+	y := g2 * r2 / (2 * r.at(x) * r.at(at))
+	return math.Log1p(y+math.Sqrt(y*(2+y))) / math.Sqrt(g2)
 }
 
 func sources(dim int, xyz ...float64) *survey.Positions {
@@ -128,25 +146,26 @@ func rect(k ...int) Window {
 func TestWindowOfEikonal(t *testing.T) {
 	for _, c := range []struct {
 		name         string
+		v            ramp
 		model, image grid.Grid
 		at           [][]float64
 		windows      []Window
 		solved       int // at most so many of the model's columns in every window
 	}{
-		{"2-D", even(10, 601, 121), even(10, 601, 121),
+		{"2-D", deepening(2), even(10, 601, 121), even(10, 601, 121),
 			[][]float64{{3000, 0}, {3003.7, 14.2}, {0, 0}, {6000, 5}, {5996.3, 300}, {1500, 3}, {2900, 600}},
 			[]Window{rect(240, 360), rect(280, 340), rect(0, 90), rect(500, 601), rect(598, 601), rect(200, 280), rect(290, 291)}, 385},
-		{"2-D, other grid", even(10, 601, 121), grid.Grid{Origin: []float64{203.3, 2}, Spacing: []float64{14.3, 7.1}, Shape: []int{400, 165}},
+		{"2-D, other grid", deepening(2), even(10, 601, 121), grid.Grid{Origin: []float64{203.3, 2}, Spacing: []float64{14.3, 7.1}, Shape: []int{400, 165}},
 			[][]float64{{3000, 0}, {3003.7, 14.2}, {0, 0}, {6000, 5}, {1500, 3}, {203.3, 2}},
 			[]Window{rect(150, 240), rect(180, 240), rect(0, 70), rect(330, 400), rect(150, 190), rect(0, 1)}, 385},
-		{"3-D", even(20, 121, 101, 41), even(20, 121, 101, 41),
+		{"3-D", deepening(3), even(20, 121, 101, 41), even(20, 121, 101, 41),
 			[][]float64{{1200, 1000, 0}, {1203.7, 996.1, 14.2}, {0, 0, 0}, {2400, 1995, 5}, {300, 1400, 3}},
 			[]Window{rect(50, 70, 40, 60), rect(55, 66, 45, 52), rect(0, 15, 0, 20), rect(100, 121, 80, 101), rect(30, 45, 40, 55)}, 96 * 101},
-		{"3-D, other grid", even(20, 121, 101, 41), grid.Grid{Origin: []float64{31, 10, 3}, Spacing: []float64{17, 31, 9}, Shape: []int{130, 60, 80}},
+		{"3-D, aslant, other grid", ramp{0.05, 0.1, 0.6}, even(20, 121, 101, 41), grid.Grid{Origin: []float64{31, 10, 3}, Spacing: []float64{17, 31, 9}, Shape: []int{130, 60, 80}},
 			[][]float64{{1203.7, 996.1, 14.2}, {0, 0, 0}, {300, 1400, 3}},
 			[]Window{rect(60, 80, 26, 37), rect(0, 15, 0, 12), rect(30, 50, 24, 37)}, 96 * 101},
 	} {
-		m, err := NewEikonal(deepening(c.model), c.model, c.image)
+		m, err := NewEikonal(c.v.on(c.model), c.model, c.image)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +197,7 @@ func TestWindowOfEikonal(t *testing.T) {
 			}
 			for k, time := range got.Time {
 				part.Point(x, k)
-				worst = math.Max(worst, math.Abs(time-deepeningTime(x, p.At(i))))
+				worst = math.Max(worst, math.Abs(time-c.v.time(x, p.At(i))))
 			}
 			t.Logf("%s, place %d in %v: %.1e s from the whole, directions %.1e, %.1e s from the closed form", c.name, i, region, time, slope, worst)
 			if !(worst <= 1e-5) {
@@ -188,21 +207,25 @@ func TestWindowOfEikonal(t *testing.T) {
 	}
 }
 
-// TestWindowWithoutMargin: rays of this model run in the vertical plane of their ends, so
-// that even without a margin times are right.
+// TestWindowWithoutMargin: rays of this model run between their ends, so that times and
+// their slopes are right even without a margin, and where the window begins on the lattice.
 func TestWindowWithoutMargin(t *testing.T) {
 	g := even(10, 401, 81)
-	m, err := NewEikonal(deepening(g), g, g)
+	m, err := NewEikonal(deepening(g.Dim()).on(g), g, g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := sources(2, 2003, 4, 900, 0)
-	opt := Options{Windows: []Window{rect(190, 221), rect(150, 170)}}
+	opt := Options{Gradient: true, Windows: []Window{rect(192, 221), rect(150, 170)}}
+	whole := windowed(t, m, p, []int{0, 1}, Options{Gradient: true})
 	for i, f := range windowed(t, m, p, []int{0, 1}, opt) {
+		if _, slope := farthest(cropped(whole[i], g, f.Window), f); slope > 1e-6 {
+			t.Errorf("place %d: directions differ from the whole by %.2g", i, slope)
+		}
 		x, part := make([]float64, 2), f.Window.Grid(g)
 		for k, got := range f.Time {
 			part.Point(x, k)
-			if want := deepeningTime(x, p.At(i)); math.Abs(got-want) > 1e-5 {
+			if want := deepening(2).time(x, p.At(i)); math.Abs(got-want) > 1e-5 {
 				t.Fatalf("place %d: %g s at %v m, want %g", i, got, x, want)
 			}
 		}
@@ -250,7 +273,11 @@ func TestWindowOfOthers(t *testing.T) {
 		}
 		windows[8] = Whole(g)
 		p := sources(g.Dim(), xyz...)
-		g.Point(p.At(0), g.Len()/2) // on a node
+		// On a coarse node at the edge of those that its window needs.
+		windows[0] = rect(8, 9, 8, 9)
+		for a := range g.Dim() {
+			p.At(0)[a] = 60
+		}
 		places := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
 		analytic, err := NewAnalytic(1777, g)
 		if err != nil {
@@ -265,7 +292,7 @@ func TestWindowOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eikonal, err := NewEikonal(deepening(g), g, g)
+		eikonal, err := NewEikonal(deepening(g.Dim()).on(g), g, g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,22 +306,23 @@ func TestWindowOfOthers(t *testing.T) {
 				}
 			}
 		}
-		for _, factor := range []int{1, 2, 3} {
-			whole, err := NewCoarse(context.Background(), analytic, p, factor, Options{})
+		for n := range 6 {
+			factor, m := 1+n/2, []Method{analytic, table}[n%2]
+			whole, err := NewCoarse(context.Background(), m, p, factor, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			part, err := NewCoarse(context.Background(), analytic, p, factor, opt)
+			part, err := NewCoarse(context.Background(), m, p, factor, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := windowed(t, whole, p, places, Options{Gradient: true})
 			for i, f := range windowed(t, part, p, places, opt) {
 				if !identical(f, cropped(want[i], g, f.Window)) {
-					t.Errorf("%d-D, coarse at factor %d: window %v differs from the whole", g.Dim(), factor, f.Window)
+					t.Errorf("%d-D, coarse %s at factor %d: window %v differs from the whole", g.Dim(), m.Name(), factor, f.Window)
 				}
 				if got, want := int64(4*len(part.tau[rowOf(p, i)].tau)), CoarseBytes(g, factor, f.Window); got != want {
-					t.Errorf("%d-D, coarse at factor %d: window %v has %d bytes, foreseen %d", g.Dim(), factor, f.Window, got, want)
+					t.Errorf("%d-D, coarse %s at factor %d: window %v has %d bytes, foreseen %d", g.Dim(), m.Name(), factor, f.Window, got, want)
 				}
 			}
 			err = part.Solve(context.Background(), p, places, Options{}, func(int, Field) error { return nil })
@@ -440,7 +468,7 @@ func TestWindowScratch(t *testing.T) {
 	for _, g := range []grid.Grid{even(10, 601, 40), even(10, 130, 110, 20)} {
 		finer := even(8, g.Shape...)
 		for _, image := range []grid.Grid{g, finer} {
-			e, err := NewEikonal(deepening(g), g, image)
+			e, err := NewEikonal(deepening(g.Dim()).on(g), g, image)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -534,7 +562,7 @@ func TestBadWindows(t *testing.T) {
 func BenchmarkWindows(b *testing.B) {
 	for _, km := range []int{6, 12, 24, 48} {
 		g := even(12.5, km*80+1, 241)
-		m, err := NewEikonal(deepening(g), g, g)
+		m, err := NewEikonal(deepening(g.Dim()).on(g), g, g)
 		if err != nil {
 			b.Fatal(err)
 		}
