@@ -1,5 +1,7 @@
 package kirchhoff
 
+import "github.com/kirchhoff-lsm/lsm/traveltime"
+
 // Needs returns the largest memory that the engine of New takes in any application of w.
 // It runs the code that allocates, on a memory that only counts. A Budget below the least
 // possible one counts as that.
@@ -34,7 +36,7 @@ func Needs(p *Problem, w Work) (n Need) {
 		}
 	}
 	n.Scratch = e.bytes + n.Pieces
-	n.Making = (p.Times.ScratchBytes(false) + e.newMaker(p, true).bytes) * int64(e.threads)
+	n.Making = (p.timesBytes() + e.newMaker(p, true).bytes) * int64(e.threads)
 	return n
 }
 
@@ -64,10 +66,15 @@ func (p *Problem) LeastPlaces(exact bool) int {
 	return 2
 }
 
+// timesBytes is the memory that a thread needs for traveltimes.
+func (p *Problem) timesBytes() int64 {
+	return p.Times.ScratchBytes(p.Positions, p.usedPlaces(), traveltime.Options{})
+}
+
 // ReferenceNeeds is the memory that the engine of NewReference takes. All of it is on
 // Go's heap except the traveltimes.
 func ReferenceNeeds(p *Problem) Need {
-	n := Need{Place: p.referencePlace(), Making: p.Times.ScratchBytes(false) * int64(p.threads())}
+	n := Need{Place: p.referencePlace(), Making: p.timesBytes() * int64(p.threads())}
 	n.Tables = n.Place * int64(p.Positions.Len())
 	n.AllTables = n.Tables
 	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces

@@ -79,7 +79,7 @@ func TestNeeds(t *testing.T) {
 		for _, x := range append(k.along, k.slow.unit[:]...) {
 			making += 8 * len(x)
 		}
-		if got, want := n.Making-2*p.Times.ScratchBytes(false), 2*int64(making); got != want {
+		if got, want := n.Making-2*p.timesBytes(), 2*int64(making); got != want {
 			t.Errorf("%+v: %d bytes while tables are made, said to be %d", c, want, got)
 		}
 		d, m := make([]float32, p.NumTraces()*p.NT), make([]float32, p.ImageLen())

@@ -19,18 +19,19 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	return &placewise{"analytic", g, func(r *room, p *survey.Positions, place int) error {
-		straight(r.out, g, v, p.At(place))
+	return &placewise{name: "analytic", g: g, fill: func(f *Field, _ *room, p *survey.Positions, place int) error {
+		straight(*f, g, v, p.At(place))
 		return nil
 	}}, nil
 }
 
-// straight sets the field of a position for a constant velocity.
+// straight sets the field of a position for a constant velocity on a window of g.
 func straight(f Field, g grid.Grid, velocity float64, at []float64) {
 	dim, n := g.Dim(), g.Shape[g.Dim()-1]
 	var x, d [3]float64
-	for row := 0; row < len(f.Time); row += n {
-		g.Point(x[:dim], row)
+	row := 0
+	for first := range f.Window.columns(g) {
+		g.Point(x[:dim], first)
 		outer := 0.0
 		for a := range dim - 1 {
 			d[a] = x[a] - at[a]
@@ -48,5 +49,6 @@ func straight(f Field, g grid.Grid, velocity float64, at []float64) {
 				}
 			}
 		}
+		row += n
 	}
 }

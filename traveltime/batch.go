@@ -48,47 +48,63 @@ func widths() (list []int) {
 	return list
 }
 
-// batch is a batch of sources in C: sweep.h has the shapes of its arrays, which lie
-// outside Go's heap.
+// batch is a batch of sources in C, in a window of the model: sweep.h has the shapes of its
+// arrays, which lie outside Go's heap.
 type batch struct {
 	c                 C.eik_batch
 	tau, beyond, back []float32
 	rho               [3][]float32
 	box               [3][]uint16
 	dirty, dirs       []uint16
+	window            Window
 	row               int // floats in a row of tau
 	origin, spacing   [3]float64
 	unit              float64 // m, the smallest spacing
 }
 
-// newBatch makes a batch of so many lanes on g. Where s fails, it may not be used.
-func newBatch(g grid.Grid, lanes int, s *scratch) *batch {
+// newBatch makes a batch of at most so many lanes on windows of g of at most the given
+// extent. Where s fails, it may not be used.
+func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
 	b := &batch{spacing: [3]float64{1: math.Inf(1)}}
-	n, dim := [3]int{1: 1}, g.Dim()
+	dim := g.Dim()
 	for axis := range dim {
 		a := sweepAxis(axis, dim)
-		n[a], b.origin[a], b.spacing[a] = g.Shape[axis], g.Origin[axis], g.Spacing[axis]
+		b.origin[a], b.spacing[a] = g.Origin[axis], g.Spacing[axis]
 	}
 	b.unit = min(b.spacing[0], b.spacing[1], b.spacing[2])
-	rows := n[0] * n[1]
-	b.row = (n[2] + 2*C.EIK_GHOSTS) * lanes
+	nz := g.Shape[dim-1]
+	n := [3]int{most.side[0], most.side[1], nz}
+	row := (nz + 2*C.EIK_GHOSTS) * lanes
 	c := &b.c
-	c.dim, c.lanes = C.int(dim), C.int(lanes)
-	c.chunks = C.int((n[2] + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
+	c.dim, c.wide = C.int(dim), C.int(Whole(g).wide())
+	c.chunks = C.int((nz + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
 	for a := range 3 {
-		c.n[a] = C.int(n[a])
 		c.h[a] = C.float(b.spacing[a] / b.unit)
 		b.rho[a], b.box[a] = take[float32](s, lanes*n[a]), take[uint16](s, n[a])
 		c.rho[a], c.box[a] = cfloats(b.rho[a]), cwords(b.box[a])
 	}
-	b.back = take[float32](s, lanes*n[2])
-	b.tau, b.beyond = take[float32](s, rows*b.row), take[float32](s, b.row)
-	flags := C.EIK_DIRECTIONS * rows * int(c.chunks)
+	b.back = take[float32](s, lanes*nz)
+	b.tau, b.beyond = take[float32](s, most.columns*row), take[float32](s, row)
+	flags := C.EIK_DIRECTIONS * most.columns * int(c.chunks)
 	b.dirty, b.dirs = take[uint16](s, flags), take[uint16](s, flags)
 	c.rho_back, c.tau, c.beyond = cfloats(b.back), cfloats(b.tau), cfloats(b.beyond)
 	c.dirty, c.dirs = cwords(b.dirty), cwords(b.dirs)
+	c.n[2] = C.int(nz)
 	fill(b.beyond, C.EIK_UNREACHED)
 	return b
+}
+
+// shape sets the batch's window and number of lanes.
+func (b *batch) shape(w Window, lanes int) {
+	c := &b.c
+	b.window, c.lanes = w, C.int(lanes)
+	for a := range w.Lo {
+		n := w.Hi[a] - w.Lo[a]
+		c.n[a], b.box[a] = C.int(n), b.box[a][:n]
+	}
+	b.row = int(c.n[2]+2*C.EIK_GHOSTS) * lanes
+	flags := C.EIK_DIRECTIONS * w.count() * int(c.chunks)
+	b.tau, b.dirty, b.dirs = b.tau[:w.count()*b.row], b.dirty[:flags], b.dirs[:flags]
 }
 
 // sweepAxis is the number that the sweeps give to a grid's axis: z is always number 2.
@@ -118,28 +134,36 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
 		}
 		for axis, x := range at {
 			lo, hi := startRange(e.model, axis, x)
+			a := sweepAxis(axis, p.Dim)
 			for i := lo; i <= hi; i++ {
-				b.box[sweepAxis(axis, p.Dim)][i] |= 1 << lane
+				b.box[a][i-b.first(a)] |= 1 << lane
 			}
 		}
 		startBox(e.model, at, velocity, func(k [3]int, t float64) {
 			if p.Dim == 2 {
 				k[1], k[2] = 0, k[1]
 			}
-			row := k[0]*int(b.c.n[1]) + k[1]
-			b.tau[row*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
-			C.eik_mark_all(&b.c, C.int(k[0]), C.int(k[1]), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+			b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+			C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
 		})
 	}
 }
 
-// geometry sets where the grid's points lie as one lane's source sees them.
+// first is the number on the model of the window's first point along an axis of the sweeps.
+func (b *batch) first(a int) int {
+	if a == 2 {
+		return 0
+	}
+	return b.window.Lo[a]
+}
+
+// geometry sets where the window's points lie as one lane's source sees them.
 func (b *batch) geometry(lane int, at []float64) {
 	lanes := int(b.c.lanes)
 	for axis, x := range at {
 		a := sweepAxis(axis, len(at))
 		for i := range int(b.c.n[a]) {
-			rho := float32((b.origin[a] + float64(i)*b.spacing[a] - x) / b.unit)
+			rho := float32((b.origin[a] + float64(b.first(a)+i)*b.spacing[a] - x) / b.unit)
 			b.rho[a][i*lanes+lane] = rho
 			if a == 2 {
 				b.back[i*lanes+lane] = -rho
@@ -151,7 +175,7 @@ func (b *batch) geometry(lane int, at []float64) {
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	slow2 := cfloats(e.slow2)
+	slow2 := cfloats(e.slow2[Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]):])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, slow2, C.int(d), order))
@@ -199,75 +223,97 @@ func cwords(v []uint16) *C.uint16_t { return (*C.uint16_t)(unsafe.Pointer(unsafe
 // lanes is the worker of Eikonal: it solves a batch of places, one in each lane.
 type lanes struct {
 	scratch
-	e        *Eikonal
-	p        *survey.Positions
-	gradient bool
-	batch    map[int]*batch // by number of lanes
-	split    []float32      // [lanes][model points], the batch's results
-	part     [4][]float32   // τ on the image, its derivatives
-	line     []float32
-	out      Field
+	e   *Eikonal
+	p   *survey.Positions
+	opt Options
+
+	model extent // of the largest window that is solved
+	image int    // points of the largest field
+
+	batch *batch
+	split []float32    // [lanes][points of the batch's window], its results
+	part  [4][]float32 // τ on the image, its derivatives
+	line  []float32
+	out   Field
 }
 
-// allocate makes what a batch of n lanes needs.
-func (w *lanes) allocate(n int) error {
+func (e *Eikonal) worker(p *survey.Positions, places []int, opt Options) *lanes {
+	w := &lanes{e: e, p: p, opt: opt}
+	w.image = opt.most(e.g, places) * e.g.Shape[e.g.Dim()-1]
+	if opt.Windows == nil {
+		w.model.grow(Whole(e.model))
+		return w
+	}
+	for _, place := range places {
+		w.model.grow(e.region(opt, place, p.At(place)))
+	}
+	return w
+}
+
+// allocate makes what batches of all widths need.
+func (w *lanes) allocate() {
 	e, s := w.e, &w.scratch
-	if w.batch == nil {
-		w.batch = map[int]*batch{}
-		w.out = takeField(s, e.g, w.gradient)
-		if e.resample != nil {
-			w.line = take[float32](s, e.model.Shape[e.model.Dim()-1])
-			w.part[0] = take[float32](s, e.g.Len())
-		}
-		for a := range e.g.Dim() {
-			if w.gradient {
-				w.part[1+a] = take[float32](s, e.g.Len())
-			}
-		}
+	dim, widest := e.g.Dim(), e.widths[0]
+	nz := e.model.Shape[dim-1]
+	w.out = takeField(s, w.image, dim, w.opt.Gradient)
+	slopes := w.image
+	if e.resample != nil {
+		w.line = take[float32](s, nz)
+		w.part[0] = take[float32](s, w.image)
+	} else {
+		slopes = w.model.columns * nz
 	}
-	if w.batch[n] == nil {
-		w.batch[n] = newBatch(e.model, n, s)
-		if points := n * e.model.Len(); len(w.split) < points {
-			w.split = take[float32](s, points)
-		}
+	for a := range w.out.Gradient {
+		w.part[1+a] = take[float32](s, slopes)
 	}
-	return w.err
+	w.batch = newBatch(e.model, widest, w.model, s)
+	w.split = take[float32](s, widest*w.model.columns*nz)
 }
 
 // ScratchBytes implements Method: the memory besides the model.
-func (e *Eikonal) ScratchBytes(gradient bool) int64 {
-	w := &lanes{e: e, gradient: gradient, scratch: scratch{counting: true}}
-	_ = w.allocate(e.widths[0])
+func (e *Eikonal) ScratchBytes(p *survey.Positions, places []int, opt Options) int64 {
+	w := e.worker(p, places, opt)
+	w.counting = true
+	w.allocate()
 	return w.bytes
 }
 
+// points is the size of a field of τ on the batch's window.
+func (w *lanes) points() int { return w.batch.window.count() * w.e.model.Shape[w.e.model.Dim()-1] }
+
 // solve computes τ for the places of one job.
 func (w *lanes) solve(ctx context.Context, j job) error {
-	if err := w.allocate(j.lanes); err != nil {
-		return err
+	if w.batch == nil {
+		w.allocate()
 	}
-	b := w.batch[j.lanes]
+	if w.err != nil {
+		return w.err
+	}
+	b := w.batch
+	b.shape(j.model, j.lanes)
 	b.start(w.e, w.p, j.places)
 	if err := b.settle(ctx, w.e); err != nil {
 		return err
 	}
-	return b.split(w.split[:len(j.places)*w.e.model.Len()], len(j.places))
+	return b.split(w.split[:len(j.places)*w.points()], len(j.places))
 }
 
 // field is that of one lane of the batch.
 func (w *lanes) field(lane, place int) (Field, error) {
-	e := w.e
-	points := e.model.Len()
-	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(w.out.Gradient)]
+	e, points, model := w.e, w.points(), w.batch.window
+	to := w.opt.window(e.g, place)
+	f := w.out.on(to, to.count()*e.g.Shape[e.g.Dim()-1])
+	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(f.Gradient)]
+	given := model
 	if e.resample != nil {
-		e.resample.apply(parts, w.line, tau)
-		tau = parts[0]
-	} else {
-		for a := range w.out.Gradient {
-			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(points),
-				C.int(e.model.Shape[a]), C.long(e.model.Strides()[a]), C.double(e.model.Spacing[a]))
+		e.resample.apply(parts, w.line, tau, model, to)
+		tau, given = parts[0], to
+	} else if len(f.Gradient) > 0 {
+		part := model.Grid(e.model)
+		for a, stride := range part.Strides() {
+			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(points), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
 		}
 	}
-	finish(w.out, parts, tau, e.g, w.p.At(place), e.scale)
-	return w.out, nil
+	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)
+	return f, nil
 }

@@ -21,7 +21,14 @@ type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid
 	r         *resample
-	tau       map[row][]float32 // [coarse.Len()], s/m
+	tau       map[row]kept
+}
+
+// kept is the coarse table of one place: τ in s/m at the points of a window of the coarse
+// grid, in C order.
+type kept struct {
+	window Window
+	tau    []float32
 }
 
 // row names a place by where it comes from, since callers number their own.
@@ -32,8 +39,49 @@ type row struct {
 
 func rowOf(p *survey.Positions, place int) row { return row{p.Role[place], p.Row[place]} }
 
-// CoarseBytes is the memory that the tables of one place take at a factor.
-func CoarseBytes(g grid.Grid, factor int) int64 { return 4 * int64(coarsened(g, factor).Len()) }
+// CoarseBytes is the memory that the table of one place takes at a factor for the window w
+// of g.
+func CoarseBytes(g grid.Grid, factor int, w Window) int64 {
+	c := coarsened(g, factor)
+	return 4 * int64(coarseWindow(c, g, w).Grid(c).Len())
+}
+
+// coarseWindow is the part of the coarse grid from which the window w of g is interpolated.
+func coarseWindow(coarse, g grid.Grid, w Window) Window {
+	c := Whole(coarse)
+	for a := range g.Dim() - 1 {
+		c.Lo[a], _ = support(coarse, g, a, w.Lo[a])
+		first, width := support(coarse, g, a, w.Hi[a]-1)
+		c.Hi[a] = first + width
+	}
+	return c
+}
+
+// CoarseOptions are the options with which NewCoarse solves by its method: windows with the
+// coarse points from which those of opt are interpolated, and the points next to them.
+func CoarseOptions(g grid.Grid, factor int, opt Options) Options {
+	opt.Gradient = false
+	coarse := coarsened(g, factor)
+	windows := slices.Clone(opt.Windows)
+	for i := range windows {
+		w := opt.window(g, i)
+		if w.empty() {
+			continue
+		}
+		c := coarseWindow(coarse, g, w)
+		for a := range g.Dim() - 1 {
+			windows[i].Lo[a] = max(0, min(w.Lo[a], finePoint(coarse, g, a, c.Lo[a])-1))
+			windows[i].Hi[a] = min(max(w.Hi[a], finePoint(coarse, g, a, c.Hi[a]-1)+2), g.Shape[a])
+		}
+	}
+	opt.Windows = windows
+	return opt
+}
+
+// finePoint is the number on g of a coarse point along an axis.
+func finePoint(coarse, g grid.Grid, axis, i int) int {
+	return int(math.Round(float64(i) * coarse.Spacing[axis] / g.Spacing[axis]))
+}
 
 // coarsened is the grid of every factor-th point. Points beyond its last one, less
 // than a coarse cell away, are extrapolated.
@@ -48,53 +96,71 @@ func coarsened(g grid.Grid, factor int) grid.Grid {
 	return c
 }
 
-// NewCoarse solves for all of p's places by m and keeps every factor-th point. Later
-// positions must be among these places, by role and row.
+// NewCoarse solves for all of p's places by m and keeps every factor-th point, of which
+// opt's windows tell those that are needed. A place with an empty window gets no table.
+// Later positions must be among the other places, by role and row, and their windows inside
+// those given here.
 func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
 	if factor < 1 {
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{coarse: coarsened(g, factor), tau: make(map[row][]float32, p.Len())}
-	c.placewise = placewise{m.Name(), g, c.field}
+	c := &Coarse{coarse: coarsened(g, factor), tau: make(map[row]kept, p.Len())}
+	c.placewise = placewise{name: m.Name(), g: g, tau: true, fill: c.field}
 	var err error
 	if c.r, err = newResample(c.coarse, g); err != nil {
 		return nil, err
 	}
-	places := make([]int, p.Len())
-	n := c.coarse.Len()
-	tau := make([]float32, p.Len()*n) // at once: nothing is lost between two
-	for i := range places {
-		places[i] = i
-		c.tau[rowOf(p, i)] = tau[i*n : (i+1)*n]
+	var places []int
+	var windows []Window
+	total, nz := 0, c.coarse.Shape[g.Dim()-1]
+	for i := range p.Len() {
+		if w := opt.window(g, i); !w.empty() {
+			k := coarseWindow(c.coarse, g, w)
+			places, windows = append(places, i), append(windows, k)
+			total += k.count() * nz
+		}
 	}
-	opt.Gradient = false
-	err = m.Solve(ctx, p, places, opt, func(place int, f Field) error {
-		c.keep(c.tau[rowOf(p, place)], f.Time, p.At(place))
+	tau := make([]float32, total) // at once: nothing is lost between two
+	for i, place := range places {
+		n := windows[i].count() * nz
+		c.tau[rowOf(p, place)] = kept{windows[i], tau[:n]}
+		tau = tau[n:]
+	}
+	err = m.Solve(ctx, p, places, CoarseOptions(g, factor, opt), func(place int, f Field) error {
+		c.keep(c.tau[rowOf(p, place)], f, p.At(place))
 		return nil
 	})
 	return c, err
 }
 
-// keep stores τ at the coarse points.
-func (c *Coarse) keep(tau []float32, t, at []float64) {
+// keep stores τ at the coarse points of a window inside that of f.
+func (c *Coarse) keep(to kept, f Field, at []float64) {
 	dim := c.g.Dim()
 	var x [3]float64
-	strides := c.g.Strides()
-	for n := range tau {
-		c.coarse.Point(x[:dim], n)
-		i, r2, rest := 0, 0.0, n
-		for a := dim - 1; a >= 0; a-- {
-			k := rest % c.coarse.Shape[a]
-			rest /= c.coarse.Shape[a]
-			i += int(math.Round(float64(k)*c.coarse.Spacing[a]/c.g.Spacing[a])) * strides[a]
-			r2 += (x[a] - at[a]) * (x[a] - at[a])
+	part := f.Window.Grid(c.g)
+	strides := part.Strides()
+	out, nz := 0, c.coarse.Shape[dim-1]
+	for column := range to.window.columns(c.coarse) {
+		for n := column; n < column+nz; n++ {
+			c.coarse.Point(x[:dim], n)
+			i, r2, rest := 0, 0.0, n
+			for a := dim - 1; a >= 0; a-- {
+				k := finePoint(c.coarse, c.g, a, rest%c.coarse.Shape[a])
+				if a < dim-1 {
+					k -= f.Window.Lo[a]
+				}
+				rest /= c.coarse.Shape[a]
+				i += k * strides[a]
+				r2 += (x[a] - at[a]) * (x[a] - at[a])
+			}
+			if r2 == 0 {
+				to.tau[out] = float32(slownessAt(part, f.Time, i))
+			} else {
+				to.tau[out] = float32(f.Time[i] / math.Sqrt(r2))
+			}
+			out++
 		}
-		if r2 == 0 {
-			tau[n] = float32(slownessAt(c.g, t, i))
-			continue
-		}
-		tau[n] = float32(t[i] / math.Sqrt(r2))
 	}
 }
 
@@ -117,31 +183,22 @@ func slownessAt(g grid.Grid, t []float64, i int) float64 {
 	return sum / count
 }
 
-// ScratchBytes implements Method: a field, and as many arrays of τ and its slopes.
-func (c *Coarse) ScratchBytes(gradient bool) int64 {
-	return c.placewise.ScratchBytes(gradient) * (8 + 4) / 8
-}
-
 // field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(r *room, p *survey.Positions, place int) error {
-	tau, ok := c.tau[rowOf(p, place)]
+func (c *Coarse) field(f *Field, r *room, p *survey.Positions, place int) error {
+	k, ok := c.tau[rowOf(p, place)]
 	if !ok {
 		return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
 	}
-	if r.part == nil {
-		for range 1 + len(r.out.Gradient) {
-			r.part = append(r.part, take[float32](&r.scratch, c.g.Len()))
-		}
-		r.line = make([]float32, c.coarse.Shape[c.g.Dim()-1])
+	need := coarseWindow(c.coarse, c.g, f.Window)
+	if !need.inside(k.window) {
+		return fmt.Errorf("traveltime: %s %d has a coarse table of the coarse columns %v, but %v are needed", p.Role[place], p.Row[place], k.window, need)
 	}
-	if r.err != nil {
-		return r.err
-	}
-	c.r.apply(r.part, r.line, tau)
-	finish(r.out, r.part, r.part[0], c.g, p.At(place), 1)
+	c.r.apply(r.part, r.line, k.tau, k.window, f.Window)
+	finish(*f, r.part, r.part[0], f.Window, c.g, p.At(place), 1)
 	return nil
 }
 
-// CoarseScratchBytes is the memory that one worker of Coarse.Solve holds without
-// gradients.
-func CoarseScratchBytes(g grid.Grid) int64 { return (8 + 4) * int64(g.Len()) }
+// CoarseScratchBytes is ScratchBytes of a Coarse on g.
+func CoarseScratchBytes(g grid.Grid, p *survey.Positions, places []int, opt Options) int64 {
+	return (&placewise{g: g, tau: true}).ScratchBytes(p, places, opt)
+}

@@ -58,6 +58,24 @@
 // Where the image grid is not the model's, τ and ∇τ are interpolated by cubics, never T, and
 // multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ.
 //
+// # Windows
+//
+// A caller who needs a part of the image for each place sets Options.Windows: rectangles of
+// the image's columns, with all of z. Memory and time of a place are then those of its window
+// instead of the image. Analytic times and given tables have the same bits in a window as in
+// the whole grid, and a Coarse interpolates with the same bits.
+//
+// The eikonal equation is solved in a window of the model: the image window, Options.Margin
+// on each side of it, and the place itself with its start box, wherever it lies. A ray that
+// leaves this window is not found: the time where it arrives is then that of a slower one
+// inside. Times that no such ray reaches are those of the whole model. Where the velocity
+// depends on z alone, rays stay between their ends, and no margin is needed.
+//
+// Windows of the model are rounded outwards to a lattice, so that neighbours have the same one
+// and share batches. The bits of a field depend on its position, window and margin and on the
+// model, not on other places. The window of the whole image is solved in the whole model,
+// whatever the margin.
+//
 // # Accuracy
 //
 // For v = 1500 + 0.6 z m/s at 10 m, 401×301 or 101³ points, the relative error against the

@@ -157,14 +157,15 @@ func TestScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &survey.Positions{Dim: g.Dim(), XYZ: make([]float64, g.Dim()), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
-		w := &lanes{e: e, p: p, gradient: true}
+		opt := Options{Gradient: true}
+		w := e.worker(p, []int{0}, opt)
 		defer w.free()
-		if err := w.solve(context.Background(), job{places: []int{0}, lanes: e.widths[0]}); err != nil {
+		if err := w.solve(context.Background(), job{[]int{0}, e.widths[0], Whole(g)}); err != nil {
 			t.Fatal(err)
 		}
 		w.field(0, 0)
 		bytes := w.memory.Bytes()
-		if got := e.ScratchBytes(true); got != int64(bytes) {
+		if got := e.ScratchBytes(p, []int{0}, opt); got != int64(bytes) {
 			t.Errorf("%v: estimated %d bytes, took %d", g, got, bytes)
 		}
 	}
@@ -190,12 +191,12 @@ func TestSettles(t *testing.T) {
 		if g.Dim() == 3 {
 			p.XYZ = []float64{500, 500, 500, 503.3, 4, 501.1}
 		}
-		w := &lanes{e: e, p: p}
+		w := e.worker(p, []int{0, 1}, Options{})
 		defer w.free()
-		if err := w.solve(context.Background(), job{places: []int{0, 1}, lanes: e.widths[0]}); err != nil {
+		if err := w.solve(context.Background(), job{[]int{0, 1}, e.widths[0], Whole(g)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := float64(w.batch[e.widths[0]].c.tolerance); got != float64(float32(secondTolerance)) {
+		if got := float64(w.batch.c.tolerance); got != float64(float32(secondTolerance)) {
 			t.Errorf("%v: settled to %g, want %g", g, got, secondTolerance)
 		}
 	}

@@ -60,7 +60,7 @@ static void combine(float *line, const float *t, const eik_resample *r, int i, i
 	for (int a = 0; a < r->width[0]; a++)
 		for (int b = 0; b < r->width[1]; b++) {
 			const float w = wx[a] * wy[b];
-			const float *s = t + ((long)(r->first[0][i] + a) * r->n[1] + r->first[1][j] + b) * nz;
+			const float *s = t + ((long)(r->first[0][i] + a - r->lo[0]) * r->n[1] + r->first[1][j] + b - r->lo[1]) * nz;
 			for (int k = 0; w != 0 && k < nz; k++)
 				line[k] += w * s[k];
 		}
@@ -141,7 +141,8 @@ FINISH(finish_avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
 
 // Reads tau and the slopes once and writes T and the gradients once.
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
-	const int n[3], const double origin[3], const double spacing[3], const double at[3], double scale)
+	const int lo[3], const int n[3], int wide, const double origin[3], const double spacing[3], const double at[3],
+	double scale)
 {
 	void (*row)(double *, const float *, double *const *, const float *const *, int,
 		double, double, double, double, double, double, int) = finish_plain;
@@ -154,12 +155,12 @@ void eik_finish(double *T, double *const grad[3], const float *tau, const float 
 	const int z = dim - 1, ny = dim == 3 ? n[1] : 1;
 	for (int i = 0; i < n[0]; i++)
 		for (int j = 0; j < ny; j++) {
-			const long o = ((long)i * ny + j) * n[z];
+			const long o = ((long)i * ny + j) * n[z], from = ((long)i * wide + j) * n[z];
 			double *g[3] = {0};
 			const float *d[3] = {0};
 			for (int a = 0; a < dim && grad[0]; a++)
-				g[a] = grad[a] + o, d[a] = slope[a] + o;
-			row(T + o, tau + o, g, d, n[z], origin[0] + i * spacing[0] - at[0],
-				dim == 3 ? origin[1] + j * spacing[1] - at[1] : 0, origin[z], spacing[z], at[z], scale, dim);
+				g[a] = grad[a] + o, d[a] = slope[a] + from;
+			row(T + o, tau + from, g, d, n[z], origin[0] + (lo[0] + i) * spacing[0] - at[0],
+				dim == 3 ? origin[1] + (lo[1] + j) * spacing[1] - at[1] : 0, origin[z], spacing[z], at[z], scale, dim);
 		}
 }

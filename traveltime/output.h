@@ -11,12 +11,14 @@ long eik_split(float *out, const float *tau, long rows, int n, int lanes, int us
 void eik_slope(float *dst, const float *t, long total, int n, long inner, double h);
 
 // Value and derivative of t at the points of another grid, by cubic (or lower)
-// interpolation along each axis. first[a][i] is the first of width[a] source points on
-// axis a for point i, and value[a], slope[a] their weights, [m][4]. dst[0] is the value,
+// interpolation along each axis. t begins at point lo of the source grid. first[a][i] is the
+// first of width[a] points of that grid on axis a for point i, and value[a], slope[a] their
+// weights, [m][4]. dst[0] is the value,
 // dst[1 + a] the derivative (when gradient is not 0). line is scratch, [n[2]].
 typedef struct {
 	int dim;
-	int n[3], m[3]; // points of the source grid, of the destination
+	int n[3], m[3]; // points of t, of the destination
+	int lo[3];
 	int width[3];
 	const int *first[3];
 	const float *value[3], *slope[3];
@@ -25,8 +27,10 @@ void eik_interpolate(float *const dst[4], float *line, const float *t, const eik
 
 // T = R tau and, where grad[0] is not null, grad T = tau grad R + R grad tau,
 // with R = |x - at|. slope[a] is the derivative of tau per metre. Axes are x,
-// (y,) z of n points; scale is the unit of tau in s/m.
+// (y,) z of n points, the first of which is point lo of the grid; scale is the unit of tau
+// in s/m. In 3-D tau and the slopes have wide rows along y for each x, T and grad n[1].
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
-	const int n[3], const double origin[3], const double spacing[3], const double at[3], double scale);
+	const int lo[3], const int n[3], int wide, const double origin[3], const double spacing[3], const double at[3],
+	double scale);
 
 #endif

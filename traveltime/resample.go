@@ -18,57 +18,89 @@ import (
 // or of lower degree where the model has fewer than four points. τ is smooth, so the
 // cubic error is far below that of the sweeps; where rays cross it is as good as linear.
 type resample struct {
-	scratch // of the arrays of c
-	c       C.eik_resample
+	scratch // of first, value and slope
+	dim     int
+	n       [3]int // points along each axis that one is interpolated from, at most 4
+	first   [3][]int32
+	value   [3][]float32 // [image points][4]
+	slope   [3][]float32 // the same, of 1/m
+	deep    [2]int       // points along z, of the model and of the image
 }
 
 func newResample(model, image grid.Grid) (*resample, error) {
-	r := &resample{}
 	dim := model.Dim()
-	r.c.dim = C.int(dim)
+	r := &resample{dim: dim, deep: [2]int{model.Shape[dim-1], image.Shape[dim-1]}}
 	for a := range 3 {
 		axis, there := a*(dim-1)/2, dim == 3 || a != 1 // in 2-D y is one point
-		n, m, h := 1, 1, 1.0
+		m := 1
 		if there {
-			n, m, h = model.Shape[axis], image.Shape[axis], model.Spacing[axis]
+			m = image.Shape[axis]
 		}
-		w := min(n, 4)
 		first, value, slope := take[int32](&r.scratch, m), take[float32](&r.scratch, 4*m), take[float32](&r.scratch, 4*m)
 		if r.err != nil {
 			r.free()
 			return nil, r.err
 		}
+		r.n[a], r.first[a], r.value[a], r.slope[a] = 1, first, value, slope
+		if !there {
+			value[0] = 1
+			continue
+		}
+		h := model.Spacing[axis]
 		for i := range m {
-			u := 0.0
-			if there {
-				u = (image.Coord(axis, i) - model.Origin[axis]) / h
-			}
-			if near := math.Round(u); math.Abs(u-near) < 1e-6 {
-				u = near
-			}
-			first[i] = int32(max(0, min(int(math.Floor(u))-(w-1)/2, n-w)))
-			v, d := lagrange(w, u-float64(first[i]))
+			at, w := support(model, image, axis, i)
+			v, d := lagrange(w, modelPoint(model, image, axis, i)-float64(at))
 			for c := range w {
 				value[4*i+c], slope[4*i+c] = float32(v[c]), float32(d[c]/h)
 			}
+			r.n[a], first[i] = w, int32(at)
 		}
-		r.c.n[a], r.c.m[a], r.c.width[a] = C.int(n), C.int(m), C.int(w)
-		r.c.first[a] = (*C.int)(unsafe.Pointer(unsafe.SliceData(first)))
-		r.c.value[a], r.c.slope[a] = cfloats(value), cfloats(slope)
 	}
 	runtime.SetFinalizer(r, func(r *resample) { r.free() })
 	return r, nil
 }
 
-// apply interpolates t: dst[0] is the value and, where there are more parts, dst[1+a] the
-// derivative along axis a, per metre. Line is scratch of the model's points along z. The
-// parts lie outside Go's heap.
-func (r *resample) apply(dst [][]float32, line, t []float32) {
-	var to [4]*C.float
-	for k := range dst {
-		to[k] = cfloats(dst[k])
+// modelPoint is where a point of the image lies along an axis, in points of the model.
+func modelPoint(model, image grid.Grid, axis, i int) float64 {
+	u := (image.Coord(axis, i) - model.Origin[axis]) / model.Spacing[axis]
+	if near := math.Round(u); math.Abs(u-near) < 1e-6 {
+		u = near
 	}
-	C.eik_interpolate(&to[0], cfloats(line), cfloats(t), &r.c, C.int(min(1, len(dst)-1)))
+	return u
+}
+
+// support is the first of the model's points along an axis that a point of the image is
+// interpolated from, and their number. Both rise or stay along the axis.
+func support(model, image grid.Grid, axis, i int) (first, width int) {
+	n := model.Shape[axis]
+	width = min(n, 4)
+	u := int(math.Floor(modelPoint(model, image, axis, i)))
+	return max(0, min(u-(width-1)/2, n-width)), width
+}
+
+// apply interpolates t, which covers the window from of the model, on the window to of the
+// image: dst[0] is the value and, where there are more parts, dst[1+a] the derivative along
+// axis a, per metre. Line is scratch of the model's points along z. The parts lie outside
+// Go's heap.
+func (r *resample) apply(dst [][]float32, line, t []float32, from, to Window) {
+	c := C.eik_resample{dim: C.int(r.dim)}
+	for a := range 3 {
+		lo := 0
+		if a < 2 {
+			c.n[a], c.m[a], c.lo[a] = C.int(from.Hi[a]-from.Lo[a]), C.int(to.Hi[a]-to.Lo[a]), C.int(from.Lo[a])
+			lo = to.Lo[a]
+		} else {
+			c.n[a], c.m[a] = C.int(r.deep[0]), C.int(r.deep[1])
+		}
+		c.width[a] = C.int(r.n[a])
+		c.first[a] = (*C.int)(unsafe.Pointer(&r.first[a][lo]))
+		c.value[a], c.slope[a] = cfloats(r.value[a][4*lo:]), cfloats(r.slope[a][4*lo:])
+	}
+	var parts [4]*C.float
+	for k := range dst {
+		parts[k] = cfloats(dst[k])
+	}
+	C.eik_interpolate(&parts[0], cfloats(line), cfloats(t), &c, C.int(min(1, len(dst)-1)))
 	runtime.KeepAlive(r)
 }
 
@@ -89,20 +121,26 @@ func lagrange(w int, u float64) (value, slope [4]float64) {
 }
 
 // finish sets f to T = R τ·scale and, where f has gradients, to ∇T with the derivatives
-// of τ in part[1:], on the grid g for the position at. Both lie outside Go's heap.
-func finish(f Field, part [][]float32, tau []float32, g grid.Grid, at []float64, scale float64) {
-	var n [3]C.int
+// of τ in part[1:], on a window of the grid g for the position at. τ and its derivatives
+// cover the window given of the same grid, which f's lies in, and are outside Go's heap.
+func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid, at []float64, scale float64) {
+	z := g.Dim() - 1
+	first := given.before(f.Window.Lo[0], f.Window.Lo[1]) * g.Shape[z]
+	var lo, n [3]C.int
 	var origin, spacing, source [3]C.double
 	var grad [3]*C.double
 	var slope [3]*C.float
 	for a := range g.Dim() {
 		n[a], source[a] = C.int(g.Shape[a]), C.double(at[a])
+		if a < z {
+			lo[a], n[a] = C.int(f.Window.Lo[a]), C.int(f.Window.Hi[a]-f.Window.Lo[a])
+		}
 		origin[a], spacing[a] = C.double(g.Origin[a]), C.double(g.Spacing[a])
 		if f.Gradient != nil {
 			grad[a] = (*C.double)(unsafe.Pointer(&f.Gradient[a][0]))
-			slope[a] = cfloats(part[1+a])
+			slope[a] = cfloats(part[1+a][first:])
 		}
 	}
-	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau), &slope[0], C.int(g.Dim()),
-		&n[0], &origin[0], &spacing[0], &source[0], C.double(scale))
+	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau[first:]), &slope[0], C.int(g.Dim()),
+		&lo[0], &n[0], C.int(given.wide()), &origin[0], &spacing[0], &source[0], C.double(scale))
 }

@@ -18,6 +18,7 @@ typedef struct {
 	int lanes;        // 4, 8 or 16
 	int n[3];         // points along x, y, z; n[1] = 1 in 2-D
 	int chunks;       // blocks in a row
+	int wide;         // rows of slow2 along y
 	float h[3];       // spacing, in units of the smallest one
 	float *tau;       // [n0*n1][n2 + 2*EIK_GHOSTS][lanes]
 	float *beyond;    // [n2 + 2*EIK_GHOSTS][lanes], stands for rows outside the grid
@@ -34,7 +35,7 @@ typedef struct {
 int eik_offers(int lanes);
 
 // One sweep over all due blocks; returns their number. Bit a of direction is
-// set if axis a runs backwards; slow2 is the squared slowness, [n0*n1][n2],
+// set if axis a runs backwards; slow2 is the squared slowness, [n0][wide][n2],
 // scaled to a largest value of 1.
 long eik_sweep(eik_batch *b, const float *slow2, int direction, int second);
 

@@ -222,7 +222,7 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *slow2, 
 			r->side[1][k] = NAME(row)(b, x, y + away[k]);
 	}
 	r->rz = step > 0 ? b->rho[2] : b->rho_back;
-	r->slow2 = slow2 + ((long)x * b->n[1] + y) * nz;
+	r->slow2 = slow2 + ((long)x * b->wide + y) * nz;
 	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
 	r->outer = MUL(r->rho[0], r->rho[0]);
 	r->boxed = due & b->box[0][x];

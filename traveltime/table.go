@@ -29,8 +29,8 @@ func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 			tables, tables.Origin, image, image.Origin)
 	}
 	var mu sync.Mutex // over rows
-	return &placewise{"table", image, func(r *room, p *survey.Positions, place int) error {
-		role, row, f := p.Role[place], int(p.Row[place]), r.out
+	fill := func(f *Field, _ *room, p *survey.Positions, place int) error {
+		role, row := p.Role[place], int(p.Row[place])
 		mu.Lock()
 		err := rows(f.Time, role, row)
 		mu.Unlock()
@@ -47,8 +47,27 @@ func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 		if f.Gradient != nil {
 			CentralGradient(f.Gradient, f.Time, image)
 		}
+		f.crop(image)
 		return nil
-	}}, nil
+	}
+	return &placewise{name: "table", g: image, whole: true, fill: fill}, nil
+}
+
+// crop moves a field of all of g to the front of its memory, on its window alone.
+func (f *Field) crop(g grid.Grid) {
+	n := g.Shape[g.Dim()-1]
+	for a := range 1 + len(f.Gradient) {
+		part := &f.Time
+		if a > 0 {
+			part = &f.Gradient[a-1]
+		}
+		row := 0
+		for first := range f.Window.columns(g) {
+			copy((*part)[row:row+n], (*part)[first:first+n])
+			row += n
+		}
+		*part = (*part)[:row]
+	}
 }
 
 // CentralGradient writes the gradient of the field t on the grid g into dst, one slice of

@@ -7,11 +7,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Field is the traveltime field of one position on a grid, in C order.
+// Field is the traveltime field of one position on a window of a grid, in C order of the
+// window's points.
 type Field struct {
-	Time []float64 // [grid.Len()], s
+	Window Window
+	Time   []float64 // [points of the window], s
 
-	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each [grid.Len()]; nil unless asked for.
+	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless asked for.
 	Gradient [][]float64
 }
 
@@ -20,6 +22,16 @@ type Options struct {
 	Gradient bool
 	Threads  int    // workers; 0 means all processors
 	Progress func() // called after each position, maybe from several goroutines at once; may be nil
+
+	// Windows holds the part of Grid that is wanted of each position, by its number; nil
+	// stands for the whole grid everywhere. The window of a place that is solved must have
+	// at least one column and lie inside the grid. Times are those of the window alone:
+	// a caller who takes central differences of them asks for one more column on each side.
+	Windows []Window
+	// Margin is the least distance, in m, between a place's window and the end of that part
+	// of a velocity model in which its rays may run. It may be infinite: rays then run
+	// anywhere in the model, as they do for a window of the whole grid. It needs Windows.
+	Margin float64
 }
 
 // Method computes traveltime fields.
@@ -33,12 +45,14 @@ type Method interface {
 	// Domain is the grid that every position must lie inside of; nil: anywhere.
 	Domain() *grid.Grid
 
-	// ScratchBytes estimates the memory, in bytes, that one worker of Solve holds.
-	ScratchBytes(gradient bool) int64
+	// ScratchBytes is the memory, in bytes, that one worker of such a Solve holds.
+	// Without Windows it depends on opt alone.
+	ScratchBytes(p *survey.Positions, places []int, opt Options) int64
 
 	// Solve computes the fields of the chosen places and hands each to sink
 	// with its number within p. The sink may be called from several goroutines
 	// at once, in any order, each place exactly once; the field is valid only
 	// during the call. Solve stops at the first error of the sink or of ctx.
+	// It panics if a window is empty or reaches outside the grid.
 	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
 }

@@ -36,24 +36,34 @@ func take[T any](s *scratch, n int) []T {
 	return v
 }
 
-// takeField makes a field on g.
-func takeField(s *scratch, g grid.Grid, gradient bool) (f Field) {
-	f.Time = take[float64](s, g.Len())
-	for range g.Dim() {
+// takeField makes a field of at most so many points of dim axes.
+func takeField(s *scratch, points, dim int, gradient bool) (f Field) {
+	f.Time = take[float64](s, points)
+	for range dim {
 		if gradient {
-			f.Gradient = append(f.Gradient, take[float64](s, g.Len()))
+			f.Gradient = append(f.Gradient, take[float64](s, points))
 		}
 	}
 	return f
 }
 
+// on returns the field on a window of so many points, in the memory of f.
+func (f Field) on(w Window, points int) Field {
+	out := Field{Window: w, Time: f.Time[:points]}
+	for _, d := range f.Gradient {
+		out.Gradient = append(out.Gradient, d[:points])
+	}
+	return out
+}
+
 func (s *scratch) free() { s.memory.Free() }
 
 // job is a number of places that are solved together. Eikonal does it in a batch of so
-// many lanes.
+// many lanes, in a window of the model.
 type job struct {
 	places []int
 	lanes  int
+	model  Window
 }
 
 // worker solves jobs one after another. It makes its scratch at first use and keeps it.
@@ -119,9 +129,13 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 // placewise is what methods share, most of which know each place's field by itself,
 // wherever the place lies.
 type placewise struct {
-	name string
-	g    grid.Grid
-	fill func(r *room, p *survey.Positions, place int) error // sets the field of a place
+	name  string
+	g     grid.Grid
+	whole bool // fill is given memory for the whole grid whatever the window
+	tau   bool // fill needs room.part and room.line
+
+	// fill sets the field of a place on f.Window.
+	fill func(f *Field, r *room, p *survey.Positions, place int) error
 }
 
 // Name implements Method.
@@ -133,52 +147,87 @@ func (m *placewise) Grid() grid.Grid { return m.g }
 // Domain implements Method: positions may lie anywhere.
 func (m *placewise) Domain() *grid.Grid { return nil }
 
-// ScratchBytes implements Method: a field.
-func (m *placewise) ScratchBytes(gradient bool) int64 {
-	if gradient {
-		return 8 * int64(m.g.Len()) * int64(1+m.g.Dim())
-	}
-	return 8 * int64(m.g.Len())
+// ScratchBytes implements Method.
+func (m *placewise) ScratchBytes(p *survey.Positions, places []int, opt Options) int64 {
+	r := m.room(p, places, opt)
+	r.counting = true
+	r.allocate()
+	return r.bytes
 }
 
 // room is the worker of such a method.
 type room struct {
 	scratch
 	*placewise
-	p        *survey.Positions
-	gradient bool
+	p   *survey.Positions
+	opt Options
 
-	out  Field
-	part [][]float32 // of Coarse
-	line []float32
+	points int         // of the largest field
+	out    Field       // of so many
+	part   [][]float32 // τ and its slopes, [points]
+	line   []float32   // [points along z]
+}
+
+func (m *placewise) room(p *survey.Positions, places []int, opt Options) *room {
+	r := &room{placewise: m, p: p, opt: opt, points: m.g.Len()}
+	if !m.whole {
+		r.points = opt.most(m.g, places) * m.g.Shape[m.g.Dim()-1]
+	}
+	return r
+}
+
+func (r *room) allocate() {
+	dim := r.g.Dim()
+	r.out = takeField(&r.scratch, r.points, dim, r.opt.Gradient)
+	if r.tau {
+		for range 1 + len(r.out.Gradient) {
+			r.part = append(r.part, take[float32](&r.scratch, r.points))
+		}
+		r.line = take[float32](&r.scratch, r.g.Shape[dim-1])
+	}
 }
 
 func (r *room) solve(context.Context, job) error {
 	if r.out.Time == nil {
-		r.out = takeField(&r.scratch, r.g, r.gradient)
+		r.allocate()
 	}
 	return r.err
 }
 
-func (r *room) field(_, place int) (Field, error) { return r.out, r.fill(r, r.p, place) }
+func (r *room) field(_, place int) (Field, error) {
+	w := r.opt.window(r.g, place)
+	points := r.points
+	if !r.whole {
+		points = w.count() * r.g.Shape[r.g.Dim()-1]
+	}
+	f := r.out.on(w, points)
+	err := r.fill(&f, r, r.p, place)
+	return f, err
+}
 
 // Solve implements Method, place by place.
 func (m *placewise) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	checkPlaces(m.g, p, places)
+	checkPlaces(m.g, p, places, opt)
 	jobs := make([]job, len(places))
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]
 	}
-	return work(ctx, jobs, opt, func() worker { return &room{placewise: m, p: p, gradient: opt.Gradient} }, sink)
+	return work(ctx, jobs, opt, func() worker { return m.room(p, places, opt) }, sink)
 }
 
-func checkPlaces(g grid.Grid, p *survey.Positions, places []int) {
+func checkPlaces(g grid.Grid, p *survey.Positions, places []int, opt Options) {
 	if p.Dim != g.Dim() {
 		panic(fmt.Sprintf("traveltime: positions have %d columns, the grid %d axes", p.Dim, g.Dim()))
+	}
+	if opt.Windows != nil && (len(opt.Windows) != p.Len() || !(opt.Margin >= 0)) {
+		panic(fmt.Sprintf("traveltime: %d windows with a margin of %g m for %d positions", len(opt.Windows), opt.Margin, p.Len()))
 	}
 	for _, i := range places {
 		if i < 0 || i >= p.Len() {
 			panic(fmt.Sprintf("traveltime: place %d is not one of the %d positions", i, p.Len()))
+		}
+		if w := opt.window(g, i); w.empty() || !w.inside(Whole(g)) {
+			panic(fmt.Sprintf("traveltime: window %v of place %d is empty or reaches outside that of the grid, %v", w, i, Whole(g)))
 		}
 	}
 }

@@ -225,7 +225,7 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 	}
 	m.Recompute = true
 	if c.Held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor)
+		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor, traveltime.Whole(c.Image))
 	}
 	return with(m)
 }
@@ -255,7 +255,9 @@ func (c *count) resident(m Memory) Memory {
 		n.Tables = work.Budget // of which even the largest stretch may take less
 		if m.Coarse > 0 {
 			// What the coarse tables are made with is freed before there are others.
-			n.Making += (traveltime.CoarseScratchBytes(c.Image) - p.Times.ScratchBytes(false)) * int64(p.Threads)
+			var whole traveltime.Options
+			made := traveltime.CoarseScratchBytes(c.Image, p.Positions, nil, whole) - p.Times.ScratchBytes(p.Positions, nil, whole)
+			n.Making += made * int64(p.Threads)
 		}
 		return with(n)
 	})

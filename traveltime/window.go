@@ -1,0 +1,98 @@
+package traveltime
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Window is a rectangle of columns of a grid: the indices [Lo[a], Hi[a]) along each
+// horizontal axis a, and all of z. In 2-D only the first elements are read, and the second
+// ones of a window that this package returns are 0 and 1.
+type Window struct{ Lo, Hi [2]int }
+
+// Whole is the window of all columns of g.
+func Whole(g grid.Grid) Window {
+	w := Window{Hi: [2]int{g.Shape[0], 1}}
+	if g.Dim() == 3 {
+		w.Hi[1] = g.Shape[1]
+	}
+	return w
+}
+
+// Grid is the part of g that lies in w, which must not be empty. Its coordinates may differ
+// from those of g by a rounding, because its origin is rounded.
+func (w Window) Grid(g grid.Grid) grid.Grid {
+	part := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: g.Spacing, Shape: slices.Clone(g.Shape)}
+	for a := range g.Dim() - 1 {
+		part.Origin[a], part.Shape[a] = g.Coord(a, w.Lo[a]), w.Hi[a]-w.Lo[a]
+	}
+	return part
+}
+
+// empty reports whether w has no column. In 2-D its second elements must be 0 and 1.
+func (w Window) empty() bool { return w.Lo[0] >= w.Hi[0] || w.Lo[1] >= w.Hi[1] }
+
+// count is the number of columns, under the same condition.
+func (w Window) count() int { return (w.Hi[0] - w.Lo[0]) * (w.Hi[1] - w.Lo[1]) }
+
+// inside reports whether all of w lies in o.
+func (w Window) inside(o Window) bool {
+	return w.Lo[0] >= o.Lo[0] && w.Lo[1] >= o.Lo[1] && w.Hi[0] <= o.Hi[0] && w.Hi[1] <= o.Hi[1]
+}
+
+// wide is the number of columns along y.
+func (w Window) wide() int { return w.Hi[1] - w.Lo[1] }
+
+// before is the number of columns of w that precede the column (x, y) in C order.
+func (w Window) before(x, y int) int { return (x-w.Lo[0])*w.wide() + y - w.Lo[1] }
+
+// columns lists the columns in C order: for each the number of its first point on g.
+func (w Window) columns(g grid.Grid) iter.Seq[int] {
+	whole, n := Whole(g), g.Shape[g.Dim()-1]
+	return func(yield func(int) bool) {
+		for x := w.Lo[0]; x < w.Hi[0]; x++ {
+			for y := w.Lo[1]; y < w.Hi[1]; y++ {
+				if !yield(whole.before(x, y) * n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// window is the part of the image grid g that a place is wanted on.
+func (o Options) window(g grid.Grid, place int) Window {
+	w := Whole(g)
+	if o.Windows != nil {
+		for a := range g.Dim() - 1 {
+			w.Lo[a], w.Hi[a] = o.Windows[place].Lo[a], o.Windows[place].Hi[a]
+		}
+	}
+	return w
+}
+
+// most is the largest number of columns that one of the places is wanted on.
+func (o Options) most(g grid.Grid, places []int) (n int) {
+	if o.Windows == nil {
+		return Whole(g).count()
+	}
+	for _, place := range places {
+		n = max(n, o.window(g, place).count())
+	}
+	return n
+}
+
+// extent is the least room that holds a number of windows.
+type extent struct {
+	side    [2]int // of the widest along each axis
+	columns int    // of the largest
+}
+
+func (x *extent) grow(w Window) {
+	x.columns = max(x.columns, w.count())
+	for a := range x.side {
+		x.side[a] = max(x.side[a], w.Hi[a]-w.Lo[a])
+	}
+}
