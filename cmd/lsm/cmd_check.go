@@ -28,7 +28,9 @@ func newCheck(a *app) *cobra.Command {
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
 is written. Where lsm run would refuse to start, check says everything else first and
-then ends with the exit status of that refusal.
+then ends with the exit status of that refusal. The survey file need not hold traces
+yet: check then says nothing of dead traces, of weights made from traces, of damping and
+sparsity.
 
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
@@ -60,7 +62,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
 	}
 	refused := tryOutputs(a, cfg, show)
-	j, err := a.open(&here, plan.Traces)
+	j, err := a.open(&here, plan.Planning)
 	if err != nil {
 		return err
 	}
@@ -158,6 +160,9 @@ func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding
 	}
 	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
 	a.finish("dot_error", e)
+	if j.Traces == nil {
+		return nil
+	}
 	texts, err := j.PenaltyTexts(ctx)
 	for _, text := range texts {
 		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})

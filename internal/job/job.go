@@ -88,7 +88,8 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	if err != nil {
 		return err
 	}
-	if j.Plan = p.Holding(held); need != plan.Traces {
+	j.Plan = p.Holding(held)
+	if need == plan.Geometry || need == plan.Planning && !in.HasData {
 		return nil
 	}
 	var found plan.Found

@@ -43,6 +43,7 @@ type Need int
 
 const (
 	Geometry Need = iota // sources, receivers, sampling, wavelet
+	Planning             // the recorded traces as well, if the survey file has any
 	Traces               // the recorded traces as well
 )
 
