@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -44,11 +45,16 @@ do.`,
 	return cmd
 }
 
+// garbage is how much check lets the heap grow before it collects, in per cent: most of the
+// heap are long arrays, which are collected at no cost and fill the memory where they are not.
+const garbage = 25
+
 func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	here := *cfg
 	if a.world.Size() == 1 { // whatever the grid of the run to come
 		here.Comm.Grid = []int{0, 1}

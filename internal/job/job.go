@@ -85,7 +85,7 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	if need == plan.Planning && !in.HasData {
 		return nil // Build decides where things are, if it is called
 	}
-	if err := j.decide(); err != nil || need == plan.Geometry {
+	if err := decide(j); err != nil || need == plan.Geometry {
 		return err
 	}
 	var found plan.Found
@@ -95,7 +95,7 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 }
 
 // decide decides where traces and tables are. It is collective.
-func (j *Job) decide() error {
+func decide(j *Job) error {
 	held, err := forecast.Decide(j.Plan, func(r plan.Residency) (bool, error) {
 		short, err := comm.Any(j.World, !forecast.Of(j.Holding(r), j.Share).Fits())
 		return !short, err
@@ -141,7 +141,7 @@ func (j *Job) Build(ctx context.Context) error {
 		j.Report.Infof("image.gathers: %s", text)
 	}
 	if j.Held.Tables == "" {
-		if err := j.decide(); err != nil {
+		if err := decide(j); err != nil {
 			return err
 		}
 	}
