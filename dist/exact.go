@@ -10,14 +10,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// exact is a sum of float64 numbers without rounding, so that it does not depend
-// on their order: a fixed-point number over the whole range of float64, in digits
-// of 32 bits that keep their carries for later (Neal 2015, "Fast exact summation
-// using small and large superaccumulators", the small one).
+// exact is a sum of float64 numbers without rounding, so that it does not depend on their
+// order: a fixed-point number over the whole range of float64, in digits of 32 bits that
+// keep their carries for later (Neal 2015, "Fast exact summation using small and large
+// superaccumulators", the small one).
 //
-// A number changes three digits by less than 2³² each, so int64 digits hold 2³⁰
-// numbers at least. With the carries done every digit is at most 2³¹ in size,
-// and float64 adds the digits of 2²¹ ranks exactly, in any order.
+// A number changes three digits by less than 2³² each, so int64 digits hold at least 2³⁰
+// numbers. After carrying every digit is at most 2³¹ in size, and float64 adds the digits
+// of 2²¹ ranks exactly, in any order.
 type exact struct {
 	digit [digits]int64 // digit i counts 2^(32 i − 1074)
 	odd   float64       // the sum of what is no number, 0 if nothing

@@ -36,7 +36,6 @@ type LiftOptions struct {
 type Times struct {
 	Direction Direction
 	Total     time.Duration
-	Bound     time.Duration // the bound on the result, its collective included; Exact only
 	Waiting   time.Duration // in and for the collectives that sum the result
 	Pieces    int           // summed over the ranks
 	Bytes     int64         // of these
@@ -54,14 +53,13 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // or range. Its errors are marked as lacking resources, where a kernel or a communicator
 // cannot do what is asked, or as numerical, for a Peak that is no number.
 //
-// With Exact the quantum of an application is a power of two of which 2⁵² are at
-// least the bound on the result. A source of zeros gives zeros and a source with
-// anything that is no number, or whose bound overflows, gives NaN throughout; the
-// kernel is called for neither. The Copies of the destination must be the ranks
-// of the source's Shards, as on a process grid.
+// With Exact the quantum of an application is a power of two of which 2⁵² are at least the
+// bound on the result. Without calling the kernel, a source of zeros gives zeros, and a
+// source with a NaN or an infinity, or whose bound overflows, gives NaN throughout. The
+// Copies of the destination must be the ranks of the source's Shards, as on a process grid.
 //
-// An error of the kernel on one rank alone leaves the others waiting for it, but
-// for one of Bound, which all get: the caller then ends the run.
+// All ranks get an error of Bound. Any other error of a kernel on one rank alone leaves the
+// others waiting for it, so the caller must end the run.
 func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, error) {
 	if len(kernels) != max(1, len(domain.Parts)) {
 		panic(fmt.Sprintf("dist: %d kernels for %v", len(kernels), domain))
@@ -84,8 +82,8 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 	if !o.Exact {
 		return l, nil
 	}
-	if o.Choose != nil && !o.OneSided {
-		l.measuring = newMeasuring(rng.Copies.Size() > 1, image.Copies.Size() > 1)
+	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
+		l.measuring = &measuring{sums: sums}
 	}
 	for _, k := range kernels {
 		peak, err := l.largest(k.(Pieced).Peak())
@@ -214,8 +212,8 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 		}
 	}
 	end()
-	if l.measuring != nil {
-		l.measuring.done(d, a.overlap, a.times.Total, a.times.Waiting)
+	if m := l.measuring; m != nil {
+		m.of[d] = append(m.of[d], a.times)
 	}
 	if l.o.Observe != nil {
 		l.o.Observe(a.times)
@@ -260,7 +258,7 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 		return false, nil
 	}
 	if !l.measuring.complete() {
-		a.overlap, counts = l.measuring.over(d)
+		a.overlap, counts = over(len(l.measuring.of[d]))
 		a.alone = counts && !a.overlap
 		return counts, nil
 	}
@@ -362,10 +360,8 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	if !a.o.Exact {
 		return 0, false, nil
 	}
-	end := timing(&a.times.Bound)
 	parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
 	sum, err := SumExactly(src.Layout.Shards, parts, mine)
-	end()
 	switch bound := sum * a.peaks[i]; {
 	case err != nil || bound == 0:
 		return 0, true, err

@@ -22,51 +22,20 @@ func (o Overlapped) Hidden() float64 {
 // application of each direction is a warm-up. The next ones alternate between no overlap
 // and overlap.
 type measuring struct {
-	of [2]struct {
-		sums bool // the direction sums over ranks
-		n    int  // applications so far
-		took [2]time.Duration
-		sum  time.Duration
-	}
-}
-
-// newMeasuring returns nil if neither direction sums over ranks.
-func newMeasuring(forward, adjoint bool) *measuring {
-	if !forward && !adjoint {
-		return nil
-	}
-	m := &measuring{}
-	m.of[Forward].sums, m.of[Backward].sums = forward, adjoint
-	return m
+	sums [2]bool    // directions that sum over ranks
+	of   [2][]Times // applications so far
 }
 
 // measured is how often each way is measured in each direction.
 const measured = 2
 
-// over reports whether the present application of a direction overlaps, and whether it counts.
-func (m *measuring) over(d Direction) (overlap, counts bool) {
-	n := m.of[d].n
-	return n%2 == 0, n > 0 && n <= 2*measured
-}
-
-// done notes an application.
-func (m *measuring) done(d Direction, overlap bool, took, sums time.Duration) {
-	of := &m.of[d]
-	of.n++
-	switch {
-	case of.n == 1 || of.n > 1+2*measured: // the first, and more than are needed
-	case overlap:
-		of.took[1] += took / measured
-	default:
-		of.took[0] += took / measured
-		of.sum += sums / measured
-	}
-}
+// over reports whether application n of a direction overlaps, and whether it counts.
+func over(n int) (overlap, counts bool) { return n%2 == 0, n > 0 && n <= 2*measured }
 
 // complete reports whether enough has been measured. The answer is the same on all ranks.
 func (m *measuring) complete() bool {
-	for _, of := range m.of {
-		if of.sums && of.n <= 2*measured {
+	for d, of := range m.of {
+		if m.sums[d] && len(of) <= 2*measured {
 			return false
 		}
 	}
@@ -76,11 +45,16 @@ func (m *measuring) complete() bool {
 // choose compares the times of the slowest ranks. most sets numbers to their largest
 // values over all ranks.
 func (m *measuring) choose(most func([]float64) error) (o Overlapped, err error) {
-	for _, of := range m.of {
-		if of.sums {
-			o.With += of.took[1]
-			o.Without += of.took[0]
-			o.Sums += of.sum
+	for d, of := range m.of {
+		for n, t := range of {
+			switch overlap, counts := over(n); {
+			case !counts || !m.sums[d]:
+			case overlap:
+				o.With += t.Total / measured
+			default:
+				o.Without += t.Total / measured
+				o.Sums += t.Waiting / measured
+			}
 		}
 	}
 	worst := []float64{float64(o.With), float64(o.Without), float64(o.Sums)}

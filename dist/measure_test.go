@@ -27,12 +27,12 @@ func TestMeasuring(t *testing.T) {
 		{[2]float64{90, 10}, [2]float64{15, 30}, [2]bool{false, true}, Overlapped{true, ms(10), ms(30), ms(7)}, 1},
 	} {
 		err := commtest.Ranks(3, func(g comm.Comm) error {
-			m := newMeasuring(c.ranks[0], c.ranks[1])
+			m := &measuring{sums: c.ranks}
 			// Rank 1 is the slowest.
 			slower := []float64{0.5, 1, 0.9}[g.Rank()]
 			for n := 0; !m.complete(); n++ {
 				d := Direction(n % 2)
-				overlap, counts := m.over(d)
+				overlap, counts := over(len(m.of[d]))
 				took := c.without[d]
 				if overlap {
 					took = c.with[d]
@@ -40,7 +40,7 @@ func TestMeasuring(t *testing.T) {
 				if !counts {
 					took = 1e6
 				}
-				m.done(d, overlap, ms(took*slower), ms(7*slower))
+				m.of[d] = append(m.of[d], Times{Total: ms(took * slower), Waiting: ms(7 * slower)})
 				if n > 20 {
 					return fmt.Errorf("nothing is chosen")
 				}

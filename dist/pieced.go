@@ -16,9 +16,9 @@ const (
 
 func (d Direction) String() string { return [...]string{"forward", "adjoint"}[d] }
 
-// Pieced is a Kernel that works its destination out piece by piece, so that one
-// piece is summed over the ranks while the next is computed, and that can make
-// its sums independent of how the work is divided.
+// Pieced is a Kernel that computes its destination piece by piece, so that one piece is
+// summed over the ranks while the next is computed, and whose sums can be made independent
+// of how the work is divided.
 //
 // The second part works like this (Demmel & Nguyen 2015, "Parallel reproducible
 // summation", pre-rounding): a kernel's smallest unit of work, whose sum has a fixed

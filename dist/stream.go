@@ -8,10 +8,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Grouped is the kernel of an operator A whose data do not fit in memory. It works on
-// them group by group. A group is a stretch of this rank's data that consists of whole
-// Units. As with Pieced, sums can be made independent of how the work is divided, which
-// here includes the groups.
+// Grouped is the kernel of an operator A whose data do not fit in memory. It works on them
+// group by group. A group is a stretch of this rank's data made of whole Units. As with
+// Pieced, sums can be made independent of how the work is divided, groups included.
 type Grouped interface {
 	// Peak and Bound are as in Pieced. Bound is only called with Forward.
 	Peak() float64
@@ -60,15 +59,13 @@ type StreamOptions struct {
 	Largest, LargestOnce float64
 }
 
-// Stream applies what least squares need of an operator A whose data d are not held:
-// an application passes over the groups and has one of them at a time. W are weights
-// of the data.
+// Stream applies what least squares need of an operator A whose data d are not held: an
+// application passes over the groups and has one of them at a time. W weighs the data.
 //
-// With Exact the quantum of an adjoint would follow from a bound on its source, which
-// is not known before the source has passed by. It is guessed, from the application
-// before, and what has passed by is judged afterwards: a pass whose bound lies above
-// the guess, or so far below it that digits were lost, is done again. The guess and the
-// judgement are the same on any partition, so the result has the same bits.
+// With Exact the quantum of an adjoint follows from a bound on its source, which is known
+// only once the source has passed. It is guessed from the application before and checked
+// afterwards: a pass whose bound lies above the guess, or so far below it that digits were
+// lost, is repeated. Guess and check do not depend on the partition.
 type Stream struct {
 	k    Grouped
 	o    StreamOptions
@@ -76,8 +73,8 @@ type Stream struct {
 	peak float64
 	work device.Buf // of the largest group
 
-	// reach bounds W²A p, relative to ‖p‖, and level the source of a gradient, both as
-	// found in their last passes. They are 0 before the first.
+	// reach bounds W²A p relative to ‖p‖, level bounds the source of a gradient, both from
+	// their last passes; 0 before the first.
 	reach, level float64
 	again        int // passes done again
 }

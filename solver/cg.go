@@ -30,7 +30,7 @@ import (
 // The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
 type CG struct {
-	Method
+	*Method
 	r, p, q, b *dist.Vector // image
 	misfit, t  *dist.Vector // data: d − A x, A p
 
@@ -39,12 +39,6 @@ type CG struct {
 	size           float64 // largest ‖x‖ met so far
 	back, backIm   float64 // ⟨p, β B p_old⟩
 	hermitianKnown float64 // 1 where back is known, else 0
-}
-
-func newCG(name string, o Options) *Method {
-	c := &CG{Method: Method{name: name, opt: o}}
-	c.recurrence = c
-	return &c.Method
 }
 
 func (c *CG) scalars() map[string]*float64 {

@@ -64,7 +64,7 @@ import (
 // vectors are x, p, the residual r (s for streamed data, both with a preconditioner) and
 // those kept: g0, g1, … or v0, w0, v1, ….
 type CGLS struct {
-	Method
+	*Method
 	res  residual
 	s, p *dist.Vector // image
 
@@ -77,12 +77,6 @@ type CGLS struct {
 	pp       float64    // ‖p‖²
 	ps, psIm float64    // ⟨p, s⟩
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
-}
-
-func newCGLS(name string, o Options) *Method {
-	c := &CGLS{Method: Method{name: name, opt: o, streams: true}}
-	c.recurrence = c
-	return &c.Method
 }
 
 func (c *CGLS) preconditioned() bool { return c.opt.Preconditioner != nil }
@@ -98,8 +92,8 @@ func (c *CGLS) scalars() map[string]*float64 {
 
 func (c *CGLS) vectors() map[string]*dist.Vector {
 	to := map[string]*dist.Vector{"x": c.x, "p": c.p}
-	if r := c.res.vector(); r != nil {
-		to["r"] = r
+	if held, ok := c.res.(*heldResidual); ok {
+		to["r"] = held.r
 	}
 	if to["r"] == nil || c.preconditioned() {
 		to["s"] = c.s
@@ -114,7 +108,7 @@ func (c *CGLS) vectors() map[string]*dist.Vector {
 }
 
 func (c *CGLS) allocate() {
-	c.res = c.problem.residual(&c.Method)
+	c.res = c.problem.residual(c.Method)
 	c.res.allocate()
 	n := c.opt.Orthogonalize
 	c.kept, c.v, c.w = nil, nil, nil

@@ -25,18 +25,12 @@ import (
 // The drift is reported; nothing is replaced, since r does not drive the iteration. The
 // scalars of its state are α, ρ̄, φ̄, ⟨v, Aᴴu⟩ and the lower bound of ‖A‖.
 type LSQR struct {
-	Method
+	*Method
 	u, q, r *dist.Vector // data
 	v, w, z *dist.Vector // image
 
 	alpha, rhobar, phibar float64
 	vz, vzIm              float64 // ⟨v, Aᴴu⟩
-}
-
-func newLSQR(name string, o Options) *Method {
-	c := &LSQR{Method: Method{name: name, opt: o}}
-	c.recurrence = c
-	return &c.Method
 }
 
 func (c *LSQR) scalars() map[string]*float64 {

@@ -93,8 +93,13 @@ func (c *Method) Step(ctx context.Context) error {
 // Resume sets the method to a saved State, which it takes over. The caller must then fill
 // every one of Vectors with what was saved, before the first Step.
 func (c *Method) Resume(p Problem, s *State) error {
-	if err := s.validate(c.name); err != nil {
-		return err
+	if s.Method != c.name {
+		return fmt.Errorf("solver: the saved state is of method %q, not %q", s.Method, c.name)
+	}
+	h, n := s.History, s.Iteration+1
+	if s.Iteration < 0 || len(h.Residual) != n || len(h.Total) != n || len(h.Gradient) != n {
+		return fmt.Errorf("solver: the saved state of %s after %d iterations has histories of %d, %d and %d values, must be %d",
+			c.name, s.Iteration, len(h.Residual), len(h.Total), len(h.Gradient), n)
 	}
 	if c.attach(context.Background(), p); c.do.Err != nil {
 		return c.do.Err
@@ -145,7 +150,14 @@ func (c *Method) normal(q, t, p *dist.Vector) {
 }
 
 // subtract sets r = d − A x, x nil for zero.
-func (c *Method) subtract(r, x *dist.Vector) { c.problem.(*Held).subtract(&c.do, r, x) }
+func (c *Method) subtract(r, x *dist.Vector) {
+	if x == nil {
+		c.do.Copy(r, c.d)
+		return
+	}
+	c.do.Apply(c.a, r, x)
+	c.do.Axpby(1, c.d, -1, r)
+}
 
 // seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
 func (c *Method) seen(ap, p float64) {

@@ -1,9 +1,13 @@
 package solver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
 // Info describes a least-squares method for whoever configures one.
@@ -16,7 +20,7 @@ type Info struct {
 	Orthogonalizes bool // takes Options.Orthogonalize
 	Sparse         bool // takes Options.Sparsity and Options.Backtracking
 
-	held func(name string, o Options) *Method
+	recurrence func(m *Method) recurrence // of data that are held
 }
 
 // Methods are all least-squares methods. Each takes real and complex vectors, rows
@@ -24,27 +28,27 @@ type Info struct {
 var Methods = []Info{
 	{
 		Name: "cg", Description: "conjugate gradients on the normal equations",
-		Streamed: true,
-		held:     newCG,
+		Streamed:   true,
+		recurrence: func(m *Method) recurrence { return &CG{Method: m} },
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
 		Streamed: true, Preconditioned: true, Orthogonalizes: true,
-		held: newCGLS,
+		recurrence: newCGLS,
 	},
 	{
 		Name: "lsqr", Description: "the same iterates by bidiagonalisation, at the cost of one vector of data more",
-		held: newLSQR,
+		recurrence: func(m *Method) recurrence { return &LSQR{Method: m} },
 	},
 	{
 		Name: "ista", Description: "a sparse image, by soft thresholding",
-		Sparse: true,
-		held:   newProximal,
+		Sparse:     true,
+		recurrence: func(m *Method) recurrence { return &Proximal{Method: m} },
 	},
 	{
 		Name: "fista", Description: "the same with momentum, in fewer iterations",
-		Sparse: true,
-		held:   newProximal,
+		Sparse:     true,
+		recurrence: func(m *Method) recurrence { return &Proximal{Method: m, momentum: true} },
 	},
 }
 
@@ -54,7 +58,18 @@ func New(name string, o Options) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.held(name, o), nil
+	return newMethod(name, o, m.recurrence), nil
+}
+
+func newMethod(name string, o Options, of func(m *Method) recurrence) *Method {
+	m := &Method{name: name, opt: o}
+	m.recurrence = of(m)
+	return m
+}
+
+func newCGLS(m *Method) recurrence {
+	m.streams = true
+	return &CGLS{Method: m}
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
@@ -67,7 +82,7 @@ func For(p Problem, name string, o Options) (*Method, error) {
 	if !m.Orthogonalizes {
 		o.Orthogonalize = 0
 	}
-	return newCGLS(name, o), nil
+	return newMethod(name, o, newCGLS), nil
 }
 
 func find(name string) (Info, error) {
@@ -91,4 +106,66 @@ func Names(which func(Info) bool) (list []string) {
 // Takes reports whether a condition holds for the named method.
 func Takes(name string, which func(Info) bool) bool {
 	return slices.Contains(Names(which), name)
+}
+
+// Options are a method's settings.
+type Options struct {
+	// TrueResidual: the true residual d − A x is computed every so many
+	// iterations, at the cost of one forward. 0 means never.
+	TrueResidual int
+
+	// Last is the iteration limit. Of streamed data, whose residual is known by
+	// recurrence alone, the true one is computed there too, unless TrueResidual is 0.
+	Last int
+
+	// AdjointFail is the adjoint error at which a run ends with FailedAdjoint,
+	// AdjointWarn the one from which reports carry a warning. 0 means by the
+	// element type, 1e-3 and 1e-4 in single, 1e-8 and 1e-10 in double precision;
+	// a negative value means never.
+	AdjointFail, AdjointWarn float64
+
+	// Orthogonalize is the number of gradients that CGLS keeps and makes every
+	// later one orthogonal to, with a preconditioner of directions. 0 means none.
+	Orthogonalize int
+
+	// Preconditioner is M of CGLS: symmetric and positive, from the image to the image,
+	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
+	Preconditioner dist.Operator
+
+	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
+	Sparsity float64
+	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖
+	// from a power iteration.
+	StepLength float64
+	// Backtracking lets ISTA and FISTA find their step by halving it until the model
+	// of the misfit holds. StepLength is then the first to be tried; 0 means that of
+	// steepest descent at the start.
+	Backtracking bool
+	// Restart lets FISTA drop its momentum whenever the objective has grown.
+	Restart bool
+}
+
+// limits fills in the limits that depend on the rounding unit eps.
+func (o Options) limits(eps float64) Options {
+	warn, fail := 1e-4, 1e-3
+	if eps < 1e-10 {
+		warn, fail = 1e-10, 1e-8
+	}
+	o.AdjointWarn, o.AdjointFail = cmp.Or(o.AdjointWarn, warn), cmp.Or(o.AdjointFail, fail)
+	return o
+}
+
+// ulp is the distance from 1 to the next number in a layout's coarsest element type.
+func ulp(l *dist.Layout) float64 {
+	u := 0.0
+	for _, p := range l.Parts {
+		u = max(u, ulp(p))
+	}
+	switch {
+	case l.Parts != nil:
+		return u
+	case l.Type == device.F32 || l.Type == device.C64:
+		return 0x1p-23
+	}
+	return 0x1p-52
 }

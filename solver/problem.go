@@ -75,16 +75,6 @@ func (h *Held) Migrate(ctx context.Context, m *dist.Vector) error {
 
 func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range())) }
 
-// subtract sets r = d − A x, x nil for zero.
-func (h *Held) subtract(w *dist.Work, r, x *dist.Vector) {
-	if x == nil {
-		w.Copy(r, h.D)
-		return
-	}
-	w.Apply(h.A, r, x)
-	w.Axpby(1, h.D, -1, r)
-}
-
 // AddRows implements Problem: the stack (A; B…) and (d; 0…), which shares d.
 func (h *Held) AddRows(rows ...dist.Operator) (Problem, error) {
 	if len(rows) == 0 {

@@ -49,7 +49,7 @@ import (
 // with ‖A‖² taken as 1/τ. ‖A‖‖x‖ counts as a hundredth of ‖d‖ at least: d − r tells nothing
 // about a smaller A x. The scalars of its state are the step τ and FISTA's t.
 type Proximal struct {
-	Method
+	*Method
 	momentum bool
 	r        *dist.Vector // data
 	z        *dist.Vector // the point the step is taken from; ISTA: scratch
@@ -60,12 +60,6 @@ type Proximal struct {
 
 	tau float64 // step length τ
 	t   float64 // FISTA's t
-}
-
-func newProximal(name string, o Options) *Method {
-	c := &Proximal{Method: Method{name: name, opt: o}, momentum: name == "fista"}
-	c.recurrence = c
-	return &c.Method
 }
 
 func (c *Proximal) scalars() map[string]*float64 {

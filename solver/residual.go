@@ -13,7 +13,6 @@ import (
 type residual interface {
 	allocate()
 	scalars() map[string]*float64
-	vector() *dist.Vector // r; nil where it is none
 
 	// start is the residual at x, nil for zero: it sets s = Aᴴr and returns ‖r‖, over
 	// all rows, and ‖s‖².
@@ -57,7 +56,6 @@ func (h *Held) residual(of *Method) residual { return &heldResidual{Method: of} 
 
 func (h *heldResidual) allocate()                    { h.data(&h.r, &h.q) }
 func (h *heldResidual) scalars() map[string]*float64 { return nil }
-func (h *heldResidual) vector() *dist.Vector         { return h.r }
 
 func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	h.subtract(h.r, x)
@@ -115,8 +113,7 @@ type streamedResidual struct {
 
 func (s *streamed) residual(of *Method) residual { return &streamedResidual{Method: of, of: s} }
 
-func (r *streamedResidual) allocate()            { r.images(&r.q) }
-func (r *streamedResidual) vector() *dist.Vector { return nil }
+func (r *streamedResidual) allocate() { r.images(&r.q) }
 
 func (r *streamedResidual) scalars() map[string]*float64 {
 	to := map[string]*float64{"total": &r.norm2}

@@ -1,7 +1,5 @@
 package solver
 
-import "fmt"
-
 // State is what a method carries from one iteration to the next besides its vectors. It
 // is plain data: saved and given back to Resume it continues the run to the last bit.
 type State struct {
@@ -41,15 +39,3 @@ func (h *History) add(first, total, gradient float64) {
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }
-
-func (s *State) validate(method string) error {
-	if s.Method != method {
-		return fmt.Errorf("solver: the saved state is of method %q, not %q", s.Method, method)
-	}
-	h, n := s.History, s.Iteration+1
-	if s.Iteration < 0 || len(h.Residual) != n || len(h.Total) != n || len(h.Gradient) != n {
-		return fmt.Errorf("solver: the saved state of %s after %d iterations has histories of %d, %d and %d values, must be %d",
-			method, s.Iteration, len(h.Residual), len(h.Total), len(h.Gradient), n)
-	}
-	return nil
-}

@@ -21,7 +21,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
-	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -310,10 +309,10 @@ func TestDoctorOnCards(t *testing.T) {
 
 // A build without MPI names the one that could be built in.
 func TestWithoutMPI(t *testing.T) {
-	if got := withoutMPI([]machine.Library{{Name: "MPI (Open MPI)"}}); got != "It is built without MPI." {
+	if got := withoutMPI([]library{{Name: "MPI (Open MPI)"}}); got != "It is built without MPI." {
 		t.Error(got)
 	}
-	got := withoutMPI([]machine.Library{{Name: "MPI (Open MPI)", Path: "/lib/libmpi.so.40"}, {Name: "MPI (MPICH)"}})
+	got := withoutMPI([]library{{Name: "MPI (Open MPI)", Path: "/lib/libmpi.so.40"}, {Name: "MPI (MPICH)"}})
 	if !strings.HasPrefix(got, `It is built without MPI, but MPI (Open MPI) is here (/lib/libmpi.so.40): "make build" again builds it in`) {
 		t.Error(got)
 	}

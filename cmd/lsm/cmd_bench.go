@@ -133,23 +133,20 @@ func tellKernel(a *app, o kernelOptions, r *bench.KernelResult, limits *bench.Li
 		say("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
 			limits.GatherNS, 100*gatherShare, limits.StoreNS, 100*storeShare, limits.ReadBytes/1e9)
 	}
-	var card *bench.CardLimits
-	var copied, issued [2]float64
-	if r.Card != nil {
-		card, copied, issued = &r.Card.Limits, r.Card.Copy, r.Card.Issue
+	if card := r.Card; card != nil {
 		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
 		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%.1f %%, %.1f %%)\n",
-			card.CopyBytes/1e9, 100*copied[0], 100*copied[1], card.Issue, 100*issued[0], 100*issued[1])
+			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, 100*r.IssueShare[0], 100*r.IssueShare[1])
 	}
 	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
 	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
 		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "limits", limits, "store_share", storeShare, "gather_share", gatherShare,
-		"card", card, "verdict", r.Verdict}
+		"card", r.Card, "verdict", r.Verdict}
 	for _, f := range []struct {
 		name string
 		of   [2]float64 // forward, adjoint
 	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"cost", r.Cost}, {"exact_cost", r.ExactCost},
-		{"gflops", r.GFlops}, {"copy_share", copied}, {"issue_share", issued}} {
+		{"gflops", r.GFlops}, {"copy_share", r.CopyShare}, {"issue_share", r.IssueShare}} {
 		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
 	}
 	a.report.Event("kernel", fields...)

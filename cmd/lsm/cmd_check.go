@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -88,7 +89,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Reading()).String()})
+	var reading time.Duration
+	if j.Traces != nil {
+		reading = j.Traces.Took
+	}
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, reading).String()})
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err

@@ -89,22 +89,30 @@ func doctorLibraries(a *app) {
 	a.report.Event("libraries", "hdf5", h5.LibraryVersion(), "found", found)
 }
 
+// library is a shared library that a build of lsm might use.
+type library struct {
+	Name string `json:"name"` // such as "CUDA driver"
+	File string `json:"file"` // what was looked for, such as "libcuda.so.1"; a * stands for any version
+	Path string `json:"path"` // where it was found, "" for nowhere
+}
+
 // librariesOf looks for the libraries that lsm loads, in the places it loads them from, and
 // for the MPI libraries that a build may link to.
-func librariesOf(loader []string) []machine.Library {
+func librariesOf(loader []string) (found []library) {
 	cuda, nvrtc := driver.Libraries(driver.CUDA)
 	hip, hiprtc := driver.Libraries(driver.HIP)
-	var found []machine.Library
 	for _, l := range []struct {
 		name string
 		of   driver.Library
 	}{
 		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
 		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
+		{"MPI (Open MPI)", driver.Library{Names: []string{"libmpi.so.*"}}},
+		{"MPI (MPICH)", driver.Library{Names: []string{"libmpich.so.*"}}},
 	} {
-		found = append(found, machine.Library{Name: l.name, File: l.of.Candidates()[0], Path: l.of.Find(loader)})
+		found = append(found, library{l.name, l.of.Candidates()[0], l.of.Find(loader)})
 	}
-	return append(found, machine.MPIs(loader)...)
+	return found
 }
 
 func doctorLauncher(a *app, mpi bool) {
@@ -196,17 +204,17 @@ func doctorVerdict(a *app, mpi bool) {
 		}
 	}
 	if !mpi {
-		a.report.Printf("%s\n", withoutMPI(machine.MPIs(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
+		a.report.Printf("%s\n", withoutMPI(librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
 	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
 		"mpi", mpi, "cuda", cuda, "nccl", carried[driver.CUDA], "hip", hip, "rccl", carried[driver.HIP])
 }
 
 // withoutMPI is what to say of a build without MPI, given the libraries that were found.
-func withoutMPI(mpis []machine.Library) string {
+func withoutMPI(found []library) string {
 	var here []string
-	for _, l := range mpis {
-		if l.Path != "" {
+	for _, l := range found {
+		if l.Path != "" && strings.HasPrefix(l.Name, "MPI") {
 			here = append(here, fmt.Sprintf("%s is here (%s)", l.Name, l.Path))
 		}
 	}

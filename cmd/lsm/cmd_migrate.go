@@ -15,24 +15,22 @@ func newMigrate(a *app) *cobra.Command {
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
-		func(ctx context.Context, path string) error {
-			return a.produce(path, plan.Traces, "image", func(j *job.Job, out string) (int64, error) { return migrate(ctx, a, j, out) })
-		})))
+		a.produce(plan.Traces, "image", a.migrate))))
 }
 
-func migrate(ctx context.Context, a *app, j *job.Job, out string) (predicted int64, err error) {
+func (a *app) migrate(ctx context.Context, j *job.Job, out string) error {
 	j.WarnOfDoubts()
 	if err := j.Build(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	a.report.Infof("%s", j.Info)
 	d, err := j.Data()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	migrated, err := j.Migrate(ctx, d)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return j.Memory().Total(), j.WriteAdjoint(out, migrated, a.source("migrate"))
+	return j.WriteAdjoint(out, migrated, a.source("migrate"))
 }

@@ -16,24 +16,21 @@ func newModel(a *app) *cobra.Command {
 (demigration) and writes them as a survey file to output.file. The survey of the
 configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
 		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
-		func(ctx context.Context, path string) error {
-			return a.produce(path, plan.Geometry, "survey", func(j *job.Job, out string) (int64, error) { return model(ctx, a, j, out) })
-		}))
+		a.produce(plan.Geometry, "survey", a.model)))
 	cmd.Flags().StringVar(&a.reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	require(cmd, "reflectivity")
 	notEmpty(cmd, "reflectivity", "an image file")
 	return cmd
 }
 
-func model(ctx context.Context, a *app, j *job.Job, out string) (predicted int64, err error) {
+func (a *app) model(ctx context.Context, j *job.Job, out string) error {
 	image, err := j.ReadImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := j.Build(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	a.report.Infof("%s", j.Info)
-	err = j.WritePredicted(ctx, out, image, a.source("model"))
-	return j.Memory().Total(), err
+	return j.WritePredicted(ctx, out, image, a.source("model"))
 }

@@ -142,11 +142,11 @@ func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if !path.IsSet() {
 		return "", nil
 	}
-	there := []byte(nil)
+	there := false
 	err := a.once(func() error {
 		if _, err := os.Stat(path.File); err == nil && resumes {
 			a.report.Infof("%s is there already and stays", path)
-			there = []byte{1}
+			there = true
 			return nil
 		}
 		return job.CheckOutput(path.File, a.force)
@@ -154,7 +154,7 @@ func besideToWrite(a *app, path config.Path, resumes bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if there, err = comm.FromFirst(a.world, there); err != nil || len(there) > 0 {
+	if there, err = comm.Any(a.world, there); err != nil || there {
 		return "", err
 	}
 	return path.File, nil

@@ -17,11 +17,9 @@ image point and writes them as a table file to output.file. You can look at such
 file, change it, and use it with traveltime.method = "table". Remove the digest of a
 dataset that you change: docs/format.md shows how.`,
 		`  lsm traveltime config.toml -o times.h5`,
-		func(ctx context.Context, path string) error {
-			return a.produce(path, plan.Geometry, "tables", func(j *job.Job, out string) (int64, error) {
-				return 0, j.WriteTimes(ctx, out, gradient, a.source("traveltime"))
-			})
-		}))
+		a.produce(plan.Geometry, "tables", func(ctx context.Context, j *job.Job, out string) error {
+			return j.WriteTimes(ctx, out, gradient, a.source("traveltime"))
+		})))
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "also write the gradients of the times, s/m")
 	return cmd
 }

@@ -105,26 +105,29 @@ func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 	return j, err
 }
 
-// produce is a job command that writes the one file output.file: it lets work write the
-// file and says so. what names the kind of file, predicted is the memory in bytes that
-// was planned for, 0 for none.
-func (a *app) produce(path string, need plan.Need, what string, work func(j *job.Job, out string) (predicted int64, err error)) error {
-	cfg, err := a.configure(path)
-	if err != nil {
-		return err
+// produce is the work of a job command that writes the one file output.file, of a kind:
+// it lets write write it, and says so.
+func (a *app) produce(need plan.Need, kind string, write func(ctx context.Context, j *job.Job, out string) error) func(ctx context.Context, config string) error {
+	return func(ctx context.Context, path string) error {
+		cfg, err := a.configure(path)
+		if err != nil {
+			return err
+		}
+		j, err := a.open(cfg, need, cfg.Output.File)
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		out := cfg.Output.File.File
+		if err := write(ctx, j, out); err != nil {
+			return err
+		}
+		a.wrote(kind, out)
+		if j.Engine == nil { // the forecast counts an operator
+			return a.closing(0)
+		}
+		return a.closing(j.Memory().Total())
 	}
-	j, err := a.open(cfg, need, cfg.Output.File)
-	if err != nil {
-		return err
-	}
-	defer j.Close()
-	out := cfg.Output.File.File
-	predicted, err := work(j, out)
-	if err != nil {
-		return err
-	}
-	a.wrote(what, out)
-	return a.closing(predicted)
 }
 
 // source says which command makes an output, for its provenance.

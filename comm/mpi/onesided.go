@@ -63,18 +63,15 @@ func (g *group) needWindow(b numbers) error {
 			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)
 	}
-	g.world.keep(g.window, w)
-	g.window = w
-	return nil
-}
-
-// keep notes the new window, to be freed at the end, and frees the old.
-func (w *world) keep(old, made *window) {
-	w.do(func() C.int {
+	// The old window is freed now, and the new one at the end of the run.
+	old := g.window
+	g.world.do(func() C.int {
 		if old != nil {
 			C.lsm_window_free(old.c)
 		}
-		w.windows = append(slices.DeleteFunc(w.windows, func(win *window) bool { return win == old }), made)
+		g.world.windows = append(slices.DeleteFunc(g.world.windows, func(win *window) bool { return win == old }), w)
 		return 0
 	})
+	g.window = w
+	return nil
 }

@@ -4,8 +4,6 @@ package mpi
 
 // #cgo CFLAGS: -O3 -Wall
 // #cgo LDFLAGS: -ldl -lm
-// #cgo openmpi pkg-config: ompi-c
-// #cgo mpich pkg-config: mpich
 // #include <stdlib.h>
 // #include "shim.h"
 import "C"

@@ -26,8 +26,8 @@ type Group struct {
 	link  unsafe.Pointer // the library's communicator, for the main stream
 
 	started int            // all-reduces, in the order of calls
-	id      []float64      // of the second communicator; the lane's own, like second
-	second  unsafe.Pointer // the one for started all-reduces, nil before the first
+	id      []float64      // the identifier of the second communicator
+	second  unsafe.Pointer // communicator, for started all-reduces; nil before the first
 
 	windows map[driver.Memory]int // registered buffers by address, numbered from 1
 }
@@ -153,7 +153,9 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	}
 	if g.world.lib.splits() {
 		err = g.world.onThread(func() (err error) {
-			part.link, err = g.world.split(g.link, color, part.Rank())
+			var link unsafe.Pointer
+			code := C.nccl_CommSplit(g.world.lib.calls, g.link, C.int(color), C.int(part.Rank()), &link, nil)
+			part.link, err = g.world.keep(link, g.world.lib.check(code, "CommSplit"))
 			return err
 		})
 	} else {

@@ -74,12 +74,6 @@ func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err e
 	return w.keep(link, err)
 }
 
-// split divides a communicator, on a thread with the card's context.
-func (w *world) split(whole unsafe.Pointer, color, key int) (link unsafe.Pointer, err error) {
-	err = w.lib.check(C.nccl_CommSplit(w.lib.calls, whole, C.int(color), C.int(key), &link, nil), "CommSplit")
-	return w.keep(link, err)
-}
-
 func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
 	if err != nil {
 		return nil, err

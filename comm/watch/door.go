@@ -14,16 +14,21 @@ import (
 
 // place says where a rank runs. Every rank tells all others before they connect.
 type place struct {
-	Machine string         `json:"machine"`
-	Nets    []netip.Prefix `json:"nets"` // its addresses with the lengths of their networks: 10.0.0.7/24
+	Host    string         `json:"host"`
+	PID     int            `json:"pid"`
+	Machine string         `json:"machine"` // ranks with the same one can talk over the loopback
+	Nets    []netip.Prefix `json:"nets"`    // its addresses with the lengths of their networks: 10.0.0.7/24
 }
 
-// machine names the machine this process runs on, so that ranks on one can talk
-// over the loopback.
-func machine() string {
+// here is the place of this process.
+func here() place {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // else the name has to do
 	net, _ := os.Readlink("/proc/self/ns/net")                // of containers on one machine
-	return hostName() + " " + strings.TrimSpace(string(boot)) + " " + net
+	return place{host, os.Getpid(), host + " " + strings.TrimSpace(string(boot)) + " " + net, ownNets()}
 }
 
 // ownNets lists the addresses of this machine that others may reach.

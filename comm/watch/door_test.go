@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func nets(texts ...string) (out []netip.Prefix) {
 // networks that it shares with the others.
 func TestDoors(t *testing.T) {
 	bridge := "172.17.0.1/16" // of containers, the same on every machine
-	mine := place{"a", nets("10.1.0.1/16", bridge, "192.168.5.1/24", "fd00::1/64")}
+	mine := at("a", nets("10.1.0.1/16", bridge, "192.168.5.1/24", "fd00::1/64"))
 	for _, c := range []struct {
 		what  string
 		all   []place
@@ -35,23 +36,23 @@ func TestDoors(t *testing.T) {
 		ok    bool
 	}{
 		{"one machine", []place{mine, mine}, []string{loopback}, true},
-		{"another machine", []place{{"b", nets(bridge, "192.168.5.9/24")}}, []string{"192.168.5.1"}, true},
-		{"both", []place{mine, {"b", nets("10.1.200.3/16")}}, []string{loopback, "10.1.0.1"}, true},
-		{"two networks", []place{{"b", nets("10.1.200.3/16")}, {"c", nets("fd00::7/64")}}, []string{"10.1.0.1", "fd00::1"}, true},
-		{"behind a router", []place{mine, {"b", nets(bridge, "10.2.0.1/16")}}, nil, false},
-		{"no address", []place{{"b", nil}}, nil, false},
+		{"another machine", []place{at("b", nets(bridge, "192.168.5.9/24"))}, []string{"192.168.5.1"}, true},
+		{"both", []place{mine, at("b", nets("10.1.200.3/16"))}, []string{loopback, "10.1.0.1"}, true},
+		{"two networks", []place{at("b", nets("10.1.200.3/16")), at("c", nets("fd00::7/64"))}, []string{"10.1.0.1", "fd00::1"}, true},
+		{"behind a router", []place{mine, at("b", nets(bridge, "10.2.0.1/16"))}, nil, false},
+		{"no address", []place{at("b", nil)}, nil, false},
 	} {
 		hosts, ok := doors(mine, c.all)
 		if !slices.Equal(hosts, c.hosts) || ok != c.ok {
 			t.Errorf("%s: %v, %v; want %v, %v", c.what, hosts, ok, c.hosts, c.ok)
 		}
 	}
-	l, addresses, err := listen(place{"a", nil}, []place{{"a", nil}})
+	l, addresses, err := listen(at("a", nil), []place{at("a", nil)})
 	if err != nil || len(l) != 1 || !strings.HasPrefix(addresses[0], loopback+":") || l[0].Addr().String() != addresses[0] {
 		t.Fatalf("listens at %v, %v", addresses, err)
 	}
 	l[0].Close()
-	if l, addresses, err = listen(place{"a", nets("10.1.0.1/16")}, []place{{"b", nil}}); err != nil || len(l) != 1 ||
+	if l, addresses, err = listen(at("a", nets("10.1.0.1/16")), []place{at("b", nil)}); err != nil || len(l) != 1 ||
 		len(addresses) != 3 || !strings.HasPrefix(addresses[2], "10.1.0.1:") {
 		t.Fatalf("listens at %v, %v", addresses, err)
 	}
@@ -61,7 +62,7 @@ func TestDoors(t *testing.T) {
 // hubFor is a hub of this machine for so many ranks.
 func hubFor(t *testing.T, ranks int) *hub {
 	t.Helper()
-	w := &Watch{o: Options{}.filled(), size: ranks, decided: make(chan struct{}), quit: make(chan struct{})}
+	w := watchOf(ranks)
 	w.book = &book{w: w}
 	h, err := newHub(w, slices.Repeat([]place{here()}, ranks))
 	if err != nil {
@@ -88,7 +89,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 	h := hubFor(t, 2)
 	most := h.strangers.most
 	flood(t, h.card.Addresses[0], 3*most)
-	p, err := dial(h.card, 1, time.Minute)
+	p, err := dial(h.card, true, 1, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestAcceptGoesOn(t *testing.T) {
 	h.listeners = append(h.listeners, l)
 	go h.accept(&failing{l, 3})
 	h.card.Addresses = []string{l.Addr().String()}
-	p, err := dial(h.card, 1, time.Minute)
+	p, err := dial(h.card, true, 1, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func crowded() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 150, Max: 150}); err != nil {
 		return err
 	}
-	w := &Watch{o: Options{}.filled(), size: 2, decided: make(chan struct{}), quit: make(chan struct{})}
+	w := watchOf(2)
 	w.book = &book{w: w}
 	h, err := newHub(w, []place{here(), here()})
 	if err != nil {
@@ -190,7 +191,7 @@ func TestCrowdBeyondDescriptors(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said.String())
 	}
 	flood(t, c.Addresses[0], 600)
-	p, err := dial(c, 1, time.Minute)
+	p, err := dial(c, true, 1, time.Minute)
 	if err != nil {
 		t.Error(err)
 	} else {
@@ -204,4 +205,11 @@ func TestCrowdBeyondDescriptors(t *testing.T) {
 }
 
 // here is where this process is.
-func here() place { return place{machine(), ownNets()} }
+func at(machine string, nets []netip.Prefix) place { return place{Machine: machine, Nets: nets} }
+
+// watchOf is the watch of rank 0 before the ranks have connected.
+func watchOf(ranks int) *Watch {
+	w := &Watch{o: Options{}.filled(), size: ranks, decided: make(chan struct{}), quit: make(chan struct{})}
+	w.stop = sync.OnceFunc(func() { close(w.quit) })
+	return w
+}

@@ -10,11 +10,10 @@ import (
 // guarded is a communicator whose calls are recorded for the watch.
 type guarded struct {
 	inner
-	w         *Watch
-	device    *stream
-	host      *stream
-	messages  *stream // send-receives, which only the ranks concerned call
-	guardHost *guardedHost
+	w        *Watch
+	device   *stream
+	host     *stream
+	messages *stream // send-receives, which only the ranks concerned call
 }
 
 type inner = comm.Comm
@@ -29,7 +28,6 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 		host:     w.book.open(id+" host", name, members),
 		messages: w.book.open(id+" messages", name, members),
 	}
-	g.guardHost = &guardedHost{g}
 	if _, ok := c.(comm.OneSided); ok {
 		return guardedOneSided{g}
 	}
@@ -55,7 +53,7 @@ func (g *guarded) world(rank int) int {
 	return g.device.members[rank]
 }
 
-func (g *guarded) Host() comm.Host { return g.guardHost }
+func (g *guarded) Host() comm.Host { return guardedHost{g} }
 
 // Abort ends all ranks with the exit status code. The watch tells them the reason.
 func (g *guarded) Abort(code int, why error) {
@@ -132,16 +130,16 @@ func (g guardedOneSided) Accumulate(x device.Buf) error {
 // sequence, since they may run beside the device's calls.
 type guardedHost struct{ g *guarded }
 
-func (h *guardedHost) AllReduce(x []float64, op comm.Op) error {
+func (h guardedHost) AllReduce(x []float64, op comm.Op) error {
 	return h.g.host.call(call{Kind: allReduce, Type: device.F64, Count: len(x), Op: op},
 		func() error { return h.g.inner.Host().AllReduce(x, op) })
 }
 
-func (h *guardedHost) AllGather(x []byte) ([][]byte, error) {
+func (h guardedHost) AllGather(x []byte) ([][]byte, error) {
 	return ask(h.g.host, call{Kind: allGather}, func() ([][]byte, error) { return h.g.inner.Host().AllGather(x) })
 }
 
-func (h *guardedHost) Agree(flags uint64) (uint64, error) {
+func (h guardedHost) Agree(flags uint64) (uint64, error) {
 	return ask(h.g.host, call{Kind: agree}, func() (uint64, error) { return h.g.inner.Host().Agree(flags) })
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +26,6 @@ type hub struct {
 	mu    sync.Mutex
 	judge *judge
 	lines []*line // by rank
-	count int     // of lines
 	done  bool    // there is a verdict, or an end
 }
 
@@ -40,20 +38,16 @@ func newHub(w *Watch, all []place) (*hub, error) {
 	}
 	h := &hub{
 		w: w, listeners: listeners, strangers: strangers{most: mostStrangers(w.size)},
-		card: card{
-			Addresses: addresses, Machine: all[0].Machine, Host: hostName(), PID: os.Getpid(),
-			Token: rand.Text(), Answer: rand.Text(),
-		},
+		card: card{addresses, rand.Text(), rand.Text()},
 		poke: make(chan struct{}, 1), joined: make(chan struct{}), over: make(chan struct{}),
-		judge: newJudge(w.o, w.size, time.Now().Add(w.o.Join)),
-		lines: make([]*line, w.size), count: 1,
+		judge: newJudge(w.o, all, time.Now().Add(w.o.Join)),
+		lines: make([]*line, w.size),
 	}
-	h.judge.ranks[0].host, h.judge.ranks[0].pid = h.card.Host, h.card.PID
 	w.hub = h
 	mine, own := net.Pipe()
 	h.lines[0] = newLine(own, own)
 	go h.serve(0, h.lines[0])
-	w.connect(newLine(mine, mine), h.card)
+	w.connect(newLine(mine, mine), all[0])
 	for _, l := range listeners {
 		go h.accept(l)
 	}
@@ -93,13 +87,12 @@ func (h *hub) admit(l *line, m hello) bool {
 		return false
 	}
 	h.lines[m.Rank] = l
-	r := &h.judge.ranks[m.Rank]
-	r.host, r.pid, r.heard = m.Host, m.PID, time.Now()
+	h.judge.ranks[m.Rank].heard = time.Now()
 	h.readers.Add(1)
 	l.send(toPeer{Answer: h.card.Answer}, h.w.o.Lost)
-	if h.count++; h.count == len(h.lines) {
-		close(h.joined)
+	if !slices.Contains(h.lines, nil) {
 		h.shut()
+		close(h.joined)
 	}
 	return true
 }
@@ -213,15 +206,15 @@ func (h *hub) look(now time.Time, slept bool) (v *Verdict, over bool) {
 	return h.judge.look(now), false
 }
 
-// nextSpeaker returns the rank that prints if rank 0 is lost: the lowest connected rank,
-// preferably of another machine, since a machine is lost with all its ranks.
+// nextSpeaker returns the rank that prints if rank 0 is lost: the lowest rank that is not
+// lost, preferably of another machine, since a machine is lost with all its ranks.
 func (h *hub) nextSpeaker() int {
 	near := 0
 	for r := 1; r < len(h.lines); r++ {
 		m := &h.judge.ranks[r]
 		switch {
-		case h.lines[r] == nil || m.closed:
-		case m.host != h.card.Host:
+		case m.closed:
+		case m.Host != h.judge.ranks[0].Host:
 			return r
 		case near == 0:
 			near = r

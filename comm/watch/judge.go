@@ -22,8 +22,7 @@ type judge struct {
 
 // member is one rank as last heard of.
 type member struct {
-	host  string
-	pid   int
+	place
 	heard time.Time
 	// still is how long it had shown no sign of work at its last report.
 	still   time.Duration
@@ -34,11 +33,11 @@ type member struct {
 	why     string
 }
 
-// newJudge expects reports from every rank from the given time on.
-func newJudge(o Options, size int, from time.Time) *judge {
-	j := &judge{o: o, ranks: make([]member, size), groups: map[string]glance{}}
-	for r := range j.ranks {
-		j.ranks[r] = member{heard: from, streams: map[string]glance{}}
+// newJudge expects reports from the ranks at the given places from the given time on.
+func newJudge(o Options, all []place, from time.Time) *judge {
+	j := &judge{o: o, groups: map[string]glance{}}
+	for _, p := range all {
+		j.ranks = append(j.ranks, member{place: p, heard: from, streams: map[string]glance{}})
 	}
 	return j
 }
@@ -264,11 +263,7 @@ func (j *judge) where(rank int) string {
 func (j *judge) brief(w waiter) string { return w.Call.brief(w.Seq, j.groups[w.id].Name) }
 
 func (j *judge) name(rank int) string {
-	m := &j.ranks[rank]
-	if m.host == "" {
-		return fmt.Sprintf("rank %d", rank)
-	}
-	return fmt.Sprintf("rank %d (host %s, pid %d)", rank, m.host, m.pid)
+	return fmt.Sprintf("rank %d (host %s, pid %d)", rank, j.ranks[rank].Host, j.ranks[rank].PID)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }

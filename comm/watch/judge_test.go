@@ -21,9 +21,9 @@ var everyone = []int{0, 1, 2, 3}
 
 func newCourt() *court {
 	c := &court{now: time.Unix(1000, 0), beats: make([]beat, len(everyone))}
-	c.judge = newJudge(Options{}.filled(), len(everyone), c.now)
+	c.judge = newJudge(Options{}.filled(), make([]place, len(everyone)), c.now)
 	for r := range everyone {
-		c.ranks[r].host, c.ranks[r].pid = "node", 100+r
+		c.ranks[r].Host, c.ranks[r].PID = "node", 100+r
 		c.beats[r] = beat{Latest: "run", Streams: []glance{
 			{ID: "run", Name: "all ranks", Members: everyone},
 			{ID: "run host", Name: "all ranks", Members: everyone},

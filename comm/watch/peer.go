@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 // join connects this rank. Rank 0 opens its doors and tells the others their addresses.
 func (w *Watch) join(c comm.Comm) error {
-	all, err := comm.GatherJSON(c.Host().AllGather, place{machine(), ownNets()})
+	all, err := comm.GatherJSON(c.Host().AllGather, here())
 	if err != nil {
 		return err
 	}
@@ -38,9 +37,9 @@ func (w *Watch) join(c comm.Comm) error {
 	if h != nil {
 		return h.await()
 	}
-	l, err := dial(addresses[0], w.me, w.o.Join)
+	l, err := dial(addresses[0], all[0].Machine == all[w.me].Machine, w.me, w.o.Join)
 	if err == nil {
-		w.connect(l, addresses[0])
+		w.connect(l, all[0])
 	}
 	return err
 }
@@ -48,9 +47,9 @@ func (w *Watch) join(c comm.Comm) error {
 // peer is a rank's end of the side channel.
 type peer struct {
 	*line
-	w    *Watch
-	card card
-	poke chan struct{} // beat at once
+	w     *Watch
+	first place         // of rank 0
+	poke  chan struct{} // beat at once
 
 	bye   atomic.Bool // this rank said goodbye
 	ended atomic.Bool // rank 0 said that all is over
@@ -60,19 +59,18 @@ type peer struct {
 	ping  ping // the last one
 }
 
-func (w *Watch) connect(l *line, c card) {
-	w.peer = &peer{line: l, w: w, card: c, poke: make(chan struct{}, 1), heard: time.Now(),
+func (w *Watch) connect(l *line, first place) {
+	w.peer = &peer{line: l, w: w, first: first, poke: make(chan struct{}, 1), heard: time.Now(),
 		ping: ping{Heir: 1, Where: "before its first collective"}}
 	go w.peer.read()
 	go w.peer.run()
 }
 
-// dial tries all addresses of rank 0 at once, the loopback only on rank 0's own machine,
-// and keeps the connection that is answered first.
-func dial(c card, me int, limit time.Duration) (*line, error) {
+// dial tries all addresses of rank 0 at once, the loopback only near rank 0, on its own
+// machine, and keeps the connection that is answered first.
+func dial(c card, near bool, me int, limit time.Duration) (*line, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	near := c.Machine == machine()
 	type result struct {
 		l   *line
 		err error
@@ -138,7 +136,7 @@ func introduce(ctx context.Context, conn net.Conn, c card, me int) (*line, error
 	l := newLine(conn, conn)
 	limit, _ := ctx.Deadline()
 	conn.SetDeadline(limit)
-	err := l.out.Encode(hello{c.Token, me, hostName(), os.Getpid()})
+	err := l.out.Encode(hello{c.Token, me})
 	var m toPeer
 	if err == nil {
 		err = l.in.Decode(&m)
@@ -233,7 +231,7 @@ func (p *peer) lost(how string) {
 	p.mu.Lock()
 	last := p.ping
 	p.mu.Unlock()
-	text := fmt.Sprintf("rank 0 (host %s, pid %d) was lost%s ", p.card.Host, p.card.PID, how)
+	text := fmt.Sprintf("rank 0 (host %s, pid %d) was lost%s ", p.first.Host, p.first.PID, how)
 	if w := p.w.book.waitsFor(0); w != "" {
 		text += fmt.Sprintf("at %s; rank %d was waiting for it", w, p.w.me)
 	} else {

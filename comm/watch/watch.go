@@ -94,7 +94,7 @@ type Watch struct {
 	verdict *Verdict               // once decided
 	detail  atomic.Pointer[string] // of this rank's own panic
 	quit    chan struct{}          // closed when this rank's watch ends
-	ended   sync.Once
+	stop    func()                 // closes quit, which ends the judging
 }
 
 // Guard puts a watch on all ranks of c, which all call it, and returns c with
@@ -110,6 +110,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 		o: o.filled(), me: c.Rank(), size: c.Size(),
 		last: map[*func()]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
 	}
+	w.stop = sync.OnceFunc(func() { close(w.quit) })
 	w.book = &book{w: w}
 	everyone := make([]int, c.Size())
 	for r := range everyone {
@@ -177,9 +178,6 @@ func (w *Watch) runLast() {
 		(*f)()
 	}
 }
-
-// stop ends the judging.
-func (w *Watch) stop() { w.ended.Do(func() { close(w.quit) }) }
 
 // end stops all goroutines of the watch and closes its connections.
 func (w *Watch) end() {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 )
@@ -14,19 +13,14 @@ import (
 // card says how to reach rank 0. It is broadcast to the other ranks.
 type card struct {
 	Addresses []string `json:"addresses"` // where it listens: "10.0.0.7:34567"
-	Machine   string   `json:"machine"`
-	Host      string   `json:"host"`
-	PID       int      `json:"pid"`
-	Token     string   `json:"token"`  // what ranks show to rank 0
-	Answer    string   `json:"answer"` // what rank 0 shows to them
+	Token     string   `json:"token"`     // what ranks show to rank 0
+	Answer    string   `json:"answer"`    // what rank 0 shows to them
 }
 
 // hello is a rank's first message.
 type hello struct {
 	Token string `json:"token"`
 	Rank  int    `json:"rank"`
-	Host  string `json:"host"`
-	PID   int    `json:"pid"`
 }
 
 type fromPeer struct {
@@ -77,12 +71,4 @@ func poke(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return name
 }

@@ -26,14 +26,14 @@ func UserCache() Cache {
 }
 
 // Compile is [Compiler.Compile], unless the cache has the binary. cached reports whether
-// it had.
-func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached bool, err error) {
+// it had. With anew, a binary in the cache, which the driver refused, is replaced.
+func (c Cache) Compile(k *Compiler, src Source, arch string, anew bool) (b Binary, cached bool, err error) {
 	if c.Dir == "" {
 		b, err = k.Compile(src, arch)
 		return b, false, err
 	}
 	path := c.path(k, src, arch)
-	if image, ok := read(path); ok {
+	if image, ok := read(path); ok && !anew {
 		return Binary{Image: image}, true, nil
 	}
 	b, err = k.Compile(src, arch)
@@ -41,11 +41,6 @@ func (c Cache) Compile(k *Compiler, src Source, arch string) (b Binary, cached b
 		write(path, b.Image)
 	}
 	return b, false, err
-}
-
-// Forget removes a binary that the driver refused.
-func (c Cache) Forget(k *Compiler, src Source, arch string) {
-	os.Remove(c.path(k, src, arch)) // if it stays, it is refused once more
 }
 
 // path names the file: a hash of everything the binary depends on.

@@ -62,9 +62,10 @@ func TestCache(t *testing.T) {
 	must(t, err)
 	cache := driver.Cache{Dir: filepath.Join(t.TempDir(), "a", "b")}
 	src := driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}
+	anew := false
 	get := func(src driver.Source, arch string, want bool) []byte {
 		t.Helper()
-		b, cached, err := cache.Compile(k, src, arch)
+		b, cached, err := cache.Compile(k, src, arch, anew)
 		must(t, err)
 		if cached != want {
 			t.Errorf("cached: %v, want %v", cached, want)
@@ -91,8 +92,10 @@ func TestCache(t *testing.T) {
 	}
 	get(src, "sm_90", false)
 	get(src, "sm_90", true)
-	cache.Forget(k, src, "sm_90")
+	anew = true
 	get(src, "sm_90", false)
+	anew = false
+	get(src, "sm_90", true)
 
 	// A folder that cannot be had costs time alone.
 	for _, dir := range []string{"", "/proc/no/such", files[0]} {

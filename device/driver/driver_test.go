@@ -107,7 +107,7 @@ func compile(t testing.TB, c *driver.Context, e driver.Engine, text string) *dri
 	t.Helper()
 	k, err := driver.OpenCompiler(e)
 	must(t, err)
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch)
+	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch, false)
 	must(t, err)
 	m, err := c.Load("test.cu", b.Image)
 	must(t, err)
@@ -417,5 +417,22 @@ func TestClosedContext(t *testing.T) {
 	c.Fill(c.Main(), 0, 0, 1)
 	if err := c.Finish(c.Main()); err == nil {
 		t.Error("a card that was given back still works")
+	}
+}
+
+// A pattern finds the first version in the first folder that has one.
+func TestFindPattern(t *testing.T) {
+	root := t.TempDir()
+	var folders []string
+	for _, file := range []string{"none/README", "opt/libmpi.so.40", "opt/libmpi.so.12", "usr/libmpi.so.1", "usr/libmpich.so"} {
+		path := filepath.Join(root, file)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, nil, 0o644))
+		folders = append(folders, filepath.Dir(path))
+	}
+	for pattern, want := range map[string]string{"libmpi.so.*": filepath.Join(root, "opt/libmpi.so.12"), "libmpich.so.*": ""} {
+		if got := (driver.Library{Names: []string{pattern}}).Find(folders); got != want {
+			t.Errorf("%s is %q, want %q", pattern, got, want)
+		}
 	}
 }

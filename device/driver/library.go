@@ -81,8 +81,9 @@ func (l Library) Candidates() []string {
 	return all
 }
 
-// Find returns the file of the first candidate that exists, or "". loader lists the
-// folders of the system's loader. Find loads nothing.
+// Find returns the file of the first candidate that exists, or "". Candidates may be
+// patterns, such as libmpi.so.*. loader lists the folders of the system's loader. Find
+// loads nothing.
 func (l Library) Find(loader []string) string {
 	for _, name := range l.Candidates() {
 		places := []string{name}
@@ -93,8 +94,11 @@ func (l Library) Find(loader []string) string {
 			}
 		}
 		for _, place := range places {
-			if _, err := os.Stat(place); err == nil {
-				return place
+			files, _ := filepath.Glob(place) // the patterns are right
+			for _, file := range files {
+				if _, err := os.Stat(file); err == nil {
+					return file
+				}
 			}
 		}
 	}

@@ -174,15 +174,14 @@ func (d *Device) build(src driver.Source) (*driver.Module, error) {
 			}
 		} // else what NVRTC makes has to do
 	}
-	b, cached, err := d.cache.Compile(d.compiler, src, arch)
+	b, cached, err := d.cache.Compile(d.compiler, src, arch, false)
 	if err != nil {
 		return nil, err
 	}
 	m, err := d.context.Load(src.Name, b.Image)
 	if err != nil && cached {
 		// Of another driver's time, perhaps.
-		d.cache.Forget(d.compiler, src, arch)
-		if b, _, err = d.cache.Compile(d.compiler, src, arch); err == nil {
+		if b, _, err = d.cache.Compile(d.compiler, src, arch, true); err == nil {
 			m, err = d.context.Load(src.Name, b.Image)
 		}
 	}

@@ -66,15 +66,11 @@ type KernelResult struct {
 	// and with exact ones.
 	Cost, ExactCost [2]float64
 
-	Card *CardResult // on a card
-}
-
-// CardResult is a card's limits, and the shares of them that are reached. Copy counts
-// tables, image and data crossing the card's memory once. Issue counts one instruction for
-// each of Flops.
-type CardResult struct {
-	Limits      CardLimits
-	Copy, Issue [2]float64
+	// On a card: its limits, and the shares of them that are reached. CopyShare counts
+	// tables, image and data crossing the card's memory once. IssueShare counts one
+	// instruction for each of Flops.
+	Card                  *CardLimits
+	CopyShare, IssueShare [2]float64
 }
 
 // Flops are the floating-point operations of one triple: time sum, weight,
@@ -176,11 +172,11 @@ func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 	if err != nil {
 		return err
 	}
-	r.Card = &CardResult{Limits: l}
+	r.Card = &l
 	copied := 1e9 * (float64(r.TableBytes) + vectors) / float64(r.Triples) / l.CopyBytes // ns a triple
 	issued := 1e9 * Flops(len(size.Shape), size.Dynamic) / l.Issue
 	for d, took := range [2]float64{r.Forward, r.Adjoint} {
-		r.Card.Copy[d], r.Card.Issue[d] = copied/took, issued/took
+		r.CopyShare[d], r.IssueShare[d] = copied/took, issued/took
 	}
 	return nil
 }

@@ -76,7 +76,10 @@ func (r *reader) required() {
 // idle notes keys that have no effect beside the others.
 func (r *reader) idle() {
 	for _, f := range r.fields() {
-		if v := f.encoded(r.cfg); f.with == "" || v == f.Default || v == "[]" {
+		if f.with == "" {
+			continue
+		}
+		if v := f.encoded(r.cfg); v == f.Default || v == "[]" {
 			continue
 		}
 		if on := r.condition(f.with); !on.holds(r.cfg) && r.good(f.Name(), on.field.Name()) {

@@ -20,15 +20,11 @@ import (
 // field's own type (a path still as a string). If the value does not fit, found
 // says what it is, else it is empty.
 func (f *Field) check(v any) (typed any, found string) {
-	ok := false
+	s, ok := v.(string)
 	switch f.Type {
 	case "text":
-		var s string
-		s, ok = v.(string)
 		typed, ok = s, ok && slices.Contains(f.Choices, s)
 	case "path":
-		var s string
-		s, ok = v.(string)
 		switch {
 		case strings.ContainsFunc(s, isControl):
 			return nil, describe(v) + " with control characters"

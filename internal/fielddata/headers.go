@@ -14,10 +14,11 @@ import (
 // needed of them.
 type input struct {
 	*segy.File
-	opt   *Options
-	found *Findings
-	order binary.ByteOrder
-	unit  float64 // m
+	number int // among the files, from 0
+	opt    *Options
+	found  *Findings
+	order  binary.ByteOrder
+	unit   float64 // m
 
 	t                          *segy.Trace // the one that is read
 	horizontal, vertical, time int         // its scalars
@@ -28,8 +29,9 @@ type input struct {
 	noted   map[string]bool
 }
 
-func newInput(opt *Options, found *Findings, f *segy.File) *input {
-	in := &input{File: f, opt: opt, found: found, order: f.ByteOrder(), unit: 1, seen: newSeen(), noted: map[string]bool{}}
+func newInput(number int, f *segy.File, opt *Options, found *Findings) *input {
+	in := &input{File: f, number: number, opt: opt, found: found, order: f.ByteOrder(), unit: 1, noted: map[string]bool{}}
+	in.seen = in.newSeen()
 	switch {
 	case opt.Units != "":
 		in.unit = lengths[opt.Units]
@@ -77,22 +79,22 @@ func (in *input) fault(quantity segy.Field, hint, format string, args ...any) {
 	}
 }
 
-// get is the number of a quantity, 0 where the mapping lacks it. scaled says that the
-// mapping has a scale of its own, which is applied.
-func (in *input) get(quantity segy.Field) (v float64, scaled bool) {
+// get is the number of a quantity with the scale of its position; 0 where the mapping
+// lacks it.
+func (in *input) get(quantity segy.Field) (v float64, p Position) {
 	p, ok := in.opt.Mapping[quantity]
-	switch {
-	case !ok:
-		return 0, false
-	case p.End() > len(in.t.Header):
+	if !ok {
+		return 0, p
+	}
+	if p.End() > len(in.t.Header) {
 		in.fault(quantity, "", "ends at byte %d, this trace's header at byte %d", p.End(), len(in.t.Header))
-		return 0, false
+		return 0, p
 	}
 	v = p.Value(in.t.Header, in.order)
 	if p.Scale != 0 {
 		v *= p.Scale
 	}
-	return v, p.Scale != 0
+	return v, p
 }
 
 // length is a quantity in metres, with the scalar unless the mapping has a scale of
@@ -100,15 +102,12 @@ func (in *input) get(quantity segy.Field) (v float64, scaled bool) {
 // is not zero, the mapping has no scale, and it points to a field that the extension
 // repeats.
 func (in *input) length(quantity segy.Field, scalar int) float64 {
-	p, mapped := in.opt.Mapping[quantity]
-	if p.Scale == 0 && (mapped || quantity == receiverDepth) {
-		if v := in.double(p.Field); v != 0 {
-			return v * in.unit
-		}
-	}
-	v, ready := in.get(quantity)
-	if !ready {
+	v, p := in.get(quantity)
+	if p.Scale == 0 {
 		v = scaled(v, scalar)
+		if exact := in.double(p.Field); exact != 0 && (p.Byte > 0 || quantity == receiverDepth) {
+			v = exact
+		}
 	}
 	return v * in.unit
 }
@@ -116,17 +115,16 @@ func (in *input) length(quantity segy.Field, scalar int) float64 {
 // double is the IEEE double of the extension that repeats a field, 0 where the trace has
 // none.
 func (in *input) double(f segy.Field) float64 {
-	at := extensions[f]
-	if at == 0 || !segy.Extended(in.t.Header) {
+	if !segy.Extended(in.t.Header) || extensions[f] == 0 {
 		return 0
 	}
-	return segy.Field{Byte: 240 + at, Length: 8, Float: true}.Value(in.t.Header, in.order)
+	return segy.Field{Byte: 240 + extensions[f], Length: 8, Float: true}.Value(in.t.Header, in.order)
 }
 
 // duration is a quantity in s, which the header has in ms with the scalar of times.
 func (in *input) duration(quantity segy.Field) float64 {
-	v, ready := in.get(quantity)
-	if !ready {
+	v, p := in.get(quantity)
+	if p.Scale == 0 {
 		v = scaled(v, in.time)
 	}
 	if !(math.Abs(v) < 1e9) {
@@ -160,9 +158,8 @@ func scaled(v float64, scalar int) float64 {
 	return v
 }
 
-// read fills the record from the header. It returns a reason if the trace holds no data
-// and is left out.
-func (in *input) read(rec *record, t *segy.Trace) (reason string, err error) {
+// read fills the record from the header. A trace that holds no data is left out.
+func (in *input) read(rec *record, t *segy.Trace) error {
 	in.t, in.err = t, nil
 	in.units()
 	in.horizontal, in.vertical, in.time = in.scalar(segy.CoordinateScalar), in.scalar(segy.ElevationScalar), in.scalar(segy.TimeScalar)
@@ -191,11 +188,11 @@ func (in *input) read(rec *record, t *segy.Trace) (reason string, err error) {
 		rec.label[i] = int32(v)
 	}
 	id, _ := in.get(segy.TraceID)
-	if in.opt.Mapping.has(segy.TraceID) && !slices.Contains(in.opt.IDs, int(id)) && in.err == nil {
+	if in.opt.Mapping.has(segy.TraceID) && !slices.Contains(in.opt.IDs, int(id)) {
 		in.found.QC.NoData++
-		reason = fmt.Sprintf("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), in.opt.IDs)
+		rec.leave("trace identification code is %d%s, not one of %v", int(id), meaning(int(id)), in.opt.IDs)
 	}
-	return reason, in.err
+	return in.err
 }
 
 // meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).

@@ -92,7 +92,7 @@ func (l *layout) judge() error {
 	case all(l.zero[receiver]) && l.agree <= l.traces/2 && mapping.has(segy.ReceiverX, segy.ReceiverY):
 		return refuse(81, "all receivers lie at 0, the sources of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
 	case all(l.zero[source]) && l.agree <= l.traces/2 && mapping.has(segy.SourceX, segy.SourceY) &&
-		(stack || l.nearest > farOffset || l.records || s.of(segy.SourcePoint).varies):
+		(stack || l.nearest > farOffset || l.records || s.of(segy.SourcePoint).varies()):
 		return refuse(73, "all sources lie at 0, the receivers of %d traces %.6g m and more from there: stacked?", l.traces, l.nearest)
 	case all(l.together) && l.apart > l.traces/2 && math.Max(-l.offset[0], l.offset[1]) > 2:
 		return refuse(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
@@ -160,17 +160,17 @@ func (l *layout) zeroOffset() string {
 	const threeD = "; --3d keeps both coordinates"
 	x, y, inline, crossline, cdp := l.seen.of(segy.CDPX), l.seen.of(segy.CDPY), l.seen.of(segy.Inline), l.seen.of(segy.Crossline), l.seen.of(segy.CDP)
 	switch {
-	case x.n+y.n > 0 && (x.varies || y.varies || l.traces == 1):
+	case x.n+y.n > 0 && (x.varies() || y.varies() || l.traces == 1):
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
 			Between(x.lo, x.hi, "m"), Between(y.lo, y.hi, "m"), l.seen.scalar, threeD, lone, gathers)
 	case l.zero[source] < l.traces && l.positions:
 		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
 	case l.zero[receiver] < l.traces && l.positions:
 		return flags("81:4", "85:4") + " takes them as zero-offset traces where the receivers are" + threeD + lone + gathers
-	case inline.varies || crossline.varies:
+	case inline.varies() || crossline.varies():
 		return fmt.Sprintf("%s takes them as zero-offset traces at their crossline (%s) and inline (%s) numbers, 25 m apart: put the right distances%s%s",
 			flags("193:4:25", "189:4:25"), Between(crossline.lo, crossline.hi, ""), Between(inline.lo, inline.hi, ""), threeD, gathers)
-	case cdp.varies:
+	case cdp.varies():
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDP numbers (%s), 25 m apart: put the right distance%s",
 			flags("21:4:25", "none"), Between(cdp.lo, cdp.hi, ""), gathers)
 	}

@@ -57,20 +57,25 @@ type Map struct {
 	Count      []int
 }
 
-// most of the bins of a histogram, and along each axis of a map.
+// Greatest numbers of bins, of a histogram and along each axis of a map.
 const (
 	histogramBins = 10000
 	mapBins       = 200
 )
 
-func newHistogram(lo, hi, step float64, most int) Histogram {
-	for (hi-lo)/step > float64(most) {
+// newHistogram counts numbers in bins of a step from the given one on. Where that makes
+// more than the most bins, they are wider.
+func newHistogram(v []float64, from, step float64, most int) Histogram {
+	to := slices.Max(v)
+	for (to-from)/step > float64(most) {
 		step *= 2
 	}
-	return Histogram{From: lo, Step: step, Count: make([]int, 1+int((hi-lo)/step))}
+	h := Histogram{From: from, Step: step, Count: make([]int, 1+int((to-from)/step))}
+	for _, x := range v {
+		h.Count[h.bin(x)]++
+	}
+	return h
 }
-
-func (h *Histogram) add(v float64) { h.Count[h.bin(v)]++ }
 
 func (h *Histogram) bin(v float64) int {
 	return max(0, min(int((v-h.From)/h.Step), len(h.Count)-1))
@@ -115,7 +120,13 @@ func (im *Import) measure() {
 			q.Copies++
 		}
 		hashes[t.hash] = true
-		q.compareOffset(t)
+		if t.offset != 0 { // its sign depends on the direction that the line was shot in
+			d := math.Abs(math.Abs(t.offset) - t.distance())
+			if d > math.Max(2, 0.02*math.Abs(t.offset)) {
+				q.OffsetOff++
+			}
+			q.OffsetWorst = math.Max(q.OffsetWorst, d)
+		}
 	}
 	q.Kept = len(offsets)
 	if q.Unmoved = len(static); q.Unmoved > 0 {
@@ -130,15 +141,9 @@ func (im *Import) measure() {
 		q.Spacing[role] = im.spacing(role, im.opt.Tolerance)
 	}
 	bin := cmp.Or(q.Spacing[receiver]/2, 10) // half the receivers' distance wide
-	q.Offsets = newHistogram(math.Floor(q.Offset[0]/(2*bin))*2*bin-bin, q.Offset[1], 2*bin, 100)
-	for _, o := range offsets {
-		q.Offsets.add(o)
-	}
+	q.Offsets = newHistogram(offsets, math.Floor(q.Offset[0]/(2*bin))*2*bin-bin, 2*bin, 100)
 	if q.midpoints = [2][2]float64{span(middle[0]), span(middle[1])}; im.Dim == 2 {
 		q.Fold = foldAlong(middle[0], bin, histogramBins)
-		for _, m := range middle[0] {
-			q.Fold.add(m)
-		}
 		return
 	}
 	x, y := foldAlong(middle[0], bin, mapBins), foldAlong(middle[1], bin, mapBins)
@@ -152,23 +157,9 @@ func (im *Import) measure() {
 
 func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(v)} }
 
-// foldAlong are empty bins for midpoints along one axis.
+// foldAlong counts midpoints along one axis.
 func foldAlong(middle []float64, bin float64, most int) Histogram {
-	s := span(middle)
-	return newHistogram(s[0]-bin/2, s[1], bin, most)
-}
-
-// compareOffset compares the header's offset with that between the coordinates;
-// its sign depends on the direction that the line was shot in.
-func (q *QC) compareOffset(t *record) {
-	if t.offset == 0 {
-		return
-	}
-	d := math.Abs(math.Abs(t.offset) - t.distance())
-	if d > math.Max(2, 0.02*math.Abs(t.offset)) {
-		q.OffsetOff++
-	}
-	q.OffsetWorst = math.Max(q.OffsetWorst, d)
+	return newHistogram(middle, slices.Min(middle)-bin/2, bin, most)
 }
 
 // judgeGeometry warns of what is unlikely to be meant.

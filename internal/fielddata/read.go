@@ -19,21 +19,22 @@ import (
 
 // record is what is kept of a trace between the two passes over the files.
 type record struct {
-	file, number int32 // of the trace in its file, from 0
-	at           int64 // bytes before it
-	place        [2][3]float64
-	row          [2]int32 // of its source and its receiver
-	own          float64  // s, sampling interval: that of its header, 0 for none, until it is settled
-	delay        float64  // s
-	offset       float64  // m, of its header
-	static       float64  // s, static correction that is still to be applied
-	hash         uint64   // of the samples
-	peak, rms    float32
-	ns           int32
-	label        [3]int32 // field record, channel, CDP
-	shift        int32    // samples by which the survey's window begins later
-	fraction     float64  // of a sample by which the trace is moved later besides
-	out          bool
+	in        *input
+	number    int32 // of the trace in its file, from 0
+	at        int64 // bytes before it
+	place     [2][3]float64
+	row       [2]int32 // of its source and its receiver
+	own       float64  // s, sampling interval: that of its header, 0 for none, until it is settled
+	delay     float64  // s
+	offset    float64  // m, of its header
+	static    float64  // s, static correction that is still to be applied
+	hash      uint64   // of the samples
+	peak, rms float32
+	ns        int32
+	label     [3]int32 // field record, channel, CDP
+	shift     int32    // samples by which the survey's window begins later
+	fraction  float64  // of a sample by which the trace is moved later besides
+	out       bool
 }
 
 const (
@@ -104,13 +105,13 @@ func Read(ctx context.Context, paths []string, opt Options, report *progress.Rep
 }
 
 func (im *Import) open(paths []string) error {
-	for _, path := range paths {
+	for number, path := range paths {
 		f, err := segy.Open(path, im.opt.Read)
 		if err != nil {
 			return err
 		}
 		f.MaxSamples = longestTrace()
-		in := newInput(&im.opt, &im.Findings, f)
+		in := newInput(number, f, &im.opt, &im.Findings)
 		im.Files = append(im.Files, in)
 		for _, n := range f.Notes {
 			in.once("%s", n)
@@ -131,11 +132,11 @@ func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error 
 	defer stage.End()
 	stage.Total(int(total/mebibyte), "MiB")
 	before := int64(0) // bytes of the files before
-	for i, f := range im.Files {
-		if err := im.scan(ctx, i, before, stage); err != nil {
+	for _, in := range im.Files {
+		if err := in.scan(ctx, before, stage); err != nil {
 			return err
 		}
-		before += f.Span()
+		before += in.Span()
 	}
 	return nil
 }
@@ -173,19 +174,18 @@ func (im *Import) settle() (err error) {
 
 // inputError marks an error as one of the input or, if the system refused, of resources.
 func inputError(err error) error {
-	if !errors.Is(err, segy.ErrDamaged) || status.Code(err) != status.Other {
+	var at *segy.Error
+	if !errors.As(err, &at) || status.Code(err) != status.Other {
 		return err
 	}
-	if errors.Is(err, segy.ErrTooLong) {
-		return status.Resource(err)
-	}
 	var other *segy.Foreign
-	if errors.As(err, &other) {
-		return status.Hint(status.Input(err), foreignHint(err, other.Format))
-	}
 	var no syscall.Errno
-	if errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, segy.ErrTooLong), errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist):
 		return status.Resource(err)
+	case errors.As(err, &other):
+		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first")
+		return status.Hint(status.Input(err), strings.ReplaceAll(hint, "FILE", at.Path))
 	}
 	return status.Input(err)
 }
@@ -197,19 +197,20 @@ func (im *Import) Close() {
 	}
 }
 
-func (im *Import) leave(t *record, format string, args ...any) {
+// leave takes the trace out of the survey, unless it is out already.
+func (t *record) leave(format string, args ...any) {
 	if t.out {
 		return
 	}
 	t.out = true
-	im.Left = append(im.Left, Left{
-		File: im.Files[t.file].Path, Trace: int(t.number) + 1, Byte: t.at + 1, Label: t.label,
-		Reason: fmt.Sprintf(format, args...), order: int64(t.file)<<32 | int64(t.number)})
+	found := t.in.found
+	found.Left = append(found.Left, Left{
+		File: t.in.Path, Trace: int(t.number) + 1, Byte: t.at + 1, Label: t.label,
+		Reason: fmt.Sprintf(format, args...), order: int64(t.in.number)<<32 | int64(t.number)})
 }
 
-// scan reads a file; done is what has been read of the files before, in bytes.
-func (im *Import) scan(ctx context.Context, number int, done int64, stage *progress.Stage) error {
-	in := im.Files[number]
+// scan reads the file; done is what has been read of the files before, in bytes.
+func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) error {
 	r := in.Reader()
 	for {
 		if err := ctx.Err(); err != nil {
@@ -223,7 +224,7 @@ func (im *Import) scan(ctx context.Context, number int, done int64, stage *progr
 		if err != nil {
 			return err
 		}
-		if im.QC.Traces == math.MaxInt32 {
+		if in.found.QC.Traces == math.MaxInt32 {
 			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", in.Path, math.MaxInt32))
 		}
 		before := done / mebibyte
@@ -234,16 +235,12 @@ func (im *Import) scan(ctx context.Context, number int, done int64, stage *progr
 		if err := in.grow(); err != nil {
 			return err
 		}
-		in.records = append(in.records, record{file: int32(number), number: int32(t.Number), at: t.At, ns: int32(t.NS)})
+		in.records = append(in.records, record{in: in, number: int32(t.Number), at: t.At, ns: int32(t.NS)})
 		rec := &in.records[len(in.records)-1]
-		reason, err := in.read(rec, t)
-		if err != nil {
+		if err := in.read(rec, t); err != nil {
 			return err
 		}
-		if reason != "" {
-			im.leave(rec, "%s", reason)
-		}
-		s := im.judge(rec, t)
+		s := in.judge(rec, t)
 		if !rec.out {
 			in.look(s)
 		}
@@ -251,13 +248,13 @@ func (im *Import) scan(ctx context.Context, number int, done int64, stage *progr
 }
 
 // judge looks at place and samples of a trace.
-func (im *Import) judge(rec *record, t *segy.Trace) (s sampled) {
-	q := &im.QC
+func (in *input) judge(rec *record, t *segy.Trace) (s sampled) {
+	q := &in.found.QC
 	q.Traces++
 	q.Rounded += t.Rounded
 	for i, p := range rec.place {
 		if slices.ContainsFunc(p[:], func(v float64) bool { return !(math.Abs(v) <= farthest) }) {
-			im.leave(rec, "the position of its %s is (%g, %g, %g), must be within %g m", roles[i], p[0], p[1], p[2], farthest)
+			rec.leave("the position of its %s is (%g, %g, %g), must be within %g m", roles[i], p[0], p[1], p[2], farthest)
 			return s
 		}
 	}
@@ -266,11 +263,11 @@ func (im *Import) judge(rec *record, t *segy.Trace) (s sampled) {
 	switch {
 	case s.bad >= 0:
 		q.NotFinite++
-		im.leave(rec, "sample %d is %g, must be finite", s.bad, t.Samples[s.bad])
+		rec.leave("sample %d is %g, must be finite", s.bad, t.Samples[s.bad])
 	case s.peak == 0:
 		q.Dead++
-		if !im.opt.KeepDead {
-			im.leave(rec, "dead: all samples are zero")
+		if !in.opt.KeepDead {
+			rec.leave("dead: all samples are zero")
 		}
 	case s.flat >= clippedRun:
 		q.Clipped++
@@ -332,22 +329,9 @@ func measure(v []float32) sampled {
 	return s
 }
 
-// foreignHint names programs that read a file that is neither SEG-Y nor SU.
-func foreignHint(err error, format string) string {
-	path := "FILE"
-	var at *segy.Error
-	if errors.As(err, &at) {
-		path = at.Path
-	}
-	if hint, ok := foreignHints[format]; ok {
-		return strings.ReplaceAll(hint, "FILE", path)
-	}
-	return "import reads SEG-Y and SU; unpack or convert the file first"
-}
-
 const aPicture = "a picture holds no traces; ask for the SEG-Y file that it was drawn from"
 
-// foreignHints are by format, with FILE for the file's name.
+// foreignHints name programs that read files of other formats, with FILE for the file's name.
 var foreignHints = map[string]string{
 	segy.FormatHDF5: "lsm info FILE says what is in it; a survey file needs no import",
 	segy.FormatSEG2: `convert it first, with ObsPy: obspy.read("FILE", format="SEG2").write("out.sgy", format="SEGY"); positions must be added to its headers`,

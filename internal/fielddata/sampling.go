@@ -47,7 +47,7 @@ func (im *Import) sampling() (float64, error) {
 	}
 	for t := range im.kept {
 		if math.Abs(t.own-common) > agree {
-			im.leave(t, "sampling interval is %.10g ms, the survey's %.10g ms", 1e3*t.own, 1e3*common)
+			t.leave("sampling interval is %.10g ms, the survey's %.10g ms", 1e3*t.own, 1e3*common)
 			im.QC.OtherSampling++
 		}
 	}
@@ -121,11 +121,11 @@ func (im *Import) window(dt float64) (Window, error) {
 		begins := whole - moved // within the trace
 		switch {
 		case math.Abs(shift-whole) > 1e-3:
-			im.leave(t, "its first sample is at %g ms, %g samples from the survey's at %g ms: must be a whole number", 1e3*t.delay, -shift, 1e3*w.T0)
+			t.leave("its first sample is at %g ms, %g samples from the survey's at %g ms: must be a whole number", 1e3*t.delay, -shift, 1e3*w.T0)
 			im.QC.OtherSampling++
 			continue
 		case begins >= float64(t.ns) || begins <= -float64(w.NT):
-			im.leave(t, "lies outside the survey's window of time: %d samples from %g ms on", t.ns, 1e3*t.delay)
+			t.leave("lies outside the survey's window of time: %d samples from %g ms on", t.ns, 1e3*t.delay)
 			im.QC.OtherSampling++
 			continue
 		}

@@ -10,27 +10,18 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// scale says which scalar and unit a number of a header has.
-type scale int
-
-const (
-	unscaled scale = iota // none
-	lateral               // coordinate scalar, m
-	vertical              // elevation scalar, m
-	temporal              // time scalar, ms
-)
-
 // tally counts the values that the traces of a file have in one header field.
 type tally struct {
 	name   string
 	field  segy.Field
-	scale  scale
+	scalar *int   // of the trace that is read; nil for none
+	unit   string // "m", "ms" or ""
 	what   string // becomes of it; "" where it is looked at for a hint alone
 	n      int    // traces where it is not 0
 	lo, hi float64
-	first  float64
-	varies bool
 }
+
+func (t *tally) varies() bool { return t.lo != t.hi }
 
 // seen is what the traces of a file have in common, without those that are left out.
 type seen struct {
@@ -45,19 +36,24 @@ type seen struct {
 var stackedTraces = segy.Field{Byte: 33, Length: 2}
 
 // newSeen lists what is looked at besides the geometry: first where else positions may
-// be; then what changes the meaning of a trace
-// and is not used (section 7.1, table 3).
-func newSeen() seen {
+// be, then what changes the meaning of a trace and is not used (section 7.1, table 3).
+func (in *input) newSeen() seen {
 	short := func(at int) segy.Field { return segy.Field{Byte: at, Length: 2} }
+	datum := func(role string, at int) tally {
+		return tally{name: "datum elevation at the " + role, field: segy.Field{Byte: at, Length: 4}, scalar: &in.vertical, unit: "m",
+			what: "not used: --datum gives the elevation of z = 0"}
+	}
+	duration := func(name string, at int, what string) tally {
+		return tally{name: name, field: short(at), scalar: &in.time, unit: "ms", what: "not used: " + what}
+	}
 	return seen{least: math.MaxFloat32, most: -math.MaxFloat32, fields: []tally{
-		{field: segy.CDPX, scale: lateral}, {field: segy.CDPY, scale: lateral}, {field: segy.Inline}, {field: segy.Crossline},
-		{field: segy.CDP}, {field: segy.SourcePoint}, {field: stackedTraces},
-		{name: "datum elevation at the receivers", field: segy.Field{Byte: 53, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
-		{name: "datum elevation at the sources", field: segy.Field{Byte: 57, Length: 4}, scale: vertical, what: "not used: --datum gives the elevation of z = 0"},
-		{name: "lag time A", field: short(105), scale: temporal, what: "not used: times count from the delay of byte 109"},
-		{name: "lag time B", field: short(107), scale: temporal, what: "not used: times count from the delay of byte 109"},
-		{name: "start of the mute", field: short(111), scale: temporal, what: "not used: data.mute_offsets and data.mute_times mute"},
-		{name: "end of the mute", field: short(113), scale: temporal, what: "not used: data.mute_offsets and data.mute_times mute"},
+		{field: segy.CDPX, scalar: &in.horizontal, unit: "m"}, {field: segy.CDPY, scalar: &in.horizontal, unit: "m"},
+		{field: segy.Inline}, {field: segy.Crossline}, {field: segy.CDP}, {field: segy.SourcePoint}, {field: stackedTraces},
+		datum("receivers", 53), datum("sources", 57),
+		duration("lag time A", 105, "times count from the delay of byte 109"),
+		duration("lag time B", 107, "times count from the delay of byte 109"),
+		duration("start of the mute", 111, "data.mute_offsets and data.mute_times mute"),
+		duration("end of the mute", 113, "data.mute_offsets and data.mute_times mute"),
 		{name: "trace weighting factor, a power of two", field: short(169), what: "not applied to the samples"},
 	}}
 }
@@ -85,19 +81,16 @@ func (in *input) look(s sampled) {
 			continue // SU has other things there
 		}
 		v := f.field.Value(in.t.Header, in.order)
-		switch f.scale {
-		case lateral:
-			v = cmp.Or(in.double(f.field), scaled(v, in.horizontal)) * in.unit
-		case vertical:
-			v = scaled(v, in.vertical) * in.unit
-		case temporal:
-			v = scaled(v, in.time)
+		if f.scalar != nil {
+			v = scaled(v, *f.scalar)
+		}
+		if f.unit == "m" {
+			v = cmp.Or(in.double(f.field), v) * in.unit
 		}
 		if all.traces == 0 {
-			f.lo, f.hi, f.first = v, v, v
+			f.lo, f.hi = v, v
 		}
 		f.lo, f.hi = math.Min(f.lo, v), math.Max(f.hi, v)
-		f.varies = f.varies || v != f.first
 		if v != 0 {
 			f.n++
 		}
@@ -123,8 +116,7 @@ var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
 func (in *input) notes() {
 	for _, f := range in.seen.fields {
 		if f.what != "" && f.n > 0 {
-			unit := map[scale]string{lateral: "m", vertical: "m", temporal: "ms"}[f.scale]
-			in.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, unit), f.n, in.seen.traces, f.what)
+			in.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, f.unit), f.n, in.seen.traces, f.what)
 		}
 	}
 	spoken := feet.FindString(in.Text)

@@ -2,6 +2,7 @@ package fielddata
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -66,9 +67,7 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 	if err != nil {
 		return w, inputError(err)
 	}
-	if w.DT = f.TraceInterval(t); w.DT == 0 {
-		w.DT = f.Interval
-	}
+	w.DT = cmp.Or(f.TraceInterval(t), f.Interval)
 	for _, v := range t.Samples {
 		w.Samples = append(w.Samples, float64(v))
 	}
@@ -129,9 +128,7 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 		if err != nil {
 			break
 		}
-		if dt == 0 {
-			dt = f.TraceInterval(t)
-		}
+		dt = cmp.Or(dt, f.TraceInterval(t))
 		if n == 0 {
 			n = t.NS
 			power = make([]float64, n/2+1)

@@ -176,9 +176,9 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 	n, last := 0, 0
 	for t := range im.kept {
 		if in == nil {
-			in = im.Files[t.file]
+			in = t.in
 		}
-		if t.row[source] == 0 && im.Files[t.file] == in && n < im.shotTraces() {
+		if t.row[source] == 0 && t.in == in && n < im.shotTraces() {
 			n, last = n+1, int(t.number)
 		}
 	}

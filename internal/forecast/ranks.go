@@ -5,6 +5,7 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -180,37 +181,29 @@ func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residen
 	if read == "auto" && p.Config.Unstreamed() != "" {
 		read = "memory"
 	}
-	tables := []string{p.Config.Kirchhoff.Tables}
-	whole := tables
-	if tables[0] == "auto" {
-		tables = []string{"full", "uint16", "exact"}
-		switch whole = tables[:2]; {
-		case p.Engine == "reference":
-			tables, whole = tables[:1], tables[:1]
-		case p.Card != nil:
-			tables = whole
+	whole, remade := []string{"full", "uint16"}, []string{"exact"}
+	switch t := p.Config.Kirchhoff.Tables; {
+	case t != "auto":
+		whole, remade = []string{t}, nil
+	case p.Engine == "reference":
+		whole, remade = whole[:1], nil
+	case p.Card != nil:
+		remade = nil
+	}
+	all := slices.Concat(whole, remade)
+	for _, way := range []struct {
+		stream bool
+		tables []string
+	}{{false, whole}, {true, all}, {false, remade}} {
+		if read != "auto" && way.stream != (read == "stream") {
+			continue
+		}
+		for _, t := range way.tables {
+			r := plan.Residency{Stream: way.stream, Tables: t}
+			if ok, err := fits(r); ok || err != nil {
+				return r, err
+			}
 		}
 	}
-	last := plan.Residency{Stream: read != "memory", Tables: tables[len(tables)-1]}
-	var ways []plan.Residency
-	add := func(stream bool, tables []string) {
-		for _, t := range tables {
-			ways = append(ways, plan.Residency{Stream: stream, Tables: t})
-		}
-	}
-	if read != "stream" {
-		add(false, whole)
-	}
-	if read != "memory" {
-		add(true, tables)
-	}
-	if read != "stream" {
-		add(false, tables[len(whole):])
-	}
-	for _, r := range ways {
-		if ok, err := fits(r); ok || err != nil {
-			return r, err
-		}
-	}
-	return last, nil // which will be refused
+	return plan.Residency{Stream: read != "memory", Tables: all[len(all)-1]}, nil // to be refused
 }

@@ -126,7 +126,7 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 // rootBytes is what rank 0 holds of whole images besides the one that it writes, for
 // directions of layers and for matching filters.
 func (c *count) rootBytes() (bytes int64) {
-	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); c.Regularizes() && r.HostBytes != nil {
+	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
 		bytes += r.HostBytes(c.Image)
 	}
 	if c.Matches() {

@@ -70,7 +70,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	defer c.Close()
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "faulty.cu", Text: faulty}, "sm_90")
+	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "faulty.cu", Text: faulty}, "sm_90", false)
 	must(t, err)
 	m, err := c.Load("faulty.cu", b.Image)
 	must(t, err)

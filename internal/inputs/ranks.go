@@ -148,8 +148,8 @@ func Extent(g grid.Grid) string {
 }
 
 // hash hashes an input file, for the output's provenance and the checkpoint's plan,
-// and makes sure that it is the same file on all ranks. Of the ranks that see one file
-// the first reads it for the others. It is collective.
+// and makes sure that it is the same file on all ranks. The first of the ranks that see
+// one file reads it for the others. It is collective.
 func (r *Ranks) hash(role string, path config.Path) (in provenance.Input, err error) {
 	defer r.Report.Time("hash inputs")()
 	place := ""

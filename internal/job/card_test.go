@@ -146,7 +146,7 @@ func TestCarriedPrograms(t *testing.T) {
 	for _, src := range append(programs[:], gpu.VectorSource()) {
 		ptx, err := ahead.PTX(src)
 		must(t, err)
-		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
+		b, _, err := driver.UserCache().Compile(k, src, "sm_90", false)
 		must(t, err)
 		gputest.Finish(t, ptx.Image, b.Image)
 	}

@@ -127,14 +127,6 @@ func (j *Job) WarnOfDoubts() {
 	}
 }
 
-// Reading is how long one reading of this rank's streamed traces took.
-func (j *Job) Reading() time.Duration {
-	if j.Traces == nil {
-		return 0
-	}
-	return j.Traces.Took
-}
-
 // Build computes the traveltimes and makes the operator, on all ranks.
 func (j *Job) Build(ctx context.Context) error {
 	if text := forecast.Beyond(j.Plan); text != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Source says which command makes an output.
@@ -67,8 +68,8 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	})
 }
 
-// writeSurvey publishes the traces that each hands to write on rank 0, as a survey of the
-// job's geometry; the first of them has the given number in the order of shots.
+// writeSurvey publishes a survey of the job's geometry. each passes the traces to write on
+// rank 0, in parts, with the number in the order of shots of the first trace of a part.
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	create := func() (*h5.SurveyWriter, error) {
 		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)
@@ -150,8 +151,8 @@ func WriteText(path, text string) error {
 	return nil
 }
 
-// writeStream writes the traces that an image predicts, or with residual the recorded
-// ones less those, as they are computed.
+// writeStream writes the traces that an image predicts while they are computed. With
+// residual it writes recorded minus predicted traces.
 func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, path string, src Source) error {
 	size, err := dist.Norm(x)
 	if err != nil {
@@ -165,7 +166,7 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 				return err
 			}
 			return j.Gather(v, j.Survey.NT, func(at int, traces []float32) error {
-				all = all && zero(traces)
+				all = all && survey.Silent(traces)
 				return write(first(at), traces)
 			})
 		})
@@ -176,9 +177,9 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 	return err
 }
 
-// round is what the ranks hold of one round of groups, this one data from an element of
-// its own traces on, as one vector; first is the trace, in the order of shots, at an
-// element of it.
+// round joins what each rank has computed of its streamed traces into one vector. On this
+// rank that is data, which begins at element lo of its traces. first returns the number of
+// the trace, in the order of shots, that begins at an element of the vector.
 func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
 	nt := j.Survey.NT
 	all, err := comm.GatherJSON(j.ShotAxis.Host().AllGather, [2]int{data.Len(), j.Share.First*nt + lo})

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain.
@@ -80,7 +81,7 @@ func (j *Job) finish(r *Result, factor float64, empty bool) error {
 	if r.Image, err = j.Whole(stack); err != nil {
 		return err
 	}
-	if j.Root() && empty && zero(r.Image) {
+	if j.Root() && empty && survey.Silent(r.Image) {
 		j.warnUnseen()
 	}
 	return nil

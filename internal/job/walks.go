@@ -48,10 +48,6 @@ func (j *Job) warnUnseen() {
 		readable.Time(j.Survey.T0), readable.Time(j.RecordEnd()), inputs.Extent(j.Image)))
 }
 
-func zero(v []float32) bool {
-	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
-}
-
 // Model applies the forward to the part below the topography of an image on the job's
 // grid, given on all ranks, and returns the predicted traces.
 func (j *Job) Model(ctx context.Context, image []float32) (*dist.Vector, error) {

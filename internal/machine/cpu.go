@@ -1,9 +1,8 @@
 package machine
 
 import (
-	"os"
+	"cmp"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sys/cpu"
 )
@@ -28,13 +27,4 @@ func CPU() (name string, features []string) {
 }
 
 // cpuName is the processor's name as Linux gives it, the architecture elsewhere.
-func cpuName(path string) string {
-	text, _ := os.ReadFile(path) // not there: not Linux
-	for line := range strings.Lines(string(text)) {
-		key, value, ok := strings.Cut(line, ":")
-		if ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
-}
+func cpuName(path string) string { return cmp.Or(field(path, "model name"), runtime.GOARCH) }

@@ -4,16 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 )
-
-// Library is a shared library that a build of lsm might use.
-type Library struct {
-	Name string `json:"name"` // such as "CUDA driver"
-	File string `json:"file"` // what was looked for, such as "libcuda.so.1"; a * stands for any version
-	Path string `json:"path"` // where it was found, "" for nowhere
-}
 
 // LoaderPath lists the folders in which the dynamic loader of this system looks
 // for libraries: LD_LIBRARY_PATH as given, then those of ld.so.conf under the
@@ -55,20 +47,4 @@ func configured(root, name string, depth int) (folders []string) {
 		}
 	}
 	return folders
-}
-
-// MPIs looks for the libraries of MPI in the folders.
-func MPIs(folders []string) []Library {
-	found := []Library{{Name: "MPI (Open MPI)", File: "libmpi.so.*"}, {Name: "MPI (MPICH)", File: "libmpich.so.*"}}
-	for i, l := range found {
-		for _, folder := range folders {
-			files, _ := filepath.Glob(filepath.Join(folder, l.File)) // the patterns are right
-			if len(files) > 0 {
-				sort.Strings(files)
-				found[i].Path = files[0]
-				break
-			}
-		}
-	}
-	return found
 }

@@ -22,7 +22,7 @@ type Memory struct {
 // control group's limits from the folder cgroup, usually "/sys/fs/cgroup".
 func ReadMemory(proc, cgroup string) Memory {
 	info := filepath.Join(proc, "meminfo")
-	m := Memory{Total: bytesOf(info, "MemTotal:"), Available: bytesOf(info, "MemAvailable:")}
+	m := Memory{Total: bytesOf(info, "MemTotal"), Available: bytesOf(info, "MemAvailable")}
 	m.Limit = groupLimit(proc, cgroup)
 	m.Address = addressLeft(proc, addressLimit())
 	if m.Total > 0 && m.Limit >= m.Total {
@@ -34,21 +34,24 @@ func ReadMemory(proc, cgroup string) Memory {
 // PeakMemory is the most main memory, in bytes, that this process has had
 // resident at any time, memory shared with other processes included; 0 where the
 // system does not say.
-func PeakMemory() int64 { return peakMemory("/proc") }
-
-func peakMemory(proc string) int64 { return bytesOf(filepath.Join(proc, "self", "status"), "VmHWM:") }
+func PeakMemory() int64 { return bytesOf("/proc/self/status", "VmHWM") }
 
 // bytesOf is a field of one of proc's files that gives sizes in KiB; 0 where it is not
 // there.
-func bytesOf(path, field string) int64 {
+func bytesOf(path, name string) int64 {
+	kib, _ := strconv.ParseInt(strings.TrimSuffix(field(path, name), " kB"), 10, 64) // no number: not known
+	return kib << 10
+}
+
+// field is the first field of a name in one of proc's files, "" where it is not there.
+func field(path, name string) string {
 	text, _ := os.ReadFile(path) // not there: not known
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == field {
-			kib, _ := strconv.ParseInt(f[1], 10, 64) // no number: not known
-			return kib << 10
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
 		}
 	}
-	return 0
+	return ""
 }
 
 // Heap is the memory, in bytes, that Go's run time holds: its heap, stacks and what it

@@ -132,8 +132,8 @@ func (t *Traces) lookAhead(cuts []int) error {
 	return nil
 }
 
-// look takes in the traces of a shot, the first of which is the given one of this rank's.
-// Of streamed ones it leaves W d.
+// look tallies the traces of a shot, which begin with the given one of this rank's. It
+// replaces streamed traces by W d.
 func (t *Traces) look(first int, data device.Buf) error {
 	nt, x := t.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
@@ -220,8 +220,8 @@ func (t *Traces) allShots() (all []tally, err error) {
 	return all, err
 }
 
-// knowAll finds out about the traces of all ranks, and refuses those of which nothing can
-// be made. It is collective.
+// knowAll adds up what the traces of all ranks tell, and refuses traces that cannot make an
+// image. It is collective.
 func (t *Traces) knowAll(f *plan.Found) error {
 	shots, err := t.allShots()
 	if err != nil {

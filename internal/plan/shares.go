@@ -43,13 +43,9 @@ func newShots(p *survey.Positions) Shots {
 		s.order = bySource(p)
 	}
 	last := int32(-1)
-	for i := range n {
-		at := i
-		if s.order != nil {
-			at = int(s.order[i])
-		}
-		if p.Source[at] != last {
-			last = p.Source[at]
+	for i, trace := range s.List(0, n) {
+		if at := p.Source[trace]; at != last {
+			last = at
 			s.starts = append(s.starts, i)
 		}
 	}

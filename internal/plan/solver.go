@@ -31,11 +31,6 @@ func (p *Plan) SolverOptions() solver.Options {
 	return o
 }
 
-// Regularizes reports whether the problem has rows of solver.regularization.
-func (p *Plan) Regularizes() bool {
-	return p.Config.Solver.Regularization != "none" && p.Config.Solver.RegWeight > 0
-}
-
 // Matches reports whether the image is found by matching filters.
 func (p *Plan) Matches() bool { return p.Config.Solver.Method == "matching" }
 

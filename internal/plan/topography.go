@@ -14,10 +14,10 @@ type relief interface {
 	covers(p []float64) bool // whether it lies within the extent of the points
 }
 
-// topography is the z, at the columns of an image, of the surface through the places
-// of sources and receivers. Sources that lie more than a cell below the surface
-// through the receivers alone are buried and take no part, nor do receivers below
-// that of the sources, on the sea floor. Of several at one place the shallowest counts.
+// topography is the z, at the columns of an image, of the surface through the places of
+// sources and receivers. It ignores sources more than a cell below the surface through the
+// receivers, which are buried, and receivers more than a cell below the surface through
+// the sources, which lie on the sea floor. The shallowest of several at one place counts.
 func topography(p *survey.Positions, columns grid.Grid, cell float64) []float64 {
 	var role [2][]bool
 	for r, of := range [2][]int32{p.Source, p.Receiver} {
@@ -194,8 +194,8 @@ func pullPush(z []float64, known []bool, nx, ny int) {
 	}
 }
 
-// relax sets every column that is not known to the mean of its neighbours, in place: of
-// the pairs on both its sides where it has them, so that slopes reach the edges.
+// relax sets every column that is not known to the mean of its neighbours, in place. At an
+// edge it takes only the two neighbours along the edge, so that slopes reach the edges.
 func relax(z []float64, known []bool, nx, ny int) {
 	for n := range z {
 		if known[n] {

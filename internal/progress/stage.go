@@ -134,9 +134,7 @@ type Iteration struct {
 
 // Solver reports the iterations of one solve.
 type Solver struct {
-	r     *Reporter
 	stage *Stage
-	name  string
 	last  float64 // residual before
 	spent time.Duration
 	count int
@@ -145,20 +143,20 @@ type Solver struct {
 // Solver begins a solve as a stage of the given name; residual is the relative
 // residual before the first iteration, NaN where it is not known.
 func (r *Reporter) Solver(name string, residual float64) *Solver {
-	return &Solver{r: r, stage: r.Stage(name), name: name, last: residual}
+	return &Solver{stage: r.Stage(name), last: residual}
 }
 
 // Iteration reports one iteration, such as
 //
 //	iter 12/40  residual 3.214e-02 (-1.8%)  gradient 4.1e-03  adjoint 2e-06  1.84 s  eta 52 s
 func (s *Solver) Iteration(it Iteration) {
-	change := it.Residual/s.last - 1
+	r, change := s.stage.r, it.Residual/s.last-1
 	s.last = it.Residual
 	s.spent += it.Took
 	s.count++
 	left := s.spent / time.Duration(s.count) * time.Duration(max(it.Limit-it.N, 0))
 
-	s.r.Event("iteration", "stage", s.name, "iteration", it.N, "iterations", it.Limit,
+	r.Event("iteration", "stage", s.stage.name, "iteration", it.N, "iterations", it.Limit,
 		"residual", it.Residual, "change", change, "gradient", it.Gradient, "adjoint", it.Adjoint,
 		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds())
 
@@ -177,16 +175,17 @@ func (s *Solver) Iteration(it Iteration) {
 	if left > 0 {
 		fmt.Fprintf(&b, "  eta %s", readable.Duration(left.Seconds()))
 	}
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	s.r.liveLine(b.String())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.liveLine(b.String())
 }
 
 // End ends the solve; the last iteration's line stays on the terminal.
 func (s *Solver) End() {
-	s.r.mu.Lock()
-	s.r.keep()
-	s.r.mu.Unlock()
+	r := s.stage.r
+	r.mu.Lock()
+	r.keep()
+	r.mu.Unlock()
 	s.stage.end(false)
 }
 

@@ -112,16 +112,6 @@ func (p *page) drawShots() error {
 	return nil
 }
 
-// HasData reports whether recorded traces are known.
-func (r *Run) HasData() bool {
-	return slices.ContainsFunc(r.Gathers, func(g Gather) bool { return g.Data != nil })
-}
-
-// HasResidual reports whether residual traces are known.
-func (r *Run) HasResidual() bool {
-	return slices.ContainsFunc(r.Gathers, func(g Gather) bool { return g.Residual != nil })
-}
-
 // predicted is what the image explains of the data, nil where that is not known.
 func (g *Gather) predicted() []float32 {
 	if g.Data == nil || g.Residual == nil {

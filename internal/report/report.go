@@ -60,6 +60,9 @@ type Run struct {
 // DotTest is how far forward and adjoint are from belonging together.
 type DotTest struct{ Error, Limit float64 }
 
+// Passed reports whether they belong together.
+func (d *DotTest) Passed() bool { return d.Error <= d.Limit }
+
 // Gather is one shot: recorded traces, and what the image leaves unexplained.
 type Gather struct {
 	Name           string

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // clean replaces what no page may hold: bytes that are not UTF-8 and control
@@ -36,18 +37,15 @@ func bar(percent float64) float64 { return math.Round(10*min(100, max(0, percent
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// fact is a name and what stands beside it.
-type fact struct{ Name, Value string }
-
 // Origin are the attributes of the file, inputs apart.
-func (r *Run) Origin() (origin []fact) {
+func (r *Run) Origin() (origin []h5.Attr) {
 	isInput := map[string]bool{}
 	for _, in := range r.Record().Inputs {
 		isInput["input_"+in.Role], isInput["input_"+in.Role+"_sha256"] = true, true
 	}
 	for _, a := range r.Image.Attrs {
 		if !isInput[a.Name] {
-			origin = append(origin, fact{strings.ReplaceAll(a.Name, "_", " "), fmt.Sprint(a.Value)})
+			origin = append(origin, h5.Attr{Name: strings.ReplaceAll(a.Name, "_", " "), Value: a.Value})
 		}
 	}
 	return origin

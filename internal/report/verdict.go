@@ -13,9 +13,7 @@ import (
 type verdict struct {
 	Mood, Headline string
 	Points         []string
-	Suspects       bool     // the page names the usual causes of a high residual
-	Checks         []string // of the image, and of forward and adjoint
-	Tested         bool     // forward and adjoint
+	Suspects       bool // the page names the usual causes of a high residual
 }
 
 // gain is the least fall of the residual in one iteration that is worth it.
@@ -24,16 +22,15 @@ const gain = 0.01
 // Verdict judges the run.
 func (r *Run) Verdict() verdict {
 	if !r.Solved() {
-		return verdict{Mood: "fair", Headline: "Plain migration: no solver ran", Checks: r.imagePoint()}
+		return verdict{Mood: "fair", Headline: "Plain migration: no solver ran"}
 	}
 	v := r.outcome()
-	if h := r.Image.ResidualNorm; !isNorm(h[0]) || !isNorm(h[len(h)-1]) {
-		v.Mood = "bad"
-	}
 	v.Points = append(v.Points, r.fitPoints()...)
 	r.suspectPoints(&v)
-	v.Checks = r.imagePoint()
-	r.adjointPoints(&v)
+	h, d := r.Image.ResidualNorm, r.DotTest
+	if !isNorm(h[0]) || !isNorm(h[len(h)-1]) || d != nil && !d.Passed() {
+		v.Mood = "bad"
+	}
 	return v
 }
 
@@ -111,18 +108,14 @@ func (r *Run) fitPoints() (points []string) {
 
 func isNorm(v float64) bool { return finite(v) && v >= 0 }
 
-// imagePoint says whether the image is zero.
-func (r *Run) imagePoint() []string {
-	for _, v := range r.Image.Data {
-		if v != 0 {
-			return nil
-		}
-	}
-	return []string{"The image is zero everywhere."}
+// Zero reports whether the image is zero everywhere.
+func (r *Run) Zero() bool {
+	return !slices.ContainsFunc(r.Image.Data, func(v float32) bool { return v != 0 })
 }
 
-// adjointPoints says what is known of the difference between forward and adjoint.
-func (r *Run) adjointPoints(v *verdict) {
+// AdjointError is the greatest relative difference between forward and adjoint in the
+// tests of the iterations, "" where none is known.
+func (r *Run) AdjointError() string {
 	worst := math.NaN()
 	if r.Log != nil {
 		for _, it := range r.Log.Iterations {
@@ -131,18 +124,10 @@ func (r *Run) adjointPoints(v *verdict) {
 			}
 		}
 	}
-	if finite(worst) {
-		v.Checks = append(v.Checks, fmt.Sprintf("Forward and adjoint differed by at most %.1e in the test that the solver makes at every iteration.", worst))
+	if !finite(worst) {
+		return ""
 	}
-	if d := r.DotTest; d != nil {
-		if d.Error <= d.Limit {
-			v.Checks = append(v.Checks, fmt.Sprintf("Dot test of forward and adjoint: passed, %.1e (limit %.0e).", d.Error, d.Limit))
-		} else {
-			v.Mood = "bad"
-			v.Checks = append(v.Checks, fmt.Sprintf("Dot test of forward and adjoint: FAILED, %.1e (limit %.0e). Do not trust the image.", d.Error, d.Limit))
-		}
-	}
-	v.Tested = finite(worst) || r.DotTest != nil
+	return fmt.Sprintf("%.1e", worst)
 }
 
 // much is the unexplained share of the data's energy above which the page names suspects.

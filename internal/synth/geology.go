@@ -13,9 +13,11 @@ const (
 	frameZ = 1500.0
 )
 
-// section fills a 2-D grid with a geology of the frame.
-func section(g grid.Grid, velocity func(x, z float64) float64) []float64 {
-	return meanSlowness(g, 5, func(p []float64) float64 { return velocity(frameX*p[0], frameZ*p[1]) })
+// section fills 2-D grids with a geology of the frame.
+func section(velocity func(x, z float64) float64) func(grid.Grid) []float64 {
+	return func(g grid.Grid) []float64 {
+		return meanSlowness(g, 5, func(p []float64) float64 { return velocity(frameX*p[0], frameZ*p[1]) })
+	}
 }
 
 // meanSlowness fills a grid with the mean slowness of each cell, sampled per times along

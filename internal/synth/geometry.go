@@ -77,10 +77,8 @@ func (l *spread) inside(what string, i int, p []float64) error {
 	if l.g.Contains(p) {
 		return nil
 	}
-	var end []float64
-	for a := range l.g.Shape {
-		end = append(end, l.g.End(a))
-	}
+	end := make([]float64, l.g.Dim())
+	l.g.Point(end, l.g.Len()-1)
 	return fmt.Errorf("synth: %s %d at %v m lies outside the model, %v to %v m", what, i, p, l.g.Origin, end)
 }
 

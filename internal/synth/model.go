@@ -95,7 +95,8 @@ func (o Options) onModel(g grid.Grid, slowest float64) (Options, error) {
 		geometry, lines, receiverLines, shots = Fixed, 5, 10, 5
 	}
 	o.Geometry, o.Lines, o.ReceiverLines = cmp.Or(o.Geometry, geometry), cmp.Or(o.Lines, lines), cmp.Or(o.ReceiverLines, receiverLines)
-	near, share, margin := 1.0, 0.5, 0.02 // shares of the model's length: a spread, and what lies before the first shot
+	share, margin := 0.5, 0.02 // of the model's length: what a spread covers, what lies before the first shot
+	near := 1.0                // of the usual near offset
 	switch o.Geometry {
 	case Fixed:
 		share = 0.98

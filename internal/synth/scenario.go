@@ -20,9 +20,6 @@ type scenario struct {
 // scenarios lists the cases. Their spreads are sized so that 20 iterations of
 // the 2-D ones are a matter of seconds on a laptop.
 func scenarios() []scenario {
-	of := func(f func(x, z float64) float64) func(grid.Grid) []float64 {
-		return func(g grid.Grid) []float64 { return section(g, f) }
-	}
 	frame, cells := []int{301, 151}, []float64{10, 10}
 	return []scenario{
 		{"points", "point scatterers in a constant velocity, with analytic traveltimes", Options{
@@ -32,19 +29,19 @@ func scenarios() []scenario {
 		{"layers", "five homogeneous layers with dips up to 6 degrees", Options{
 			Shape: frame, Spacing: cells, Geometry: Land, Shots: 30, ShotSpacing: 100, FirstShot: 50,
 			Channels: 60, ReceiverSpacing: 25, Peak: 20, Smoothing: 80,
-		}, of(dipping), Reflectivity, nil},
+		}, section(dipping), Reflectivity, nil},
 		{"faults", "folded beds, thick and thin, with a graben, an unconformity and a gas lens", Options{
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 72, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 60,
-		}, of(faulted), Reflectivity, nil},
+		}, section(faulted), Reflectivity, nil},
 		{"salt", "an overhanging salt body that shadows the beds below it", Options{
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 90, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 50,
-		}, of(salted), Reflectivity, nil},
+		}, section(salted), Reflectivity, nil},
 		{"land", "a split spread that moves over hills, above folded beds and a fault", Options{
 			Shape: frame, Spacing: cells, Geometry: Land, Shots: 36, ShotSpacing: 80, FirstShot: 100,
 			Channels: 60, ReceiverSpacing: 20, Peak: 18, Smoothing: 60,
-		}, of(hilly), Reflectivity, hills},
+		}, section(hilly), Reflectivity, hills},
 		{"cube", "a faulted dome under a buried channel, in 3-D", Options{
 			Shape: []int{41, 41, 41}, Spacing: []float64{15, 15, 15}, Geometry: Fixed, Shots: 4, ShotSpacing: 150, FirstShot: 75,
 			Lines: 4, Channels: 10, ReceiverSpacing: 60, ReceiverLines: 10, Peak: 13, Smoothing: 60, Iterations: 10,

@@ -45,7 +45,7 @@ func (opt Options) window(v []float32, model bool) (window, error) {
 }
 
 // signedWindow clips at the given percentile of |v|, symmetric about zero, so
-// that zero is always the middle colour. label qualifies the note.
+// that zero is always the middle colour.
 func signedWindow(v []float32, percentile float64) window {
 	c, top := percentileAbs(v, percentile)
 	switch {

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"image"
-	"maps"
 	"slices"
 )
 
@@ -53,7 +52,7 @@ func Beside(figures ...*Figure) *Figure {
 	out := &Figure{}
 	total, cols := 0.0, 0
 	for _, f := range figures {
-		wide, most := map[int]float64{}, 0 // width of each row, columns
+		wide, most := make([]float64, len(f.rows)), 0 // width of each row, columns
 		for at, p := range f.panels {
 			wide[at.Y] += p.w
 		}
@@ -64,7 +63,7 @@ func Beside(figures ...*Figure) *Figure {
 			}
 			out.rows[i] = append(append(out.rows[i], make([]*panel, cols-len(out.rows[i]))...), row...)
 		}
-		total, cols = total+slices.Max(slices.Collect(maps.Values(wide))), cols+most
+		total, cols = total+slices.Max(wide), cols+most
 	}
 	if total > besideWidth {
 		out.scale(besideWidth / total)
@@ -93,6 +92,10 @@ func (f *Figure) scale(s float64) {
 // span is what one row or column of panels takes, in pixels.
 type span struct{ before, size, after int }
 
+func (s *span) cover(o span) {
+	s.before, s.size, s.after = max(s.before, o.before), max(s.size, o.size), max(s.after, o.after)
+}
+
 // layout places every frame: rects holds the framed areas, w and h the size of
 // the picture.
 func (f *Figure) layout() (rects [][]image.Rectangle, w, h int) {
@@ -103,13 +106,12 @@ func (f *Figure) layout() (rects [][]image.Rectangle, w, h int) {
 	}
 	across, down := make([]span, cols), make([]span, len(f.rows))
 	for at, p := range f.panels {
-		m := p.margins()
-		c, r := &across[at.X], &down[at.Y]
-		c.before, c.size, c.after = max(c.before, m.left), max(c.size, px(p.w)), max(c.after, m.right)
-		r.before, r.size, r.after = max(r.before, m.top), max(r.size, px(p.h)), max(r.after, m.bottom)
+		x, y := p.spans()
 		if row := f.rows[at.Y][at.X+1:]; len(row) > 0 && row[0] != nil && row[0].headHeight() > 0 {
-			c.after = max(c.after, p.overhang())
+			x.after = max(x.after, p.overhang())
 		}
+		across[at.X].cover(x)
+		down[at.Y].cover(y)
 	}
 	left, w := starts(across)
 	top, h := starts(down)

@@ -140,15 +140,14 @@ func around(q *plot.Plot, frame draw.Canvas) draw.Canvas {
 	return c
 }
 
-// margins are the pixels around the framed area that axes and texts take.
-type margins struct{ left, right, top, bottom int }
-
-func (p *panel) margins() margins {
+// spans are what the panel takes across and down: the framed area, with axes and texts
+// around it.
+func (p *panel) spans() (across, down span) {
 	frame := vg.Rectangle{Max: vg.Point{X: vg.Length(p.w) * vg.Inch, Y: vg.Length(p.h) * vg.Inch}}
 	c := around(p.plot(), draw.Canvas{Rectangle: frame})
 	up := func(l vg.Length) int { return int(math.Ceil(l.Dots(dpi))) }
-	return margins{left: up(-c.Min.X), bottom: up(-c.Min.Y), right: up(c.Max.X - frame.Max.X),
-		top: max(up(c.Max.Y-frame.Max.Y), pts(gap)) + p.headHeight()}
+	return span{up(-c.Min.X), px(p.w), up(c.Max.X - frame.Max.X)},
+		span{max(up(c.Max.Y-frame.Max.Y), pts(gap)) + p.headHeight(), px(p.h), up(-c.Min.Y)}
 }
 
 func (p *panel) headHeight() int {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Field is where in a header a number lies.
@@ -118,27 +119,19 @@ func (f Field) Int(header []byte, order binary.ByteOrder) int64 {
 		}
 		return int64(v)
 	}
-	b := header[f.Byte-1 : f.End()]
-	switch f.Length {
-	case 1:
-		if f.Unsigned {
-			return int64(b[0])
+	bits := uint64(0)
+	for i, b := range header[f.Byte-1 : f.End()] {
+		if order == binary.ByteOrder(binary.LittleEndian) {
+			bits |= uint64(b) << (8 * i)
+		} else {
+			bits = bits<<8 | uint64(b)
 		}
-		return int64(int8(b[0]))
-	case 2:
-		v := order.Uint16(b)
-		if f.Unsigned {
-			return int64(v)
-		}
-		return int64(int16(v))
-	case 4:
-		v := order.Uint32(b)
-		if f.Unsigned {
-			return int64(v)
-		}
-		return int64(int32(v))
 	}
-	return int64(order.Uint64(b))
+	if f.Unsigned {
+		return int64(bits)
+	}
+	spare := 64 - 8*f.Length
+	return int64(bits<<spare) >> spare
 }
 
 // Value reads the field as a float64. The header must be long enough.
@@ -170,15 +163,11 @@ func (f Field) Put(header []byte, order binary.ByteOrder, v int64) error {
 		return fmt.Errorf("segy: %d does not fit into header byte %d, which holds %d to %d", v, f.Byte, lo, hi)
 	}
 	b := header[f.Byte-1 : f.End()]
-	switch f.Length {
-	case 1:
-		b[0] = byte(v)
-	case 2:
-		order.PutUint16(b, uint16(v))
-	case 4:
-		order.PutUint32(b, uint32(v))
-	default:
-		order.PutUint64(b, uint64(v))
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+	if order == binary.ByteOrder(binary.BigEndian) {
+		slices.Reverse(b)
 	}
 	return nil
 }

@@ -174,14 +174,10 @@ func (f *File) readFault(trace int, at int64, err error) error {
 	return &Error{Path: f.Path, Trace: trace, Byte: at + 1, Err: plainfile.Cause(err)}
 }
 
-// ErrDamaged is what every [*Error] wraps: the file must be mended or read with
-// other options.
-var ErrDamaged = errors.New("damaged or unsupported SEG-Y")
-
 // ErrTooLong is wrapped where a trace is longer than File.MaxSamples.
 var ErrTooLong = errors.New("more than the memory holds")
 
-// Error is a fault of one file.
+// Error is a fault of one file, which must be mended or read with other options.
 type Error struct {
 	Path  string
 	Trace int    // number of the trace from 1; 0 for the file's own headers
@@ -204,8 +200,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", where, e.Err)
 }
 
-// Unwrap makes both ErrDamaged and the cause visible to errors.Is and errors.As.
-func (e *Error) Unwrap() []error { return []error{ErrDamaged, e.Err} }
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 // fault is an error at a byte, counted from 1, of the file's own headers.
 func (f *File) fault(at int64, field, format string, args ...any) error {

@@ -167,7 +167,7 @@ func mustFail(t *testing.T, b []byte, opt Options, want string) {
 	if err == nil {
 		_, err = readAll(f)
 	}
-	if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, ErrDamaged) {
+	if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(*Error)) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }

@@ -31,8 +31,8 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%d bytes of traces in %d", total, len(b))
 			}
 		}
-		if err != nil && !errors.Is(err, ErrDamaged) {
-			t.Fatalf("error %v is not ErrDamaged", err)
+		if fault := new(*Error); err != nil && !errors.As(err, fault) {
+			t.Fatalf("error %v is no *Error", err)
 		}
 	})
 }

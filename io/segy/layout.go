@@ -140,7 +140,6 @@ func (f *File) judgeExtent() error {
 			return err
 		}
 		f.first += n * textBytes
-	case f.Major == 0:
 	default:
 		return f.faultIn(fileTexts, "is %d, must be -1 or more", texts)
 	}

@@ -1,9 +1,6 @@
 package segy
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // openSU finds the byte order of an SU file: the one in which the length of the
 // first trace divides the file into traces.
@@ -45,8 +42,7 @@ func (f *File) openSU() error {
 // samples, in µs, is a round number in the right one.
 func (f *File) likelierSU(header []byte) Order {
 	zeros := func(o binary.ByteOrder) (n int) {
-		dt := TraceInterval.Int(header, o)
-		for ; dt > 0 && math.Mod(float64(dt), 10) == 0; dt /= 10 {
+		for dt := TraceInterval.Int(header, o); dt > 0 && dt%10 == 0; dt /= 10 {
 			n++
 		}
 		return n

@@ -1,6 +1,7 @@
 package segy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -28,9 +29,7 @@ type Writer struct {
 
 // NewWriter judges the spec and writes the headers of the file.
 func NewWriter(w io.Writer, spec Spec) (*Writer, error) {
-	if spec.Format == 0 {
-		spec.Format = IEEE32
-	}
+	spec.Format = cmp.Or(spec.Format, IEEE32)
 	if spec.Order == AnyOrder {
 		spec.Order = Big
 		if spec.Kind == SU {

@@ -22,7 +22,7 @@ func TestCarriedWhereBetter(t *testing.T) {
 	for _, src := range programs {
 		ptx, err := carried.PTX(src)
 		must(t, err)
-		b, _, err := driver.UserCache().Compile(k, src, "sm_90")
+		b, _, err := driver.UserCache().Compile(k, src, "sm_90", false)
 		must(t, err)
 		gputest.Finish(t, ptx.Image, b.Image)
 	}
