@@ -76,10 +76,23 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 // cell has the given number of receivers.
 func inRuns(p *survey.Positions, receivers int32) []int32 {
 	order := count(len(p.Source))
-	cell := func(i int32) int32 { return p.NumberOf(p.Receiver[i]) / receivers }
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(p.Source[a], p.Source[b]), cmp.Compare(cell(a), cell(b)), cmp.Compare(a, b))
-	})
+	if !slices.IsSorted(p.Source) {
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(p.Source[a], p.Source[b]) })
+	}
+	var keys []int64 // cell and number of the traces of one source
+	for lo := 0; lo < len(order); lo += len(keys) {
+		keys = keys[:0]
+		for _, i := range order[lo:] {
+			if p.Source[i] != p.Source[order[lo]] {
+				break
+			}
+			keys = append(keys, int64(p.NumberOf(p.Receiver[i])/receivers)<<32|int64(i))
+		}
+		slices.Sort(keys)
+		for k, key := range keys {
+			order[lo+k] = int32(key)
+		}
+	}
 	return order
 }
 

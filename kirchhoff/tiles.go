@@ -45,6 +45,11 @@ func newTiling(g grid.Grid, slab [2]int, m *memory) *Tiling {
 	t := &Tiling{first: slab[0] * (g.Len() / g.Shape[0])}
 	lo, hi, x := [3]int{}, shape, 3-g.Dim()
 	lo[x], hi[x] = slab[0], slab[1]
+	boxes := 1
+	for a := range lo {
+		boxes *= (hi[a] - lo[a] + size[a] - 1) / size[a]
+	}
+	t.Boxes = make([]Box, 0, boxes)
 	var b Box
 	for i := lo[0]; i < hi[0]; i += size[0] {
 		for j := lo[1]; j < hi[1]; j += size[1] {

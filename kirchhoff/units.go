@@ -3,7 +3,6 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 
@@ -56,8 +55,11 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 		}
 		if e.work.Remake {
 			k.places = 0
+			of := newMet(pos)
 			for _, u := range k.units {
-				k.places = max(k.places, len(q.fresh(k.order[u.lo:u.hi], nil)))
+				of.clear()
+				of.add(k.order[u.lo:u.hi])
+				k.places = max(k.places, of.n)
 			}
 		}
 	case e.work.Remake:
@@ -97,17 +99,34 @@ func (k *kernel) add(lo, hi int) {
 	k.units = append(k.units, unit{lo, hi, k.piece(slices.Min(traces)), k.piece(slices.Max(traces))})
 }
 
-// fresh returns the places of some traces that are not in have.
-func (p *Problem) fresh(traces []int32, have map[int32]bool) map[int32]bool {
-	met := map[int32]bool{}
+// met counts the places of traces, each once.
+type met struct {
+	*survey.Positions
+	n     int     // places met in this round
+	round int32   // from 1
+	last  []int32 // by place, the round in which it was last met
+}
+
+func newMet(p *survey.Positions) *met {
+	return &met{Positions: p, round: 1, last: make([]int32, p.Len())}
+}
+
+// clear begins a new round.
+func (m *met) clear() {
+	m.n = 0
+	m.round++
+}
+
+// add meets the places of some traces.
+func (m *met) add(traces []int32) {
 	for _, i := range traces {
-		for _, place := range [2]int32{p.Positions.Source[i], p.Positions.Receiver[i]} {
-			if !have[place] {
-				met[place] = true
+		for _, place := range [2]int32{m.Source[i], m.Receiver[i]} {
+			if m.last[place] != m.round {
+				m.last[place] = m.round
+				m.n++
 			}
 		}
 	}
-	return met
 }
 
 // stretches makes units of runs of traces (see blocking), in the order of sources. A unit
@@ -116,33 +135,33 @@ func (p *Problem) fresh(traces []int32, have map[int32]bool) map[int32]bool {
 func (k *kernel) stretches(most int) {
 	p := k.problem
 	k.order, k.places = inRuns(p.Positions, adjointCells.receivers), 0
-	places, first := map[int32]bool{}, 0 // of the unit in the making
-	end := func(at int) {
-		if len(places) > 0 {
-			k.places = max(k.places, len(places))
+	run := newMet(p.Positions)
+	places, first := newMet(p.Positions), 0 // of the unit in the making
+	end := func(at, n int) {                // which has n places
+		if n > 0 {
+			k.places = max(k.places, n)
 			k.add(first, at)
-			clear(places)
 			first = at
 		}
+		places.clear()
 	}
 	for at := 0; at < len(k.order); {
 		next := runEnd(p.Positions, k.order, at, adjointCells.receivers)
 		size := next - at
-		if n := len(p.fresh(k.order[at:next], nil)); n > most { // trace by trace then
-			k.short, size = max(k.short, n), 1
-			end(at)
+		run.clear()
+		if run.add(k.order[at:next]); run.n > most { // trace by trace then
+			k.short, size = max(k.short, run.n), 1
+			end(at, places.n)
 		}
 		for ; at < next; at += size {
-			traces := k.order[at : at+size]
-			more := p.fresh(traces, places)
-			if len(places)+len(more) > most {
-				end(at)
-				more = p.fresh(traces, places)
+			traces, before := k.order[at:at+size], places.n
+			if places.add(traces); places.n > most {
+				end(at, before)
+				places.add(traces)
 			}
-			maps.Copy(places, more)
 		}
 	}
-	end(len(k.order))
+	end(len(k.order), places.n)
 }
 
 // open makes a unit ready: its lists and, unless they are kept, its tables.

@@ -79,27 +79,48 @@ func (p *Positions) NumberOf(i int32) int32 {
 // Subset returns the positions of the given traces of p, in the order given. It has only
 // the places that these traces use, in their order in p; from are their numbers in p.
 func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {
-	to := unset(p.Len()) // marked, then numbered
-	for _, i := range traces {
-		to[p.Source[i]], to[p.Receiver[i]] = 0, 0
+	from, to := p.used(traces)
+	n := len(from)
+	sub = &Positions{
+		Dim: p.Dim, XYZ: make([]float64, 0, n*p.Dim), Role: make([]Role, n), Row: make([]int32, n), Number: make([]int32, n),
+		Source: make([]int32, len(traces)), Receiver: make([]int32, len(traces)),
 	}
-	sub = &Positions{Dim: p.Dim}
-	for i, used := range to {
-		if used < 0 {
-			continue
-		}
-		to[i] = int32(len(from))
-		from = append(from, int32(i))
-		sub.XYZ = append(sub.XYZ, p.At(i)...)
-		sub.Role = append(sub.Role, p.Role[i])
-		sub.Row = append(sub.Row, p.Row[i])
-		sub.Number = append(sub.Number, p.NumberOf(int32(i)))
+	for k, i := range from {
+		sub.XYZ = append(sub.XYZ, p.At(int(i))...)
+		sub.Role[k], sub.Row[k], sub.Number[k] = p.Role[i], p.Row[i], p.NumberOf(i)
 	}
-	for _, i := range traces {
-		sub.Source = append(sub.Source, to[p.Source[i]])
-		sub.Receiver = append(sub.Receiver, to[p.Receiver[i]])
+	for k, i := range traces {
+		sub.Source[k], sub.Receiver[k] = to(p.Source[i]), to(p.Receiver[i])
 	}
 	return sub, from
+}
+
+// used lists the places of traces, ascending; to is where a place stands in the list.
+// Few traces take no time that grows with the number of all places.
+func (p *Positions) used(traces []int32) (from []int32, to func(place int32) int32) {
+	if len(traces) < p.Len()/32 {
+		from = make([]int32, 0, 2*len(traces))
+		for _, i := range traces {
+			from = append(from, p.Source[i], p.Receiver[i])
+		}
+		slices.Sort(from)
+		from = slices.Compact(from)
+		return from, func(place int32) int32 {
+			at, _ := slices.BinarySearch(from, place)
+			return int32(at)
+		}
+	}
+	at := unset(p.Len()) // marked, then numbered
+	for _, i := range traces {
+		at[p.Source[i]], at[p.Receiver[i]] = 0, 0
+	}
+	for i, used := range at {
+		if used == 0 {
+			at[i] = int32(len(from))
+			from = append(from, int32(i))
+		}
+	}
+	return from, func(place int32) int32 { return at[place] }
 }
 
 // Distinct lists the places used by the survey's traces, sources first, each

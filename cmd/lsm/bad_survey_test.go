@@ -39,7 +39,7 @@ func badTraces() []bad {
 	const six = ns * nr * nt
 	return []bad{
 		{"no data", fixed(drop("/data")), "", inputFault, `survey\.h5: /data: is missing.*\(the file holds .*/receivers`},
-		{"geometry without data", with(surveyFile, geometryOnly), "", inputFault, `survey\.h5: dataset /data is missing\nhint: "lsm model"`},
+		{"geometry without data", with(surveyFile, geometryOnly), "run config.toml; migrate config.toml", inputFault, `survey\.h5: dataset /data is missing\nhint: "lsm model"`},
 		{"no dt", fixed(attr("/data", "dt", nil)), "", inputFault, `survey\.h5: /data@dt: attribute is missing`},
 		{"dt zero", fixed(attr("/data", "dt", 0.0)), "", inputFault, `survey\.h5: survey: dt is 0 s, must be positive`},
 		{"dt negative", fixed(attr("/data", "dt", -0.004)), "", inputFault, `survey\.h5: survey: dt is -0\.004 s, must be positive`},

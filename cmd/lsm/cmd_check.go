@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -28,7 +30,9 @@ func newCheck(a *app) *cobra.Command {
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
 is written. Where lsm run would refuse to start, check says everything else first and
-then ends with the exit status of that refusal.
+then ends with the exit status of that refusal. The survey file need not hold traces
+yet: check then says nothing of dead traces, of weights made from traces, of damping and
+sparsity.
 
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
@@ -42,11 +46,16 @@ do.`,
 	return cmd
 }
 
+// garbage is how much check lets the heap grow before it collects, in per cent: most of the
+// heap are long arrays, which are collected at no cost and fill the memory where they are not.
+const garbage = 25
+
 func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	here := *cfg
 	if a.world.Size() == 1 { // whatever the grid of the run to come
 		here.Comm.Grid = []int{0, 1}
@@ -60,7 +69,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		a.report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
 	}
 	refused := tryOutputs(a, cfg, show)
-	j, err := a.open(&here, plan.Traces)
+	j, err := a.open(&here, plan.Planning)
 	if err != nil {
 		return err
 	}
@@ -80,7 +89,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, j.Traces.Took).String()})
+	var reading time.Duration
+	if j.Traces != nil {
+		reading = j.Traces.Took
+	}
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, reading).String()})
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err
@@ -158,6 +171,9 @@ func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding
 	}
 	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
 	a.finish("dot_error", e)
+	if j.Traces == nil {
+		return nil
+	}
 	texts, err := j.PenaltyTexts(ctx)
 	for _, text := range texts {
 		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})

@@ -50,10 +50,14 @@ NAME is one of
 ` + names.String() + `
 or left out with --model FILE, which lays a survey over your own velocity model.
 What the flags leave open follows from the model. The configuration also holds what
---set and the environment change, except in [comm] and [machine].`,
+--set and the environment change, except in [comm] and [machine].
+
+With --geometry-only the survey has no traces: lsm check plans its migration, and lsm
+model makes the traces later.`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
-  lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96`,
+  lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96
+  lsm synth --model cube.h5 -o swath --geometry streamer --lines 4 --receiver-lines 8 --geometry-only`,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
@@ -65,8 +69,12 @@ What the flags leave open follows from the model. The configuration also holds w
 	fl.StringVar((*string)(&f.opt.Geometry), "geometry", "", "fixed, streamer or land")
 	fl.Float64Var(&f.snr, "snr", 0, "add Gaussian noise at this signal-to-noise `RATIO` (amplitudes); 0 for none")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the noise")
+	fl.BoolVar(&f.opt.GeometryOnly, "geometry-only", false, "write positions, sampling and wavelet, no traces")
 	fl.IntVar(&f.opt.Shots, "shots", 0, "number of shots (a line)")
 	fl.IntVar(&f.opt.Channels, "channels", 0, "receivers per shot (and line)")
+	fl.IntVar(&f.opt.Lines, "lines", 0, "lines of shots, spread over y (3-D)")
+	fl.IntVar(&f.opt.ReceiverLines, "receiver-lines", 0, "lines of receivers, or cables of a streamer (3-D)")
+	fl.Float64Var(&f.opt.CableSpacing, "cable-spacing", 0, "`M` metres between the cables of a streamer (3-D)")
 	fl.Float64Var(&f.opt.ShotSpacing, "shot-spacing", 0, "`M` metres between shots")
 	fl.Float64Var(&f.opt.FirstShot, "first-shot", 0, "x of the first shot, `M` metres")
 	fl.Float64Var(&f.opt.ReceiverSpacing, "receiver-spacing", 0, "`M` metres between receivers")
@@ -90,6 +98,9 @@ var caseFiles = []string{synth.SurveyFile, synth.ModelFile, synth.TrueModelFile,
 func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 	if f.snr != 0 && !(f.snr > 0) {
 		return status.Usage(fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", f.snr))
+	}
+	if f.snr != 0 && f.opt.GeometryOnly {
+		return status.Usage(errors.New("synth: --snr adds noise to traces, --geometry-only writes none"))
 	}
 	c, err := f.build(a, args)
 	if err != nil {
@@ -116,7 +127,11 @@ func (f *synthOptions) run(ctx context.Context, a *app, args []string) error {
 	a.report.Printf("%s: %s, %s of %d samples at %s ms, %v\n", c.Title,
 		readable.Count(c.Survey.NumSources(), "shot"), readable.Count(c.Survey.NumTraces(), "trace"), c.Survey.NT, readable.Time(1e3*c.Survey.DT), c.Grid)
 	cfg := filepath.Join(f.folder, synth.ConfigFile)
-	a.report.Printf("next: lsm run %s\n", cfg)
+	next := "run"
+	if f.opt.GeometryOnly {
+		next = "check"
+	}
+	a.report.Printf("next: lsm %s %s\n", next, cfg)
 	a.finish("output", f.folder, "config", cfg)
 	return nil
 }
@@ -187,7 +202,7 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 		func() error { return job.WriteText(in(readme), c.Readme) },
 		func() error { return h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt) },
 	)
-	if err != nil {
+	if err != nil || f.opt.GeometryOnly {
 		return err
 	}
 	if err := f.addData(ctx, a, c); err != nil {

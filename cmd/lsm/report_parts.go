@@ -175,10 +175,11 @@ func (c *collector) readShots() error {
 		files[i] = file
 	}
 	if path != "" {
-		var err error
-		if s, keep, _, err = inputs.Selected(r.Config); err != nil {
+		in, err := inputs.Selected(r.Config)
+		if err != nil {
 			return err
 		}
+		s, keep = in.Survey, in.Numbers
 	}
 	if residual := files[1]; residual != nil && s == nil {
 		s = residual.Survey()

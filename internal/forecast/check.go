@@ -65,6 +65,9 @@ func (r *report) traces() {
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
+	if !r.HasData {
+		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.Config.Survey.File.File)
+	}
 	r.say("ok", "selection", "%s", r.SelectionText(r.Config))
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))

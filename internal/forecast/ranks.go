@@ -39,17 +39,33 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
+	p = p.AtHand()
+	var takes []Memory // of the first ranks, held as was tried last
+	var tried plan.Residency
 	held, err := Decide(p, func(r plan.Residency) (bool, error) {
 		q := p.Holding(r)
-		return !slices.ContainsFunc(all, func(s *plan.Share) bool { return !Of(q, s).Fits() }), nil
+		takes, tried = takes[:0], r
+		for _, s := range all {
+			takes = append(takes, Of(q, s))
+			if !takes[s.Rank].Fits() {
+				return false, nil
+			}
+		}
+		return true, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	p = p.Holding(held)
+	if held != tried {
+		takes = takes[:0]
+	}
 	f := &Forecast{Grid: grid, plan: p}
 	for rank, s := range all {
-		m := Of(p, s)
+		if rank == len(takes) {
+			takes = append(takes, Of(p, s))
+		}
+		m := takes[rank]
 		if rank == 0 || m.Total() > f.Memory.Total() {
 			f.Rank, f.Memory = rank, m
 		}

@@ -22,6 +22,7 @@ import (
 type Inputs struct {
 	Survey   *survey.Survey    // the traces that data.offset and data.azimuth leave, without samples
 	Recorded int               // traces in the survey file
+	HasData  bool              // whether it holds their samples
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
 	Places   *survey.Positions // the survey's distinct places
 
@@ -59,12 +60,13 @@ func (in *Inputs) Close() {
 	}
 }
 
-func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) (err error) {
+func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 	defer r.Report.Time("read survey")()
-	in.Survey, in.Numbers, in.Recorded, err = Selected(cfg)
+	of, err := Selected(cfg)
 	if err != nil {
 		return err
 	}
+	in.Survey, in.Numbers, in.Recorded, in.HasData = of.Survey, of.Numbers, of.Recorded, of.HasData
 	in.Places = Places(in.Survey, cfg)
 	return nil
 }

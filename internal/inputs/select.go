@@ -46,22 +46,22 @@ func kept(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// Selected reads everything about the traces that are kept, except their samples.
-// keep are their numbers in the file, nil for all, and of is the number of traces in the
-// file.
-func Selected(cfg *config.Config) (s *survey.Survey, keep []int32, of int, err error) {
+// Selected reads everything about the traces that are kept, except their samples. The
+// places and the other files are left out.
+func Selected(cfg *config.Config) (in *Inputs, err error) {
 	file := cfg.Survey.File.File
-	if s, _, err = h5.ReadSurveyHeader(file); err != nil {
-		return nil, nil, 0, err
+	in = &Inputs{}
+	if in.Survey, in.HasData, err = h5.ReadSurveyHeader(file); err != nil {
+		return nil, err
 	}
-	of = s.NumTraces()
-	if keep, err = kept(s, cfg); err != nil {
-		return nil, nil, 0, fmt.Errorf("%s: %w", file, err)
+	in.Recorded = in.Survey.NumTraces()
+	if in.Numbers, err = kept(in.Survey, cfg); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if keep != nil {
-		s = s.Select(keep)
+	if in.Numbers != nil {
+		in.Survey = in.Survey.Select(in.Numbers)
 	}
-	return s, keep, of, nil
+	return in, nil
 }
 
 // SelectionText says how many of the recorded traces remain and which keys selected them.

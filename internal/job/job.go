@@ -81,19 +81,26 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
-	held, err := forecast.Decide(p, func(r plan.Residency) (bool, error) {
-		short, err := comm.Any(j.World, !forecast.Of(p.Holding(r), j.Share).Fits())
-		return !short, err
-	})
-	if err != nil {
-		return err
+	j.Plan = p
+	if need == plan.Planning && !in.HasData {
+		return nil // Build decides where things are, if it is called
 	}
-	if j.Plan = p.Holding(held); need != plan.Traces {
-		return nil
+	if err := decide(j); err != nil || need == plan.Geometry {
+		return err
 	}
 	var found plan.Found
 	j.Traces, found, err = operator.ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
 	j.Plan = j.Knowing(found)
+	return err
+}
+
+// decide decides where traces and tables are. It is collective.
+func decide(j *Job) error {
+	held, err := forecast.Decide(j.Plan, func(r plan.Residency) (bool, error) {
+		short, err := comm.Any(j.World, !forecast.Of(j.Holding(r), j.Share).Fits())
+		return !short, err
+	})
+	j.Plan = j.Holding(held)
 	return err
 }
 
@@ -124,6 +131,11 @@ func (j *Job) WarnOfDoubts() {
 func (j *Job) Build(ctx context.Context) error {
 	if text := forecast.Beyond(j.Plan); text != "" {
 		j.Report.Infof("image.gathers: %s", text)
+	}
+	if j.Held.Tables == "" {
+		if err := decide(j); err != nil {
+			return err
+		}
 	}
 	m := j.Memory()
 	j.boundHeap(m, false)

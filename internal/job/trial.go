@@ -117,9 +117,9 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 
 // Shots is the number of shots of the configured survey.
 func Shots(world comm.Comm, cfg *config.Config) (int, error) {
-	s, _, _, err := inputs.Selected(cfg)
+	in, err := inputs.Selected(cfg)
 	if err := comm.Together(world, inputs.FileError(err)); err != nil {
 		return 0, err
 	}
-	return plan.CountShots(s, cfg), nil
+	return plan.CountShots(in.Survey, cfg), nil
 }

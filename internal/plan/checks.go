@@ -41,7 +41,7 @@ func placeImage(p *Plan) error {
 
 // checkWeights makes sure that the survey has the weights asked for.
 func checkWeights(p *Plan) error {
-	if p.Need == Traces && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
+	if p.Need != Geometry && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
 			`weights = "rms" finds weights in the traces themselves`)
 	}

@@ -25,7 +25,7 @@ type Classes struct {
 func newClasses(p *Plan) Classes {
 	c := Classes{image: p.Config.Image}
 	switch kind := c.image.Gathers; {
-	case p.Need != Traces:
+	case p.Need == Geometry:
 	case kind == "offset": // traces of no class are not among the survey's
 		c.N = len(c.image.GatherBins) - 1
 		c.ByTrace = make([]int32, p.Survey.NumTraces())

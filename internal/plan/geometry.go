@@ -17,7 +17,7 @@ func (p *Plan) AliasSpacing() []float64 {
 	across := p.Image.Dim() - 1
 	switch given := p.Config.Kirchhoff.AliasSpacing; {
 	case len(given) == 0:
-		return traceSpacing(p.Survey)
+		return p.spacing()
 	case len(given) < across:
 		return []float64{given[0], given[0]}
 	default:
@@ -37,17 +37,10 @@ func checkAliasSpacing(p *Plan) error {
 // whichever is smaller. If neither has neighbours, it is twice the distance of midpoints.
 // It is 0 along an axis on which nothing has neighbours.
 func traceSpacing(s *survey.Survey) []float64 {
-	shots, spreads, middles := make([][]float64, s.NumSources()), make([][]float64, s.NumReceivers()), []float64(nil)
-	for i := range s.NumTraces() {
-		src, rec := s.Pair(i)
-		a, b := s.Source(src), s.Receiver(rec)
-		shots[src] = append(shots[src], b...)
-		spreads[rec] = append(spreads[rec], a...)
-		for k := range a {
-			middles = append(middles, a[k]+b[k])
-		}
-	}
-	near, other, twice := spacings(shots, s.Dim), spacings(spreads, s.Dim), spacings([][]float64{middles}, s.Dim)
+	shots := gathers(s, s.NumSources(), func(src, rec int) (int, []float64) { return src, s.Receiver(rec) })
+	spreads := gathers(s, s.NumReceivers(), func(src, rec int) (int, []float64) { return rec, s.Source(src) })
+	near, other := spacings(shots, s.Dim), spacings(spreads, s.Dim)
+	var twice []float64
 	out := make([]float64, s.Dim-1)
 	for a := range out {
 		switch {
@@ -56,7 +49,56 @@ func traceSpacing(s *survey.Survey) []float64 {
 		case near[a]+other[a] > 0:
 			out[a] = near[a] + other[a]
 		default:
+			if twice == nil {
+				twice = spacings([][]float64{middles(s)}, s.Dim)
+			}
 			out[a] = twice[a]
+		}
+	}
+	return out
+}
+
+// gathers are the positions of some gathers, [gather][position][dim]. The function of says
+// to which of the given number of gathers a trace belongs, and with which position.
+func gathers(s *survey.Survey, n int, of func(src, rec int) (gather int, at []float64)) [][]float64 {
+	number := make([]int32, n) // from 1, among those that have traces and are taken
+	for i := range s.NumTraces() {
+		g, _ := of(s.Pair(i))
+		number[g] = 1
+	}
+	used := int32(0)
+	for _, n := range number {
+		used += n
+	}
+	step, met, taken := max(1, used/mostGathers), int32(0), int32(0)
+	for g, n := range number {
+		if n == 0 {
+			continue
+		}
+		if number[g] = 0; met%step == 0 {
+			taken++
+			number[g] = taken
+		}
+		met++
+	}
+	out := make([][]float64, taken)
+	for i := range s.NumTraces() {
+		g, at := of(s.Pair(i))
+		if k := number[g]; k > 0 {
+			out[k-1] = append(out[k-1], at...)
+		}
+	}
+	return out
+}
+
+// middles are twice the midpoints of all traces.
+func middles(s *survey.Survey) []float64 {
+	out := make([]float64, 0, s.NumTraces()*s.Dim)
+	for i := range s.NumTraces() {
+		src, rec := s.Pair(i)
+		a, b := s.Source(src), s.Receiver(rec)
+		for k := range a {
+			out = append(out, a[k]+b[k])
 		}
 	}
 	return out
@@ -72,10 +114,8 @@ const (
 // over gathers of positions, [position][dim]. A neighbour counts for the axis along which
 // it is farther away. The spacing is 0 where no position has a neighbour.
 func spacings(gathers [][]float64, dim int) []float64 {
-	gathers = slices.DeleteFunc(gathers, func(xyz []float64) bool { return len(xyz) == 0 })
 	distances := make([][]float64, dim-1)
-	for i := 0; i < len(gathers); i += max(1, len(gathers)/mostGathers) {
-		xyz := gathers[i]
+	for _, xyz := range gathers {
 		n := len(xyz) / dim
 		for k := 0; k < n; k += max(1, n/mostPositions) {
 			for a, d := range nearest(xyz, dim, k) {

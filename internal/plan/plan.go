@@ -5,6 +5,8 @@
 package plan
 
 import (
+	"sync"
+
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -36,6 +38,16 @@ type Plan struct {
 
 	Held  Residency // once Holding has said it
 	Found Found     // once Knowing has said it
+
+	spacing func() []float64 // of the traces, measured once
+	medium  *medium          // once AtHand has found it
+}
+
+// medium is what anti-aliasing and amplitude weights need to know of velocity and places.
+type medium struct {
+	velocity traveltime.Medium // on the image
+	slowest  float64           // m/s
+	farthest [2]float64        // see kirchhoff.MaxDistance; without amplitude weights 0
 }
 
 // Need says what of the survey a command uses.
@@ -43,6 +55,7 @@ type Need int
 
 const (
 	Geometry Need = iota // sources, receivers, sampling, wavelet
+	Planning             // the recorded traces as well, if the survey file has any
 	Traces               // the recorded traces as well
 )
 
@@ -94,6 +107,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	p := &Plan{
 		Config: cfg, Inputs: in, Hardware: hw, Need: need,
 		Shots: newShots(in.Places), Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
+		spacing: sync.OnceValue(func() []float64 { return traceSpacing(in.Survey) }),
 	}
 	for _, step := range []func(*Plan) error{
 		checkWavelet,
@@ -129,6 +143,29 @@ func (p *Plan) Holding(r Residency) *Plan {
 	q := *p
 	q.Held = r
 	return &q
+}
+
+// AtHand returns the plan with the medium of its operator at hand, if the operator needs
+// one: it takes memory, and saves time where Problem is called for many shares.
+func (p *Plan) AtHand() *Plan {
+	if p.Config.Kirchhoff.Antialias == "off" && !p.Config.Kirchhoff.Dynamic {
+		return p
+	}
+	q := *p
+	q.medium = p.findMedium()
+	return &q
+}
+
+func (p *Plan) findMedium() *medium {
+	if p.medium != nil {
+		return p.medium
+	}
+	m := &medium{velocity: p.Velocity.On(p.Image)}
+	m.slowest, _ = m.velocity.Range()
+	if p.Config.Kirchhoff.Dynamic {
+		m.farthest[0], m.farthest[1] = kirchhoff.MaxDistance(p.Image, p.Places)
+	}
+	return m
 }
 
 // Knowing returns the plan with what was found when the traces were read.
@@ -233,13 +270,13 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if c.Antialias != "off" {
 		k.Antialias = p.AliasSpacing()
 	}
-	if k.Antialias != nil || c.Dynamic {
-		here := p.Velocity.On(p.Image)
-		k.Velocity = here.Values
-		k.Slowest, _ = here.Range()
+	if k.Antialias == nil && !c.Dynamic {
+		return k
 	}
+	here := p.findMedium()
+	k.Velocity, k.Slowest = here.velocity.Values, here.slowest
 	if c.Dynamic {
-		k.MaxDistance[0], k.MaxDistance[1] = kirchhoff.MaxDistance(p.Image, p.Places)
+		k.MaxDistance = here.farthest
 		if len(c.AngleLimit) == 2 {
 			k.AngleLimit = c.AngleLimit
 		}

@@ -40,8 +40,7 @@ func newShots(p *survey.Positions) Shots {
 	var s Shots
 	n := len(p.Source)
 	if !slices.IsSorted(p.Source) {
-		s.order = s.List(0, n)
-		slices.SortStableFunc(s.order, func(a, b int32) int { return int(p.Source[a]) - int(p.Source[b]) })
+		s.order = bySource(p)
 	}
 	last := int32(-1)
 	for i, trace := range s.List(0, n) {
@@ -52,6 +51,23 @@ func newShots(p *survey.Positions) Shots {
 	}
 	s.starts = append(s.starts, n)
 	return s
+}
+
+// bySource lists the traces by source place, those of one place by number.
+func bySource(p *survey.Positions) []int32 {
+	next := make([]int32, slices.Max(p.Source)+2) // by place, where in the list its next trace goes
+	for _, place := range p.Source {
+		next[place+1]++
+	}
+	for i := range next[1:] {
+		next[i+1] += next[i]
+	}
+	order := make([]int32, len(p.Source))
+	for i, place := range p.Source {
+		order[next[place]] = int32(i)
+		next[place]++
+	}
+	return order
 }
 
 // CountShots is the number of shots of the configured survey.
@@ -137,7 +153,11 @@ func (s *Share) Shot(i int) (first, last int) {
 // Shares returns the share of each rank of a grid. The cost of a shot is its number of traces.
 func (p *Plan) Shares(grid [2]int) ([]*Share, error) {
 	all, err := p.cut(grid)
-	for _, s := range all {
+	for i, s := range all {
+		if column := i % grid[1]; column > 0 { // the traces of the rank before
+			s.Places, s.From = all[i-1].Places, all[i-1].From
+			continue
+		}
 		p.place(s)
 	}
 	return all, err

@@ -136,6 +136,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
+	q.medium = nil
 	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))

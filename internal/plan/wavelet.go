@@ -116,7 +116,7 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 // convolve with, kirchhoff.wavelet_filter included, filtered.
 func whiten(p *Plan) {
 	s, e := p.Survey, p.Config.Data.Whiten
-	if p.Need != Traces || e == 0 {
+	if p.Need == Geometry || e == 0 {
 		return
 	}
 	k := &kirchhoff.Problem{Grid: p.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: p.Config.Kirchhoff.WaveletFilter}

@@ -31,6 +31,8 @@ type Options struct {
 	Shape   []int     // points of the grid; not for FromModel
 	Spacing []float64 // of the grid; not for FromModel
 
+	GeometryOnly bool // the case is to stay without traces, and its texts say so
+
 	Geometry        Geometry
 	Shots           int     `name:"shots"`                 // a shot line
 	ShotSpacing     float64 `name:"shot spacing" unit:"m"` // along x

@@ -135,7 +135,7 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // files.
 func Try(path string) (err error) {
 	guard = nil
-	restore := limitData(textMemory)
+	restore := limitData(tryMemory(path))
 	for range 3 {
 		if err = try(path); errors.Is(err, errHuge) {
 			return err
@@ -157,8 +157,22 @@ func Try(path string) (err error) {
 	return err
 }
 
-// textMemory is what texts and structures may take of memory, in bytes.
-const textMemory = 512 << 20
+// What texts and structures may take of memory, in bytes, and what positions and lists of
+// traces may take besides. A damaged text claims 4 GB, which must be more than both.
+const (
+	textMemory = 512 << 20
+	listMemory = 2 << 30
+)
+
+// tryMemory limits the memory of Try. Lists take about the size of the file. Twice that
+// leaves room for garbage.
+func tryMemory(path string) uint64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return textMemory
+	}
+	return textMemory + uint64(min(2*info.Size(), listMemory))
+}
 
 func try(path string) error {
 	var first error

@@ -66,3 +66,20 @@ func TestHugeText(t *testing.T) {
 		}
 	}
 }
+
+// A survey file may hold long lists of positions, and yet no text of 4 GB is believed.
+func TestMemoryOfTrying(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.h5")
+	for size, want := range map[int64]uint64{100: textMemory + 200, 700 << 20: textMemory + 1400<<20, 1 << 40: textMemory + listMemory} {
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+			t.Skipf("not run: a file of %d bytes cannot be made: %v", size, err)
+		}
+		if got := tryMemory(path); got != want || got >= 4<<30 {
+			t.Errorf("%d bytes: memory of %d bytes, want %d", size, got, want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// planned is a plan of a survey on an image of five slabs, as far as shares need it.
+func planned(s *survey.Survey) *Plan {
+	places := s.Distinct(true)
+	return &Plan{
+		Inputs: &inputs.Inputs{Survey: s, Places: places}, Shots: newShots(places),
+		Image: grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{300, 20}},
+	}
+}
+
+// scattered is a survey of n traces in no order.
+func scattered(r *rand.Rand, dim, sources, n int) *survey.Survey {
+	s := &survey.Survey{Dim: dim, NT: 2}
+	for range sources * dim {
+		s.Sources = append(s.Sources, 25*float64(r.IntN(40)))
+	}
+	for range 60 * dim {
+		s.Receivers = append(s.Receivers, 25*float64(r.IntN(40)))
+	}
+	for range n {
+		s.SourceIndex = append(s.SourceIndex, int32(r.IntN(sources)))
+		s.ReceiverIndex = append(s.ReceiverIndex, int32(r.IntN(60)))
+	}
+	return s
+}
+
+// The shares of many ranks are those that each rank finds for itself, and together they
+// have every trace and every point once.
+func TestSharesAreThoseOfEachRank(t *testing.T) {
+	p := planned(scattered(rand.New(rand.NewPCG(1, 1)), 2, 90, 3000))
+	for _, grid := range [][2]int{{1, 1}, {7, 1}, {p.Shots.Len(), 1}, {16, 4}, {1, 5}} {
+		all, err := p.Shares(grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		met := make([]int, 3000)
+		for rank, s := range all {
+			own, err := p.Share(grid, rank)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := s.Places, own.Places
+			if s.Rank != rank || s.First != own.First || s.Last != own.Last || s.Slab != own.Slab || !slices.Equal(s.Shots, own.Shots) ||
+				!slices.Equal(s.From, own.From) || !slices.Equal(a.XYZ, b.XYZ) || !slices.Equal(a.Number, b.Number) ||
+				!slices.Equal(a.Source, b.Source) || !slices.Equal(a.Receiver, b.Receiver) {
+				t.Fatalf("rank %d of %v: %+v, alone %+v", rank, grid, s, own)
+			}
+			for i, n := range p.Shots.List(s.First, s.Last) {
+				met[n] += s.Slab[1] - s.Slab[0]
+				if p.Places.Source[n] != s.From[a.Source[i]] || p.Places.Receiver[n] != s.From[a.Receiver[i]] {
+					t.Fatalf("rank %d of %v: trace %d has other places", rank, grid, n)
+				}
+			}
+		}
+		if slices.Min(met) != 300 || slices.Max(met) != 300 {
+			t.Fatalf("%v: traces meet %d to %d of 300 columns", grid, slices.Min(met), slices.Max(met))
+		}
+	}
+}
+
+// everyGather is the distance of traces found from the gathers of all sources and
+// receivers.
+func everyGather(s *survey.Survey) []float64 {
+	shots, spreads, middles := make([][]float64, s.NumSources()), make([][]float64, s.NumReceivers()), []float64(nil)
+	for i := range s.NumTraces() {
+		src, rec := s.Pair(i)
+		a, b := s.Source(src), s.Receiver(rec)
+		shots[src], spreads[rec] = append(shots[src], b...), append(spreads[rec], a...)
+		for k := range a {
+			middles = append(middles, a[k]+b[k])
+		}
+	}
+	some := func(all [][]float64) (list [][]float64) {
+		all = slices.DeleteFunc(all, func(xyz []float64) bool { return len(xyz) == 0 })
+		for i := 0; i < len(all); i += max(1, len(all)/mostGathers) {
+			list = append(list, all[i])
+		}
+		return list
+	}
+	near, other, twice := spacings(some(shots), s.Dim), spacings(some(spreads), s.Dim), spacings([][]float64{middles}, s.Dim)
+	out := make([]float64, s.Dim-1)
+	for a := range out {
+		switch {
+		case near[a] > 0 && other[a] > 0:
+			out[a] = min(near[a], other[a])
+		case near[a]+other[a] > 0:
+			out[a] = near[a] + other[a]
+		default:
+			out[a] = twice[a]
+		}
+	}
+	return out
+}
+
+// The distance of traces is the same whether all gathers are gathered or some of them.
+func TestTraceSpacingOfSomeGathers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for k := range 40 {
+		s := scattered(r, 2+k%2, 1+r.IntN(150), 1+r.IntN(500))
+		if got, want := traceSpacing(s), everyGather(s); !slices.Equal(got, want) {
+			t.Fatalf("%d traces %v m apart, want %v", s.NumTraces(), got, want)
+		}
+	}
+}
+
+// Numbers of many traces, and what is measured of them, take little more than the places.
+func TestPlansTakeLittleMemory(t *testing.T) {
+	const sources, n = 500, 100_000
+	s := scattered(rand.New(rand.NewPCG(7, 8)), 3, sources, n)
+	p := planned(s)
+	for what, c := range map[string]struct {
+		most float64 // bytes a trace
+		do   func()
+	}{
+		"order of shots": {6, func() { newShots(p.Places) }},
+		"spacing":        {40, func() { traceSpacing(s) }}, // a third of the receivers
+		"shares":         {14, func() { _, _ = p.Shares([2]int{64, 1}) }},
+		"shares, blocks": {14, func() { _, _ = p.Shares([2]int{64, 4}) }},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c.do()
+		runtime.ReadMemStats(&after)
+		each := float64(after.TotalAlloc-before.TotalAlloc) / n
+		if each > c.most {
+			t.Errorf("%s: %.1f bytes a trace, want at most %.1f", what, each, c.most)
+		}
+	}
+}
