@@ -7,7 +7,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // bands are the smoothed versions of a trace between which anti-aliasing chooses: band 0
@@ -99,24 +98,20 @@ type antialiasRoom struct {
 	scratch []float64 // of simd's Drain
 }
 
-// slopes returns a place's slope at each tile, from its times at the points of the whole
-// grid: half of the most samples by which they change over the spacing along an axis, at
-// any point of the tile, times quarter. Differences to points that a ray does not reach
-// are left out. along is scratch, [axis][Grid.Len()].
-func (b *bands) slopes(along [][]float64, t *Tiling, time []float64) []float32 {
-	traveltime.CentralGradient(along, time, b.grid)
-	out := make([]float32, t.Tiles)
-	for tile := range out {
-		for _, n := range t.slots(tile) {
-			i := t.first + int(source(n))
-			for a, h := range b.spacing {
-				if s := float32(quarter * h / (2 * b.dt) * math.Abs(along[a][i])); s > out[tile] && s <= b.steep {
-					out[tile] = s
-				}
+// slope returns a place's slope at a tile from the gradient of its times: half of the most
+// samples by which they change over the spacing along an axis, at any point of the tile,
+// times quarter. Differences to points that a ray does not reach are left out. at are the
+// points of the gradient's window.
+func (b *bands) slope(gradient [][]float64, t *Tiling, tile int, at points) (most float32) {
+	for _, n := range t.slots(tile) {
+		i := at.of(t.first + int(source(n)))
+		for a, h := range b.spacing {
+			if s := float32(quarter * h / (2 * b.dt) * math.Abs(gradient[a][i])); s > most && s <= b.steep {
+				most = s
 			}
 		}
 	}
-	return out
+	return most
 }
 
 func (p *Problem) checkAntialias() error {

@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -18,10 +19,17 @@ import (
 // traces and the numbers of their receivers in the whole survey. Other sources do not
 // change it.
 type blocking struct {
-	pairs  []simd.Pair
+	pairs  []pair
 	runs   []simd.Run
 	blocks []int32 // first run of each block, and of the one past the last
+	cells  bool    // pairs have lanes
+
+	// The least and the largest midpoints of each block's traces, with an aperture.
+	lo, hi [][2]float64
 }
+
+// pair is a trace in a block.
+type pair struct{ receiver, row, lane int32 }
 
 // cells are the sizes of blocks: numbers of source and of receiver places, and the
 // most traces. With alone a block is one cell, else it may join small ones.
@@ -64,7 +72,7 @@ func (b *blocking) add(p *survey.Positions, traces []int32, c cells) {
 		for at < end {
 			next, pair0 := run(at), len(b.pairs)
 			for _, i := range traces[at:next] {
-				b.pairs = append(b.pairs, simd.Pair{Receiver: p.Receiver[i], Row: i})
+				b.pairs = append(b.pairs, pair{receiver: p.Receiver[i], row: i})
 			}
 			b.runs = append(b.runs, simd.Run{Source: p.Source[traces[at]], Pair0: int32(pair0), Pair1: int32(len(b.pairs))})
 			at = next
@@ -106,19 +114,34 @@ func runEnd(p *survey.Positions, traces []int32, at int, receivers int32) int {
 	return end
 }
 
-// finish ends the list of blocks and marks each block's first pair with a receiver.
-func (b *blocking) finish(places int) {
-	b.blocks = append(b.blocks, int32(len(b.runs)))
-	last := make([]int, places) // the last block, from 1, in which a place was met
+// finish ends the list of blocks of p's traces and moves it out of Go's heap.
+func (b *blocking) finish(p *Problem, m *memory) {
+	b.blocks = put(m, append(b.blocks, int32(len(b.runs)))).S
+	b.pairs, b.runs = put(m, b.pairs).S, put(m, b.runs).S
+	if !p.local() {
+		return
+	}
 	for block := range b.len() {
-		lo, hi := b.pairRange(block)
-		for i := lo; i < hi; i++ {
-			pair := &b.pairs[i]
-			if last[pair.Receiver] != block+1 {
-				last[pair.Receiver], pair.First = block+1, 1
+		lo, hi := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+		for _, run := range b.runs[b.blocks[block]:b.blocks[block+1]] {
+			for _, pair := range b.pairs[run.Pair0:run.Pair1] {
+				for axis, x := range p.middle(run.Source, pair.receiver) {
+					lo[axis], hi[axis] = min(lo[axis], x), max(hi[axis], x)
+				}
 			}
 		}
+		b.lo, b.hi = append(b.lo, lo), append(b.hi, hi)
 	}
+}
+
+// misses reports whether a block has no trace that counts in a box.
+func (b *blocking) misses(block int, box *Box, tapers *[2]simd.Taper) bool {
+	for axis, t := range tapers {
+		if t.Rate != 0 && (float64(box.Lo[axis])-b.hi[block][axis] >= float64(t.Edge) || b.lo[block][axis]-float64(box.Hi[axis]-1) >= float64(t.Edge)) {
+			return true
+		}
+	}
+	return false
 }
 
 // len is the number of blocks.

@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"context"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 	"math"
 	"slices"
 
@@ -57,7 +58,7 @@ func (w *weights) largest(place int, t *Tiling) ([]float64, error) {
 		return out, nil
 	}
 	given := make([]float64, w.p.Grid.Len())
-	if err := w.spreading(given, place); err != nil {
+	if err := w.spreading(given, place, traveltime.Whole(w.p.Grid)); err != nil {
 		return nil, err
 	}
 	given = given[t.first:]

@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -48,9 +47,6 @@ func (d *demigrator) cut(p *Problem, pieces [][]int32, enough int) {
 		}
 		size.limit /= 2
 	}
-	if !d.cells {
-		d.finish(p.Positions.Len())
-	}
 }
 
 // trace is the number of elements that a trace takes in its block's windows.
@@ -62,20 +58,20 @@ func (d *demigrator) trace() int {
 }
 
 // forward, drain and collapse call the functions of the same names in package simd.
-func (d *demigrator) forward(isa simd.ISA, windows, image *simd.Memory[float32], tile0, tile1, block int) {
+func (d *demigrator) forward(isa simd.ISA, op *simd.Operator, windows *simd.Memory[float32], image []float32) {
 	if d.cells {
-		isa.ForwardCell(&d.op, windows, image, tile0, tile1, block)
+		isa.ForwardCell(op, windows, image, 0, len(image)/simd.TileSize)
 		return
 	}
-	isa.Forward(&d.op, windows, image, tile0, tile1, block)
+	isa.Forward(op, windows, image, 0, len(image)/simd.TileSize)
 }
 
-func (d *demigrator) drain(isa simd.ISA, sums []float64, windows *simd.Memory[float32], scratch []float64, box, block, row0 int, quantum float64) {
+func (d *demigrator) drain(isa simd.ISA, op *simd.Operator, sums []float64, windows *simd.Memory[float32], scratch []float64, row0 int, quantum float64) {
 	if d.cells {
-		isa.DrainCell(&d.op, sums, windows, box, block, row0, quantum)
+		isa.DrainCell(op, sums, windows, row0, quantum)
 		return
 	}
-	isa.Drain(&d.op, sums, windows, scratch, box, block, row0, quantum)
+	isa.Drain(op, sums, windows, scratch, row0, quantum)
 }
 
 func (d *demigrator) collapse(trace, windows []float32) {
@@ -115,18 +111,10 @@ func inCells(p *survey.Positions) []bool {
 	return in
 }
 
-// finishCells ends the list of blocks, gives each pair its lane and returns the
-// receivers of each block's lanes.
-func (b *blocking) finishCells(p *survey.Positions) []int32 {
-	b.blocks = append(b.blocks, int32(len(b.runs)))
-	lanes := slices.Repeat([]int32{-1}, b.len()*simd.Lanes)
-	for block := range b.len() {
-		lo, hi := b.pairRange(block)
-		for i := lo; i < hi; i++ {
-			pair := &b.pairs[i]
-			pair.First = p.NumberOf(pair.Receiver) % laneCells.receivers
-			lanes[block*simd.Lanes+int(pair.First)] = pair.Receiver
-		}
+// placeLanes gives each pair of blocks that are cells its lane.
+func (b *blocking) placeLanes(p *survey.Positions) {
+	b.cells = true
+	for i := range b.pairs {
+		b.pairs[i].lane = p.NumberOf(b.pairs[i].receiver) % laneCells.receivers
 	}
-	return lanes
 }

@@ -253,7 +253,7 @@ func TestClassesShareTables(t *testing.T) {
 	}
 	c := newCPUEngine(t, p, Work{Classes: class[:]})
 	one, two := c.kernels[0].kept, c.kernels[1].kept
-	if one.op.Table != two.op.Table || one.image64 != two.image64 {
+	if one.tables != two.tables || one.image64 != two.image64 {
 		t.Error("tables or scratch are not shared")
 	}
 	if rows := len(one.rows.S) + len(two.rows.S); rows != p.NumTraces()*one.op.Stride {

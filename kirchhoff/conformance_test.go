@@ -22,13 +22,14 @@ type trial struct {
 	irregular, filter bool
 	t0                float64 // s
 	short, gaps       bool    // record ends early; unreachable points
-	aperture          int     // 0 none, 1 dip, 2 opening angle, 3 both
+	limits            int     // 0 none, 1 dip, 2 opening angle, 3 both
 	antialias         bool
+	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,aperture=%d,antialias=%v",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.aperture, c.antialias)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture)
 }
 
 func trials() []trial {
@@ -39,7 +40,8 @@ func trials() []trial {
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps = len(all)%7 == 4
 		c.antialias = len(all)%3 == 1
-		c.aperture = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
+		c.limits = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
+		c.aperture = []int{0, 0, 0, 2, 0, 1, 0, 2, 3, 0, 0}[len(all)%11]
 		all = append(all, c)
 	}
 	return all
@@ -100,11 +102,24 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 	if c.antialias {
 		p.Antialias, p.Slowest = []float64{40, 25}[:c.dim-1], slices.Min(p.Velocity)
 	}
-	if c.aperture&1 != 0 {
+	if c.limits&1 != 0 {
 		p.DipLimit = []float64{20, 65}
 	}
-	if c.aperture&2 != 0 {
+	if c.limits&2 != 0 {
 		p.Opening = Window{2, 20, 40, 95}
+	}
+	if c.aperture > 0 {
+		p.Aperture, p.ApertureTaper = make([]float64, c.dim-1), make([]float64, c.dim-1)
+		for axis := range p.Aperture {
+			if axis == 0 || c.aperture > 1 {
+				p.Aperture[axis] = (0.2 + 0.4*r.Float64()) * (g.End(axis) - g.Origin[axis] + 5)
+			}
+		}
+		if c.aperture < 3 {
+			for axis, a := range p.Aperture {
+				p.ApertureTaper[axis] = 0.7 * a
+			}
+		}
 	}
 	analytic, err := traveltime.NewAnalytic(2000, g)
 	if err != nil {
@@ -252,7 +267,7 @@ func TestConformance(t *testing.T) {
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
 			p := c.problem(t, uint64(i))
-			if c.aperture == 0 {
+			if c.limits == 0 && c.aperture == 0 {
 				plain++
 			}
 			// Times are float32 relative to their tile. On a grid of 60 m those
@@ -263,9 +278,9 @@ func TestConformance(t *testing.T) {
 			}
 			// Tapers are good to 1e-6 of the weights without them.
 			var slack [2]float64 // data, image
-			if c.aperture > 0 {
+			if c.limits > 0 || c.aperture > 0 {
 				q := *p
-				q.DipLimit, q.Opening = nil, Window{}
+				q.DipLimit, q.Opening, q.Aperture = nil, Window{}, nil
 				ref, err := NewReference(context.Background(), &q, Work{})
 				if err != nil {
 					t.Fatal(err)
@@ -289,7 +304,7 @@ func TestConformance(t *testing.T) {
 				gotData, gotImage := both(t, p, e, uint64(i))
 				if data == nil {
 					data, image = gotData, gotImage
-					if c.aperture == 0 && slices.Max(data) == 0 {
+					if c.limits == 0 && c.aperture == 0 && slices.Max(data) == 0 {
 						empty++
 					}
 					continue

@@ -38,6 +38,7 @@ type cpu struct {
 	image32   *simd.Memory[float32] // [tile][64]
 	image64   *simd.Memory[float64] // [tile][64]
 	windows   []*window             // per thread
+	picks     []*picked             // per thread
 	ends      [][2]padded           // per thread: a trace to convolve, one to correlate
 	antialias []antialiasRoom       // per thread, with bands
 	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
@@ -74,19 +75,23 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	}
 	whole := p.whole()
 	whole.Velocity = nil // the plan has what is needed of it
+	c := newCover(whole, &e.Tiling)
 	if w.Remake {
 		whole.Progress = nil
 	} else {
-		e.tables = newTables(e.Plan, p.Positions.Len(), counting)
+		e.tables = newTables(e.Plan, c, counting)
 	}
-	place := e.placeBytes()
-	for _, c := range w.images() {
-		k, err := e.newKernel(whole, c, place)
+	place := e.placeBytes(c)
+	for _, class := range w.images() {
+		k, err := e.newKernel(whole, class, place)
 		if err != nil {
 			return e, err
 		}
 		e.kernels = append(e.kernels, k)
 		e.held = max(e.held, int64(k.places)*place)
+	}
+	if e.tables != nil {
+		e.held = e.tables.bytes
 	}
 	if e.tables != nil && e.err == nil {
 		e.err = e.tables.err
@@ -94,8 +99,8 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	return e, e.err
 }
 
-// placeBytes is the memory of the tables of one place, in bytes.
-func (l *Plan) placeBytes() int64 { return newTables(l, 1, true).bytes }
+// placeBytes is the memory of the tables of the place that has most, in bytes.
+func (l *Plan) placeBytes(c *cover) int64 { return newTables(l, c.largest(), true).bytes }
 
 // whole is p with the values that all units must derive from all traces, so that weights
 // do not depend on the cut.
@@ -104,6 +109,7 @@ func (p *Problem) whole() *Problem {
 	if whole.Dynamic && whole.MaxDistance == [2]float64{} {
 		whole.MaxDistance[0], whole.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
 	}
+	whole.AllWindows = p.Windows()
 	return &whole
 }
 

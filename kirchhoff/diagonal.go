@@ -158,10 +158,11 @@ func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum flo
 		if err != nil {
 			return err
 		}
-		return q.each(ctx, lo, hi, func(lo, hi int) {
-			for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-				q.isa.Diagonal(&o.op, q.image64, s, lo, hi, block, min(block+step, o.nadj), quantum)
-			}
+		return q.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
+			o.blocks(ctx, worker, box, func(op *simd.Operator) {
+				first := q.Boxes[box].First
+				q.isa.Diagonal(op, q.image64.S[first*simd.TileSize:], s, lo-first, hi-first, quantum)
+			})
 		})
 	})
 }

@@ -64,6 +64,17 @@
 // ∇t vanishes has a = 0 in 2-D and makes no contribution in 3-D; neither does, in both, a
 // point where ∇t is not a number, between two that a ray does not reach.
 //
+// # Aperture
+//
+// With Aperture a trace counts only at image points near its midpoint c = (x_s + x_r)/2: A
+// is multiplied, along each horizontal axis k with a limit a_k, by f(|x_k − c_k|), where f
+// is 1 up to a_k − b_k, falls by half a period of a cosine over the taper b_k, and is 0 from
+// a_k on. What lies outside costs nothing. Tables are made box by box of 64×64 points
+// (16×16×16 in 3-D), for the places of traces that may count there. For each block of traces
+// and each box the kernels get a list of those pairs alone. It also leaves out pairs whose
+// times lie off the record in the whole box. Traveltimes are solved in windows of the model
+// around the boxes that a place needs, see Windows.
+//
 // # Anti-aliasing
 //
 // Sums over traces alias where the time changes from trace to trace by more than half a
@@ -101,7 +112,7 @@
 // tells what each of them offers.
 //
 // An engine works in units. A unit is some traces, the tiles of the image that they meet,
-// today all, and tables of the places that they use. Work is a policy for units:
+// and tables of the places that they use there. Work is a policy for units:
 //
 //	resident       one unit of all traces, its tables kept
 //	made anew      units of few enough places, their tables made in every application

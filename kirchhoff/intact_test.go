@@ -17,9 +17,8 @@ func TestIntact(t *testing.T) {
 			if err := e.Intact(); err != nil {
 				t.Fatal(err)
 			}
-			o := &e.tables.op
 			for part, b := range map[string][]byte{
-				"table": o.Table.Bytes(), "span": o.Span.Bytes(), "reach": o.Reach.Bytes(), "shift": o.Shift.Bytes(),
+				"rows": e.tables.rows.Bytes(), "spans": e.tables.spans.Bytes(), "reach": e.tables.reach.Bytes(), "shifts": e.tables.shifts.Bytes(),
 			} {
 				for _, at := range []int{0, len(b) / 2, len(b) - 1} {
 					if len(b) == 0 {

@@ -14,8 +14,9 @@ type lists struct {
 	*kernel
 	tables *tables
 
-	op   simd.Operator // with the adjoint's blocks
-	nadj int           // their number
+	op       simd.Operator // of any box, without its tables and traces
+	part     *Problem      // of the traces
+	backward *blocking     // the adjoint's blocks
 	// fwd has the forward's blocks. The rows of their pairs are numbers of the kernel's
 	// traces, while those of the adjoint's pairs count the traces of these lists.
 	fwd   []*demigrator
@@ -37,14 +38,12 @@ const perTrace = 2 * (12 + 4)
 
 // newLists makes the lists of p's traces. trace holds their numbers in the kernel.
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
-	o := &lists{kernel: k, tables: t, trace: trace}
+	o := &lists{kernel: k, tables: t, trace: trace, part: p}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
 	o.op.Opening = k.problem.Opening.kernel()
-	var adjoint blocking
-	adjoint.add(p.Positions, count(p.NumTraces()), adjointCells)
-	adjoint.finish(p.Positions.Len())
-	putBlocks(&o.memory, &o.op, &adjoint)
-	o.nadj = adjoint.len()
+	o.backward = &blocking{}
+	o.backward.add(p.Positions, count(p.NumTraces()), adjointCells)
+	o.backward.finish(p, &o.memory)
 	o.cut(p)
 	return o
 }
@@ -71,11 +70,6 @@ func count(n int) []int32 {
 	return list
 }
 
-// putBlocks copies a block list to where the kernels can read it.
-func putBlocks(m *memory, o *simd.Operator, b *blocking) {
-	o.Pairs, o.Runs, o.Blocks = put(m, b.pairs), put(m, b.runs), put(m, b.blocks)
-}
-
 // cut makes the forward's blocks, each within one piece: first cells, then blocks of the
 // other traces.
 func (o *lists) cut(p *Problem) {
@@ -99,13 +93,13 @@ func (o *lists) cut(p *Problem) {
 		d.cut(p, traces, 4*o.threads*len(traces))
 		for i := range d.pairs {
 			pair := &d.pairs[i]
-			pair.Row = o.trace[pair.Row]
+			pair.row = o.trace[pair.row]
 		}
 		if d.cells {
 			d.op.Stride = laneStride(d.op.NT)
-			d.op.Lanes = put(&o.memory, d.finishCells(p.Positions))
+			d.placeLanes(p.Positions)
 		}
-		putBlocks(&o.memory, &d.op, d.blocking)
+		d.finish(p, &o.memory)
 		o.fwd = append(o.fwd, d)
 	}
 }
@@ -156,13 +150,13 @@ func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace
 			return err
 		}
 		for i, pair := range d.pairs[pair0:pair1] {
-			trace := to(worker, int(pair.Row))
+			trace := to(worker, int(pair.row))
 			if sums != nil {
 				simd.Narrow(trace, sums[i*nt:(i+1)*nt])
 			} else {
 				d.collapse(trace, o.windows[worker].S[i*d.trace():])
 			}
-			done(worker, int(pair.Row))
+			done(worker, int(pair.row))
 		}
 		return nil
 	})
@@ -173,13 +167,20 @@ func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, 
 	windows := o.windows[worker]
 	clear(windows.S[:n*d.trace()])
 	windows.dirty = true
-	for tile := 0; tile < o.Tiles; tile += step {
+	for box := range o.Boxes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.forward(o.isa, windows.Memory, o.image32, tile, min(tile+step, o.Tiles), block)
+		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
+			d.forward(o.isa, op, windows.Memory, o.imageOf(box))
+		}
 	}
 	return nil
+}
+
+// imageOf is the image in a box's tiles.
+func (o *lists) imageOf(box int) []float32 {
+	return o.image32.S[o.Boxes[box].First*simd.TileSize : o.end(box)*simd.TileSize]
 }
 
 // demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the
@@ -190,7 +191,7 @@ func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64,
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {
-			row := int(pair.Row) - row0
+			row := int(pair.row) - row0
 			clear(sums[row*nt : (row+1)*nt])
 		}
 		return o.boxes(ctx, worker, d, block, sums, row0, quantum)
@@ -208,12 +209,14 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 	if d.op.Bands > 1 {
 		scratch = o.antialias[worker].scratch
 	}
-	for box, b := range o.Boxes {
+	for box := range o.Boxes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d.forward(o.isa, windows.Memory, o.image32, b.First, o.end(box), block)
-		d.drain(o.isa, sums, windows.Memory, scratch, box, block, row0, quantum)
+		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
+			d.forward(o.isa, op, windows.Memory, o.imageOf(box))
+			d.drain(o.isa, op, sums, windows.Memory, scratch, row0, quantum)
+		}
 	}
 	windows.dirty = false
 	return nil
@@ -249,12 +252,22 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		}
 		o.ready = nil
 	}
-	return o.each(ctx, lo, hi, func(lo, hi int) {
+	return o.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
 		if fresh {
 			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
-		for block := 0; block < o.nadj && ctx.Err() == nil; block += step {
-			o.isa.Adjoint(&o.op, o.image64, o.rows, lo, hi, block, min(block+step, o.nadj), quantum)
-		}
+		o.blocks(ctx, worker, box, func(op *simd.Operator) {
+			first := o.Boxes[box].First
+			o.isa.Adjoint(op, o.image64.S[first*simd.TileSize:], o.rows, lo-first, hi-first, quantum)
+		})
 	})
+}
+
+// blocks calls f for each of the adjoint's blocks that has traces which count in a box.
+func (o *lists) blocks(ctx context.Context, worker, box int, f func(op *simd.Operator)) {
+	for block := 0; block < o.backward.len() && ctx.Err() == nil; block++ {
+		if op := o.pick(worker, &o.op, o.backward, block, box); op != nil {
+			f(op)
+		}
+	}
 }

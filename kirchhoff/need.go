@@ -1,18 +1,18 @@
 package kirchhoff
 
-import "github.com/kirchhoff-lsm/lsm/traveltime"
-
 // Needs returns the largest memory that the engine of New takes in any application of w.
 // It runs the code that allocates, on a memory that only counts. A Budget below the least
 // possible one counts as that.
 func Needs(p *Problem, w Work) (n Need) {
-	n.Place = Outline(p).placeBytes()
+	l := Outline(p)
+	c := newCover(p, &l.Tiling)
+	n.Place = l.placeBytes(c)
 	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
 	e, err := newCPU(p, w, true)
 	if err != nil {
 		return n // New will tell
 	}
-	n.Tables, n.AllTables = e.held, n.Place*int64(p.Positions.Len())
+	n.Tables, n.AllTables = e.held, newTables(l, c, true).bytes
 	n.Heap = e.heap
 	all := false
 	for _, k := range e.kernels {
@@ -44,7 +44,7 @@ func Needs(p *Problem, w Work) (n Need) {
 // once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {
 	o := &lists{memory: memory{counting: true}, kernel: k}
-	o.allocate(newTables(k.Plan, 1, true), traces, k.bands.n)
+	o.allocate(newTables(k.Plan, &cover{all: 1}, true), traces, k.bands.n)
 	return o.memory.bytes + perTrace*int64(traces)
 }
 
@@ -68,7 +68,8 @@ func (p *Problem) LeastPlaces(exact bool) int {
 
 // timesBytes is the memory that a thread needs for traveltimes.
 func (p *Problem) timesBytes() int64 {
-	return p.Times.ScratchBytes(p.Positions, p.usedPlaces(), traveltime.Options{})
+	places, opt := p.TimesNeeded()
+	return p.Times.ScratchBytes(p.Positions, places, opt)
 }
 
 // ReferenceNeeds is the memory that the engine of NewReference takes. All of it is on

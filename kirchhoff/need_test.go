@@ -9,16 +9,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-func bytesOf[T float32 | float64](list ...*simd.Memory[T]) (n int64) {
-	var t T
-	size := int64(4)
-	if any(t) == any(float64(0)) {
-		size = 8
-	}
+func bytesOf[T any](list ...*simd.Memory[T]) (n int64) {
 	for _, m := range list {
-		if m != nil {
-			n += size * int64(len(m.S))
-		}
+		n += int64(len(m.Bytes()))
 	}
 	return n
 }
@@ -45,10 +38,10 @@ func TestNeeds(t *testing.T) {
 		p.Slab, p.Compact, p.Threads, p.Antialias = c.slab, c.compact, 2, c.alias
 		e := newCPUEngine(t, p, Work{})
 		n := Needs(p, Work{})
-		o := &e.tables.op
-		held := 4*len(o.Table.S) + 8*len(o.Span.S) + 8*len(o.Reach.S) + len(o.Shift.S)
+		o := e.tables
+		held := 4*len(o.rows.S) + 8*len(o.spans.S) + 8*len(o.reach.S) + len(o.shifts.S)
 		if e.bands.n > 1 {
-			held += 4*len(o.Slope.S) + 8*len(o.Slopes.S)
+			held += 4*len(o.slope.S) + 8*len(o.slopes.S)
 		}
 		if e.TableBytes() != int64(held) || n.Tables != int64(held) || n.AllTables != n.Tables || n.Place*int64(p.Positions.Len()) != n.Tables {
 			t.Errorf("%+v: tables of %d bytes, said to be %d and %+v", c, held, e.TableBytes(), n)
@@ -63,8 +56,11 @@ func TestNeeds(t *testing.T) {
 		for _, w := range e.windows {
 			scratch += bytesOf(w.Memory)
 		}
+		for _, w := range e.picks {
+			scratch += bytesOf(w.pairs) + bytesOf(w.runs) + bytesOf(w.cuts) + bytesOf(w.lanes)
+		}
 		near("scratch", n.Scratch-n.Pieces, scratch)
-		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).op.Pairs.S)))
+		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).backward.pairs)))
 		heap := 4 * int64(len(e.Scale)+len(e.Points))
 		for i, r := range e.ends {
 			heap += 4 * int64(len(r[0].all)+len(r[1].all))

@@ -400,7 +400,7 @@ func TestRunsOfParts(t *testing.T) {
 			longest = max(longest, int(run.Pair1-run.Pair0))
 			s := fmt.Sprint(q.NumberOf(run.Source))
 			for _, pair := range b.pairs[run.Pair0:run.Pair1] {
-				s += fmt.Sprint(" ", pair.Row+first)
+				s += fmt.Sprint(" ", pair.row+first)
 			}
 			out[s] = true
 		}

@@ -98,10 +98,10 @@ type PlaceTable struct {
 func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *PlaceTable) error) error {
 	return l.solve(ctx, p, nil, func(place int, t *tables) error {
 		spans := make([]Span, l.Tiles)
-		for i, s := range t.op.Span.S {
+		for i, s := range t.spans.S {
 			spans[i] = Span(s)
 		}
-		return sink(place, &PlaceTable{Rows: t.op.Table.S, Spans: spans, Shifts: t.op.Shift.S})
+		return sink(place, &PlaceTable{Rows: t.rows.S, Spans: spans, Shifts: t.shifts.S})
 	})
 }
 
@@ -110,21 +110,51 @@ type maker struct {
 	memory
 	tables *tables // what it packs them into
 	slow   slowness
-	along  [][]float64 // scratch for slopes
+	along  [][]float64 // scratch for slopes; nil without bands
+
+	// Of the place at hand:
+	at       points
+	time     []float64   // [points of its window], s
+	gradient [][]float64 // in along
 }
 
 func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	k := &maker{memory: memory{counting: counting}}
-	take := func() []float64 { return alloc[float64](&k.memory, p.Grid.Len()).S }
+	n := p.Grid.Len()
+	if windows := p.Windows(); windows != nil {
+		n = 0
+		for _, w := range windows {
+			if w != (traveltime.Window{}) {
+				n = max(n, w.Grid(p.Grid).Len())
+			}
+		}
+	}
+	take := func() []float64 { return alloc[float64](&k.memory, n).S }
 	if p.Directed() {
 		k.slow = newSlowness(p.Grid.Dim(), take)
 	}
 	if l.bands.n > 1 {
+		k.along, k.gradient = [][]float64{}, make([][]float64, p.Grid.Dim())
 		for range p.Grid.Dim() {
 			k.along = append(k.along, take())
 		}
 	}
 	return k
+}
+
+// hold takes the field of a place.
+func (k *maker) hold(l *Plan, w *weights, place int, f traveltime.Field) error {
+	k.time, k.at = f.Time, newPoints(l.Problem.Grid, f.Window)
+	if k.along != nil {
+		for a := range k.gradient {
+			k.gradient[a] = k.along[a][:len(f.Time)]
+		}
+		traveltime.CentralGradient(k.gradient, f.Time, f.Window.Grid(l.Problem.Grid))
+	}
+	if w == nil {
+		return nil
+	}
+	return w.of(&k.slow, place, f)
 }
 
 // solve computes the tables of all places of p in use, packs each into all, or into a
@@ -142,7 +172,7 @@ func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(pla
 		k := l.newMaker(p, false)
 		defer k.free()
 		if k.tables = all; all == nil {
-			k.tables = newTables(l, 1, false)
+			k.tables = newTables(l, &cover{all: 1}, false)
 			defer k.tables.free()
 		}
 		if err := cmp.Or(k.err, k.tables.err); err != nil {
@@ -157,24 +187,16 @@ func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(pla
 		if all == nil {
 			at = 0
 		}
-		var slopes []float32
-		if l.bands.n > 1 {
-			slopes = l.bands.slopes(k.along, &l.Tiling, f.Time)
+		if err := k.hold(l, w, place, f); err != nil {
+			return err
 		}
-		var slow *slowness
-		if w != nil {
-			slow = &k.slow
-			if err := w.of(slow, place, f); err != nil {
-				return err
-			}
-		}
-		if err := t.pack(at, f.Time, slopes, slow); err != nil {
+		if err := t.pack(at, k); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		return done(place, t)
 	}
-	opt := traveltime.Options{Threads: p.threads(), Progress: p.Progress}
-	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, each); err != nil {
+	places, opt := p.TimesNeeded()
+	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
 		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
 	return nil

@@ -40,6 +40,19 @@ type Problem struct {
 	DipLimit []float64
 	Opening  Window
 
+	// Aperture is nil, or along each horizontal axis how far, in m, image points may lie
+	// from a trace's midpoint, halfway between source and receiver; 0 stands for no limit.
+	// The weight of a trace at x is multiplied along each axis k with a limit a by f(|x_k −
+	// c_k|), c the midpoint: f(u) is 1 for u ≤ a − b, ½ + ½ cos(π (u − a + b)/b) up to a
+	// and 0 from there on, b = min(ApertureTaper, a).
+	Aperture      []float64
+	ApertureTaper []float64 // m, along each horizontal axis
+	// AllWindows are those of the places of the whole survey, see Windows; nil stands for
+	// those of this problem's traces. Margin is how far beyond them, in m, rays may run:
+	// traveltime.Options has the same.
+	AllWindows []traveltime.Window
+	Margin     float64
+
 	// Antialias is nil, or the distance, in m, between neighbouring traces along each
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
 	// 0 along an axis without neighbours. See the package comment.
@@ -106,9 +119,32 @@ func (p *Problem) ImageLen() int {
 	return (hi - lo) * p.plane()
 }
 
-// Triples is the number of (source, receiver, image point) combinations that one
-// application visits.
-func (p *Problem) Triples() int64 { return int64(p.NumTraces()) * int64(p.ImageLen()) }
+// Triples is the number of (source, receiver, image point) combinations that count: of
+// each trace with the points inside its aperture.
+func (p *Problem) Triples() (n int64) {
+	if !p.local() {
+		return int64(p.NumTraces()) * int64(p.ImageLen())
+	}
+	tapers, lo, hi := p.tapers(), [2]int{}, [2]int{1, p.Grid.Shape[0]}
+	first := horizontal(0, p.Grid.Dim())
+	if p.Grid.Dim() == 3 {
+		hi = [2]int{p.Grid.Shape[0], p.Grid.Shape[1]}
+	}
+	lo[first], hi[first] = p.slab()
+	for i, s := range p.Positions.Source {
+		m, columns := p.middle(s, p.Positions.Receiver[i]), 1
+		for axis, t := range tapers {
+			from, to := lo[axis], hi[axis]
+			if t.Rate > 0 {
+				from = max(from, int(math.Floor(m[axis]-float64(t.Edge)))+1)
+				to = min(to, int(math.Ceil(m[axis]+float64(t.Edge))))
+			}
+			columns *= max(0, to-from)
+		}
+		n += int64(columns) * int64(p.Grid.Shape[p.Grid.Dim()-1])
+	}
+	return n
+}
 
 func (p *Problem) threads() int {
 	if p.Threads > 0 {
@@ -146,7 +182,7 @@ func (p *Problem) Validate() error {
 	case len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
 	}
-	if err := cmp.Or(p.checkAperture(), p.checkAntialias()); err != nil {
+	if err := cmp.Or(p.checkAperture(), p.checkLimits(), p.checkAntialias()); err != nil {
 		return err
 	}
 	if !p.Dynamic {

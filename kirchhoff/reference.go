@@ -77,7 +77,10 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 			for range p.Grid.Dim() {
 				along = append(along, take())
 			}
-			all.slope[place] = all.bands.slopes(along, tiles, f.Time)
+			traveltime.CentralGradient(along, f.Time, p.Grid)
+			for tile := range tiles.Tiles {
+				all.slope[place] = append(all.slope[place], all.bands.slope(along, tiles, tile, newPoints(p.Grid, f.Window)))
+			}
 		}
 		if ends == nil {
 			return nil
@@ -256,14 +259,17 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 	}
 	k = int(q)
 	w = q - float64(k)
-	if !r.p.Directed() {
-		return k, w, 1
+	if a = r.p.taper(int(s), int(rec), i); a == 0 || !r.p.Directed() {
+		if a == 0 {
+			k = -1
+		}
+		return k, w, a
 	}
-	a = r.slow[s].amp[i] * r.slow[rec].amp[i]
+	a *= r.slow[s].amp[i] * r.slow[rec].amp[i]
 	if a == 0 {
 		return -1, 0, 0
 	}
-	if r.p.aperture() {
+	if r.p.limited() {
 		dip, opening := r.angles(int(s), int(rec), i)
 		a *= at(r.dip, dip) * at(r.opening, opening)
 	}

@@ -11,37 +11,73 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// tables holds the tables of some places in the form that the kernels read.
+// tables holds the tables of some places in the form that the kernels read: box by box,
+// [tile of the box][place of the box].
 type tables struct {
 	memory
 	*Plan
-	op  simd.Operator // without lists of traces
-	sum uint64        // of tables that are kept, as they were made
+	*cover
+	op     simd.Operator // of any box, without its tables and traces
+	boxes  []boxTables
+	rows   *simd.Memory[uint32]
+	spans  *simd.Memory[simd.Span]
+	shifts *simd.Memory[uint8] // with Compact
+	reach  *simd.Memory[simd.Reach]
+	slope  *simd.Memory[float32] // with bands
+	slopes *simd.Memory[simd.Slopes]
+	sum    uint64 // of tables that are kept, as they were made
 }
 
-// newTables makes room for the tables of some places.
-func newTables(l *Plan, places int, counting bool) *tables {
+// boxTables says where those of a box begin: tiles and places in rows, spans, shifts and
+// slope, places in reach and slopes.
+type boxTables struct{ rows, places int }
+
+// newTables makes room for the tables that c names.
+func newTables(l *Plan, c *cover, counting bool) *tables {
 	p := &l.Problem
-	t := &tables{Plan: l, memory: memory{counting: counting}}
+	t := &tables{Plan: l, cover: c, memory: memory{counting: counting}}
 	m := &t.memory
-	mode, n, boxes := p.mode(), l.Tiles*places, len(l.Boxes)*places
+	var n boxTables
+	for i, b := range l.Boxes {
+		t.boxes = append(t.boxes, n)
+		n.rows += (l.end(i) - b.First) * c.count(i)
+		n.places += c.count(i)
+	}
 	o := &t.op
-	o.Places, o.Stride, o.Mode, o.NT = places, strideOf(p.NT), mode, p.NT
+	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(p.NT), p.mode(), p.NT, p.tapers()
+	_, wide, _ := sides(p.Grid)
+	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
 	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.dip(), p.Opening.kernel()
-	o.Table = alloc[uint32](m, n*mode.Row())
-	o.Span = alloc[simd.Span](m, n)
-	o.Reach = alloc[simd.Reach](m, boxes)
+	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
+	t.spans = alloc[simd.Span](m, n.rows)
+	t.reach = alloc[simd.Reach](m, n.places)
 	shifts := 0
 	if p.Compact {
-		shifts = n
+		shifts = n.rows
 	}
-	o.Shift = alloc[uint8](m, shifts)
+	t.shifts = alloc[uint8](m, shifts)
 	if o.Bands > 1 {
-		o.Slope = alloc[float32](m, n)
-		o.Slopes = alloc[simd.Slopes](m, boxes)
+		t.slope = alloc[float32](m, n.rows)
+		t.slopes = alloc[simd.Slopes](m, n.places)
 	}
 	return t
+}
+
+// over sets o to the tables of a box.
+func (t *tables) over(o *simd.Operator, box int) {
+	at, places := t.boxes[box], t.count(box)
+	n := (t.end(box) - t.Boxes[box].First) * places
+	o.Places, o.Tiles = places, t.Boxes[box].Count
+	o.Table = t.rows.S[at.rows*o.Mode.Row():]
+	o.Span = t.spans.S[at.rows : at.rows+n]
+	o.Reach = t.reach.S[at.places : at.places+places]
+	if len(t.shifts.S) > 0 {
+		o.Shift = t.shifts.S[at.rows : at.rows+n]
+	}
+	if t.slope != nil {
+		o.Slope, o.Slopes = t.slope.S[at.rows:at.rows+n], t.slopes.S[at.places:at.places+places]
+	}
 }
 
 // make computes the tables of p's places.
@@ -61,8 +97,8 @@ func (p *Problem) mode() simd.Mode {
 	case p.Grid.Dim() == 2:
 		mode = simd.Plane
 	}
-	if p.aperture() {
-		mode += simd.Aperture
+	if p.limited() {
+		mode += simd.Limits
 	}
 	if p.Compact {
 		mode += simd.Compact
@@ -82,10 +118,15 @@ func (t *tables) usedBands(p *survey.Positions) int {
 	if t.bands.n == 1 {
 		return 1
 	}
-	steepest := make([]float32, t.op.Places)
-	for i, s := range t.op.Slopes.S {
-		place := i % t.op.Places
-		steepest[place] = max(steepest[place], s.Hi)
+	steepest := make([]float32, t.all)
+	for box, at := range t.boxes {
+		for i, s := range t.slopes.S[at.places : at.places+t.count(box)] {
+			place := i
+			if t.places != nil {
+				place = int(t.places[box][i])
+			}
+			steepest[place] = max(steepest[place], s.Hi)
+		}
 	}
 	most := 0
 	for i, s := range p.Source {
@@ -98,8 +139,7 @@ func (t *tables) usedBands(p *survey.Positions) int {
 var hashSeed = maphash.MakeSeed()
 
 func (t *tables) checksum() (sum uint64) {
-	o := &t.op
-	for _, part := range [][]byte{o.Table.Bytes(), o.Span.Bytes(), o.Reach.Bytes(), o.Shift.Bytes(), o.Slope.Bytes(), o.Slopes.Bytes()} {
+	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.slope.Bytes(), t.slopes.Bytes()} {
 		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(hashSeed, part)
 	}
 	return sum
@@ -109,25 +149,28 @@ func (t *tables) checksum() (sum uint64) {
 // which the sum of two fits in an int32.
 const never = 5e8
 
-// pack converts the times of a place, s, its slopes at all tiles, with bands, and what the
-// weights need, if there are any.
-// Half of t0 goes to each end of a ray, so that a place may be both source and receiver.
-// Times are reduced to samples in float64 and rounded to float32 only once they are
-// relative to the tile. It returns an error if a tile's times are too far apart for
+// pack converts the times of a place, which k holds with what bands and weights need of
+// them. Half of t0 goes to each end of a ray, so that a place may be both source and
+// receiver. Times are reduced to samples in float64 and rounded to float32 only once they
+// are relative to the tile. It returns an error if a tile's times are too far apart for
 // Compact.
-func (t *tables) pack(place int, time []float64, slopes []float32, s *slowness) error {
+func (t *tables) pack(place int, k *maker) error {
 	for i, b := range t.Boxes {
-		reach, steep, any := simd.Reach{Lo: never, Hi: -never}, simd.Slopes{}, false
+		n := t.find(i, int32(place))
+		if n < 0 {
+			continue
+		}
+		from, reach, steep, any := t.boxes[i], simd.Reach{Lo: never, Hi: -never}, simd.Slopes{}, false
 		for tile := b.First; tile < t.end(i); tile++ {
-			if err := t.packTile(tile, place, time, s); err != nil {
+			at, slope := from.rows+(tile-b.First)*t.count(i)+n, float32(0)
+			if err := t.packTile(tile, at, k); err != nil {
 				return err
 			}
-			at, slope := tile*t.op.Places+place, float32(0)
-			if slopes != nil {
-				slope = slopes[tile]
-				t.op.Slope.S[at] = slope
+			if k.along != nil {
+				slope = t.bands.slope(k.gradient, &t.Tiling, tile, k.at)
+				t.slope.S[at] = slope
 			}
-			if span := t.op.Span.S[at]; span.Width >= 0 {
+			if span := t.spans.S[at]; span.Width >= 0 {
 				reach.Lo = min(reach.Lo, span.Base)
 				reach.Hi = max(reach.Hi, span.Base+int32(math.Ceil(float64(span.Width))))
 				if !any {
@@ -136,16 +179,16 @@ func (t *tables) pack(place int, time []float64, slopes []float32, s *slowness) 
 				steep.Lo, steep.Hi = min(steep.Lo, slope), max(steep.Hi, slope)
 			}
 		}
-		t.op.Reach.S[i*t.op.Places+place] = reach
-		if slopes != nil {
-			t.op.Slopes.S[i*t.op.Places+place] = steep
+		t.reach.S[from.places+n] = reach
+		if k.along != nil {
+			t.slopes.S[from.places+n] = steep
 		}
 	}
 	return nil
 }
 
-// packTile packs one tile.
-func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
+// packTile packs one tile into row at.
+func (t *tables) packTile(tile, at int, k *maker) error {
 	p, size := &t.Problem, t.op.Mode.Row()
 	shift := p.T0 / (2 * p.DT)
 	limit := float64(never)
@@ -155,12 +198,11 @@ func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 		limit = min(limit, float64(p.NT)+shift)
 	}
 	var q [simd.TileSize]float64
-	at := tile*t.op.Places + place
-	row := t.op.Table.S[at*size : (at+1)*size]
+	row := t.rows.S[at*size : (at+1)*size]
 	points := t.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
-		q[i] = time[t.first+int(source(n))]/p.DT - shift
+		q[i] = k.time[k.at.of(t.first+int(source(n)))]/p.DT - shift
 		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
 			q[i] = never
 		}
@@ -170,7 +212,7 @@ func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 	width := float32(0)
 	if p.Compact {
 		var err error
-		if width, t.op.Shift.S[at], err = encode(row, &q, base); err != nil {
+		if width, t.shifts.S[at], err = encode(row, &q, base); err != nil {
 			return err
 		}
 	} else {
@@ -180,10 +222,10 @@ func (t *tables) packTile(tile, place int, time []float64, s *slowness) error {
 			width = max(width, rel)
 		}
 	}
-	t.op.Span.S[at] = simd.Span{Base: int32(base), Width: width}
+	t.spans.S[at] = simd.Span{Base: int32(base), Width: width}
 	fields := row[size-(t.op.Mode.Fields()-1)*simd.TileSize:]
-	if least == never || t.op.Mode.Weights() != simd.Static && !t.weights(fields, points, &q, s) {
-		t.op.Span.S[at].Width = -1
+	if least == never || t.op.Mode.Weights() != simd.Static && !t.weights(fields, points, &q, k) {
+		t.spans.S[at].Width = -1
 	}
 	return nil
 }
@@ -231,11 +273,12 @@ func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float3
 
 // weights fills row, the fields behind the times q, and reports whether any is not zero.
 // They are 0 where there is no time: kernels may multiply by them all the same.
-func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, s *slowness) bool {
+func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, k *maker) bool {
+	s := &k.slow
 	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
 	any := false
 	for i, n := range points {
-		n := t.first + int(source(n))
+		n := k.at.of(t.first + int(source(n)))
 		b := s.amp[n]
 		if q[i] == never {
 			b = 0
@@ -246,7 +289,7 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 			angle = s.angle[n]
 		}
 		switch t.op.Mode.Weights() {
-		case simd.Plane + simd.Aperture:
+		case simd.Plane + simd.Limits:
 			set(0, i, b)
 			set(1, i, angle)
 		case simd.Plane:

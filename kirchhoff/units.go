@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // kernel is the operator of one image on the cpu. It implements dist.Pieced. Its traces
@@ -172,7 +173,7 @@ func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 	traces := k.order[u.lo:u.hi]
 	q, t := k.part(traces), k.tables
 	if t == nil {
-		t = newTables(k.Plan, q.Positions.Len(), false)
+		t = newTables(k.Plan, newCover(q, &k.Tiling), false)
 		if err := t.make(ctx, q); err != nil {
 			t.free()
 			return nil, err
@@ -194,8 +195,15 @@ func (k *kernel) part(traces []int32) *Problem {
 		q.Positions = q.pick(traces)
 		return &q
 	}
+	windows := q.Windows()
 	var from []int32
 	q.Positions, from = q.Positions.Subset(traces)
+	if windows != nil {
+		q.AllWindows = make([]traveltime.Window, len(from))
+		for own, place := range from {
+			q.AllWindows[own] = windows[place]
+		}
+	}
 	if given := q.Amplitude; given != nil {
 		q.Amplitude = func(place int) ([]float64, error) { return given(int(from[place])) }
 	}

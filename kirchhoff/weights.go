@@ -11,7 +11,7 @@ import (
 
 // Directed reports whether weights depend on the rays' directions: with Dynamic, or
 // limits of dip or opening angle.
-func (p *Problem) Directed() bool { return p.Dynamic || p.aperture() }
+func (p *Problem) Directed() bool { return p.Dynamic || p.limited() }
 
 // weights computes the factors of the weight that belong to one place. Without
 // Dynamic an amplitude is 1, or 0 where a ray has no direction.
@@ -69,14 +69,17 @@ func newSlowness(dim int, take func() []float64) (s slowness) {
 	return s
 }
 
-// of fills s from the traveltime field of a place.
+// of fills s from the traveltime field of a place, at the points of its window.
 func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
-	g := w.p.Grid
+	g := f.Window.Grid(w.p.Grid)
 	n, dim := g.Len(), g.Dim()
-	if err := w.spreading(s.amp, place); err != nil {
+	if err := w.spreading(s.amp[:n], place, f.Window); err != nil {
 		return err
 	}
-	grad := s.unit[:dim]
+	grad := make([][]float64, dim)
+	for a := range grad {
+		grad[a] = s.unit[a][:n]
+	}
 	traveltime.CentralGradient(grad, f.Time, g)
 	if dim == 2 {
 		for i := range n {
@@ -98,10 +101,10 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place, with the given one if
-// there is one, or without Dynamic with 1.
-func (w *weights) spreading(b []float64, place int) error {
-	g := w.p.Grid
+// spreading fills b with the geometrical spreading of a place in a window, with the given
+// one if there is one, or without Dynamic with 1.
+func (w *weights) spreading(b []float64, place int, window traveltime.Window) error {
+	g := window.Grid(w.p.Grid)
 	if !w.p.Dynamic {
 		for i := range b {
 			b[i] = 1
@@ -113,10 +116,13 @@ func (w *weights) spreading(b []float64, place int) error {
 		if err != nil {
 			return fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
 		}
-		if len(given) != len(b) {
-			return fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), len(b))
+		if n := w.p.Grid.Len(); len(given) != n {
+			return fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), n)
 		}
-		copy(b, given)
+		nz, to := g.Shape[g.Dim()-1], 0
+		for column := range window.Columns(w.p.Grid) {
+			to += copy(b[to:], given[column:column+nz])
+		}
 		return nil
 	}
 	at := w.p.Positions.At(place)

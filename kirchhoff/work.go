@@ -93,7 +93,7 @@ func Refuse(engine string, p *Problem, w Work) error {
 	asked := engines.Features(0)
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
-		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil,
+		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
 	} {
 		if wanted {
 			asked |= f

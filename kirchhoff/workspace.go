@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"context"
+	"sort"
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -28,6 +29,7 @@ func (e *cpu) allocate() {
 	e.image64 = alloc[float64](m, e.Tiles*simd.TileSize)
 	for range e.threads {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, windowLen(e.bands.n, nt))})
+		e.picks = append(e.picks, newPicked(m))
 		e.ends = append(e.ends, [2]padded{e.Convolve.padded(m, nt), e.Correlate.padded(m, nt)})
 		if e.bands.n > 1 {
 			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
@@ -36,17 +38,29 @@ func (e *cpu) allocate() {
 	}
 }
 
-// step is the number of tiles between two checks of ctx, about a millisecond of work for
-// a large block. Results do not depend on it.
+// step is the largest number of tiles that a thread takes at once. Results do not depend
+// on it.
 const step = 64
 
-// each calls f for tiles from to to on all threads: one superblock at a time, or less if
-// there would be too few for the threads.
+// each calls f for tiles from to to on all threads.
 func (e *cpu) each(ctx context.Context, from, to int, f func(lo, hi int)) error {
-	n := to - from
-	size := min(step, max(4, n/(4*e.threads)))
-	err := parallel(ctx, e.threads, (n+size-1)/size, func(_, i int) error {
-		f(from+i*size, min(from+(i+1)*size, to))
+	return e.eachBox(ctx, from, to, func(_, _, lo, hi int) { f(lo, hi) })
+}
+
+// eachBox calls f for tiles from to to on all threads: box by box, or less at a time if
+// there would be too few for the threads.
+func (e *cpu) eachBox(ctx context.Context, from, to int, f func(worker, box, lo, hi int)) error {
+	size := min(step, max(4, (to-from)/(4*e.threads)))
+	type stretch struct{ box, lo, hi int }
+	var list []stretch
+	first := sort.Search(len(e.Boxes), func(i int) bool { return e.end(i) > from })
+	for box := first; box < len(e.Boxes) && e.Boxes[box].First < to; box++ {
+		for lo := max(from, e.Boxes[box].First); lo < min(to, e.end(box)); lo += size {
+			list = append(list, stretch{box, lo, min(lo+size, to, e.end(box))})
+		}
+	}
+	err := parallel(ctx, e.threads, len(list), func(worker, i int) error {
+		f(worker, list[i].box, list[i].lo, list[i].hi)
 		return nil
 	})
 	if err != nil {

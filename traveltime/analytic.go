@@ -30,7 +30,7 @@ func straight(f Field, g grid.Grid, velocity float64, at []float64) {
 	dim, n := g.Dim(), g.Shape[g.Dim()-1]
 	var x, d [3]float64
 	row := 0
-	for first := range f.Window.columns(g) {
+	for first := range f.Window.Columns(g) {
 		g.Point(x[:dim], first)
 		outer := 0.0
 		for a := range dim - 1 {

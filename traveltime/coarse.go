@@ -141,7 +141,7 @@ func (c *Coarse) keep(to kept, f Field, at []float64) {
 	part := f.Window.Grid(c.g)
 	strides := part.Strides()
 	out, nz := 0, c.coarse.Shape[dim-1]
-	for column := range to.window.columns(c.coarse) {
+	for column := range to.window.Columns(c.coarse) {
 		for n := column; n < column+nz; n++ {
 			c.coarse.Point(x[:dim], n)
 			i, r2, rest := 0, 0.0, n

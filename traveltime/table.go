@@ -62,7 +62,7 @@ func (f *Field) crop(g grid.Grid) {
 			part = &f.Gradient[a-1]
 		}
 		row := 0
-		for first := range f.Window.columns(g) {
+		for first := range f.Window.Columns(g) {
 			copy((*part)[row:row+n], (*part)[first:first+n])
 			row += n
 		}

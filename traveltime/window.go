@@ -48,8 +48,8 @@ func (w Window) wide() int { return w.Hi[1] - w.Lo[1] }
 // before is the number of columns of w that precede the column (x, y) in C order.
 func (w Window) before(x, y int) int { return (x-w.Lo[0])*w.wide() + y - w.Lo[1] }
 
-// columns lists the columns in C order: for each the number of its first point on g.
-func (w Window) columns(g grid.Grid) iter.Seq[int] {
+// Columns lists the columns in C order: for each the number of its first point on g.
+func (w Window) Columns(g grid.Grid) iter.Seq[int] {
 	whole, n := Whole(g), g.Shape[g.Dim()-1]
 	return func(yield func(int) bool) {
 		for x := w.Lo[0]; x < w.Hi[0]; x++ {

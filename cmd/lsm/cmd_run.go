@@ -89,7 +89,19 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		a.report.Printf("residual: %s\n", path.File)
 	}
 	tellResult(a, out, result)
+	if err := tellWork(a, j); err != nil {
+		return err
+	}
 	return a.closing(j.Memory().Total())
+}
+
+// tellWork adds to the event "done" what all ranks held and did together.
+func tellWork(a *app, j *job.Job) error {
+	p := j.Problem(j.Share)
+	all := []float64{float64(p.Triples()), float64(j.Engine.TableBytes())}
+	err := a.world.Host().AllReduce(all, comm.Sum)
+	a.finish("traces", j.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	return err
 }
 
 // tellResult says how the solver ended and where the image is.

@@ -61,6 +61,7 @@ var refused = []rule{
 	offered("kirchhoff.dip_limit", engines.DipLimit),
 	offered("kirchhoff.opening_limit", engines.OpeningLimit),
 	offered("kirchhoff.antialias", engines.Antialias),
+	offered("kirchhoff.aperture", engines.Aperture),
 	offered("solver.preconditioner=diagonal", engines.Diagonal),
 }
 

@@ -225,7 +225,14 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 	}
 	m.Recompute = true
 	if c.Held.Tables == "coarse" {
-		m.Coarse = c.places() * traveltime.CoarseBytes(c.Image, plan.CoarseFactor, traveltime.Whole(c.Image))
+		places, opt := c.problem.TimesNeeded()
+		for _, place := range places {
+			w := traveltime.Whole(c.Image)
+			if opt.Windows != nil {
+				w = opt.Windows[place]
+			}
+			m.Coarse += traveltime.CoarseBytes(c.Image, plan.CoarseFactor, w)
+		}
 	}
 	return with(m)
 }
@@ -255,8 +262,8 @@ func (c *count) resident(m Memory) Memory {
 		n.Tables = work.Budget // of which even the largest stretch may take less
 		if m.Coarse > 0 {
 			// What the coarse tables are made with is freed before there are others.
-			var whole traveltime.Options
-			made := traveltime.CoarseScratchBytes(c.Image, p.Positions, nil, whole) - p.Times.ScratchBytes(p.Positions, nil, whole)
+			places, opt := p.TimesNeeded()
+			made := traveltime.CoarseScratchBytes(c.Image, p.Positions, places, opt) - p.Times.ScratchBytes(p.Positions, places, opt)
 			n.Making += made * int64(p.Threads)
 		}
 		return with(n)

@@ -21,7 +21,7 @@ type Forecast struct {
 	Memory Memory
 	Traces [2]int   // of the rank with the fewest and of that with the most
 	Points [2]int   // of the image, likewise
-	Work   [2]int64 // traces × points, likewise
+	Work   [2]int64 // combinations of a trace and a point that count, likewise
 
 	Reduced int64 // bytes that every rank has summed over others in one iteration
 
@@ -72,7 +72,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		traces, points := s.Traces(), p.Points(s)
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
-		spread(&f.Work, rank, int64(traces)*int64(points))
+		spread(&f.Work, rank, p.Triples(s))
 	}
 	word := int64(p.Type().Size())
 	if p.Exact() {
@@ -156,8 +156,8 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
-	if g := p.Times.Domain(); g != nil {
-		d.Traveltimes = time.Duration(r.Point * 1e6 * float64(g.Len()) * float64(p.Places.Len()) / float64(p.Threads))
+	if p.Times.Domain() != nil {
+		d.Traveltimes = time.Duration(r.Point * 1e6 * p.Solved() / float64(p.Threads))
 	}
 	m := f.Memory
 	if m.Recompute && m.Coarse == 0 {

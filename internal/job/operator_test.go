@@ -95,6 +95,8 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 			{"kirchhoff.dynamic=true"},
 			{"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", "kirchhoff.angle_limit=[30,60]"},
 			{"kirchhoff.antialias=triangle"},
+			{"kirchhoff.aperture=80"},
+			{"kirchhoff.aperture=60", "kirchhoff.aperture_taper=60", "kirchhoff.dynamic=true", "kirchhoff.antialias=triangle"},
 			{"kirchhoff.dynamic=true", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50", "kirchhoff.opening_limit=[60,100]"},
 		} {
 			eachEngine(t, func(t *testing.T, engine string) {

@@ -125,6 +125,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, two-level": {wide, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2", "data.weights=rms", "solver.damping=0.3"}},
 		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "kirchhoff.dynamic=true"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
+		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20"}},
+		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.tables=recompute", "kirchhoff.dynamic=true"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {

@@ -144,7 +144,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
-		opt := traveltime.Options{Threads: p.Threads, Progress: p.Progress}
+		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
 		if err != nil {
 			return BlameInput(err)

@@ -26,8 +26,10 @@ func (p *Plan) AliasSpacing() []float64 {
 }
 
 func checkAliasSpacing(p *Plan) error {
-	if given, across := p.Config.Kirchhoff.AliasSpacing, p.Image.Dim()-1; len(given) > across {
-		return status.Usage(fmt.Errorf("kirchhoff.antialias_spacing: %v m has %d values, a 2-D image has 1 horizontal axis", given, len(given)))
+	for key, given := range map[string][]float64{"kirchhoff.antialias_spacing": p.Config.Kirchhoff.AliasSpacing, "kirchhoff.aperture": p.Config.Kirchhoff.Aperture} {
+		if len(given) > p.Image.Dim()-1 {
+			return status.Usage(fmt.Errorf("%s: %v m has %d values, a 2-D image has 1 horizontal axis", key, given, len(given)))
+		}
 	}
 	return nil
 }

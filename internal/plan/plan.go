@@ -36,6 +36,8 @@ type Plan struct {
 	White   *Whitener            // with data.whiten; else nil
 	Filters imaging.MatchOptions // with solver.method = "matching"
 
+	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
+
 	Held  Residency // once Holding has said it
 	Found Found     // once Knowing has said it
 
@@ -125,6 +127,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		}
 	}
 	p.Classes = newClasses(p)
+	p.findWindows()
 	whiten(p)
 	return p, nil
 }
@@ -257,6 +260,12 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Times:         p.Times,
 		Dynamic:       c.Dynamic,
 		Threads:       p.Threads,
+	}
+	p.limit(k)
+	if p.windows != nil {
+		for _, place := range s.From {
+			k.AllWindows = append(k.AllWindows, p.windows[place])
+		}
 	}
 	if len(c.DipLimit) == 2 {
 		k.DipLimit = c.DipLimit

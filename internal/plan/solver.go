@@ -143,6 +143,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	}
 	in.Survey, q.Wavelet = thin(p.Survey, p.Wavelet, p.Thinning())
 	q.Mute = newMute(cfg.Data, in.Survey)
+	q.findWindows()
 	return &q
 }
 

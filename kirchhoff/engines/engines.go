@@ -21,6 +21,7 @@ const (
 	DipLimit
 	OpeningLimit
 	Antialias
+	Aperture // traces count near their midpoints alone
 	Exact    // sums that do not depend on how the work is shared out
 	Diagonal // the operator with its elements squared
 
@@ -29,7 +30,7 @@ const (
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "exact sums", "a diagonal"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal"}
 
 func (f Features) String() string {
 	var list []string
@@ -54,7 +55,7 @@ const card = Compact | Dynamic | Exact
 var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Diagonal},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal},
 	{"cuda", "float32, on an NVIDIA GPU", card},
 	{"hip", "float32, on an AMD GPU", card},
 }

@@ -80,9 +80,9 @@ FAST V length(const int quick, const int mode, const char *s, const char *r, int
 }
 
 // factor is the weight of points: in 2-D C_s C_r + S_s S_r, in 3-D b_s b_r |p_s + p_r|, with
-// APERTURE given.
+// LIMITS given.
 FAST V factor(const int quick, const int mode, const char *s, const char *r, int g, const float *given) {
-	if (mode & APERTURE) return AT(given + POINTS * g);
+	if (mode & LIMITS) return AT(given + POINTS * g);
 	if ((mode & ~COMPACT) == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
 	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, mode, s, r, g);
 }
@@ -170,9 +170,9 @@ FAST V space(const lsm_operator *op, const float *s, const float *r) {
 	return op->dynamic ? v * length : v;
 }
 
-// aperture sets weight [TILE] from the fields behind the times of two rows, see
-// kirchhoff's angles2 and angles3. It returns whether any is not 0.
-TARGET __attribute__((noinline)) static int aperture(const lsm_operator *op, const float *s, const float *r, float *weight) {
+// limits sets weight [TILE] from the fields behind the times of two rows, see kirchhoff's
+// angles2 and angles3. It returns whether any is not 0.
+TARGET __attribute__((noinline)) static int limits(const lsm_operator *op, const float *s, const float *r, float *weight) {
 	I bits = {0};
 	for (int i = 0; i < TILE; i += POINTS) {
 		const V v = op->mode & SPACE ? space(op, s + i, r + i) : plane(op, s + i, r + i);
@@ -180,6 +180,51 @@ TARGET __attribute__((noinline)) static int aperture(const lsm_operator *op, con
 		bits |= (I)v;
 	}
 	return ANY(~EQI(bits + bits, (I){0})); // without the sign
+}
+
+// The aperture of traces.
+
+// column is a tile's first column in the box along one of the axes before z.
+FAST float column(const lsm_operator *op, int64_t tile, int axis) {
+	tile /= op->tiles[2];
+	return op->wide * (axis == 0 ? tile / op->tiles[1] : tile % op->tiles[1]);
+}
+
+// What an aperture leaves of a trace in a tile.
+enum { NOTHING, ALL_OF_IT, SOME_OF_IT };
+
+FAST int left(const lsm_operator *op, int64_t tile, const lsm_cut *cut) {
+	int what = ALL_OF_IT;
+	for (int axis = 0; axis < 2; axis++) {
+		const lsm_aperture *a = &op->aperture[axis];
+		if (a->rate == 0) continue;
+		const float lo = column(op, tile, axis) - cut->at[axis], hi = lo + (op->wide - 1);
+		if (lo >= a->edge || -hi >= a->edge) return NOTHING;
+		if (-lo > a->flat || hi > a->flat) what = SOME_OF_IT;
+	}
+	return what;
+}
+
+// tapered is the weight of columns x from a trace's midpoint.
+FAST V tapered(const lsm_aperture *a, V x) {
+	const V u = MIN(MAX((ABS(x) - a->flat) * a->rate, ALL(0)), ALL(1));
+	return BLEND(GT(u, ALL(0)), lowered(u), ALL(1));
+}
+
+// taper sets weight [TILE] to that of the aperture times that of the points.
+FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
+	float x[2][TILE] __attribute__((aligned(64)));
+	for (int axis = 0; axis < 2; axis++) {
+		const float first = column(op, tile, axis) - cut->at[axis];
+		for (int i = 0; i < TILE; i++) // see kirchhoff's Tiling
+			x[axis][i] = first + (axis == 0 ? i / 16 : i / 4 % 4 + (op->wide == 8 ? i / 32 * 4 : 0));
+	}
+	for (int g = 0; g < REGISTERS; g++) {
+		V v = (mode & ~COMPACT) == STATIC ? ALL(1) : factor(QUICK, mode, s, r, g, weight); // of limits: what weight holds
+		for (int axis = 0; axis < 2; axis++)
+			if (op->aperture[axis].rate != 0) v *= tapered(&op->aperture[axis], AT(x[axis] + POINTS * g));
+		AT(weight + POINTS * g) = v;
+	}
 }
 
 // The kinds of modes that kernels are compiled for.
@@ -192,8 +237,19 @@ TARGET __attribute__((noinline)) static int aperture(const lsm_operator *op, con
 	DO(way, way##_space_compact, SPACE + COMPACT, call)
 #define ALL_KINDS(DO, way, call) \
 	KINDS(DO, way, call) \
-	DO(way, way##_aperture, APERTURE, call) \
-	DO(way, way##_aperture_compact, APERTURE + COMPACT, call)
+	DO(way, way##_limits, LIMITS, call) \
+	DO(way, way##_limits_compact, LIMITS + COMPACT, call)
+
+// around is left, and sets weight [TILE] where that is some.
+TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
+	const int what = left(op, tile, cut);
+	if (what != SOME_OF_IT) return what;
+	if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), weight)) return NOTHING;
+#define TAPER_OF(way, name, mode, call) \
+	case mode: taper(mode, op, tile, cut, s, r, weight); break;
+	switch (mode) { ALL_KINDS(TAPER_OF, , ) }
+	return what;
+}
 
 // The adjoint. The 64 times of a tile fall into a short stretch of the trace, so that
 // stretch is loaded once and samples are looked up by permutes: no gather is needed.
@@ -207,7 +263,7 @@ typedef struct {
 
 // parts is how many parts a mode has.
 FAST int parts(const int mode) {
-	if (!PARTS || mode & APERTURE) return 0;
+	if (!PARTS || mode & LIMITS) return 0;
 	return (mode & ~COMPACT) == STATIC ? 0 : (mode & ~COMPACT) == PLANE ? 2 : 1;
 }
 
@@ -499,77 +555,121 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 	one(row, &a);
 }
 
-// walk takes each pair of a block's traces to each tile. It reads a table's rows once
-// per block and, but for the forward, writes 16 bytes per point and block; the stretches
-// of the block's traces stay in the caches.
-FAST void walk(const int way, const int mode, const lsm_operator *op, void *out, const void *in, lsm_part part) {
-	const int64_t size = lsm_row(mode & APERTURE ? op->mode : mode), next = op->places * size;
-	const int32_t nt = op->nt, pair0 = op->runs[op->blocks[part.block0]].pair0;
+// Tiles that the aperture of a trace tapers. Each of these is a function by itself, so
+// that the others keep their registers.
+#define GIVEN(mode, call) \
+	if ((mode) & COMPACT) call(LIMITS + COMPACT) else call(LIMITS)
+
+TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *row, int32_t k0, float width, int32_t nt, int whole) {
+#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole);
+	GIVEN(mode, CALL)
+#undef CALL
+}
+
+// square adds the squares of a pair over a tile, see squares.
+FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int32_t row, const char *s, const char *r,
+	const float *given, lsm_scale by, int32_t k0, float width, int whole) {
+	const int64_t at = q->stride ? row : 0;
+	const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
+	if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
+		squares(1, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
+#ifdef LOOKUP
+	else if (whole && width < 4 * POINTS)
+		squares(0, 1, mode, u, s, r, given, by, e, f, k0, op->nt);
+#endif
+	else
+		squares(0, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
+}
+
+TARGET __attribute__((noinline)) static void square_given(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int32_t row,
+	const char *s, const char *r, const float *given, lsm_scale by, int32_t k0, float width, int whole) {
+#define CALL(mode) square_of(mode, op, u, q, row, s, r, given, by, k0, width, whole);
+	GIVEN(mode, CALL)
+#undef CALL
+}
+
+FAST void demigrate(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
+	int32_t k0, int32_t nt, int whole) {
+	if (whole)
+		spread(mode, row + SLOTS * (int64_t)k0, s, r, given, by, m);
+	else
+		clipped(mode, row, s, r, given, by, m, k0, nt);
+}
+
+TARGET __attribute__((noinline)) static void demigrate_given(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by,
+	const float *m, int32_t k0, int32_t nt, int whole) {
+#define CALL(mode) demigrate(mode, row, s, r, given, by, m, k0, nt, whole);
+	GIVEN(mode, CALL)
+#undef CALL
+}
+
+// walk takes each pair of the block's traces to each tile, with cut those too whose aperture
+// ends in the box. It reads a table's rows once
+// and, but for the forward, writes 16 bytes per point; the stretches of the block's traces
+// stay in the caches.
+FAST void walk(const int way, const int mode, const int cut, const lsm_operator *op, void *out, const void *in, lsm_part part) {
+	const int64_t size = lsm_row(mode & LIMITS ? op->mode : mode), next = op->places * size;
+	const int32_t nt = op->nt;
 	const float *traces = way == FORWARD ? out : in;
 	float given[TILE] __attribute__((aligned(64)));
-	for (int64_t block = part.block0; block < part.block1; block++)
-		for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
-			const int64_t later = tile + 1 < part.tile1 ? op->places : 0; // from this tile's to the next
-			const lsm_pair *pairs = op->pairs;
-			const char *table = op->table + tile * next;
-			const lsm_span *span = op->span + tile * op->places, *soon = span + later;
-			const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
-			const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
-			double *image = (double *)out + tile * TILE;
-			lsm_sums u;
-			for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
-			for (int32_t i = op->blocks[block]; i < op->blocks[block + 1]; i++) {
-				const lsm_run run = op->runs[i];
-				const lsm_span from = span[run.source];
-				const int32_t base1 = soon[run.source].base;
-				const char *s = table + run.source * size;
-				ahead(s, next, size);
-				if (from.width < 0) continue;
-				for (int32_t p = run.pair0; p < run.pair1; p++) {
-					const lsm_pair pair = pairs[p];
-					const lsm_span to = span[pair.receiver];
-					const int32_t k0 = from.base + to.base;
-					const float width = from.width + to.width;
-					const char *r = table + pair.receiver * size;
-					const float *row = traces + (way == FORWARD ? (p - pair0) * SLOTS : pair.row) * op->pitch, *row1 = row; // for this tile and the next
-					if (__builtin_expect(slope != NULL, 0)) {
-						row += (way == FORWARD ? SLOTS : 1) * band_row(op, slope, run.source, pair.receiver);
-						row1 += band_row(op, slope1, run.source, pair.receiver);
-					}
-					if (pair.first) ahead(r, next, size);
-					if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
-					const int whole = __builtin_expect(inside(k0, width, nt), 1);
-					if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
-					if (mode & APERTURE && !aperture(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
-					const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
-					if (way == ADJOINT) adjoint(mode, &u, s, r, given, by, row, k0, width, nt, whole);
-					if (way == DIAGONAL) {
-						const lsm_squares *q = in;
-						const int64_t at = q->stride ? pair.row : 0;
-						const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
-						if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
-							squares(1, 0, mode, &u, s, r, given, by, e, f, k0, nt);
-#ifdef LOOKUP
-						else if (whole && width < 4 * POINTS)
-							squares(0, 1, mode, &u, s, r, given, by, e, f, k0, nt);
-#endif
-						else
-							squares(0, 0, mode, &u, s, r, given, by, e, f, k0, nt);
-					}
-					if (way == FORWARD) {
-						float *to = (float *)row;
-						const float *m = (const float *)in + tile * TILE;
-						if (whole)
-							spread(mode, to + SLOTS * (int64_t)k0, s, r, given, by, m);
-						else
-							clipped(mode, to, s, r, given, by, m, k0, nt);
-					}
+	for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
+		const int64_t later = tile + 1 < part.tile1 ? op->places : 0; // from this tile's to the next
+		const lsm_pair *pairs = op->pairs;
+		const char *table = op->table + tile * next;
+		const lsm_span *span = op->span + tile * op->places, *soon = span + later;
+		const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
+		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
+		double *image = (double *)out + tile * TILE;
+		lsm_sums u;
+		for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
+		for (int32_t i = 0; i < op->run_count; i++) {
+			const lsm_run run = op->runs[i];
+			const lsm_span from = span[run.source];
+			const int32_t base1 = soon[run.source].base;
+			const char *s = table + run.source * size;
+			ahead(s, next, size);
+			if (from.width < 0) continue;
+			for (int32_t p = run.pair0; p < run.pair1; p++) {
+				const lsm_pair pair = pairs[p];
+				const lsm_span to = span[pair.receiver];
+				const int32_t k0 = from.base + to.base;
+				const float width = from.width + to.width;
+				const char *r = table + pair.receiver * size;
+				const float *row = traces + (way == FORWARD ? pair.slot * SLOTS : pair.row) * op->pitch, *row1 = row; // for this tile and the next
+				if (__builtin_expect(slope != NULL, 0)) {
+					row += (way == FORWARD ? SLOTS : 1) * band_row(op, slope, run.source, pair.receiver);
+					row1 += band_row(op, slope1, run.source, pair.receiver);
 				}
-				if (way == ADJOINT) end(mode, &u, s);
-				if (way != FORWARD && part.magic != 0) flush(image, &u, part.magic);
+				if (pair.first) ahead(r, next, size);
+				if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
+				const int whole = __builtin_expect(inside(k0, width, nt), 1);
+				if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
+				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
+				const float *m = (const float *)in + tile * TILE;
+				if (cut && pair.cut >= 0) {
+					lsm_sums v; // so that the loop around can keep u in registers
+					copy(mode, &v, &u);
+					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
+					if (what == SOME_OF_IT) {
+						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole);
+						if (way == DIAGONAL) square_given(mode, op, &v, in, pair.row, s, r, given, by, k0, width, whole);
+						if (way == FORWARD) demigrate_given(mode, (float *)row, s, r, given, by, m, k0, nt, whole);
+					}
+					copy(mode, &u, &v);
+					if (what != ALL_OF_IT) continue;
+				}
+				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
+				const float *weights = mode & LIMITS ? given : NULL;
+				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole);
+				if (way == DIAGONAL) square_of(mode, op, &u, in, pair.row, s, r, weights, by, k0, width, whole);
+				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
 			}
-			if (way != FORWARD && part.magic == 0) flush(image, &u, 0);
+			if (way == ADJOINT) end(mode, &u, s);
+			if (way != FORWARD && part.magic != 0) flush(image, &u, part.magic);
 		}
+		if (way != FORWARD && part.magic == 0) flush(image, &u, 0);
+	}
 }
 
 // The end of a box in the forward.
@@ -625,25 +725,21 @@ FAST void drain(double *sum, float *w, lsm_reach at, int32_t nt, double magic) {
 }
 #endif
 
-TARGET static void drain_box(const lsm_operator *op, double *sums, float *windows, double *scratch,
-	int64_t box, int64_t block, int64_t row0, double magic) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	const lsm_slopes *slopes = op->slopes + (op->slope ? box * op->places : 0);
-	for (int32_t i = run0; i < run1; i++) {
+TARGET static void drain_box(const lsm_operator *op, double *sums, float *windows, double *scratch, int64_t row0, double magic) {
+	const int32_t nt = op->nt;
+	for (int32_t i = 0; i < op->run_count; i++) {
 		const lsm_run run = op->runs[i];
 		for (int32_t p = run.pair0; p < run.pair1; p++) {
 			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
+			const lsm_reach at = reached(op->reach[run.source], op->reach[pair.receiver], nt);
 			if (at.lo > at.hi) continue;
-			double *sum = sums + (row0 < 0 ? p - first : pair.row - row0) * nt;
-			float *w = windows + (p - first) * op->pitch * SLOTS;
+			double *sum = sums + (row0 < 0 ? pair.slot : pair.row - row0) * nt;
+			float *w = windows + pair.slot * op->pitch * SLOTS;
 			if (!op->slope) {
 				drain(sum, w, at, nt, magic);
 				continue;
 			}
-			const lsm_slopes s = slopes[run.source], r = slopes[pair.receiver];
+			const lsm_slopes s = op->slopes[run.source], r = op->slopes[pair.receiver];
 			const int32_t last = band(op->bands, s.hi, r.hi);
 			const float *taps = op->taps;
 			for (int32_t b = 0; b <= last; taps += b ? 2 * op->half[b] + 1 : 0, b++) {
@@ -710,8 +806,9 @@ TARGET static float largest(const float *x, int64_t n) {
 // Each kind of mode is a function by itself: in one with the others compilers allot
 // registers worse.
 #define DEFINE(way, name, mode, call) \
-	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, op, out, in, part); }
-#define ENTER(way, name, mode, call) [way][mode] = name,
+	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, 0, op, out, in, part); } \
+	TARGET static void name##_cut(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, 1, op, out, in, part); }
+#define ENTER(way, name, mode, call) [way][mode] = {name, name##_cut},
 ALL_KINDS(DEFINE, ADJOINT, walk)
 ALL_KINDS(DEFINE, DIAGONAL, walk)
 ALL_KINDS(DEFINE, FORWARD, walk)

@@ -15,6 +15,7 @@ enum { AFTER = 146 };                // samples of a window from its 0 on; BEFOR
 typedef struct {
 	V time[TILE];
 	V field[4][TILE];         // of the weights
+	V tapered[2][TILE];       // the first two times the weights of an aperture
 	float lo[TILE], hi[TILE]; // bounds on time − shift
 	I base, shift;
 	V width;
@@ -112,11 +113,16 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 	}
 }
 
+// TAPER is added to modes where an aperture tapers the tile for some lanes.
+enum { TAPER = 16 };
+
 // amount is what point p gives the lanes.
 FAST V amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
+	const V *first = mode & TAPER ? c->tapered[0] : c->field[0], *second = mode & TAPER ? c->tapered[1] : c->field[1];
 	if ((mode & ~COMPACT) == STATIC) return ALL(a->value[0][p]);
-	const V b = a->value[0][p] * c->field[0][p];
-	if ((mode & ~COMPACT) == PLANE) return FMA(ALL(a->value[1][p]), c->field[1][p], b);
+	const V b = a->value[0][p] * first[p];
+	if ((mode & ~(COMPACT | TAPER)) == STATIC) return b;
+	if ((mode & ~(COMPACT | TAPER)) == PLANE) return FMA(ALL(a->value[1][p]), second[p], b);
 	V x = ALL(1);
 	for (int f = 1; f < 4; f++) x = FMA(ALL(a->value[f][p]), c->field[f][p], x);
 	return b * root(x);
@@ -199,15 +205,21 @@ FAST void empty(float *window, float *const at[LANES], int on, int lo, int hi) {
 	}
 }
 
-// alone adds one tile to one trace, whatever its times.
-FAST void alone(const int mode, float *trace, const char *s, const char *r, lsm_scale by, const float *m, int32_t k0, int32_t nt) {
+// alone adds one tile to one trace, whatever its times. cut is NULL where no aperture
+// tapers it.
+FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, lsm_scale by,
+	const float *m, int32_t k0) {
 	int32_t k[TILE] __attribute__((aligned(64)));
-	float early[TILE] __attribute__((aligned(64))), late[TILE] __attribute__((aligned(64)));
+	float early[TILE] __attribute__((aligned(64))), late[TILE] __attribute__((aligned(64))), given[TILE] __attribute__((aligned(64)));
+	if (cut) taper(mode, op, tile, cut, s, r, given);
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
-		const M on = clip(mode, &t, s, r, g, k0, nt);
+		const M on = clip(mode, &t, s, r, g, k0, op->nt);
 		V v = AT(m + 16 * g);
-		if ((mode & ~COMPACT) != STATIC) v *= factor(QUICK, mode, s, r, g, NULL);
+		if (cut)
+			v *= AT(given + 16 * g);
+		else if ((mode & ~COMPACT) != STATIC)
+			v *= factor(QUICK, mode, s, r, g, NULL);
 		v = KEEP(on, v);
 		const V end = KEEP(on, t.w) * v;
 		*(I_at *)(k + 16 * g) = t.k;
@@ -234,14 +246,51 @@ FAST void cast(const int mode, lsm_rays *a, const char *s, int shift, const floa
 	}
 }
 
+// narrow sets the tapered fields. Of the lanes in some an aperture tapers the tile; at is
+// where their traces have their midpoints.
+FAST void narrow(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile, const V at[2], M some) {
+	V f[2][8];
+	for (int axis = 0; axis < 2; axis++)
+		for (int i = 0; i < op->wide; i++)
+			f[axis][i] = op->aperture[axis].rate == 0 ? ALL(1) : BLEND(some, tapered(&op->aperture[axis], column(op, tile, axis) + i - at[axis]), ALL(1));
+	for (int p = 0; p < TILE; p++) { // see kirchhoff's Tiling
+		const V by = op->wide == 8 ? f[1][p / 32 * 4 + p / 4 % 4] : f[0][p / 16] * f[1][p / 4 % 4];
+		c->tapered[0][p] = (mode & ~COMPACT) == STATIC ? by : by * c->field[0][p];
+		if ((mode & ~COMPACT) == PLANE) c->tapered[1][p] = by * c->field[1][p];
+	}
+}
+
+// arrivals adds all points of a tile to the window. most are the numbers of samples in
+// which the lanes of a register of points arrive.
+FAST void arrivals(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V infinite, I shift) {
+	for (int g = 0; g < REGISTERS / 2; g++) {
+		const int h = REGISTERS - 1 - g;
+		switch (_mm512_reduce_max_epi32((__m512i)MAXI(most[g], most[h]))) {
+		case 1:
+		case 2: arrive2(mode, window, c, a, g, h, infinite); break;
+		case 3: arrive(mode, 3, window, c, a, g, h, shift); break;
+		case 4: arrive(mode, 4, window, c, a, g, h, shift); break;
+		case 5: arrive(mode, 5, window, c, a, g, h, shift); break;
+		case 6: arrive(mode, 6, window, c, a, g, h, shift); break;
+		default: arrive(mode, 0, window, c, a, g, h, shift);
+		}
+	}
+}
+
+// arrivals_tapered is a function by itself: most tiles do without.
+TARGET __attribute__((noinline)) static void arrivals_tapered(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V infinite, I shift) {
+#define TAPERED(way, name, mode, call) \
+	case mode: arrivals((mode) + TAPER, window, c, a, most, infinite, shift); break;
+	switch (mode) { KINDS(TAPERED, , ) }
+}
+
 FAST I floors(V x) { return (I)_mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 
-// Reads a table's rows once per block, and reads and writes, once per tile, the stretch of
-// each trace that it falls on.
-FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
+// Reads a table's rows once, and reads and writes, once per tile, the stretch of each trace
+// that it falls on.
+FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
 	const int64_t size = lsm_row(mode), next = op->places * size;
-	const int32_t nt = op->nt, run0 = op->blocks[part.block0], run1 = op->blocks[part.block0 + 1];
-	const int32_t first = op->runs[run0].pair0, *receivers = op->lanes + LANES * part.block0;
+	const int32_t nt = op->nt, *receivers = op->lanes;
 	lsm_cell c;
 	lsm_rays a;
 	float window[(BEFORE + AFTER) * LANES] __attribute__((aligned(64)));
@@ -254,31 +303,40 @@ FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float
 		const float *m = image + tile * TILE;
 		fill(mode, &c, op, tile, receivers);
 		int soon = 0; // lane whose row of the next tile to ask for
-		for (int32_t i = run0; i < run1; i++) {
+		for (int32_t i = 0; i < op->run_count; i++) {
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
 			const char *s = table + run.source * size;
 			ahead(s, next, size);
-			for (; soon * (run1 - run0) < LANES * (i + 1 - run0); soon++)
+			for (; soon * op->run_count < LANES * (i + 1); soon++)
 				if (receivers[soon] >= 0) ahead(table + receivers[soon] * size, next, size);
 			if (from.width < 0) continue;
 			// As outside and inside say, of 16 pairs.
 			const V far = c.width + from.width;
 			const I k0 = c.base + from.base, end = k0 + __builtin_convertvector(far, I);
-			M present = 0;
+			M present = 0, taper = 0;
 			float *at[LANES] = {0};
+			V cut[2] = {0};
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
-				const int l = op->pairs[p].first;
+				const lsm_pair pair = op->pairs[p];
+				const int l = pair.first;
+				at[l] = traces + pair.slot * op->stride + BEFORE;
+				if (cuts && pair.cut >= 0) {
+					const int what = left(op, tile, op->cuts + pair.cut);
+					if (what == NOTHING) continue;
+					if (what == SOME_OF_IT) taper |= 1 << l;
+					for (int axis = 0; axis < 2; axis++) cut[axis][l] = op->cuts[pair.cut].at[axis];
+				}
 				present |= 1 << l;
-				at[l] = traces + (p - first) * op->stride + BEFORE;
 			}
 			const I origin = {0};
 			present &= ~GT(ALL(0), c.width) & GTI(origin + (nt - 1), k0) & GTI(end, origin - 2);
 			const M on = present & GTI(k0, origin - 1) & GTI(origin + (nt - 1), end) & GT(ALL(WIDEST), far);
-			for (int left = present & ~on; left; left &= left - 1) {
-				const int l = __builtin_ctz(left);
-				alone(mode, at[l], s, table + receivers[l] * size, scale(mode, scales, run.source, receivers[l], from.width + c.width[l]),
-					m, from.base + c.base[l], nt);
+			for (int off = present & ~on; off; off &= off - 1) {
+				const int l = __builtin_ctz(off);
+				const lsm_cut where = {{cut[0][l], cut[1][l]}};
+				alone(mode, at[l], op, tile, cuts && taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
+					scale(mode, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
 			}
 			if (!on) continue;
 			cast(mode, &a, s, mode & COMPACT && from.width >= 32 ? scales[run.source] : 0, m);
@@ -296,35 +354,26 @@ FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float
 				lo = MINI(lo, l);
 				hi = MAXI(hi, h);
 			}
-			for (int g = 0; g < REGISTERS / 2; g++) {
-				const int h = REGISTERS - 1 - g;
-				switch (_mm512_reduce_max_epi32((__m512i)MAXI(most[g], most[h]))) {
-				case 1:
-				case 2: arrive2(mode, zero, &c, &a, g, h, infinite); break;
-				case 3: arrive(mode, 3, zero, &c, &a, g, h, shift); break;
-				case 4: arrive(mode, 4, zero, &c, &a, g, h, shift); break;
-				case 5: arrive(mode, 5, zero, &c, &a, g, h, shift); break;
-				case 6: arrive(mode, 6, zero, &c, &a, g, h, shift); break;
-				default: arrive(mode, 0, zero, &c, &a, g, h, shift);
-				}
+			if (cuts && taper & on) {
+				narrow(mode, &c, op, tile, cut, taper);
+				arrivals_tapered(mode, zero, &c, &a, most, infinite, shift);
+			} else {
+				arrivals(mode, zero, &c, &a, most, infinite, shift);
 			}
 			empty(zero, at, on, _mm512_reduce_min_epi32((__m512i)lo), _mm512_reduce_max_epi32((__m512i)hi) + 1);
 		}
 	}
 }
 
-TARGET static void drain_cell(const lsm_operator *op, double *sums, float *traces, double *scratch,
-	int64_t box, int64_t block, int64_t row0, double magic) {
-	const int32_t nt = op->nt, run0 = op->blocks[block], run1 = op->blocks[block + 1];
-	const int32_t first = op->runs[run0].pair0;
-	const lsm_reach *reach = op->reach + box * op->places;
-	for (int32_t i = run0; i < run1; i++) {
+TARGET static void drain_cell(const lsm_operator *op, double *sums, float *traces, double *scratch, int64_t row0, double magic) {
+	const int32_t nt = op->nt;
+	for (int32_t i = 0; i < op->run_count; i++) {
 		const lsm_run run = op->runs[i];
 		for (int32_t p = run.pair0; p < run.pair1; p++) {
 			const lsm_pair pair = op->pairs[p];
-			const lsm_reach at = reached(reach[run.source], reach[pair.receiver], nt);
+			const lsm_reach at = reached(op->reach[run.source], op->reach[pair.receiver], nt);
 			if (at.lo > at.hi) continue;
-			float *restrict trace = traces + (p - first) * op->stride + BEFORE;
+			float *restrict trace = traces + pair.slot * op->stride + BEFORE;
 			double *restrict sum = sums + (pair.row - row0) * nt;
 			for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
 				sum[n] += rounded(trace[n], magic);

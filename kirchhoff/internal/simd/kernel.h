@@ -8,7 +8,7 @@
 enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
 enum { COMPACT = 4 };                         // added to these: times as uint16
-enum { APERTURE = 8 };                        // added to PLANE or SPACE: weights by dip and opening angle,
+enum { LIMITS = 8 };                          // added to PLANE or SPACE: weights by dip and opening angle,
                                               // by itself or with COMPACT: weights in a buffer
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
@@ -23,7 +23,7 @@ typedef struct {
 	float width;
 } lsm_span;
 
-// Entries of a trace's windows that the tiles of a box reach with one place, before
+// Entries of a trace's windows that a box's tiles reach with one place, before
 // those of the other place are added; lo > hi says none.
 typedef struct {
 	int32_t lo, hi;
@@ -39,9 +39,12 @@ typedef struct {
 	int32_t source, pair0, pair1;
 } lsm_run;
 
+// A pair of places, a trace.
 typedef struct {
 	int32_t receiver, row;
-	int32_t first; // the block's first pair with this receiver; in a cell's block its lane
+	int32_t slot;  // number in the block
+	int32_t first; // the list's first pair with this receiver; in a cell's block its lane
+	int32_t cut;   // its number in cuts, −1 for a trace that counts in full all over the box
 } lsm_pair;
 
 // The weight ½ + ½ cos πu of an angle x in radians, u the larger of (rise1 − x) rise
@@ -50,32 +53,50 @@ typedef struct {
 	float rise1, rise, fall0, fall;
 } lsm_window;
 
+// A weight by the distance of a column from a trace's midpoint along one axis, in
+// columns: 1 up to flat, 0 from edge on, half a period of a cosine between, rate being one
+// over its length. rate is 0 where there is no limit.
 typedef struct {
-	const char *table;     // [tile][place][row]
-	const lsm_span *span;  // [tile][place]
-	const uint8_t *shift;  // [tile][place], of compact times
-	const lsm_reach *reach; // [box][place]
-	const lsm_run *runs;
+	float flat, edge, rate;
+} lsm_aperture;
+
+// Where a trace has its midpoint, in columns from the box's first along the two axes
+// before z. In 2-D the first counts for nothing.
+typedef struct {
+	float at[2];
+} lsm_cut;
+
+// The operator over one box of tiles and one block of traces. Places are those of the box.
+typedef struct {
+	const char *table;      // [tile][place][row]
+	const lsm_span *span;   // [tile][place]
+	const uint8_t *shift;   // [tile][place], of compact times
+	const lsm_reach *reach; // [place]
+	const lsm_run *runs;    // of the block, with traces that count in the box
 	const lsm_pair *pairs;
-	const int32_t *blocks; // first run of each block, and of the one past the last
-	const int32_t *lanes;  // [block][LANES], in cells' blocks: receivers, −1 for none
+	const lsm_cut *cuts;
+	const int32_t *lanes;   // [LANES], of a cell: receivers, −1 for none
 	int64_t places;
-	int64_t stride;        // elements between rows
-	int64_t pitch;         // elements between traces: their bands' rows, an odd number of cache lines
+	int64_t stride;         // elements between rows
+	int64_t pitch;          // elements between traces: their bands' rows, an odd number of cache lines
+	int32_t run_count, cut_count;
 	int32_t mode, nt;
+	int32_t tiles[3];       // of the box along each axis, in C order; in 2-D the first is 1
+	int32_t wide;           // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
+	lsm_aperture aperture[2];
 	// Anti-aliasing: each trace comes in bands, the first as it is, the others smoothed
 	// by a triangle of 2·half + 1 taps. Without, bands is 1 and slope NULL.
 	int32_t bands;
 	const float *slope;       // [tile][place]
-	const lsm_slopes *slopes; // [box][place]
+	const lsm_slopes *slopes; // [place]
 	const float *taps;        // of each band after the first in turn
 	const int32_t *half;      // [band]
-	int32_t dynamic;       // of modes with APERTURE: whether cos θ is a factor of the weight
+	int32_t dynamic;          // of modes with LIMITS: whether cos θ is a factor of the weight
 	lsm_window dip, opening;
 } lsm_operator;
 
 static inline int lsm_fields(int mode) {
-	const int weights = mode & ~(COMPACT | APERTURE);
+	const int weights = mode & ~(COMPACT | LIMITS);
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
@@ -84,10 +105,10 @@ static inline int64_t lsm_row(int mode) {
 	return TILE * (4 * lsm_fields(mode) - (mode & COMPACT ? 2 : 0));
 }
 
-// Part of the work: tiles tile0 to tile1 and blocks block0 to block1. magic is 0, or
-// rounds what is added: see rounded.
+// Part of the work: the box's tiles tile0 to tile1. magic is 0, or rounds what is added:
+// see rounded.
 typedef struct {
-	int64_t tile0, tile1, block0, block1;
+	int64_t tile0, tile1;
 	double magic;
 } lsm_part;
 
@@ -110,29 +131,27 @@ enum {
 	// double out [tile][TILE] += the diagonal of the adjoint after the forward, from one
 	// lsm_squares in.
 	DIAGONAL,
-	// float out [pair − first pair of the block][SLOTS·pitch], in each
-	// [band][SLOTS·stride], += the forward of float in [tile][TILE], of one block. Entry k
-	// of these windows holds what is due to samples k to k+3.
+	// float out [slot][SLOTS·pitch], in each [band][SLOTS·stride], += the forward of float
+	// in [tile][TILE]. Entry k of these windows holds what is due to samples k to k+3.
 	FORWARD,
-	// FORWARD of a block that is a cell, into traces: float out
-	// [pair − first pair of the block][stride], sample n of a row at BEFORE + n.
+	// FORWARD of a block that is a cell, into traces: float out [slot][stride], sample n of
+	// a row at BEFORE + n.
 	CELL,
 	WALKS
 };
 typedef void lsm_walk(const lsm_operator *op, void *out, const void *in, lsm_part part);
 
-// What adds one block's windows to sums after the tiles of one box, rounds that with
-// magic and clears the windows. sums is [row − row0][nt], or with row0 = −1
-// [pair − first pair of the block][nt]. scratch is zero, nt samples with 128 + the largest
-// half on both sides; NULL with one band.
-typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, double *scratch,
-	int64_t box, int64_t block, int64_t row0, double magic);
+// What adds a block's windows to sums after the tiles of the box, rounds that with magic
+// and clears the windows. sums is [row − row0][nt], or with row0 = −1 [slot][nt]. scratch
+// is zero, nt samples with 128 + the largest half on both sides; NULL with one band.
+typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, double *scratch, int64_t row0, double magic);
 
 // The kernels for one instruction set.
 typedef struct {
-	// By way and mode, of which with APERTURE only that and COMPACT count. Only AVX-512
-	// has CELL, and of modes without APERTURE.
-	lsm_walk *walk[WALKS][APERTURE + COMPACT + 1];
+	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether the
+	// aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
+	// LIMITS.
+	lsm_walk *walk[WALKS][LIMITS + COMPACT + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.

@@ -13,7 +13,7 @@
 //	Plane   time, C, S        weight C_s C_r + S_s S_r
 //	Space   time, b, x, y, z  weight b_s b_r √(2 + 2 p_s·p_r), p = (x, y, z)
 //
-// With Aperture, Plane holds time, b and the ray's angle a. Weights are then b_s b_r times
+// With Limits, Plane holds time, b and the ray's angle a. Weights are then b_s b_r times
 // the windows of dip and opening angle, and with Dynamic also times cos ((a_s − a_r)/2) in
 // 2-D or |p_s + p_r| in 3-D.
 //
@@ -71,13 +71,13 @@ static const lsm_kernels *lsm_kernels_of(int isa) {
 	return &lsm_portable;
 }
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
-	const int kind = op->mode & APERTURE ? op->mode & (APERTURE | COMPACT) : op->mode;
-	lsm_kernels_of(isa)->walk[way][kind](op, out, in, part);
+	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode;
+	lsm_kernels_of(isa)->walk[way][kind][op->cut_count > 0](op, out, in, part);
 }
 static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
-	int64_t box, int64_t block, int64_t row0, double magic) {
+	int64_t row0, double magic) {
 	const lsm_kernels *k = lsm_kernels_of(isa);
-	(way == CELL ? k->drain_cell : k->drain)(op, sums, windows, scratch, box, block, row0, magic);
+	(way == CELL ? k->drain_cell : k->drain)(op, sums, windows, scratch, row0, magic);
 }
 static void lsm_call_filter(int isa, float *y, const float *x, const float *taps, int64_t n, int64_t m, int add) {
 	lsm_kernels_of(isa)->filter(y, x, taps, n, m, add);
@@ -146,8 +146,8 @@ const (
 	Plane  Mode = C.PLANE
 	Space  Mode = C.SPACE
 
-	Compact  Mode = C.COMPACT  // to be added: times as uint16
-	Aperture Mode = C.APERTURE // to be added to Plane or Space: weights by dip and opening angle
+	Compact Mode = C.COMPACT // to be added: times as uint16
+	Limits  Mode = C.LIMITS  // to be added to Plane or Space: weights by dip and opening angle
 )
 
 // Compact times have Bits fraction bits; Never is the code of a point that does not count.
@@ -185,10 +185,20 @@ type Span struct {
 // Run is pairs Pair0 to Pair1, which share a source place.
 type Run struct{ Source, Pair0, Pair1 int32 }
 
-// Pair is the receiver place of a pair, and the row of its trace. First is 1 in a
-// block's first pair with that receiver, else 0: a hint when to fetch its table. In a
-// cell's block it is the lane.
-type Pair struct{ Receiver, Row, First int32 }
+// Pair is one trace: its receiver place, the row of its trace and its number in the block.
+// First is 1 in the list's first pair with that receiver, else 0: a hint when to fetch its
+// table. In a cell's block it is the lane. Cut is −1, or the number in Cuts of a trace whose
+// aperture ends in the box.
+type Pair struct{ Receiver, Row, Slot, First, Cut int32 }
+
+// Cut is where a trace has its midpoint, in columns from the box's first along the axes
+// before z; in 2-D the first number counts for nothing.
+type Cut [2]float32
+
+// Taper is a weight by the distance of a column from a trace's midpoint, in columns: 1 up
+// to Flat, 0 from Edge on, half a period of a cosine between, Rate being one over its
+// length. The zero Taper is 1 everywhere.
+type Taper struct{ Flat, Edge, Rate float32 }
 
 // Reach is the range [Lo, Hi] of whole samples that a place's times over one box of
 // tiles fall into; Lo > Hi says none.
@@ -204,29 +214,35 @@ func Band(bands int, s, r float32) int {
 	return max(0, min(bands-1, int(math.Float32bits(sum*sum)>>23)-127))
 }
 
-// Operator is what every call of the kernels reads.
+// Operator is what every call of the kernels reads: one box of tiles and one block of
+// traces. Places are those of the box.
 type Operator struct {
-	Table  *Memory[uint32] // [tile][place][Mode.Row()], bits of float32 but for compact times
-	Span   *Memory[Span]   // [tile][place]
-	Shift  *Memory[uint8]  // [tile][place] with Compact, else empty
-	Reach  *Memory[Reach]  // [box][place]
-	Runs   *Memory[Run]
-	Pairs  *Memory[Pair]
-	Blocks *Memory[int32] // first run of each block, and of the one past the last
-	Lanes  *Memory[int32] // [block][Lanes], of cells: receivers, −1 for none; else nil
+	Table  []uint32 // [tile][place][Mode.Row()], bits of float32 but for compact times
+	Span   []Span   // [tile][place]
+	Shift  []uint8  // [tile][place] with Compact, else empty
+	Reach  []Reach  // [place]
 	Places int
-	Stride int // elements between rows, a multiple of 16, at least NT + 2·TileSize
-	Mode   Mode
-	NT     int
+	Tiles  [3]int // of the box along each axis, in C order; in 2-D the first is 1
+	Wide   int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
+
+	Runs  []Run // of traces that count in the box; like Pairs and Cuts in memory from Alloc
+	Pairs []Pair
+	Cuts  []Cut
+	Lanes []int32 // [Lanes], of a cell: receivers, −1 for none; else nil
+
+	Stride   int // elements between rows, a multiple of 16, at least NT + 2·TileSize
+	Mode     Mode
+	NT       int
+	Aperture [2]Taper // along the axes before z; in 2-D the first is zero
 
 	Bands  int              // of each trace, at least 1
-	Slope  *Memory[float32] // [tile][place], where there are bands; see Band
-	Slopes *Memory[Slopes]  // [box][place]
+	Slope  []float32        // [tile][place], where there are bands; see Band
+	Slopes []Slopes         // [place]
 	Taps   *Memory[float32] // of each band after the first, 2·Half + 1 in turn
 	Half   *Memory[int32]   // [band]
 
-	Dynamic      bool   // with Aperture: whether the rays' obliquity is in the weights
-	Dip, Opening Window // with Aperture
+	Dynamic      bool   // with Limits: whether the rays' obliquity is in the weights
+	Dip, Opening Window // with Limits
 }
 
 // Window is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of
@@ -258,28 +274,36 @@ func (o *Operator) c() C.lsm_operator {
 	}
 	op := C.lsm_operator{
 		bands: 1, dynamic: dynamic, dip: o.Dip.c(), opening: o.Opening.c(),
-		table:  (*C.char)(o.Table.pointer()),
-		shift:  (*C.uint8_t)(o.Shift.pointer()),
-		span:   (*C.lsm_span)(o.Span.pointer()),
-		reach:  (*C.lsm_reach)(o.Reach.pointer()),
-		runs:   (*C.lsm_run)(o.Runs.pointer()),
-		pairs:  (*C.lsm_pair)(o.Pairs.pointer()),
-		blocks: (*C.int32_t)(o.Blocks.pointer()),
+		table:     (*C.char)(first(o.Table)),
+		shift:     (*C.uint8_t)(first(o.Shift)),
+		span:      (*C.lsm_span)(first(o.Span)),
+		reach:     (*C.lsm_reach)(first(o.Reach)),
+		runs:      (*C.lsm_run)(first(o.Runs)),
+		pairs:     (*C.lsm_pair)(first(o.Pairs)),
+		cuts:      (*C.lsm_cut)(first(o.Cuts)),
+		lanes:     (*C.int32_t)(first(o.Lanes)),
+		run_count: C.int32_t(len(o.Runs)), cut_count: C.int32_t(len(o.Cuts)),
 		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride), pitch: C.int64_t(o.Pitch()),
-		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT),
+		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT), wide: C.int32_t(o.Wide),
 	}
-	if o.Lanes != nil {
-		op.lanes = (*C.int32_t)(o.Lanes.pointer())
+	for a := range 3 {
+		op.tiles[a] = C.int32_t(o.Tiles[a])
+	}
+	for a, t := range o.Aperture {
+		op.aperture[a] = C.lsm_aperture{flat: C.float(t.Flat), edge: C.float(t.Edge), rate: C.float(t.Rate)}
 	}
 	if o.Bands > 1 {
 		op.bands = C.int32_t(o.Bands)
-		op.slope = (*C.float)(o.Slope.pointer())
-		op.slopes = (*C.lsm_slopes)(o.Slopes.pointer())
+		op.slope = (*C.float)(first(o.Slope))
+		op.slopes = (*C.lsm_slopes)(first(o.Slopes))
 		op.taps = (*C.float)(o.Taps.pointer())
 		op.half = (*C.int32_t)(o.Half.pointer())
 	}
 	return op
 }
+
+// first is where s lies.
+func first[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
 // keep holds back the cleanup of memory that C is reading.
 func (o *Operator) keep(more ...any) {
@@ -287,19 +311,18 @@ func (o *Operator) keep(more ...any) {
 	runtime.KeepAlive(more)
 }
 
-// Adjoint adds the adjoint of blocks block0 to block1 to tiles tile0 to tile1 of
-// image, [tile][TileSize]; rows holds the correlated traces, [row][Pitch]. With a
-// quantum other than 0 the sum of each run is rounded, see Drain.
-func (i ISA) Adjoint(o *Operator, image *Memory[float64], rows *Memory[float32], tile0, tile1, block0, block1 int, quantum float64) {
-	i.walk(C.ADJOINT, o, image.pointer(), rows.pointer(), tile0, tile1, block0, block1, quantum)
+// Adjoint adds the adjoint of the block to the box's tiles tile0 to tile1 of image, the
+// box's [tile][TileSize]; rows holds the correlated traces, [row][Pitch]. With a quantum
+// other than 0 the sum of each run is rounded, see Drain.
+func (i ISA) Adjoint(o *Operator, image []float64, rows *Memory[float32], tile0, tile1 int, quantum float64) {
+	i.walk(C.ADJOINT, o, first(image), rows.pointer(), tile0, tile1, quantum)
 	o.keep(image, rows)
 }
 
-func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1, block0, block1 int, quantum float64) {
+func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1 int, quantum float64) {
 	op := o.c()
 	C.lsm_call_walk(C.int(i), way, &op, out, in, C.lsm_part{
-		tile0: C.int64_t(tile0), tile1: C.int64_t(tile1), block0: C.int64_t(block0), block1: C.int64_t(block1),
-		magic: C.double(magic * quantum),
+		tile0: C.int64_t(tile0), tile1: C.int64_t(tile1), magic: C.double(magic * quantum),
 	})
 }
 
@@ -311,21 +334,21 @@ type Squares struct {
 	Shared bool             // all traces share row 0
 }
 
-// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², over the traces of blocks block0 to
-// block1, to tiles tile0 to tile1 of image, [tile][TileSize]. Rounding is as in Adjoint.
-func (i ISA) Diagonal(o *Operator, image *Memory[float64], q *Squares, tile0, tile1, block0, block1 int, quantum float64) {
+// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², over the traces of the block, to the box's
+// tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
+func (i ISA) Diagonal(o *Operator, image []float64, q *Squares, tile0, tile1 int, quantum float64) {
 	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer())}
 	if !q.Shared {
 		sq.stride = C.int64_t(o.Stride)
 	}
-	i.walk(C.DIAGONAL, o, image.pointer(), unsafe.Pointer(&sq), tile0, tile1, block0, block1, quantum)
+	i.walk(C.DIAGONAL, o, first(image), unsafe.Pointer(&sq), tile0, tile1, quantum)
 	o.keep(image, q)
 }
 
-// Forward adds tiles tile0 to tile1 of image, [tile][TileSize], to the windows of
-// one block's traces, [pair − first pair of the block][Slots·Pitch].
-func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1, block int) {
-	i.walk(C.FORWARD, o, windows.pointer(), image.pointer(), tile0, tile1, block, block+1, 0)
+// Forward adds the box's tiles tile0 to tile1 of image, the box's [tile][TileSize], to the
+// windows of the block's traces, [slot][Slots·Pitch].
+func (i ISA) Forward(o *Operator, windows *Memory[float32], image []float32, tile0, tile1 int) {
+	i.walk(C.FORWARD, o, windows.pointer(), first(image), tile0, tile1, 0)
 	o.keep(windows, image)
 }
 
@@ -333,13 +356,12 @@ func (i ISA) Forward(o *Operator, windows, image *Memory[float32], tile0, tile1,
 // quanta, if what is rounded is 2⁵² quanta at most.
 const magic = 1.5 * (1 << 53)
 
-// Drain adds what the windows of one block's traces hold after the tiles of one box,
+// Drain adds what the windows of a block's traces hold after the tiles of the box,
 // smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,
-// [row][NT], and clears them; with row0 = −1 to rows pair − first pair of the block, and
-// with quantum 0 without rounding. Rounded sums add up exactly, in any order, up to 2⁵⁴
-// quanta. With bands scratch is zero, NT + 2·ScratchEnd elements, else it may be nil.
-func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratch []float64, box, block, row0 int, quantum float64) {
-	op := o.c()
+// [row][NT], and clears them; with row0 = −1 to rows pair.Slot, and with quantum 0 without
+// rounding. Rounded sums add up exactly, in any order, up to 2⁵⁴ quanta. With bands scratch
+// is zero, NT + 2·ScratchEnd elements, else it may be nil.
+func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratch []float64, row0 int, quantum float64) {
 	var zero *C.double
 	if o.Bands > 1 {
 		if len(scratch) < o.NT+2*ScratchEnd {
@@ -347,8 +369,13 @@ func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratc
 		}
 		zero = (*C.double)(&scratch[ScratchEnd])
 	}
-	C.lsm_call_drain(C.int(i), C.FORWARD, &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()), zero,
-		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
+	i.drain(C.FORWARD, o, sums, windows, zero, row0, quantum)
+}
+
+func (i ISA) drain(way C.int, o *Operator, sums []float64, windows *Memory[float32], zero *C.double, row0 int, quantum float64) {
+	op := o.c()
+	C.lsm_call_drain(C.int(i), way, &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(windows.pointer()), zero,
+		C.int64_t(row0), C.double(magic*quantum))
 	o.keep(windows)
 }
 
@@ -360,22 +387,18 @@ const MaxHalf = 1 << 10
 
 // HasCells says whether there are kernels for blocks that are cells: all receivers of such
 // a block, at most Lanes, are neighbours.
-func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Aperture == 0 }
+func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Limits == 0 }
 
 // ForwardCell is Forward for a block that is a cell. It adds to traces themselves,
-// [pair − first pair of the block][Stride], sample n of a row at Before + n; Stride is
-// at least Before + NT + 144.
-func (i ISA) ForwardCell(o *Operator, traces, image *Memory[float32], tile0, tile1, block int) {
-	i.walk(C.CELL, o, traces.pointer(), image.pointer(), tile0, tile1, block, block+1, 0)
+// [slot][Stride], sample n of a row at Before + n; Stride is at least Before + NT + 144.
+func (i ISA) ForwardCell(o *Operator, traces *Memory[float32], image []float32, tile0, tile1 int) {
+	i.walk(C.CELL, o, traces.pointer(), first(image), tile0, tile1, 0)
 	o.keep(traces, image)
 }
 
 // DrainCell is Drain for a block that is a cell.
-func (i ISA) DrainCell(o *Operator, sums []float64, traces *Memory[float32], box, block, row0 int, quantum float64) {
-	op := o.c()
-	C.lsm_call_drain(C.int(i), C.CELL, &op, (*C.double)(unsafe.SliceData(sums)), (*C.float)(traces.pointer()), nil,
-		C.int64_t(box), C.int64_t(block), C.int64_t(row0), C.double(magic*quantum))
-	o.keep(traces)
+func (i ISA) DrainCell(o *Operator, sums []float64, traces *Memory[float32], row0 int, quantum float64) {
+	i.drain(C.CELL, o, sums, traces, nil, row0, quantum)
 }
 
 // Filter sets y[i] = Σ_j taps[j] x[i+j], or adds it. It reads len(y) + len(taps)

@@ -53,10 +53,10 @@ func at(w simd.Window, x float64) float64 {
 	return 0.5 + 0.5*math.Cos(math.Pi*min(1, max(0, u)))
 }
 
-// aperture reports whether weights depend on the dip or the opening angle.
-func (p *Problem) aperture() bool { return p.DipLimit != nil || !p.Opening.none() }
+// limited reports whether weights depend on the dip or the opening angle.
+func (p *Problem) limited() bool { return p.DipLimit != nil || !p.Opening.none() }
 
-func (p *Problem) checkAperture() error {
+func (p *Problem) checkLimits() error {
 	if d := p.DipLimit; d != nil && (len(d) != 2 || !(d[0] >= 0) || !(d[1] > 0) || d[0] > d[1] || d[1] > 180) {
 		return fmt.Errorf("kirchhoff: dip limit is %v degrees, must be start and cut with 0 <= start <= cut <= 180", d)
 	}

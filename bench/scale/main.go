@@ -1,0 +1,150 @@
+// Command scale shows how the cost of a run grows with a line: a streamer over a model
+// whose velocity grows with depth, made longer and longer, with an aperture. It makes the
+// surveys, runs lsm on each, and prints a table with costs for each trace; with --plot it
+// draws them.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// The line: points every 12.5 m, shots and channels every 50 m.
+const (
+	spacing  = 12.5 // m
+	depth    = 241  // points
+	distance = 50.0 // m, between shots and between channels
+	channels = 40
+)
+
+func main() {
+	lsm := flag.String("lsm", "bin/lsm", "the `program` to run")
+	lengths := flag.String("lengths", "6,12,24,48,96", "lengths of the line, in `km`")
+	aperture := flag.Float64("aperture", 3000, "kirchhoff.aperture, in `m`; 0 for none")
+	iterations := flag.Int("iterations", 5, "iterations of each run, of which the median counts")
+	folder := flag.String("o", "", "`folder` for the surveys; default: a temporary one")
+	flag.Parse()
+	if err := scale(*lsm, strings.Split(*lengths, ","), *aperture, *iterations, *folder, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+// cost is what one run took.
+type cost struct {
+	traces                 int
+	traveltimes, iteration float64 // s
+	tables                 float64 // MiB
+	peak                   float64 // MiB
+}
+
+func scale(lsm string, lengths []string, aperture float64, iterations int, folder string, more []string) error {
+	if folder == "" {
+		var err error
+		if folder, err = os.MkdirTemp("", "scale"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(folder)
+	}
+	fmt.Printf("| line, km | traces | traveltimes, s | µs a trace | iteration, s | µs a trace | tables, MiB | KiB a trace | peak, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, text := range lengths {
+		km, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return err
+		}
+		dir := filepath.Join(folder, text)
+		if err := line(lsm, dir, km); err != nil {
+			return err
+		}
+		c, err := run(lsm, dir, aperture, iterations, more)
+		if err != nil {
+			return err
+		}
+		per := func(v float64) float64 { return v / float64(c.traces) }
+		fmt.Printf("| %s | %d | %.3g | %.3g | %.3g | %.3g | %.4g | %.3g | %.0f |\n", text, c.traces, c.traveltimes, 1e6*per(c.traveltimes),
+			c.iteration, 1e6*per(c.iteration), c.tables, 1024*per(c.tables), c.peak)
+	}
+	return nil
+}
+
+// line makes the model and the survey of a line in dir, unless they are there.
+func line(lsm, dir string, km float64) error {
+	if _, err := os.Stat(filepath.Join(dir, "s", "config.toml")); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	nx := int(math.Round(1000*km/spacing)) + 1
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{spacing, spacing}, Shape: []int{nx, depth}}
+	v := make([]float64, g.Len())
+	for i := range v {
+		x, z := float64(i/depth)*spacing, float64(i%depth)*spacing
+		v[i] = 1500 + 0.5*z + 100*math.Sin(x/2500)
+	}
+	model := filepath.Join(dir, "m.h5")
+	if err := h5.WriteModel(model, g, v, h5.WriteOptions{Force: true}); err != nil {
+		return err
+	}
+	shots := int(1000*km/distance) - channels - 4
+	out, err := exec.Command(lsm, "synth", "--model", model, "-o", filepath.Join(dir, "s"), "--geometry", "streamer",
+		"--shots", fmt.Sprint(shots), "--channels", fmt.Sprint(channels), "--shot-spacing", fmt.Sprint(distance),
+		"--receiver-spacing", fmt.Sprint(distance), "--first-shot", "2100", "--nt", "750", "--dt", "0.004").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("lsm synth: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// run runs lsm on the line in dir and reads what it cost.
+func run(lsm, dir string, aperture float64, iterations int, more []string) (c cost, err error) {
+	args := []string{"run", filepath.Join(dir, "s", "config.toml"), "--json", "--force", "-o", filepath.Join(dir, "image.h5"),
+		"--set", fmt.Sprintf("solver.iterations=%d", iterations), "--set", fmt.Sprintf("checkpoint.folder=%q", filepath.Join(dir, "checkpoints"))}
+	if aperture > 0 {
+		args = append(args, "--set", fmt.Sprintf("kirchhoff.aperture=%g", aperture))
+	}
+	cmd := exec.Command(lsm, append(args, more...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return c, fmt.Errorf("lsm run: %w", err)
+	}
+	var seconds []float64
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var e struct {
+			Event, Section, Stage, State string
+			Max, Seconds                 float64
+			Tables                       float64 `json:"tables_bytes"`
+			Traces                       int
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return c, err
+		}
+		switch {
+		case e.Event == "timing" && e.Section == "traveltimes":
+			c.traveltimes = e.Max
+		case e.Event == "iteration":
+			seconds = append(seconds, e.Seconds)
+		case e.Event == "memory":
+			c.peak = e.Max / (1 << 20)
+		case e.Event == "done":
+			c.tables, c.traces = e.Tables/(1<<20), e.Traces
+		}
+	}
+	slices.Sort(seconds)
+	c.iteration = seconds[len(seconds)/2]
+	return c, nil
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// limit sets the aperture of an operator.
+func (p *Plan) limit(k *kirchhoff.Problem) {
+	c := p.Config.Kirchhoff
+	if len(c.Aperture) == 0 {
+		return
+	}
+	for axis := range p.Image.Dim() - 1 {
+		a := c.Aperture[min(axis, len(c.Aperture)-1)]
+		taper := a / 10
+		if len(c.ApertureTaper) > 0 {
+			taper = min(a, c.ApertureTaper[0])
+		}
+		k.Aperture, k.ApertureTaper = append(k.Aperture, a), append(k.ApertureTaper, taper)
+	}
+	k.Margin = slices.Max(k.Aperture) / 2
+	if m := p.Config.Traveltime.Margin; len(m) > 0 {
+		k.Margin = m[0]
+	}
+}
+
+// Triples is the number of combinations of a trace and an image point of a share that count.
+func (p *Plan) Triples(s *Share) int64 {
+	k := &kirchhoff.Problem{Grid: p.Image, Slab: s.Slab, Positions: s.Places}
+	p.limit(k)
+	return k.Triples()
+}
+
+// Solved is the number of points of the model, over all places, at which traveltimes are
+// computed, but for what windows are rounded up by.
+func (p *Plan) Solved() (n float64) {
+	g := p.Times.Domain()
+	if p.windows == nil {
+		return float64(g.Len()) * float64(p.Places.Len())
+	}
+	k := &kirchhoff.Problem{Grid: p.Image}
+	p.limit(k)
+	for _, w := range p.windows {
+		points := 1.0
+		for axis := range g.Dim() - 1 {
+			side := float64(w.Hi[axis]-w.Lo[axis])*p.Image.Spacing[axis] + 2*k.Margin
+			points *= min(side/g.Spacing[axis], float64(g.Shape[axis]))
+		}
+		n += points * float64(g.Shape[g.Dim()-1])
+	}
+	return n
+}
+
+// findWindows finds the windows of all places of the survey. Traveltimes depend on them,
+// so they must not depend on how traces are dealt to ranks.
+func (p *Plan) findWindows() {
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places}
+	p.limit(k)
+	p.windows = k.Windows()
+}

@@ -1,0 +1,100 @@
+package kirchhoff
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// streamer is a line of shots over a grid of many boxes, each with a few receivers behind.
+func streamer(t testing.TB, shape []int, shots, channels int) *Problem {
+	p := fixedSpread(t, shape, 12.5, [2]int{1, 1}, [2]int{1, 1}, 300, false)
+	dim, width := len(shape), p.Grid.End(0)
+	s := survey.Survey{Dim: dim}
+	for i := range shots {
+		for j := range channels {
+			x := width * float64(i) / float64(shots)
+			at := func(x float64) []float64 {
+				if dim == 2 {
+					return []float64{x, 5}
+				}
+				return []float64{x, p.Grid.End(1) * float64(i%4) / 3, 5}
+			}
+			s.Sources = append(s.Sources, at(x)...)
+			s.Receivers = append(s.Receivers, at(x+40+25*float64(j))...)
+			s.SourceIndex = append(s.SourceIndex, int32(len(s.SourceIndex)))
+			s.ReceiverIndex = append(s.ReceiverIndex, int32(len(s.ReceiverIndex)))
+		}
+	}
+	p.Positions = s.Distinct(true)
+	return p
+}
+
+// TestAperture: over a grid of many boxes every engine is adjoint and agrees with the
+// reference, whatever the weights and however the tables are held, and tables are as local
+// as the aperture.
+func TestAperture(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		shape    []int
+		aperture []float64
+		tables   float64 // at most so much of all tables
+	}{
+		{[]int{390, 20}, []float64{600}, 0.55},
+		{[]int{100, 20, 9}, []float64{200, 0}, 0.6},
+		{[]int{100, 40, 6}, []float64{200, 150}, 0.55},
+	} {
+		for _, set := range []func(p *Problem){
+			func(*Problem) {},
+			func(p *Problem) { p.Compact = true },
+			func(p *Problem) { p.Dynamic = true },
+			func(p *Problem) { p.Dynamic, p.Compact = true, true },
+			func(p *Problem) { p.DipLimit = []float64{30, 60} },
+			func(p *Problem) { p.Antialias, p.Slowest = []float64{60, 60}[:len(c.shape)-1], 2000 },
+		} {
+			p := streamer(t, c.shape, 12, 8)
+			p.Aperture, p.ApertureTaper, p.Threads = c.aperture, []float64{120, 90}[:len(c.aperture)], 2
+			set(p)
+			t.Run(fmt.Sprintf("%v/%v/%+v", c.shape, c.aperture, Work{}), func(t *testing.T) {
+				whole := *p
+				whole.Aperture = nil
+				all := Needs(&whole, Work{}).Tables
+				var data, image []float64
+				engines := everyEngine(t, p)
+				for _, e := range engines {
+					d, m := both(t, p, e, 3)
+					if data == nil {
+						data, image = d, m
+						continue
+					}
+					if n := e.TableBytes(); float64(n) > c.tables*float64(all) || n != Needs(p, Work{}).Tables {
+						t.Errorf("%s: tables of %d bytes, %d without aperture", name(e), n, all)
+					}
+					near := 1e-5
+					if p.Compact {
+						near = 2e-3 // of times rounded by 2 µs
+					}
+					if e1, e2 := difference(d, data), difference(m, image); !(e1 <= near && e2 <= near) {
+						t.Errorf("%s: differs from the reference by %.1e and %.1e", name(e), e1, e2)
+					}
+					if d, err := dist.DotTest(ctx, device.NewHost(1), operator(p, e), 7); err != nil || !(d <= 1e-6) {
+						t.Errorf("%s: dot test %.1e, %v", name(e), d, err)
+					}
+				}
+				kept := engines[1].(*cpu)
+				t.Setenv("LSM_CPU_ISA", kept.isa.String())
+				d, m := both(t, p, kept, 3)
+				again := newCPUEngine(t, p, Work{Remake: true, Budget: 20 * kept.placeBytes(kept.tables.cover)})
+				d2, m2 := both(t, p, again, 3)
+				if !slices.Equal(d, d2) || difference(m2, m) > 1e-6 {
+					t.Errorf("recomputed: other traces, or an image that differs by %g", difference(m2, m))
+				}
+			})
+		}
+	}
+}

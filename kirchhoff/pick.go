@@ -1,0 +1,114 @@
+package kirchhoff
+
+import (
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+)
+
+// picked is one thread's room for the traces of a block that count in a box.
+type picked struct {
+	op    simd.Operator
+	pairs *simd.Memory[simd.Pair]
+	runs  *simd.Memory[simd.Run]
+	cuts  *simd.Memory[simd.Cut]
+	lanes *simd.Memory[int32]
+	now   uint32 // number of the call
+	seen  []seen // by place
+}
+
+// seen is what a call knows of a place.
+type seen struct {
+	call   uint32
+	number int32 // in the box, −1 for none
+	met    bool  // a trace with this receiver counts
+}
+
+func newPicked(m *memory) *picked {
+	most := max(adjointCells.limit, forwardCells.limit, laneCells.limit)
+	return &picked{
+		pairs: alloc[simd.Pair](m, most), runs: alloc[simd.Run](m, most), cuts: alloc[simd.Cut](m, most),
+		lanes: alloc[int32](m, simd.Lanes),
+	}
+}
+
+// pick returns the operator of the traces of a block that count in a box, nil for none. It
+// is valid until the worker's next call. Traces are left out where the aperture or the end
+// of the record leaves nothing of them.
+func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int) *simd.Operator {
+	w, t, at := o.picks[worker], o.tables, &o.Boxes[box]
+	limited := from.Aperture != [2]simd.Taper{}
+	if limited && b.misses(block, at, &from.Aperture) {
+		return nil
+	}
+	op := &w.op
+	*op = *from
+	t.over(op, box)
+	if b.cells {
+		op.Lanes = w.lanes.S
+		for l := range op.Lanes {
+			op.Lanes[l] = -1
+		}
+	}
+	if w.now++; len(w.seen) < t.all || w.now == 0 {
+		w.now, w.seen = 1, make([]seen, t.all)
+	}
+	nt := int32(op.NT)
+	var runs, pairs, cuts, slot int32
+	for _, run := range b.runs[b.blocks[block]:b.blocks[block+1]] {
+		source := w.number(t, box, run.Source).number
+		if source < 0 || op.Reach[source].Lo > op.Reach[source].Hi {
+			slot += run.Pair1 - run.Pair0
+			continue
+		}
+		s, first := op.Reach[source], pairs
+		for _, p := range b.pairs[run.Pair0:run.Pair1] {
+			slot++
+			to := w.number(t, box, p.receiver)
+			receiver := to.number
+			if receiver < 0 {
+				continue
+			}
+			r := op.Reach[receiver]
+			if r.Lo > r.Hi || s.Lo+r.Lo > nt-2 || s.Hi+r.Hi < -1 {
+				continue
+			}
+			cut := int32(-1)
+			if limited {
+				m := o.part.middle(run.Source, p.receiver)
+				what := within(&op.Aperture, m, at)
+				if what == nothing {
+					continue
+				}
+				if what == part {
+					cut, cuts = cuts, cuts+1
+					w.cuts.S[cut] = simd.Cut{float32(m[0] - float64(at.Lo[0])), float32(m[1] - float64(at.Lo[1]))}
+				}
+			}
+			hint := p.lane
+			if b.cells {
+				op.Lanes[p.lane] = receiver
+			} else if !to.met {
+				to.met, hint = true, 1
+			}
+			w.pairs.S[pairs] = simd.Pair{Receiver: receiver, Row: p.row, Slot: slot - 1, First: hint, Cut: cut}
+			pairs++
+		}
+		if pairs > first {
+			w.runs.S[runs] = simd.Run{Source: source, Pair0: first, Pair1: pairs}
+			runs++
+		}
+	}
+	op.Runs, op.Pairs, op.Cuts = w.runs.S[:runs], w.pairs.S[:pairs], w.cuts.S[:cuts]
+	if runs == 0 {
+		return nil
+	}
+	return op
+}
+
+// number looks a place up in a box.
+func (w *picked) number(t *tables, box int, place int32) *seen {
+	s := &w.seen[place]
+	if s.call != w.now {
+		*s = seen{call: w.now, number: int32(t.find(box, place))}
+	}
+	return s
+}
