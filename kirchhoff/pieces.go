@@ -40,6 +40,13 @@ func (p *Problem) traceCuts() []int {
 	return pieces.CutTraces(p.Positions.Source, laneCells.sources, mostTracePieces, leastTraces)
 }
 
+// Pieces is the number of pieces of an application in each dist.Direction.
+func (p *Problem) Pieces() (n [2]int) {
+	n[dist.Forward] = len(p.traceCuts()) - 1
+	n[dist.Backward] = len(Outline(p).cuts()) - 1
+	return n
+}
+
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget
 // for tables does not hold the places of a run.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {

@@ -16,16 +16,29 @@ import (
 )
 
 func newBench(a *app) *cobra.Command {
+	var file string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Speed of this machine, with a check of the results",
 		Long: `Bench measures the program on this machine. Every figure is the median of
-several runs and is printed with the error of the timed result.`,
+several runs and is printed with the error of the timed result.
+
+With --machine-file it measures what "lsm check --machine" needs to know of a machine to
+predict the time of runs there: cores, files and, over the ranks that it is started on,
+sums between ranks. The file has comments and may be changed by hand.`,
+		Example: `  lsm bench --machine-file here.toml
+  srun -n 16 lsm bench --machine-file cluster.toml
+  lsm bench kernel --threads 1`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime or lsm bench comm")
+			if file != "" {
+				return benchMachine(cmd.Context(), a, file)
+			}
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, lsm bench traveltime, lsm bench comm or lsm bench --machine-file FILE")
 		},
-		Annotations: exits("4", "5"),
+		Annotations: exits("4", "5", "6", "130"),
 	}
+	cmd.Flags().StringVar(&file, "machine-file", "", "measure what lsm check --machine needs, and write it to `FILE`")
+	notEmpty(cmd, "machine-file", "a file")
 	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a))
 	return cmd
 }

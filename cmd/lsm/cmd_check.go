@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
@@ -22,6 +23,7 @@ import (
 type checkOptions struct {
 	dotTest bool
 	ranks   int
+	machine string
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -37,11 +39,15 @@ sparsity.
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
 or where comm.grid gives the number of ranks, it says what each of them would hold and
-do.`,
+do. With --machine it predicts the time on the machine that a file describes, instead of
+measuring this one: that of the rank with most work, and that of sums over ranks if nothing
+hides it. lsm bench --machine-file measures such a file.`,
 		`  lsm check config.toml --dot-test
-  lsm check config.toml --ranks 64`,
+  lsm check config.toml --ranks 512 --machine cluster.toml`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
+	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
+	notEmpty(cmd, "machine", "a file")
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
 }
@@ -54,6 +60,13 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
+	}
+	var m *forecast.Machine
+	if o.machine != "" {
+		m, err = forecast.ReadMachine(o.machine)
+		if err := comm.Together(a.world, err); err != nil {
+			return err
+		}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	here := *cfg
@@ -74,7 +87,13 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		return err
 	}
 	defer j.Close()
-	f, err := forecast.New(j.Plan, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.world.Size()))
+	p, ranks := j.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.world.Size())
+	if m != nil {
+		if p, err = m.Plan(p, ranks); err != nil {
+			return fmt.Errorf("%s: %w", o.machine, err)
+		}
+	}
+	f, err := forecast.New(p, cfg.Comm.Grid, ranks)
 	if err != nil {
 		return err
 	}
@@ -85,15 +104,9 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		show(found)
 	}
 	memory := f.Memory.Check()
-	rates, err := measureRates(ctx, j.Plan)
-	if err != nil {
+	if err := tellTime(ctx, a, j, f, m, show); err != nil {
 		return err
 	}
-	var reading time.Duration
-	if j.Traces != nil {
-		reading = j.Traces.Took
-	}
-	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, reading).String()})
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err
@@ -104,32 +117,51 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	return cmp.Or(memory, refused)
 }
 
-// measureRates measures the engine and the traveltimes on small problems of the same kind,
-// which takes part of a second. The rates of a GPU are not known.
-func measureRates(ctx context.Context, p *plan.Plan) (r forecast.Rates, err error) {
+// tellTime shows what a run takes on a machine, nil for this one. The numbers are of the
+// rank that needs most.
+func tellTime(ctx context.Context, a *app, j *job.Job, f *forecast.Forecast, m *forecast.Machine, show func(forecast.Finding)) error {
+	var d forecast.Duration
+	if m != nil {
+		d = f.On(m)
+		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
+	} else {
+		speed, err := measureSpeed(ctx, j.Plan)
+		if err != nil {
+			return err
+		}
+		var reading time.Duration
+		if j.Traces != nil {
+			reading = j.Traces.Took
+		}
+		d = f.Duration(speed, reading)
+	}
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: d.String()})
+	messages, sent := f.Sent()
+	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced,
+		"messages_per_iteration", messages, "sent_bytes_per_iteration", sent}
+	if d != (forecast.Duration{}) {
+		numbers = append(numbers, "seconds_per_iteration", d.Iteration.Seconds(), "run_seconds", d.Total.Seconds())
+	}
+	a.report.Event("forecast", numbers...)
+	a.finish(numbers...)
+	return nil
+}
+
+// measureSpeed measures the engine and the traveltimes on small problems of the same kind,
+// which takes part of a second. The speed of a GPU is not known.
+func measureSpeed(ctx context.Context, p *plan.Plan) (s forecast.Speed, err error) {
 	if p.Card != nil {
-		return r, nil
+		return s, nil
 	}
 	shape := []int{96, 96}
 	if p.Image.Dim() == 3 {
 		shape = []int{24, 24, 24}
 	}
-	k, err := bench.Kernel(ctx, bench.KernelSize{
+	s.Triples, s.Points, err = bench.Speeds(ctx, bench.KernelSize{
 		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(p.Wavelet.Samples),
-		Dynamic: p.Config.Kirchhoff.Dynamic, Engine: p.Engine, Threads: p.Threads, Runs: 1,
-	})
-	if err != nil {
-		return r, err
-	}
-	r.Pair = k.Forward + k.Adjoint
-	if p.Times.Domain() != nil {
-		e, err := bench.Traveltimes(ctx, shape, 16*p.Threads, p.Threads, 1)
-		if err != nil {
-			return r, err
-		}
-		r.Point = e.PerSource / float64(e.Points)
-	}
-	return r, nil
+		Dynamic: p.Config.Kirchhoff.Dynamic, Engine: p.Engine, Threads: p.Threads, Runs: 5, Exact: p.Exact(),
+	}, p.Times.Domain() != nil)
+	return s, err
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first

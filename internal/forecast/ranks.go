@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
@@ -23,8 +24,11 @@ type Forecast struct {
 	Points [2]int   // of the image, likewise
 	Work   [2]int64 // combinations of a trace and a point that count, likewise
 
-	Reduced int64 // bytes that every rank has summed over others in one iteration
+	Solved [2]float64 // points of the model, over its places, at which a rank computes traveltimes
 
+	Reduced int64 // bytes of image and data that every rank has summed over others in one iteration
+
+	sums []sum
 	plan *plan.Plan
 }
 
@@ -73,22 +77,50 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
 		spread(&f.Work, rank, p.Triples(s))
+		if p.Times.Domain() != nil {
+			spread(&f.Solved, rank, p.Solved(s))
+		}
 	}
-	word := int64(p.Type().Size())
-	if p.Exact() {
-		word = 8 // exact sums
-	}
-	if grid[0] > 1 {
-		f.Reduced += word * int64(f.Points[1])
-	}
-	if grid[1] > 1 {
-		f.Reduced += word * int64(f.Traces[1]) * int64(p.Survey.NT)
-	}
+	f.findSums(all[f.Rank])
 	return f, nil
 }
 
+// What an iteration sums besides image and data: bounds on results, inner products,
+// whether to stop.
+const (
+	exchanges     = 5
+	exchangeBytes = 8 * 69 // of an exact sum
+)
+
+// findSums finds what a rank sums with others in an iteration. The given share tells the
+// number of pieces.
+func (f *Forecast) findSums(s *plan.Share) {
+	p, grid := f.plan, f.Grid
+	if f.Ranks() == 1 {
+		return
+	}
+	word, images := p.Type().Size(), max(1, p.Classes.N)
+	pieces := [2]int{1, 1}
+	if p.Exact() || p.Config.Comm.Overlap != "off" {
+		pieces = p.Problem(s).Pieces()
+	}
+	if p.Exact() {
+		word = 8
+	}
+	if grid[0] > 1 {
+		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * f.Points[1]})
+	}
+	if grid[1] > 1 {
+		f.sums = append(f.sums, sum{grid[1], grid[1], pieces[dist.Forward], word * f.Traces[1] * p.Survey.NT})
+	}
+	for _, s := range f.sums {
+		f.Reduced += int64(s.bytes)
+	}
+	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), exchanges, exchanges * exchangeBytes})
+}
+
 // spread widens a range, of least and greatest, to v.
-func spread[T int | int64](of *[2]T, rank int, v T) {
+func spread[T int | int64 | float64](of *[2]T, rank int, v T) {
 	if rank == 0 {
 		*of = [2]T{v, v}
 	}
@@ -107,10 +139,11 @@ func (f *Forecast) String() string {
 	return s + fmt.Sprintf("; %s summed over ranks in an iteration", humanize.IBytes(uint64(f.Reduced)))
 }
 
-// Duration is the approximate time that a run takes on this machine.
+// Duration is the approximate time that a run takes.
 type Duration struct {
 	Traveltimes time.Duration
 	Iteration   time.Duration // one forward and one adjoint
+	Sums        time.Duration // the part of an iteration that sums over ranks take, if nothing hides them
 	Reading     time.Duration // of all traces once, where they are streamed
 	Readings    int           // how often they are read
 	Total       time.Duration
@@ -128,21 +161,20 @@ func (d Duration) String() string {
 	return s
 }
 
-// Rates are speeds of this machine, measured on small problems of the same kind.
-type Rates struct {
-	Pair  float64 // ns for a forward and an adjoint at one trace and image point
-	Point float64 // ms for the traveltimes from one place, of one thread, at one point of the model
+// Duration scales the speed of this machine's cores up to the run. It knows nothing of what
+// else the machine will be doing, nor how far the tables will outgrow its caches, nor of
+// the network; reading is what one reading of a rank's traces took. If the speed is zero, as
+// that of a GPU is, so is the duration: not known.
+func (f *Forecast) Duration(speed Speed, reading time.Duration) Duration {
+	return f.duration(speed, reading, 0)
 }
 
-// Duration scales rates up to the run. It knows nothing of what else the machine will be
-// doing, nor how far the tables will outgrow its caches, nor of the network; reading is
-// what one reading of a rank's traces took. With a GPU it is zero: not known.
-func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
+func (f *Forecast) duration(speed Speed, reading, sums time.Duration) Duration {
 	p := f.plan
-	if p.Card != nil {
+	if speed.Triples == 0 {
 		return Duration{}
 	}
-	d := Duration{Iteration: time.Duration(r.Pair * float64(f.Work[1]))}
+	d := Duration{Iteration: seconds(float64(f.Work[1]) / speed.Triples / float64(p.Threads)), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
@@ -157,7 +189,7 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 		rounds = 3 // three adjoints, two forwards
 	}
 	if p.Times.Domain() != nil {
-		d.Traveltimes = time.Duration(r.Point * 1e6 * p.Solved() / float64(p.Threads))
+		d.Traveltimes = seconds(f.Solved[1] / speed.Points / float64(p.Threads))
 	}
 	m := f.Memory
 	if m.Recompute && m.Coarse == 0 {
@@ -166,8 +198,11 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 			d.Iteration += d.Traveltimes
 		}
 	}
+	d.Iteration += d.Sums
 	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration
-	if m.Stream {
+	if !m.Stream {
+		d.Total += reading
+	} else {
 		d.Reading, d.Readings = reading, p.Readings()
 		d.Total += time.Duration(d.Readings-1)*d.Iteration + time.Duration(d.Readings)*max(0, d.Reading-d.Iteration)
 	}

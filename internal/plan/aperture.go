@@ -33,16 +33,17 @@ func (p *Plan) Triples(s *Share) int64 {
 	return k.Triples()
 }
 
-// Solved is the number of points of the model, over all places, at which traveltimes are
-// computed, but for what windows are rounded up by.
-func (p *Plan) Solved() (n float64) {
+// Solved is the number of points of the model, over the places of a share, at which
+// traveltimes are computed, but for what windows are rounded up by.
+func (p *Plan) Solved(s *Share) (n float64) {
 	g := p.Times.Domain()
 	if p.windows == nil {
-		return float64(g.Len()) * float64(p.Places.Len())
+		return float64(g.Len()) * float64(s.Places.Len())
 	}
 	k := &kirchhoff.Problem{Grid: p.Image}
 	p.limit(k)
-	for _, w := range p.windows {
+	for _, place := range s.From {
+		w := p.windows[place]
 		points := 1.0
 		for axis := range g.Dim() - 1 {
 			side := float64(w.Hi[axis]-w.Lo[axis])*p.Image.Spacing[axis] + 2*k.Margin

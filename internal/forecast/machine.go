@@ -1,0 +1,198 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Machine describes a machine that a run is planned for. Its file has a key for each field.
+type Machine struct {
+	Cores     int     `toml:"cores"` // of each rank
+	NodeRanks int     `toml:"ranks_per_node"`
+	NodeGiB   float64 `toml:"node_memory_gib"`
+	File      float64 `toml:"file_bytes_per_second"` // of each rank when all read or write at once
+	Speed2D   Speed   `toml:"in_2d"`
+	Speed3D   Speed   `toml:"in_3d"`
+	Within    Link    `toml:"within_node"`
+	Between   Link    `toml:"between_nodes"`
+}
+
+// Speed is that of one core while all cores of the machine work.
+type Speed struct {
+	Triples float64 `toml:"triples_per_second"` // combinations of a trace and an image point, forward and adjoint
+	Points  float64 `toml:"points_per_second"`  // of the model, with the traveltimes from one place
+}
+
+// Link is what carries sums between ranks.
+type Link struct {
+	Bytes   float64 `toml:"bytes_per_second"` // that each rank sends, and receives, while all do
+	Latency float64 `toml:"latency"`          // s, of a message
+}
+
+// AllReduce is the time, in s, of a sum of so many bytes over p ranks by Rabenseifner's
+// algorithm, a reduce-scatter followed by an all-gather: 2 ⌈log₂ p⌉ messages of a rank, with
+// 2 (p−1)/p of the bytes in all. The time of the additions counts as part of the bandwidth.
+// See Thakur, Rabenseifner and Gropp (2005), Optimization of collective communication
+// operations in MPICH, Int. J. High Perform. Comput. Appl. 19, 49–66.
+func (l Link) AllReduce(bytes, p int) float64 {
+	return float64(messages(p))*l.Latency + sent(bytes, p)/l.Bytes
+}
+
+// messages and sent are what a rank sends in a sum of so many bytes over p ranks.
+func messages(p int) int              { return 2 * bits.Len(uint(p-1)) }
+func sent(bytes, p int) float64       { return 2 * float64(p-1) / float64(p) * float64(bytes) }
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// ReadMachine reads the file of a machine. Its errors carry status 2.
+func ReadMachine(path string) (*Machine, error) {
+	f, err := plainfile.Open(path)
+	if err != nil {
+		return nil, status.Usage(fmt.Errorf("%s: %w", path, plainfile.Cause(err)))
+	}
+	defer f.Close()
+	m := new(Machine)
+	meta, err := toml.NewDecoder(f).Decode(m)
+	if err == nil {
+		err = m.check(meta)
+	}
+	if err != nil {
+		return nil, status.Hint(status.Usage(fmt.Errorf("%s: %w", path, err)), "lsm bench --machine-file FILE writes such a file, with comments")
+	}
+	return m, nil
+}
+
+// check refuses keys that mean nothing and values that cannot be. Speeds of only one
+// dimension may be given.
+func (m *Machine) check(meta toml.MetaData) error {
+	for _, key := range meta.Undecoded() {
+		return fmt.Errorf("%s is unknown", key)
+	}
+	for _, v := range []struct {
+		value float64
+		key   []string
+	}{
+		{float64(m.Cores), []string{"cores"}}, {float64(m.NodeRanks), []string{"ranks_per_node"}},
+		{m.NodeGiB, []string{"node_memory_gib"}}, {m.File, []string{"file_bytes_per_second"}},
+		{m.Speed2D.Triples, []string{"in_2d", "triples_per_second"}}, {m.Speed2D.Points, []string{"in_2d", "points_per_second"}},
+		{m.Speed3D.Triples, []string{"in_3d", "triples_per_second"}}, {m.Speed3D.Points, []string{"in_3d", "points_per_second"}},
+		{m.Within.Bytes, []string{"within_node", "bytes_per_second"}}, {m.Within.Latency, []string{"within_node", "latency"}},
+		{m.Between.Bytes, []string{"between_nodes", "bytes_per_second"}}, {m.Between.Latency, []string{"between_nodes", "latency"}},
+	} {
+		key, part := toml.Key(v.key), v.key[0]
+		switch {
+		case !meta.IsDefined(v.key...) && (part == "in_2d" || part == "in_3d") && !meta.IsDefined(part):
+		case !meta.IsDefined(v.key...):
+			return fmt.Errorf("%s is missing", key)
+		case !(v.value > 0) || math.IsInf(v.value, 0):
+			return fmt.Errorf("%s is %v, must be positive", key, v.value)
+		}
+	}
+	return nil
+}
+
+// Text is the file of m. The comments say where the numbers of the two links are from.
+func (m *Machine) Text(within, between string) []byte {
+	return fmt.Appendf(nil, `# A machine that "lsm check --machine" plans for. Speeds are those while all cores work.
+cores = %d # of each rank
+ranks_per_node = %d
+node_memory_gib = %.4g
+file_bytes_per_second = %.4g # of each rank when all read or write at once
+
+[in_2d]
+triples_per_second = %.4g # traces × image points of a core, forward and adjoint together
+points_per_second = %.4g # of the model, of a core that computes traveltimes from one place
+
+[in_3d]
+triples_per_second = %.4g
+points_per_second = %.4g
+
+[within_node] # %s
+bytes_per_second = %.4g # that each rank sends, and receives, in a sum over ranks while all do
+latency = %.3g # s, of a message
+
+[between_nodes] # %s
+bytes_per_second = %.4g
+latency = %.3g
+`, m.Cores, m.NodeRanks, m.NodeGiB, m.File, m.Speed2D.Triples, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Points,
+		within, m.Within.Bytes, m.Within.Latency, between, m.Between.Bytes, m.Between.Latency)
+}
+
+// Plan returns the plan of a run with so many ranks on the machine. It returns an error if
+// the machine's file has no speed for the plan's dimension.
+func (m *Machine) Plan(p *plan.Plan, ranks int) (*plan.Plan, error) {
+	if m.speed(p.Image.Dim()) == (Speed{}) {
+		return nil, status.Usage(fmt.Errorf("the machine's file has no table in_%dd, which this image needs", p.Image.Dim()))
+	}
+	q := *p
+	q.Threads = m.Cores
+	q.Memory = int64(m.NodeGiB * (1 << 30) / float64(min(ranks, m.NodeRanks)))
+	return &q, nil
+}
+
+func (m *Machine) speed(dim int) Speed {
+	if dim == 2 {
+		return m.Speed2D
+	}
+	return m.Speed3D
+}
+
+// link is what carries the sums over groups of ranks that lie next to each other, within
+// so many ranks.
+func (m *Machine) link(span, ranks int) Link {
+	if ranks <= m.NodeRanks || m.NodeRanks%span == 0 {
+		return m.Within
+	}
+	return m.Between
+}
+
+// sum is what a rank sums with others in an iteration: pieces of an image or of data, or
+// numbers.
+type sum struct {
+	ranks, span int // so many, that lie within so many ranks
+	count       int
+	bytes       int // of all
+}
+
+// On is the duration on a machine, for a plan of it.
+func (f *Forecast) On(m *Machine) Duration {
+	sums := 0.0
+	for _, s := range f.sums {
+		sums += float64(s.count) * m.link(s.span, f.Ranks()).AllReduce(s.bytes/s.count, s.ranks)
+	}
+	d := f.duration(m.speed(f.plan.Image.Dim()), seconds(float64(f.Memory.AllData)/m.File), seconds(sums))
+	d.Total += seconds(4 * float64(f.plan.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
+	return d
+}
+
+// Sent is the number of messages, and of their bytes, that a rank sends to others in an
+// iteration. It receives as many.
+func (f *Forecast) Sent() (count int, bytes int64) {
+	for _, s := range f.sums {
+		count += s.count * messages(s.ranks)
+		bytes += int64(sent(s.bytes, s.ranks))
+	}
+	return count, bytes
+}
+
+// MachineText says how a run lies on a machine, and what an iteration consists of there.
+func (f *Forecast) MachineText(m *Machine, d Duration) string {
+	n := f.Ranks()
+	text := fmt.Sprintf("%s of up to %s with %s each: an iteration computes for %s", readable.Count((n+m.NodeRanks-1)/m.NodeRanks, "node"),
+		readable.Count(m.NodeRanks, "rank"), readable.Count(m.Cores, "core"), readable.Duration((d.Iteration - d.Sums).Seconds()))
+	if n > 1 {
+		count, bytes := f.Sent()
+		text += fmt.Sprintf(" and sums over ranks for %s; a rank sends %s of %s in all", readable.Duration(d.Sums.Seconds()),
+			readable.Count(count, "message"), humanize.IBytes(uint64(bytes)))
+	}
+	return text
+}

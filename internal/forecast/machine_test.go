@@ -1,0 +1,102 @@
+package forecast
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+var example = Machine{Cores: 4, NodeRanks: 8, NodeGiB: 64, File: 5e8, Speed2D: Speed{3e8, 2e7}, Speed3D: Speed{4e8, 1e7},
+	Within: Link{4e9, 1e-6}, Between: Link{1e9, 5e-6}}
+
+// Sums over ranks take what Rabenseifner's algorithm does.
+func TestAllReduce(t *testing.T) {
+	l := Link{Bytes: 1e6, Latency: 0.25}
+	for _, c := range []struct {
+		bytes, ranks int
+		want         float64
+	}{
+		{4e6, 1, 0},
+		{4e6, 2, 2*0.25 + 4},
+		{4e6, 4, 4*0.25 + 6},
+		{10e6, 5, 6*0.25 + 16},
+		{0, 4096, 24 * 0.25},
+	} {
+		if got := l.AllReduce(c.bytes, c.ranks); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%d bytes over %d ranks take %g s, want %g", c.bytes, c.ranks, got, c.want)
+		}
+	}
+}
+
+// A group's sums cross the network unless each such group lies on one node.
+func TestLinkOfSums(t *testing.T) {
+	for _, c := range []struct {
+		span, ranks int
+		want        Link
+	}{
+		{8, 8, example.Within}, {3, 6, example.Within}, {4, 64, example.Within}, {1, 9, example.Within},
+		{3, 9, example.Between}, {16, 16, example.Between}, {64, 64, example.Between},
+	} {
+		if got := example.link(c.span, c.ranks); got != c.want {
+			t.Errorf("groups within %d of %d ranks have %+v", c.span, c.ranks, got)
+		}
+	}
+}
+
+// What is summed is sent by the messages of every piece, in both kinds of groups.
+func TestSent(t *testing.T) {
+	f := &Forecast{Grid: [2]int{4, 2}, sums: []sum{{4, 8, 6, 600}, {2, 2, 3, 50}}}
+	if count, bytes := f.Sent(); count != 6*4+3*2 || bytes != 900+50 {
+		t.Errorf("%d messages of %d bytes", count, bytes)
+	}
+}
+
+func TestMachineFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.toml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := string(example.Text("guessed", "measured"))
+	write(text)
+	if m, err := ReadMachine(path); err != nil || *m != example {
+		t.Errorf("read %+v, %v", m, err)
+	}
+	for _, c := range []struct{ from, to, says string }{
+		{"cores = 4", "cors = 4", "cors is unknown"},
+		{"cores = 4", "", "cores is missing"},
+		{"cores = 4", "cores = 1.5", "float"},
+		{"cores = 4", "cores = [", "line 3 (last key \"cores\")"},
+		{"ranks_per_node = 8", "ranks_per_node = 0", "ranks_per_node is 0, must be positive"},
+		{"node_memory_gib = 64", "node_memory_gib = nan", "node_memory_gib is NaN, must be positive"},
+		{"[in_2d]\ntriples_per_second = 3e+08", "[in_2d]\ntriples_per_second = -1", "in_2d.triples_per_second is -1, must be positive"},
+		{"points_per_second = 1e+07", "", "in_3d.points_per_second is missing"},
+		{"latency = 5e-06", "latency = inf", "between_nodes.latency is +Inf, must be positive"},
+		{"latency = 5e-06", "latency = 5e-06\nhops = 3", "between_nodes.hops is unknown"},
+		{"[within_node]", "[elsewhere]", "elsewhere is unknown"},
+	} {
+		changed := strings.Replace(text, c.from, c.to, 1)
+		if changed == text {
+			t.Fatalf("%q is not in the file:\n%s", c.from, text)
+		}
+		write(changed)
+		if _, err := ReadMachine(path); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: status %d: %v, want %q", c.to, status.Code(err), err, c.says)
+		}
+	}
+	three, _, _ := strings.Cut(text, "[in_3d]")
+	_, links, _ := strings.Cut(text, "[within_node]")
+	write(three + "[within_node]" + links) // speeds of one dimension do
+	if m, err := ReadMachine(path); err != nil || m.Speed3D != (Speed{}) {
+		t.Errorf("without a table: %+v, %v", m, err)
+	}
+	if _, err := ReadMachine(path + "x"); status.Code(err) != status.BadUsage {
+		t.Errorf("no file: %v", err)
+	}
+}
