@@ -254,3 +254,21 @@ func TestCopyBandwidth(t *testing.T) {
 		t.Errorf("%g bytes per second, %v", r, err)
 	}
 }
+
+// A link's numbers are those of the sums of one number and of a large array, if these are
+// right.
+func TestLinkSpeed(t *testing.T) {
+	err := commtest.Ranks(3, func(c comm.Comm) error {
+		bytes, latency, err := LinkSpeed(context.Background(), c, 0)
+		if err != nil || !(bytes > 0 && latency > 0) || math.IsInf(bytes, 0) {
+			return fmt.Errorf("%g bytes a second, %g s: %w", bytes, latency, err)
+		}
+		if _, _, err := LinkSpeed(context.Background(), idle{c}, 0); status.Code(err) != status.NotNumerical {
+			return fmt.Errorf("sums that were not made: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
