@@ -40,11 +40,13 @@ func (p *Problem) traceCuts() []int {
 	return pieces.CutTraces(p.Positions.Source, laneCells.sources, mostTracePieces, leastTraces)
 }
 
-// Pieces is the number of pieces of an application in each dist.Direction.
-func (p *Problem) Pieces() (n [2]int) {
-	n[dist.Forward] = len(p.traceCuts()) - 1
-	n[dist.Backward] = len(Outline(p).cuts()) - 1
-	return n
+// Pieces says what an application in each dist.Direction sums over ranks: the number of its
+// pieces, and of their elements, which in the adjoint are those of whole tiles.
+func (p *Problem) Pieces() (n, elements [2]int) {
+	n[dist.Forward], elements[dist.Forward] = len(p.traceCuts())-1, p.NumTraces()*p.NT
+	l := Outline(p)
+	n[dist.Backward], elements[dist.Backward] = len(l.cuts())-1, l.Tiles*simd.TileSize
+	return n, elements
 }
 
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget

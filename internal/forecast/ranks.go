@@ -4,6 +4,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -81,7 +82,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 			spread(&f.Solved, rank, p.Solved(s))
 		}
 	}
-	f.findSums(all[f.Rank])
+	f.findSums(all)
 	return f, nil
 }
 
@@ -92,26 +93,29 @@ const (
 	exchangeBytes = 8 * 69 // of an exact sum
 )
 
-// findSums finds what a rank sums with others in an iteration. The given share tells the
-// number of pieces.
-func (f *Forecast) findSums(s *plan.Share) {
+// findSums finds what a rank sums with others in an iteration.
+func (f *Forecast) findSums(all []*plan.Share) {
 	p, grid := f.plan, f.Grid
 	if f.Ranks() == 1 {
 		return
 	}
-	word, images := p.Type().Size(), max(1, p.Classes.N)
-	pieces := [2]int{1, 1}
-	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		pieces = p.Problem(s).Pieces()
-	}
+	word, images, times := p.Type().Size(), max(1, p.Classes.N), 1 // times that all data are summed
 	if p.Exact() {
 		word = 8
 	}
+	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: f.Points[1]}
+	if p.Exact() || p.Config.Comm.Overlap != "off" {
+		most := slices.MaxFunc(all, func(a, b *plan.Share) int {
+			return cmp.Or(cmp.Compare(p.Points(a), p.Points(b)), cmp.Compare(a.Traces(), b.Traces()))
+		})
+		pieces, elements = p.Problem(most).Pieces()
+		times = max(1, len(p.Classes.Windows)) // for each class of angles
+	}
 	if grid[0] > 1 {
-		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * f.Points[1]})
+		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
 	}
 	if grid[1] > 1 {
-		f.sums = append(f.sums, sum{grid[1], grid[1], pieces[dist.Forward], word * f.Traces[1] * p.Survey.NT})
+		f.sums = append(f.sums, sum{grid[1], grid[1], times * pieces[dist.Forward], word * times * elements[dist.Forward]})
 	}
 	for _, s := range f.sums {
 		f.Reduced += int64(s.bytes)

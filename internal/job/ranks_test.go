@@ -493,7 +493,7 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 	// lsm check predicts them. Over 3 ranks a rank sends 4 messages for each sum.
 	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu").Plan, []int{0, 1}, 3)
 	must(t, err)
-	if messages, _ := f.Sent(); f.Reduced != image || int64(messages) != 4*(each(&few.buffers.calls, &many.buffers.calls)+exchanges) {
+	if messages, _ := f.Sent(); f.Reduced != summed || int64(messages) != 4*(each(&few.buffers.calls, &many.buffers.calls)+exchanges) {
 		t.Errorf("%d bytes and %d messages are predicted", f.Reduced, messages)
 	}
 	t.Logf("in an iteration: %d bytes of buffers, %d exchanges and %d bytes of numbers", summed, exchanges, exchanged)
