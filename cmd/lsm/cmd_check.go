@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -103,7 +104,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	}
 	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, reading).String()})
 	if o.window {
-		if err := compareWindows(ctx, a, j, f.Memory, show); err != nil {
+		if err := compareWindows(ctx, a, f, show); err != nil {
 			return err
 		}
 	}
@@ -170,11 +171,11 @@ func plannedRanks(asked int, grid []int, here int) int {
 }
 
 // compareWindows says what windows of the model change in the traveltimes.
-func compareWindows(ctx context.Context, a *app, j *job.Job, m forecast.Memory, show func(forecast.Finding)) error {
+func compareWindows(ctx context.Context, a *app, f *forecast.Forecast, show func(forecast.Finding)) error {
 	return a.once(func() error {
-		cost, found, err := j.CompareWindows(ctx, m)
+		cost, found, err := f.CompareWindows(ctx, a.report)
 		if err != nil {
-			return err
+			return operator.BlameInput(err)
 		}
 		show(found)
 		if cost != nil {

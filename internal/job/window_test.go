@@ -40,20 +40,21 @@ func besideWall(t *testing.T) *problem {
 
 func TestCompareWindows(t *testing.T) {
 	p := besideWall(t)
-	compare := func(t *testing.T, memory int64, engine string, set ...string) (*Job, *WindowCost, forecast.Finding) {
+	compare := func(t *testing.T, engine string, set ...string) (*Job, *forecast.WindowCost, forecast.Finding) {
 		t.Helper()
 		j := p.open(t, plan.Planning, progress.Discard(), engine, append(set, `survey.units="si"`)...)
-		c, found, err := j.CompareWindows(t.Context(), forecast.Memory{Limit: memory})
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
+		must(t, err)
+		c, found, err := f.CompareWindows(t.Context(), progress.Discard())
 		must(t, err)
 		if found.Topic != "window" {
 			t.Errorf("topic %q", found.Topic)
 		}
 		return j, c, found
 	}
-	const much = 1 << 30
 	aperture := "kirchhoff.aperture=50"
 	t.Run("no margin", func(t *testing.T) {
-		j, c, found := compare(t, much, "cpu", aperture, "traveltime.margin=0")
+		j, c, found := compare(t, "cpu", aperture, "traveltime.margin=0")
 		if found.Level != "warning" || !strings.HasPrefix(found.Text, "8 of 10 places, solved in windows and in the whole model: ") || !strings.HasSuffix(found.Text, "raise traveltime.margin (now 0 m)") {
 			t.Errorf("%+v", found)
 		}
@@ -61,32 +62,32 @@ func TestCompareWindows(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		all, opt := j.TimesNeeded()
-		if len(all) != 10 || !slices.Contains(all, c.place) {
-			t.Errorf("place %d of %v", c.place, all)
+		if len(all) != 10 || !slices.Contains(all, c.Place) {
+			t.Errorf("place %d of %v", c.Place, all)
 		}
 		var times [2]float64
 		for i, opt := range []traveltime.Options{opt, {}} {
-			must(t, j.Times.Solve(t.Context(), j.Places, []int{c.place}, opt, func(_ int, f traveltime.Field) error {
-				times[i] = f.Time[c.point-f.Window.Lo[0]*j.Image.Shape[1]]
+			must(t, j.Times.Solve(t.Context(), j.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
+				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.Image.Shape[1]]
 				return nil
 			}))
 		}
 		if d := times[0] - times[1]; math.Abs(d-c.Largest) > 1e-6 {
-			t.Errorf("times of place %d at point %d differ by %g s, want %g", c.place, c.point, d, c.Largest)
+			t.Errorf("times of place %d at point %d differ by %g s, want %g", c.Place, c.Point, d, c.Largest)
 		}
 	})
 	t.Run("large margin", func(t *testing.T) {
-		if _, c, found := compare(t, much, "cpu", aperture, "traveltime.margin=1500"); found.Level != "ok" || c.Largest > 1e-5 || c.Columns == 1 {
+		if _, c, found := compare(t, "cpu", aperture, "traveltime.margin=1500"); found.Level != "ok" || c.Largest > 1e-5 || c.Columns == 1 {
 			t.Errorf("%+v: %+v", found, c)
 		}
 	})
 	t.Run("whole model", func(t *testing.T) {
-		if _, c, found := compare(t, much, "cpu", aperture, "traveltime.margin=9000"); found.Level != "ok" || c.Largest != 0 || c.Columns != 1 {
+		if _, c, found := compare(t, "cpu", aperture, "traveltime.margin=9000"); found.Level != "ok" || c.Largest != 0 || c.Columns != 1 {
 			t.Errorf("%+v: %+v", found, c)
 		}
 	})
 	t.Run("little memory", func(t *testing.T) {
-		if _, c, found := compare(t, 1<<20, "cpu", aperture); found.Level != "warning" || c != nil || !strings.HasPrefix(found.Text, "not compared: ") {
+		if _, c, found := compare(t, "cpu", aperture, "machine.memory_gib=0.001"); found.Level != "warning" || c != nil || !strings.HasPrefix(found.Text, "not compared: ") {
 			t.Errorf("%+v: %+v", found, c)
 		}
 	})
@@ -96,7 +97,7 @@ func TestCompareWindows(t *testing.T) {
 		"engine reference":           {"reference", aperture},
 	} {
 		t.Run(says, func(t *testing.T) {
-			if _, c, found := compare(t, much, set[0], set[1:]...); found.Level != "ok" || c != nil || !strings.Contains(found.Text, says) || !strings.HasSuffix(found.Text, "nothing is cut off") {
+			if _, c, found := compare(t, set[0], set[1:]...); found.Level != "ok" || c != nil || !strings.Contains(found.Text, says) || !strings.HasSuffix(found.Text, "nothing is cut off") {
 				t.Errorf("%+v: %+v", found, c)
 			}
 		})
@@ -105,7 +106,7 @@ func TestCompareWindows(t *testing.T) {
 		s := *p.survey
 		s.NT, s.Data = 176, noise(16*176, 2)
 		p.record(t, &s)
-		if _, c, found := compare(t, much, "cpu", aperture, "traveltime.margin=0"); found.Level != "ok" || c.Largest > 1e-5 {
+		if _, c, found := compare(t, "cpu", aperture, "traveltime.margin=0"); found.Level != "ok" || c.Largest > 1e-5 {
 			t.Errorf("%+v: %+v", found, c)
 		}
 	})

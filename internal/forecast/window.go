@@ -1,4 +1,4 @@
-package job
+package forecast
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -29,25 +29,24 @@ const windowLimit = 0.25
 type WindowCost struct {
 	Largest, RMS float64 // s, of the differences
 	Columns      float64 // share of the model's columns in which a place is solved, mean over all places
-
-	place, point int // where the difference is largest: in Places, on Image
+	Place, Point int     // where the difference is largest: the plan's place, and the point of its image
 }
 
 // CompareWindows solves the eikonal equation for some places of the survey in their windows
 // and in the whole model, and says what the difference is. The first and the last place are
 // among them. The cost is nil, and the finding says why, where no windows are used, or where
-// the memory of a run does not hold a solve of the whole model besides what m counts for
-// model, lists and program. It is not collective.
-func (j *Job) CompareWindows(ctx context.Context, m forecast.Memory) (*WindowCost, forecast.Finding, error) {
-	found := forecast.Finding{Topic: "window", Level: "ok"}
-	e, solves := j.Times.(*traveltime.Eikonal)
-	all, opt := j.TimesNeeded()
+// the limit on memory leaves no room for a solve of the whole model.
+func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter) (*WindowCost, Finding, error) {
+	p, m := f.plan, f.Memory
+	found := Finding{Topic: "window", Level: "ok"}
+	e, solves := p.Times.(*traveltime.Eikonal)
+	all, opt := p.TimesNeeded()
 	switch {
 	case !solves:
-		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", j.Times.Name())
+		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Name())
 	case opt.Windows == nil:
 		found.Text = "without kirchhoff.aperture the whole model is solved: nothing is cut off"
-	case j.Plan.Engine == "reference":
+	case p.Engine == "reference":
 		found.Text = "engine reference solves the whole model: nothing is cut off"
 	case len(all) == 0:
 		found.Text = "no trace counts at any image point: nothing is solved"
@@ -56,25 +55,29 @@ func (j *Job) CompareWindows(ctx context.Context, m forecast.Memory) (*WindowCos
 		return nil, found, nil
 	}
 	places := evenly(all, comparedPlaces)
+	opt.Threads = 1 // one batch, and one field of the image at a time
 	whole := opt
 	whole.Margin = math.Inf(1)
-	need := e.ScratchBytes(j.Places, places, whole)
+	need := e.ScratchBytes(p.Places, places, whole)
+	for _, place := range places {
+		need += 8 * int64(opt.Windows[place].Grid(p.Image).Len())
+	}
 	if room := m.Limit - m.Model - m.Lists - m.Program; need > room {
 		found.Level, found.Text = "warning", fmt.Sprintf("not compared: a solve of the whole model takes %s, the limit leaves %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil
 	}
-	c, err := j.compareWindows(ctx, e, places, opt, whole)
+	c, err := compareWindows(ctx, p, report, places, opt, whole)
 	if err != nil {
-		return nil, found, operator.BlameInput(err)
+		return nil, found, err
 	}
 	for _, place := range all {
-		c.Columns += float64(e.Region(j.Places, place, opt).Grid(*e.Domain()).Len())
+		c.Columns += float64(e.Region(p.Places, place, opt).Grid(*e.Domain()).Len())
 	}
 	c.Columns /= float64(e.Domain().Len()) * float64(len(all))
 	found.Text = fmt.Sprintf("%d of %s, solved in windows and in the whole model: %s; a window holds %s of the model's columns on average",
-		len(places), readable.Count(len(all), "place"), j.difference(c), readable.Percent(c.Columns))
-	if c.Largest > windowLimit*j.Survey.DT {
+		len(places), readable.Count(len(all), "place"), c.difference(p), readable.Percent(c.Columns))
+	if c.Largest > windowLimit*p.Survey.DT {
 		found.Level = "warning"
 		found.Text += fmt.Sprintf("; more than %g samples: raise traveltime.margin (now %s m)", windowLimit, readable.Length(opt.Margin))
 	}
@@ -82,41 +85,40 @@ func (j *Job) CompareWindows(ctx context.Context, m forecast.Memory) (*WindowCos
 }
 
 // difference says how large the difference is, and where it is largest.
-func (j *Job) difference(c *WindowCost) string {
+func (c *WindowCost) difference(p *plan.Plan) string {
 	if c.Largest == 0 {
 		return "all times are the same"
 	}
-	at := make([]float64, j.Image.Dim())
-	j.Image.Point(at, c.point)
+	at := make([]float64, p.Image.Dim())
+	p.Image.Point(at, c.Point)
 	return fmt.Sprintf("times differ by up to %.2g ms (%.2g samples), rms %.2g ms, most from %s %d at %s m to the image point %s m",
-		1e3*c.Largest, c.Largest/j.Survey.DT, 1e3*c.RMS, j.Places.Role[c.place], j.Places.Row[c.place], inputs.Point(j.Places.At(c.place)), inputs.Point(at))
+		1e3*c.Largest, c.Largest/p.Survey.DT, 1e3*c.RMS, p.Places.Role[c.Place], p.Places.Row[c.Place], inputs.Point(p.Places.At(c.Place)), inputs.Point(at))
 }
 
-// compareWindows compares the times of places under two options with the same windows.
-func (j *Job) compareWindows(ctx context.Context, m traveltime.Method, places []int, cut, whole traveltime.Options) (*WindowCost, error) {
-	stage := j.Report.Stage("traveltimes")
+// compareWindows compares the times of places under two options with the same windows and
+// one thread.
+func compareWindows(ctx context.Context, p *plan.Plan, report *progress.Reporter, places []int, cut, whole traveltime.Options) (*WindowCost, error) {
+	stage := report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(2*len(places), "solves")
-	// Sinks are called one at a time, so that a single field of the image is held.
-	cut.Threads, whole.Threads = 1, 1
 	cut.Progress = func() { stage.Add(1) }
 	whole.Progress = cut.Progress
 	times := map[int][]float64{}
-	err := m.Solve(ctx, j.Places, places, cut, func(place int, f traveltime.Field) error {
+	err := p.Times.Solve(ctx, p.Places, places, cut, func(place int, f traveltime.Field) error {
 		times[place] = slices.Clone(f.Time)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c, n, nz := &WindowCost{place: places[0]}, 0, j.Image.Shape[j.Image.Dim()-1]
-	err = m.Solve(ctx, j.Places, places, whole, func(place int, f traveltime.Field) error {
+	c, n, nz := &WindowCost{Place: places[0]}, 0, p.Image.Shape[p.Image.Dim()-1]
+	err = p.Times.Solve(ctx, p.Places, places, whole, func(place int, f traveltime.Field) error {
 		i := 0
-		for column := range f.Window.Columns(j.Image) {
+		for column := range f.Window.Columns(p.Image) {
 			for point := column; point < column+nz; point++ {
-				if d := math.Abs(times[place][i] - f.Time[i]); f.Time[i] <= j.RecordEnd() {
+				if d := math.Abs(times[place][i] - f.Time[i]); f.Time[i] <= p.RecordEnd() {
 					if d > c.Largest {
-						c.Largest, c.place, c.point = d, place, point
+						c.Largest, c.Place, c.Point = d, place, point
 					}
 					c.RMS += d * d
 					n++
