@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// comparedPlaces is how many places CompareWindows solves in the whole model. A batch of the
-// eikonal solver holds at least as many, so fewer would not take less memory.
+// comparedPlaces is how many places CompareWindows solves in the whole model. The eikonal
+// solver takes the memory of a batch even for one.
 const comparedPlaces = 8
 
 // windowLimit is the largest difference of times that CompareWindows does not warn of, in
