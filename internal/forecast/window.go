@@ -91,7 +91,7 @@ func (c *WindowCost) difference(p *plan.Plan) string {
 	}
 	at := make([]float64, p.Image.Dim())
 	p.Image.Point(at, c.Point)
-	return fmt.Sprintf("times differ by up to %.2g ms (%.2g samples), rms %.2g ms, most from %s %d at %s m to the image point %s m",
+	return fmt.Sprintf("times differ by up to %.3g ms (%.3g samples), rms %.3g ms, most from %s %d at %s m to the image point %s m",
 		1e3*c.Largest, c.Largest/p.Survey.DT, 1e3*c.RMS, p.Places.Role[c.Place], p.Places.Row[c.Place], inputs.Point(p.Places.At(c.Place)), inputs.Point(at))
 }
 
