@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -21,6 +22,7 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest bool
+	window  bool
 	ranks   int
 }
 
@@ -37,11 +39,18 @@ sparsity.
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
 or where comm.grid gives the number of ranks, it says what each of them would hold and
-do.`,
+do.
+
+With --window it says what solving traveltimes in windows of the model costs
+(kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
+compares the times with those of the whole model. That takes the time and memory of
+eight solves of the whole model at once.`,
 		`  lsm check config.toml --dot-test
+  lsm check config.toml --window
   lsm check config.toml --ranks 64`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
+	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
 }
@@ -94,6 +103,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		reading = j.Traces.Took
 	}
 	show(forecast.Finding{Topic: "time", Level: "ok", Text: f.Duration(rates, reading).String()})
+	if o.window {
+		if err := compareWindows(ctx, a, f, show); err != nil {
+			return err
+		}
+	}
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
 			return err
@@ -154,6 +168,21 @@ func plannedRanks(asked int, grid []int, here int) int {
 		return grid[0] * grid[1]
 	}
 	return here
+}
+
+// compareWindows says what windows of the model change in the traveltimes.
+func compareWindows(ctx context.Context, a *app, f *forecast.Forecast, show func(forecast.Finding)) error {
+	return a.once(func() error {
+		cost, found, err := f.CompareWindows(ctx, a.report)
+		if err != nil {
+			return operator.BlameInput(err)
+		}
+		show(found)
+		if cost != nil {
+			a.finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
+		}
+		return nil
+	})
 }
 
 // dotTest measures the adjointness of the run's own operator.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // limit sets the aperture of an operator.
@@ -31,6 +32,14 @@ func (p *Plan) Triples(s *Share) int64 {
 	k := &kirchhoff.Problem{Grid: p.Image, Slab: s.Slab, Positions: s.Places}
 	p.limit(k)
 	return k.Triples()
+}
+
+// TimesNeeded lists the places of the whole survey that some trace uses where it may count,
+// and says how their traveltimes are solved. Without an aperture there are no windows.
+func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places, AllWindows: p.windows, Threads: p.Threads}
+	p.limit(k)
+	return k.TimesNeeded()
 }
 
 // Solved is the number of points of the model, over all places, at which traveltimes are
