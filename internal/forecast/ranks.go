@@ -156,9 +156,7 @@ func (f *Forecast) Duration(r Rates, reading time.Duration) Duration {
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
-	if p.Times.Domain() != nil {
-		d.Traveltimes = time.Duration(r.Point * 1e6 * p.Solved() / float64(p.Threads))
-	}
+	d.Traveltimes = time.Duration(r.Point * 1e6 * p.Solved() / float64(p.Threads))
 	m := f.Memory
 	if m.Recompute && m.Coarse == 0 {
 		d.Iteration += d.Traveltimes // a pass makes tables once for both directions

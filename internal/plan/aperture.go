@@ -43,21 +43,15 @@ func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
 }
 
 // Solved is the number of points of the model, over all places, at which traveltimes are
-// computed, but for what windows are rounded up by.
+// computed; 0 for a method that solves nothing.
 func (p *Plan) Solved() (n float64) {
-	g := p.Times.Domain()
-	if p.windows == nil {
-		return float64(g.Len()) * float64(p.Places.Len())
+	e, ok := p.Times.(*traveltime.Eikonal)
+	if !ok {
+		return 0
 	}
-	k := &kirchhoff.Problem{Grid: p.Image}
-	p.limit(k)
-	for _, w := range p.windows {
-		points := 1.0
-		for axis := range g.Dim() - 1 {
-			side := float64(w.Hi[axis]-w.Lo[axis])*p.Image.Spacing[axis] + 2*k.Margin
-			points *= min(side/g.Spacing[axis], float64(g.Shape[axis]))
-		}
-		n += points * float64(g.Shape[g.Dim()-1])
+	places, opt := p.TimesNeeded()
+	for _, place := range places {
+		n += float64(e.Region(p.Places, place, opt).Grid(*e.Domain()).Len())
 	}
 	return n
 }
