@@ -2,11 +2,11 @@ package kirchhoff
 
 import (
 	"context"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // slack makes bounds hold for sums in float32 of as many terms as a box has points.

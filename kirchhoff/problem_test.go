@@ -3,7 +3,6 @@ package kirchhoff
 import (
 	"context"
 	"errors"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 func TestValidate(t *testing.T) {

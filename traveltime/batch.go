@@ -245,7 +245,7 @@ func (e *Eikonal) worker(p *survey.Positions, places []int, opt Options) *lanes 
 		return w
 	}
 	for _, place := range places {
-		w.model.grow(e.region(opt, place, p.At(place)))
+		w.model.grow(e.Region(p, place, opt))
 	}
 	return w
 }

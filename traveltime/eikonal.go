@@ -101,7 +101,7 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	sorted := slices.Clone(places)
 	keys := make(map[int]key, len(places))
 	for _, i := range places {
-		keys[i] = key{e.region(opt, i, p.At(i)), curve(e.model, p.At(i))}
+		keys[i] = key{e.Region(p, i, opt), curve(e.model, p.At(i))}
 	}
 	slices.SortFunc(sorted, func(a, b int) int {
 		k, l := keys[a], keys[b]
@@ -168,11 +168,10 @@ func lattice(dim int) int {
 	return 32
 }
 
-// region is the part of the model in which a place at that position is solved: what the
-// place's image window reads of the model, the margin on each side of that, and the start
-// box. Its width is rounded before the model's ends cut it off. So both ends move together
-// from place to place.
-func (e *Eikonal) region(opt Options, place int, at []float64) Window {
+// Region is the part of the model in which Solve solves for a place: what the place's image
+// window reads of the model, the margin on each side of that, and the start box. Its width is
+// rounded before the model's ends cut it off. So both ends move together from place to place.
+func (e *Eikonal) Region(p *survey.Positions, place int, opt Options) Window {
 	r := Whole(e.model)
 	w := opt.window(e.g, place)
 	if w == Whole(e.g) {
@@ -187,7 +186,7 @@ func (e *Eikonal) region(opt Options, place int, at []float64) Window {
 			hi = first + width - 1
 		}
 		margin := int(min(math.Ceil(opt.Margin/e.model.Spacing[a]), float64(n)))
-		first, last := startRange(e.model, a, at[a])
+		first, last := startRange(e.model, a, p.At(place)[a])
 		lo, hi = min(lo-margin, first), max(hi+margin, last)+1
 		step := lattice(e.g.Dim())
 		begin := floorTo(lo, step)

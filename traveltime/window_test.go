@@ -179,7 +179,7 @@ func TestWindowOfEikonal(t *testing.T) {
 			x := make([]float64, p.Dim)
 			opt := Options{Gradient: true, Windows: c.windows}
 			opt.Margin = float64(w.Hi[0]-w.Lo[0]) / 2 * c.image.Spacing[0]
-			region := m.region(opt, i, p.At(i))
+			region := m.Region(p, i, opt)
 			if n := region.count(); n > c.solved {
 				t.Errorf("%s, place %d: %d columns are solved, want at most %d", c.name, i, n, c.solved)
 			}
@@ -365,7 +365,7 @@ func TestWindowsCompany(t *testing.T) {
 		regions := map[Window]bool{}
 		for i := range n {
 			want[i] = windowed(t, e, p, []int{i}, opt)[i]
-			regions[e.region(opt, i, p.At(i))] = true
+			regions[e.Region(p, i, opt)] = true
 		}
 		if len(regions) < 4 || len(regions) > n/2 {
 			t.Errorf("%d-D: %d windows of the model for %d places: want some, and some shared", g.Dim(), len(regions), n)
@@ -403,7 +403,7 @@ func TestRegion(t *testing.T) {
 			opt.Windows[0].Hi[a] = rapid.IntRange(opt.Windows[0].Lo[a]+1, shape[a]).Draw(t, "hi")
 		}
 		w := opt.window(e.g, 0)
-		r := e.region(opt, 0, at)
+		r := e.Region(sources(dim, at...), 0, opt)
 		whole := w == Whole(e.g)
 		for a := range dim - 1 {
 			margin := int(math.Ceil(opt.Margin / 10))
@@ -449,7 +449,7 @@ func TestWindowBatches(t *testing.T) {
 	var got []int
 	for _, j := range jobs {
 		for _, i := range j.places {
-			if e.region(opt, i, p.At(i)) != j.model {
+			if e.Region(p, i, opt) != j.model {
 				t.Fatalf("place %d is in a batch on %v", i, j.model)
 			}
 		}

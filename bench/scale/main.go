@@ -1,7 +1,7 @@
 // Command scale shows how the cost of a run grows with a line: a streamer over a model
 // whose velocity grows with depth, made longer and longer, with an aperture. It makes the
-// surveys, runs lsm on each, and prints a table with costs for each trace; with --plot it
-// draws them.
+// surveys, runs lsm on each with an aperture and on some without, and prints a table with
+// costs for each trace. With -plot it draws them.
 package main
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // The line: points every 12.5 m, shots and channels every 50 m.
@@ -30,14 +31,26 @@ const (
 	channels = 40
 )
 
+// task is what the flags say.
+type task struct {
+	lsm, folder string
+	aperture    float64
+	iterations  int
+	more        []string // further arguments of lsm run
+}
+
 func main() {
-	lsm := flag.String("lsm", "bin/lsm", "the `program` to run")
+	var t task
+	flag.StringVar(&t.lsm, "lsm", "bin/lsm", "the `program` to run")
+	flag.StringVar(&t.folder, "o", "", "`folder` for the surveys; default: a temporary one")
+	flag.Float64Var(&t.aperture, "aperture", 3000, "kirchhoff.aperture, in `m`")
+	flag.IntVar(&t.iterations, "iterations", 5, "iterations of each run, of which the median counts")
 	lengths := flag.String("lengths", "6,12,24,48,96", "lengths of the line, in `km`")
-	aperture := flag.Float64("aperture", 3000, "kirchhoff.aperture, in `m`; 0 for none")
-	iterations := flag.Int("iterations", 5, "iterations of each run, of which the median counts")
-	folder := flag.String("o", "", "`folder` for the surveys; default: a temporary one")
+	whole := flag.String("whole", "6,12,24", "those that also run without an aperture, in `km`")
+	plot := flag.String("plot", "", "`PNG` of the costs")
 	flag.Parse()
-	if err := scale(*lsm, strings.Split(*lengths, ","), *aperture, *iterations, *folder, flag.Args()); err != nil {
+	t.more = flag.Args()
+	if err := t.all(strings.Split(*lengths, ","), strings.Split(*whole, ","), *plot); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
@@ -47,37 +60,55 @@ func main() {
 type cost struct {
 	traces                 int
 	traveltimes, iteration float64 // s
-	tables                 float64 // MiB
-	peak                   float64 // MiB
+	tables, peak           float64 // MiB
 }
 
-func scale(lsm string, lengths []string, aperture float64, iterations int, folder string, more []string) error {
-	if folder == "" {
+// all measures lines of all lengths.
+func (t task) all(lengths, whole []string, plot string) error {
+	if t.folder == "" {
 		var err error
-		if folder, err = os.MkdirTemp("", "scale"); err != nil {
+		if t.folder, err = os.MkdirTemp("", "scale"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(folder)
+		defer os.RemoveAll(t.folder)
 	}
-	fmt.Printf("| line, km | traces | traveltimes, s | µs a trace | iteration, s | µs a trace | tables, MiB | KiB a trace | peak, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
-	for _, text := range lengths {
-		km, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return err
+	fmt.Printf("| aperture | line, km | traces | traveltimes, s | µs a trace | iteration, s | µs a trace | tables, MiB | KiB a trace | peak, MiB |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	var lines []picture.Line
+	for _, with := range []struct {
+		name     string
+		aperture float64
+		lengths  []string
+	}{{fmt.Sprintf("%g m", t.aperture), t.aperture, lengths}, {"none", 0, whole}} {
+		times, iteration := picture.Line{Name: "traveltimes, aperture " + with.name}, picture.Line{Name: "iteration, aperture " + with.name}
+		for _, text := range with.lengths {
+			km, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return err
+			}
+			dir := filepath.Join(t.folder, text)
+			if err := line(t.lsm, dir, km); err != nil {
+				return err
+			}
+			c, err := t.run(dir, with.aperture)
+			if err != nil {
+				return err
+			}
+			per := func(v float64) float64 { return v / float64(c.traces) }
+			fmt.Printf("| %s | %s | %d | %.3g | %.3g | %.3g | %.3g | %.4g | %.3g | %.0f |\n", with.name, text, c.traces, c.traveltimes,
+				1e6*per(c.traveltimes), c.iteration, 1e6*per(c.iteration), c.tables, 1024*per(c.tables), c.peak)
+			times.X, times.Y = append(times.X, km), append(times.Y, 1e6*per(c.traveltimes))
+			iteration.X, iteration.Y = append(iteration.X, km), append(iteration.Y, 1e6*per(c.iteration))
 		}
-		dir := filepath.Join(folder, text)
-		if err := line(lsm, dir, km); err != nil {
-			return err
-		}
-		c, err := run(lsm, dir, aperture, iterations, more)
-		if err != nil {
-			return err
-		}
-		per := func(v float64) float64 { return v / float64(c.traces) }
-		fmt.Printf("| %s | %d | %.3g | %.3g | %.3g | %.3g | %.4g | %.3g | %.0f |\n", text, c.traces, c.traveltimes, 1e6*per(c.traveltimes),
-			c.iteration, 1e6*per(c.iteration), c.tables, 1024*per(c.tables), c.peak)
+		lines = append(lines, times, iteration)
 	}
-	return nil
+	if plot == "" {
+		return nil
+	}
+	f, err := picture.Lines("length of the line, km", "µs a trace", picture.Options{}, lines...)
+	if err != nil {
+		return err
+	}
+	return picture.WriteFile(plot, f, true)
 }
 
 // line makes the model and the survey of a line in dir, unless they are there.
@@ -109,14 +140,14 @@ func line(lsm, dir string, km float64) error {
 	return nil
 }
 
-// run runs lsm on the line in dir and reads what it cost.
-func run(lsm, dir string, aperture float64, iterations int, more []string) (c cost, err error) {
+// run runs lsm on the line in dir, with an aperture above 0 m, and reads what it cost.
+func (t task) run(dir string, aperture float64) (c cost, err error) {
 	args := []string{"run", filepath.Join(dir, "s", "config.toml"), "--json", "--force", "-o", filepath.Join(dir, "image.h5"),
-		"--set", fmt.Sprintf("solver.iterations=%d", iterations), "--set", fmt.Sprintf("checkpoint.folder=%q", filepath.Join(dir, "checkpoints"))}
+		"--set", fmt.Sprintf("solver.iterations=%d", t.iterations), "--set", fmt.Sprintf("checkpoint.folder=%q", filepath.Join(dir, "checkpoints"))}
 	if aperture > 0 {
 		args = append(args, "--set", fmt.Sprintf("kirchhoff.aperture=%g", aperture))
 	}
-	cmd := exec.Command(lsm, append(args, more...)...)
+	cmd := exec.Command(t.lsm, append(args, t.more...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -22,6 +23,7 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest bool
+	window  bool
 	ranks   int
 	machine string
 }
@@ -41,13 +43,21 @@ are adjoint, and says what solver.damping and solver.sparsity amount to. With --
 or where comm.grid gives the number of ranks, it says what each of them would hold and
 do. With --machine it predicts the time on the machine that a file describes, instead of
 measuring this one: that of the rank with most work, and that of sums over ranks if nothing
-hides it. lsm bench --machine-file measures such a file.`,
+hides it. lsm bench --machine-file measures such a file.
+
+With --window it says what solving traveltimes in windows of the model costs
+(kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
+compares the times with those of the whole model. That takes the time and memory of
+eight solves of the whole model at once.`,
 		`  lsm check config.toml --dot-test
+  lsm check config.toml --window
   lsm check config.toml --ranks 512 --machine cluster.toml`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
 	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
 	notEmpty(cmd, "machine", "a file")
+	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
+	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
 }
@@ -106,6 +116,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	memory := f.Memory.Check()
 	if err := tellTime(ctx, a, j, f, m, show); err != nil {
 		return err
+	}
+	if o.window {
+		if err := compareWindows(ctx, a, f, show); err != nil {
+			return err
+		}
 	}
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
@@ -186,6 +201,21 @@ func plannedRanks(asked int, grid []int, here int) int {
 		return grid[0] * grid[1]
 	}
 	return here
+}
+
+// compareWindows says what windows of the model change in the traveltimes.
+func compareWindows(ctx context.Context, a *app, f *forecast.Forecast, show func(forecast.Finding)) error {
+	return a.once(func() error {
+		cost, found, err := f.CompareWindows(ctx, a.report)
+		if err != nil {
+			return operator.BlameInput(err)
+		}
+		show(found)
+		if cost != nil {
+			a.finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
+		}
+		return nil
+	})
 }
 
 // dotTest measures the adjointness of the run's own operator.

@@ -56,8 +56,8 @@ func TestDoneEvents(t *testing.T) {
 		{"traveltime config.toml --set output.file=new.h5", "output", map[string]any{"output": "new.h5"}},
 		{"model config.toml --reflectivity reflectivity.h5 --set output.file=traces.h5", "output", map[string]any{"output": "traces.h5"}},
 		{"migrate config.toml --set output.file=adjoint.h5", "output", map[string]any{"output": "adjoint.h5"}},
-		{"run config.toml", "output reason iterations residual relative_residual",
-			map[string]any{"output": "out.h5", "reason": "stopped_iterations", "iterations": 2.0}},
+		{"run config.toml", "output reason iterations residual relative_residual traces triples tables_bytes",
+			map[string]any{"output": "out.h5", "reason": "stopped_iterations", "iterations": 2.0, "traces": 6.0, "triples": 6.0 * 30}},
 		{"synth points -o p --shots 2 --channels 2", "output config", map[string]any{"output": "p", "config": "p/config.toml"}},
 	} {
 		lines := strings.Split(strings.TrimSpace(succeed(t, c.line+" --json")), "\n")

@@ -78,9 +78,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
 		spread(&f.Work, rank, p.Triples(s))
-		if p.Times.Domain() != nil {
-			spread(&f.Solved, rank, p.Solved(s))
-		}
+		spread(&f.Solved, rank, p.Solved(s))
 	}
 	f.findSums(all)
 	return f, nil
@@ -192,7 +190,7 @@ func (f *Forecast) duration(speed Speed, reading, sums time.Duration) Duration {
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
-	if p.Times.Domain() != nil {
+	if f.Solved[1] > 0 {
 		d.Traveltimes = seconds(f.Solved[1] / speed.Points / float64(p.Threads))
 	}
 	m := f.Memory

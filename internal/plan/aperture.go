@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // limit sets the aperture of an operator.
@@ -33,23 +34,24 @@ func (p *Plan) Triples(s *Share) int64 {
 	return k.Triples()
 }
 
-// Solved is the number of points of the model, over the places of a share, at which
-// traveltimes are computed, but for what windows are rounded up by.
-func (p *Plan) Solved(s *Share) (n float64) {
-	g := p.Times.Domain()
-	if p.windows == nil {
-		return float64(g.Len()) * float64(s.Places.Len())
-	}
-	k := &kirchhoff.Problem{Grid: p.Image}
+// TimesNeeded lists the places of the whole survey that some trace uses where it may count,
+// and says how their traveltimes are solved. Without an aperture there are no windows.
+func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places, AllWindows: p.windows, Threads: p.Threads}
 	p.limit(k)
-	for _, place := range s.From {
-		w := p.windows[place]
-		points := 1.0
-		for axis := range g.Dim() - 1 {
-			side := float64(w.Hi[axis]-w.Lo[axis])*p.Image.Spacing[axis] + 2*k.Margin
-			points *= min(side/g.Spacing[axis], float64(g.Shape[axis]))
-		}
-		n += points * float64(g.Shape[g.Dim()-1])
+	return k.TimesNeeded()
+}
+
+// Solved is the number of points of the model, over the places of a share, at which
+// traveltimes are computed; 0 for a method that solves nothing.
+func (p *Plan) Solved(s *Share) (n float64) {
+	e, ok := p.Times.(*traveltime.Eikonal)
+	if !ok {
+		return 0
+	}
+	places, opt := p.Problem(s).TimesNeeded()
+	for _, place := range places {
+		n += float64(e.Region(s.Places, place, opt).Grid(*e.Domain()).Len())
 	}
 	return n
 }

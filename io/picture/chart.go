@@ -35,9 +35,22 @@ type Line struct {
 func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
 	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, lines)
 	if err == nil {
-		f.rows[0][0].keyLeft = true
+		f.rows[0][0].keyLeft = !falling(lines)
 	}
 	return f, err
+}
+
+// falling reports whether the highest point lies in the left half.
+func falling(lines []Line) bool {
+	from, to, at, most := math.Inf(1), math.Inf(-1), 0.0, math.Inf(-1)
+	for _, l := range lines {
+		for k, x := range l.X {
+			if from, to = min(from, x), max(to, x); l.Y[k] > most {
+				at, most = x, l.Y[k]
+			}
+		}
+	}
+	return at < (from+to)/2
 }
 
 // Spectra draws up to five lines, y in decibels.
