@@ -35,6 +35,7 @@ const (
 type task struct {
 	lsm, folder string
 	aperture    float64
+	runs        int
 	iterations  int
 	more        []string // further arguments of lsm run
 }
@@ -44,6 +45,7 @@ func main() {
 	flag.StringVar(&t.lsm, "lsm", "bin/lsm", "the `program` to run")
 	flag.StringVar(&t.folder, "o", "", "`folder` for the surveys; default: a temporary one")
 	flag.Float64Var(&t.aperture, "aperture", 3000, "kirchhoff.aperture, in `m`")
+	flag.IntVar(&t.runs, "runs", 3, "runs of each line, of whose times the medians count")
 	flag.IntVar(&t.iterations, "iterations", 5, "iterations of each run, of which the median counts")
 	lengths := flag.String("lengths", "6,12,24,48,96", "lengths of the line, in `km`")
 	whole := flag.String("whole", "6,12,24", "those that also run without an aperture, in `km`")
@@ -89,10 +91,15 @@ func (t task) all(lengths, whole []string, plot string) error {
 			if err := line(t.lsm, dir, km); err != nil {
 				return err
 			}
-			c, err := t.run(dir, with.aperture)
-			if err != nil {
-				return err
+			var c cost
+			var solves, steps []float64
+			for range t.runs {
+				if c, err = t.run(dir, with.aperture); err != nil {
+					return err
+				}
+				solves, steps = append(solves, c.traveltimes), append(steps, c.iteration)
 			}
+			c.traveltimes, c.iteration = median(solves), median(steps)
 			per := func(v float64) float64 { return v / float64(c.traces) }
 			fmt.Printf("| %s | %s | %d | %.3g | %.3g | %.3g | %.3g | %.4g | %.3g | %.0f |\n", with.name, text, c.traces, c.traveltimes,
 				1e6*per(c.traveltimes), c.iteration, 1e6*per(c.iteration), c.tables, 1024*per(c.tables), c.peak)
@@ -175,7 +182,11 @@ func (t task) run(dir string, aperture float64) (c cost, err error) {
 			c.tables, c.traces = e.Tables/(1<<20), e.Traces
 		}
 	}
-	slices.Sort(seconds)
-	c.iteration = seconds[len(seconds)/2]
+	c.iteration = median(seconds)
 	return c, nil
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
 }
