@@ -6,8 +6,9 @@ import "testing"
 // places of the box, marks the first trace of each receiver, and leaves out most of the
 // others.
 func TestPick(t *testing.T) {
-	p := streamer(t, []int{390, 20}, 12, 8)
-	p.Aperture, p.ApertureTaper, p.Threads = []float64{600}, []float64{60}, 1
+	// Receivers are shared, so places have tables in boxes where some of their traces do not count.
+	p := fixedSpread(t, []int{390, 20}, 12.5, [2]int{12, 1}, [2]int{20, 1}, 300, false)
+	p.Aperture, p.ApertureTaper, p.Threads = []float64{300}, []float64{60}, 1
 	e := newCPUEngine(t, p, Work{})
 	o := kept(e)
 	tapers := p.tapers()
