@@ -23,7 +23,7 @@ const (
 	few    = 3
 	// many are enough for a run to be still under way when the test has seen it
 	// iterate.
-	many = 30
+	many = 200
 )
 
 var (
