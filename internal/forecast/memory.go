@@ -126,7 +126,7 @@ func (m Memory) Check() error {
 func Of(p *plan.Plan, s *plan.Share) Memory {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
 	m := c.common()
-	m.Vectors = c.vectors()
+	m.Vectors = c.vectors() + c.halo()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Card != nil:
@@ -290,16 +290,25 @@ func (c *count) most(with func(places int64) Memory) Memory {
 	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
+// halo is what a rank takes to map points that others hold: the image there, and sums that
+// come of those points which it holds itself.
+func (c *count) halo() int64 {
+	if c.share.Lent == 0 {
+		return 0
+	}
+	return int64(c.Reached(c.share))*int64(c.Type().Size()) + int64(c.share.Lent*c.Plane())*8
+}
+
 // overlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
 func (c *count) overlap(pieces int64) (bytes int64) {
 	if c.Config.Comm.Overlap == "off" {
 		return 0
 	}
-	if c.points() < int64(c.Image.Len()) { // data are summed over blocks
+	if c.share.Grid[1] > 1 { // data are summed over blocks
 		bytes += pieces
 	}
-	if c.share.Traces() < c.Shots.Traces() { // images are summed over shots
+	if c.share.Grid[0] > 1 && !c.Local(c.share.Grid) { // images are summed over shots
 		word := int64(4)
 		if c.Exact() {
 			word = 8

@@ -109,7 +109,10 @@ func (f *Forecast) findSums(all []*plan.Share) {
 		pieces, elements = p.Problem(most).Pieces()
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
-	if grid[0] > 1 {
+	switch {
+	case p.Local(grid):
+		f.sums = append(f.sums, f.halo(all, images, word))
+	case grid[0] > 1:
 		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
 	}
 	if grid[1] > 1 {
@@ -119,6 +122,36 @@ func (f *Forecast) findSums(all []*plan.Share) {
 		f.Reduced += int64(s.bytes)
 	}
 	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), exchanges, exchanges * exchangeBytes})
+}
+
+// halo finds what the rank that sends most sends to others for some images: in the forward
+// the points that it holds and they map, in the adjoint its sums, of so many bytes each, of
+// the points that they hold.
+func (f *Forecast) halo(all []*plan.Share, images, word int) (most sum) {
+	of := f.plan.Problem(all[0])
+	of.Slab = [2]int{}
+	points, sums := of.Slabs()
+	each := f.plan.Plane() * f.plan.Type().Size()
+	for _, s := range all {
+		sends := sum{span: f.Ranks()}
+		for _, o := range all {
+			if s == o {
+				continue
+			}
+			if n := plan.Overlap(s.Own, o.Slab); n > 0 {
+				sends.count, sends.bytes = sends.count+images, sends.bytes+images*n*each
+			}
+			if lo := max(s.Slab[0], o.Own[0]); plan.Overlap(s.Slab, o.Own) > 0 {
+				hi := min(s.Slab[1], o.Own[1])
+				n := sums[slices.Index(points, hi)] - sums[slices.Index(points, lo)]
+				sends.count, sends.bytes = sends.count+images, sends.bytes+images*n*word
+			}
+		}
+		if sends.bytes > most.bytes {
+			most = sends
+		}
+	}
+	return most
 }
 
 // spread widens a range, of least and greatest, to v.

@@ -18,7 +18,7 @@ import (
 // there. Errors are ignored here; they are reported when the real problem is made.
 func (c *count) vectors() int64 {
 	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
-	v.image = dist.Local(c.Type(), append([]int{c.share.Slab[1] - c.share.Slab[0]}, c.Image.Shape[1:]...)...)
+	v.image = dist.Local(c.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.Image.Shape[1:]...)...)
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}

@@ -35,7 +35,7 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 // settingOf is the setting of an operator without data.
 func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
-		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Slab,
+		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Own,
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
 		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
@@ -101,7 +101,7 @@ func coarse(ctx context.Context, op *operator.Operator) (*formulation.Coarse, er
 	if err != nil {
 		return nil, err
 	}
-	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Slab, Operator: s.Scaled(), Close: k.Engine.Close}, nil
+	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Own, Operator: s.Scaled(), Close: k.Engine.Close}, nil
 }
 
 // formulate turns the operator and the data into the problem to be solved.

@@ -30,6 +30,7 @@ type Here struct {
 	Grid      [2]int    // ranks over shots, over image blocks
 	ShotAxis  comm.Comm // ranks with the same image block
 	BlockAxis comm.Comm // ranks with the same shots
+	AllRanks  comm.Comm // all ranks, for buffers of the device
 
 	Host   *device.Host  // this rank's processors
 	Device device.Device // where its vectors are: Host, or a GPU
@@ -81,6 +82,7 @@ func (h *Here) joinGrid(cfg *config.Config) (err error) {
 
 // split joins the ranks with the same image block and those with the same shots.
 func (h *Here) split(world comm.Comm) (err error) {
+	h.AllRanks = world
 	if world.Size() == 1 {
 		h.ShotAxis, h.BlockAxis = world, world
 		return nil

@@ -69,7 +69,7 @@ func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, er
 	}
 	quiet := *op.Here
 	quiet.Report = progress.Discard()
-	return Build(ctx, p, &quiet, p.OnGrid(op.Share, op.Grid), op.Traces)
+	return Build(ctx, p, &quiet, p.OnGrid(op.Share), op.Traces)
 }
 
 // LiftOptions says how contributions of the ranks are added up.
@@ -78,6 +78,7 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 		Exact:    op.Exact(),
 		Overlap:  op.Config.Comm.Overlap != "off",
 		OneSided: op.Config.Comm.Accumulate == "onesided",
+		Reach:    op.reach(),
 	}
 	if op.Config.Comm.Overlap == "auto" {
 		o.Choose = op.sayOverlap
@@ -104,20 +105,38 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
 }
 
-// imageLayout is the image's, split over blocks along x.
+// imageLayout is the image's, split along x over blocks or, with an aperture, over all
+// ranks.
 func (op *Operator) imageLayout() *dist.Layout {
 	plane, width := op.Plane(), kirchhoff.SlabPoints(op.Image.Dim())
 	l := &dist.Layout{
-		Shape: op.Image.Shape, Off: op.Share.Slab[0] * plane, N: op.Points(op.Share),
+		Shape: op.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Points(op.Share),
 		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
+	}
+	if op.Local(op.Grid) {
+		l.Shards, l.Copies = op.AllRanks, comm.Self()
 	}
 	if op.Exact() {
 		l.Units = []int{}
-		for x := op.Share.Slab[0]; x < op.Share.Slab[1]; x += width {
+		for x := op.Share.Own[0]; x < op.Share.Own[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
 		}
 	}
 	return l
+}
+
+// reach is what this rank's kernels map of the image, nil for what it holds.
+func (op *Operator) reach() *dist.Reach {
+	if !op.Local(op.Grid) {
+		return nil
+	}
+	plane := op.Plane()
+	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Reached(op.Share)}
+	r.Units, r.Sums = op.Problem(op.Share).Slabs()
+	for i := range r.Units {
+		r.Units[i] *= plane
+	}
+	return r
 }
 
 // dataLayout is that of the data, split over shots.
@@ -151,7 +170,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact()}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Local(op.Grid)}
 	if op.Classes.N > 0 {
 		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
 	}
@@ -220,8 +239,10 @@ func (op *Operator) Data() (*dist.Vector, error) {
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
 	domain, rng := op.imageLayout(), op.dataLayout()
-	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
+	if op.Operator, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.Engine.Kernels()[0]); err != nil {
+		return err
+	}
 	if t := op.Traces; t != nil {
 		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce

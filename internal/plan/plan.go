@@ -126,6 +126,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 			return nil, err
 		}
 	}
+	if len(cfg.Kirchhoff.Aperture) > 0 {
+		p.Shots = p.Shots.along(p.Places)
+	}
 	p.Classes = newClasses(p)
 	p.findWindows()
 	whiten(p)

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -53,6 +55,31 @@ func newShots(p *survey.Positions) Shots {
 	return s
 }
 
+// along orders shots by the middle of their midpoints along x, so that shots which reach
+// the same points are dealt to the same ranks.
+func (s Shots) along(p *survey.Positions) Shots {
+	middle, order := make([]float64, s.Len()), make([]int, s.Len())
+	for i := range order {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, trace := range s.List(s.starts[i], s.starts[i+1]) {
+			x := p.At(int(p.Source[trace]))[0] + p.At(int(p.Receiver[trace]))[0]
+			lo, hi = min(lo, x), max(hi, x)
+		}
+		middle[i], order[i] = lo+hi, i
+	}
+	if slices.IsSorted(middle) {
+		return s
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(middle[a], middle[b]) })
+	var t Shots
+	for _, i := range order {
+		t.starts = append(t.starts, len(t.order))
+		t.order = append(t.order, s.List(s.starts[i], s.starts[i+1])...)
+	}
+	t.starts = append(t.starts, len(t.order))
+	return t
+}
+
 // bySource lists the traces by source place, those of one place by number.
 func bySource(p *survey.Positions) []int32 {
 	next := make([]int32, slices.Max(p.Source)+2) // by place, where in the list its next trace goes
@@ -97,6 +124,26 @@ func (s Shots) List(first, last int) []int32 {
 // InOrder reports whether traces are numbered shot by shot.
 func (s Shots) InOrder() bool { return s.order == nil }
 
+// shotCosts is what each shot costs an application: its number of traces or, with an
+// aperture, of pairs of a trace and a point that count. What a trace costs besides is about
+// that of 16 points for each sample.
+func (p *Plan) shotCosts() []int64 {
+	s := p.Shots
+	cost := make([]int64, s.Len())
+	for i := range cost {
+		cost[i] = int64(s.starts[i+1] - s.starts[i])
+	}
+	if len(p.Config.Kirchhoff.Aperture) == 0 {
+		return cost
+	}
+	for i := range cost {
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
+		p.limit(k)
+		cost[i] = cost[i]*16*int64(p.Survey.NT) + k.Triples()
+	}
+	return cost
+}
+
 // deal cuts shots into consecutive parts so that the most expensive part costs as
 // little as possible, and returns the first shot of each part and their number.
 // Neighbouring shots share receiver places, so parts are not cut further.
@@ -127,13 +174,19 @@ func fill(cost []int64, parts int, limit int64) []int {
 	return append(cuts, len(cost))
 }
 
-// Share is what one rank holds: traces First to Last in the order of shots, and the
-// image's points from Slab[0] to Slab[1] along x.
+// Share is what one rank has to do with: traces First to Last in the order of shots, the
+// image's points from Slab[0] to Slab[1] along x, which its kernels map, and those from
+// Own[0] to Own[1], which its vectors hold. With an aperture the slab is what the traces
+// reach, and each point is held by one rank. Without one the two are the same.
 type Share struct {
+	Grid        [2]int // ranks over shots, over image blocks
 	Rank        int
 	First, Last int
-	Slab        [2]int
+	Slab, Own   [2]int
+	Lent        int   // along x, the most points of Own that another rank maps
 	Shots       []int // first traces of its shots, counted from First
+
+	rows []int // first trace of each row of ranks, and the number of traces
 
 	Places *survey.Positions // of its traces
 	From   []int32           // what their numbers are in Inputs.Places
@@ -150,7 +203,7 @@ func (s *Share) Shot(i int) (first, last int) {
 	return s.Shots[i], s.Shots[i+1]
 }
 
-// Shares returns the share of each rank of a grid. The cost of a shot is its number of traces.
+// Shares returns the share of each rank of a grid.
 func (p *Plan) Shares(grid [2]int) ([]*Share, error) {
 	all, err := p.cut(grid)
 	for i, s := range all {
@@ -187,31 +240,35 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
-	cost := make([]int64, shots)
-	for i := range cost {
-		cost[i] = int64(starts[i+1] - starts[i])
+	cuts := deal(p.shotCosts(), grid[0])
+	rows := make([]int, len(cuts))
+	for row, shot := range cuts {
+		rows[row] = starts[shot]
 	}
-	cuts := deal(cost, grid[0])
 	var out []*Share
 	for row := range grid[0] {
-		first := starts[cuts[row]]
 		var own []int
 		for _, at := range starts[cuts[row]:cuts[row+1]] {
-			own = append(own, at-first)
+			own = append(own, at-rows[row])
 		}
-		for column := range grid[1] {
-			out = append(out, &Share{Rank: len(out), First: first, Last: starts[cuts[row+1]], Slab: p.slab(column, grid[1]), Shots: own})
+		for range grid[1] {
+			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
+	p.lay(out)
 	return out, nil
 }
 
-// OnGrid combines the traces of another plan's share with the slab of the same rank of a
-// grid. The slab is empty if there are more ranks than slabs.
-func (p *Plan) OnGrid(s *Share, grid [2]int) *Share {
-	t := *s
-	t.Slab = p.slab(s.Rank%grid[1], grid[1])
-	return &t
+// OnGrid returns another plan's share of traces with its part of this plan's image.
+func (p *Plan) OnGrid(s *Share) *Share {
+	all := make([]*Share, s.Grid[0]*s.Grid[1])
+	for rank := range all {
+		t := *s
+		t.Rank = rank
+		all[rank] = &t
+	}
+	p.lay(all)
+	return all[s.Rank]
 }
 
 // slabs is the number of blocks that the image may be cut into at most, and how many points
@@ -221,19 +278,80 @@ func (p *Plan) slabs() (n, width int) {
 	return (p.Image.Shape[0] + width - 1) / width, width
 }
 
-// slab returns the points along x of one column of ranks.
-func (p *Plan) slab(column, columns int) [2]int {
+// lay shares out the image among all ranks of a grid, which have their traces. The columns
+// of a row of ranks cut the whole image into slabs or, with an aperture, what the row's
+// traces reach.
+func (p *Plan) lay(all []*Share) {
+	grid := all[0].Grid
 	slabs, width := p.slabs()
-	nx := p.Image.Shape[0]
-	s := [2]int{min(nx, column*slabs/columns*width), min(nx, (column+1)*slabs/columns*width)}
-	if s[0] == s[1] {
-		s = [2]int{nx, nx} // [0, 0] would be the whole image
+	points := func(lo, hi int) [2]int { return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])} }
+	reach, held := slices.Repeat([][2]int{{0, slabs}}, grid[0]), slices.Repeat([][2]int{{0, slabs}}, grid[0])
+	if p.Local(grid) {
+		reach = p.reaches(all[0].rows)
+		held = holders(reach, slabs)
 	}
-	return s
+	for rank, s := range all {
+		row, column := rank/grid[1], rank%grid[1]
+		r, h := reach[row], held[row]
+		if h[0] < h[1] {
+			r = [2]int{min(r[0], h[0]), max(r[1], h[1])}
+		}
+		lo, hi := r[0]+column*(r[1]-r[0])/grid[1], r[0]+(column+1)*(r[1]-r[0])/grid[1]
+		s.Slab, s.Own = points(lo, hi), points(max(lo, min(h[0], hi)), max(lo, min(h[1], hi)))
+		if lo == hi { // [0, 0] would be the whole image
+			s.Slab = points(slabs, slabs)
+		}
+	}
+	for rank, s := range all {
+		for other, o := range all {
+			if other != rank && p.Local(grid) {
+				s.Lent = max(s.Lent, Overlap(s.Own, o.Slab))
+			}
+		}
+	}
 }
 
-// Points is the number of image points of a share.
-func (p *Plan) Points(s *Share) int { return (s.Slab[1] - s.Slab[0]) * p.Plane() }
+// Local reports whether the ranks of a grid hold only what their traces reach.
+func (p *Plan) Local(grid [2]int) bool {
+	return len(p.Config.Kirchhoff.Aperture) > 0 && grid[0] > 1
+}
+
+// reaches returns the slabs [lo, hi) that the traces of each row of ranks reach.
+func (p *Plan) reaches(rows []int) (out [][2]int) {
+	_, width := p.slabs()
+	for row := range len(rows) - 1 {
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+1]))}
+		p.limit(k)
+		lo, hi := k.Reach()
+		out = append(out, [2]int{lo / width, (hi + width - 1) / width})
+	}
+	return out
+}
+
+// holders returns the slabs [lo, hi) that each row of ranks holds, one after the other: an
+// equal part of the image, unless neighbouring rows do not both reach the border between
+// their parts. The border then lies nearer to what they reach.
+func holders(reach [][2]int, slabs int) [][2]int {
+	out := make([][2]int, len(reach))
+	at := 0
+	for row := range reach {
+		end := slabs
+		if row+1 < len(reach) {
+			a, b := reach[row+1][0], reach[row][1]
+			end = max(at, min(max((row+1)*slabs/len(reach), min(a, b)), max(a, b)))
+		}
+		out[row] = [2]int{at, end}
+		at = end
+	}
+	return out
+}
+
+// Overlap is the number of points in both of two ranges [lo, hi).
+func Overlap(a, b [2]int) int { return max(0, min(a[1], b[1])-max(a[0], b[0])) }
+
+// Points is the number of image points that a share holds, Reached of those that it maps.
+func (p *Plan) Points(s *Share) int  { return (s.Own[1] - s.Own[0]) * p.Plane() }
+func (p *Plan) Reached(s *Share) int { return (s.Slab[1] - s.Slab[0]) * p.Plane() }
 
 // Plane is the number of image points with one x.
 func (p *Plan) Plane() int { return p.Image.Len() / p.Image.Shape[0] }
