@@ -23,7 +23,7 @@ type Memory struct {
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
-	Gather    int64 // the whole image, on the rank that writes it
+	Gather    int64 // what the rank that writes the image holds of it, and of whole images
 	Lists     int64 // of the survey: which trace has which places
 	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
@@ -165,9 +165,22 @@ func (c *count) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = 4*int64(c.Image.Len()) + c.rootBytes()
+		m.Gather = c.stretches() + c.rootBytes()
 	}
 	return m
+}
+
+// Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.
+const Chunk = 4 << 20
+
+// stretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
+// several ranks, as much where it arrives and where it is read back.
+func (c *count) stretches() int64 {
+	n := min(Chunk, c.points())
+	if c.share.Grid == [2]int{1, 1} {
+		return 4 * n
+	}
+	return 12 * n
 }
 
 // lists is what is known of each trace of the survey, and of each of the share.

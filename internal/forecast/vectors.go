@@ -123,14 +123,14 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 	return 1, nil
 }
 
-// rootBytes is what rank 0 holds of whole images besides the one that it writes, for
-// directions of layers and for matching filters.
+// rootBytes is what rank 0 holds of whole images, for directions of layers and for matching
+// filters.
 func (c *count) rootBytes() (bytes int64) {
 	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
-		bytes += r.HostBytes(c.Image)
+		bytes += 4*int64(c.Image.Len()) + r.HostBytes(c.Image)
 	}
 	if c.Matches() {
-		bytes += 8*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
+		bytes += 12*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
 	}
 	return bytes
 }

@@ -77,14 +77,14 @@ func (p *problem) onEngine(ranks int, engine string, set []string, body func(j *
 }
 
 // solveOn solves on many ranks and returns rank 0's result.
-func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *Result {
+func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *solved {
 	t.Helper()
 	return p.solveOnEngine(t, ranks, "cpu", set...)
 }
 
-func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...string) *Result {
+func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...string) *solved {
 	t.Helper()
-	var result *Result
+	var result *solved
 	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
 		op, err := built(context.Background(), j)
 		if err != nil {
@@ -100,7 +100,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 	return result
 }
 
-func sameResult(t *testing.T, what string, got, want *Result) {
+func sameResult(t *testing.T, what string, got, want *solved) {
 	t.Helper()
 	equal(t, what+": image", got.Image, want.Image)
 	equal(t, what+": residual", got.History.Residual, want.History.Residual)
@@ -200,7 +200,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 		"reproducible = run": {[]string{"solver.reproducible=run"}, 0},
 	} {
 		var said bytes.Buffer
-		var result *Result
+		var result *solved
 		must(t, commtest.Ranks(4, func(world comm.Comm) error {
 			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), c.set...), nil)
 			if err != nil {
@@ -244,16 +244,14 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	run := func(ranks int, set ...string) (o out) {
 		file := p.path("traces.h5")
 		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			r, err := j.Migrate(context.Background(), d)
+			r, err := j.whole(j.Migrate(context.Background(), d))
 			if err != nil {
 				return err
 			}
 			if j.Root() {
 				o.image = r.Image
-			} else if r.Image != nil {
-				return fmt.Errorf("a rank other than 0 has the image")
 			}
-			d, err = j.Model(context.Background(), reflectivity)
+			d, err = j.Model(context.Background(), operator.Points(reflectivity))
 			if err != nil {
 				return err
 			}
@@ -282,17 +280,17 @@ func TestResidualOnRanks(t *testing.T) {
 	run := func(ranks int, set ...string) []float32 {
 		file := p.path("residual.h5")
 		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			r, err := j.Solve(context.Background(), d, false)
+			r, err := j.whole(j.Solve(context.Background(), d, false))
 			if err != nil {
 				return err
 			}
-			if err := j.WriteResidual(context.Background(), file, d, r, Source{Force: true}); err != nil {
+			if err := j.WriteResidual(context.Background(), file, d, r.Classes, Source{Force: true}); err != nil {
 				return err
 			}
 			if ranks > 1 {
 				return nil
 			}
-			predicted, err := j.Model(context.Background(), r.Image)
+			predicted, err := j.Model(context.Background(), operator.Points(r.Image))
 			if err != nil {
 				return err
 			}
@@ -342,7 +340,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 		if got := names(t, p.path("checkpoints")); got != "image-0000000.checkpoint.h5" {
 			t.Errorf("checkpoints %s", got)
 		}
-		var got *Result
+		var got *solved
 		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
 			if can, err := j.CanResume(); !can || err != nil {
 				return fmt.Errorf("can resume: %v, %v", can, err)
@@ -356,7 +354,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := j.WriteResult(p.path("image.h5"), r, Source{}); err != nil {
+			if err := j.WriteResult(p.path("image.h5"), r.Result, Source{}); err != nil {
 				return err
 			}
 			if j.Root() {
@@ -534,7 +532,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	must(t, err)
 	b[len(b)/2] ^= 0x40
 	must(t, os.WriteFile(file, b, 0o644))
-	var got *Result
+	var got *solved
 	must(t, p.on(3, nil, func(j *Job) error {
 		op, err := built(context.Background(), j)
 		if err != nil {

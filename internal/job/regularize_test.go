@@ -121,7 +121,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 			image[x*n[1]+z] = float32(math.Sin(0.9 * (float64(z) - 0.4*float64(x))))
 		}
 	}
-	v, err := op.ImageVector(image)
+	v, err := op.ImageVector(operator.Points(image))
 	must(t, err)
 	norm := func(kind string) float64 {
 		s, err := j.setting(nil)

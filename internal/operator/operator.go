@@ -203,16 +203,34 @@ func BlameInput(err error) error {
 	return err
 }
 
-// ImageVector is this rank's share of a whole image, in each of several classes.
-func (op *Operator) ImageVector(image []float32) (*dist.Vector, error) {
+// Reader fills dst with the points of an image from number first on.
+type Reader func(dst []float32, first int) error
+
+// Points reads an image that is in memory.
+func Points(image []float32) Reader {
+	return func(dst []float32, first int) error {
+		copy(dst, image[first:first+len(dst)])
+		return nil
+	}
+}
+
+// ImageVector is this rank's share of an image, in each of several classes.
+func (op *Operator) ImageVector(read Reader) (*dist.Vector, error) {
 	v, err := dist.NewVector(op.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
 	l := op.imageLayout()
-	for _, part := range v.Rows() {
-		if err := device.Upload(part.Buf, image[l.Off:l.Off+l.N]); err != nil {
-			return nil, err
+	part := make([]float32, min(forecast.Chunk, l.N))
+	for first := 0; first < l.N; first += len(part) {
+		part = part[:min(len(part), l.N-first)]
+		if err := read(part, l.Off+first); err != nil {
+			return nil, inputs.FileError(err)
+		}
+		for _, class := range v.Rows() {
+			if err := device.Upload(class.Buf.Slice(first, len(part)), part); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return v, nil

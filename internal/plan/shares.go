@@ -284,7 +284,9 @@ func (p *Plan) slabs() (n, width int) {
 func (p *Plan) lay(all []*Share) {
 	grid := all[0].Grid
 	slabs, width := p.slabs()
-	points := func(lo, hi int) [2]int { return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])} }
+	points := func(lo, hi int) [2]int {
+		return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])}
+	}
 	reach, held := slices.Repeat([][2]int{{0, slabs}}, grid[0]), slices.Repeat([][2]int{{0, slabs}}, grid[0])
 	if p.Local(grid) {
 		reach = p.reaches(all[0].rows)
