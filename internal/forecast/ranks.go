@@ -110,7 +110,7 @@ func (f *Forecast) findSums(all []*plan.Share) {
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
 	switch {
-	case p.Local(grid):
+	case all[0].Local:
 		f.sums = append(f.sums, f.halo(all, images, word))
 	case grid[0] > 1:
 		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
@@ -121,7 +121,11 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	for _, s := range f.sums {
 		f.Reduced += int64(s.bytes)
 	}
-	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), exchanges, exchanges * exchangeBytes})
+	numbers := exchanges
+	if all[0].Local {
+		numbers += 2 // inner products of images
+	}
+	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
 }
 
 // halo finds what the rank that sends most sends to others for some images: in the forward

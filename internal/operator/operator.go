@@ -113,7 +113,7 @@ func (op *Operator) imageLayout() *dist.Layout {
 		Shape: op.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Points(op.Share),
 		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
 	}
-	if op.Local(op.Grid) {
+	if op.Share.Local {
 		l.Shards, l.Copies = op.AllRanks, comm.Self()
 	}
 	if op.Exact() {
@@ -127,7 +127,7 @@ func (op *Operator) imageLayout() *dist.Layout {
 
 // reach is what this rank's kernels map of the image, nil for what it holds.
 func (op *Operator) reach() *dist.Reach {
-	if !op.Local(op.Grid) {
+	if !op.Share.Local {
 		return nil
 	}
 	plane := op.Plane()
@@ -170,7 +170,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Local(op.Grid)}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local}
 	if op.Classes.N > 0 {
 		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
 	}

@@ -127,7 +127,7 @@ func (s Shots) InOrder() bool { return s.order == nil }
 // shotCosts is what each shot costs an application: its number of traces or, with an
 // aperture, of pairs of a trace and a point that count. What a trace costs besides is about
 // that of 16 points for each sample.
-func (p *Plan) shotCosts() []int64 {
+func shotCosts(p *Plan) []int64 {
 	s := p.Shots
 	cost := make([]int64, s.Len())
 	for i := range cost {
@@ -176,10 +176,10 @@ func fill(cost []int64, parts int, limit int64) []int {
 
 // Share is what one rank has to do with: traces First to Last in the order of shots, the
 // image's points from Slab[0] to Slab[1] along x, which its kernels map, and those from
-// Own[0] to Own[1], which its vectors hold. With an aperture the slab is what the traces
-// reach, and each point is held by one rank. Without one the two are the same.
+// Own[0] to Own[1], which its vectors hold. They are the same unless the share is Local.
 type Share struct {
 	Grid        [2]int // ranks over shots, over image blocks
+	Local       bool   // ranks map what their traces reach, and hold parts of the image
 	Rank        int
 	First, Last int
 	Slab, Own   [2]int
@@ -240,7 +240,8 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
-	cuts := deal(p.shotCosts(), grid[0])
+	local := len(p.Config.Kirchhoff.Aperture) > 0 && grid[0] > 1
+	cuts := deal(shotCosts(p), grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
 		rows[row] = starts[shot]
@@ -252,7 +253,7 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 			own = append(own, at-rows[row])
 		}
 		for range grid[1] {
-			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
+			out = append(out, &Share{Grid: grid, Local: local, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
 	p.lay(out)
@@ -288,8 +289,8 @@ func (p *Plan) lay(all []*Share) {
 		return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])}
 	}
 	reach, held := slices.Repeat([][2]int{{0, slabs}}, grid[0]), slices.Repeat([][2]int{{0, slabs}}, grid[0])
-	if p.Local(grid) {
-		reach = p.reaches(all[0].rows)
+	if all[0].Local {
+		reach = reaches(p, all[0].rows)
 		held = holders(reach, slabs)
 	}
 	for rank, s := range all {
@@ -306,20 +307,15 @@ func (p *Plan) lay(all []*Share) {
 	}
 	for rank, s := range all {
 		for other, o := range all {
-			if other != rank && p.Local(grid) {
+			if other != rank && s.Local {
 				s.Lent = max(s.Lent, Overlap(s.Own, o.Slab))
 			}
 		}
 	}
 }
 
-// Local reports whether the ranks of a grid hold only what their traces reach.
-func (p *Plan) Local(grid [2]int) bool {
-	return len(p.Config.Kirchhoff.Aperture) > 0 && grid[0] > 1
-}
-
 // reaches returns the slabs [lo, hi) that the traces of each row of ranks reach.
-func (p *Plan) reaches(rows []int) (out [][2]int) {
+func reaches(p *Plan, rows []int) (out [][2]int) {
 	_, width := p.slabs()
 	for row := range len(rows) - 1 {
 		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+1]))}
