@@ -189,26 +189,6 @@ func (p *Problem) inside(tapers *[2]simd.Taper, columns *[2][]interval, source, 
 	return r
 }
 
-// Reach returns the range [lo, hi) of the grid's points along x, in whole slabs of
-// SlabPoints, that holds all points at which some trace may count. It is the whole grid
-// without a limit along x, and empty if there is no such point.
-func (p *Problem) Reach() (lo, hi int) {
-	n, width := p.Grid.Shape[0], SlabPoints(p.Grid.Dim())
-	axis := horizontal(0, p.Grid.Dim())
-	t := p.tapers()[axis]
-	if t.Rate == 0 {
-		return 0, n
-	}
-	first, last := math.Inf(1), math.Inf(-1) // midpoints
-	for i, source := range p.Positions.Source {
-		m := p.middle(source, p.Positions.Receiver[i])[axis]
-		first, last = min(first, m), max(last, m)
-	}
-	lo = int(max(0, math.Floor((first-float64(t.Edge))/float64(width)))) * width
-	hi = int(math.Ceil(max(0, last+float64(t.Edge)+1)/float64(width))) * width
-	return min(lo, n), max(min(lo, n), min(hi, n))
-}
-
 // Windows returns, for each place, the part of the grid at which some trace that uses it
 // may count, in whole boxes, with one more column on each side; nil without an aperture,
 // and for a place without such points an empty window. A rank that holds a part of a survey

@@ -127,6 +127,9 @@ func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
+	if text := forecast.MissedText(j.Plan); text != "" {
+		j.Report.Warn(text)
+	}
 	for _, d := range j.Config.Differences(j.Found.Made) {
 		j.Report.Warn(d)
 	}
