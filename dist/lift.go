@@ -88,7 +88,7 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 	if !o.Exact {
 		return l, nil
 	}
-	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
+	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1 && l.halo == nil}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
 		l.measuring = &measuring{sums: sums}
 	}
 	for _, k := range kernels {
@@ -257,10 +257,15 @@ func (a *application) sum(dst *Vector) error {
 	if a.pieced {
 		return nil
 	}
-	if a.lands() {
-		return a.land(dst.Layout.Shards, dst.Buf, func(element int) int { return element - a.halo.Off })
+	if err := a.sumNow(dst.Buf); err != nil || !a.lands() {
+		return err
 	}
-	r, err := a.start(dst.Buf)
+	return a.land(dst.Layout.Shards, dst.Buf, func(element int) int { return element - a.halo.Off })
+}
+
+// sumNow sums a buffer over the copies.
+func (a *application) sumNow(buf device.Buf) error {
+	r, err := a.start(buf)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Reach is the stretch of an image that a rank's kernels map, where ranks hold parts of the
-// image that do not overlap. A forward first fetches what other ranks hold of the reach. An
-// adjoint sends its sums to the ranks that hold those points, which add them. Only ranks
-// whose parts and reaches overlap talk to each other.
+// Reach is the stretch of an image that a rank's kernels map, where the ranks of the image's
+// Shards hold parts that do not overlap. A forward first fetches what other ranks hold of
+// the reach. An adjoint sends its sums to the ranks that hold those points, which add them.
+// Only ranks whose parts and reaches overlap talk to each other. Copies of a part have the
+// same reach, and sum it before.
 //
-// The layout of the image then has no Copies, and on each rank the reach includes what the
-// rank holds. A reach begins and ends between units of the layout, and so does each part.
+// On each rank the reach includes what the rank holds. A reach begins and ends between units
+// of the layout, and so does each part.
 type Reach struct {
 	Off, N int // elements of the image
 	// Units are the elements of the image at which the units of the reach begin, and Sums
@@ -174,6 +175,9 @@ func (a *application) landPieced(app Application) error {
 	}
 	sums, err := app.Sum(0)
 	if err != nil {
+		return err
+	}
+	if err := a.sumNow(sums); err != nil {
 		return err
 	}
 	h := a.halo

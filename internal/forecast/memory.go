@@ -321,7 +321,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 	if c.share.Grid[1] > 1 { // data are summed over blocks
 		bytes += pieces
 	}
-	if c.share.Grid[0] > 1 && !c.share.Local { // images are summed over shots
+	if c.share.Grid[0] > 1 && !c.share.Local() { // images are summed over shots
 		word := int64(4)
 		if c.Exact() {
 			word = 8

@@ -101,19 +101,19 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	if p.Exact() {
 		word = 8
 	}
-	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: f.Points[1]}
+	most := slices.MaxFunc(all, func(a, b *plan.Share) int {
+		return cmp.Or(cmp.Compare(p.Reached(a), p.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
+	})
+	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: p.Reached(most)}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		most := slices.MaxFunc(all, func(a, b *plan.Share) int {
-			return cmp.Or(cmp.Compare(p.Points(a), p.Points(b)), cmp.Compare(a.Traces(), b.Traces()))
-		})
 		pieces, elements = p.Problem(most).Pieces()
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
-	switch {
-	case all[0].Local:
-		f.sums = append(f.sums, f.halo(all, images, word))
-	case grid[0] > 1:
-		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
+	switch team := grid[0] / all[0].Teams; {
+	case all[0].Local():
+		f.sums = f.halos(all, team, images, word)
+	case team > 1:
+		f.sums = append(f.sums, sum{team, f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
 	}
 	if grid[1] > 1 {
 		f.sums = append(f.sums, sum{grid[1], grid[1], times * pieces[dist.Forward], word * times * elements[dist.Forward]})
@@ -122,37 +122,42 @@ func (f *Forecast) findSums(all []*plan.Share) {
 		f.Reduced += int64(s.bytes)
 	}
 	numbers := exchanges
-	if all[0].Local {
+	if all[0].Local() {
 		numbers += 2 // inner products of images
 	}
 	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
 }
 
-// halo finds what the rank that sends most sends to others for some images: in the forward
-// the points that it holds and they map, in the adjoint its sums, of so many bytes each, of
-// the points that they hold.
-func (f *Forecast) halo(all []*plan.Share, images, word int) (most sum) {
+// halos finds what the rank that exchanges most does for some images: in the forward it
+// sends the points that it holds and others map, in the adjoint sums, of so many bytes each,
+// of the points that others hold. Before that it sums with its team what they map.
+func (f *Forecast) halos(all []*plan.Share, team, images, word int) (most []sum) {
 	of := f.plan.Problem(all[0])
 	of.Slab = [2]int{}
-	points, sums := of.Slabs()
-	each := f.plan.Plane() * f.plan.Type().Size()
+	points, at := of.Slabs()
+	sums := func(a, b [2]int) int { // bytes, where two ranges overlap
+		if plan.Overlap(a, b) == 0 {
+			return 0
+		}
+		return word * images * (at[slices.Index(points, min(a[1], b[1]))] - at[slices.Index(points, max(a[0], b[0]))])
+	}
+	each, bytes := images*f.plan.Plane()*f.plan.Type().Size(), -1
 	for _, s := range all {
-		sends := sum{span: f.Ranks()}
-		for _, o := range all {
-			if s == o {
-				continue
-			}
-			if n := plan.Overlap(s.Own, o.Slab); n > 0 {
-				sends.count, sends.bytes = sends.count+images, sends.bytes+images*n*each
-			}
-			if lo := max(s.Slab[0], o.Own[0]); plan.Overlap(s.Slab, o.Own) > 0 {
-				hi := min(s.Slab[1], o.Own[1])
-				n := sums[slices.Index(points, hi)] - sums[slices.Index(points, lo)]
-				sends.count, sends.bytes = sends.count+images, sends.bytes+images*n*word
+		halo := sum{span: f.Ranks()}
+		for o := range s.Others(all) {
+			for _, n := range [2]int{each * plan.Overlap(s.Own, o.Slab), sums(s.Slab, o.Own)} {
+				if n > 0 {
+					halo.count, halo.bytes = halo.count+images, halo.bytes+n
+				}
 			}
 		}
-		if sends.bytes > most.bytes {
-			most = sends
+		list := []sum{halo}
+		if team > 1 {
+			list = append(list, sum{team, team * f.Grid[1], images, sums(s.Slab, s.Slab)})
+			halo.bytes += list[1].bytes
+		}
+		if halo.bytes > bytes {
+			most, bytes = list, halo.bytes
 		}
 	}
 	return most

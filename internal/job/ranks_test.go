@@ -535,6 +535,37 @@ func TestCommunicationWithAnAperture(t *testing.T) {
 	}
 }
 
+// So do more ranks than the image has blocks, which map and hold the same in teams.
+func TestTeamsHaveTheSameBits(t *testing.T) {
+	p := wide(t)
+	for _, set := range [][]string{
+		{"solver.iterations=2", "kirchhoff.aperture=120", "kirchhoff.dynamic=true"},
+		{"solver.iterations=2", "kirchhoff.aperture=120", "data.read=stream"},
+		{"solver.iterations=1", "kirchhoff.aperture=60", "image.gathers=offset", "image.gather_bins=0,100,500", "comm.overlap=off"},
+	} {
+		want := p.solveOn(t, 1, set...)
+		for _, g := range []string{"8,1", "8,2"} {
+			set := append(slices.Clone(set), "comm.grid="+g)
+			ranks := map[string]int{"8,1": 8, "8,2": 16}[g]
+			sameResult(t, g, p.solveOn(t, ranks, set...), want)
+			must(t, p.on(ranks, set, func(j *Job) error {
+				if s := j.Share; s.Teams != 4 {
+					return fmt.Errorf("%d teams, want 4", s.Teams)
+				}
+				return nil
+			}))
+		}
+	}
+	set := []string{"kirchhoff.aperture=120"}
+	all := p.volumes(t, 8, set...)
+	most := slices.MaxFunc(all, func(a, b perIteration) int { return int(a.summed - b.summed) })
+	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, 8)
+	must(t, err)
+	if f.Reduced != most.summed {
+		t.Errorf("%d bytes are predicted, %+v were sent", f.Reduced, all)
+	}
+}
+
 // streamer is a 2-D line whose receivers follow the source. Its image has 15 blocks.
 func streamer(t *testing.T) *problem {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{4, 5}, Shape: []int{900, 13}}

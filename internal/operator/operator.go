@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -32,12 +33,17 @@ type Operator struct {
 	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
+
+	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces) (*Operator, error) {
 	op := &Operator{Plan: p, Here: h, Share: s, Traces: t}
+	if err := comm.Together(h.World, op.join()); err != nil {
+		return nil, err
+	}
 	m := forecast.Of(p, s)
 	err := m.Check()
 	if err == nil {
@@ -58,6 +64,22 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 		return op, h.registerSums(e, p.Exact())
 	}
 	return op, nil
+}
+
+// join finds the ranks that share this rank's part of the image, and those that hold others.
+func (op *Operator) join() (err error) {
+	if !op.Share.Local() {
+		return nil
+	}
+	team, member := op.Share.Team()
+	if op.team, err = op.AllRanks.Split(team*op.Grid[1]+op.Share.Column(), op.Share.Rank); err == nil {
+		op.teams, err = op.AllRanks.Split(member, op.Share.Rank)
+	}
+	if err == nil {
+		watch.Name(op.team, "team")
+		watch.Name(op.teams, "teams")
+	}
+	return err
 }
 
 // On returns the operator of the same traces, thinned, for an image on a coarser grid. It
@@ -105,16 +127,16 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
 }
 
-// imageLayout is the image's, split along x over blocks or, with an aperture, over all
-// ranks.
+// imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
+// blocks.
 func (op *Operator) imageLayout() *dist.Layout {
 	plane, width := op.Plane(), kirchhoff.SlabPoints(op.Image.Dim())
 	l := &dist.Layout{
 		Shape: op.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Points(op.Share),
 		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
 	}
-	if op.Share.Local {
-		l.Shards, l.Copies = op.AllRanks, comm.Self()
+	if op.Share.Local() {
+		l.Shards, l.Copies = op.teams, op.team
 	}
 	if op.Exact() {
 		l.Units = []int{}
@@ -127,7 +149,7 @@ func (op *Operator) imageLayout() *dist.Layout {
 
 // reach is what this rank's kernels map of the image, nil for what it holds.
 func (op *Operator) reach() *dist.Reach {
-	if !op.Share.Local {
+	if !op.Share.Local() {
 		return nil
 	}
 	plane := op.Plane()
@@ -170,7 +192,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local()}
 	if op.Classes.N > 0 {
 		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
 	}

@@ -74,8 +74,9 @@ func TestSharesAreThoseOfEachRank(t *testing.T) {
 	}
 }
 
-// With an aperture each point is held by one rank, which maps it, and a row of ranks maps
-// every point that its traces reach. Neighbouring rows reach neighbouring points.
+// With an aperture each point is held by one team, which maps it, and a team maps every
+// point that its traces reach. Its rows hold the same. Neighbouring rows reach neighbouring
+// points.
 func TestSharesWithAnAperture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scattered(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)), 2, 30, 400)
@@ -94,7 +95,12 @@ func TestSharesWithAnAperture(t *testing.T) {
 		}
 		next, before := 0, math.Inf(-1)
 		for rank, s := range all {
-			if s.Own[0] < s.Own[1] {
+			team, member := s.Team()
+			first := all[(team*(grid[0]/s.Teams))*grid[1]+s.Column()]
+			if s.Own != first.Own || s.Slab != first.Slab || s.Teams != first.Teams || grid[0]%s.Teams != 0 {
+				t.Fatalf("rank %d of %v: %+v, the first of its team has %+v", rank, grid, s, first)
+			}
+			if member == 0 && s.Own[0] < s.Own[1] {
 				if s.Own[0] != next || s.Own[0] < s.Slab[0] || s.Own[1] > s.Slab[1] {
 					t.Fatalf("rank %d of %v holds %v of %v, want it to begin at %d", rank, grid, s.Own, s.Slab, next)
 				}
@@ -102,14 +108,14 @@ func TestSharesWithAnAperture(t *testing.T) {
 			}
 			lent := 0
 			for other, o := range all {
-				if other != rank {
+				if of, _ := o.Team(); other != rank && s.Local() && (of != team || o.Column() != s.Column()) {
 					lent = max(lent, min(s.Own[1], o.Slab[1])-max(s.Own[0], o.Slab[0]))
 				}
 			}
 			if s.Lent != lent {
 				t.Fatalf("rank %d of %v lends %d points to one rank, want %d", rank, grid, s.Lent, lent)
 			}
-			row := all[rank/grid[1]*grid[1]:][:grid[1]]
+			row := all[team*(grid[0]/s.Teams)*grid[1]:][:grid[1]]
 			middle := math.Inf(1)
 			for _, n := range p.Shots.List(s.First, s.Last) {
 				m := (p.Places.At(int(p.Places.Source[n]))[0] + p.Places.At(int(p.Places.Receiver[n]))[0]) / 2

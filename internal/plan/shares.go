@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -179,7 +180,7 @@ func fill(cost []int64, parts int, limit int64) []int {
 // Own[0] to Own[1], which its vectors hold. They are the same unless the share is Local.
 type Share struct {
 	Grid        [2]int // ranks over shots, over image blocks
-	Local       bool   // ranks map what their traces reach, and hold parts of the image
+	Teams       int    // see Local
 	Rank        int
 	First, Last int
 	Slab, Own   [2]int
@@ -191,6 +192,21 @@ type Share struct {
 	Places *survey.Positions // of its traces
 	From   []int32           // what their numbers are in Inputs.Places
 }
+
+// Local reports whether ranks map only what their traces reach of the image. Neighbouring
+// rows of the grid then form Teams. A team maps what the traces of its rows reach, and holds
+// a part of the image that no other team holds. Without teams there is one of all ranks.
+func (s *Share) Local() bool { return s.Teams > 1 }
+
+// Team returns the number of the rank's team, and that of its row in the team.
+func (s *Share) Team() (team, member int) {
+	rows := s.Grid[0] / s.Teams
+	row := s.Rank / s.Grid[1]
+	return row / rows, row % rows
+}
+
+// Column is the rank's column of the grid.
+func (s *Share) Column() int { return s.Rank % s.Grid[1] }
 
 // Traces is the number of traces.
 func (s *Share) Traces() int { return s.Last - s.First }
@@ -240,7 +256,6 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
-	local := len(p.Config.Kirchhoff.Aperture) > 0 && grid[0] > 1
 	cuts := deal(shotCosts(p), grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
@@ -253,7 +268,7 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 			own = append(own, at-rows[row])
 		}
 		for range grid[1] {
-			out = append(out, &Share{Grid: grid, Local: local, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
+			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
 	p.lay(out)
@@ -280,45 +295,75 @@ func (p *Plan) slabs() (n, width int) {
 }
 
 // lay shares out the image among all ranks of a grid, which have their traces. The columns
-// of a row of ranks cut the whole image into slabs or, with an aperture, what the row's
-// traces reach.
+// of the grid cut the whole image into slabs or, with an aperture, what a team's traces
+// reach.
 func (p *Plan) lay(all []*Share) {
-	grid := all[0].Grid
+	grid, rows := all[0].Grid, all[0].rows
 	slabs, width := p.slabs()
 	points := func(lo, hi int) [2]int {
 		return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])}
 	}
-	reach, held := slices.Repeat([][2]int{{0, slabs}}, grid[0]), slices.Repeat([][2]int{{0, slabs}}, grid[0])
-	if all[0].Local {
-		reach = reaches(p, all[0].rows)
+	teams, reach, held := 1, [][2]int{{0, slabs}}, [][2]int{{0, slabs}}
+	if len(p.Config.Kirchhoff.Aperture) > 0 {
+		teams = mostTeams(grid[0], slabs)
+	}
+	if teams > 1 {
+		reach = reaches(p, rows, grid[0]/teams)
 		held = holders(reach, slabs)
 	}
-	for rank, s := range all {
-		row, column := rank/grid[1], rank%grid[1]
-		r, h := reach[row], held[row]
+	for _, s := range all {
+		s.Teams = teams
+		team, _ := s.Team()
+		r, h := reach[team], held[team]
 		if h[0] < h[1] {
 			r = [2]int{min(r[0], h[0]), max(r[1], h[1])}
 		}
+		column := s.Column()
 		lo, hi := r[0]+column*(r[1]-r[0])/grid[1], r[0]+(column+1)*(r[1]-r[0])/grid[1]
 		s.Slab, s.Own = points(lo, hi), points(max(lo, min(h[0], hi)), max(lo, min(h[1], hi)))
 		if lo == hi { // [0, 0] would be the whole image
 			s.Slab = points(slabs, slabs)
 		}
 	}
-	for rank, s := range all {
-		for other, o := range all {
-			if other != rank && s.Local {
-				s.Lent = max(s.Lent, Overlap(s.Own, o.Slab))
+	for _, s := range all {
+		s.Lent = 0
+		for o := range s.Others(all) {
+			s.Lent = max(s.Lent, Overlap(s.Own, o.Slab))
+		}
+	}
+}
+
+// Others are the shares with which a rank exchanges points of the image: one of each column
+// of each team, but its own.
+func (s *Share) Others(all []*Share) iter.Seq[*Share] {
+	return func(yield func(*Share) bool) {
+		_, member := s.Team()
+		each, columns := s.Grid[0]/s.Teams, s.Grid[1]
+		for row := member; s.Local() && row < s.Grid[0]; row += each {
+			for _, o := range all[row*columns : (row+1)*columns] {
+				if o.Rank != s.Rank && !yield(o) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// reaches returns the slabs [lo, hi) that the traces of each row of ranks reach.
-func reaches(p *Plan, rows []int) (out [][2]int) {
+// mostTeams is the largest number of equal teams of so many rows of which each can hold a
+// slab of the image.
+func mostTeams(rows, slabs int) int {
+	teams := min(rows, slabs)
+	for rows%teams != 0 {
+		teams--
+	}
+	return teams
+}
+
+// reaches returns the slabs [lo, hi) that the traces of each team of some rows of ranks reach.
+func reaches(p *Plan, rows []int, each int) (out [][2]int) {
 	_, width := p.slabs()
-	for row := range len(rows) - 1 {
-		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+1]))}
+	for row := 0; row+each < len(rows); row += each {
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+each]))}
 		p.limit(k)
 		lo, hi := k.Reach()
 		out = append(out, [2]int{lo / width, (hi + width - 1) / width})
@@ -326,19 +371,19 @@ func reaches(p *Plan, rows []int) (out [][2]int) {
 	return out
 }
 
-// holders returns the slabs [lo, hi) that each row of ranks holds, one after the other: an
-// equal part of the image, unless neighbouring rows do not both reach the border between
-// their parts. The border then lies nearer to what they reach.
+// holders returns the slabs [lo, hi) that each team holds, one after the other: an equal
+// part of the image, unless neighbouring teams do not both reach the border between their
+// parts. The border then lies nearer to what they reach.
 func holders(reach [][2]int, slabs int) [][2]int {
 	out := make([][2]int, len(reach))
 	at := 0
-	for row := range reach {
+	for team := range reach {
 		end := slabs
-		if row+1 < len(reach) {
-			a, b := reach[row+1][0], reach[row][1]
-			end = max(at, min(max((row+1)*slabs/len(reach), min(a, b)), max(a, b)))
+		if team+1 < len(reach) {
+			a, b := reach[team+1][0], reach[team][1]
+			end = max(at, min(max((team+1)*slabs/len(reach), min(a, b)), max(a, b)))
 		}
-		out[row] = [2]int{at, end}
+		out[team] = [2]int{at, end}
 		at = end
 	}
 	return out
