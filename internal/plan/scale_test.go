@@ -84,7 +84,7 @@ func TestSharesWithAnAperture(t *testing.T) {
 		p.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
 		aperture := rapid.Float64Range(1, 900).Draw(t, "aperture")
 		p.Config.Kirchhoff.Aperture = []float64{aperture}
-		p.Shots = p.Shots.along(p.Places)
+		p.Shots = p.Shots.along(p.Places, aperture)
 		grid := [2]int{rapid.IntRange(2, p.Shots.Len()).Draw(t, "rows"), 1}
 		if slabs, _ := p.slabs(); slabs > 1 {
 			grid[1] = rapid.IntRange(1, 2).Draw(t, "columns")
@@ -126,7 +126,7 @@ func TestSharesWithAnAperture(t *testing.T) {
 					}
 				}
 			}
-			if middle < before-1000 { // half the widest shot
+			if middle < before-1000-aperture { // half the widest shot, and a stretch
 				t.Fatalf("rank %d of %v: shots do not follow the line", rank, grid)
 			}
 			before = middle

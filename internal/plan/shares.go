@@ -56,9 +56,10 @@ func newShots(p *survey.Positions) Shots {
 	return s
 }
 
-// along orders shots by the middle of their midpoints along x, so that shots which reach
-// the same points are dealt to the same ranks.
-func (s Shots) along(p *survey.Positions) Shots {
+// along orders shots by the stretch of x, of the given length in m, in which the middle of
+// their midpoints lies, so that shots which reach the same points are dealt to the same
+// ranks. Within a stretch shots keep their order, since neighbours on a line share receivers.
+func (s Shots) along(p *survey.Positions, length float64) Shots {
 	middle, order := make([]float64, s.Len()), make([]int, s.Len())
 	for i := range order {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -66,7 +67,7 @@ func (s Shots) along(p *survey.Positions) Shots {
 			x := p.At(int(p.Source[trace]))[0] + p.At(int(p.Receiver[trace]))[0]
 			lo, hi = min(lo, x), max(hi, x)
 		}
-		middle[i], order[i] = lo+hi, i
+		middle[i], order[i] = math.Floor((lo+hi)/2/length), i
 	}
 	if slices.IsSorted(middle) {
 		return s
