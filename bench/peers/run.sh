@@ -1,21 +1,23 @@
 #!/bin/sh
 # run.sh [CASE ...]: see README.md. The Python packages go into a folder of their
-# own beside this script, made once.
+# own beside this script, made once for each requirements.txt.
 set -eu
 cd "$(dirname "$0")"
 venv=${VENV:-.venv}
-if [ ! -x "$venv/bin/python" ]; then
+if [ ! "$venv/made" -nt requirements.txt ]; then
 	python3 -m venv "$venv" || { echo "hint: Debian: apt-get install python3-venv" >&2; exit 4; }
 	"$venv/bin/pip" install -q -r requirements.txt
+	touch "$venv/made"
 fi
 lsm=${LSM:-../../bin/lsm}
 [ -x "$lsm" ] || { echo "$lsm: not built; make build" >&2; exit 4; }
-[ $# -gt 0 ] || set -- small large cube streamer eikonal lsm
+[ $# -gt 0 ] || set -- small large cube streamer eikonal lsm line
 echo "processor: $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo 2>/dev/null), $(nproc) threads; $("$lsm" version | head -1)"
 for case in "$@"; do
 	case $case in
 	eikonal) "$venv/bin/python" eikonal.py "$lsm" ;;
 	lsm) "$venv/bin/python" solve.py "$lsm" ;;
+	line) "$venv/bin/python" line.py "$lsm" ../../line.png ;;
 	*) "$venv/bin/python" kernel.py "$lsm" "$case" ;;
 	esac
 done
