@@ -51,6 +51,7 @@ type KernelSize struct {
 type KernelResult struct {
 	Engine     string
 	Triples    int64
+	Visits     int64 // see kirchhoff.Problem
 	DotError   float64
 	Verdict    string // "OK" or "FAILED", of the dot test
 	TableBytes int64
@@ -116,7 +117,7 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			limit = 1e-13
 		}
 		if i == 0 {
-			r.Engine, r.Triples, r.TableBytes = info, p.Triples(), e.TableBytes()
+			r.Engine, r.Triples, r.Visits, r.TableBytes = info, p.Triples(), p.Visits(), e.TableBytes()
 		}
 	}
 	d := device.Device(device.NewHost(size.Threads))
