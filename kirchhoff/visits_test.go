@@ -59,3 +59,15 @@ func TestVisitsOfSpreadCells(t *testing.T) {
 		t.Errorf("%d visits, want %d", got, want)
 	}
 }
+
+// Speeds are measured where TileCost is 1.
+func TestTileCost(t *testing.T) {
+	for _, c := range []struct {
+		dim           int
+		samples, want float64
+	}{{2, 20, 1}, {3, 20, 1}, {2, 97, 2}, {3, 64, 2}} {
+		if got := TileCost(c.dim, c.samples); got != c.want {
+			t.Errorf("%d-D, %g samples: %g, want %g", c.dim, c.samples, got, c.want)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // benchMachine measures the machine of all ranks together, and rank 0 writes its file.
@@ -99,7 +100,7 @@ func measureCores(ctx context.Context, a *app, k bench.KernelSize, dims []int, d
 		}
 		for _, dim := range dims {
 			speed := m.Speed(dim)
-			k.Shape = shapes[dim]
+			k.Shape, k.Spacing = shapes[dim], 80/float64(kirchhoff.TileSide(dim)) // the same size of tiles
 			if speed.Points, err = bench.PointSpeed(ctx, k.Shape, k.Threads, k.Runs); err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (
 
 // gradientModel makes the model, with velocities v in m/s, and its solver.
 func gradientModel(shape []int) (g grid.Grid, v []float64, m *traveltime.Eikonal, err error) {
-	if g, err = square(shape); err != nil {
+	if g, err = square(shape, spacing); err != nil {
 		return g, nil, nil, err
 	}
 	v = make([]float64, g.Len())

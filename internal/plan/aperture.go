@@ -33,9 +33,9 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 func (p *Plan) Visits(s *Share) int64 { return p.Problem(s).Visits() }
 
 // Heard is about how much longer, or shorter, kernels take than for all Visits, since waves
-// arrive after the record has ended: tiles beyond it take no time, those in which it ends
-// kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
-// velocity.
+// cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after the
+// record has ended: tiles beyond it take no time, those in which it ends kirchhoff.EndCost
+// times as long. It takes rays as straight, and is 1 where there is no velocity.
 func (p *Plan) Heard() float64 {
 	if least, _ := p.Velocity.Range(); !(least > 0) {
 		return 1
@@ -57,7 +57,7 @@ func (p *Plan) Heard() float64 {
 		case math.Abs(early) < width/2:
 			cost += kirchhoff.EndCost
 		case early > 0:
-			cost++
+			cost += kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
 		}
 	}
 	if all == 0 {
