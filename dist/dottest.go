@@ -43,8 +43,8 @@ func DotTest(ctx context.Context, d device.Device, op Operator, seed uint64) (fl
 // DotTest is the function DotTest for streamed data with y = A x, weights included. It
 // returns |‖A x‖² − ⟨Aᴴ(A x), x⟩| / ‖A x‖².
 func (s *Stream) DotTest(ctx context.Context, seed uint64) (float64, error) {
-	reach := s.reach
-	defer func() { s.reach = reach }()
+	growth := s.growth
+	defer func() { s.growth = growth }()
 	x, err := random(s.o.Device, s.Domain(), seed)
 	if err != nil {
 		return 0, err

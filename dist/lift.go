@@ -28,6 +28,9 @@ type LiftOptions struct {
 	// OneSided sums through comm.OneSided, which the communicators must implement. It
 	// waits for each sum, so Overlap then hides nothing.
 	OneSided bool
+	// Reach, if not nil, is what this rank's kernels map of the image. All ranks give one
+	// or none.
+	Reach *Reach
 	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
 }
@@ -79,10 +82,13 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 			return nil, status.Resource(fmt.Errorf("dist: the communicator %q has no one-sided sums", v.Copies.Name()))
 		}
 	}
+	if err := l.reachOut(); err != nil {
+		return nil, err
+	}
 	if !o.Exact {
 		return l, nil
 	}
-	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
+	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1 && l.halo == nil}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
 		l.measuring = &measuring{sums: sums}
 	}
 	for _, k := range kernels {
@@ -132,6 +138,7 @@ type lifted struct {
 	pieced      bool       // they are Pieced and work so
 	peaks       []float64  // of the kernels; Exact only
 	measuring   *measuring // nil: what o.Overlap says
+	halo        *halo      // nil: kernels map what the rank holds
 }
 
 func (l *lifted) Domain() *Layout { return l.domain }
@@ -150,7 +157,11 @@ func (l *lifted) Apply(ctx context.Context, dst, src *Vector) error {
 	mustEqual("apply", l.domain, src.Layout)
 	return l.observed(Forward, dst, func(a *application) error {
 		for i, k := range l.kernels {
-			if err := a.add(ctx, i, k.Forward, dst, src.Rows()[i]); err != nil {
+			x, err := a.fetch(src.Rows()[i])
+			if err != nil {
+				return err
+			}
+			if err := a.add(ctx, i, k.Forward, dst, x); err != nil {
 				return err
 			}
 		}
@@ -163,10 +174,13 @@ func (l *lifted) ApplyAdjoint(ctx context.Context, dst, src *Vector) error {
 	mustEqual("adjoint", l.rng, src.Layout)
 	return l.observed(Backward, dst, func(a *application) error {
 		for i, to := range dst.Rows() {
-			if err := a.add(ctx, i, l.kernels[i].Adjoint, to, src); err != nil {
-				return err
-			}
-			if err := a.sum(to); err != nil {
+			err := a.landing(to, func(to *Vector) error {
+				if err := a.add(ctx, i, l.kernels[i].Adjoint, to, src); err != nil {
+					return err
+				}
+				return a.sum(to)
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -243,7 +257,15 @@ func (a *application) sum(dst *Vector) error {
 	if a.pieced {
 		return nil
 	}
-	r, err := a.start(dst.Buf)
+	if err := a.sumNow(dst.Buf); err != nil || !a.lands() {
+		return err
+	}
+	return a.land(dst.Layout.Shards, dst.Buf, func(element int) int { return element - a.halo.Off })
+}
+
+// sumNow sums a buffer over the copies.
+func (a *application) sumNow(buf device.Buf) error {
+	r, err := a.start(buf)
 	if err != nil {
 		return err
 	}
@@ -281,6 +303,9 @@ func timing(to *time.Duration) (end func()) {
 // while later ones are computed. Pieces are finished in order, so at most Ahead are under
 // way. After an error it waits for the sums under way, because they use their buffers.
 func (a *application) carry(app Application) (err error) {
+	if a.lands() {
+		return a.landPieced(app)
+	}
 	ahead := 1
 	if a.overlap && a.copies.Size() > 1 {
 		ahead = app.Ahead()
@@ -361,8 +386,8 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 		return 0, false, nil
 	}
 	parts, mine := a.kernels[i].(Pieced).Bound(a.times.Direction, src.Buf)
-	sum, err := SumExactly(src.Layout.Shards, parts, mine)
-	switch bound := sum * a.peaks[i]; {
+	bound, err := a.bound(src, parts, mine, a.peaks[i])
+	switch {
 	case err != nil || bound == 0:
 		return 0, true, err
 	case lost(bound):
@@ -370,6 +395,16 @@ func (a *application) quantum(i int, dst, src *Vector) (q float64, done bool, er
 	default:
 		return quantum(bound), false, nil
 	}
+}
+
+// bound is the bound on a result that follows from those on the parts of its source. Parts
+// of an image count on the rank that holds them.
+func (a *application) bound(src *Vector, parts []float64, mine error, peak float64) (float64, error) {
+	if a.halo != nil && a.times.Direction == Forward {
+		parts = a.halo.units(parts)
+	}
+	sum, err := SumExactly(src.Layout.Shards, parts, mine)
+	return sum * peak, err
 }
 
 // quantum returns a power of two of which 2⁵² are at least the bound. It is never so

@@ -73,17 +73,20 @@ type Stream struct {
 	peak float64
 	work device.Buf // of the largest group
 
-	// reach bounds W²A p relative to ‖p‖, level bounds the source of a gradient, both from
+	// growth bounds W²A p relative to ‖p‖, level bounds the source of a gradient, both from
 	// their last passes; 0 before the first.
-	reach, level float64
-	again        int // passes done again
+	growth, level float64
+	again         int // passes done again
 }
 
 // NewStream makes the operator from domain to rng. No vector of layout rng is allocated.
 // It is a collective, with the errors of LiftWith.
 func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error) {
 	s := &Stream{of: &lifted{domain: domain, rng: rng, o: o.LiftOptions, pieced: true}, k: k, o: o}
-	var err error
+	err := s.of.reachOut()
+	if err != nil {
+		return nil, err
+	}
 	if s.peak, err = s.of.largest(k.Peak()); err != nil {
 		return nil, err
 	}
@@ -111,7 +114,7 @@ func (s *Stream) DataNorm() (float64, error) { return s.o.Norm, nil }
 
 // Carried returns the numbers that an application takes from the one before. If they are
 // saved and restored, the next application gives the same bits.
-func (s *Stream) Carried() []*float64 { return []*float64{&s.reach, &s.level} }
+func (s *Stream) Carried() []*float64 { return []*float64{&s.growth, &s.level} }
 
 // Again is how often a pass was done again.
 func (s *Stream) Again() int { return s.again }
@@ -129,9 +132,9 @@ func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err 
 	if err != nil {
 		return 0, err
 	}
-	t, err := s.run(ctx, q, &pass{Stream: s, x: p, weights: 2}, margin*s.reach*size)
+	t, err := s.run(ctx, q, &pass{Stream: s, x: p, weights: 2}, margin*s.growth*size)
 	if err == nil && t.bound > 0 && size > 0 {
-		s.reach = t.bound / size
+		s.growth = t.bound / size
 	}
 	return t.square, err
 }
@@ -147,13 +150,13 @@ func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, er
 		return t.square, err
 	}
 	s.level = t.bound
-	if s.reach == 0 && t.square > 0 {
+	if s.growth == 0 && t.square > 0 {
 		// ‖g‖ is at least ‖g‖²/‖r‖, and g is assumed to be as peaked as the residual r.
 		size, err := Norm(g)
 		if err != nil {
 			return 0, err
 		}
-		s.reach = t.bound * size / t.square
+		s.growth = t.bound * size / t.square
 	}
 	return t.square, nil
 }
@@ -221,7 +224,8 @@ func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (
 		if err := dst.Zero(); err != nil {
 			return t, err
 		}
-		return t, s.of.application(Backward, s.o.Device).carry(s.k.Begin(ctx, dst.Buf, p.quantum))
+		a := s.of.application(Backward, s.o.Device)
+		return t, a.landing(dst, func(dst *Vector) error { return a.carry(s.k.Begin(ctx, dst.Buf, p.quantum)) })
 	}
 }
 
@@ -233,6 +237,7 @@ type pass struct {
 	weights int     // how often the source is multiplied by W before the adjoint
 	quantum float64 // of the adjoint
 
+	near    *Vector // what the groups need of x
 	next    func() (device.Buf, error)
 	close   func()
 	zero    bool    // A x is
@@ -243,13 +248,18 @@ type pass struct {
 // begin gets ready for the first group.
 func (p *pass) begin(ctx context.Context) (err error) {
 	p.zero, p.lost = p.x == nil, false
+	a := p.of.application(Forward, p.o.Device)
+	if p.x != nil {
+		if p.near, err = a.fetch(p.x); err != nil {
+			return err
+		}
+	}
 	if p.x != nil && p.o.Exact {
-		parts, mine := p.k.Bound(Forward, p.x.Buf)
-		sum, err := SumExactly(p.of.domain.Shards, parts, mine)
+		parts, mine := p.k.Bound(Forward, p.near.Buf)
+		bound, err := a.bound(p.x, parts, mine, p.peak)
 		if err != nil {
 			return err
 		}
-		bound := sum * p.peak
 		p.zero = bound == 0
 		p.lost = lost(bound)
 		p.forward = quantum(bound)
@@ -363,7 +373,7 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	if p.lost {
 		return y, spoil(y)
 	}
-	app, err := g.Begin(ctx, Forward, y, p.x.Buf, p.forward)
+	app, err := g.Begin(ctx, Forward, y, p.near.Buf, p.forward)
 	if err != nil {
 		return nil, err
 	}

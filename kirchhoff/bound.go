@@ -3,7 +3,6 @@ package kirchhoff
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -13,8 +12,8 @@ import (
 const slack = 1.01
 
 // peak returns the largest weight that p's operator may give a sample: the largest b_s
-// b_r, times the largest |p_s + p_r| in 3-D, of any trace and box of tiles. It follows
-// only from the geometry. The maximum over all shares is therefore the same however
+// b_r, times the largest |p_s + p_r| in 3-D, of any trace and box of tiles in which it may
+// count. It follows only from the geometry. The maximum over all shares is therefore the same however
 // traces and slabs are shared out.
 func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	most := slack
@@ -37,14 +36,18 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	largest := make([]float64, len(t.Boxes))
-	err = parallel(ctx, p.threads(), len(t.Boxes), func(_, box int) error {
-		for i, s := range p.Positions.Source {
-			largest[box] = max(largest[box], b[s][box]*b[p.Positions.Receiver[i]][box])
+	largest, tapers, columns := 0.0, p.tapers(), t.columns()
+	for i, s := range p.Positions.Source {
+		r := p.Positions.Receiver[i]
+		in := p.inside(&tapers, &columns, s, r)
+		for x := in.lo[0]; x < in.hi[0]; x++ {
+			first, last := t.below(&columns, x, in.lo[1], in.hi[1])
+			for box := first; box < last; box++ {
+				largest = max(largest, b[s][box]*b[r][box])
+			}
 		}
-		return nil
-	})
-	return most * slices.Max(append(largest, 0)), err
+	}
+	return most * largest, nil
 }
 
 // largest returns a bound on the spreading |b| of a place in each box. It skips given

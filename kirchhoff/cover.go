@@ -134,12 +134,8 @@ func newCover(p *Problem, t *Tiling) *cover {
 		}
 	}
 	c.places = make([][]int32, len(t.Boxes))
-	for i, b := range t.Boxes {
-		var at [2]int
-		for axis, of := range columns {
-			at[axis] = sort.Search(len(of), func(k int) bool { return of[k].lo >= b.Lo[axis] })
-		}
-		c.places[i] = lists[at[0]*len(columns[1])+at[1]]
+	for i := range t.Boxes {
+		c.places[i] = lists[i*len(lists)/len(t.Boxes)] // as many boxes below each column
 	}
 	return c
 }
@@ -159,17 +155,8 @@ func (p *Problem) near(columns [2][]interval) []columnRange {
 	out := make([]columnRange, p.Positions.Len())
 	for i, source := range p.Positions.Source {
 		receiver := p.Positions.Receiver[i]
-		m := p.middle(source, receiver)
-		var r columnRange
-		for axis, of := range columns {
-			edge := float64(tapers[axis].Edge)
-			if tapers[axis].Rate == 0 {
-				edge = math.Inf(1)
-			}
-			r.lo[axis] = int32(sort.Search(len(of), func(k int) bool { return m[axis]-float64(of[k].hi-1) < edge }))
-			r.hi[axis] = int32(sort.Search(len(of), func(k int) bool { return float64(of[k].lo)-m[axis] >= edge }))
-		}
-		if r.lo[0] >= r.hi[0] || r.lo[1] >= r.hi[1] {
+		r := p.inside(&tapers, &columns, source, receiver)
+		if r == (columnRange{}) {
 			continue
 		}
 		for _, place := range [2]int32{source, receiver} {
@@ -183,6 +170,23 @@ func (p *Problem) near(columns [2][]interval) []columnRange {
 		}
 	}
 	return out
+}
+
+// inside returns the columns of boxes in which a trace may count, zero for none.
+func (p *Problem) inside(tapers *[2]simd.Taper, columns *[2][]interval, source, receiver int32) (r columnRange) {
+	m := p.middle(source, receiver)
+	for axis, of := range columns {
+		edge := float64(tapers[axis].Edge)
+		if tapers[axis].Rate == 0 {
+			edge = math.Inf(1)
+		}
+		r.lo[axis] = int32(sort.Search(len(of), func(k int) bool { return m[axis]-float64(of[k].hi-1) < edge }))
+		r.hi[axis] = int32(sort.Search(len(of), func(k int) bool { return float64(of[k].lo)-m[axis] >= edge }))
+		if r.lo[axis] >= r.hi[axis] {
+			return columnRange{}
+		}
+	}
+	return r
 }
 
 // Windows returns, for each place, the part of the grid at which some trace that uses it
@@ -268,6 +272,13 @@ func (t *Tiling) columns() (out [2][]interval) {
 		}
 	}
 	return out
+}
+
+// below returns the boxes [first, last) below columns lo to hi of those with one x.
+func (t *Tiling) below(columns *[2][]interval, x, lo, hi int32) (first, last int) {
+	deep := len(t.Boxes) / (len(columns[0]) * len(columns[1]))
+	at := int(x) * len(columns[1])
+	return (at + int(lo)) * deep, (at + int(hi)) * deep
 }
 
 // count is the number of places that have tables in a box.

@@ -3,6 +3,7 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -96,5 +97,43 @@ func TestAperture(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMissed: traces that count nowhere and columns where nothing counts are counted.
+func TestMissed(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, c := range []struct {
+		shape    []int
+		aperture []float64
+	}{{[]int{390, 20}, []float64{40}}, {[]int{390, 20}, []float64{4}}, {[]int{100, 40, 6}, []float64{60, 35}}, {[]int{100, 40, 6}, []float64{0, 25}}} {
+		p := streamer(t, c.shape, 12, 8)
+		for i := range p.Positions.XYZ { // some midpoints beyond the image
+			p.Positions.XYZ[i] += 900 * (r.Float64() - 0.5)
+		}
+		p.Aperture, p.ApertureTaper = c.aperture, make([]float64, len(c.aperture))
+		deep := p.Grid.Shape[p.Grid.Dim()-1]
+		seen := make([]bool, p.Grid.Len()/deep)
+		traces, columns := 0, len(seen)
+		for i, s := range p.Positions.Source {
+			none := true
+			for k := range seen {
+				if p.taper(int(s), int(p.Positions.Receiver[i]), k*deep) == 0 {
+					continue
+				}
+				none = false
+				if !seen[k] {
+					seen[k] = true
+					columns--
+				}
+			}
+			if none {
+				traces++
+			}
+		}
+		if a, b := p.Missed(); a != traces || b != columns {
+			t.Errorf("%v, aperture %v: %d traces and %d columns are missed, want %d and %d", c.shape, c.aperture, a, b, traces, columns)
+		}
+		t.Logf("%v: %d of %d traces, %d of %d columns", c, traces, p.NumTraces(), columns, len(seen))
 	}
 }

@@ -120,7 +120,11 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts()
+	most := mostImagePieces
+	if e.work.Whole {
+		most = 1
+	}
+	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(most)
 	if err := e.Plan.fill(ctx, p); err != nil {
 		return err
 	}

@@ -23,14 +23,28 @@ const (
 	ring                         = 2 // pieces of the forward that have memory
 )
 
-// cuts returns the first tile of each piece, followed by the number of tiles. It depends
-// only on the slab.
-func (t *Tiling) cuts() []int {
+// cuts returns the first tile of each of at most the given number of pieces, followed by
+// the number of tiles. It depends only on the slab.
+func (t *Tiling) cuts(most int) []int {
 	starts := make([]int, len(t.Boxes))
 	for i, b := range t.Boxes {
 		starts[i] = b.First
 	}
-	return pieces.Cut(starts, t.Tiles, mostImagePieces, leastTiles)
+	return pieces.Cut(starts, t.Tiles, most, leastTiles)
+}
+
+// Slabs returns where the slabs of SlabPoints begin: at which points along the grid's
+// first axis, and at which elements in the sums of an adjoint in one piece. Both lists end
+// with what follows the last slab.
+func (p *Problem) Slabs() (points, sums []int) {
+	l, x := Outline(p), 3-p.Grid.Dim()
+	for i, b := range l.Boxes {
+		if i == 0 || b.Lo[x] != l.Boxes[i-1].Lo[x] {
+			points, sums = append(points, b.Lo[x]), append(sums, b.First*simd.TileSize)
+		}
+	}
+	_, hi := p.slab()
+	return append(points, hi), append(sums, l.Tiles*simd.TileSize)
 }
 
 // traceCuts returns the first trace of each piece, followed by the number of traces. It
@@ -45,7 +59,7 @@ func (p *Problem) traceCuts() []int {
 func (p *Problem) Pieces() (n, elements [2]int) {
 	n[dist.Forward], elements[dist.Forward] = len(p.traceCuts())-1, p.NumTraces()*p.NT
 	l := Outline(p)
-	n[dist.Backward], elements[dist.Backward] = len(l.cuts())-1, l.Tiles*simd.TileSize
+	n[dist.Backward], elements[dist.Backward] = len(l.cuts(mostImagePieces))-1, l.Tiles*simd.TileSize
 	return n, elements
 }
 

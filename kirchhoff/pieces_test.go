@@ -286,6 +286,31 @@ func TestPeak(t *testing.T) {
 	}
 }
 
+// TestPeakOfReach: with an aperture the peak is that of the points that traces reach, even
+// where weights beyond are larger.
+func TestPeakOfReach(t *testing.T) {
+	for _, shape := range [][]int{{390, 20}, {100, 20, 9}} {
+		p := streamer(t, shape, 12, 8)
+		p.Positions = p.Positions.Of([]int32{0, 1, 2, 9})
+		dim := len(shape)
+		p.Aperture, p.ApertureTaper = []float64{300, 0}[:dim-1], []float64{0, 0}[:dim-1]
+		p.Dynamic, p.Velocity = true, slices.Repeat([]float64{2000}, p.Grid.Len())
+		p.Amplitude = func(int) ([]float64, error) { // grows along x
+			b := make([]float64, p.Grid.Len())
+			for i := range b {
+				b[i] = float64(1 + i/(p.Grid.Len()/shape[0]))
+			}
+			return b, nil
+		}
+		whole := newCPUEngine(t, p, Work{}).Peak()
+		q := *p
+		q.Slab[0], q.Slab[1] = p.Reach()
+		if part := newCPUEngine(t, &q, Work{}).Peak(); q.Slab[1] > shape[0]*2/3 || part != whole || whole > 2*1.01*float64(q.Slab[1]*q.Slab[1]) {
+			t.Errorf("%v: peak %g in %v, %g of the whole grid", shape, part, q.Slab, whole)
+		}
+	}
+}
+
 // TestSlabs: an operator on a slab is that of the whole grid on its points, and one on
 // no points is nothing.
 func TestSlabs(t *testing.T) {

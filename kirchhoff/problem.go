@@ -119,33 +119,6 @@ func (p *Problem) ImageLen() int {
 	return (hi - lo) * p.plane()
 }
 
-// Triples is the number of (source, receiver, image point) combinations that count: of
-// each trace with the points inside its aperture.
-func (p *Problem) Triples() (n int64) {
-	if !p.local() {
-		return int64(p.NumTraces()) * int64(p.ImageLen())
-	}
-	tapers, lo, hi := p.tapers(), [2]int{}, [2]int{1, p.Grid.Shape[0]}
-	first := horizontal(0, p.Grid.Dim())
-	if p.Grid.Dim() == 3 {
-		hi = [2]int{p.Grid.Shape[0], p.Grid.Shape[1]}
-	}
-	lo[first], hi[first] = p.slab()
-	for i, s := range p.Positions.Source {
-		m, columns := p.middle(s, p.Positions.Receiver[i]), 1
-		for axis, t := range tapers {
-			from, to := lo[axis], hi[axis]
-			if t.Rate > 0 {
-				from = max(from, int(math.Floor(m[axis]-float64(t.Edge)))+1)
-				to = min(to, int(math.Ceil(m[axis]+float64(t.Edge))))
-			}
-			columns *= max(0, to-from)
-		}
-		n += int64(columns) * int64(p.Grid.Shape[p.Grid.Dim()-1])
-	}
-	return n
-}
-
 func (p *Problem) threads() int {
 	if p.Threads > 0 {
 		return p.Threads

@@ -96,7 +96,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	for _, c := range w.images() {
 		r := *all
 		if !c.All {
-			r.p.Positions, r.rows = p.pick(c.Traces), c.Traces
+			r.p.Positions, r.rows = p.Positions.Of(c.Traces), c.Traces
 		}
 		if c.Opening != (Window{}) {
 			r.p.Opening = c.Opening

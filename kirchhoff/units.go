@@ -42,7 +42,7 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 	q := *p
 	k := &kernel{cpu: e, problem: &q, traces: p.NumTraces()}
 	if !c.All {
-		q.Positions, k.rows = p.pick(c.Traces), c.Traces
+		q.Positions, k.rows = p.Positions.Of(c.Traces), c.Traces
 	}
 	if c.Opening != (Window{}) {
 		q.Opening = c.Opening
@@ -79,16 +79,6 @@ func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
 		k.units = []unit{{hi: n, last: len(k.traceCuts) - 2}}
 	}
 	return k, nil
-}
-
-// pick returns the positions of some of p's traces, with all places.
-func (p *Problem) pick(traces []int32) *survey.Positions {
-	out := *p.Positions
-	out.Source, out.Receiver = make([]int32, len(traces)), make([]int32, len(traces))
-	for i, t := range traces {
-		out.Source[i], out.Receiver[i] = p.Positions.Source[t], p.Positions.Receiver[t]
-	}
-	return &out
 }
 
 // piece is the piece of the forward in which a trace lies.
@@ -192,7 +182,7 @@ func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
 func (k *kernel) part(traces []int32) *Problem {
 	q := *k.problem
 	if k.tables != nil {
-		q.Positions = q.pick(traces)
+		q.Positions = q.Positions.Of(traces)
 		return &q
 	}
 	windows := q.Windows()

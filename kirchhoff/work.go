@@ -67,6 +67,8 @@ type Work struct {
 	Classes []Class
 	// Exact says that applications will use a quantum, see dist.Pieced.
 	Exact bool
+	// Whole makes the adjoint one piece, as dist.Reach needs it.
+	Whole bool
 }
 
 // Class selects the traces and angles of one of several images.

@@ -76,6 +76,16 @@ func (p *Positions) NumberOf(i int32) int32 {
 	return p.Number[i]
 }
 
+// Of returns the given traces of p, in the order given, with all places of p.
+func (p *Positions) Of(traces []int32) *Positions {
+	out := *p
+	out.Source, out.Receiver = make([]int32, len(traces)), make([]int32, len(traces))
+	for i, t := range traces {
+		out.Source[i], out.Receiver[i] = p.Source[t], p.Receiver[t]
+	}
+	return &out
+}
+
 // Subset returns the positions of the given traces of p, in the order given. It has only
 // the places that these traces use, in their order in p; from are their numbers in p.
 func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {

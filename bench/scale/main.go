@@ -1,12 +1,14 @@
 // Command scale shows how the cost of a run grows with a line: a streamer over a model
 // whose velocity grows with depth, made longer and longer, with an aperture. It makes the
 // surveys, runs lsm on each with an aperture and on some without, and prints a table with
-// costs for each trace. With -plot it draws them.
+// costs for each trace. With -plot it draws them. With -ranks it also runs longer lines on
+// more ranks, and prints what a rank holds and sends.
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -37,6 +39,7 @@ type task struct {
 	aperture    float64
 	runs        int
 	iterations  int
+	launch      []string // what starts several ranks, before their number
 	more        []string // further arguments of lsm run
 }
 
@@ -50,12 +53,19 @@ func main() {
 	lengths := flag.String("lengths", "6,12,24,48,96", "lengths of the line, in `km`")
 	whole := flag.String("whole", "6,12,24", "those that also run without an aperture, in `km`")
 	plot := flag.String("plot", "", "`PNG` of the costs")
+	weak := flag.String("ranks", "", "lines that run on several ranks, as `RANKS:KM,...`")
+	launcher := flag.String("launcher", "mpirun --oversubscribe -n", "the `command` that starts several ranks, before their number")
 	flag.Parse()
-	t.more = flag.Args()
-	if err := t.all(strings.Split(*lengths, ","), strings.Split(*whole, ","), *plot); err != nil {
+	t.launch, t.more = strings.Fields(*launcher), flag.Args()
+	if err := t.all(list(*lengths), list(*whole), list(*weak), *plot); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
+}
+
+// list splits a flag at its commas.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }
 
 // cost is what one run took.
@@ -63,16 +73,28 @@ type cost struct {
 	traces                 int
 	traveltimes, iteration float64 // s
 	tables, peak           float64 // MiB
+	digest                 string  // of the image
 }
 
 // all measures lines of all lengths.
-func (t task) all(lengths, whole []string, plot string) error {
+func (t task) all(lengths, whole, weak []string, plot string) error {
 	if t.folder == "" {
 		var err error
 		if t.folder, err = os.MkdirTemp("", "scale"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(t.folder)
+	}
+	if err := t.lines(lengths, whole, plot); err != nil || len(weak) == 0 {
+		return err
+	}
+	return t.onRanks(weak)
+}
+
+// lines measures lines of several lengths, some without an aperture as well.
+func (t task) lines(lengths, whole []string, plot string) error {
+	if len(lengths) == 0 {
+		return nil
 	}
 	fmt.Printf("| aperture | line, km | traces | traveltimes, s | µs a trace | iteration, s | µs a trace | tables, MiB | KiB a trace | peak, MiB |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	var lines []picture.Line
@@ -94,7 +116,7 @@ func (t task) all(lengths, whole []string, plot string) error {
 			var c cost
 			var solves, steps []float64
 			for range t.runs {
-				if c, err = t.run(dir, with.aperture); err != nil {
+				if c, err = t.run(dir, with.aperture, 1); err != nil {
 					return err
 				}
 				solves, steps = append(solves, c.traveltimes), append(steps, c.iteration)
@@ -116,6 +138,70 @@ func (t task) all(lengths, whole []string, plot string) error {
 		return err
 	}
 	return picture.WriteFile(plot, f, true)
+}
+
+// onRanks runs lines on several ranks, and says what the rank that needs most holds and
+// sends.
+func (t task) onRanks(weak []string) error {
+	fmt.Printf("\n| ranks | line, km | traces a rank | peak of a rank, MiB | KiB a trace | sent by a rank in an iteration, MiB | iteration, s | image of one rank |\n|---|---|---|---|---|---|---|---|\n")
+	for _, text := range weak {
+		n, km, _ := strings.Cut(text, ":")
+		ranks, err := strconv.Atoi(n)
+		if err != nil {
+			return fmt.Errorf("-ranks %s: %w", text, err)
+		}
+		length, err := strconv.ParseFloat(km, 64)
+		if err != nil {
+			return fmt.Errorf("-ranks %s: %w", text, err)
+		}
+		dir := filepath.Join(t.folder, km)
+		if err := line(t.lsm, dir, length); err != nil {
+			return err
+		}
+		c, err := t.run(dir, t.aperture, ranks)
+		if err != nil {
+			return err
+		}
+		sent, err := t.sends(dir, ranks)
+		if err != nil {
+			return err
+		}
+		same := "-"
+		if ranks > 1 {
+			alone, err := t.run(dir, t.aperture, 1)
+			if err != nil {
+				return err
+			}
+			if same = "other bits"; alone.digest == c.digest {
+				same = "same bits"
+			}
+		}
+		each := float64(c.traces) / float64(ranks)
+		fmt.Printf("| %d | %s | %.0f | %.0f | %.3g | %.3g | %.3g | %s |\n", ranks, km, each, c.peak, 1024*c.peak/each, sent/(1<<20), c.iteration, same)
+	}
+	return nil
+}
+
+// sends is what lsm check says that a rank sends in an iteration, in bytes.
+func (t task) sends(dir string, ranks int) (float64, error) {
+	out, err := exec.Command(t.lsm, append([]string{"check", filepath.Join(dir, "s", "config.toml"), "--json", "--ranks", fmt.Sprint(ranks)}, t.set(dir, t.aperture)...)...).Output()
+	if err != nil {
+		return 0, fmt.Errorf("lsm check: %w", err)
+	}
+	var done struct {
+		Sent float64 `json:"sent_bytes_per_iteration"`
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	return done.Sent, json.Unmarshal(lines[len(lines)-1], &done)
+}
+
+// set are the options of a run of the line in dir.
+func (t task) set(dir string, aperture float64) []string {
+	set := []string{"--set", fmt.Sprintf("solver.iterations=%d", t.iterations), "--set", fmt.Sprintf("checkpoint.folder=%q", filepath.Join(dir, "checkpoints"))}
+	if aperture > 0 {
+		set = append(set, "--set", fmt.Sprintf("kirchhoff.aperture=%g", aperture))
+	}
+	return append(set, t.more...)
 }
 
 // line makes the model and the survey of a line in dir, unless they are there.
@@ -148,13 +234,13 @@ func line(lsm, dir string, km float64) error {
 }
 
 // run runs lsm on the line in dir, with an aperture above 0 m, and reads what it cost.
-func (t task) run(dir string, aperture float64) (c cost, err error) {
-	args := []string{"run", filepath.Join(dir, "s", "config.toml"), "--json", "--force", "-o", filepath.Join(dir, "image.h5"),
-		"--set", fmt.Sprintf("solver.iterations=%d", t.iterations), "--set", fmt.Sprintf("checkpoint.folder=%q", filepath.Join(dir, "checkpoints"))}
-	if aperture > 0 {
-		args = append(args, "--set", fmt.Sprintf("kirchhoff.aperture=%g", aperture))
+func (t task) run(dir string, aperture float64, ranks int) (c cost, err error) {
+	image := filepath.Join(dir, "image.h5")
+	args := append([]string{t.lsm, "run", filepath.Join(dir, "s", "config.toml"), "--json", "--force", "-o", image}, t.set(dir, aperture)...)
+	if ranks > 1 {
+		args = slices.Concat(t.launch, []string{fmt.Sprint(ranks)}, args)
 	}
-	cmd := exec.Command(t.lsm, append(args, t.more...)...)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -183,7 +269,11 @@ func (t task) run(dir string, aperture float64) (c cost, err error) {
 		}
 	}
 	c.iteration = median(seconds)
-	return c, nil
+	im, err := h5.ReadImage(image)
+	if err == nil {
+		c.digest = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, im.Data)))
+	}
+	return c, err
 }
 
 func median(v []float64) float64 {

@@ -142,7 +142,7 @@ func TestBenchKernelOnCard(t *testing.T) {
 			"forward copy": {e.ForwardCopy, copied / e.Forward}, "adjoint copy": {e.AdjointCopy, copied / e.Adjoint},
 			"forward issue": {e.ForwardIssue, issued / e.Forward}, "adjoint issue": {e.AdjointIssue, issued / e.Adjoint},
 		} {
-			if got, want := c[0], c[1]; !(got > 0 && got < 1) || math.Abs(got/want-1) > 1e-9 {
+			if got, want := c[0], c[1]; !(got > 0) || math.Abs(got/want-1) > 1e-9 {
 				t.Errorf("%s, %s: share %g, want %g", kind, name, got, want)
 			}
 		}

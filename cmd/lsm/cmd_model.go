@@ -24,7 +24,7 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 }
 
 func (a *app) model(ctx context.Context, j *job.Job, out string) error {
-	image, err := j.ReadImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
+	image, err := j.OpenImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
 	if err != nil {
 		return err
 	}
@@ -32,5 +32,5 @@ func (a *app) model(ctx context.Context, j *job.Job, out string) error {
 		return err
 	}
 	a.report.Infof("%s", j.Info)
-	return j.WritePredicted(ctx, out, image, a.source("model"))
+	return j.WritePredicted(ctx, out, image.Read, a.source("model"))
 }

@@ -83,7 +83,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, d, result, a.source("run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result.Classes, a.source("run")); err != nil {
 			return err
 		}
 		a.report.Printf("residual: %s\n", path.File)
@@ -136,13 +136,14 @@ func writeBeside(ctx context.Context, a *app, j *job.Job, d *dist.Vector, adjoin
 	if psf == "" {
 		return nil
 	}
-	image, err := j.PSF(ctx)
+	functions, err := j.PSF(ctx)
 	if err != nil {
 		return err
 	}
-	if err := j.WriteAdjoint(psf, &job.Result{Image: image}, a.source("run")); err != nil {
+	if err := j.WriteAdjoint(psf, functions, a.source("run")); err != nil {
 		return err
 	}
+	functions.Image.Free()
 	a.report.Printf("point-spread functions: %s\n", psf)
 	return nil
 }

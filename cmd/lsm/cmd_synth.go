@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -265,7 +266,7 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	d, err := j.Model(ctx, c.Reflectivity)
+	d, err := j.Model(ctx, operator.Points(c.Reflectivity))
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
@@ -84,7 +84,11 @@ func (c *collector) computeMissing() error {
 		}
 		return j.WriteTraces(c.residual, predicted, src)
 	}
-	return j.WriteResidual(c.ctx, c.residual, d, &job.Result{Image: r.Image.Data}, src)
+	x, err := j.ImageVector(operator.Points(r.Image.Data))
+	if err != nil {
+		return err
+	}
+	return j.WriteResidual(c.ctx, c.residual, d, x, src)
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint

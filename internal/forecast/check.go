@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
@@ -72,6 +73,7 @@ func (r *report) traces() {
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	r.say("warning", "traces", "%s", DeadText(r.Plan))
+	r.say("warning", "aperture", "%s", MissedText(r.Plan))
 	r.weighting()
 	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.Places.Len(), "distinct position"))
 }
@@ -143,6 +145,23 @@ func DeadText(p *plan.Plan) string {
 		text += ", their weight is 0"
 	}
 	return text
+}
+
+// MissedText says which traces and which points of the image no aperture brings together, ""
+// for none.
+func MissedText(p *plan.Plan) string {
+	traces, columns := plan.Missed(p)
+	var list []string
+	if traces > 0 {
+		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(p.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
+	}
+	if columns > 0 {
+		list = append(list, fmt.Sprintf("the image stays zero in %d of its %s of points, which lie in no trace's aperture", columns, readable.Count(p.Image.Len()/p.Image.Shape[p.Image.Dim()-1], "column")))
+	}
+	if list == nil {
+		return ""
+	}
+	return fmt.Sprintf("kirchhoff.aperture: %s", strings.Join(list, "; "))
 }
 
 // weighting says how much of the data the weights leave.

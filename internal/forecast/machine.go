@@ -191,19 +191,35 @@ func (m *Machine) link(span, ranks int) Link {
 	return m.Between
 }
 
-// sum is what a rank sums with others in an iteration: pieces of an image or of data, or
-// numbers.
+// sum is what a rank sums with others in an iteration, pieces of an image or of data, or
+// numbers, or what it sends to its neighbours.
 type sum struct {
-	ranks, span int // so many, that lie within so many ranks
+	ranks, span int // so many, that lie within so many ranks; 0: neighbours
 	count       int
 	bytes       int // of all
+}
+
+// sent is the number of messages that a rank sends for s, and of their bytes.
+func (s sum) sent() (count, bytes int) {
+	if s.ranks == 0 {
+		return s.count, s.bytes
+	}
+	return s.count * messages(s.ranks), int(sent(s.bytes, s.ranks))
+}
+
+// takes is the time of s over a link, in s.
+func (s sum) takes(l Link) float64 {
+	if s.ranks == 0 {
+		return float64(s.count)*l.Latency + float64(s.bytes)/l.Bytes
+	}
+	return float64(s.count) * l.AllReduce(s.bytes/s.count, s.ranks)
 }
 
 // On is the duration on a machine, for a plan of it.
 func (f *Forecast) On(m *Machine) Duration {
 	sums := 0.0
 	for _, s := range f.sums {
-		sums += float64(s.count) * m.link(s.span, f.Ranks()).AllReduce(s.bytes/s.count, s.ranks)
+		sums += s.takes(m.link(s.span, f.Ranks()))
 	}
 	d := f.duration(m, seconds(float64(f.Memory.AllData)/m.File), seconds(sums))
 	d.Total += seconds(4 * float64(f.plan.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
@@ -214,8 +230,8 @@ func (f *Forecast) On(m *Machine) Duration {
 // iteration. It receives as many.
 func (f *Forecast) Sent() (count int, bytes int64) {
 	for _, s := range f.sums {
-		count += s.count * messages(s.ranks)
-		bytes += int64(sent(s.bytes, s.ranks))
+		n, of := s.sent()
+		count, bytes = count+n, bytes+int64(of)
 	}
 	return count, bytes
 }

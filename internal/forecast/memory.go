@@ -23,7 +23,7 @@ type Memory struct {
 	Vectors   int64 // of the solver
 	Scratch   int64 // of the engine and the traveltimes
 	Model     int64 // the velocity model
-	Gather    int64 // the whole image, on the rank that writes it
+	Gather    int64 // what the rank that writes the image holds of it, and of whole images
 	Lists     int64 // of the survey: which trace has which places
 	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
 	Limit     int64
@@ -126,7 +126,7 @@ func (m Memory) Check() error {
 func Of(p *plan.Plan, s *plan.Share) Memory {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
 	m := c.common()
-	m.Vectors = c.vectors()
+	m.Vectors = c.vectors() + c.halo()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Card != nil:
@@ -165,9 +165,22 @@ func (c *count) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = 4*int64(c.Image.Len()) + c.rootBytes()
+		m.Gather = c.stretches() + c.rootBytes()
 	}
 	return m
+}
+
+// Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.
+const Chunk = 4 << 20
+
+// stretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
+// several ranks, as much where it arrives and where it is read back.
+func (c *count) stretches() int64 {
+	n := min(Chunk, c.points())
+	if c.share.Grid == [2]int{1, 1} {
+		return 4 * n
+	}
+	return 12 * n
 }
 
 // lists is what is known of each trace of the survey, and of each of the share.
@@ -290,16 +303,25 @@ func (c *count) most(with func(places int64) Memory) Memory {
 	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
+// halo is what a rank takes to map points that others hold: the image there, and sums that
+// come of those points which it holds itself.
+func (c *count) halo() int64 {
+	if c.share.Lent == 0 {
+		return 0
+	}
+	return int64(c.Reached(c.share))*int64(c.Type().Size()) + int64(c.share.Lent*c.Plane())*8
+}
+
 // overlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
 func (c *count) overlap(pieces int64) (bytes int64) {
 	if c.Config.Comm.Overlap == "off" {
 		return 0
 	}
-	if c.points() < int64(c.Image.Len()) { // data are summed over blocks
+	if c.share.Grid[1] > 1 { // data are summed over blocks
 		bytes += pieces
 	}
-	if c.share.Traces() < c.Shots.Traces() { // images are summed over shots
+	if c.share.Grid[0] > 1 && !c.share.Local() { // images are summed over shots
 		word := int64(4)
 		if c.Exact() {
 			word = 8

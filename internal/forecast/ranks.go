@@ -101,16 +101,19 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	if p.Exact() {
 		word = 8
 	}
-	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: f.Points[1]}
+	most := slices.MaxFunc(all, func(a, b *plan.Share) int {
+		return cmp.Or(cmp.Compare(p.Reached(a), p.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
+	})
+	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: p.Reached(most)}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		most := slices.MaxFunc(all, func(a, b *plan.Share) int {
-			return cmp.Or(cmp.Compare(p.Points(a), p.Points(b)), cmp.Compare(a.Traces(), b.Traces()))
-		})
 		pieces, elements = p.Problem(most).Pieces()
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
-	if grid[0] > 1 {
-		f.sums = append(f.sums, sum{grid[0], f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
+	switch team := grid[0] / all[0].Teams; {
+	case all[0].Local():
+		f.sums = f.halos(all, team, images, word)
+	case team > 1:
+		f.sums = append(f.sums, sum{team, f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
 	}
 	if grid[1] > 1 {
 		f.sums = append(f.sums, sum{grid[1], grid[1], times * pieces[dist.Forward], word * times * elements[dist.Forward]})
@@ -118,7 +121,46 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	for _, s := range f.sums {
 		f.Reduced += int64(s.bytes)
 	}
-	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), exchanges, exchanges * exchangeBytes})
+	numbers := exchanges
+	if all[0].Local() {
+		numbers += 2 // inner products of images
+	}
+	f.sums = append(f.sums, sum{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
+}
+
+// halos finds what the rank that exchanges most does for some images: in the forward it
+// sends the points that it holds and others map, in the adjoint sums, of so many bytes each,
+// of the points that others hold. Before that it sums with its team what they map.
+func (f *Forecast) halos(all []*plan.Share, team, images, word int) (most []sum) {
+	of := f.plan.Problem(all[0])
+	of.Slab = [2]int{}
+	points, at := of.Slabs()
+	sums := func(a, b [2]int) int { // bytes, where two ranges overlap
+		if plan.Overlap(a, b) == 0 {
+			return 0
+		}
+		return word * images * (at[slices.Index(points, min(a[1], b[1]))] - at[slices.Index(points, max(a[0], b[0]))])
+	}
+	each, bytes := images*f.plan.Plane()*f.plan.Type().Size(), -1
+	for _, s := range all {
+		halo := sum{span: f.Ranks()}
+		for o := range s.Others(all) {
+			for _, n := range [2]int{each * plan.Overlap(s.Own, o.Slab), sums(s.Slab, o.Own)} {
+				if n > 0 {
+					halo.count, halo.bytes = halo.count+images, halo.bytes+n
+				}
+			}
+		}
+		list := []sum{halo}
+		if team > 1 {
+			list = append(list, sum{team, team * f.Grid[1], images, sums(s.Slab, s.Slab)})
+			halo.bytes += list[1].bytes
+		}
+		if halo.bytes > bytes {
+			most, bytes = list, halo.bytes
+		}
+	}
+	return most
 }
 
 // spread widens a range, of least and greatest, to v.

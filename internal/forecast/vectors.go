@@ -18,7 +18,7 @@ import (
 // there. Errors are ignored here; they are reported when the real problem is made.
 func (c *count) vectors() int64 {
 	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
-	v.image = dist.Local(c.Type(), append([]int{c.share.Slab[1] - c.share.Slab[0]}, c.Image.Shape[1:]...)...)
+	v.image = dist.Local(c.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.Image.Shape[1:]...)...)
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
@@ -123,14 +123,14 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 	return 1, nil
 }
 
-// rootBytes is what rank 0 holds of whole images besides the one that it writes, for
-// directions of layers and for matching filters.
+// rootBytes is what rank 0 holds of whole images, for directions of layers and for matching
+// filters.
 func (c *count) rootBytes() (bytes int64) {
 	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
-		bytes += r.HostBytes(c.Image)
+		bytes += 4*int64(c.Image.Len()) + r.HostBytes(c.Image)
 	}
 	if c.Matches() {
-		bytes += 8*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
+		bytes += 12*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
 	}
 	return bytes
 }

@@ -94,7 +94,7 @@ func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
 	for _, f := range cfg.Reads() {
 		role := roles[f.Key]
 		if role == "" {
-			continue // ReadImage hashes what it reads
+			continue // OpenImage hashes what it opens
 		}
 		d, err := r.hash(role, f.Path)
 		if err != nil {
@@ -105,28 +105,51 @@ func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
 	return nil
 }
 
-// ReadImage reads an image and its digest on all ranks. The image must lie on the given
-// grid. role names it in the provenance of the outputs made from it.
-func (r *Ranks) ReadImage(role string, path config.Path, want grid.Grid) ([]float32, provenance.Input, error) {
-	var d provenance.Input
-	err := r.AtRoot(func() error { return h5.Guarded(path.File) })
+// OpenImage opens an image on all ranks, once rank 0 has looked through it, and finds its
+// digest. The image must lie on the given grid. role names it in the provenance of the
+// outputs made from it.
+func (r *Ranks) OpenImage(role string, path config.Path, want grid.Grid) (image *h5.ImageReader, d provenance.Input, err error) {
+	err = r.AtRoot(func() error { return h5.Guarded(path.File) })
 	if err == nil {
 		d, err = r.hash(role, path)
+	}
+	if err == nil {
+		err = r.AtRoot(func() error { return lookThrough(path.File, want) })
 	}
 	if err != nil {
 		return nil, d, err
 	}
-	image, err := h5.ReadImage(path.File)
-	if err == nil && !image.Grid.Equal(want) {
-		err = status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", path.File, Extent(image.Grid), Extent(want)))
-	}
-	if err == nil {
-		err = checkMagnitude(path.File, "point of the image", float64(survey.Peak(image.Data)), leastSample, greatestSample)
+	if image, err = h5.OpenImage(path.File); err == nil {
+		image.Trust()
 	}
 	if err := r.Together(err); err != nil {
+		if image != nil {
+			image.Close()
+		}
 		return nil, d, err
 	}
-	return image.Data, d, nil
+	return image, d, nil
+}
+
+// lookThrough reads an image once. It must lie on the given grid.
+func lookThrough(file string, want grid.Grid) error {
+	image, err := h5.OpenImage(file)
+	if err != nil {
+		return err
+	}
+	defer image.Close()
+	if g := image.Grid(); !g.Equal(want) {
+		return status.Input(fmt.Errorf("%s: the image is on %s, this run's grid is %s", file, Extent(g), Extent(want)))
+	}
+	peak, part := float32(0), make([]float32, min(1<<20, want.Len()))
+	for first := 0; first < want.Len(); first += len(part) {
+		part = part[:min(len(part), want.Len()-first)]
+		if err := image.Read(part, first); err != nil {
+			return err
+		}
+		peak = max(peak, survey.Peak(part))
+	}
+	return checkMagnitude(file, "point of the image", float64(peak), leastSample, greatestSample)
 }
 
 // Point writes a position, m.

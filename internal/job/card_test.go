@@ -36,7 +36,7 @@ func (p *problem) onCards(ranks int, set []string, body func(j *Job) error) erro
 	return p.onEngine(ranks, "cuda", set, body)
 }
 
-func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *Result {
+func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *solved {
 	t.Helper()
 	return p.solveOnEngine(t, ranks, "cuda", set...)
 }
@@ -190,7 +190,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			t.Setenv("GPUEMU_NCCL_VERSION", "23003")
 		}
 		var said bytes.Buffer
-		var result *Result
+		var result *solved
 		must(t, commtest.Ranks(4, func(world comm.Comm) error {
 			report := progress.Discard()
 			if world.Rank() == 0 {

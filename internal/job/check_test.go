@@ -226,3 +226,23 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 		}
 	}
 }
+
+// Traces and points that the aperture leaves alone are said.
+func TestCheckSaysWhatTheApertureMisses(t *testing.T) {
+	for set, want := range map[string]string{
+		"kirchhoff.aperture=300":                  "",
+		"kirchhoff.aperture=30":                   "kirchhoff.aperture: the image stays zero in 2 of its 21 columns of points, which lie in no trace's aperture",
+		"kirchhoff.aperture=3":                    "kirchhoff.aperture: the image stays zero in 6 of its 21 columns of points, which lie in no trace's aperture",
+		"kirchhoff.aperture=3, image.shape=11,21": "kirchhoff.aperture: 9 of 20 traces count at no point of the image; the image stays zero in 3 of its 11 columns of points, which lie in no trace's aperture",
+	} {
+		got := ""
+		for _, f := range wellSampled(t).check(t, strings.Split(set, ", ")...) {
+			if f.Topic == "aperture" {
+				got = f.Text
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", set, got, want)
+		}
+	}
+}

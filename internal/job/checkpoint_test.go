@@ -93,7 +93,7 @@ func TestCheckpointsComeAndGo(t *testing.T) {
 	if got := names(t, p.path("checkpoints")); got != "image-0000004.checkpoint.h5 image-0000005.checkpoint.h5" {
 		t.Errorf("checkpoints %s", got)
 	}
-	must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}))
+	must(t, j.WriteResult(p.path("image.h5"), r.Result, Source{Command: "run"}))
 	if got := names(t, p.folder); strings.Contains(got, "checkpoints") {
 		t.Errorf("the folder stays: %s", got)
 	}
@@ -121,7 +121,7 @@ func TestCheckpointsOutliveAFailedWrite(t *testing.T) {
 	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	must(t, os.WriteFile(p.path("image.h5"), []byte("meanwhile"), 0o644))
-	if err := j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}); status.Code(err) != status.BadUsage {
+	if err := j.WriteResult(p.path("image.h5"), r.Result, Source{Command: "run"}); status.Code(err) != status.BadUsage {
 		t.Errorf("status %d: %v", status.Code(err), err)
 	}
 	if got := names(t, p.path("checkpoints")); got != "image-0000004.checkpoint.h5" {
@@ -155,7 +155,7 @@ func TestCheckpointsOfNeighbours(t *testing.T) {
 	j, op := p.ready(t, "cpu", "checkpoint.iterations=1", folder)
 	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
-	must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}))
+	must(t, j.WriteResult(p.path("image.h5"), r.Result, Source{Command: "run"}))
 	if got := names(t, p.path("checkpoints")); got != "image-2-0000003.checkpoint.h5" {
 		t.Errorf("checkpoints %s", got)
 	}
@@ -168,7 +168,7 @@ func TestEmptyFolderStays(t *testing.T) {
 	j, op := p.ready(t, "cpu")
 	r, err := j.solve(context.Background(), op, false)
 	must(t, err)
-	must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run"}))
+	must(t, j.WriteResult(p.path("image.h5"), r.Result, Source{Command: "run"}))
 	if _, err := os.Stat(p.path("checkpoints")); err != nil {
 		t.Error(err)
 	}

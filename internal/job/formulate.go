@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -35,7 +36,7 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 // settingOf is the setting of an operator without data.
 func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
-		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Slab,
+		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Own,
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
 		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
@@ -62,7 +63,7 @@ func weights(op *operator.Operator) (*dist.Vector, error) {
 		return nil, err
 	}
 	nt, n := op.Survey.NT, op.Share.Traces()
-	each := max(1, operator.Chunk/nt)
+	each := max(1, forecast.Chunk/nt)
 	for first := 0; first < n; first += each {
 		w := slices.Repeat([]float32{1}, min(each, n-first)*nt)
 		if err := op.Traces.Weigh(first*nt, device.Wrap(op.Host, w)); err != nil {
@@ -101,7 +102,7 @@ func coarse(ctx context.Context, op *operator.Operator) (*formulation.Coarse, er
 	if err != nil {
 		return nil, err
 	}
-	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Slab, Operator: s.Scaled(), Close: k.Engine.Close}, nil
+	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Own, Operator: s.Scaled(), Close: k.Engine.Close}, nil
 }
 
 // formulate turns the operator and the data into the problem to be solved.
@@ -111,7 +112,7 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 		err = j.LoadStart()
 	}
 	if err == nil && j.start != nil {
-		s.Start, err = j.ImageVector(j.start)
+		s.Start, err = j.ImageVector(j.start.Read)
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 		N: 1, Limit: 1, Residual: relative(h.Residual), Gradient: relative(h.Gradient), Adjoint: m.AdjointError, Took: time.Since(began),
 	})
 	r := &Result{History: h, Reason: solver.Matched}
-	if r.x, err = f.ImageOf(m.X); err != nil {
+	if r.Classes, err = f.ImageOf(m.X); err != nil {
 		return nil, err
 	}
 	return r, j.finish(r, 1, h.Gradient[0] == 0)

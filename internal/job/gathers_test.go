@@ -131,7 +131,7 @@ func TestGathersOnRanks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
-			run := func(ranks int, set ...string) (*Result, []float32) {
+			run := func(ranks int, set ...string) (*solved, []float32) {
 				r := p.solveTo(t, p.path("image.h5"), ranks, slices.Concat(c.set, set)...)
 				_, gathers := readGathers(t, p.path("image.h5"))
 				return r, gathers
@@ -147,9 +147,9 @@ func TestGathersOnRanks(t *testing.T) {
 }
 
 // solveTo solves on many ranks and writes the image.
-func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *Result {
+func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *solved {
 	t.Helper()
-	var result *Result
+	var result *solved
 	must(t, p.on(ranks, set, func(j *Job) error {
 		op, err := built(context.Background(), j)
 		if err != nil {
@@ -163,7 +163,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 		if j.Root() {
 			result = r
 		}
-		return j.WriteResult(path, r, Source{Force: true})
+		return j.WriteResult(path, r.Result, Source{Force: true})
 	}))
 	return result
 }
@@ -193,11 +193,11 @@ func gathersOperator(t *testing.T, classes []string) {
 		if !(e <= j.DotLimit()) {
 			return fmt.Errorf("dot test %.1e", e)
 		}
-		d, err := j.Model(context.Background(), image)
+		d, err := j.Model(context.Background(), operator.Points(image))
 		if err != nil {
 			return err
 		}
-		r, err := j.Solve(context.Background(), d, false)
+		r, err := j.whole(j.Solve(context.Background(), d, false))
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func TestResumeWithGathers(t *testing.T) {
 		if j.Root() {
 			sameResult(t, "resumed", r, want)
 		}
-		return j.WriteResult(p.path("image.h5"), r, Source{})
+		return j.WriteResult(p.path("image.h5"), r.Result, Source{})
 	}))
 	_, got := readGathers(t, p.path("image.h5"))
 	equal(t, "gathers", got, gathers)
@@ -324,7 +324,7 @@ func TestMoveoutOfGathers(t *testing.T) {
 			return err
 		}
 		defer op.Engine.Close()
-		d, err := j.Model(context.Background(), m)
+		d, err := j.Model(context.Background(), operator.Points(m))
 		if err != nil {
 			return err
 		}

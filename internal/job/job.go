@@ -20,6 +20,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // Job is one rank's part of a run: the plan, the rank's place among the others, what it
@@ -34,7 +35,8 @@ type Job struct {
 	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
-	start   []float32          // the start model, once LoadStart has read it
+	images  []*h5.ImageReader  // that OpenImage has opened
+	start   *h5.ImageReader    // the start model, once LoadStart has opened it
 	digests []provenance.Input // of all files that were read
 }
 
@@ -113,6 +115,9 @@ func (j *Job) Close() {
 		j.Inputs.Close()
 	}
 	j.Traces.Close()
+	for _, image := range j.images {
+		image.Close()
+	}
 	j.Leave()
 }
 
@@ -122,6 +127,9 @@ func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
+	if text := forecast.MissedText(j.Plan); text != "" {
+		j.Report.Warn(text)
+	}
 	for _, d := range j.Config.Differences(j.Found.Made) {
 		j.Report.Warn(d)
 	}

@@ -78,7 +78,7 @@ func TestImageMagnitude(t *testing.T) {
 	image := make([]float32, p.grid.Len())
 	image[3] = 1e30
 	must(t, h5.WriteImage(p.path("r.h5"), &h5.Image{Grid: p.grid, Data: image}, h5.WriteOptions{}))
-	_, err := j.ReadImage("reflectivity", config.Path{Text: "r.h5", File: p.path("r.h5")})
+	_, err := j.OpenImage("reflectivity", config.Path{Text: "r.h5", File: p.path("r.h5")})
 	if err == nil || !strings.Contains(err.Error(), "the largest point of the image is 1e+30") {
 		t.Errorf("error %v", err)
 	}

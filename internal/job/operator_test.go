@@ -281,7 +281,7 @@ func TestUnseenImage(t *testing.T) {
 	for name, walk := range map[string]func(j *Job, op *operator.Operator) error{
 		"migrate": func(j *Job, op *operator.Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *operator.Operator) error {
-			_, err := j.Model(context.Background(), noise(j.Image.Len(), 1))
+			_, err := j.Model(context.Background(), operator.Points(noise(j.Image.Len(), 1)))
 			return err
 		},
 		"solve": func(j *Job, op *operator.Operator) error {

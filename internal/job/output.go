@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -41,21 +42,22 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	return nil
 }
 
-// WriteAdjoint publishes an image. It writes gathers in stretches.
+// WriteAdjoint publishes an image, which comes to rank 0 in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Data: r.Image, Gathers: j.Classes.Gathers(),
+			Grid: j.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 	}
 	return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
-		if j.Classes.N == 0 {
-			return nil
+		err := j.Gather(r.Image, 1, func(first int, part []float32) error { return w.WriteImage(part, first) })
+		if err != nil || j.Classes.N == 0 {
+			return err
 		}
-		return j.Gather(r.x, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
+		return j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
 	})
 }
 
@@ -82,9 +84,9 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 	})
 }
 
-// WritePredicted publishes the traces that an image on the job's grid, given on all
-// ranks, predicts, as a survey of the job's geometry.
-func (j *Job) WritePredicted(ctx context.Context, path string, image []float32, src Source) error {
+// WritePredicted publishes the traces that an image on the job's grid predicts, as a survey
+// of the job's geometry.
+func (j *Job) WritePredicted(ctx context.Context, path string, image operator.Reader, src Source) error {
 	x, err := j.below(image)
 	if err != nil {
 		return err
@@ -100,15 +102,9 @@ func (j *Job) WritePredicted(ctx context.Context, path string, image []float32, 
 }
 
 // WriteResidual publishes the residual of a result, recorded minus predicted traces, as a
-// survey of the job's geometry. It is collective and costs one forward. A result that was
-// read from a file has its image on all ranks.
-func (j *Job) WriteResidual(ctx context.Context, path string, d *dist.Vector, r *Result, src Source) (err error) {
-	x := r.x
-	if x == nil {
-		if x, err = j.ImageVector(r.Image); err != nil {
-			return err
-		}
-	}
+// survey of the job's geometry. The result's classes x are what predicts. It is collective
+// and costs one forward.
+func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector, src Source) error {
 	if j.Held.Stream {
 		return j.writeStream(ctx, x, true, path, src)
 	}

@@ -126,8 +126,9 @@ func TestPSF(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		p := line(t)
 		p.probed(t, engine, []string{"output.psf=psf.h5", "output.psf_spacing=13,11"}, func(j *Job, op *operator.Operator) {
-			got, err := j.PSF(t.Context())
+			r, err := j.whole(j.PSF(t.Context()))
 			must(t, err)
+			got := r.Image
 			at := 6*11 + 5
 			want := column(t, j, op, at)
 			for i, v := range want {
@@ -155,8 +156,9 @@ func TestPSF(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			got, err := j.PSF(context.Background())
+			r, err := j.whole(j.PSF(context.Background()))
 			if err == nil && j.Root() {
+				got := r.Image
 				if i == 0 {
 					want = got
 				}

@@ -171,7 +171,7 @@ func (p *problem) migrate(t *testing.T, engine string, set ...string) []float32 
 func (p *problem) model(t *testing.T, image []float32, engine string, set ...string) []float32 {
 	t.Helper()
 	j, _ := p.ready(t, engine, set...)
-	d, err := j.Model(context.Background(), image)
+	d, err := j.Model(context.Background(), operator.Points(image))
 	must(t, err)
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
@@ -182,7 +182,7 @@ func (p *problem) model(t *testing.T, image []float32, engine string, set ...str
 	return traces
 }
 
-func (p *problem) solve(t *testing.T, engine string, set ...string) *Result {
+func (p *problem) solve(t *testing.T, engine string, set ...string) *solved {
 	t.Helper()
 	j, op := p.ready(t, engine, set...)
 	r, err := j.solve(context.Background(), op, false)
@@ -196,20 +196,35 @@ func (j *Job) migrate(ctx context.Context, op *operator.Operator) ([]float32, er
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.Migrate(ctx, d)
+	r, err := j.whole(j.Migrate(ctx, d))
 	if err != nil {
 		return nil, err
 	}
 	return r.Image, nil
 }
 
+// solved is a result with its whole image on rank 0.
+type solved struct {
+	*Result
+	Image []float32
+}
+
+// whole gathers the image of a result.
+func (j *Job) whole(r *Result, err error) (*solved, error) {
+	if err != nil {
+		return nil, err
+	}
+	image, err := j.Whole(r.Image)
+	return &solved{r, image}, err
+}
+
 // solve is Solve on the job's own traces.
-func (j *Job) solve(ctx context.Context, op *operator.Operator, resume bool) (*Result, error) {
+func (j *Job) solve(ctx context.Context, op *operator.Operator, resume bool) (*solved, error) {
 	d, err := j.Data()
 	if err != nil {
 		return nil, err
 	}
-	return j.Solve(ctx, d, resume)
+	return j.whole(j.Solve(ctx, d, resume))
 }
 
 // stopAfter solves with a context that ends, as by a signal, while iteration n

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -77,14 +78,14 @@ func (p *problem) onEngine(ranks int, engine string, set []string, body func(j *
 }
 
 // solveOn solves on many ranks and returns rank 0's result.
-func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *Result {
+func (p *problem) solveOn(t *testing.T, ranks int, set ...string) *solved {
 	t.Helper()
 	return p.solveOnEngine(t, ranks, "cpu", set...)
 }
 
-func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...string) *Result {
+func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...string) *solved {
 	t.Helper()
-	var result *Result
+	var result *solved
 	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
 		op, err := built(context.Background(), j)
 		if err != nil {
@@ -100,7 +101,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 	return result
 }
 
-func sameResult(t *testing.T, what string, got, want *Result) {
+func sameResult(t *testing.T, what string, got, want *solved) {
 	t.Helper()
 	equal(t, what+": image", got.Image, want.Image)
 	equal(t, what+": residual", got.History.Residual, want.History.Residual)
@@ -127,6 +128,9 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20"}},
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.tables=recompute", "kirchhoff.dynamic=true"}},
+		"line":           {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=100", "solver.regularization=dip", "solver.regularization_weight=0.1"}},
+		"line, gathers":  {streamer, []string{"solver.iterations=1", "kirchhoff.aperture=150", "image.gathers=offset", "image.gather_bins=0,60,200", "kirchhoff.dynamic=true"}},
+		"line, streamed": {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
@@ -200,7 +204,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 		"reproducible = run": {[]string{"solver.reproducible=run"}, 0},
 	} {
 		var said bytes.Buffer
-		var result *Result
+		var result *solved
 		must(t, commtest.Ranks(4, func(world comm.Comm) error {
 			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(slices.Clone(set), c.set...), nil)
 			if err != nil {
@@ -244,16 +248,14 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	run := func(ranks int, set ...string) (o out) {
 		file := p.path("traces.h5")
 		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			r, err := j.Migrate(context.Background(), d)
+			r, err := j.whole(j.Migrate(context.Background(), d))
 			if err != nil {
 				return err
 			}
 			if j.Root() {
 				o.image = r.Image
-			} else if r.Image != nil {
-				return fmt.Errorf("a rank other than 0 has the image")
 			}
-			d, err = j.Model(context.Background(), reflectivity)
+			d, err = j.Model(context.Background(), operator.Points(reflectivity))
 			if err != nil {
 				return err
 			}
@@ -282,17 +284,17 @@ func TestResidualOnRanks(t *testing.T) {
 	run := func(ranks int, set ...string) []float32 {
 		file := p.path("residual.h5")
 		must(t, p.on(ranks, append(set, "solver.iterations=2", "solver.damping=0.1"), withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			r, err := j.Solve(context.Background(), d, false)
+			r, err := j.whole(j.Solve(context.Background(), d, false))
 			if err != nil {
 				return err
 			}
-			if err := j.WriteResidual(context.Background(), file, d, r, Source{Force: true}); err != nil {
+			if err := j.WriteResidual(context.Background(), file, d, r.Classes, Source{Force: true}); err != nil {
 				return err
 			}
 			if ranks > 1 {
 				return nil
 			}
-			predicted, err := j.Model(context.Background(), r.Image)
+			predicted, err := j.Model(context.Background(), operator.Points(r.Image))
 			if err != nil {
 				return err
 			}
@@ -342,7 +344,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 		if got := names(t, p.path("checkpoints")); got != "image-0000000.checkpoint.h5" {
 			t.Errorf("checkpoints %s", got)
 		}
-		var got *Result
+		var got *solved
 		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
 			if can, err := j.CanResume(); !can || err != nil {
 				return fmt.Errorf("can resume: %v, %v", can, err)
@@ -356,7 +358,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := j.WriteResult(p.path("image.h5"), r, Source{}); err != nil {
+			if err := j.WriteResult(p.path("image.h5"), r.Result, Source{}); err != nil {
 				return err
 			}
 			if j.Root() {
@@ -445,18 +447,14 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	sameResult(t, "split", p.solveOn(t, 2, append(limit, "comm.grid=1,2")...), want)
 }
 
-// An iteration of CGLS sums one image over the ranks and a few numbers.
-func TestCommunicationOfAnIteration(t *testing.T) {
-	p := wide(t)
-	volume := func(iterations int) *tally {
-		var first tally // of rank 0
-		must(t, commtest.Ranks(3, func(c comm.Comm) error {
-			mine := new(tally)
-			if c.Rank() == 0 {
-				mine = &first
-			}
-			world := tallied{c, mine}
-			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{fmt.Sprintf("solver.iterations=%d", iterations), "kirchhoff.engine=cpu"}, nil)
+// volumes are what each of some ranks gives to others in an iteration of CGLS.
+func (p *problem) volumes(t *testing.T, ranks int, set ...string) []perIteration {
+	t.Helper()
+	solve := func(iterations int) []tally {
+		all := make([]tally, ranks)
+		must(t, commtest.Ranks(ranks, func(c comm.Comm) error {
+			world := tallied{c, &all[c.Rank()]}
+			cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, fmt.Sprintf("solver.iterations=%d", iterations), "kirchhoff.engine=cpu"), nil)
 			if err != nil {
 				return err
 			}
@@ -470,33 +468,119 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			_, err = j.solve(context.Background(), op, false)
+			d, err := j.Data()
+			if err != nil {
+				return err
+			}
+			_, err = j.Solve(context.Background(), d, false)
 			return err
 		}))
-		return &first
+		return all
 	}
-	few, many := volume(4), volume(9)
-	each := func(few, many *atomic.Int64) int64 { return (many.Load() - few.Load()) / 5 }
-	summed := each(&few.buffers.bytes, &many.buffers.bytes)
-	exchanges, exchanged := each(&few.host.calls, &many.host.calls), each(&few.host.bytes, &many.host.bytes)
+	few, many := solve(4), solve(9)
+	out := make([]perIteration, ranks)
+	for i := range out {
+		each := func(few, many *atomic.Int64) int64 { return (many.Load() - few.Load()) / 5 }
+		a, b := &few[i], &many[i]
+		out[i] = perIteration{each(&a.buffers.calls, &b.buffers.calls), each(&a.buffers.bytes, &b.buffers.bytes), each(&a.host.calls, &b.host.calls), each(&a.host.bytes, &b.host.bytes)}
+	}
+	return out
+}
+
+// perIteration counts collectives of buffers and of numbers, and their bytes.
+type perIteration struct{ sums, summed, exchanges, exchanged int64 }
+
+// An iteration of CGLS sums one image over the ranks and a few numbers.
+func TestCommunicationOfAnIteration(t *testing.T) {
+	p := wide(t)
+	v := p.volumes(t, 3)[0]
 	image := int64(8 * p.grid.Len()) // exact sums are of float64, and of whole tiles
-	if summed < image || summed > image*3/2 {
-		t.Errorf("%d bytes of buffers in an iteration, the image has %d", summed, image)
+	if v.summed < image || v.summed > image*3/2 {
+		t.Errorf("%d bytes of buffers in an iteration, the image has %d", v.summed, image)
 	}
 	// The bound on the result, two inner products, whether to stop, when to save.
-	if exchanges > 5 {
-		t.Errorf("%d exchanges of numbers in an iteration", exchanges)
+	if v.exchanges > 5 {
+		t.Errorf("%d exchanges of numbers in an iteration", v.exchanges)
 	}
-	if exchanged > 32<<10 {
-		t.Errorf("%d bytes of numbers in an iteration", exchanged)
+	if v.exchanged > 32<<10 {
+		t.Errorf("%d bytes of numbers in an iteration", v.exchanged)
 	}
 	// lsm check predicts them. Over 3 ranks a rank sends 4 messages for each sum.
 	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu").Plan, []int{0, 1}, 3)
 	must(t, err)
-	if messages, _ := f.Sent(); f.Reduced != summed || int64(messages) != 4*(each(&few.buffers.calls, &many.buffers.calls)+exchanges) {
+	if messages, _ := f.Sent(); f.Reduced != v.summed || int64(messages) != 4*(v.sums+v.exchanges) {
 		t.Errorf("%d bytes and %d messages are predicted", f.Reduced, messages)
 	}
-	t.Logf("in an iteration: %d bytes of buffers, %d exchanges and %d bytes of numbers", summed, exchanges, exchanged)
+	t.Logf("in an iteration: %+v", v)
+}
+
+// With an aperture a rank sends to its neighbours what they reach of its image, and sums of
+// what it reaches of theirs: less than an image, and no more on more ranks.
+func TestCommunicationWithAnAperture(t *testing.T) {
+	p := streamer(t)
+	set := []string{"kirchhoff.aperture=100"}
+	for _, ranks := range []int{3, 5} {
+		all := p.volumes(t, ranks, set...)
+		most := slices.MaxFunc(all, func(a, b perIteration) int { return int(a.summed - b.summed) })
+		if most.summed == 0 || most.summed > int64(8*p.grid.Len())/2 {
+			t.Errorf("%d ranks: %d bytes of buffers in an iteration, the image has %d", ranks, most.summed, 8*p.grid.Len())
+		}
+		f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, ranks)
+		must(t, err)
+		numbers := 2 * int64(bits.Len(uint(ranks-1))) * most.exchanges
+		if messages, _ := f.Sent(); f.Reduced != most.summed || int64(messages) != most.sums+numbers {
+			t.Errorf("%d ranks: %d bytes and %d messages are predicted, %+v were sent", ranks, f.Reduced, messages, most)
+		}
+		t.Logf("%d ranks: %+v", ranks, all)
+	}
+}
+
+// So do more ranks than the image has blocks, which map and hold the same in teams.
+func TestTeamsHaveTheSameBits(t *testing.T) {
+	p := wide(t)
+	for _, set := range [][]string{
+		{"solver.iterations=2", "kirchhoff.aperture=120", "kirchhoff.dynamic=true"},
+		{"solver.iterations=2", "kirchhoff.aperture=120", "data.read=stream"},
+		{"solver.iterations=1", "kirchhoff.aperture=60", "image.gathers=offset", "image.gather_bins=0,100,500", "comm.overlap=off"},
+	} {
+		want := p.solveOn(t, 1, set...)
+		for _, g := range []string{"8,1", "8,2"} {
+			set := append(slices.Clone(set), "comm.grid="+g)
+			ranks := map[string]int{"8,1": 8, "8,2": 16}[g]
+			sameResult(t, g, p.solveOn(t, ranks, set...), want)
+			must(t, p.on(ranks, set, func(j *Job) error {
+				if s := j.Share; s.Teams != 4 {
+					return fmt.Errorf("%d teams, want 4", s.Teams)
+				}
+				return nil
+			}))
+		}
+	}
+	set := []string{"kirchhoff.aperture=120"}
+	all := p.volumes(t, 8, set...)
+	most := slices.MaxFunc(all, func(a, b perIteration) int { return int(a.summed - b.summed) })
+	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, 8)
+	must(t, err)
+	if f.Reduced != most.summed {
+		t.Errorf("%d bytes are predicted, %+v were sent", f.Reduced, all)
+	}
+}
+
+// streamer is a 2-D line whose receivers follow the source. Its image has 15 blocks.
+func streamer(t *testing.T) *problem {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{4, 5}, Shape: []int{900, 13}}
+	s := &survey.Survey{
+		Dim: 2, NT: 60, DT: 0.004,
+		Wavelet: survey.Wavelet{Samples: []float64{-0.3, 0.1, 1, 0.2, -0.4}, DT: 0.004, Zero: 2},
+	}
+	for i := range 34 {
+		s.Sources = append(s.Sources, 100*float64(i)+100, 2)
+		for k := range 4 {
+			s.Receivers = append(s.Receivers, 100*float64(i)+110+40*float64(k), 3)
+			s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, int32(i)), append(s.ReceiverIndex, int32(4*i+k))
+		}
+	}
+	return newProblem(t, g, s)
 }
 
 // The time limit stops all ranks with a checkpoint.
@@ -534,7 +618,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	must(t, err)
 	b[len(b)/2] ^= 0x40
 	must(t, os.WriteFile(file, b, 0o644))
-	var got *Result
+	var got *solved
 	must(t, p.on(3, nil, func(j *Job) error {
 		op, err := built(context.Background(), j)
 		if err != nil {

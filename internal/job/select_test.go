@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -99,7 +100,7 @@ func TestModelsSelectedTraces(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			d, err := j.Model(context.Background(), reflectivity)
+			d, err := j.Model(context.Background(), operator.Points(reflectivity))
 			if err != nil {
 				return err
 			}

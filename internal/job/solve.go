@@ -14,23 +14,22 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Result is the outcome of a migration, by least squares or plain.
+// Result is the outcome of a migration, by least squares or plain. Each rank has its share.
 type Result struct {
-	Image   []float32 // [image grid], on rank 0
+	Image   *dist.Vector // for several images by class, their sum
+	Classes *dist.Vector // the stack of these, or Image
 	History solver.History
 	Reason  solver.Reason
-
-	x *dist.Vector // this rank's share: the image, or a stack of one for each class
 }
 
 // Solve runs the configured solver on the survey's traces d, which it may change; with
 // resume it goes on from the newest checkpoint. When ctx ends or the time is up, the iteration
 // under way is finished, a checkpoint is written and the error says so (exit
-// status 75). The result's image is on rank 0 alone.
+// status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	if j.Alone {
 		// The solver's vectors become garbage at once and as much is asked for next: the
@@ -65,26 +64,23 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	r := &Result{History: s.State().History, Reason: reason}
-	if r.x, err = f.ImageOf(s.X()); err != nil {
+	if r.Classes, err = f.ImageOf(s.X()); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(len(r.x.Rows())), r.History.Gradient[0] == 0)
+	return r, j.finish(r, 1/float64(len(r.Classes.Rows())), r.History.Gradient[0] == 0)
 }
 
-// finish gathers the image of a result on rank 0. For several images by class it is their
-// sum times a factor. If empty is set, it warns of an image that is zero everywhere.
-func (j *Job) finish(r *Result, factor float64, empty bool) error {
-	stack, err := formulation.Stack(r.x, factor)
-	if err != nil {
+// finish completes the image of a result. For several images by class it is their sum
+// times a factor. If empty is set, it warns of an image that is zero everywhere.
+func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
+	if r.Image, err = formulation.Stack(r.Classes, factor); err != nil || !empty {
 		return err
 	}
-	if r.Image, err = j.Whole(stack); err != nil {
-		return err
-	}
-	if j.Root() && empty && survey.Silent(r.Image) {
+	size, err := dist.Norm(r.Image)
+	if err == nil && j.Root() && size == 0 {
 		j.warnUnseen()
 	}
-	return nil
+	return err
 }
 
 // solve is a solver under way.
@@ -158,7 +154,7 @@ func (s *solve) save() (string, error) {
 	return s.store.Save(s.Method)
 }
 
-// LoadStart reads the start model, where one is configured. A command that will
+// LoadStart opens the start model, where one is configured. A command that will
 // solve calls it before anything is computed, so that a model that does not fit
 // costs nothing.
 func (j *Job) LoadStart() error {
@@ -167,16 +163,16 @@ func (j *Job) LoadStart() error {
 		return nil
 	}
 	var err error
-	j.start, err = j.ReadImage("start", path)
+	j.start, err = j.OpenImage("start", path)
 	return err
 }
 
-// ReadImage reads, on all ranks, an image that must lie on the job's grid. Its role
-// names it in the provenance of what is made from it.
-func (j *Job) ReadImage(role string, path config.Path) ([]float32, error) {
-	image, digest, err := j.Ranks.ReadImage(role, path, j.Image)
+// OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
+// Its role names it in the provenance of what is made from it.
+func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
+	image, digest, err := j.Ranks.OpenImage(role, path, j.Image)
 	if err == nil {
-		j.digests = append(j.digests, digest)
+		j.digests, j.images = append(j.digests, digest), append(j.images, image)
 	}
 	return image, err
 }

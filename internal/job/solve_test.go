@@ -55,7 +55,7 @@ func TestStartModel(t *testing.T) {
 		j, op := p.ready(t, engine)
 		first, err := j.solve(context.Background(), op, false)
 		must(t, err)
-		must(t, j.WriteResult(p.path("start.h5"), first, Source{Command: "run"}))
+		must(t, j.WriteResult(p.path("start.h5"), first.Result, Source{Command: "run"}))
 		second := p.solve(t, engine, "solver.start="+p.path("start.h5"))
 		last := first.History.Residual[len(first.History.Residual)-1]
 		if got := second.History.Residual[0]; !(abs(got-last) <= 1e-6*last) {
@@ -154,7 +154,7 @@ func TestSameBits(t *testing.T) {
 				j, op := p.ready(t, engine, append(set, fmt.Sprintf("machine.threads=%d", threads))...)
 				r, err := j.solve(context.Background(), op, false)
 				must(t, err)
-				must(t, j.WriteResult(p.path("image.h5"), r, Source{Command: "run", Force: true}))
+				must(t, j.WriteResult(p.path("image.h5"), r.Result, Source{Command: "run", Force: true}))
 				got := digests(t, p.path("image.h5"))
 				if want == "" {
 					want = got

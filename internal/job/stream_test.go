@@ -140,7 +140,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	}
 	d, err := j.Data()
 	must(t, err)
-	r, err := j.Solve(context.Background(), d, false)
+	solved, err := j.Solve(context.Background(), d, false)
 	must(t, err)
 	if foretold := m.Data + m.Vectors; most > foretold || most < foretold*9/10 {
 		t.Errorf("buffers of %d bytes, foretold %d", most, foretold)
@@ -148,6 +148,8 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	if m.Data > m.AllData*2/5 {
 		t.Errorf("data of %d bytes held of %d", m.Data, m.AllData)
 	}
+	r, err := j.whole(solved, nil)
+	must(t, err)
 	sameResult(t, "as asked for", r, p.solveOn(t, 1, "data.read=stream"))
 
 	three, err := forecast.New(j.Plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
@@ -171,7 +173,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 	type out struct{ image, traces, residual []float32 }
 	run := func(ranks int, set ...string) (o out) {
 		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			image, err := j.Migrate(context.Background(), d)
+			image, err := j.whole(j.Migrate(context.Background(), d))
 			if err != nil {
 				return err
 			}
@@ -181,10 +183,14 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if e, err := j.DotTest(context.Background()); err != nil || !(e <= j.DotLimit()) || e == 0 {
 				return fmt.Errorf("dot test %g, %v", e, err)
 			}
-			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), reflectivity, Source{Force: true}); err != nil {
+			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), operator.Points(reflectivity), Source{Force: true}); err != nil {
 				return err
 			}
-			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, &Result{Image: reflectivity}, Source{Force: true})
+			x, err := j.ImageVector(operator.Points(reflectivity))
+			if err != nil {
+				return err
+			}
+			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, x, Source{Force: true})
 		})))
 		for file, to := range map[string]*[]float32{"traces.h5": &o.traces, "residual.h5": &o.residual} {
 			s, err := surveytest.Read(p.path(file))
@@ -242,7 +248,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 		if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "data.read was stream, is memory") {
 			t.Errorf("traces in memory: %v", err)
 		}
-		var got *Result
+		var got *solved
 		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
 			op, err := built(context.Background(), j)
 			if err != nil {
@@ -271,7 +277,11 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *operator.Operator) error {
-		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", nil, &Result{Image: make([]float32, j.Image.Len())}, Source{})
+		x, err := j.ImageVector(operator.Points(make([]float32, j.Image.Len())))
+		if err != nil {
+			return err
+		}
+		return j.WriteResidual(context.Background(), j.Config.Survey.File.File+".residual", nil, x, Source{})
 	}
 	for _, c := range []struct {
 		what  string
@@ -379,7 +389,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 					return err
 				}
 				defer op.Engine.Close()
-				x, err := op.ImageVector(noise(j.Image.Len(), 3))
+				x, err := op.ImageVector(operator.Points(noise(j.Image.Len(), 3)))
 				if err != nil {
 					return err
 				}

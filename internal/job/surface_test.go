@@ -127,7 +127,7 @@ func TestSurfaceTaper(t *testing.T) {
 	if h := r.History.Residual; math.Abs(norm(predicted)/h[len(h)-1]-1) > 1e-5 {
 		t.Errorf("the image leaves %g, the history says %g", norm(predicted), h[len(h)-1])
 	}
-	must(t, j.WriteResult(p.path("start.h5"), r, Source{}))
+	must(t, j.WriteResult(p.path("start.h5"), r.Result, Source{}))
 	again := p.solve(t, "reference", append(set, "solver.start="+p.path("start.h5"))...)
 	if a, b := again.History.Residual[0], norm(predicted); math.Abs(a/b-1) > 1e-4 {
 		t.Errorf("started again at %g, want %g", a, b)

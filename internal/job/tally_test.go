@@ -59,7 +59,9 @@ func (c tallied) AllGather(dst, src device.Buf, counts []int) error {
 }
 
 func (c tallied) SendRecv(send device.Buf, to int, recv device.Buf, from int) error {
-	c.t.buffers.add(c.Comm, bytesOf(send))
+	if send != nil {
+		c.t.buffers.add(c.Comm, bytesOf(send))
+	}
 	return c.Comm.SendRecv(send, to, recv, from)
 }
 

@@ -16,15 +16,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Migrate applies the adjoint to the survey's weighted traces. The plain Kirchhoff image
-// is on rank 0 and nil on the others. For several images by class it is their sum.
+// Migrate applies the adjoint to the survey's weighted traces. Its result is the plain
+// Kirchhoff image.
 func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
-	w.New(j.Device, j.Domain(), &r.x)
+	w.New(j.Device, j.Domain(), &r.Classes)
 	w.Do(func() error {
 		if j.Held.Stream {
-			return j.Stream.Adjoint(ctx, r.x)
+			return j.Stream.Adjoint(ctx, r.Classes)
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -34,9 +34,9 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return j.ApplyAdjoint(ctx, r.x, weighted)
+		return j.ApplyAdjoint(ctx, r.Classes, weighted)
 	})
-	w.Do(func() error { return j.cutAbove(r.x) })
+	w.Do(func() error { return j.cutAbove(r.Classes) })
 	w.Do(func() error { return j.finish(r, 1, true) })
 	return r, w.Err
 }
@@ -49,8 +49,8 @@ func (j *Job) warnUnseen() {
 }
 
 // Model applies the forward to the part below the topography of an image on the job's
-// grid, given on all ranks, and returns the predicted traces.
-func (j *Job) Model(ctx context.Context, image []float32) (*dist.Vector, error) {
+// grid, and returns the predicted traces.
+func (j *Job) Model(ctx context.Context, image operator.Reader) (*dist.Vector, error) {
 	m, err := j.below(image)
 	if err != nil {
 		return nil, err
@@ -58,11 +58,8 @@ func (j *Job) Model(ctx context.Context, image []float32) (*dist.Vector, error) 
 	return j.forward(ctx, m)
 }
 
-// below returns this rank's share of the part of a whole image that lies below the topography.
-func (j *Job) below(image []float32) (*dist.Vector, error) {
-	if len(image) != j.Image.Len() {
-		panic(fmt.Sprintf("job: image of %d points on a grid of %d", len(image), j.Image.Len()))
-	}
+// below returns this rank's share of the part of an image that lies below the topography.
+func (j *Job) below(image operator.Reader) (*dist.Vector, error) {
 	m, err := j.ImageVector(image)
 	if err != nil {
 		return nil, err
@@ -133,9 +130,8 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	return j.forward(ctx, m)
 }
 
-// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere: whole
-// on rank 0 and nil on the others.
-func (j *Job) PSF(ctx context.Context) (image []float32, err error) {
+// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere.
+func (j *Job) PSF(ctx context.Context) (*Result, error) {
 	var m, d *dist.Vector
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Device, j.Domain(), &m)
@@ -143,13 +139,10 @@ func (j *Job) PSF(ctx context.Context) (image []float32, err error) {
 	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.PSFSpacing())) })
 	w.Apply(j.Operator, d, m)
 	w.ApplyAdjoint(j.Operator, m, d)
-	w.Do(func() error {
+	if w.Err == nil {
 		d.Free()
-		defer m.Free()
-		image, err = j.Whole(m)
-		return err
-	})
-	return image, w.Err
+	}
+	return &Result{Image: m}, w.Err
 }
 
 // lattice is this rank's share of the image of points.

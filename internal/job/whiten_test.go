@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -65,7 +66,7 @@ func TestWhitening(t *testing.T) {
 		j, _ := p.ready(t, "reference", set...)
 		d, err := j.Data()
 		must(t, err)
-		predicted, err := j.Model(t.Context(), image)
+		predicted, err := j.Model(t.Context(), operator.Points(image))
 		must(t, err)
 		near(t, "whitened data", download(t, d.Buf), download(t, predicted.Buf), 1e-3)
 		plain := p.open(t, plan.Traces, progress.Discard(), "reference", set[:len(set)-2]...)
@@ -117,7 +118,7 @@ func TestModelIsNotWhitened(t *testing.T) {
 	model := func(set ...string) []float32 {
 		j := p.open(t, plan.Geometry, progress.Discard(), "cpu", set...)
 		build(t, j)
-		d, err := j.Model(t.Context(), noise(p.grid.Len(), 2))
+		d, err := j.Model(t.Context(), operator.Points(noise(p.grid.Len(), 2)))
 		must(t, err)
 		out := make([]float32, d.Buf.Len())
 		must(t, device.Download(out, d.Buf))

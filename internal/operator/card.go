@@ -148,7 +148,7 @@ func (h *Here) joinCards(cfg *config.Config) error {
 		return nil
 	}
 	if stages {
-		h.ShotAxis, h.BlockAxis = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis)
+		h.ShotAxis, h.BlockAxis, h.AllRanks = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis), comm.Staged(h.AllRanks)
 		return nil
 	}
 	if !asked && (want != "auto" || h.World.Size() == 1) {

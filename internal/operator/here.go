@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
@@ -30,6 +31,7 @@ type Here struct {
 	Grid      [2]int    // ranks over shots, over image blocks
 	ShotAxis  comm.Comm // ranks with the same image block
 	BlockAxis comm.Comm // ranks with the same shots
+	AllRanks  comm.Comm // all ranks, for buffers of the device
 
 	Host   *device.Host  // this rank's processors
 	Device device.Device // where its vectors are: Host, or a GPU
@@ -81,6 +83,7 @@ func (h *Here) joinGrid(cfg *config.Config) (err error) {
 
 // split joins the ranks with the same image block and those with the same shots.
 func (h *Here) split(world comm.Comm) (err error) {
+	h.AllRanks = world
 	if world.Size() == 1 {
 		h.ShotAxis, h.BlockAxis = world, world
 		return nil
@@ -168,13 +171,10 @@ func (h *Here) late(err error) error {
 	return comm.Together(h.World, err)
 }
 
-// Chunk is how many elements of a vector rank 0 holds at a time on their way.
-const Chunk = 4 << 20
-
 // Gather brings a vector to rank 0 and hands it to take there, in order and in parts that
 // begin at element first. Parts are whole multiples of each elements.
 func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
-	return inputs.FileError(dist.GatherEach(v, max(1, Chunk/each)*each, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.GatherEach(v, max(1, forecast.Chunk/each)*each, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())
 		if err := download(x, part, first); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []floa
 
 // Scatter gives every rank its part of a vector that give fills in stretches on rank 0.
 func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) error) error {
-	return inputs.FileError(dist.ScatterEach(v, Chunk, func(first int, part device.Buf) error {
+	return inputs.FileError(dist.ScatterEach(v, forecast.Chunk, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())
 		if err := give(first, x); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
 	if h.Root() {
 		image = make([]float32, v.Layout.Size())
 	}
-	return image, dist.GatherEach(v, Chunk, func(first int, part device.Buf) error {
+	return image, dist.GatherEach(v, forecast.Chunk, func(first int, part device.Buf) error {
 		return download(image[first:first+part.Len()], part, first)
 	})
 }
@@ -224,7 +224,7 @@ func (h *Here) Spread(image []float32, l *dist.Layout) (*dist.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, dist.ScatterEach(v, Chunk, func(first int, part device.Buf) error {
+	return v, dist.ScatterEach(v, forecast.Chunk, func(first int, part device.Buf) error {
 		return device.Upload(part, image[first:first+part.Len()])
 	})
 }

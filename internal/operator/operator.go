@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -32,12 +33,17 @@ type Operator struct {
 	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
+
+	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces) (*Operator, error) {
 	op := &Operator{Plan: p, Here: h, Share: s, Traces: t}
+	if err := comm.Together(h.World, op.join()); err != nil {
+		return nil, err
+	}
 	m := forecast.Of(p, s)
 	err := m.Check()
 	if err == nil {
@@ -60,6 +66,22 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	return op, nil
 }
 
+// join finds the ranks that share this rank's part of the image, and those that hold others.
+func (op *Operator) join() (err error) {
+	if !op.Share.Local() {
+		return nil
+	}
+	team, member := op.Share.Team()
+	if op.team, err = op.AllRanks.Split(team*op.Grid[1]+op.Share.Column(), op.Share.Rank); err == nil {
+		op.teams, err = op.AllRanks.Split(member, op.Share.Rank)
+	}
+	if err == nil {
+		watch.Name(op.team, "team")
+		watch.Name(op.teams, "teams")
+	}
+	return err
+}
+
 // On returns the operator of the same traces, thinned, for an image on a coarser grid. It
 // reports nothing.
 func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, error) {
@@ -69,7 +91,7 @@ func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, er
 	}
 	quiet := *op.Here
 	quiet.Report = progress.Discard()
-	return Build(ctx, p, &quiet, p.OnGrid(op.Share, op.Grid), op.Traces)
+	return Build(ctx, p, &quiet, p.OnGrid(op.Share), op.Traces)
 }
 
 // LiftOptions says how contributions of the ranks are added up.
@@ -78,6 +100,7 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 		Exact:    op.Exact(),
 		Overlap:  op.Config.Comm.Overlap != "off",
 		OneSided: op.Config.Comm.Accumulate == "onesided",
+		Reach:    op.reach(),
 	}
 	if op.Config.Comm.Overlap == "auto" {
 		o.Choose = op.sayOverlap
@@ -104,20 +127,38 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
 }
 
-// imageLayout is the image's, split over blocks along x.
+// imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
+// blocks.
 func (op *Operator) imageLayout() *dist.Layout {
 	plane, width := op.Plane(), kirchhoff.SlabPoints(op.Image.Dim())
 	l := &dist.Layout{
-		Shape: op.Image.Shape, Off: op.Share.Slab[0] * plane, N: op.Points(op.Share),
+		Shape: op.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Points(op.Share),
 		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
+	}
+	if op.Share.Local() {
+		l.Shards, l.Copies = op.teams, op.team
 	}
 	if op.Exact() {
 		l.Units = []int{}
-		for x := op.Share.Slab[0]; x < op.Share.Slab[1]; x += width {
+		for x := op.Share.Own[0]; x < op.Share.Own[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
 		}
 	}
 	return l
+}
+
+// reach is what this rank's kernels map of the image, nil for what it holds.
+func (op *Operator) reach() *dist.Reach {
+	if !op.Share.Local() {
+		return nil
+	}
+	plane := op.Plane()
+	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Reached(op.Share)}
+	r.Units, r.Sums = op.Problem(op.Share).Slabs()
+	for i := range r.Units {
+		r.Units[i] *= plane
+	}
+	return r
 }
 
 // dataLayout is that of the data, split over shots.
@@ -151,7 +192,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact()}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local()}
 	if op.Classes.N > 0 {
 		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
 	}
@@ -184,16 +225,34 @@ func BlameInput(err error) error {
 	return err
 }
 
-// ImageVector is this rank's share of a whole image, in each of several classes.
-func (op *Operator) ImageVector(image []float32) (*dist.Vector, error) {
+// Reader fills dst with the points of an image from number first on.
+type Reader func(dst []float32, first int) error
+
+// Points reads an image that is in memory.
+func Points(image []float32) Reader {
+	return func(dst []float32, first int) error {
+		copy(dst, image[first:first+len(dst)])
+		return nil
+	}
+}
+
+// ImageVector is this rank's share of an image, in each of several classes.
+func (op *Operator) ImageVector(read Reader) (*dist.Vector, error) {
 	v, err := dist.NewVector(op.Device, op.Domain())
 	if err != nil {
 		return nil, err
 	}
 	l := op.imageLayout()
-	for _, part := range v.Rows() {
-		if err := device.Upload(part.Buf, image[l.Off:l.Off+l.N]); err != nil {
-			return nil, err
+	part := make([]float32, min(forecast.Chunk, l.N))
+	for first := 0; first < l.N; first += len(part) {
+		part = part[:min(len(part), l.N-first)]
+		if err := read(part, l.Off+first); err != nil {
+			return nil, inputs.FileError(err)
+		}
+		for _, class := range v.Rows() {
+			if err := device.Upload(class.Buf.Slice(first, len(part)), part); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return v, nil
@@ -220,8 +279,10 @@ func (op *Operator) Data() (*dist.Vector, error) {
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
 	domain, rng := op.imageLayout(), op.dataLayout()
-	op.Operator = dist.Lift(op.Engine.Kernels()[0], domain, rng)
 	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
+	if op.Operator, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.Engine.Kernels()[0]); err != nil {
+		return err
+	}
 	if t := op.Traces; t != nil {
 		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce

@@ -99,6 +99,14 @@ func straight(p *Plan, q Pair) (arrival, width float64) {
 	return arrival, width
 }
 
+// Missed returns the number of traces that count at no point of a plan's image, and the
+// number of the image's columns of points at which no trace counts.
+func Missed(p *Plan) (traces, columns int) {
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places}
+	p.limit(k)
+	return k.Missed()
+}
+
 // TimesNeeded lists the places of the whole survey that some trace uses where it may count,
 // and says how their traveltimes are solved. Without an aperture there are no windows.
 func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {

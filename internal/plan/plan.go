@@ -126,6 +126,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 			return nil, err
 		}
 	}
+	if a := cfg.Kirchhoff.Aperture; len(a) > 0 {
+		p.Shots = p.Shots.along(p.Places, a[0])
+	}
 	p.Classes = newClasses(p)
 	p.findWindows()
 	whiten(p)

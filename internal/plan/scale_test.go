@@ -1,12 +1,16 @@
 package plan
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -15,7 +19,7 @@ import (
 func planned(s *survey.Survey) *Plan {
 	places := s.Distinct(true)
 	return &Plan{
-		Inputs: &inputs.Inputs{Survey: s, Places: places}, Shots: newShots(places),
+		Config: &config.Config{}, Inputs: &inputs.Inputs{Survey: s, Places: places}, Shots: newShots(places),
 		Image: grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{300, 20}},
 	}
 }
@@ -68,6 +72,69 @@ func TestSharesAreThoseOfEachRank(t *testing.T) {
 			t.Fatalf("%v: traces meet %d to %d of 300 columns", grid, slices.Min(met), slices.Max(met))
 		}
 	}
+}
+
+// With an aperture each point is held by one team, which maps it, and a team maps every
+// point that its traces reach. Its rows hold the same. Neighbouring rows reach neighbouring
+// points.
+func TestSharesWithAnAperture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := scattered(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)), 2, 30, 400)
+		p := planned(s)
+		p.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
+		aperture := rapid.Float64Range(1, 900).Draw(t, "aperture")
+		p.Config.Kirchhoff.Aperture = []float64{aperture}
+		p.Shots = p.Shots.along(p.Places, aperture)
+		grid := [2]int{rapid.IntRange(2, p.Shots.Len()).Draw(t, "rows"), 1}
+		if slabs, _ := p.slabs(); slabs > 1 {
+			grid[1] = rapid.IntRange(1, 2).Draw(t, "columns")
+		}
+		all, err := p.Shares(grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, before := 0, math.Inf(-1)
+		for rank, s := range all {
+			team, member := s.Team()
+			first := all[(team*(grid[0]/s.Teams))*grid[1]+s.Column()]
+			if s.Own != first.Own || s.Slab != first.Slab || s.Teams != first.Teams || grid[0]%s.Teams != 0 {
+				t.Fatalf("rank %d of %v: %+v, the first of its team has %+v", rank, grid, s, first)
+			}
+			if member == 0 && s.Own[0] < s.Own[1] {
+				if s.Own[0] != next || s.Own[0] < s.Slab[0] || s.Own[1] > s.Slab[1] {
+					t.Fatalf("rank %d of %v holds %v of %v, want it to begin at %d", rank, grid, s.Own, s.Slab, next)
+				}
+				next = s.Own[1]
+			}
+			lent := 0
+			for other, o := range all {
+				if of, _ := o.Team(); other != rank && s.Local() && (of != team || o.Column() != s.Column()) {
+					lent = max(lent, min(s.Own[1], o.Slab[1])-max(s.Own[0], o.Slab[0]))
+				}
+			}
+			if s.Lent != lent {
+				t.Fatalf("rank %d of %v lends %d points to one rank, want %d", rank, grid, s.Lent, lent)
+			}
+			row := all[team*(grid[0]/s.Teams)*grid[1]:][:grid[1]]
+			middle := math.Inf(1)
+			for _, n := range p.Shots.List(s.First, s.Last) {
+				m := (p.Places.At(int(p.Places.Source[n]))[0] + p.Places.At(int(p.Places.Receiver[n]))[0]) / 2
+				middle = min(middle, m)
+				for x := range p.Image.Shape[0] {
+					if math.Abs(p.Image.Coord(0, x)-m) < aperture && !slices.ContainsFunc(row, func(s *Share) bool { return x >= s.Slab[0] && x < s.Slab[1] }) {
+						t.Fatalf("rank %d of %v: a trace at %g m reaches column %d, which no rank of its row maps", rank, grid, m, x)
+					}
+				}
+			}
+			if middle < before-1000-aperture { // half the widest shot, and a stretch
+				t.Fatalf("rank %d of %v: shots do not follow the line", rank, grid)
+			}
+			before = middle
+		}
+		if next != p.Image.Shape[0] {
+			t.Fatalf("%v hold %d of %d columns", grid, next, p.Image.Shape[0])
+		}
+	})
 }
 
 // everyGather is the distance of traces found from the gathers of all sources and

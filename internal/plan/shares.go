@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -53,6 +56,32 @@ func newShots(p *survey.Positions) Shots {
 	return s
 }
 
+// along orders shots by the stretch of x, of the given length in m, in which the middle of
+// their midpoints lies, so that shots which reach the same points are dealt to the same
+// ranks. Within a stretch shots keep their order, since neighbours on a line share receivers.
+func (s Shots) along(p *survey.Positions, length float64) Shots {
+	middle, order := make([]float64, s.Len()), make([]int, s.Len())
+	for i := range order {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, trace := range s.List(s.starts[i], s.starts[i+1]) {
+			x := p.At(int(p.Source[trace]))[0] + p.At(int(p.Receiver[trace]))[0]
+			lo, hi = min(lo, x), max(hi, x)
+		}
+		middle[i], order[i] = math.Floor((lo+hi)/2/length), i
+	}
+	if slices.IsSorted(middle) {
+		return s
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(middle[a], middle[b]) })
+	var t Shots
+	for _, i := range order {
+		t.starts = append(t.starts, len(t.order))
+		t.order = append(t.order, s.List(s.starts[i], s.starts[i+1])...)
+	}
+	t.starts = append(t.starts, len(t.order))
+	return t
+}
+
 // bySource lists the traces by source place, those of one place by number.
 func bySource(p *survey.Positions) []int32 {
 	next := make([]int32, slices.Max(p.Source)+2) // by place, where in the list its next trace goes
@@ -97,6 +126,26 @@ func (s Shots) List(first, last int) []int32 {
 // InOrder reports whether traces are numbered shot by shot.
 func (s Shots) InOrder() bool { return s.order == nil }
 
+// shotCosts is what each shot costs an application: its number of traces or, with an
+// aperture, of pairs of a trace and a point that count. What a trace costs besides is about
+// that of 16 points for each sample.
+func shotCosts(p *Plan) []int64 {
+	s := p.Shots
+	cost := make([]int64, s.Len())
+	for i := range cost {
+		cost[i] = int64(s.starts[i+1] - s.starts[i])
+	}
+	if len(p.Config.Kirchhoff.Aperture) == 0 {
+		return cost
+	}
+	for i := range cost {
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
+		p.limit(k)
+		cost[i] = cost[i]*16*int64(p.Survey.NT) + k.Triples()
+	}
+	return cost
+}
+
 // deal cuts shots into consecutive parts so that the most expensive part costs as
 // little as possible, and returns the first shot of each part and their number.
 // Neighbouring shots share receiver places, so parts are not cut further.
@@ -127,17 +176,38 @@ func fill(cost []int64, parts int, limit int64) []int {
 	return append(cuts, len(cost))
 }
 
-// Share is what one rank holds: traces First to Last in the order of shots, and the
-// image's points from Slab[0] to Slab[1] along x.
+// Share is what one rank has to do with: traces First to Last in the order of shots, the
+// image's points from Slab[0] to Slab[1] along x, which its kernels map, and those from
+// Own[0] to Own[1], which its vectors hold. They are the same unless the share is Local.
 type Share struct {
+	Grid        [2]int // ranks over shots, over image blocks
+	Teams       int    // see Local
 	Rank        int
 	First, Last int
-	Slab        [2]int
+	Slab, Own   [2]int
+	Lent        int   // along x, the most points of Own that another rank maps
 	Shots       []int // first traces of its shots, counted from First
+
+	rows []int // first trace of each row of ranks, and the number of traces
 
 	Places *survey.Positions // of its traces
 	From   []int32           // what their numbers are in Inputs.Places
 }
+
+// Local reports whether ranks map only what their traces reach of the image. Neighbouring
+// rows of the grid then form Teams. A team maps what the traces of its rows reach, and holds
+// a part of the image that no other team holds. Without teams there is one of all ranks.
+func (s *Share) Local() bool { return s.Teams > 1 }
+
+// Team returns the number of the rank's team, and that of its row in the team.
+func (s *Share) Team() (team, member int) {
+	rows := s.Grid[0] / s.Teams
+	row := s.Rank / s.Grid[1]
+	return row / rows, row % rows
+}
+
+// Column is the rank's column of the grid.
+func (s *Share) Column() int { return s.Rank % s.Grid[1] }
 
 // Traces is the number of traces.
 func (s *Share) Traces() int { return s.Last - s.First }
@@ -150,7 +220,7 @@ func (s *Share) Shot(i int) (first, last int) {
 	return s.Shots[i], s.Shots[i+1]
 }
 
-// Shares returns the share of each rank of a grid. The cost of a shot is its number of traces.
+// Shares returns the share of each rank of a grid.
 func (p *Plan) Shares(grid [2]int) ([]*Share, error) {
 	all, err := p.cut(grid)
 	for i, s := range all {
@@ -187,31 +257,35 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
-	cost := make([]int64, shots)
-	for i := range cost {
-		cost[i] = int64(starts[i+1] - starts[i])
+	cuts := deal(shotCosts(p), grid[0])
+	rows := make([]int, len(cuts))
+	for row, shot := range cuts {
+		rows[row] = starts[shot]
 	}
-	cuts := deal(cost, grid[0])
 	var out []*Share
 	for row := range grid[0] {
-		first := starts[cuts[row]]
 		var own []int
 		for _, at := range starts[cuts[row]:cuts[row+1]] {
-			own = append(own, at-first)
+			own = append(own, at-rows[row])
 		}
-		for column := range grid[1] {
-			out = append(out, &Share{Rank: len(out), First: first, Last: starts[cuts[row+1]], Slab: p.slab(column, grid[1]), Shots: own})
+		for range grid[1] {
+			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
+	p.lay(out)
 	return out, nil
 }
 
-// OnGrid combines the traces of another plan's share with the slab of the same rank of a
-// grid. The slab is empty if there are more ranks than slabs.
-func (p *Plan) OnGrid(s *Share, grid [2]int) *Share {
-	t := *s
-	t.Slab = p.slab(s.Rank%grid[1], grid[1])
-	return &t
+// OnGrid returns another plan's share of traces with its part of this plan's image.
+func (p *Plan) OnGrid(s *Share) *Share {
+	all := make([]*Share, s.Grid[0]*s.Grid[1])
+	for rank := range all {
+		t := *s
+		t.Rank = rank
+		all[rank] = &t
+	}
+	p.lay(all)
+	return all[s.Rank]
 }
 
 // slabs is the number of blocks that the image may be cut into at most, and how many points
@@ -221,19 +295,107 @@ func (p *Plan) slabs() (n, width int) {
 	return (p.Image.Shape[0] + width - 1) / width, width
 }
 
-// slab returns the points along x of one column of ranks.
-func (p *Plan) slab(column, columns int) [2]int {
+// lay shares out the image among all ranks of a grid, which have their traces. The columns
+// of the grid cut the whole image into slabs or, with an aperture, what a team's traces
+// reach.
+func (p *Plan) lay(all []*Share) {
+	grid, rows := all[0].Grid, all[0].rows
 	slabs, width := p.slabs()
-	nx := p.Image.Shape[0]
-	s := [2]int{min(nx, column*slabs/columns*width), min(nx, (column+1)*slabs/columns*width)}
-	if s[0] == s[1] {
-		s = [2]int{nx, nx} // [0, 0] would be the whole image
+	points := func(lo, hi int) [2]int {
+		return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])}
 	}
-	return s
+	teams, reach, held := 1, [][2]int{{0, slabs}}, [][2]int{{0, slabs}}
+	if len(p.Config.Kirchhoff.Aperture) > 0 {
+		teams = mostTeams(grid[0], slabs)
+	}
+	if teams > 1 {
+		reach = reaches(p, rows, grid[0]/teams)
+		held = holders(reach, slabs)
+	}
+	for _, s := range all {
+		s.Teams = teams
+		team, _ := s.Team()
+		r, h := reach[team], held[team]
+		if h[0] < h[1] {
+			r = [2]int{min(r[0], h[0]), max(r[1], h[1])}
+		}
+		column := s.Column()
+		lo, hi := r[0]+column*(r[1]-r[0])/grid[1], r[0]+(column+1)*(r[1]-r[0])/grid[1]
+		s.Slab, s.Own = points(lo, hi), points(max(lo, min(h[0], hi)), max(lo, min(h[1], hi)))
+		if lo == hi { // [0, 0] would be the whole image
+			s.Slab = points(slabs, slabs)
+		}
+	}
+	for _, s := range all {
+		s.Lent = 0
+		for o := range s.Others(all) {
+			s.Lent = max(s.Lent, Overlap(s.Own, o.Slab))
+		}
+	}
 }
 
-// Points is the number of image points of a share.
-func (p *Plan) Points(s *Share) int { return (s.Slab[1] - s.Slab[0]) * p.Plane() }
+// Others are the shares with which a rank exchanges points of the image: one of each column
+// of each team, but its own.
+func (s *Share) Others(all []*Share) iter.Seq[*Share] {
+	return func(yield func(*Share) bool) {
+		_, member := s.Team()
+		each, columns := s.Grid[0]/s.Teams, s.Grid[1]
+		for row := member; s.Local() && row < s.Grid[0]; row += each {
+			for _, o := range all[row*columns : (row+1)*columns] {
+				if o.Rank != s.Rank && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mostTeams is the largest number of equal teams of so many rows of which each can hold a
+// slab of the image.
+func mostTeams(rows, slabs int) int {
+	teams := min(rows, slabs)
+	for rows%teams != 0 {
+		teams--
+	}
+	return teams
+}
+
+// reaches returns the slabs [lo, hi) that the traces of each team of some rows of ranks reach.
+func reaches(p *Plan, rows []int, each int) (out [][2]int) {
+	_, width := p.slabs()
+	for row := 0; row+each < len(rows); row += each {
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+each]))}
+		p.limit(k)
+		lo, hi := k.Reach()
+		out = append(out, [2]int{lo / width, (hi + width - 1) / width})
+	}
+	return out
+}
+
+// holders returns the slabs [lo, hi) that each team holds, one after the other: an equal
+// part of the image, unless neighbouring teams do not both reach the border between their
+// parts. The border then lies nearer to what they reach.
+func holders(reach [][2]int, slabs int) [][2]int {
+	out := make([][2]int, len(reach))
+	at := 0
+	for team := range reach {
+		end := slabs
+		if team+1 < len(reach) {
+			a, b := reach[team+1][0], reach[team][1]
+			end = max(at, min(max((team+1)*slabs/len(reach), min(a, b)), max(a, b)))
+		}
+		out[team] = [2]int{at, end}
+		at = end
+	}
+	return out
+}
+
+// Overlap is the number of points in both of two ranges [lo, hi).
+func Overlap(a, b [2]int) int { return max(0, min(a[1], b[1])-max(a[0], b[0])) }
+
+// Points is the number of image points that a share holds, Reached of those that it maps.
+func (p *Plan) Points(s *Share) int  { return (s.Own[1] - s.Own[0]) * p.Plane() }
+func (p *Plan) Reached(s *Share) int { return (s.Slab[1] - s.Slab[0]) * p.Plane() }
 
 // Plane is the number of image points with one x.
 func (p *Plan) Plane() int { return p.Image.Len() / p.Image.Shape[0] }

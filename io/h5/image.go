@@ -10,7 +10,7 @@ import (
 // Image is a migrated image or a reflectivity with what is known of its making.
 type Image struct {
 	Grid grid.Grid
-	Data []float32 // [Grid.Len()], C order
+	Data []float32 // [Grid.Len()], C order; nil for a file whose image is written in pieces
 
 	// ResidualNorm and GradientNorm hold one value per iteration and one for
 	// the start; nil where no solver ran.
@@ -38,12 +38,9 @@ func ReadImage(path string) (*Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		im := &Image{Grid: g}
-		if im.Data, err = Read[float32](d); err != nil {
+		im := &Image{Grid: g, Data: make([]float32, g.Len())}
+		if err := (&ImageReader{f, d, g}).Read(im.Data, 0); err != nil {
 			return nil, err
-		}
-		if i := notFinite(im.Data); i >= 0 {
-			return nil, inputError(path, d.name, "is %g at point %s, must be finite", im.Data[i], pointText(im.Grid, i))
 		}
 		return im, f.readHistory(im)
 	})
@@ -102,14 +99,14 @@ func WriteImage(path string, im *Image, opt WriteOptions) error {
 	return w.Commit()
 }
 
-// ImageWriter writes an image file whose gathers arrive in pieces.
+// ImageWriter writes an image file whose image and gathers arrive in pieces.
 type ImageWriter struct {
 	*Writer
-	data *Section
+	image, gathers *Section
 }
 
-// CreateImage starts an image file with all of im. Where it has Gathers, every value
-// of these must then be written once.
+// CreateImage starts an image file with all of im. Every value of an image without Data,
+// and of Gathers if there are any, must then be written once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
 	w, err := Create(path, FormatImage, opt)
@@ -118,7 +115,7 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	}
 	iw := &ImageWriter{Writer: w}
 	// The first error sticks.
-	over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
+	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
 	w.history(im)
 	if im.Config != "" {
 		w.Text("/config", im.Config)
@@ -129,7 +126,7 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 			attrs = append(attrs, Attr{"limits", g.Limits})
 		}
 		classes := axis{name: "/" + g.Kind, size: len(g.Centers), values: g.Centers, units: GatherUnits(g.Kind)}
-		iw.data, _ = over[float32](w, "/gathers", append([]axis{classes}, gridAxes(im.Grid)...), nil, attrs...)
+		iw.gathers, _ = over[float32](w, "/gathers", append([]axis{classes}, gridAxes(im.Grid)...), nil, attrs...)
 	}
 	if err := w.failed(); err != nil {
 		w.Abort()
@@ -152,10 +149,47 @@ func (w *Writer) history(im *Image) {
 	}
 }
 
+// WriteImage writes values of an image without Data from number first on, in C order over
+// [nx, (ny,) nz].
+func (iw *ImageWriter) WriteImage(src []float32, first int) error {
+	return WriteAt(iw.image, src, first)
+}
+
 // WriteGathers writes values of the gathers from number first on, in C order over
 // [classes, nx, (ny,) nz].
 func (iw *ImageWriter) WriteGathers(src []float32, first int) error {
-	return WriteAt(iw.data, src, first)
+	return WriteAt(iw.gathers, src, first)
+}
+
+// ImageReader reads an image, which need not fit into memory.
+type ImageReader struct {
+	*File
+	data *Dataset
+	grid grid.Grid
+}
+
+// OpenImage opens the image /image of a file, or /reflectivity where that is missing, as
+// ReadImage reads it.
+func OpenImage(path string) (*ImageReader, error) {
+	return opening(path, func(f *File) (*ImageReader, error) {
+		d, g, err := f.image()
+		return &ImageReader{f, d, g}, err
+	})
+}
+
+// Grid is the grid of the image.
+func (r *ImageReader) Grid() grid.Grid { return r.grid }
+
+// Read fills dst with values from number first on, in C order over [nx, (ny,) nz]. They must
+// be finite.
+func (r *ImageReader) Read(dst []float32, first int) error {
+	if err := ReadAt(r.data, dst, first); err != nil {
+		return err
+	}
+	if i := notFinite(dst); i >= 0 {
+		return inputError(r.path, r.data.name, "is %g at point %s, must be finite", dst[i], pointText(r.grid, first+i))
+	}
+	return nil
 }
 
 // Gathers describes the images by class of an image file.
