@@ -77,7 +77,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		traces, points := s.Traces(), p.Points(s)
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
-		spread(&f.Work, rank, int64(heard*float64(p.Visits(s))))
+		spread(&f.Work, rank, int64(heard*float64(p.Problem(s).Visits())))
 		spread(&f.Solved, rank, p.Solved(s))
 	}
 	f.findSums(all)

@@ -28,14 +28,11 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 	}
 }
 
-// Visits is about how many combinations of a trace and an image point of a share the kernels
-// go through, whether or not the wave arrives before the record ends.
-func (p *Plan) Visits(s *Share) int64 { return p.Problem(s).Visits() }
-
-// Heard is about how much longer, or shorter, kernels take than for all Visits, since waves
-// cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after the
-// record has ended: tiles beyond it take no time, those in which it ends kirchhoff.EndCost
-// times as long. It takes rays as straight, and is 1 where there is no velocity.
+// Heard is about how much longer, or shorter, kernels take than kirchhoff's Visits say, since
+// waves cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after
+// the record has ended: tiles beyond it take no time, those in which it ends
+// kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
+// velocity.
 func (p *Plan) Heard() float64 {
 	if least, _ := p.Velocity.Range(); !(least > 0) {
 		return 1
