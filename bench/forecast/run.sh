@@ -15,9 +15,12 @@ fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 
-for name in cube faults; do
-	[ -e "$dir/$name/config.toml" ] || $lsm synth $name -o "$dir/$name" --quiet
-done
+# synth NAME FLAGS makes a survey unless it is there.
+synth() {
+	[ -e "$dir/$1/config.toml" ] || $lsm synth "$@" -o "$dir/$1" --quiet >/dev/null
+}
+synth cube --lines 8 --shots 8 --channels 24 --receiver-lines 24
+synth faults --shots 118 --first-shot 60 --shot-spacing 24 --channels 240 --receiver-spacing 10
 # The line of bench/scale, of 12 km.
 [ -e "$dir/12/s/config.toml" ] || ${GO:-go} run ./bench/scale -lsm "$lsm" -o "$dir" -lengths 12 -whole 12 -runs 1 -iterations 1 >/dev/null
 $lsm bench --machine-file "$dir/machine.toml" --force --quiet >/dev/null
@@ -41,14 +44,14 @@ while read -r name survey options; do
 			set -- "$dir/$survey/config.toml" $options --json
 			$lsm check "$@" --ranks "$n" --machine "$dir/machine.toml" | grep '"done"' | number seconds_per_iteration >>"$dir/file"
 			$lsm check "$@" --ranks "$n" | grep '"done"' | number seconds_per_iteration >>"$dir/here"
-			start "$n" $lsm run "$@" --force --set solver.iterations=8 -o "$dir/image.h5" </dev/null |
+			start "$n" $lsm run "$@" --force --set solver.iterations=6 -o "$dir/image.h5" </dev/null |
 				grep '"event":"iteration"' | number seconds | tail -n +2 >>"$dir/run"
 		done
 		for part in run file here; do median <"$dir/$part"; done | paste -s -d ' ' |
 			awk -v name="$name" -v n="$n" '{ printf "| %s | %s | %.3g | %.3g | %.2f | %.3g | %.2f |\n", name, n, $1, $2, $2 / $1, $3, $3 / $1 }'
 	done
 done <<EOF
-12-km-line 12/s --set kirchhoff.aperture=3000
+line 12/s --set kirchhoff.aperture=3000
 cube cube
-faults,-dynamic faults --set kirchhoff.dynamic=true
+faults faults --set kirchhoff.dynamic=true
 EOF
