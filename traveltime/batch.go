@@ -48,13 +48,14 @@ func widths() (list []int) {
 	return list
 }
 
-// batch is a batch of sources in C, in a window of the model: sweep.h has the shapes of its
-// arrays, which lie outside Go's heap.
+// batch is a batch of sources in C, in a window of the model that holds those of its sources:
+// sweep.h has the shapes of its arrays, which lie outside Go's heap.
 type batch struct {
 	c                 C.eik_batch
 	tau, beyond, back []float32
 	rho               [3][]float32
 	box               [3][]uint16
+	in                [2][]uint16
 	dirty, dirs       []uint16
 	window            Window
 	row               int // floats in a row of tau
@@ -83,6 +84,10 @@ func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
 		b.rho[a], b.box[a] = take[float32](s, lanes*n[a]), take[uint16](s, n[a])
 		c.rho[a], c.box[a] = cfloats(b.rho[a]), cwords(b.box[a])
 	}
+	for a := range c.in {
+		b.in[a] = take[uint16](s, n[a])
+		c.in[a] = cwords(b.in[a])
+	}
 	b.back = take[float32](s, lanes*nz)
 	b.tau, b.beyond = take[float32](s, most.columns*row), take[float32](s, row)
 	flags := C.EIK_DIRECTIONS * most.columns * int(c.chunks)
@@ -100,7 +105,7 @@ func (b *batch) shape(w Window, lanes int) {
 	b.window, c.lanes = w, C.int(lanes)
 	for a := range w.Lo {
 		n := w.Hi[a] - w.Lo[a]
-		c.n[a], b.box[a] = C.int(n), b.box[a][:n]
+		c.n[a], b.box[a], b.in[a] = C.int(n), b.box[a][:n], b.in[a][:n]
 	}
 	b.row = int(c.n[2]+2*C.EIK_GHOSTS) * lanes
 	flags := C.EIK_DIRECTIONS * w.count() * int(c.chunks)
@@ -115,14 +120,17 @@ func sweepAxis(axis, dim int) int {
 	return axis
 }
 
-// start sets the batch up for its sources: geometry, boxes, unreached times.
-func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
+// start sets the batch up for its sources: geometry, windows, boxes, unreached times.
+func (b *batch) start(e *Eikonal, p *survey.Positions, places []int, opt Options) {
 	lanes := int(b.c.lanes)
 	fill(b.tau, C.EIK_UNREACHED)
 	clear(b.dirty)
 	clear(b.dirs)
 	for a := range b.box {
 		clear(b.box[a])
+	}
+	for a := range b.in {
+		clear(b.in[a])
 	}
 	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n])) * e.scale) }
 	for lane := range lanes {
@@ -131,6 +139,12 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int) {
 		b.geometry(lane, at)
 		if lane >= len(places) {
 			continue
+		}
+		own := e.Region(p, places[lane], opt)
+		for a := range b.in {
+			for i := own.Lo[a]; i < own.Hi[a]; i++ {
+				b.in[a][i-b.first(a)] |= 1 << lane
+			}
 		}
 		for axis, x := range at {
 			lo, hi := startRange(e.model, axis, x)
@@ -201,11 +215,10 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 	return nil
 }
 
-// split writes τ of the first n lanes to dst, [n][points].
+// split writes τ of the first n lanes to dst, [n][points of the largest window].
 func (b *batch) split(dst []float32, n int) error {
-	c := &b.c
-	if lost := C.eik_split(cfloats(dst), c.tau, C.long(c.n[0]*c.n[1]), c.n[2], c.lanes, C.int(n)); lost > 0 {
-		return fmt.Errorf("traveltime: %d of %d times were never reached by the sweeps", lost, len(dst))
+	if lost := C.eik_split(cfloats(dst), &b.c, C.long(len(dst)/n), C.int(n)); lost > 0 {
+		return fmt.Errorf("traveltime: %d times of %d places were never reached by the sweeps", lost, n)
 	}
 	return nil
 }
@@ -227,11 +240,11 @@ type lanes struct {
 	p   *survey.Positions
 	opt Options
 
-	model extent // of the largest window that is solved
+	model extent // of the largest window that a place is solved in
 	image int    // points of the largest field
 
 	batch *batch
-	split []float32    // [lanes][points of the batch's window], its results
+	split []float32    // [lanes][points of the largest window], its results
 	part  [4][]float32 // τ on the image, its derivatives
 	line  []float32
 	out   Field
@@ -261,13 +274,13 @@ func (w *lanes) allocate() {
 		w.line = take[float32](s, nz)
 		w.part[0] = take[float32](s, w.image)
 	} else {
-		slopes = w.model.columns * nz
+		slopes = w.points()
 	}
 	for a := range w.out.Gradient {
 		w.part[1+a] = take[float32](s, slopes)
 	}
-	w.batch = newBatch(e.model, widest, w.model, s)
-	w.split = take[float32](s, widest*w.model.columns*nz)
+	w.batch = newBatch(e.model, widest, w.model.shared(Whole(e.model)), s)
+	w.split = take[float32](s, widest*w.points())
 }
 
 // ScratchBytes implements Method: the memory besides the model.
@@ -278,8 +291,8 @@ func (e *Eikonal) ScratchBytes(p *survey.Positions, places []int, opt Options) i
 	return w.bytes
 }
 
-// points is the size of a field of τ on the batch's window.
-func (w *lanes) points() int { return w.batch.window.count() * w.e.model.Shape[w.e.model.Dim()-1] }
+// points is the size of the largest field of τ on the model.
+func (w *lanes) points() int { return w.model.columns * w.e.model.Shape[w.e.model.Dim()-1] }
 
 // solve computes τ for the places of one job.
 func (w *lanes) solve(ctx context.Context, j job) error {
@@ -291,7 +304,7 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	}
 	b := w.batch
 	b.shape(j.model, j.lanes)
-	b.start(w.e, w.p, j.places)
+	b.start(w.e, w.p, j.places, w.opt)
 	if err := b.settle(ctx, w.e); err != nil {
 		return err
 	}
@@ -300,18 +313,18 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 
 // field is that of one lane of the batch.
 func (w *lanes) field(lane, place int) (Field, error) {
-	e, points, model := w.e, w.points(), w.batch.window
+	e, model := w.e, w.e.Region(w.p, place, w.opt)
+	part := model.Grid(e.model)
 	to := w.opt.window(e.g, place)
 	f := w.out.on(to, to.count()*e.g.Shape[e.g.Dim()-1])
-	tau, parts := w.split[lane*points:(lane+1)*points], w.part[:1+len(f.Gradient)]
+	tau, parts := w.split[lane*w.points():][:part.Len()], w.part[:1+len(f.Gradient)]
 	given := model
 	if e.resample != nil {
 		e.resample.apply(parts, w.line, tau, model, to)
 		tau, given = parts[0], to
 	} else if len(f.Gradient) > 0 {
-		part := model.Grid(e.model)
 		for a, stride := range part.Strides() {
-			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(points), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
+			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(part.Len()), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
 		}
 	}
 	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)

@@ -71,10 +71,10 @@
 // inside. Times that no such ray reaches are those of the whole model. Where the velocity
 // depends on z alone, rays stay between their ends, and no margin is needed.
 //
-// Windows of the model are rounded outwards to a lattice, so that neighbours have the same one
-// and share batches. The bits of a field depend on its position, window and margin and on the
-// model, not on other places. The window of the whole image is solved in the whole model,
-// whatever the margin.
+// Places near each other share a batch though their windows differ. The batch holds all of
+// them, and a lane leaves out what its own window does not have. So the bits of a field depend
+// on its position, window and margin and on the model, not on other places. The window of the
+// whole image is solved in the whole model, whatever the margin.
 //
 // # Accuracy
 //

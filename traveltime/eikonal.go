@@ -91,23 +91,15 @@ func box(g grid.Grid) string {
 
 // batches groups places near each other, because sources whose rays run alike
 // need the same sweeps, into batches as wide as keeps all threads busy. The
-// last few places go into a narrower batch if there is one. A batch has one window of the
-// model.
+// last few places go into a narrower batch if there is one. A batch's window of the model
+// holds those of its places and is at most share times as large as the largest of them.
 func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
-	type key struct {
-		model Window
-		curve uint64
-	}
 	sorted := slices.Clone(places)
-	keys := make(map[int]key, len(places))
+	keys := make(map[int]uint64, len(places))
 	for _, i := range places {
-		keys[i] = key{e.Region(p, i, opt), curve(e.model, p.At(i))}
+		keys[i] = curve(e.model, p.At(i))
 	}
-	slices.SortFunc(sorted, func(a, b int) int {
-		k, l := keys[a], keys[b]
-		return cmp.Or(slices.Compare(k.model.Lo[:], l.model.Lo[:]), slices.Compare(k.model.Hi[:], l.model.Hi[:]),
-			cmp.Compare(k.curve, l.curve), cmp.Compare(a, b))
-	})
+	slices.SortFunc(sorted, func(a, b int) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 	widest := e.widths
 	threads := opt.threads(len(places))
 	for len(widest) > 1 && len(places) <= (threads-1)*widest[0] {
@@ -115,21 +107,22 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	}
 	var jobs []job
 	for len(sorted) > 0 {
-		model := keys[sorted[0]].model
-		same := slices.IndexFunc(sorted, func(i int) bool { return keys[i].model != model })
-		if same < 0 {
-			same = len(sorted)
-		}
-		group := sorted[:same]
-		sorted = sorted[same:]
-		for widths := widest; len(group) > 0; {
-			for len(widths) > 1 && len(group) <= widths[1] {
-				widths = widths[1:]
+		model := e.Region(p, sorted[0], opt)
+		n, largest := 1, model.count()
+		for ; n < min(widest[0], len(sorted)); n++ {
+			own := e.Region(p, sorted[n], opt)
+			both := model.with(own)
+			if largest = max(largest, own.count()); float64(both.count()) > share*float64(largest) {
+				break
 			}
-			n := min(widths[0], len(group))
-			jobs = append(jobs, job{group[:n], widths[0], model})
-			group = group[n:]
+			model = both
 		}
+		widths := widest
+		for len(widths) > 1 && n <= widths[1] {
+			widths = widths[1:]
+		}
+		jobs = append(jobs, job{sorted[:n], widths[0], model})
+		sorted = sorted[n:]
 	}
 	return jobs
 }
@@ -154,23 +147,8 @@ func curve(g grid.Grid, at []float64) uint64 {
 	return key
 }
 
-// lattice is the number of columns at whose multiples windows of the model begin, and by
-// which their widths grow. A window is up to two cells of the lattice wider than it needs to
-// be, which costs points. But places whose windows begin in the same cell, and need as many
-// cells, have the same window and share batches. In 2-D with places every four columns (50 m
-// at 12.5 m), a cell of 64 columns holds the 16 places of a full batch. In 3-D width costs
-// along both axes, and a cell of 32×32 columns holds 16 places where they are four columns
-// apart along lines that are sixteen apart.
-func lattice(dim int) int {
-	if dim == 2 {
-		return 64
-	}
-	return 32
-}
-
 // Region is the part of the model in which Solve solves for a place: what the place's image
-// window reads of the model, the margin on each side of that, and the start box. Its width is
-// rounded before the model's ends cut it off. So both ends move together from place to place.
+// window reads of the model, the margin on each side of that, and the start box.
 func (e *Eikonal) Region(p *survey.Positions, place int, opt Options) Window {
 	r := Whole(e.model)
 	w := opt.window(e.g, place)
@@ -187,14 +165,7 @@ func (e *Eikonal) Region(p *survey.Positions, place int, opt Options) Window {
 		}
 		margin := int(min(math.Ceil(opt.Margin/e.model.Spacing[a]), float64(n)))
 		first, last := startRange(e.model, a, p.At(place)[a])
-		lo, hi = min(lo-margin, first), max(hi+margin, last)+1
-		step := lattice(e.g.Dim())
-		begin := floorTo(lo, step)
-		width := -floorTo(lo-hi, step) + step
-		r.Lo[a], r.Hi[a] = max(0, begin), min(begin+width, n)
+		r.Lo[a], r.Hi[a] = max(0, min(lo-margin, first)), min(max(hi+margin, last)+1, n)
 	}
 	return r
 }
-
-// floorTo is the largest multiple of step up to i.
-func floorTo(i, step int) int { return i - (i%step+step)%step }

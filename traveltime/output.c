@@ -1,28 +1,32 @@
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
 
 #include "output.h"
-#include "sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-// Reads and writes every value once; a row stays in the cache meanwhile.
-long eik_split(float *out, const float *tau, long rows, int n, int lanes, int used)
+// Reads every value once, and writes those in windows; a row stays in the cache meanwhile.
+long eik_split(float *out, const eik_batch *b, long most, int used)
 {
-	const long field = rows * n;
-	long lost = 0;
-	for (long r = 0; r < rows; r++) {
-		const float *row = tau + (r * (n + 2 * EIK_GHOSTS) + EIK_GHOSTS) * lanes;
-		for (int l = 0; l < used; l++) {
-			float *dst = out + l * field + r * n;
-			int bad = 0;
-			for (int j = 0; j < n; j++) {
-				dst[j] = row[(long)j * lanes + l];
-				bad += !(dst[j] < EIK_UNREACHED / 2);
+	const int n = b->n[2], lanes = b->lanes;
+	long lost = 0, done[EIK_LANES] = {0};
+	const float *row = b->tau + EIK_GHOSTS * lanes;
+	for (int x = 0; x < b->n[0]; x++)
+		for (int y = 0; y < b->n[1]; y++, row += (n + 2 * EIK_GHOSTS) * lanes) {
+			const unsigned in = b->in[0][x] & b->in[1][y];
+			for (int l = 0; l < used; l++) {
+				if (!(in >> l & 1))
+					continue;
+				float *dst = out + l * most + done[l];
+				int bad = 0;
+				for (int j = 0; j < n; j++) {
+					dst[j] = row[(long)j * lanes + l];
+					bad += !(dst[j] < EIK_UNREACHED / 2);
+				}
+				lost += bad;
+				done[l] += n;
 			}
-			lost += bad;
 		}
-	}
 	return lost;
 }
 

@@ -2,9 +2,12 @@
 #ifndef LSM_TRAVELTIME_OUTPUT_H
 #define LSM_TRAVELTIME_OUTPUT_H
 
-// Splits the first used lanes of tau [rows][n + 2*EIK_GHOSTS][lanes] into out
-// [used][rows][n]. Returns the number of values that no wave reached.
-long eik_split(float *out, const float *tau, long rows, int n, int lanes, int used);
+#include "sweep.h"
+
+// Splits tau of the first used lanes into out [used][most], each in C order of the points of
+// its window, of which there are at most so many. Returns the number of values that no wave
+// reached.
+long eik_split(float *out, const eik_batch *b, long most, int used);
 
 // Second-order derivative of t along an axis of n points that lie inner apart,
 // one-sided at the ends; zero where n is 1.

@@ -5,17 +5,19 @@
 
 #include <stdint.h>
 
-enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8 };
+enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8, EIK_LANES = 16 };
 
 // Value of tau where no wave has come yet, and at the ghost points beyond both
 // ends of every row. tau is scaled so that no true value exceeds 1.
 #define EIK_UNREACHED 1e4f
 
 // One batch. A lane is one source; arrays have their lane axis last. A row is
-// one line of points along z, and a block EIK_CHUNK points of a row.
+// one line of points along z, and a block EIK_CHUNK points of a row. The grid
+// holds the windows of all lanes. A lane is not swept in rows outside its own
+// window, so its times there stay unreached, as they are beyond the grid.
 typedef struct {
 	int dim;          // 2 or 3
-	int lanes;        // 4, 8 or 16
+	int lanes;        // 4, 8 or EIK_LANES
 	int n[3];         // points along x, y, z; n[1] = 1 in 2-D
 	int chunks;       // blocks in a row
 	int wide;         // rows of slow2 along y
@@ -25,7 +27,8 @@ typedef struct {
 	float *rho[3];    // [n][lanes], position minus source, in the unit of h
 	float *rho_back;  // -rho[2]
 	uint16_t *box[3]; // [n], lanes whose start box spans this index
-	uint16_t *dirty;  // [n0*n1*chunks][EIK_DIRECTIONS], lanes due in that sweep direction
+	uint16_t *in[2];  // [n] along x, y, lanes whose window spans this index
+	uint16_t *dirty;  // [n0*n1*chunks][EIK_DIRECTIONS], lanes due in that sweep direction, if in
 	uint16_t *dirs;   // like dirty: lanes some of whose rays run in that direction
 	float tolerance;  // a relative change up to this one goes unnoticed
 } eik_batch;

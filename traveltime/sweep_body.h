@@ -292,8 +292,8 @@ INLINE long NAME(sweep)(eik_batch *b, const float *slow2, int dim, int direction
 					const int chunk = step > 0 ? cc : nc - 1 - cc;
 					const int line = lineback ? nline - 1 - ll : ll;
 					const int x = dim == 3 ? outer : line, y = dim == 3 ? line : 0;
-					const unsigned due = b->dirty[eik_block(b, x, y, chunk) * EIK_DIRECTIONS + direction];
-					if (due)
+					unsigned due = b->dirty[eik_block(b, x, y, chunk) * EIK_DIRECTIONS + direction];
+					if (due && (due &= b->in[0][x] & b->in[1][y]))
 						NAME(enter)(&r[k++], b, slow2, dim, x, y, chunk, step, due);
 				}
 				if (k == 2) {

@@ -42,6 +42,14 @@ func (w Window) inside(o Window) bool {
 	return w.Lo[0] >= o.Lo[0] && w.Lo[1] >= o.Lo[1] && w.Hi[0] <= o.Hi[0] && w.Hi[1] <= o.Hi[1]
 }
 
+// with is the smallest window that holds both.
+func (w Window) with(o Window) Window {
+	for a := range w.Lo {
+		w.Lo[a], w.Hi[a] = min(w.Lo[a], o.Lo[a]), max(w.Hi[a], o.Hi[a])
+	}
+	return w
+}
+
 // wide is the number of columns along y.
 func (w Window) wide() int { return w.Hi[1] - w.Lo[1] }
 
@@ -95,4 +103,19 @@ func (x *extent) grow(w Window) {
 	for a := range x.side {
 		x.side[a] = max(x.side[a], w.Hi[a]-w.Lo[a])
 	}
+}
+
+// share is how many times as many columns as the largest window of a batch that of all its
+// places may have. More would cost memory. Fewer would leave lanes idle where places lie far
+// apart: 16 places every n columns along a line share a batch if their windows are 30 n wide.
+const share = 1.5
+
+// shared is the least room, in the window of all columns, for that of any batch of places
+// whose own windows x holds.
+func (x *extent) shared(all Window) extent {
+	y := extent{columns: min(int(share*float64(x.columns)), all.count())}
+	for a := range y.side {
+		y.side[a] = min(int(share*float64(x.side[a])), all.Hi[a]-all.Lo[a])
+	}
+	return y
 }

@@ -208,7 +208,7 @@ func TestWindowOfEikonal(t *testing.T) {
 }
 
 // TestWindowWithoutMargin: rays of this model run between their ends, so that times and
-// their slopes are right even without a margin, and where the window begins on the lattice.
+// their slopes are right even without a margin.
 func TestWindowWithoutMargin(t *testing.T) {
 	g := even(10, 401, 81)
 	m, err := NewEikonal(deepening(g.Dim()).on(g), g, g)
@@ -362,13 +362,19 @@ func TestWindowsCompany(t *testing.T) {
 		}
 		p := sources(g.Dim(), xyz...)
 		want := map[int]Field{}
-		regions := map[Window]bool{}
+		everyone := make([]int, n)
 		for i := range n {
 			want[i] = windowed(t, e, p, []int{i}, opt)[i]
-			regions[e.Region(p, i, opt)] = true
+			everyone[i] = i
 		}
-		if len(regions) < 4 || len(regions) > n/2 {
-			t.Errorf("%d-D: %d windows of the model for %d places: want some, and some shared", g.Dim(), len(regions), n)
+		mixed := 0
+		for _, j := range e.batches(p, everyone, opt) {
+			if own := e.Region(p, j.places[0], opt); own != j.model {
+				mixed++
+			}
+		}
+		if mixed < 3 {
+			t.Errorf("%d-D: %d batches of places whose windows differ, want some", g.Dim(), mixed)
 		}
 		all := widths()
 		for range 6 {
@@ -385,7 +391,7 @@ func TestWindowsCompany(t *testing.T) {
 }
 
 // TestRegion: the window of the model holds the image window's stencils, the margin and the
-// place's start box, lies inside the model, and is shared by neighbours.
+// place's start box, as far as they lie inside the model, and no more.
 func TestRegion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dim := rapid.IntRange(2, 3).Draw(t, "dim")
@@ -410,14 +416,11 @@ func TestRegion(t *testing.T) {
 			lo, hi := w.Lo[a]-1-margin, w.Hi[a]+margin
 			first, last := startRange(e.model, a, at[a])
 			lo, hi = max(0, min(lo, first)), min(shape[a]-1, max(hi, last))
-			step := lattice(dim)
 			switch {
-			case r.Lo[a] < 0 || r.Hi[a] > shape[a] || r.Lo[a] > lo || r.Hi[a] <= hi:
-				t.Fatalf("axis %d: %v does not hold [%d, %d] within %d columns", a, r, lo, hi, shape[a])
 			case whole && (r.Lo[a] != 0 || r.Hi[a] != shape[a]):
 				t.Fatalf("axis %d: %v for a whole window", a, r)
-			case !whole && (r.Lo[a]%step != 0 || lo-r.Lo[a] >= step || r.Hi[a]-hi > 2*step):
-				t.Fatalf("axis %d: %v is more than the lattice needs for [%d, %d]", a, r, lo, hi)
+			case !whole && (r.Lo[a] != lo || r.Hi[a] != hi+1):
+				t.Fatalf("axis %d: %v, want [%d, %d] of %d columns", a, r, lo, hi, shape[a])
 			}
 		}
 	})
@@ -437,20 +440,16 @@ func TestWindowBatches(t *testing.T) {
 	p := sources(2, xyz...)
 	places := rand.New(rand.NewPCG(1, 1)).Perm(p.Len())
 	jobs := e.batches(p, places, opt)
-	for _, j := range jobs {
-		// 160 + 81 columns, 80 on each side for the margin and 1 for slopes: 7 cells, and 1
-		if n := j.model.count(); n > 8*64 {
-			t.Fatalf("%v: %d columns are solved, want at most 512", j.model, n)
-		}
-	}
 	if most := p.Len()/16 + 2; len(jobs) > most {
 		t.Errorf("%d places are solved in %d batches, want at most %d", p.Len(), len(jobs), most)
 	}
 	var got []int
 	for _, j := range jobs {
 		for _, i := range j.places {
-			if e.Region(p, i, opt) != j.model {
-				t.Fatalf("place %d is in a batch on %v", i, j.model)
+			// 160 + 81 columns, 80 on each side for the margin and 1 for slopes
+			own := e.Region(p, i, opt)
+			if own.count() > 403 || !own.inside(j.model) || j.model.count() > 403+15*4 {
+				t.Fatalf("place %d with %v is in a batch on %v", i, own, j.model)
 			}
 		}
 		got = append(got, j.places...)
@@ -460,6 +459,45 @@ func TestWindowBatches(t *testing.T) {
 	if !slices.Equal(got, places) {
 		t.Errorf("batches hold %v", got)
 	}
+}
+
+// TestBatchesFit: the window of a batch holds those of its places, and has room in a worker
+// that knows more places than it is given.
+func TestBatchesFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dim, n := rapid.IntRange(2, 3).Draw(t, "dim"), rapid.IntRange(1, 40).Draw(t, "places")
+		shape := []int{rapid.IntRange(1, 90).Draw(t, "nx"), rapid.IntRange(1, 90).Draw(t, "ny"), 2}
+		g := even(10, shape[3-dim:]...)
+		e := &Eikonal{placewise: placewise{g: g}, model: g, widths: []int{16, 8}}
+		opt := Options{Threads: 1, Margin: float64(rapid.IntRange(0, 50).Draw(t, "margin")), Windows: make([]Window, n)}
+		var xyz []float64
+		var all []int
+		for i := range n {
+			all = append(all, i)
+			for a := range dim {
+				at := rapid.IntRange(0, g.Shape[a]-1).Draw(t, "at")
+				xyz = append(xyz, g.Coord(a, at))
+				if a < dim-1 {
+					opt.Windows[i].Lo[a] = max(0, at-rapid.IntRange(0, 9).Draw(t, "before"))
+					opt.Windows[i].Hi[a] = min(at+rapid.IntRange(1, 9).Draw(t, "after"), g.Shape[a])
+				}
+			}
+		}
+		p := sources(dim, xyz...)
+		room := e.worker(p, all, opt).model.shared(Whole(g))
+		some := all[:rapid.IntRange(1, n).Draw(t, "some")]
+		for _, j := range e.batches(p, some, opt) {
+			for _, i := range j.places {
+				if own := e.Region(p, i, opt); !own.inside(j.model) {
+					t.Fatalf("place %d with %v is in a batch on %v", i, own, j.model)
+				}
+			}
+			need := room
+			if need.grow(j.model); need != room {
+				t.Fatalf("a batch on %v does not fit into %v", j.model, room)
+			}
+		}
+	})
 }
 
 // TestWindowScratch: a worker's memory is that foreseen for all windows together, however
