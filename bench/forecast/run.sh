@@ -20,7 +20,7 @@ synth() {
 	[ -e "$dir/$1/config.toml" ] || $lsm synth "$@" -o "$dir/$1" --quiet >/dev/null
 }
 synth cube --lines 8 --shots 8 --channels 24 --receiver-lines 24
-synth faults --shots 118 --first-shot 60 --shot-spacing 24 --channels 240 --receiver-spacing 10
+synth faults --shots 118 --first-shot 60 --shot-spacing 20 --channels 240 --receiver-spacing 10
 # The line of bench/scale, of 12 km.
 [ -e "$dir/12/s/config.toml" ] || ${GO:-go} run ./bench/scale -lsm "$lsm" -o "$dir" -lengths 12 -whole 12 -runs 1 -iterations 1 >/dev/null
 $lsm bench --machine-file "$dir/machine.toml" --force --quiet >/dev/null
