@@ -40,6 +40,15 @@ func (m Medium) On(g grid.Grid) Medium {
 	return m
 }
 
+// At returns the velocity, in m/s, at a position x, in m: interpolated linearly, and beyond the
+// model that of its nearest point.
+func (m Medium) At(x []float64) float64 {
+	if m.IsConstant() {
+		return m.Constant
+	}
+	return m.Grid.At(x, func(n int) float64 { return m.Values[n] })
+}
+
 // Slowness returns ∇T, in s/m, at a point of the model for a straight ray from the
 // position at, in m, with the velocity of that point. It is zero at the position itself.
 func (m Medium) Slowness(at []float64, point int) (s [3]float64) {

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // benchMachine measures the machine of all ranks together, and rank 0 writes its file.
@@ -34,30 +35,26 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 	if err != nil {
 		return err
 	}
-	var m forecast.Machine
 	mine, memory := seats[a.world.Rank()], machine.ReadMemory("/proc", "/sys/fs/cgroup")
-	m.Cores, m.NodeRanks = machine.Share(mine, seats)
+	threads, _ := machine.Share(mine, seats)
+	m, err := measureCores(ctx, a, bench.KernelSize{Engine: "cpu", Threads: threads, Exact: true}, []int{2, 3}, []bool{false, true})
+	if err != nil {
+		return err
+	}
 	m.NodeGiB = float64(cmp.Or(memory.Limit, memory.Total)) / (1 << 30)
-	if err := comm.Together(a.world, measureCores(ctx, &m, filepath.Dir(file))); err != nil {
+	m.File, err = bench.FileSpeed(filepath.Dir(file))
+	if err := comm.Together(a.world, err); err != nil {
 		return err
 	}
-	slowest := []*float64{&m.Speed2D.Triples, &m.Speed2D.Points, &m.Speed3D.Triples, &m.Speed3D.Points, &m.File}
-	least := make([]float64, len(slowest))
-	for i, v := range slowest {
-		least[i] = -*v
-	}
-	if err := a.world.Host().AllReduce(least, comm.Max); err != nil {
+	if err := slowest(a.world, &m.File); err != nil {
 		return err
-	}
-	for i, v := range slowest {
-		*v = -least[i]
 	}
 	free := memory.Available
 	if memory.Limit > 0 {
 		free = min(free, memory.Limit)
 	}
 	node := slices.IndexFunc(seats, func(s machine.Seat) bool { return s.Host == mine.Host })
-	within, between, err := measureLinks(ctx, a.world, &m, node, free)
+	within, between, err := measureLinks(ctx, a.world, m, node, free)
 	if err != nil {
 		return err
 	}
@@ -68,8 +65,10 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 		dim   int
 		speed forecast.Speed
 	}{{2, m.Speed2D}, {3, m.Speed3D}} {
-		a.report.Printf("%d-D: %.3g triples and %.3g points of traveltimes a second and core\n", d.dim, d.speed.Triples, d.speed.Points)
+		a.report.Printf("%d-D: %.3g triples, %.3g with amplitude weights, and %.3g points of traveltimes a second and core\n",
+			d.dim, d.speed.Triples, d.speed.Dynamic, d.speed.Points)
 	}
+	a.report.Printf("%.3g samples of traces a second and core\n", m.Samples)
 	a.report.Printf("sums within a node: %.3g GB/s, %.3g µs; %s\n", m.Within.Bytes/1e9, 1e6*m.Within.Latency, within)
 	a.report.Printf("sums between nodes: %.3g GB/s, %.3g µs; %s\n", m.Between.Bytes/1e9, 1e6*m.Between.Latency, between)
 	a.report.Printf("files: %.3g GB/s a rank\n", m.File/1e9)
@@ -77,18 +76,59 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 	return nil
 }
 
-// measureCores measures the cores of this rank, and a file in a folder.
-func measureCores(ctx context.Context, m *forecast.Machine, folder string) (err error) {
-	for _, d := range []struct {
-		shape []int
-		speed *forecast.Speed
-	}{{[]int{401, 301}, &m.Speed2D}, {[]int{64, 64, 64}, &m.Speed3D}} {
-		k := bench.KernelSize{Shape: d.shape, Sources: 16, Receivers: 64, Samples: 1000, Engine: "cpu", Threads: m.Cores, Runs: 3, Exact: true}
-		if d.speed.Triples, d.speed.Points, err = bench.Speeds(ctx, k, true); err != nil {
+// measureCores measures the cores of the machine of all ranks, for images of some dimensions,
+// with amplitude weights or without. k says what engine, how many threads of this rank and what
+// sums. The speeds are those of the slowest rank.
+func measureCores(ctx context.Context, a *app, k bench.KernelSize, dims []int, dynamic []bool) (*forecast.Machine, error) {
+	seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
+	if err != nil {
+		return nil, err
+	}
+	m := &forecast.Machine{}
+	m.Nodes, m.Cores = machine.Nodes(seats[a.world.Rank()], seats)
+	k.Sources, k.Receivers, k.Samples, k.Runs = 32, 64, 750, 5
+	shapes := [][]int{2: {192, 192}, 3: {32, 32, 32}}
+	if k.Engine == "reference" { // which is slow
+		k.Sources, k.Receivers, shapes = 1, 16, [][]int{2: {64, 64}, 3: {16, 16, 16}}
+	}
+	speeds := []*float64{&m.Samples}
+	measure := func() (err error) {
+		small := k
+		small.Shape, small.Samples = []int{8, 8}, 1000
+		if m.Samples, err = bench.SampleSpeed(ctx, small); err != nil {
 			return err
 		}
+		for _, dim := range dims {
+			speed := m.Speed(dim)
+			k.Shape, k.Spacing = shapes[dim], 80/float64(kirchhoff.TileSide(dim)) // the same size of tiles
+			if speed.Points, err = bench.PointSpeed(ctx, k.Shape, k.Threads, k.Runs); err != nil {
+				return err
+			}
+			for _, k.Dynamic = range dynamic {
+				if *speed.Kind(k.Dynamic), err = bench.TripleSpeed(ctx, k, m.Samples); err != nil {
+					return err
+				}
+			}
+			speeds = append(speeds, &speed.Triples, &speed.Dynamic, &speed.Points)
+		}
+		return nil
 	}
-	m.File, err = bench.FileSpeed(folder)
+	if err := comm.Together(a.world, measure()); err != nil {
+		return nil, err
+	}
+	return m, slowest(a.world, speeds...)
+}
+
+// slowest sets speeds to those of the rank where they are lowest.
+func slowest(world comm.Comm, speeds ...*float64) error {
+	least := make([]float64, len(speeds))
+	for i, v := range speeds {
+		least[i] = -*v
+	}
+	err := world.Host().AllReduce(least, comm.Max)
+	for i, v := range speeds {
+		*v = -least[i]
+	}
 	return err
 }
 

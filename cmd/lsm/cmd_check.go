@@ -41,9 +41,9 @@ sparsity.
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
 or where comm.grid gives the number of ranks, it says what each of them would hold and
-do. With --machine it predicts the time on the machine that a file describes, instead of
-measuring this one: that of the rank with most work, and that of sums over ranks if nothing
-hides it. lsm bench --machine-file measures such a file.
+do. The time is that of this machine, which check measures, if all ranks share its cores, and
+leaves out sums over ranks. With --machine it is that of the machine that a file describes,
+with sums over ranks if nothing hides them. lsm bench --machine-file measures such a file.
 
 With --window it says what solving traveltimes in windows of the model costs
 (kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
@@ -140,7 +140,7 @@ func tellTime(ctx context.Context, a *app, j *job.Job, f *forecast.Forecast, m *
 		d = f.On(m)
 		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
 	} else {
-		speed, err := measureSpeed(ctx, j.Plan)
+		here, err := measureHere(ctx, a, j.Plan)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func tellTime(ctx context.Context, a *app, j *job.Job, f *forecast.Forecast, m *
 		if j.Traces != nil {
 			reading = j.Traces.Took
 		}
-		d = f.Duration(speed, reading)
+		d = f.Duration(here, reading)
 	}
 	show(forecast.Finding{Topic: "time", Level: "ok", Text: d.String()})
 	messages, sent := f.Sent()
@@ -162,21 +162,14 @@ func tellTime(ctx context.Context, a *app, j *job.Job, f *forecast.Forecast, m *
 	return nil
 }
 
-// measureSpeed measures the engine and the traveltimes on small problems of the same kind,
-// which takes part of a second. The speed of a GPU is not known.
-func measureSpeed(ctx context.Context, p *plan.Plan) (s forecast.Speed, err error) {
+// measureHere measures this machine for a plan, which takes about half a second. The speed of a
+// GPU is not known.
+func measureHere(ctx context.Context, a *app, p *plan.Plan) (*forecast.Machine, error) {
 	if p.Card != nil {
-		return s, nil
+		return &forecast.Machine{}, nil
 	}
-	shape := []int{96, 96}
-	if p.Image.Dim() == 3 {
-		shape = []int{24, 24, 24}
-	}
-	s.Triples, s.Points, err = bench.Speeds(ctx, bench.KernelSize{
-		Shape: shape, Sources: 8, Receivers: 32, Samples: 500, Wavelet: len(p.Wavelet.Samples),
-		Dynamic: p.Config.Kirchhoff.Dynamic, Engine: p.Engine, Threads: p.Threads, Runs: 5, Exact: p.Exact(),
-	}, p.Times.Domain() != nil)
-	return s, err
+	k := bench.KernelSize{Engine: p.Engine, Threads: p.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
+	return measureCores(ctx, a, k, []int{p.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"os"
 	"testing"
 
@@ -59,6 +60,30 @@ func TestTraveltimesAreCorrect(t *testing.T) {
 		r, err := Traveltimes(context.Background(), shape, 5, 1, 1)
 		if err != nil || r.Verdict != "OK" {
 			t.Errorf("%v: %+v, %v", shape, r, err)
+		}
+	}
+}
+
+// Speeds are numbers for a machine file, whatever the engine and the weights.
+func TestSpeedsArePositive(t *testing.T) {
+	ctx := context.Background()
+	for _, k := range []KernelSize{
+		{Shape: []int{33, 21}, Engine: "cpu", Exact: true},
+		{Shape: []int{33, 21}, Engine: "cpu", Dynamic: true},
+		{Shape: []int{9, 8, 7}, Engine: "reference"},
+	} {
+		k.Sources, k.Receivers, k.Samples, k.Threads, k.Runs = 4, 6, 150, 2, 3
+		samples, err := SampleSpeed(ctx, k)
+		if err != nil || !(samples > 0) {
+			t.Errorf("%v: %g samples/s, %v", k, samples, err)
+		}
+		triples, err := TripleSpeed(ctx, k, math.Inf(1)) // samples that take no time
+		if err != nil || !(triples > 0) {
+			t.Errorf("%v: %g triples/s, %v", k, triples, err)
+		}
+		points, err := PointSpeed(ctx, k.Shape, k.Threads, k.Runs)
+		if err != nil || !(points > 0) {
+			t.Errorf("%v: %g points/s, %v", k, points, err)
 		}
 	}
 }

@@ -25,10 +25,11 @@ import (
 )
 
 // KernelSize describes a problem: sources and receivers along the top of a
-// constant velocity of 2000 m/s sampled at 10 m, dt 4 ms, an 81-sample Ricker
+// constant velocity of 2000 m/s sampled at 10 m unless Spacing says otherwise, dt 4 ms, an 81-sample Ricker
 // wavelet of 20 Hz. In 3-D both lie on square grids.
 type KernelSize struct {
 	Shape              []int
+	Spacing            float64 // m, of the grid; 0: 10
 	Sources, Receivers int
 	Samples            int
 	Wavelet            int  // samples of the wavelet; 0: 81
@@ -51,6 +52,7 @@ type KernelSize struct {
 type KernelResult struct {
 	Engine     string
 	Triples    int64
+	Visits     int64 // see kirchhoff.Problem
 	DotError   float64
 	Verdict    string // "OK" or "FAILED", of the dot test
 	TableBytes int64
@@ -116,7 +118,7 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 			limit = 1e-13
 		}
 		if i == 0 {
-			r.Engine, r.Triples, r.TableBytes = info, p.Triples(), e.TableBytes()
+			r.Engine, r.Triples, r.Visits, r.TableBytes = info, p.Triples(), p.Visits(), e.TableBytes()
 		}
 	}
 	d := device.Device(device.NewHost(size.Threads))
@@ -291,7 +293,7 @@ func fill(v *dist.Vector) error {
 // problem lays the geometry out.
 func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	dim := len(k.Shape)
-	g, err := square(k.Shape)
+	g, err := square(k.Shape, cmp.Or(k.Spacing, spacing))
 	if err != nil {
 		return nil, err
 	}
@@ -321,13 +323,13 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	}, nil
 }
 
-// spacing is that of all grids, in metres.
+// spacing is that of most grids, in metres.
 const spacing = 10
 
-// square is a grid from the origin with that spacing along all axes.
-func square(shape []int) (grid.Grid, error) {
+// square is a grid from the origin with a spacing of h m along all axes.
+func square(shape []int, h float64) (grid.Grid, error) {
 	dim := len(shape)
-	g := grid.Grid{Origin: make([]float64, dim), Spacing: slices.Repeat([]float64{spacing}, dim), Shape: shape}
+	g := grid.Grid{Origin: make([]float64, dim), Spacing: slices.Repeat([]float64{h}, dim), Shape: shape}
 	return g, g.Validate()
 }
 

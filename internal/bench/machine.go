@@ -6,37 +6,110 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Speeds measures a kernel of the given size and, with eikonal, the traveltimes on its grid.
-// It returns triples a second, forward and adjoint together, and points of the model a
-// second, of one core while all k.Threads work. Sums are exact if k.Exact says so.
-func Speeds(ctx context.Context, k KernelSize, eikonal bool) (triples, points float64, err error) {
-	r, err := Kernel(ctx, k)
+// The speeds of a core are measured in processor time, which other programs on the machine
+// hardly change.
+
+// TripleSpeed is how many triples a second a core goes through in the kernels of k, forward
+// and adjoint together, while all k.Threads work. Its triples are those of
+// kirchhoff.Problem.Visits. samples is what SampleSpeed says of the same cores.
+func TripleSpeed(ctx context.Context, k KernelSize, samples float64) (float64, error) {
+	p, seconds, err := k.iteration(ctx)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	if r.Verdict != "OK" {
-		return 0, 0, status.Numerical(fmt.Errorf("bench: kernels: forward and adjoint differ by %.1e", r.DotError))
-	}
-	ns := r.Forward + r.Adjoint
-	if k.Exact {
-		ns = r.Exact[0] + r.Exact[1]
-	}
-	triples = 1e9 / ns / float64(k.Threads)
-	if !eikonal {
-		return triples, 0, nil
-	}
-	e, err := Traveltimes(ctx, k.Shape, 16*k.Threads, k.Threads, k.Runs)
+	return float64(p.Visits()) / (seconds - float64(p.NumTraces()*p.NT)/samples), nil
+}
+
+// SampleSpeed is how many samples of traces a second a core takes through an iteration of CGLS
+// while all k.Threads work. The image of k should be so small that the kernels take no time.
+func SampleSpeed(ctx context.Context, k KernelSize) (float64, error) {
+	p, seconds, err := k.iteration(ctx)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	return triples, 1e3 * float64(e.Points) / e.PerSource, nil
+	return float64(p.NumTraces()*p.NT) / seconds, nil
+}
+
+// iteration measures the processor time, in s, of what CGLS does with the traces in an
+// iteration: both directions, three inner products and one sum of vectors.
+func (k KernelSize) iteration(ctx context.Context) (p *kirchhoff.Problem, seconds float64, err error) {
+	if p, err = k.problem(); err != nil {
+		return nil, 0, err
+	}
+	e, _, err := k.engine(ctx, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer e.Close()
+	ops, err := k.operators(e, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	op, d, w := ops[len(ops)-1], device.NewHost(k.Threads), &dist.Work{Ctx: ctx}
+	var image, q, r *dist.Vector
+	w.New(d, op.Domain(), &image)
+	w.New(d, op.Range(), &q, &r)
+	once := func() error {
+		w.Do(func() error { return fill(image) }) // or the powers of the operator overflow
+		w.Apply(op, q, image)
+		w.Dots(dist.Pair{q, q}, dist.Pair{q, r})
+		w.Axpby(-1, q, 1, r)
+		w.ApplyAdjoint(op, image, r)
+		w.Dots(dist.Pair{r, r})
+		return w.Err
+	}
+	if err := once(); err != nil { // touches every page
+		return nil, 0, err
+	}
+	seconds, err = processorTime(k.Runs, once)
+	return p, seconds, err
+}
+
+// processorTime is the median of the processor time, in s, that several runs of f take.
+func processorTime(runs int, f func() error) (float64, error) {
+	now := func() float64 {
+		var u syscall.Rusage
+		if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+			return 0
+		}
+		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	}
+	t := make([]float64, runs)
+	for i := range t {
+		begin := now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		t[i] = now() - begin
+	}
+	return median(t), nil
+}
+
+// PointSpeed is how many points of a model a second a core computes traveltimes at, from one
+// place, while all threads work.
+func PointSpeed(ctx context.Context, shape []int, threads, runs int) (float64, error) {
+	const places = 16 // of each thread
+	g, _, m, err := gradientModel(shape)
+	if err != nil {
+		return 0, err
+	}
+	p, all := scattered(g, places*threads)
+	opt := traveltime.Options{Threads: threads}
+	seconds, err := processorTime(runs, func() error {
+		return m.Solve(ctx, p, all, opt, func(int, traveltime.Field) error { return nil })
+	})
+	return float64(len(all)*g.Len()) / seconds, err
 }
 
 // LinkSpeed measures, over two ranks or more, the bytes a second that each rank sends in an

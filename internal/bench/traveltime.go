@@ -32,25 +32,11 @@ type TimesResult struct {
 // constant gradient g: T = arcosh(1 + g²|x − x_s|²/(2 v(x) v(x_s)))/g (Červený,
 // 2001, eq. 3.7.6).
 func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (*TimesResult, error) {
-	dim := len(shape)
-	g, err := square(shape)
+	g, v, m, err := gradientModel(shape)
 	if err != nil {
 		return nil, err
 	}
-	v := make([]float64, g.Len())
-	nz := shape[dim-1]
-	for i := range v {
-		v[i] = topVelocity + gradient*spacing*float64(i%nz)
-	}
-	m, err := traveltime.NewEikonal(v, g, g)
-	if err != nil {
-		return nil, err
-	}
-	p := scattered(g, sources)
-	all := make([]int, sources)
-	for i := range all {
-		all[i] = i
-	}
+	p, all := scattered(g, sources)
 	var mu sync.Mutex
 	var sum, worst float64
 	var count int
@@ -82,10 +68,25 @@ func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (
 	return r, nil
 }
 
-// scattered lays sources along the top, each a little further off the grid.
-func scattered(g grid.Grid, n int) *survey.Positions {
+// gradientModel makes the model, with velocities v in m/s, and its solver.
+func gradientModel(shape []int) (g grid.Grid, v []float64, m *traveltime.Eikonal, err error) {
+	if g, err = square(shape, spacing); err != nil {
+		return g, nil, nil, err
+	}
+	v = make([]float64, g.Len())
+	nz := shape[len(shape)-1]
+	for i := range v {
+		v[i] = topVelocity + gradient*spacing*float64(i%nz)
+	}
+	m, err = traveltime.NewEikonal(v, g, g)
+	return g, v, m, err
+}
+
+// scattered lays n sources along the top, each a little further off the grid, and numbers them.
+func scattered(g grid.Grid, n int) (p *survey.Positions, all []int) {
 	s := &survey.Survey{Dim: g.Dim(), Fixed: true, Receivers: make([]float64, g.Dim())}
 	for i := range n {
+		all = append(all, i)
 		at := (float64(i) + 0.37) / float64(n)
 		s.Sources = append(s.Sources, at*g.End(0))
 		if g.Dim() == 3 {
@@ -94,7 +95,7 @@ func scattered(g grid.Grid, n int) *survey.Positions {
 		s.Sources = append(s.Sources, math.Mod(1.7*float64(i), 2)*g.Spacing[g.Dim()-1])
 	}
 	s.Receivers = s.Sources[:g.Dim()]
-	return s.Distinct(true)
+	return s.Distinct(true), all
 }
 
 // compare returns the sum of squared relative errors, the worst, and the number

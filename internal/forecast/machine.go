@@ -16,21 +16,32 @@ import (
 )
 
 // Machine describes a machine that a run is planned for. Its file has a key for each field.
+// The ranks of a run are spread evenly over its nodes.
 type Machine struct {
-	Cores     int     `toml:"cores"` // of each rank
-	NodeRanks int     `toml:"ranks_per_node"`
-	NodeGiB   float64 `toml:"node_memory_gib"`
-	File      float64 `toml:"file_bytes_per_second"` // of each rank when all read or write at once
-	Speed2D   Speed   `toml:"in_2d"`
-	Speed3D   Speed   `toml:"in_3d"`
-	Within    Link    `toml:"within_node"`
-	Between   Link    `toml:"between_nodes"`
+	Nodes   int     `toml:"nodes"`
+	Cores   int     `toml:"cores_per_node"`
+	NodeGiB float64 `toml:"memory_gib_per_node"`
+	File    float64 `toml:"file_bytes_per_second"` // of each rank when all read or write at once
+	Samples float64 `toml:"samples_per_second"`    // of traces, of one core in an iteration, besides the kernels
+	Speed2D Speed   `toml:"in_2d"`
+	Speed3D Speed   `toml:"in_3d"`
+	Within  Link    `toml:"within_node"`
+	Between Link    `toml:"between_nodes"`
 }
 
 // Speed is that of one core while all cores of the machine work.
 type Speed struct {
-	Triples float64 `toml:"triples_per_second"` // combinations of a trace and an image point, forward and adjoint
-	Points  float64 `toml:"points_per_second"`  // of the model, with the traveltimes from one place
+	Triples float64 `toml:"triples_per_second"`         // combinations of a trace and an image point, forward and adjoint
+	Dynamic float64 `toml:"dynamic_triples_per_second"` // likewise, with amplitude weights
+	Points  float64 `toml:"points_per_second"`          // of the model, with the traveltimes from one place
+}
+
+// Kind is the speed of the kernels with amplitude weights or without.
+func (s *Speed) Kind(dynamic bool) *float64 {
+	if dynamic {
+		return &s.Dynamic
+	}
+	return &s.Triples
 }
 
 // Link is what carries sums between ranks.
@@ -81,10 +92,13 @@ func (m *Machine) check(meta toml.MetaData) error {
 		value float64
 		key   []string
 	}{
-		{float64(m.Cores), []string{"cores"}}, {float64(m.NodeRanks), []string{"ranks_per_node"}},
-		{m.NodeGiB, []string{"node_memory_gib"}}, {m.File, []string{"file_bytes_per_second"}},
-		{m.Speed2D.Triples, []string{"in_2d", "triples_per_second"}}, {m.Speed2D.Points, []string{"in_2d", "points_per_second"}},
-		{m.Speed3D.Triples, []string{"in_3d", "triples_per_second"}}, {m.Speed3D.Points, []string{"in_3d", "points_per_second"}},
+		{float64(m.Nodes), []string{"nodes"}}, {float64(m.Cores), []string{"cores_per_node"}},
+		{m.NodeGiB, []string{"memory_gib_per_node"}}, {m.File, []string{"file_bytes_per_second"}},
+		{m.Samples, []string{"samples_per_second"}},
+		{m.Speed2D.Triples, []string{"in_2d", "triples_per_second"}}, {m.Speed2D.Dynamic, []string{"in_2d", "dynamic_triples_per_second"}},
+		{m.Speed2D.Points, []string{"in_2d", "points_per_second"}},
+		{m.Speed3D.Triples, []string{"in_3d", "triples_per_second"}}, {m.Speed3D.Dynamic, []string{"in_3d", "dynamic_triples_per_second"}},
+		{m.Speed3D.Points, []string{"in_3d", "points_per_second"}},
 		{m.Within.Bytes, []string{"within_node", "bytes_per_second"}}, {m.Within.Latency, []string{"within_node", "latency"}},
 		{m.Between.Bytes, []string{"between_nodes", "bytes_per_second"}}, {m.Between.Latency, []string{"between_nodes", "latency"}},
 	} {
@@ -103,17 +117,20 @@ func (m *Machine) check(meta toml.MetaData) error {
 // Text is the file of m. The comments say where the numbers of the two links are from.
 func (m *Machine) Text(within, between string) []byte {
 	return fmt.Appendf(nil, `# A machine that "lsm check --machine" plans for. Speeds are those while all cores work.
-cores = %d # of each rank
-ranks_per_node = %d
-node_memory_gib = %.4g
+nodes = %d # over which the ranks of a run are spread evenly: put in as many as it will have
+cores_per_node = %d # which the ranks of a node share
+memory_gib_per_node = %.4g
 file_bytes_per_second = %.4g # of each rank when all read or write at once
+samples_per_second = %.4g # of traces, of a core in an iteration: the wavelet and the solver's vectors
 
 [in_2d]
-triples_per_second = %.4g # traces × image points of a core, forward and adjoint together
+triples_per_second = %.4g # traces × image points that a core goes through, forward and adjoint together
+dynamic_triples_per_second = %.4g # likewise, with kirchhoff.dynamic = true
 points_per_second = %.4g # of the model, of a core that computes traveltimes from one place
 
 [in_3d]
 triples_per_second = %.4g
+dynamic_triples_per_second = %.4g
 points_per_second = %.4g
 
 [within_node] # %s
@@ -123,33 +140,52 @@ latency = %.3g # s, of a message
 [between_nodes] # %s
 bytes_per_second = %.4g
 latency = %.3g
-`, m.Cores, m.NodeRanks, m.NodeGiB, m.File, m.Speed2D.Triples, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Points,
+`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples,
+		m.Speed2D.Triples, m.Speed2D.Dynamic, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Dynamic, m.Speed3D.Points,
 		within, m.Within.Bytes, m.Within.Latency, between, m.Between.Bytes, m.Between.Latency)
 }
 
 // Plan returns the plan of a run with so many ranks on the machine. It returns an error if
 // the machine's file has no speed for the plan's dimension.
 func (m *Machine) Plan(p *plan.Plan, ranks int) (*plan.Plan, error) {
-	if m.speed(p.Image.Dim()) == (Speed{}) {
+	if *m.Speed(p.Image.Dim()) == (Speed{}) {
 		return nil, status.Usage(fmt.Errorf("the machine's file has no table in_%dd, which this image needs", p.Image.Dim()))
 	}
 	q := *p
-	q.Threads = m.Cores
-	q.Memory = int64(m.NodeGiB * (1 << 30) / float64(min(ranks, m.NodeRanks)))
+	if q.Threads = p.Config.Machine.Threads; q.Threads == 0 {
+		q.Threads = m.threads(ranks)
+	}
+	q.Memory = int64(m.NodeGiB * (1 << 30) / float64(m.onNode(ranks)))
 	return &q, nil
 }
 
-func (m *Machine) speed(dim int) Speed {
+// Speed is the speed for images of so many dimensions.
+func (m *Machine) Speed(dim int) *Speed {
 	if dim == 2 {
-		return m.Speed2D
+		return &m.Speed2D
 	}
-	return m.Speed3D
+	return &m.Speed3D
+}
+
+// onNode is how many ranks of a run the fullest node has.
+func (m *Machine) onNode(ranks int) int { return (ranks + m.Nodes - 1) / m.Nodes }
+
+// threads is how many threads each rank of a run has, unless the configuration says.
+func (m *Machine) threads(ranks int) int { return max(1, m.Cores/m.onNode(ranks)) }
+
+// cores is how many cores work for a rank of a run that has so many threads, 0 for as many as
+// there are cores for. It is less than 1 where ranks share cores.
+func (m *Machine) cores(ranks, threads int) float64 {
+	if threads == 0 {
+		threads = m.threads(ranks)
+	}
+	return min(float64(threads), float64(m.Cores)/float64(m.onNode(ranks)))
 }
 
 // link is what carries the sums over groups of ranks that lie next to each other, within
 // so many ranks.
 func (m *Machine) link(span, ranks int) Link {
-	if ranks <= m.NodeRanks || m.NodeRanks%span == 0 {
+	if n := m.onNode(ranks); ranks <= n || n%span == 0 {
 		return m.Within
 	}
 	return m.Between
@@ -185,7 +221,7 @@ func (f *Forecast) On(m *Machine) Duration {
 	for _, s := range f.sums {
 		sums += s.takes(m.link(s.span, f.Ranks()))
 	}
-	d := f.duration(m.speed(f.plan.Image.Dim()), seconds(float64(f.Memory.AllData)/m.File), seconds(sums))
+	d := f.duration(m, seconds(float64(f.Memory.AllData)/m.File), seconds(sums))
 	d.Total += seconds(4 * float64(f.plan.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
 	return d
 }
@@ -203,8 +239,9 @@ func (f *Forecast) Sent() (count int, bytes int64) {
 // MachineText says how a run lies on a machine, and what an iteration consists of there.
 func (f *Forecast) MachineText(m *Machine, d Duration) string {
 	n := f.Ranks()
-	text := fmt.Sprintf("%s of up to %s with %s each: an iteration computes for %s", readable.Count((n+m.NodeRanks-1)/m.NodeRanks, "node"),
-		readable.Count(m.NodeRanks, "rank"), readable.Count(m.Cores, "core"), readable.Duration((d.Iteration - d.Sums).Seconds()))
+	on := m.onNode(n)
+	text := fmt.Sprintf("%s of %s with up to %s each: an iteration computes for %s", readable.Count((n+on-1)/on, "node"),
+		readable.Count(m.Cores, "core"), readable.Count(on, "rank"), readable.Duration((d.Iteration - d.Sums).Seconds()))
 	if n > 1 {
 		count, bytes := f.Sent()
 		text += fmt.Sprintf(" and sums over ranks for %s; a rank sends %s of %s in all", readable.Duration(d.Sums.Seconds()),

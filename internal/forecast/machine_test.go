@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-var example = Machine{Cores: 4, NodeRanks: 8, NodeGiB: 64, File: 5e8, Speed2D: Speed{3e8, 2e7}, Speed3D: Speed{4e8, 1e7},
+var example = Machine{Nodes: 8, Cores: 4, NodeGiB: 64, File: 5e8, Samples: 1e8, Speed2D: Speed{3e8, 25e7, 2e7}, Speed3D: Speed{4e8, 2e8, 1e7},
 	Within: Link{4e9, 1e-6}, Between: Link{1e9, 5e-6}}
 
 // Sums over ranks take what Rabenseifner's algorithm does.
@@ -38,11 +38,36 @@ func TestLinkOfSums(t *testing.T) {
 		span, ranks int
 		want        Link
 	}{
-		{8, 8, example.Within}, {3, 6, example.Within}, {4, 64, example.Within}, {1, 9, example.Within},
-		{3, 9, example.Between}, {16, 16, example.Between}, {64, 64, example.Between},
+		{8, 64, example.Within}, {2, 16, example.Within}, {4, 64, example.Within}, {1, 9, example.Within},
+		{2, 2, example.Between}, {3, 9, example.Between}, {16, 64, example.Between}, {64, 64, example.Between},
 	} {
 		if got := example.link(c.span, c.ranks); got != c.want {
 			t.Errorf("groups within %d of %d ranks have %+v", c.span, c.ranks, got)
+		}
+	}
+}
+
+// All ranks of one node are within it.
+func TestLinkOfOneNode(t *testing.T) {
+	one := example
+	one.Nodes = 1
+	if got := one.link(9, 9); got != one.Within {
+		t.Errorf("9 ranks on a node have %+v", got)
+	}
+}
+
+// Ranks share the cores of their node: with whole threads, or less than a core each.
+func TestCores(t *testing.T) {
+	two := Machine{Nodes: 2, Cores: 4}
+	for _, c := range []struct {
+		ranks, threads int
+		want           float64
+	}{
+		{1, 0, 4}, {2, 0, 4}, {3, 0, 2}, {4, 0, 2}, {6, 0, 1}, {8, 0, 1}, {16, 0, 0.5}, {10, 0, 0.8},
+		{2, 3, 3}, {4, 3, 2}, {16, 3, 0.5}, {2, 8, 4},
+	} {
+		if got := two.cores(c.ranks, c.threads); got != c.want {
+			t.Errorf("%d ranks with %d threads: %g cores each, want %g", c.ranks, c.threads, got, c.want)
 		}
 	}
 }
@@ -69,12 +94,14 @@ func TestMachineFile(t *testing.T) {
 		t.Errorf("read %+v, %v", m, err)
 	}
 	for _, c := range []struct{ from, to, says string }{
-		{"cores = 4", "cors = 4", "cors is unknown"},
-		{"cores = 4", "", "cores is missing"},
-		{"cores = 4", "cores = 1.5", "float"},
-		{"cores = 4", "cores = [", "line 3 (last key \"cores\")"},
-		{"ranks_per_node = 8", "ranks_per_node = 0", "ranks_per_node is 0, must be positive"},
-		{"node_memory_gib = 64", "node_memory_gib = nan", "node_memory_gib is NaN, must be positive"},
+		{"nodes = 8", "nods = 8", "nods is unknown"},
+		{"cores_per_node = 4", "", "cores_per_node is missing"},
+		{"cores_per_node = 4", "cores_per_node = 1.5", "float"},
+		{"cores_per_node = 4", "cores_per_node = [", "line 4 (last key \"cores_per_node\")"},
+		{"nodes = 8", "nodes = 0", "nodes is 0, must be positive"},
+		{"memory_gib_per_node = 64", "memory_gib_per_node = nan", "memory_gib_per_node is NaN, must be positive"},
+		{"samples_per_second = 1e+08", "", "samples_per_second is missing"},
+		{"dynamic_triples_per_second = 2e+08", "", "in_3d.dynamic_triples_per_second is missing"},
 		{"[in_2d]\ntriples_per_second = 3e+08", "[in_2d]\ntriples_per_second = -1", "in_2d.triples_per_second is -1, must be positive"},
 		{"points_per_second = 1e+07", "", "in_3d.points_per_second is missing"},
 		{"latency = 5e-06", "latency = inf", "between_nodes.latency is +Inf, must be positive"},

@@ -23,7 +23,7 @@ type Forecast struct {
 	Memory Memory
 	Traces [2]int   // of the rank with the fewest and of that with the most
 	Points [2]int   // of the image, likewise
-	Work   [2]int64 // combinations of a trace and a point that count, likewise
+	Work   [2]int64 // combinations of a trace and a point that kernels go through, likewise
 
 	Solved [2]float64 // points of the model, over its places, at which a rank computes traveltimes
 
@@ -65,7 +65,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	if held != tried {
 		takes = takes[:0]
 	}
-	f := &Forecast{Grid: grid, plan: p}
+	f, heard := &Forecast{Grid: grid, plan: p}, p.Heard()
 	for rank, s := range all {
 		if rank == len(takes) {
 			takes = append(takes, Of(p, s))
@@ -77,7 +77,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		traces, points := s.Traces(), p.Points(s)
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
-		spread(&f.Work, rank, p.Triples(s))
+		spread(&f.Work, rank, int64(heard*float64(p.Problem(s).Visits())))
 		spread(&f.Solved, rank, p.Solved(s))
 	}
 	f.findSums(all)
@@ -205,20 +205,23 @@ func (d Duration) String() string {
 	return s
 }
 
-// Duration scales the speed of this machine's cores up to the run. It knows nothing of what
-// else the machine will be doing, nor how far the tables will outgrow its caches, nor of
-// the network; reading is what one reading of a rank's traces took. If the speed is zero, as
-// that of a GPU is, so is the duration: not known.
-func (f *Forecast) Duration(speed Speed, reading time.Duration) Duration {
-	return f.duration(speed, reading, 0)
+// Duration is the duration on a machine, without sums over ranks and without the image's file.
+// It knows nothing of what else the machine will be doing, nor how far the tables will outgrow
+// its caches; reading is what one reading of a rank's traces takes. If the speed is not known,
+// as that of a GPU, nor is the duration: it is zero.
+func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
+	return f.duration(m, reading, 0)
 }
 
-func (f *Forecast) duration(speed Speed, reading, sums time.Duration) Duration {
-	p := f.plan
-	if speed.Triples == 0 {
+func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
+	p, speed := f.plan, m.Speed(f.plan.Image.Dim())
+	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
+	if triples == 0 {
 		return Duration{}
 	}
-	d := Duration{Iteration: seconds(float64(f.Work[1]) / speed.Triples / float64(p.Threads)), Sums: sums}
+	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
+	samples := float64(f.Traces[1]) * float64(p.Survey.NT)
+	d := Duration{Iteration: seconds((float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
@@ -233,18 +236,18 @@ func (f *Forecast) duration(speed Speed, reading, sums time.Duration) Duration {
 		rounds = 3 // three adjoints, two forwards
 	}
 	if f.Solved[1] > 0 {
-		d.Traveltimes = seconds(f.Solved[1] / speed.Points / float64(p.Threads))
+		d.Traveltimes = seconds(f.Solved[1] / speed.Points / cores)
 	}
-	m := f.Memory
-	if m.Recompute && m.Coarse == 0 {
+	held := f.Memory
+	if held.Recompute && held.Coarse == 0 {
 		d.Iteration += d.Traveltimes // a pass makes tables once for both directions
-		if !m.Stream {
+		if !held.Stream {
 			d.Iteration += d.Traveltimes
 		}
 	}
 	d.Iteration += d.Sums
 	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration
-	if !m.Stream {
+	if !held.Stream {
 		d.Total += reading
 	} else {
 		d.Reading, d.Readings = reading, p.Readings()

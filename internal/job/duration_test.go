@@ -16,7 +16,7 @@ func TestEstimateDuration(t *testing.T) {
 		j := p.open(t, plan.Traces, progress.Discard(), engine, "solver.iterations=7")
 		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
-		d := f.Duration(forecast.Speed{Triples: 3e8, Points: 5e5}, 0)
+		d := f.Duration(&forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Points: 5e5}}, 0)
 		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
 			t.Errorf("estimate %+v is not the sum of its parts", d)
 		}

@@ -37,6 +37,21 @@ func Share(mine Seat, all []Seat) (threads, ranks int) {
 	return max(1, len(mine.CPUs)/max(1, rivals)), ranks
 }
 
+// Nodes finds out how many machines the seats of all ranks are on, and how many processors
+// the ranks on the machine of one of them may use together.
+func Nodes(mine Seat, all []Seat) (nodes, processors int) {
+	hosts, own := map[string]bool{}, map[int]bool{}
+	for _, s := range all {
+		hosts[s.Host] = true
+		for _, c := range s.CPUs {
+			if s.Host == mine.Host {
+				own[c] = true
+			}
+		}
+	}
+	return len(hosts), len(own)
+}
+
 // unbound lists as many processors as Go uses, where the system does not tell
 // which.
 func unbound() []int {

@@ -31,3 +31,13 @@ func TestShare(t *testing.T) {
 		t.Errorf("two of this process: %d threads, %d ranks", threads, ranks)
 	}
 }
+
+// Processors that several ranks may use count once, and those of other machines not at all.
+func TestNodes(t *testing.T) {
+	all := []Seat{{"a", []int{0, 1}}, {"b", []int{0, 1, 2, 3}}, {"a", []int{1, 2}}, {"c", []int{7}}, {"a", []int{1, 2}}}
+	for i, want := range []int{3, 4, 3, 1, 3} {
+		if nodes, processors := Nodes(all[i], all); nodes != 3 || processors != want {
+			t.Errorf("seat %d: %d processors on %d machines, want %d on 3", i, processors, nodes, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -27,11 +28,72 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 	}
 }
 
-// Triples is the number of combinations of a trace and an image point of a share that count.
-func (p *Plan) Triples(s *Share) int64 {
-	k := &kirchhoff.Problem{Grid: p.Image, Slab: s.Slab, Positions: s.Places}
+// Heard is about how much longer, or shorter, kernels take than kirchhoff's Visits say, since
+// waves cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after
+// the record has ended: tiles beyond it take no time, those in which it ends
+// kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
+// velocity.
+func (p *Plan) Heard() float64 {
+	if least, _ := p.Velocity.Range(); !(least > 0) {
+		return 1
+	}
+	k := &kirchhoff.Problem{Grid: p.Image}
 	p.limit(k)
-	return k.Triples()
+	all, cost := 0, 0.0
+	for q := range p.SamplePairs() {
+		inside := true
+		for axis, a := range k.Aperture {
+			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
+		}
+		if !inside {
+			continue
+		}
+		all++
+		arrival, width := straight(p, q)
+		switch early := p.RecordEnd() - arrival; {
+		case math.Abs(early) < width/2:
+			cost += kirchhoff.EndCost
+		case early > 0:
+			cost += kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return cost / float64(all)
+}
+
+// straight is about when a wave arrives on straight rays, and how far apart it does so at the
+// points of a tile, in s.
+func straight(p *Plan, q Pair) (arrival, width float64) {
+	const parts = 8 // of a ray, whose slowness is their mean
+	slowness, at := 1/p.Velocity.At(q.X), make([]float64, len(q.X))
+	gradient := make([]float64, len(q.X))
+	for _, from := range [2][]float64{q.Source, q.Receiver} {
+		squares, sum := 0.0, 0.0
+		for a, x := range q.X {
+			squares += (x - from[a]) * (x - from[a])
+		}
+		if squares == 0 {
+			continue
+		}
+		for i := range parts {
+			for a, x := range q.X {
+				at[a] = from[a] + (float64(i)+0.5)/parts*(x-from[a])
+			}
+			sum += 1 / p.Velocity.At(at)
+		}
+		length := math.Sqrt(squares)
+		arrival += length * sum / parts
+		for a, x := range q.X {
+			gradient[a] += (x - from[a]) / length * slowness
+		}
+	}
+	side := float64(kirchhoff.TileSide(len(q.X)) - 1)
+	for a, g := range gradient {
+		width += math.Abs(g) * side * p.Image.Spacing[a]
+	}
+	return arrival, width
 }
 
 // Missed returns the number of traces that count at no point of a plan's image, and the
