@@ -35,7 +35,10 @@ func TestNeeds(t *testing.T) {
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
-		p.Slab, p.Compact, p.Threads, p.Antialias = c.slab, c.compact, 2, c.alias
+		if c.slab != [2]int{} {
+			takeSlab(p, c.slab)
+		}
+		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
 		e := newCPUEngine(t, p, Work{})
 		n := Needs(p, Work{})
 		o := e.tables

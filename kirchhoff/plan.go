@@ -42,7 +42,7 @@ func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 		factor = 1
 	}
 	for i := range l.Scale {
-		l.Scale[i] = float32(factor / p.Velocity[l.first+i])
+		l.Scale[i] = float32(factor / p.Velocity[i])
 	}
 	l.Peak, err = peak(ctx, p, &l.Tiling)
 	return err

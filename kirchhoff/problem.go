@@ -65,7 +65,7 @@ type Problem struct {
 	// the operator's definition; only angles beyond 100 degrees notice it, by
 	// less than 3 per cent.
 	AngleLimit []float64
-	// Velocity is [Grid.Len()], m/s; needed with Dynamic only.
+	// Velocity is [ImageLen()], m/s, at the points of the slab; needed with Dynamic only.
 	Velocity []float64
 	// Amplitude returns given spreading factors b of one place, [Grid.Len()];
 	// nil computes them from distances. It may be called concurrently, and its
@@ -134,7 +134,7 @@ func (p *Problem) Validate() error {
 	if err := p.checkSlab(); err != nil {
 		return err
 	}
-	dim, n, w := p.Grid.Dim(), p.Grid.Len(), p.Wavelet
+	dim, w := p.Grid.Dim(), p.Wavelet
 	switch {
 	case p.Positions == nil || p.NumTraces() == 0:
 		return fmt.Errorf("kirchhoff: no traces")
@@ -161,12 +161,12 @@ func (p *Problem) Validate() error {
 	if !p.Dynamic {
 		return nil
 	}
-	if len(p.Velocity) != n {
-		return fmt.Errorf("kirchhoff: dynamic weights need the velocity at the image's %d points, got %d", n, len(p.Velocity))
+	if n := p.ImageLen(); len(p.Velocity) != n {
+		return fmt.Errorf("kirchhoff: dynamic weights need the velocity at the slab's %d points, got %d", n, len(p.Velocity))
 	}
 	for i, v := range p.Velocity {
 		if !(v > 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("kirchhoff: velocity at image point %d is %g m/s, must be positive", i, v)
+			return fmt.Errorf("kirchhoff: velocity at point %d of the slab is %g m/s, must be positive", i, v)
 		}
 	}
 	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {

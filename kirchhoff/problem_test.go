@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 		{func(p *Problem) { p.T0 = math.NaN() }, "t0 is NaN s"},
 		{func(p *Problem) { p.Wavelet.Zero = len(p.Wavelet.Samples) }, "has its zero at sample"},
 		{func(p *Problem) { p.Velocity = p.Velocity[1:] }, "need the velocity"},
-		{func(p *Problem) { p.Velocity = slices.Clone(p.Velocity); p.Velocity[1] = -3 }, "velocity at image point 1 is -3 m/s"},
+		{func(p *Problem) { p.Velocity = slices.Clone(p.Velocity); p.Velocity[1] = -3 }, "velocity at point 1 of the slab is -3 m/s"},
 		{func(p *Problem) { p.AngleLimit = []float64{60, 50} }, "angle limit is [60 50] degrees"},
 		{func(p *Problem) { p.Antialias = []float64{10, 10} }, "anti-aliasing has 2 spacings, need 1"},
 		{func(p *Problem) { p.Antialias = []float64{10} }, "the slowest velocity is 0 m/s"},

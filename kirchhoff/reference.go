@@ -276,7 +276,7 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 	if !r.p.Dynamic {
 		return k, w, a
 	}
-	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i]
+	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i-r.first]
 }
 
 // cosine returns cos θ, where θ is half the angle between the slowness vectors.

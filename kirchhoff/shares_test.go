@@ -75,9 +75,7 @@ func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, s
 			q := *p
 			q.Threads = threads
 			q.MaxDistance[0], q.MaxDistance[1] = MaxDistance(p.Grid, p.Positions)
-			if q.Slab = s.slab; q.Slab == [2]int{} { // which would mean the whole
-				q.Slab = [2]int{p.Grid.Shape[0], p.Grid.Shape[0]}
-			}
+			takeSlab(&q, s.slab)
 			traces := count(p.NumTraces())[s.first:s.last]
 			var from []int32
 			q.Positions, from = p.Positions.Subset(traces)

@@ -132,7 +132,8 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int, opt Options
 	for a := range b.in {
 		clear(b.in[a])
 	}
-	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n])) * e.scale) }
+	skipped := e.skipped()
+	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n-skipped])) * e.scale) }
 	for lane := range lanes {
 		// Idle lanes repeat the last source but are never due.
 		at := p.At(places[min(lane, len(places)-1)])
@@ -189,7 +190,7 @@ func (b *batch) geometry(lane int, at []float64) {
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	slow2 := cfloats(e.slow2[Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]):])
+	slow2 := cfloats(e.slow2[Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2])-e.skipped():])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, slow2, C.int(d), order))

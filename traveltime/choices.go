@@ -32,7 +32,7 @@ var Choices = []Choice{
 	},
 	{
 		Name: "eikonal", Help: "factored eikonal equation, second order, sources anywhere", InConstant: "analytic",
-		make: func(s Spec) (Method, error) { return NewEikonal(s.Medium.Values, s.Medium.Grid, s.Image) },
+		make: func(s Spec) (Method, error) { return newEikonalIn(s.Medium, s.Image) },
 	},
 	{
 		Name: "table", Help: "read from traveltime.file", NeedsTables: true,

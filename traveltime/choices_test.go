@@ -14,7 +14,7 @@ func TestNew(t *testing.T) {
 		spec               traveltime.Spec
 	}{
 		{"constant", "analytic", "analytic", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: 2000}}},
-		{"model", "eikonal", "eikonal", traveltime.Spec{Image: g, Medium: traveltime.Medium{Grid: g, Values: linear(g)}}},
+		{"model", "eikonal", "eikonal", traveltime.Spec{Image: g, Medium: medium(g, linear(g))}},
 		{"straight rays", "eikonal", "analytic", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: 2000}}},
 		{"tables", "table", "table", traveltime.Spec{Image: g, Tables: rows{}.Row, TablesGrid: g}},
 	} {
@@ -33,7 +33,7 @@ func TestNew(t *testing.T) {
 	}{
 		{"fast", `there is no method "fast"`, traveltime.Spec{Image: g}},
 		{"table", "needs a table file", traveltime.Spec{Image: g}},
-		{"analytic", "needs a constant velocity, not a model", traveltime.Spec{Image: g, Medium: traveltime.Medium{Grid: g, Values: linear(g)}}},
+		{"analytic", "needs a constant velocity, not a model", traveltime.Spec{Image: g, Medium: medium(g, linear(g))}},
 		{"analytic", "constant velocity is 0 m/s", traveltime.Spec{Image: g}},
 		{"eikonal", "constant velocity is -1 m/s", traveltime.Spec{Image: g, Medium: traveltime.Medium{Constant: -1}}},
 	} {

@@ -18,7 +18,8 @@ import (
 type Eikonal struct {
 	placewise // on the image's grid
 	model     grid.Grid
-	slow2     []float32 // (s / scale)², C order on model
+	slab      [2]int    // the range [lo, hi) of indices along model's first axis that slow2 has
+	slow2     []float32 // (s / scale)², C order on the slab
 	scale     float64   // s/m, largest slowness
 	resample  *resample // nil where image and model are the same grid
 	widths    []int     // numbers of lanes that a batch may have, largest first
@@ -28,32 +29,38 @@ type Eikonal struct {
 // model. Fields are given on the grid image, which must lie inside model.
 // The velocity is not kept.
 func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eikonal, error) {
+	e, err := outlineEikonal(model, image)
+	if err != nil {
+		return nil, err
+	}
+	if len(velocity) != model.Len() {
+		panic(fmt.Sprintf("traveltime: velocity has %d values, its grid %d points", len(velocity), model.Len()))
+	}
+	return e, hold(e, velocity, [2]int{0, model.Shape[0]}, float64(slices.Min(velocity)))
+}
+
+// newEikonalIn is NewEikonal for the slab of a model that m holds. It has the same bits as
+// for the whole model.
+func newEikonalIn(m Medium, image grid.Grid) (*Eikonal, error) {
+	e, err := outlineEikonal(m.Grid, image)
+	if err != nil {
+		return nil, err
+	}
+	return e, hold(e, m.Values, m.Slab, m.Least)
+}
+
+// outlineEikonal makes the method without velocities. It can tell what Solve would need.
+func outlineEikonal(model, image grid.Grid) (*Eikonal, error) {
 	if err := model.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: velocity model: %w", err)
 	}
 	if err := image.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	if len(velocity) != model.Len() {
-		panic(fmt.Sprintf("traveltime: velocity has %d values, its grid %d points", len(velocity), model.Len()))
-	}
 	if !image.Inside(model) {
 		return nil, fmt.Errorf("traveltime: the image %s reaches outside the velocity model %s", box(image), box(model))
 	}
 	e := &Eikonal{placewise: placewise{name: "eikonal", g: image}, model: model, widths: widths()}
-	for i, v := range velocity {
-		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
-			at := make([]float64, model.Dim())
-			model.Point(at, i)
-			return nil, fmt.Errorf("traveltime: velocity at %v m is %g m/s, must be positive and finite", at, f)
-		}
-		e.scale = math.Max(e.scale, 1/float64(v))
-	}
-	e.slow2 = make([]float32, len(velocity))
-	for i, v := range velocity {
-		s := 1 / (float64(v) * e.scale)
-		e.slow2[i] = float32(s * s)
-	}
 	var err error
 	if !image.Equal(model) {
 		e.resample, err = newResample(model, image)
@@ -61,12 +68,32 @@ func NewEikonal[F float32 | float64](velocity []F, model, image grid.Grid) (*Eik
 	return e, err
 }
 
+// hold gives e the velocities of a slab, in m/s. least is that of the whole model.
+func hold[F float32 | float64](e *Eikonal, velocity []F, slab [2]int, least float64) error {
+	e.slab, e.scale = slab, 1/least
+	e.slow2 = make([]float32, len(velocity))
+	for i, v := range velocity {
+		if f := float64(v); !(f > 0) || math.IsInf(f, 0) {
+			at := make([]float64, e.model.Dim())
+			e.model.Point(at, e.skipped()+i)
+			return fmt.Errorf("traveltime: velocity at %v m is %g m/s, must be positive and finite", at, f)
+		}
+		s := 1 / (float64(v) * e.scale)
+		e.slow2[i] = float32(s * s)
+	}
+	return nil
+}
+
+// skipped is the number of points of the model before those of slow2.
+func (e *Eikonal) skipped() int { return e.slab[0] * (e.model.Len() / e.model.Shape[0]) }
+
 // Domain implements Method: the model's grid, on which the equation is solved.
 func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 
 // Solve implements Method. Places must lie inside the velocity model. Up to 16
 // places near each other are solved together, but every field has the same bits
-// whatever the other places, their windows and order and the number of threads.
+// whatever the other places, their windows and order and the number of threads. It panics
+// if it does not hold the part of the model that Region says.
 func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	checkPlaces(e.g, p, places, opt)
 	for _, i := range places {
@@ -74,7 +101,13 @@ func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, 
 			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))
 		}
 	}
-	return work(ctx, e.batches(p, places, opt), opt, func() worker { return e.worker(p, places, opt) }, sink)
+	jobs := e.batches(p, places, opt)
+	for _, j := range jobs {
+		if w := j.model; w.Lo[0] < e.slab[0] || w.Hi[0] > e.slab[1] {
+			panic(fmt.Sprintf("traveltime: places are solved in columns %v to %v of the velocity model, slab %v is held", w.Lo, w.Hi, e.slab))
+		}
+	}
+	return work(ctx, jobs, opt, func() worker { return e.worker(p, places, opt) }, sink)
 }
 
 // point prints a position as (120.0, 4.0).

@@ -1,59 +1,101 @@
 package traveltime
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Medium is the speed of waves: a constant, or a model on a grid.
+// Medium is the speed of waves: a constant, or a model on a grid. Of a model it holds the
+// values of a slab, which may be empty or the whole.
 type Medium struct {
 	Constant float64   // m/s; of no meaning with a model
-	Grid     grid.Grid // of the model; the zero Grid without one
-	Values   []float64 // m/s, in C order on Grid; nil without a model
+	Grid     grid.Grid // of the whole model; the zero Grid without one
+
+	Least, Greatest float64 // m/s, over the whole model
+
+	Slab   [2]int    // the range [lo, hi) of indices along Grid's first axis whose values are held
+	Values []float64 // m/s, in C order, at the points of the slab
 }
 
 // IsConstant reports whether there is no model.
-func (m Medium) IsConstant() bool { return m.Values == nil }
+func (m Medium) IsConstant() bool { return m.Grid.Shape == nil }
 
 // Range returns the least and the greatest velocity, in m/s.
 func (m Medium) Range() (least, greatest float64) {
 	if m.IsConstant() {
 		return m.Constant, m.Constant
 	}
-	return slices.Min(m.Values), slices.Max(m.Values)
+	return m.Least, m.Greatest
 }
 
-// On returns the medium as a model on another grid, interpolated linearly. It may share
-// its values with m.
-func (m Medium) On(g grid.Grid) Medium {
+// Plane is the number of points of the model with one index along the first axis.
+func (m Medium) Plane() int { return m.Grid.Len() / m.Grid.Shape[0] }
+
+// Holds reports whether a constant, or a model's values in a slab, are at hand.
+func (m Medium) Holds(slab [2]int) bool {
+	return m.IsConstant() || slab[0] >= slab[1] || slab[0] >= m.Slab[0] && slab[1] <= m.Slab[1]
+}
+
+// Below returns the least slab of the model from which On interpolates at the indices
+// [slab[0], slab[1]) along the first axis of g.
+func (m Medium) Below(g grid.Grid, slab [2]int) [2]int {
 	switch {
-	case m.IsConstant():
-		m.Values = slices.Repeat([]float64{m.Constant}, g.Len())
-	case !g.Equal(m.Grid):
-		values := make([]float64, g.Len())
-		m.Grid.Interpolate(values, m.Values, g)
-		m.Values = values
+	case m.IsConstant() || slab[0] >= slab[1]:
+		return [2]int{}
+	case g.Equal(m.Grid):
+		return slab
 	}
-	m.Grid = g
-	return m
+	first, _ := m.Grid.Cell(0, g.Coord(0, slab[0]))
+	last, next := m.Grid.Cell(0, g.Coord(0, slab[1]-1))
+	if next > 0 {
+		last++
+	}
+	return [2]int{first, last + 1}
 }
 
-// At returns the velocity, in m/s, at a position x, in m: interpolated linearly, and beyond the
-// model that of its nearest point.
+// On returns the velocity, in m/s, at the points of g whose index along the first axis lies
+// in [slab[0], slab[1]), in C order, interpolated linearly. The result may share memory with
+// m. It panics if a model does not hold the slab that Below says.
+func (m Medium) On(g grid.Grid, slab [2]int) []float64 {
+	plane := g.Len() / g.Shape[0]
+	first, n := slab[0]*plane, (slab[1]-slab[0])*plane
+	switch {
+	case n == 0:
+		return nil
+	case m.IsConstant():
+		return slices.Repeat([]float64{m.Constant}, n)
+	}
+	if need := m.Below(g, slab); !m.Holds(need) {
+		panic(fmt.Sprintf("traveltime: velocities of slab %v are needed, those of %v are held", need, m.Slab))
+	}
+	if g.Equal(m.Grid) {
+		first -= m.Slab[0] * plane
+		return m.Values[first : first+n]
+	}
+	values, x := make([]float64, n), make([]float64, g.Dim())
+	for i := range values {
+		g.Point(x, first+i)
+		values[i] = m.At(x)
+	}
+	return values
+}
+
+// At returns the velocity, in m/s, at the position x, in m: interpolated linearly, and beyond
+// the model that of its nearest point. It panics if m does not hold the points around x.
 func (m Medium) At(x []float64) float64 {
 	if m.IsConstant() {
 		return m.Constant
 	}
-	return m.Grid.At(x, func(n int) float64 { return m.Values[n] })
+	skip := m.Slab[0] * m.Plane()
+	return m.Grid.At(x, func(n int) float64 { return m.Values[n-skip] })
 }
 
-// Slowness returns ∇T, in s/m, at a point of the model for a straight ray from the
-// position at, in m, with the velocity of that point. It is zero at the position itself.
-func (m Medium) Slowness(at []float64, point int) (s [3]float64) {
-	var x [3]float64
-	m.Grid.Point(x[:len(at)], point)
+// Slowness returns ∇T, in s/m, at the position x for a straight ray from the position at,
+// both in m, with the velocity of x. It is zero at the position at itself.
+func (m Medium) Slowness(at, x []float64) (s [3]float64) {
 	squares := 0.0
 	for a := range at {
 		s[a] = x[a] - at[a]
@@ -62,8 +104,9 @@ func (m Medium) Slowness(at []float64, point int) (s [3]float64) {
 	if squares == 0 {
 		return s
 	}
+	v := m.At(x)
 	for a := range at {
-		s[a] /= m.Values[point] * math.Sqrt(squares)
+		s[a] /= v * math.Sqrt(squares)
 	}
 	return s
 }

@@ -37,7 +37,7 @@ func (r *report) say(level, topic, format string, args ...any) {
 }
 
 // Findings is everything that can be judged without computing traveltimes or applying the
-// operator.
+// operator. The plan must have the whole velocity model at hand.
 func (f *Forecast) Findings() []Finding {
 	r := &report{Plan: f.plan}
 	r.traces()
@@ -251,9 +251,8 @@ func (r *report) record(vmax float64) {
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
 func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float64) {
-	here := pl.Velocity.On(pl.Image)
-	half := func(at []float64, point int) (most float64) {
-		slowness := here.Slowness(at, point)
+	half := func(at, x []float64) (most float64) {
+		slowness := pl.Velocity.Slowness(at, x)
 		for a, h := range spacing {
 			most = max(most, h/2*math.Abs(slowness[a]))
 		}
@@ -261,7 +260,7 @@ func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float
 	}
 	n, steep := 0, 0
 	for p := range pl.SamplePairs() {
-		change := half(p.Source, p.Point) + half(p.Receiver, p.Point)
+		change := half(p.Source, p.X) + half(p.Receiver, p.X)
 		largest = max(largest, change)
 		n++
 		if 2*change*f > 1 {

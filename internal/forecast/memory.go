@@ -125,6 +125,7 @@ func (m Memory) Check() error {
 // tables that are "exact" it also decides whether this rank recomputes them.
 func Of(p *plan.Plan, s *plan.Share) Memory {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
+	c.coarser, c.coarserSlab = p.CoarseProblem(s)
 	m := c.common()
 	m.Vectors = c.vectors() + c.halo()
 	m.Late = m.Vectors + m.Gather
@@ -145,6 +146,9 @@ type count struct {
 	*plan.Plan
 	share   *plan.Share
 	problem *kirchhoff.Problem
+
+	coarser     *kirchhoff.Problem // on the coarser grid of the two-level preconditioner; nil: none
+	coarserSlab [2]int             // of the model, that it needs
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
@@ -156,7 +160,7 @@ func (c *count) common() Memory {
 	m := Memory{
 		Data:    c.samples() * 4,
 		AllData: c.samples() * 4,
-		Model:   (8 + 4) * int64(len(c.Velocity.Values)), // and what the eikonal solver makes of it
+		Model:   c.model(),
 		Lists:   c.lists(),
 		Program: c.Resident + Garbage + touched,
 		Limit:   c.Hardware.Memory,
@@ -168,6 +172,27 @@ func (c *count) common() Memory {
 		m.Gather = c.stretches() + c.rootBytes()
 	}
 	return m
+}
+
+// A point of the velocity model is held as it is read, and as the eikonal solver takes it.
+const modelPoint, solverPoint = 8 + 4, 4
+
+// model is what a rank holds of the velocity model.
+func (c *count) model() int64 {
+	v, slab := c.Velocity, c.ModelSlab(c.share)
+	if v.IsConstant() {
+		return 0
+	}
+	width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
+	bytes := modelPoint * width(slab)
+	switch other := c.coarserSlab; {
+	case c.coarser == nil:
+	case other[0] >= slab[0] && other[1] <= slab[1]:
+		bytes += solverPoint * width(slab) // which takes the values of slab
+	default:
+		bytes += modelPoint * width(other)
+	}
+	return bytes
 }
 
 // Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.
@@ -207,8 +232,8 @@ func (c *count) onCard(m Memory) Memory {
 	n := need(p)
 	m.CardLimit = c.Card.Free
 	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
-	if coarse := c.CoarseProblem(c.share); coarse != nil {
-		n := need(coarse)
+	if c.coarser != nil {
+		n := need(c.coarser)
 		m.Card += n.Tables + n.Scratch
 	}
 	m.Scratch = n.Making + c.windowBytes()
@@ -266,8 +291,8 @@ func (c *count) resident(m Memory) Memory {
 	if !m.Recompute {
 		return with(all)
 	}
-	if p.Velocity != nil {
-		m.Model += 8 * int64(c.Image.Len()) // on the image, for weights
+	if p.Dynamic {
+		m.Model += 8 * int64(c.Reached(c.share)) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
 		work.Budget = places * all.Place

@@ -44,7 +44,6 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	p = p.AtHand()
 	var takes []Memory // of the first ranks, held as was tried last
 	var tried plan.Residency
 	held, err := Decide(p, func(r plan.Residency) (bool, error) {

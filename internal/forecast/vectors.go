@@ -150,7 +150,7 @@ func (c *count) windowBytes() int64 {
 // coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
 // before the solver has its vectors.
 func (c *count) coarseBytes(vectors int64) int64 {
-	p := c.CoarseProblem(c.share)
+	p := c.coarser
 	if p == nil {
 		return 0
 	}

@@ -34,8 +34,9 @@ type WindowCost struct {
 
 // CompareWindows solves the eikonal equation for some places of the survey in their windows
 // and in the whole model, and says what the difference is. The first and the last place are
-// among them. The cost is nil, and the finding says why, where no windows are used, or where
-// the limit on memory leaves no room for a solve of the whole model.
+// among them. The plan must have the whole model at hand. The cost is nil, and the finding
+// says why, where no windows are used, or where the limit on memory leaves no room for a
+// solve of the whole model.
 func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter) (*WindowCost, Finding, error) {
 	p, m := f.plan, f.Memory
 	found := Finding{Topic: "window", Level: "ok"}
@@ -62,7 +63,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	for _, place := range places {
 		need += 8 * int64(opt.Windows[place].Grid(p.Image).Len())
 	}
-	if room := m.Limit - m.Model - m.Lists - m.Program; need > room {
+	if room := m.Limit - modelPoint*int64(p.Velocity.Grid.Len()) - m.Lists - m.Program; need > room {
 		found.Level, found.Text = "warning", fmt.Sprintf("not compared: a solve of the whole model takes %s, the limit leaves %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil

@@ -4,14 +4,9 @@
 package inputs
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -26,10 +21,13 @@ type Inputs struct {
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
 	Places   *survey.Positions // the survey's distinct places
 
-	Velocity traveltime.Medium
-	Tables   *h5.Tables // open table file, for traveltime.method = "table"; else nil
-	Relief   Relief     // of image.surface_file; zero without one
+	Velocity traveltime.Medium // with the values that ReadSlab has read, none at first
+	Slowest  float64           // m/s, the least velocity at the image's points
+	Tables   *h5.Tables        // open table file, for traveltime.method = "table"; else nil
+	Relief   Relief            // of image.surface_file; zero without one
 	Digests  []provenance.Input
+
+	model *h5.ModelReader // open; nil with a constant velocity
 }
 
 // Relief is the z, in m, of the topography at the columns of a grid, downwards.
@@ -58,6 +56,10 @@ func (in *Inputs) Close() {
 		in.Tables.Close()
 		in.Tables = nil
 	}
+	if in.model != nil {
+		in.model.Close()
+		in.model = nil
+	}
 }
 
 func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
@@ -77,22 +79,6 @@ func Places(s *survey.Survey, cfg *config.Config) *survey.Positions {
 	return s.Distinct(!cfg.Traveltime.Given())
 }
 
-func (in *Inputs) readVelocity(_ Ranks, cfg *config.Config) error {
-	if !cfg.Velocity.File.IsSet() {
-		return nil
-	}
-	file := cfg.Velocity.File.File
-	g, v, err := ReadVelocity(file, cfg.Velocity.Units)
-	if err != nil {
-		return err
-	}
-	if g.Dim() != in.Survey.Dim {
-		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), in.Survey.Dim))
-	}
-	in.Velocity = traveltime.Medium{Grid: g, Values: v}
-	return nil
-}
-
 func (in *Inputs) openTables(r Ranks, cfg *config.Config) (err error) {
 	if !cfg.Traveltime.Given() {
 		return nil
@@ -107,20 +93,4 @@ func (in *Inputs) readRelief(r Ranks, cfg *config.Config) (err error) {
 	}
 	in.Relief.Grid, in.Relief.Z, err = h5.ReadSurface(cfg.Image.SurfaceFile.File, in.Survey.Dim)
 	return err
-}
-
-// ReadVelocity reads a velocity model and returns it in m/s. unit is as in
-// velocity.units. With "auto" it is an error if the velocities do not look like m/s.
-func ReadVelocity(file, unit string) (grid.Grid, []float64, error) {
-	if unit == "auto" {
-		unit = ""
-	}
-	g, v, err := h5.ReadModelIn(file, unit)
-	if err != nil || unit != "" {
-		return g, v, FileError(err)
-	}
-	if err := velocity.Plausible(slices.Min(v), slices.Max(v)); err != nil {
-		return g, nil, status.Hint(status.Input(fmt.Errorf("%s: /velocity: %w", file, err)), config.UnitsHint)
-	}
-	return g, v, nil
 }

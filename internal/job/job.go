@@ -80,6 +80,12 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 		j.Report.Infof("%s", text)
 	}
 	p = p.First(shots)
+	if need == plan.Planning { // rays all over the image are sampled, and places solved in the whole model
+		p, err = operator.LoadAll(p)
+		if err := j.Together(err); err != nil {
+			return err
+		}
+	}
 	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}

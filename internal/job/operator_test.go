@@ -258,7 +258,9 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	for i := range all {
 		all[i] = i
 	}
-	must(t, j.Times.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
+	whole, err := operator.LoadAll(j.Plan)
+	must(t, err)
+	must(t, whole.Times.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
 		at := rows[place][0]
 		b := make([]float64, len(f.Time))
 		for i := range b {
@@ -307,14 +309,15 @@ func TestVelocityOnImage(t *testing.T) {
 	g := grid.Grid{Origin: []float64{-17, 3}, Spacing: []float64{7, 4}, Shape: []int{15, 20}}
 	at := make([]float64, 2)
 	j := p.open(t, plan.Traces, progress.Discard(), "cpu", onGrid(g)...)
-	for i, v := range j.Velocity.On(j.Image).Values {
+	all := [2]int{0, g.Shape[0]}
+	for i, v := range build(t, j).Velocity.On(g, all) {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)
 		}
 	}
 	j = p.open(t, plan.Traces, progress.Discard(), "cpu", constant(g, "1900")...)
-	for _, v := range j.Velocity.On(j.Image).Values {
+	for _, v := range j.Velocity.On(g, all) {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

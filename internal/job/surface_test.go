@@ -149,7 +149,7 @@ func TestSurfaceFile(t *testing.T) {
 	file := p.path("ground.h5")
 	set := []string{"image.surface=file", "image.surface_file=" + file}
 	writeSurface(t, file, []int{3}, []float64{0, 20, 10}, []float64{-20}, []float64{60})
-	j := p.open(t, plan.Traces, progress.Discard(), "cpu", set...)
+	j := p.open(t, plan.Planning, progress.Discard(), "cpu", set...)
 	for i, z := range j.Surface.Z { // columns are 10 m apart
 		want := 20 * float64(i) / 6
 		if i > 6 {

@@ -181,6 +181,10 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	for i := range all {
 		all[i] = i
 	}
+	whole, err := operator.LoadAll(j.Plan)
+	if err != nil {
+		return err
+	}
 	stage := j.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")
@@ -188,7 +192,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		Gradient: gradient, Threads: j.Config.Machine.Threads,
 		Progress: func() { stage.Add(1) },
 	}
-	err = j.Times.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
+	err = whole.Times.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
 		var grad []float64
 		for _, g := range f.Gradient {
 			grad = append(grad, g...)

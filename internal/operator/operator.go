@@ -47,6 +47,9 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	m := forecast.Of(p, s)
 	err := m.Check()
 	if err == nil {
+		err = op.load()
+	}
+	if err == nil {
 		err = op.build(ctx, m)
 	}
 	if err := h.late(err); err != nil {
@@ -176,6 +179,31 @@ func (op *Operator) dataLayout() *dist.Layout {
 	return l
 }
 
+// load reads the part of the velocity model that this rank needs, unless the plan has it.
+func (op *Operator) load() error {
+	slab := op.ModelSlab(op.Share)
+	if op.Velocity.Holds(slab) {
+		return nil
+	}
+	m, err := op.ReadSlab(slab)
+	if err == nil {
+		op.Plan, err = op.With(m)
+	}
+	return err
+}
+
+// LoadAll returns the plan with the whole velocity model at hand.
+func LoadAll(p *plan.Plan) (*plan.Plan, error) {
+	if p.Velocity.IsConstant() {
+		return p, nil
+	}
+	m, err := p.ReadSlab([2]int{0, p.Velocity.Grid.Shape[0]})
+	if err != nil {
+		return nil, err
+	}
+	return p.With(m)
+}
+
 // build makes this rank's part in the memory that was foreseen.
 func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	stage := op.Report.Stage("traveltimes")
@@ -184,6 +212,9 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	p := op.Problem(op.Share)
 	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
+	if p.Dynamic {
+		p.Velocity = op.Velocity.On(op.Image, op.Share.Slab)
+	}
 	if m.Coarse > 0 {
 		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)

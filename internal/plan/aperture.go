@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -115,15 +116,52 @@ func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
 // Solved is the number of points of the model, over the places of a share, at which
 // traveltimes are computed; 0 for a method that solves nothing.
 func (p *Plan) Solved(s *Share) (n float64) {
-	e, ok := p.Times.(*traveltime.Eikonal)
-	if !ok {
-		return 0
-	}
-	places, opt := p.Problem(s).TimesNeeded()
-	for _, place := range places {
-		n += float64(e.Region(s.Places, place, opt).Grid(*e.Domain()).Len())
+	for w := range regions(p, s) {
+		n += float64(w.Grid(p.Velocity.Grid).Len())
 	}
 	return n
+}
+
+// ModelSlab is the part of the velocity model that the operator of a share needs: the
+// indices [lo, hi) along the model's first axis between which its traveltimes are solved and
+// its dynamic weights take velocities. It is empty where nothing is needed.
+func (p *Plan) ModelSlab(s *Share) (slab [2]int) {
+	if p.Config.Kirchhoff.Dynamic {
+		slab = p.Velocity.Below(p.Image, s.Slab)
+	}
+	for w := range regions(p, s) {
+		if slab == [2]int{} {
+			slab = [2]int{w.Lo[0], w.Hi[0]}
+		}
+		slab = [2]int{min(slab[0], w.Lo[0]), max(slab[1], w.Hi[0])}
+	}
+	return slab
+}
+
+// regions yields the parts of the model in which the places of a share are solved; none for
+// a method that solves nothing.
+func regions(p *Plan, s *Share) iter.Seq[traveltime.Window] {
+	return func(yield func(traveltime.Window) bool) {
+		e, solves := p.Times.(*traveltime.Eikonal)
+		if !solves {
+			return
+		}
+		places, opt := p.Problem(s).TimesNeeded()
+		switch {
+		case p.Engine == "reference": // which solves for all places in the whole model
+			opt.Windows, places = nil, make([]int, s.Places.Len())
+			for i := range places {
+				places[i] = i
+			}
+		case p.Held.Tables == "coarse":
+			opt = traveltime.CoarseOptions(p.Image, CoarseFactor, opt)
+		}
+		for _, place := range places {
+			if !yield(e.Region(s.Places, place, opt)) {
+				return
+			}
+		}
+	}
 }
 
 // findWindows finds the windows of all places of the survey. Traveltimes depend on them,

@@ -158,11 +158,10 @@ func nearest(xyz []float64, dim, k int) []float64 {
 	return best
 }
 
-// Pair is a trace, given by the rows of its places, and an image point with its number.
+// Pair is a trace and an image point, given by positions.
 type Pair struct {
 	Source, Receiver []float64 // m
 	X                []float64 // m
-	Point            int
 }
 
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
@@ -183,11 +182,8 @@ func (p *Plan) SamplePairs() iter.Seq[Pair] {
 				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
 				return min(n-1, int(f*float64(n)))
 			}
-			q.Point = 0
 			for a, n := range g.Shape {
-				k := draw(a+1, n)
-				q.X[a] = g.Coord(a, k)
-				q.Point = q.Point*n + k
+				q.X[a] = g.Coord(a, draw(a+1, n))
 			}
 			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
 			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)

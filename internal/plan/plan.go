@@ -41,15 +41,9 @@ type Plan struct {
 	Held  Residency // once Holding has said it
 	Found Found     // once Knowing has said it
 
-	spacing func() []float64 // of the traces, measured once
-	medium  *medium          // once AtHand has found it
-}
-
-// medium is what anti-aliasing and amplitude weights need to know of velocity and places.
-type medium struct {
-	velocity traveltime.Medium // on the image
-	slowest  float64           // m/s
-	farthest [2]float64        // see kirchhoff.MaxDistance; without amplitude weights 0
+	spacing  func() []float64  // of the traces, measured once
+	farthest func() [2]float64 // see kirchhoff.MaxDistance; found once
+	coarser  func() *Plan      // on the coarser grid, made once; nil without one
 }
 
 // Need says what of the survey a command uses.
@@ -129,9 +123,11 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	if a := cfg.Kirchhoff.Aperture; len(a) > 0 {
 		p.Shots = p.Shots.along(p.Places, a[0])
 	}
+	p.farthest = farthest(p.Image, p.Places)
 	p.Classes = newClasses(p)
 	p.findWindows()
 	whiten(p)
+	p.coarser = coarser(*p)
 	return p, nil
 }
 
@@ -151,27 +147,13 @@ func (p *Plan) Holding(r Residency) *Plan {
 	return &q
 }
 
-// AtHand returns the plan with the medium of its operator at hand, if the operator needs
-// one: it takes memory, and saves time where Problem is called for many shares.
-func (p *Plan) AtHand() *Plan {
-	if p.Config.Kirchhoff.Antialias == "off" && !p.Config.Kirchhoff.Dynamic {
-		return p
-	}
-	q := *p
-	q.medium = p.findMedium()
-	return &q
-}
-
-func (p *Plan) findMedium() *medium {
-	if p.medium != nil {
-		return p.medium
-	}
-	m := &medium{velocity: p.Velocity.On(p.Image)}
-	m.slowest, _ = m.velocity.Range()
-	if p.Config.Kirchhoff.Dynamic {
-		m.farthest[0], m.farthest[1] = kirchhoff.MaxDistance(p.Image, p.Places)
-	}
-	return m
+// With returns the plan with the part of the velocity model that m holds at hand. Traveltimes
+// can then be solved where ModelSlab lies within that part.
+func (p *Plan) With(m traveltime.Medium) (*Plan, error) {
+	q, in := *p, *p.Inputs
+	in.Velocity = m
+	q.Inputs = &in
+	return &q, chooseTimes(&q)
 }
 
 // Knowing returns the plan with what was found when the traces were read.
@@ -248,7 +230,16 @@ func chooseTimes(p *Plan) (err error) {
 	return err
 }
 
-// Problem describes the operator of a share for the engines.
+// farthest makes the function that finds the largest distances of a survey.
+func farthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
+	return sync.OnceValue(func() (most [2]float64) {
+		most[0], most[1] = kirchhoff.MaxDistance(image, places)
+		return most
+	})
+}
+
+// Problem describes the operator of a share for the engines, without the velocities that
+// dynamic weights need.
 func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	c := p.Config.Kirchhoff
 	k := &kirchhoff.Problem{
@@ -280,15 +271,10 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		k.Opening = w[0]
 	}
 	if c.Antialias != "off" {
-		k.Antialias = p.AliasSpacing()
+		k.Antialias, k.Slowest = p.AliasSpacing(), p.Slowest
 	}
-	if k.Antialias == nil && !c.Dynamic {
-		return k
-	}
-	here := p.findMedium()
-	k.Velocity, k.Slowest = here.velocity.Values, here.slowest
 	if c.Dynamic {
-		k.MaxDistance = here.farthest
+		k.MaxDistance = p.farthest()
 		if len(c.AngleLimit) == 2 {
 			k.AngleLimit = c.AngleLimit
 		}

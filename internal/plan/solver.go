@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -126,24 +127,26 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 
 // On returns the plan of the same traces, thinned, for an image on the coarser grid.
 func (p *Plan) On(c *imaging.Coarsened) (*Plan, error) {
-	q := p.thinned(c)
-	return q, cmp.Or(chooseTimes(q), findSurface(q))
+	q, err := p.thinned(c).With(p.Velocity)
+	return q, cmp.Or(err, findSurface(q))
 }
 
-// thinned is On with the traveltimes and the topography of p.
+// thinned is On with the traveltimes and the topography of p, and without velocities.
 func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	q, cfg, in := *p, *p.Config, *p.Inputs
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
-	q.medium = nil
 	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
 	}
+	in.Velocity.Slab, in.Velocity.Values = [2]int{}, nil
 	in.Survey, q.Wavelet = thin(p.Survey, p.Wavelet, p.Thinning())
 	q.Mute = newMute(cfg.Data, in.Survey)
 	q.findWindows()
+	q.farthest = farthest(q.Image, q.Places)
+	q.coarser = coarser(q)
 	return &q
 }
 
@@ -167,14 +170,31 @@ func thin(s *survey.Survey, w survey.Wavelet, n int) (*survey.Survey, survey.Wav
 	return &out, short
 }
 
+// coarser makes the function that finds a plan's plan on the coarser grid, without its
+// topography.
+func coarser(of Plan) func() *Plan {
+	return sync.OnceValue(func() *Plan {
+		c := of.Coarsened()
+		if c == nil {
+			return nil
+		}
+		q := of.thinned(c)
+		_ = chooseTimes(q) // On tells of an error
+		return q
+	})
+}
+
 // CoarseProblem describes the coarser grid's operator for a share, on the whole of that
-// grid. It is nil if there is no coarser grid. Its traveltimes are those of p.
-func (p *Plan) CoarseProblem(s *Share) *kirchhoff.Problem {
-	c := p.Coarsened()
-	if c == nil {
-		return nil
+// grid, and returns its ModelSlab. The problem is nil if there is no coarser grid.
+func (p *Plan) CoarseProblem(s *Share) (*kirchhoff.Problem, [2]int) {
+	coarser := p.coarser()
+	if coarser == nil {
+		return nil, [2]int{}
 	}
-	whole := *s
-	whole.Slab = [2]int{}
-	return p.thinned(c).Problem(&whole)
+	q, part := *coarser, *s
+	q.Hardware, q.Held = p.Hardware, p.Held
+	part.Slab = [2]int{}
+	k := q.Problem(&part)
+	part.Slab[0], part.Slab[1] = k.Reach()
+	return k, q.ModelSlab(&part)
 }

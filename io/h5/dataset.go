@@ -99,6 +99,42 @@ func Read[T Number](d *Dataset) ([]T, error) {
 	})
 }
 
+// eachPart reads all elements in C order, converted like those of [Read], and passes them to
+// take, part by part. Each part is valid until the next and begins at element first. It
+// compares all with the digest in the same pass, unless the file is trusted.
+func eachPart[T Number](d *Dataset, take func(first int, part []T)) error {
+	k, h, what := d.typ.kind(), sha256.New(), ""
+	var raw []byte // of a part, as it is hashed
+	step := min(d.step(), d.len)
+	if sums := !d.file.trusted && d.Attrs().Has(sumAttr) && k.name != ""; sums {
+		what, raw = d.head(h, k), make([]byte, step*int(k.stored.Size()))
+	}
+	all := make([]T, step)
+	for first := 0; first < d.len; first += step {
+		part := all[:min(step, d.len-first)]
+		if err := readAt(d, part, first); err != nil {
+			return err
+		}
+		take(first, part)
+		if raw == nil {
+			continue
+		}
+		if err := d.read(k.stored, first, len(part), unsafe.Pointer(&raw[0])); err != nil {
+			return err
+		}
+		h.Write(raw[:len(part)*int(k.stored.Size())])
+	}
+	if d.file.trusted {
+		return nil
+	}
+	return d.verify(func(bare bool) (string, error) {
+		if bare || raw == nil {
+			return d.digest(bare)
+		}
+		return sum(h, what), nil
+	})
+}
+
 // ReadAt fills dst with the elements from number first on, counted in C order
 // over the whole dataset, converted as by [Read]. The first call compares the whole
 // dataset with its digest, unless the file is trusted. A range that the dataset does

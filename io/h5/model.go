@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -16,32 +17,84 @@ func ReadModel(path string) (grid.Grid, []float64, error) { return ReadModelIn(p
 
 // ReadModelIn is ReadModel of a file whose velocities are in "m/s", "km/s" or "ft/s"; ""
 // leaves that to the file. An attribute units that says otherwise is an error.
-func ReadModelIn(path, unit string) (g grid.Grid, v []float64, err error) {
-	v, err = reading(path, func(f *File) ([]float64, error) {
-		var d *Dataset
-		if d, g, err = f.model(); err != nil {
-			return nil, err
+func ReadModelIn(path, unit string) (grid.Grid, []float64, error) {
+	r, err := OpenModel(path, unit)
+	if err != nil {
+		return grid.Grid{}, nil, err
+	}
+	defer r.Close()
+	v, err := Read[float64](r.data)
+	if err == nil {
+		err = r.convert(v, 0)
+	}
+	if err != nil {
+		return r.grid, nil, err
+	}
+	return r.grid, v, nil
+}
+
+// ModelReader reads the velocity model of a file part by part, since it need not fit into
+// memory.
+type ModelReader struct {
+	*File
+	data   *Dataset
+	grid   grid.Grid
+	factor float64 // of the file's unit, m/s
+}
+
+// OpenModel opens the velocity model of a file. The unit is that of ReadModelIn.
+func OpenModel(path, unit string) (*ModelReader, error) {
+	return opening(path, func(f *File) (r *ModelReader, err error) {
+		r = &ModelReader{File: f}
+		if r.data, r.grid, err = f.model(); err == nil {
+			unit, err = speedUnit(r.data, unit)
 		}
-		if unit, err = speedUnit(d, unit); err != nil {
-			return nil, err
-		}
-		v, err := Read[float64](d)
-		if err != nil {
-			return nil, err
-		}
-		factor := velocity.Factor(unit)
-		for i, c := range v {
-			if !(c > 0) || math.IsInf(c, 0) {
-				return nil, inputError(path, d.name, "is %g m/s at point %s, must be positive and finite", c, pointText(g, i))
-			}
-			v[i] = factor * c
-			if err := velocity.Possible(v[i]); err != nil {
-				return nil, inputError(path, d.name, "at point %s: %w", pointText(g, i), err)
-			}
-		}
-		return v, nil
+		r.factor = velocity.Factor(unit)
+		return r, err
 	})
-	return g, v, err
+}
+
+// Grid is the grid of the model.
+func (r *ModelReader) Grid() grid.Grid { return r.grid }
+
+// Read returns n velocities from number first on, in m/s, in C order over [nx, (ny,) nz].
+// They must be finite and positive. See [ReadAt] on ranges and digests.
+func (r *ModelReader) Read(first, n int) ([]float64, error) {
+	if err := checkMemory(r.path, r.data.name, n, sizeOf[float64]()); err != nil {
+		return nil, err
+	}
+	v := make([]float64, n)
+	err := ReadAt(r.data, v, first)
+	if err == nil {
+		err = r.convert(v, first)
+	}
+	return v, err
+}
+
+// Range reads the whole model, part by part, and returns the least and the greatest
+// velocity, in m/s. It compares all with the digest in the same pass.
+func (r *ModelReader) Range() (least, greatest float64, err error) {
+	least, greatest = math.Inf(1), 0
+	var fault error // the first; a digest that differs explains it
+	err = eachPart(r.data, func(first int, v []float64) {
+		fault = cmp.Or(fault, r.convert(v, first))
+		least, greatest = min(least, slices.Min(v)), max(greatest, slices.Max(v))
+	})
+	return least, greatest, cmp.Or(err, fault)
+}
+
+// convert makes m/s of velocities from number first on.
+func (r *ModelReader) convert(v []float64, first int) error {
+	for i, c := range v {
+		if !(c > 0) || math.IsInf(c, 0) {
+			return inputError(r.path, r.data.name, "is %g m/s at point %s, must be positive and finite", c, pointText(r.grid, first+i))
+		}
+		v[i] = r.factor * c
+		if err := velocity.Possible(v[i]); err != nil {
+			return inputError(r.path, r.data.name, "at point %s: %w", pointText(r.grid, first+i), err)
+		}
+	}
+	return nil
 }
 
 func (f *File) model() (*Dataset, grid.Grid, error) {

@@ -84,6 +84,9 @@ func split(t testing.TB, d *card.Device, p *kirchhoff.Problem, shots, blocks int
 			if q.Slab = s.slab; q.Slab == [2]int{} { // which would mean the whole
 				q.Slab = [2]int{n, n}
 			}
+			if plane := p.Grid.Len() / n; q.Velocity != nil {
+				q.Velocity = q.Velocity[q.Slab[0]*plane : q.Slab[1]*plane]
+			}
 			list := make([]int32, s.last-s.first)
 			for k := range list {
 				list[k] = int32(s.first + k)
