@@ -64,7 +64,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	if held != tried {
 		takes = takes[:0]
 	}
-	f, heard := &Forecast{Grid: grid, plan: p}, p.Heard()
+	f := &Forecast{Grid: grid, plan: p}
 	for rank, s := range all {
 		if rank == len(takes) {
 			takes = append(takes, Of(p, s))
@@ -76,7 +76,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		traces, points := s.Traces(), p.Points(s)
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
-		spread(&f.Work, rank, int64(heard*float64(p.Problem(s).Visits())))
+		spread(&f.Work, rank, p.Problem(s).Visits())
 		spread(&f.Solved, rank, p.Solved(s))
 	}
 	f.findSums(all)
@@ -220,7 +220,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 	}
 	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
 	samples := float64(f.Traces[1]) * float64(p.Survey.NT)
-	d := Duration{Iteration: seconds((float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
+	d := Duration{Iteration: seconds((p.Heard()*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}

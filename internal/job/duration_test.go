@@ -13,7 +13,7 @@ import (
 func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		j := p.open(t, plan.Traces, progress.Discard(), engine, "solver.iterations=7")
+		j := p.open(t, plan.Planning, progress.Discard(), engine, "solver.iterations=7")
 		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		d := f.Duration(&forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Points: 5e5}}, 0)
