@@ -23,11 +23,12 @@ func (p *Problem) tapers() (out [2]simd.Taper) {
 	for axis, a := range p.Aperture {
 		if h := p.Grid.Spacing[axis]; a > 0 {
 			b := min(p.ApertureTaper[axis], a)
-			rate := math.MaxFloat32
+			edge := float32(a / h)
+			taper := simd.Taper{Flat: math.Nextafter32(edge, 0), Edge: edge, Rate: math.MaxFloat32}
 			if b > 0 {
-				rate = min(rate, h/b)
+				taper.Flat, taper.Rate = float32((a-b)/h), float32(min(math.MaxFloat32, h/b))
 			}
-			out[horizontal(axis, p.Grid.Dim())] = simd.Taper{Flat: float32((a - b) / h), Edge: float32(a / h), Rate: float32(rate)}
+			out[horizontal(axis, p.Grid.Dim())] = taper
 		}
 	}
 	return out
