@@ -312,10 +312,18 @@ func (c *cover) largest() *cover {
 			boxes[place]++
 		}
 	}
-	most := int32(slices.Index(boxes, slices.Max(boxes)))
-	one := &cover{all: 1, places: make([][]int32, len(c.places))}
+	return c.alone(int32(slices.Index(boxes, slices.Max(boxes))))
+}
+
+// alone is the cover of one place, which becomes number 0.
+func (c *cover) alone(place int32) *cover {
+	one := &cover{all: 1}
+	if c.places == nil {
+		return one
+	}
+	one.places = make([][]int32, len(c.places))
 	for box := range one.places {
-		if c.find(box, most) >= 0 {
+		if c.find(box, place) >= 0 {
 			one.places[box] = []int32{0}
 		}
 	}
