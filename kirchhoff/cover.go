@@ -23,11 +23,12 @@ func (p *Problem) tapers() (out [2]simd.Taper) {
 	for axis, a := range p.Aperture {
 		if h := p.Grid.Spacing[axis]; a > 0 {
 			b := min(p.ApertureTaper[axis], a)
-			rate := math.MaxFloat32
+			edge := float32(a / h)
+			taper := simd.Taper{Flat: math.Nextafter32(edge, 0), Edge: edge, Rate: math.MaxFloat32}
 			if b > 0 {
-				rate = min(rate, h/b)
+				taper.Flat, taper.Rate = float32((a-b)/h), float32(min(math.MaxFloat32, h/b))
 			}
-			out[horizontal(axis, p.Grid.Dim())] = simd.Taper{Flat: float32((a - b) / h), Edge: float32(a / h), Rate: float32(rate)}
+			out[horizontal(axis, p.Grid.Dim())] = taper
 		}
 	}
 	return out
@@ -311,10 +312,18 @@ func (c *cover) largest() *cover {
 			boxes[place]++
 		}
 	}
-	most := int32(slices.Index(boxes, slices.Max(boxes)))
-	one := &cover{all: 1, places: make([][]int32, len(c.places))}
+	return c.alone(int32(slices.Index(boxes, slices.Max(boxes))))
+}
+
+// alone is the cover of one place, which becomes number 0.
+func (c *cover) alone(place int32) *cover {
+	one := &cover{all: 1}
+	if c.places == nil {
+		return one
+	}
+	one.places = make([][]int32, len(c.places))
 	for box := range one.places {
-		if c.find(box, most) >= 0 {
+		if c.find(box, place) >= 0 {
 			one.places[box] = []int32{0}
 		}
 	}

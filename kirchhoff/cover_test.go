@@ -137,3 +137,20 @@ func TestMissed(t *testing.T) {
 		t.Logf("%v: %d of %d traces, %d of %d columns", c, traces, p.NumTraces(), columns, len(seen))
 	}
 }
+
+// TestApertureEnds: a trace whose aperture ends at a point, without a taper, does not count
+// there.
+func TestApertureEnds(t *testing.T) {
+	p := fixedSpread(t, []int{40, 20}, 10, [2]int{1, 1}, [2]int{1, 1}, 200, false)
+	s := survey.Survey{Dim: 2, Sources: []float64{150, 5}, Receivers: []float64{150, 5}, SourceIndex: []int32{0}, ReceiverIndex: []int32{0}}
+	p.Positions, p.Aperture, p.ApertureTaper = s.Distinct(true), []float64{60}, []float64{0}
+	for _, e := range everyEngine(t, p) {
+		_, image := both(t, p, e, 1)
+		for x := range 40 {
+			column := image[20*x : 20*x+20]
+			if got, want := largest(column) > 1e-6*largest(image), x > 9 && x < 21; got != want {
+				t.Errorf("%s: the trace at x = 15 counts at x = %d: %v", name(e), x, got)
+			}
+		}
+	}
+}

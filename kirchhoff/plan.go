@@ -1,7 +1,6 @@
 package kirchhoff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -69,12 +68,18 @@ type Layout struct {
 	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
 	Words   int // 32-bit words of a tile
 	Compact bool
+	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
+	// Tables do not depend on it.
+	Aperture int
 }
 
 // Layout says what the rows of a PlaceTable hold.
 func (l *Plan) Layout() Layout {
-	m := l.Problem.mode()
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0}
+	m, axes := l.Problem.mode(), 0
+	if l.Problem.local() {
+		axes = l.Problem.Grid.Dim() - 1
+	}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Aperture: axes}
 }
 
 // Span says where the times of a place within a tile lie, in samples: at Base plus the
@@ -85,11 +90,11 @@ type Span struct {
 	Width float32
 }
 
-// PlaceTable is the table of one place.
+// PlaceTable is the table of one place, over the tiles of the columns that it has tables in.
 type PlaceTable struct {
-	Rows   []uint32 // [Tiles][Layout.Words]
-	Spans  []Span   // [Tiles]
-	Shifts []uint8  // [Tiles], with Compact: a code's unit is 2^shift/2048 sample
+	Rows   []uint32 // [tile][Layout.Words]
+	Spans  []Span   // [tile]
+	Shifts []uint8  // [tile], with Compact: a code's unit is 2^shift/2048 sample
 }
 
 // Solve computes the tables of all places that p, the plan's problem, uses and passes
@@ -97,7 +102,7 @@ type PlaceTable struct {
 // returns. Its errors are those of the traveltime method, of sink and of ctx.
 func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *PlaceTable) error) error {
 	return l.solve(ctx, p, nil, func(place int, t *tables) error {
-		spans := make([]Span, l.Tiles)
+		spans := make([]Span, len(t.spans.S))
 		for i, s := range t.spans.S {
 			spans[i] = Span(s)
 		}
@@ -108,7 +113,7 @@ func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *Pl
 // maker makes the tables of places one after the other, on one thread.
 type maker struct {
 	memory
-	tables *tables // what it packs them into
+	tables *tables // of one place; nil where those of all places are kept
 	slow   slowness
 	along  [][]float64 // scratch for slopes; nil without bands
 
@@ -157,6 +162,22 @@ func (k *maker) hold(l *Plan, w *weights, place int, f traveltime.Field) error {
 	return w.of(&k.slow, place, f)
 }
 
+// alone returns room for the tables of one place.
+func (k *maker) alone(l *Plan, place *cover) (*tables, error) {
+	if k.tables == nil || place.places != nil {
+		k.done()
+		k.tables = newTables(l, place, false)
+	}
+	return k.tables, k.tables.err
+}
+
+// done frees the tables of the last place.
+func (k *maker) done() {
+	if k.tables != nil {
+		k.tables.free()
+	}
+}
+
 // solve computes the tables of all places of p in use, packs each into all, or into a
 // table of one place of its thread if that is nil, and then calls done.
 func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(place int, t *tables) error) error {
@@ -167,25 +188,29 @@ func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(pla
 	if p.Directed() {
 		w = newWeights(p)
 	}
+	var where *cover
+	if all == nil {
+		where = newCover(&l.Problem, &l.Tiling)
+	}
 	free := make(chan *maker, p.threads())
 	for range p.threads() {
 		k := l.newMaker(p, false)
 		defer k.free()
-		if k.tables = all; all == nil {
-			k.tables = newTables(l, &cover{all: 1}, false)
-			defer k.tables.free()
-		}
-		if err := cmp.Or(k.err, k.tables.err); err != nil {
-			return err
+		defer k.done()
+		if k.err != nil {
+			return k.err
 		}
 		free <- k
 	}
-	each := func(place int, f traveltime.Field) error {
+	each := func(place int, f traveltime.Field) (err error) {
 		k := <-free
 		defer func() { free <- k }()
-		t, at := k.tables, place
+		t, at := all, place
 		if all == nil {
 			at = 0
+			if t, err = k.alone(l, where.alone(int32(place))); err != nil {
+				return err
+			}
 		}
 		if err := k.hold(l, w, place, f); err != nil {
 			return err

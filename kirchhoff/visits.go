@@ -79,7 +79,7 @@ func (p *Problem) tilesOf(traces []int32) int64 {
 			first = max(first, int(math.Floor((lo[axis]-edge)/per)))
 			end = min(end, int(math.Ceil((hi[axis]+edge)/per)))
 			from = max(first, int(math.Ceil((hi[axis]-flat)/per)))
-			to = min(end, int(math.Floor((lo[axis]+flat)/per)))
+			to = min(end, int(math.Floor((lo[axis]+flat+1)/per)))
 		}
 		all *= int64(max(0, end-first))
 		whole *= int64(max(0, to-from))

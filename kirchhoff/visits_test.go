@@ -34,8 +34,8 @@ func TestVisits(t *testing.T) {
 		{"half of the image", 5, func(p *Problem) { p.Slab = [2]int{0, 64} }, 2 * 5 * tiles * 8 / 12},
 		{"the other half", 5, func(p *Problem) { p.Slab = [2]int{64, 93} }, 2 * 5 * tiles * 4 / 12},
 		{"no part of it", 5, func(p *Problem) { p.Slab = [2]int{93, 93} }, 0},
-		// Of 160 m, points 24 to 56 and 44 to 76: tiles 3 to 6, and 5 to 9, the outer ones in part.
-		{"an aperture", 5, func(p *Problem) { p.Aperture, p.ApertureTaper = []float64{160}, []float64{0} }, 5 * (4*4 + 5*4 + 8/2) * 64},
+		// Of 160 m, points 25 to 55 and 45 to 75: tiles 3 to 6, the first in part, and 5 to 9, the outer ones in part.
+		{"an aperture", 5, func(p *Problem) { p.Aperture, p.ApertureTaper = []float64{160}, []float64{0} }, 5 * (4*4 + 4/2 + 5*4 + 8/2) * 64},
 		// Flat over points 32 to 48 and 52 to 68: tiles 4 to 5 and 7.
 		{"with a taper", 5, func(p *Problem) { p.Aperture, p.ApertureTaper = []float64{160}, []float64{80} }, 5 * (4*4 + 8/2 + 5*4 + 16/2) * 64},
 	} {

@@ -25,7 +25,7 @@ struct Traces {
 	const int2 *runs;     // source place and cell
 	const int *rows;      // [run][RECEIVERS] rows of the data, −1 for none
 	const int *receivers; // [cell][RECEIVERS] places, −1 for none
-	const int *parts;     // first run of each part and the number of runs
+	const int *parts;     // first run of each part and the number of runs, [column][parts + 1]
 };
 
 struct Value {
@@ -57,6 +57,11 @@ struct Run {
 	Origin origin[GROUP]; // of the source's times
 	int source, cell;
 	__align__(4) unsigned char state[RECEIVERS];
+#if APERTURE
+	__align__(4) unsigned char cut[RECEIVERS]; // 1 where the aperture tapers the group
+	Midpoint middle[RECEIVERS];
+	int at[2]; // the group's first point in its column
+#endif
 };
 
 // prepare fills in a run: its first threads do.
@@ -73,12 +78,28 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces
 			to->origin[me - RECEIVERS] = origin(o, (i64)r.x * o.tiles + tile, from.x);
 		if (me == RECEIVERS)
 			to->source = r.x, to->cell = r.y;
+#if APERTURE
+		if (me == RECEIVERS)
+			to->at[0] = o.spots[group].at[0], to->at[1] = o.spots[group].at[1];
+#endif
 		return;
 	}
 	to->state[me] = SKIP;
+#if APERTURE
+	to->cut[me] = 0;
+#endif
 	const int row = t.rows[(i64)run * RECEIVERS + me];
 	if (row < 0)
 		return;
+#if APERTURE
+	const Spot spot = o.spots[group];
+	const int tiles[2] = {2, 2};
+	to->middle[me] = midpoint(o, row, o.columns[spot.column]);
+	const int what = left(o, to->middle[me], spot.at, tiles);
+	if (what == OUTSIDE)
+		return;
+	to->cut[me] = what == TAPERED;
+#endif
 	const int place = t.receivers[(i64)r.y * RECEIVERS + me];
 	const int2 other = o.groups[(i64)place * o.ngroups + group];
 	// Two fractions may add up to another sample.
@@ -89,12 +110,27 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces
 	to->state[me] = lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
 }
 
-// Stage is what shared memory holds of a run: the near stretches of its traces, and
-// the words of the source's row for each thread's points, which it alone reads.
+// Stage is what shared memory holds of a run: the near stretches of its traces, the
+// words of the source's row for each thread's points, which it alone reads, and the
+// aperture's weights of the group's points along each axis.
 struct Stage {
 	float2 window[RECEIVERS][WINDOW];
 	unsigned word[POINTS][FIELDS][THREADS];
+#if APERTURE
+	float taper[RECEIVERS][TAPERS];
+#endif
 };
+
+// share is what the aperture leaves of a trace at this thread's point p.
+__device__ __forceinline__ float share(const Stage &stage, int j, int p, int slot)
+{
+#if APERTURE
+	const float v = stage.taper[j][p * SIDE + along(0, slot)];
+	return APERTURE == 1 ? v : v * stage.taper[j][GROUP_SIDE + threadIdx.x / (2 * TILE) * SIDE + along(1, slot)];
+#else
+	return 1;
+#endif
+}
 
 // fetch begins to copy what a run needs; arrive waits for it. Beyond the last interval
 // of a trace everything is zero.
@@ -112,6 +148,11 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 		for (int f = 0; f < FIELDS - 1; f++)
 			copy4(&to->word[p][f + 1][threadIdx.x], row + ROW - (FIELDS - 1) * TILE + f * TILE + slot);
 	}
+#if APERTURE
+	const int i = threadIdx.x % EACH, axis = i / GROUP_SIDE;
+	if (i < TAPERS)
+		to->taper[j][i] = run.cut[j] ? tapered(o, run.middle[j], axis, run.at[axis] + i % GROUP_SIDE) : 1;
+#endif
 	if (run.state[j] != NEAR)
 		return;
 	const int lo = run.of[j].lo, length = run.of[j].length;
@@ -122,10 +163,10 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 }
 
 // near_traces adds the traces of a run in shared memory; ALL says that none lies
-// elsewhere.
+// elsewhere and that the aperture tapers none.
 template <bool ALL>
 __device__ __forceinline__ void near_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
-                                            const Value receiver[RECEIVERS][POINTS], const float2 window[RECEIVERS][WINDOW])
+                                            const Value receiver[RECEIVERS][POINTS], const Stage &stage, int slot)
 {
 #pragma unroll
 	for (int j = 0; j < RECEIVERS; j++) {
@@ -134,8 +175,10 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
 			const unsigned q = source[p].time + receiver[j][p].time;
-			const float2 e = window[j][q >> FRACTION];
-			const float v = fmaf(fraction(q), e.y, e.x);
+			const float2 e = stage.window[j][q >> FRACTION];
+			float v = fmaf(fraction(q), e.y, e.x);
+			if (APERTURE && !ALL)
+				v *= share(stage, j, p, slot);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, receiver[j][p].field), v, sum[p]);
 			else
@@ -147,7 +190,7 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 // far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
 // Registers cannot be indexed, so the receivers' values are read again.
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
-                                           const float2 *rows, int group, const int *tile, int slot)
+                                           const Stage &stage, const float2 *rows, int group, const int *tile, int slot)
 {
 #pragma unroll 1
 	for (int j = 0; j < RECEIVERS; j++) {
@@ -166,7 +209,7 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 			}
 			if (k < 0 || k >= o.nt - 1 || q >= NEVER_TIME)
 				continue;
-			const float v = fmaf(w, e[k].y, e[k].x);
+			const float v = fmaf(w, e[k].y, e[k].x) * share(stage, j, p, slot);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, r.field), v, sum[p]);
 			else
@@ -179,12 +222,19 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 // [row][nt] are pairs. With magic the sum of each run is rounded, else those of cells
 // are added in float64.
 extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 ? 3 : 2)
-adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
+adjoint(Operator whole, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
 {
 	extern __shared__ uint4 dynamic[];
 	__shared__ Run runs[3];
 	Stage *stages = (Stage *)dynamic;
 	const int group = group0 + blockIdx.x, slot = threadIdx.x % TILE;
+#if APERTURE
+	const int column = whole.spots[group].column;
+	const Operator o = over(whole, whole.columns[column]);
+	t.parts += column * (gridDim.y + 1);
+#else
+	const Operator &o = whole;
+#endif
 	const int run0 = t.parts[blockIdx.y], run1 = t.parts[blockIdx.y + 1];
 	int tile[POINTS];
 	double total[POINTS];
@@ -240,12 +290,18 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 			every &= four;
 			any |= four;
 		}
-		if (every == 0x01010101)
-			near_traces<true>(sum, source, o, r, receiver, stage.window);
+		unsigned cut = 0;
+#if APERTURE
+#pragma unroll
+		for (int i = 0; i < RECEIVERS / 4; i++)
+			cut |= ((const unsigned *)r.cut)[i];
+#endif
+		if (every == 0x01010101 && !cut)
+			near_traces<true>(sum, source, o, r, receiver, stage, slot);
 		else if (any & 0x01010101)
-			near_traces<false>(sum, source, o, r, receiver, stage.window);
+			near_traces<false>(sum, source, o, r, receiver, stage, slot);
 		if (any & 0x02020202)
-			far_traces(sum, source, o, r, rows, group, tile, slot);
+			far_traces(sum, source, o, r, stage, rows, group, tile, slot);
 		if (magic != 0 || run + 1 == run1 || runs[(run + 1) % 3].cell != cell)
 #pragma unroll
 			for (int p = 0; p < POINTS; p++) {

@@ -8,6 +8,9 @@
 // same bits again on the same model of card, and with exact sums (dist.Pieced) also on any
 // number of cards, however these share out shots and slabs.
 //
+// With an aperture, tables and lists of traces are those of one column of the image after
+// the other (see kirchhoff.Column), and the kernels work on the column's own small operator.
+//
 // The kernels are compiled when an engine is made, for the card found and the kind of
 // tables that the problem needs. What they and this package must agree on is in kernels.go.
 package gpu

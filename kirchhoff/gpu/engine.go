@@ -31,9 +31,11 @@ type Engine struct {
 	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
 	firstGroup []int   // of each box, and the number of groups
 	firstTile  []int   // of each box, and the number of tiles
-	traceCuts  []int   // first trace of each piece of the forward, and their number
-	boxCuts    []int   // first box of each piece of the adjoint, and their number
-	firstBlock []int   // of each piece of the forward, and the number of blocks
+	columns    []column
+	held       held  // by the tables of all columns
+	traceCuts  []int // first trace of each piece of the forward, and their number
+	boxCuts    []int // first box of each piece of the adjoint, and their number
+	firstBlock []int // of each piece of the forward, and the number of blocks
 
 	// Tables, lists and what is computed from the start.
 	table, span, groups, boxes device.Buf
@@ -70,10 +72,11 @@ var (
 
 // New compiles the kernels for a card, computes the tables of p and copies them to the
 // card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
-// with Compact. p.Threads is the number of threads that compute tables. Its errors are
-// those of kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card
-// has too little memory, the error is a missing resource that states what is needed and
-// what there is.
+// with Compact. With an aperture, points are those of the columns where a place has tables.
+// p.Threads is the number of threads that compute tables. Its errors are those of
+// kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card has too
+// little memory, the error is a missing resource that states what is needed and what there
+// is.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	if err != nil {
 		return nil, err
 	}
-	e := outline(l, dev.Card().Multiprocessors)
+	e := outline(l, w, dev.Card().Multiprocessors)
 	e.dev, e.context = dev, dev.Context()
 	if err := e.make(ctx, p); err != nil {
 		e.Close()
@@ -105,10 +108,13 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 		}
 	}
 	receivers, _, _ := sizes(e.layout)
-	adjoint := newAdjointLists(e.plan.Problem.Positions, int32(receivers))
+	adjoint := newAdjointLists(e.plan, e.columns, int32(receivers))
 	forward := newForwardLists(e.plan.Problem.Positions, e.traceCuts)
+	if e.layout.Aperture > 0 {
+		forward.makeVisits(e.plan, e.columns)
+	}
 	e.firstBlock = forward.firsts
-	e.allocate(len(adjoint.runs)/2, pieces.Longest(forward.firsts))
+	e.allocate(pieces.Longest(adjoint.firsts), pieces.Longest(forward.firsts))
 	e.put(adjoint, forward)
 	if e.err != nil {
 		need := Needs(p, kirchhoff.Work{}, e.processors)
@@ -119,7 +125,7 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 }
 
 // outline returns an engine without memory, with its work cut into pieces and groups.
-func outline(l *kirchhoff.Plan, processors int) *Engine {
+func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
 	e := &Engine{plan: l, layout: l.Layout(), processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
 	for _, b := range l.Boxes {
@@ -127,21 +133,21 @@ func outline(l *kirchhoff.Plan, processors int) *Engine {
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
 	}
 	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
-	e.cut()
+	e.makeColumns()
+	e.cut(w)
 	return e
 }
 
 // allocate allocates what an engine holds from the start, except lists. runs is the
-// number of runs in the adjoint, longest the number of blocks in the longest piece of the
-// forward.
+// number of runs in the adjoint's longest column, longest the number of blocks in the
+// longest piece of the forward.
 func (e *Engine) allocate(runs, longest int) {
-	l, places := e.plan, e.plan.Problem.Positions.Len()
-	tiles, boxes := l.Tiles, len(l.Boxes)
+	l, boxes := e.plan, len(e.plan.Boxes)
 	ngroups := e.firstGroup[boxes]
-	e.table = e.alloc(places*tiles*e.layout.Words, device.F32)
-	e.span = e.alloc(places*tiles*2, device.F32)
-	e.groups = e.alloc(places*ngroups*2, device.F32)
-	e.boxes = e.alloc(places*boxes*2, device.F32)
+	e.table = e.alloc(e.held.rows*e.layout.Words, device.F32)
+	e.span = e.alloc(e.held.rows*2, device.F32)
+	e.groups = e.alloc(e.held.groups*2, device.F32)
+	e.boxes = e.alloc(e.held.boxes*2, device.F32)
 	e.rows = e.alloc(2*e.ntrace*e.nt, device.F32)
 	e.tiled = e.alloc(e.imagePart(), device.F32)
 	e.adjointParts = parts(e.processors, ngroups, runs, e.imagePart())
@@ -158,8 +164,9 @@ func (e *Engine) allocate(runs, longest int) {
 func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
 	l, b := e.plan, &e.buffers
 	e.adjoint = traces{words(b, e.groupList), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
-		words(b, cut(len(adj.runs)/2, e.adjointParts))}
-	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(len(l.Boxes), e.forwardParts))}
+		words(b, adj.parts(e.adjointParts))}
+	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(len(l.Boxes), e.forwardParts)),
+		words(b, fwd.visits), words(b, fwd.firstVisits)}
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
 	_, slabs, chunks := e.chunks()
@@ -217,7 +224,7 @@ func (e *Engine) Type() device.Type { return device.F32 }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 {
-	return int64(e.plan.Problem.Positions.Len()) * e.placeBytes()
+	return int64(e.held.rows) * e.rowBytes()
 }
 
 // Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory

@@ -17,11 +17,23 @@ enum {
 	STAGE = PLACES * PITCH * FIELDS + CHUNK
 };
 
+#if APERTURE
+// Visit is a box in which traces of a block may count.
+struct Visit {
+	int box, column;
+	int list; // its number in places, which has one for each column that a block visits
+};
+#endif
+
 struct Blocks {
 	const int *places;  // [block][PLACES], −1 for none: sources, then receivers
 	const int2 *traces; // [block][LANES]: row, −1 for none; source + 256 receiver within places
 	const int *tiles;   // first tile of each box and the number of tiles
 	const int *parts;   // first box of each part and the number of boxes
+#if APERTURE
+	const Visit *visits;
+	const int *firsts; // first visit of each block and the number of visits
+#endif
 };
 
 // stage copies CHUNK points from point on of a tile: times, then weights, of all
@@ -29,7 +41,7 @@ struct Blocks {
 __device__ __forceinline__ void stage(unsigned *to, const Operator &o, const int *places, const int2 *reach,
                                       const float *image, int tile, int point)
 {
-#pragma unroll 6
+#pragma unroll (APERTURE == 2 && WEIGHTS ? 3 : 6) // 6 would take more registers than there are
 	for (int b = 0; b < PLACES * CHUNK / LANES; b++) { // many reads are under way at once
 		const int i = b * LANES + threadIdx.x, row = i / CHUNK, n = i % CHUNK;
 		const int place = places[row];
@@ -54,15 +66,30 @@ struct Strip {
 	int shift, low;
 	unsigned range;
 	bool early;
+#if APERTURE
+	bool cut; // the aperture tapers the trace in the box
+	Midpoint middle;
+#endif
 };
 
-// spread adds CHUNK points to a window.
-__device__ __forceinline__ void spread(const Operator &o, const unsigned *from, const Strip &w)
+// spread adds CHUNK points to a window, from slot point of a tile on. corner is the
+// tile's first point in the column.
+__device__ __forceinline__ void spread(const Operator &o, const unsigned *from, const Strip &w, int point, const int *corner)
 {
 	const unsigned *s = from + w.source * PITCH, *r = from + w.receiver * PITCH;
 	const unsigned *m = from + PLACES * PITCH * FIELDS;
 #pragma unroll 2
 	for (int i = 0; i < CHUNK; i += 4) {
+#if APERTURE
+		float share = 1; // of four points below each other
+		if (w.cut) {
+#pragma unroll
+			for (int a = 0; a < APERTURE; a++)
+				share *= tapered(o, w.middle, a, corner[a] + along(a, point + i));
+			if (share == 0)
+				continue;
+		}
+#endif
 		const uint4 s4 = *(const uint4 *)(s + i), r4 = *(const uint4 *)(r + i);
 		const float4 m4 = *(const float4 *)(m + i);
 		const unsigned q[4] = {s4.x + r4.x, s4.y + r4.y, s4.z + r4.z, s4.w + r4.w};
@@ -80,6 +107,11 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 			for (int c = 0; c < 4; c++)
 				v[c] *= weight(o, a[c], b[c]);
 		}
+#if APERTURE
+#pragma unroll
+		for (int c = 0; c < 4; c++)
+			v[c] *= share;
+#endif
 #pragma unroll
 		for (int c = 0; c < 4; c++) {
 			int k = (int)(q[c] >> FRACTION) + w.shift;
@@ -103,13 +135,18 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 // reaches further along a trace is gone through again for the rest. With magic what a
 // box gives a sample is rounded.
 extern "C" __global__ void __launch_bounds__(LANES, 4)
-forward(Operator o, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
+forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
         i64 part, double magic)
 {
 	extern __shared__ uint4 dynamic[];
 	__shared__ int places[PLACES];
 	__shared__ int2 reach[PLACES];
 	__shared__ int passes;
+#if APERTURE
+	__shared__ int reached[2]; // tiles of the box that some trace reaches along the first axis: minus the first, and the end
+#else
+	const Operator &o = whole;
+#endif
 	const int me = threadIdx.x, samples = width - 2;
 	const i64 block = block0 + blockIdx.x;
 	const int2 trace = b.traces[block * LANES + me];
@@ -121,11 +158,24 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 	double *out = sums + blockIdx.y * part + (i64)(trace.x - row0) * stride;
 	for (int n = 0; n < width; n++)
 		w.window[n * LANES] = 0;
+#if APERTURE
+	const int visits = b.firsts[block + 1] - b.firsts[block], end = b.firsts[block] + visits * (blockIdx.y + 1) / gridDim.y;
+	for (int n = b.firsts[block] + visits * blockIdx.y / gridDim.y; n < end; n++) {
+		const int box = b.visits[n].box;
+		const Column &column = whole.columns[b.visits[n].column];
+		const Operator o = over(whole, column);
+		__syncthreads(); // no thread reads the last box any more
+		if (me < PLACES)
+			places[me] = b.places[(i64)b.visits[n].list * PLACES + me];
+		if (me < 2)
+			reached[me] = me == 0 ? -column.count[0] : 0;
+#else
 	if (me < PLACES)
 		places[me] = b.places[block * PLACES + me];
 	const int box1 = b.parts[blockIdx.y + 1];
 	for (int box = b.parts[blockIdx.y]; box < box1; box++) {
 		__syncthreads(); // no thread reads the last box any more
+#endif
 		if (me < PLACES)
 			reach[me] = places[me] < 0 ? int2{1, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
 		if (me == 0)
@@ -137,14 +187,33 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 			const int2 s = reach[w.source], r = reach[w.receiver];
 			lo = s.x + r.x;
 			const int hi = s.y + r.y + 1; // two fractions may add up to another sample
-			if (s.x <= s.y && r.x <= r.y && hi >= -1 && lo <= o.nt - 2) {
+			bool counts = s.x <= s.y && r.x <= r.y && hi >= -1 && lo <= o.nt - 2;
+#if APERTURE
+			const int corner[2] = {0, 0};
+			w.middle = midpoint(o, trace.x, column);
+			const int what = left(o, w.middle, corner, column.count);
+			counts = counts && what != OUTSIDE;
+			w.cut = what == TAPERED;
+			if (counts) {
+				const float edge = o.taper[0].edge, at = w.middle.at[0];
+				atomicMax(&reached[0], -(int)fmaxf((at - edge) / SIDE, 0));
+				atomicMax(&reached[1], (int)fminf((at + edge) / SIDE, column.count[0] - 1) + 1);
+			}
+#endif
+			if (counts) {
 				first = max(lo, 0);
 				last = min(max(hi, 0), o.nt - 2);
 				atomicMax(&passes, (last + 1 - first) / samples + 1);
 			}
 		}
 		__syncthreads();
-		const int tile0 = b.tiles[box], chunks = (b.tiles[box + 1] - tile0) * (TILE / CHUNK), count = passes;
+		const int tile0 = b.tiles[box], count = passes;
+		int chunk0 = 0, chunks = (b.tiles[box + 1] - tile0) * (TILE / CHUNK), corner[2] = {};
+#if APERTURE
+		const int across = chunks / column.count[0], deep = APERTURE == 1 ? across : across / column.count[1];
+		chunk0 = -reached[0] * across;
+		chunks = reached[1] * across;
+#endif
 		for (int pass = 0; pass < count; pass++) {
 			const int n0 = first + pass * samples, length = min(samples, last + 2 - n0);
 			w.shift = lo - n0 + 1;
@@ -155,13 +224,18 @@ forward(Operator o, Blocks b, const float *image, double *sums, int block0, int 
 				w.low = 1 << 30;
 				w.range = 0;
 			}
-			stage(staged, o, places, reach, image, tile0, 0);
-			for (int c = 0; c < chunks; c++) {
+			stage(staged, o, places, reach, image, tile0 + chunk0 / (TILE / CHUNK), 0);
+			for (int c = chunk0; c < chunks; c++) {
 				__syncthreads();
 				if (c + 1 < chunks)
 					stage(staged + ((c + 1) & 1) * STAGE, o, places, reach, image,
 					      tile0 + (c + 1) / (TILE / CHUNK), (c + 1) % (TILE / CHUNK) * CHUNK);
-				spread(o, staged + (c & 1) * STAGE, w);
+#if APERTURE
+				corner[0] = c / across * SIDE;
+				if (APERTURE == 2)
+					corner[1] = c / deep % column.count[1] * SIDE;
+#endif
+				spread(o, staged + (c & 1) * STAGE, w, c % (TILE / CHUNK) * CHUNK, corner);
 			}
 			if (last >= first)
 #pragma unroll 4

@@ -14,6 +14,8 @@ import (
 var (
 	//go:embed times.cu
 	timesText string
+	//go:embed aperture.cu
+	apertureText string
 	//go:embed adjoint.cu
 	adjointText string
 	//go:embed forward.cu
@@ -23,11 +25,11 @@ var (
 )
 
 // Programs returns the programs of an engine whose tables have the given layout: the
-// operator, which joins three files and is compiled for one kind of tables, and what
+// operator, which joins four files and is compiled for one kind of tables, and what
 // comes before and after it, which is the same for all kinds.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
 	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
 		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
 	}
 	compact := 0
@@ -35,8 +37,8 @@ func Programs(l kirchhoff.Layout) [2]driver.Source {
 		compact = 1
 	}
 	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact)}}
-	if l.Fields == 1 {
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
+	if l.Fields == 1 && l.Aperture == 0 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
@@ -50,12 +52,20 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
+
+	// What programs without an aperture do not take.
+	columns, spots, middles driver.Memory
+	taper                   [2]kirchhoff.Taper
 }
 
 func (e *Engine) newOperator() operator {
 	boxes := len(e.plan.Boxes)
-	return operator{memory(e.table), memory(e.span), memory(e.groups), memory(e.boxes),
-		int32(e.plan.Tiles), int32(e.firstGroup[boxes]), int32(boxes), int32(e.nt)}
+	o := operator{table: memory(e.table), span: memory(e.span), groups: memory(e.groups), boxes: memory(e.boxes),
+		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt)}
+	if e.layout.Aperture > 0 {
+		e.narrow(&o)
+	}
+	return o
 }
 
 // These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
@@ -64,6 +74,7 @@ const (
 	fractionBits = 20   // FRACTION: bits of a time behind the point
 	never        = 2047 // NEVER: whole samples of a time that does not count
 
+	tapers     = 16  // TAPERS: the aperture's weights of a group, along all axes
 	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
 	threads    = 256 // THREADS: of a block of the adjoint, and of most of ends.cu
 
@@ -89,7 +100,11 @@ func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
 // adjointStage is the size in bytes of the adjoint's Stage.
 func adjointStage(l kirchhoff.Layout) int {
 	receivers, window, _ := sizes(l)
-	return 8*window*receivers + 4*groupTiles*64*l.Fields
+	bytes := 8*window*receivers + 4*groupTiles*64*l.Fields
+	if l.Aperture > 0 {
+		bytes += 4 * tapers * receivers
+	}
+	return bytes
 }
 
 // forwardStage is the size in bytes of a stage of the forward, which has STAGE words.
@@ -102,7 +117,10 @@ func forwardStage(l kirchhoff.Layout) int {
 type traces struct{ groups, runs, rows, receivers, parts driver.Memory }
 
 // blocks is the kernels' struct Blocks.
-type blocks struct{ places, traces, tiles, parts driver.Memory }
+type blocks struct {
+	places, traces, tiles, parts driver.Memory
+	visits, firsts               driver.Memory // with an aperture
+}
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
@@ -154,9 +172,11 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 	return buf
 }
 
-// words copies 32-bit words to the card. It returns 0 after an error and without a card.
-func words[T int32 | float32](b *buffers, list []T) driver.Memory {
-	buf := b.alloc(len(list), device.F32)
+// words copies elements of whole 32-bit words to the card. It returns 0 after an error and
+// without a card.
+func words[T any](b *buffers, list []T) driver.Memory {
+	var t T
+	buf := b.alloc(len(list)*int(unsafe.Sizeof(t))/4, device.F32)
 	if buf == nil {
 		return 0
 	}

@@ -31,7 +31,7 @@ func constant(t *testing.T, text, name string, weights bool) int {
 
 // The constants and structs that both sides state are the same on both.
 func TestKernelsAgree(t *testing.T) {
-	all := timesText + adjointText + forwardText
+	all := timesText + apertureText + adjointText + forwardText
 	for _, c := range []struct {
 		text, name string
 		want       int
@@ -48,45 +48,50 @@ func TestKernelsAgree(t *testing.T) {
 	if got := constant(t, endsText, "WIDTH", true) * constant(t, endsText, "EACH", true); got != segment || !strings.Contains(endsText, "SEGMENT = WIDTH * EACH") {
 		t.Errorf("SEGMENT is %d in the kernels, %d here", got, segment)
 	}
-	for _, fields := range []int{1, 3, 5} {
-		l, weights := kirchhoff.Layout{Fields: fields}, fields > 1
+	for i := range 6 {
+		fields, aperture := 1+i/2*2, i%2
+		l, weights := kirchhoff.Layout{Fields: fields, Aperture: aperture}, fields > 1
 		receivers, window, chunk := sizes(l)
 		for name, want := range map[string]int{"RECEIVERS": receivers, "WINDOW": window, "CHUNK": chunk} {
 			if got := constant(t, all, name, weights); got != want {
 				t.Errorf("%s is %d in the kernels, %d here, with %d fields", name, got, want, fields)
 			}
 		}
-		if got := 8*window*receivers + 4*fields*groupTiles*simd.TileSize; got != adjointStage(l) {
+		if got := 8*window*receivers + 4*fields*groupTiles*simd.TileSize + aperture*4*receivers*tapers; got != adjointStage(l) {
 			t.Errorf("a stage of the adjoint has %d bytes in the kernels, %d here", got, adjointStage(l))
 		}
 		if got := 4 * (blockPlaces*(chunk+4)*fields + chunk); got != forwardStage(l) {
 			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(l))
 		}
 	}
-	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];"} {
+	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];",
+		"float taper[RECEIVERS][TAPERS];", "TAPERS = APERTURE * GROUP_SIDE,", "GROUP_SIDE = 2 * SIDE,", "SIDE = APERTURE == 1 ? 8 : 4,"} {
 		if !strings.Contains(all, s) {
 			t.Errorf("the kernels do not say %q any more: what is derived from it must change", s)
 		}
 	}
-	for name, v := range map[string]any{"Operator": operator{}, "Traces": traces{}, "Blocks": blocks{}} {
+	for name, v := range map[string]any{"Operator": operator{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
+		"Middle": middle{}, "Taper": kirchhoff.Taper{}} {
 		if got, want := fieldsHere(v), fieldsThere(t, all, name); got != want {
 			t.Errorf("struct %s is %s in the kernels, %s here", name, want, got)
 		}
 	}
 }
 
-// fieldsHere are the names of a struct's fields, those of pointers with a star.
+// fieldsHere are the names of a struct's fields with their types in the kernels.
 func fieldsHere(v any) string {
 	var list []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
-		switch f.Type {
-		case reflect.TypeFor[driver.Memory]():
-			list = append(list, "*"+f.Name)
-		case reflect.TypeFor[int32]():
-			list = append(list, f.Name)
-		default:
-			list = append(list, f.Name+" of "+f.Type.String())
+		name, of := strings.ToLower(f.Name), f.Type
+		for ; of.Kind() == reflect.Array; of = of.Elem() {
+			name += "[]"
 		}
+		kind, known := map[reflect.Type]string{reflect.TypeFor[driver.Memory](): "*", reflect.TypeFor[int32](): "int", reflect.TypeFor[int64](): "i64",
+			reflect.TypeFor[float32](): "float", reflect.TypeFor[kirchhoff.Taper](): "Taper"}[of]
+		if !known {
+			kind = of.String()
+		}
+		list = append(list, kind+" "+name)
 	}
 	return fmt.Sprint(list)
 }
@@ -101,9 +106,16 @@ func fieldsThere(t *testing.T, text, name string) string {
 	var list []string
 	for _, line := range strings.Split(body[1], "\n") {
 		line, _, _ = strings.Cut(line, "//")
-		m := regexp.MustCompile(`(const \w+|int) (\*?\w+(?:, \w+)*);`).FindStringSubmatch(line)
-		if m != nil {
-			list = append(list, strings.Split(m[2], ", ")...)
+		m := regexp.MustCompile(`(?:const \w+|(\w+)) (\*?\w+(?:\[\w+\])?(?:, \w+(?:\[\w+\])?)*);`).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for _, field := range strings.Split(m[2], ", ") {
+			kind, name := m[1], regexp.MustCompile(`\[\w+\]`).ReplaceAllString(field, "[]")
+			if pointer, ok := strings.CutPrefix(name, "*"); ok {
+				kind, name = "*", pointer
+			}
+			list = append(list, kind+" "+name)
 		}
 	}
 	return fmt.Sprint(list)

@@ -3,16 +3,18 @@ package gpu
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 // Needs returns the memory that an engine of p takes. Tables and Scratch are on a card
-// with the given number of processors; Making is on the host. Of w it uses only Exact. It
+// with the given number of processors; Making is on the host. Of w it uses Exact and Whole. It
 // runs the code that allocates, on buffers that only count.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
-	e := outline(kirchhoff.Outline(p), processors)
+	e := outline(kirchhoff.Outline(p), w, processors)
 	// Fewer blocks mean more parts. There is at least one block for every "lanes" traces.
 	e.allocate(e.ntrace, (e.longestPiece()+lanes-1)/lanes)
-	e.bytes += 4*int64(len(e.groupList)) + listBytes*int64(e.ntrace) + 4<<10
-	n := kirchhoff.Need{Place: e.placeBytes()}
-	n.Tables = n.Place * int64(p.Positions.Len())
+	e.bytes += 4*int64(len(e.groupList)) + listBytes*e.plan.Pairs() + 4<<10
+	if e.layout.Aperture > 0 {
+		e.narrow(&operator{})
+	}
+	n := kirchhoff.Need{Place: int64(most(e.columns, p.Positions.Len())) * e.rowBytes(), Tables: e.TableBytes()}
 	n.AllTables = n.Tables
 	before := e.bytes
 	if w.Exact {
@@ -24,12 +26,12 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Nee
 	return n
 }
 
-// listBytes is the memory of the lists for one trace, if blocks are half full.
+// listBytes is the memory of the lists for one trace in one column, if blocks are half full.
 const listBytes = 40
 
-// placeBytes is the memory of the table of one place on the card. The first and last
-// samples of its boxes and groups take a few bytes more.
-func (e *Engine) placeBytes() int64 { return int64(e.plan.Tiles) * int64(4*e.layout.Words+8) }
+// rowBytes is the memory of a place's table for one tile on the card. The first and last
+// samples of boxes and groups take a few bytes more.
+func (e *Engine) rowBytes() int64 { return int64(4*e.layout.Words + 8) }
 
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29

@@ -22,10 +22,14 @@ const (
 
 // cut makes the pieces. Pieces of the image depend only on the slab, pieces of the traces
 // only on the traces.
-func (e *Engine) cut() {
+func (e *Engine) cut(w kirchhoff.Work) {
+	most := mostImagePieces
+	if w.Whole {
+		most = 1
+	}
 	e.traceCuts = pieces.CutTraces(e.plan.Problem.Positions.Source, 1, mostTracePieces, leastTraces)
 	boxes := len(e.plan.Boxes)
-	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, mostImagePieces, leastTiles) {
+	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, most, leastTiles) {
 		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
 		e.boxCuts = append(e.boxCuts, box)
 	}

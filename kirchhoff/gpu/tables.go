@@ -80,37 +80,51 @@ type form struct {
 	boxes  []reach // [box]
 	groups []reach // [group]
 
+	// Of one box:
 	tiles   []reach // [tile]
 	missing []bool  // [tile]: some times do not count
 }
 
 func newForm(e *Engine) *form {
-	p, tiles := &e.plan.Problem, e.plan.Tiles
-	return &form{Engine: e, limit: float64(p.NT) + p.T0/(2*p.DT),
-		spans: make([]int32, 2*tiles), boxes: make([]reach, len(e.plan.Boxes)), groups: make([]reach, len(e.groupList)/groupTiles),
-		tiles: make([]reach, tiles), missing: make([]bool, tiles)}
+	p := &e.plan.Problem
+	return &form{Engine: e, limit: float64(p.NT) + p.T0/(2*p.DT)}
 }
 
 var errWide = errors.New("the gpu engine cannot hold times that far apart in one box of tiles: make the grid finer or the sampling interval longer")
 
-// convert turns the rows of t into fixed-point times, in place, and fills f's lists.
-func (f *form) convert(t *kirchhoff.PlaceTable) error {
-	for i := range f.boxes {
-		first, end, lo := f.firstTile[i], f.firstTile[i+1], int32(math.MaxInt32)
-		for _, s := range t.Spans[first:end] {
-			if s.Width >= 0 {
-				lo = min(lo, s.Base)
-			}
-		}
-		f.boxes[i] = nothing()
-		for tile := first; tile < end; tile++ {
-			if err := f.tile(tile, t, lo); err != nil {
+// convert turns the rows of t, of a place with tables in some columns, into fixed-point
+// times, in place, and fills f's lists.
+func (f *form) convert(t *kirchhoff.PlaceTable, where []slot) error {
+	f.spans, f.boxes, f.groups = f.spans[:0], f.boxes[:0], f.groups[:0]
+	for _, s := range where {
+		c := &f.columns[s.column]
+		for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
+			if err := f.box(box, t); err != nil {
 				return err
 			}
-			f.boxes[i].add(f.tiles[tile])
 		}
-		f.group(i)
 	}
+	return nil
+}
+
+// box converts the next rows of t, those of a box.
+func (f *form) box(box int, t *kirchhoff.PlaceTable) error {
+	first, tiles, lo := len(f.spans)/2, f.firstTile[box+1]-f.firstTile[box], int32(math.MaxInt32)
+	for _, s := range t.Spans[first : first+tiles] {
+		if s.Width >= 0 {
+			lo = min(lo, s.Base)
+		}
+	}
+	f.tiles, f.missing = f.tiles[:0], f.missing[:0]
+	all := nothing()
+	for tile := first; tile < first+tiles; tile++ {
+		if err := f.tile(tile, t, lo); err != nil {
+			return err
+		}
+		all.add(f.tiles[tile-first])
+	}
+	f.boxes = append(f.boxes, all)
+	f.group(box)
 	return nil
 }
 
@@ -119,16 +133,16 @@ func (f *form) group(box int) {
 	for g := f.firstGroup[box]; g < f.firstGroup[box+1]; g++ {
 		r, missing := nothing(), false
 		for _, tile := range f.groupList[g*groupTiles : (g+1)*groupTiles] {
-			if tile >= 0 {
-				r.add(f.tiles[tile])
-				missing = missing || f.missing[tile]
+			if n := int(tile) - f.firstTile[box]; tile >= 0 {
+				r.add(f.tiles[n])
+				missing = missing || f.missing[n]
 			}
 		}
 		// With weights, points that do not count have weight zero.
 		if r.lo <= r.hi && missing && f.layout.Fields == 1 {
 			r.hi += gap
 		}
-		f.groups[g] = r
+		f.groups = append(f.groups, r)
 	}
 }
 
@@ -138,8 +152,7 @@ func (f *form) tile(tile int, t *kirchhoff.PlaceTable, lo int32) error {
 	if f.layout.Compact {
 		shift = int(t.Shifts[tile])
 	}
-	last := -1.0 // the latest time that counts
-	f.missing[tile] = false
+	last, missing := -1.0, false // the latest time that counts; whether some do not
 	for i := range simd.TileSize {
 		word, half := &row[i/32*16+i%16], i/16%2*16 // of compact times, see package simd
 		code := *word >> half & 0xFFFF
@@ -165,22 +178,26 @@ func (f *form) tile(tile int, t *kirchhoff.PlaceTable, lo int32) error {
 			last = max(last, fixed)
 		case f.layout.Compact:
 			*word |= simd.Never << half
-			f.leave(tile, row, i)
 		default:
 			*word = never << fractionBits
-			f.leave(tile, row, i)
+		}
+		if !ok {
+			missing = true
+			f.leave(row, i)
 		}
 	}
-	f.spans[2*tile], f.spans[2*tile+1], f.tiles[tile] = span.Base, -1, nothing()
+	r := nothing()
 	if last >= 0 {
-		f.spans[2*tile+1], f.tiles[tile] = int32(shift), reach{span.Base, span.Base + int32(last/(1<<fractionBits))}
+		r = reach{span.Base, span.Base + int32(last/(1<<fractionBits))}
+	} else {
+		shift = -1
 	}
+	f.spans, f.tiles, f.missing = append(f.spans, span.Base, int32(shift)), append(f.tiles, r), append(f.missing, missing)
 	return nil
 }
 
 // leave leaves point i of a tile out.
-func (f *form) leave(tile int, row []uint32, i int) {
-	f.missing[tile] = true
+func (f *form) leave(row []uint32, i int) {
 	for n := len(row) - (f.layout.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
 		row[n] = 0
 	}
@@ -191,21 +208,38 @@ func (f *form) leave(tile int, row []uint32, i int) {
 func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem) error {
 	lengths := new(spans)
 	defer func() { e.window = windowEntries(e.dev.Card(), e.layout, lengths) }()
-	forms := sync.Pool{New: func() any { return newForm(e) }}
+	forms, where := sync.Pool{New: func() any { return newForm(e) }}, slots(e.columns, p.Positions.Len())
 	return e.plan.Solve(ctx, p, func(place int, t *kirchhoff.PlaceTable) error {
 		f := forms.Get().(*form)
 		defer forms.Put(f)
-		if err := f.convert(t); err != nil {
+		if err := f.convert(t, where[place]); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		lengths.add(f.boxes)
-		at := func(b device.Buf) device.Buf {
-			n := b.Len() / p.Positions.Len()
-			return b.Slice(place*n, n)
-		}
-		return errors.Join(put(at(e.table), t.Rows), put(at(e.span), f.spans), put(at(e.groups), f.groups), put(at(e.boxes), f.boxes))
+		return f.put(t, where[place])
 	})
 }
+
+// put copies what convert made to the card.
+func (f *form) put(t *kirchhoff.PlaceTable, where []slot) error {
+	var from held
+	var all error
+	for _, s := range where {
+		c := &f.columns[s.column]
+		to, n := c.before, c.each
+		to.add(n, s.number)
+		all = errors.Join(all,
+			put(part(f.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
+			put(part(f.span, 2, to.rows, n.rows), f.spans[2*from.rows:]),
+			put(part(f.Engine.groups, 2, to.groups, n.groups), f.groups[from.groups:]),
+			put(part(f.Engine.boxes, 2, to.boxes, n.boxes), f.boxes[from.boxes:]))
+		from.add(n, 1)
+	}
+	return all
+}
+
+// part is a stretch of n entries of the given number of words.
+func part(b device.Buf, words, first, n int) device.Buf { return b.Slice(words*first, words*n) }
 
 // windowEntries returns the length of the forward's windows: enough for most boxes, if
 // shared memory is large enough. Other boxes take several passes. Results do not depend

@@ -1,7 +1,7 @@
 // The Kirchhoff operator on a GPU: what the kernels of package gpu share. They are one
-// program with adjoint.cu and forward.cu, compiled for one kind of tables at a time:
-// WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says that times have 16
-// bits. tables.go explains the tables, lists.go the lists of traces.
+// program with aperture.cu, adjoint.cu and forward.cu, compiled for one kind of operators
+// at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says that times have
+// 16 bits, APERTURE is 0 without an aperture, 1 in 2-D, 2 in 3-D. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
 // to the first sample that a place reaches in a group or a box of tiles. Sums of two
@@ -23,12 +23,45 @@ enum {
 #define NEVER_TIME ((unsigned)NEVER << FRACTION)
 #define FRACTION_MASK ((1u << FRACTION) - 1)
 
+#if APERTURE
+// Column is a stack of boxes with tables of their own. Its first three members turn the
+// numbers of its rows, groups and boxes into those of the image; places have its numbers.
+struct Column {
+	i64 rows, groups, boxes;
+	int tiles, ngroups, nboxes;
+	int lo[2], count[2]; // first point, and tiles, along each horizontal axis
+};
+
+// Spot is where a group lies: its column, and its first point in that.
+struct Spot {
+	int column, at[2];
+};
+
+// Middle is the midpoint of a trace along an axis, whole + rest points from the grid's first.
+struct Middle {
+	int whole;
+	float rest;
+};
+
+// Taper is the weight by the distance from a trace's midpoint, in points: 1 up to flat, 0
+// from edge on, rate being one over the length between.
+struct Taper {
+	float flat, edge, rate;
+};
+#endif
+
 struct Operator {
 	const unsigned *table; // [place][tile][ROW]
 	const int2 *span;      // [place][tile]: first sample; shift, or −1 for no contribution
 	const int2 *groups;    // [place][group]: first and last sample
 	const int2 *boxes;     // [place][box]
 	int tiles, ngroups, nboxes, nt;
+#if APERTURE
+	const Column *columns;
+	const Spot *spots; // [group]
+	const Middle *middles; // [row][APERTURE]
+	Taper taper[APERTURE];
+#endif
 };
 
 // fraction is w of a fixed-point time, exact: 2²³ + f is the float with bits 0x4B000000 | f.

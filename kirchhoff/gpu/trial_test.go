@@ -44,11 +44,12 @@ type trial struct {
 	t0                float64 // s
 	short, gaps       bool    // record ends early; unreachable points
 	compact           bool
+	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture)
 }
 
 func trials() []trial {
@@ -58,6 +59,7 @@ func trials() []trial {
 		c := trial{dim: 2 + digit(2), weights: digit(3), irregular: digit(2) == 1, filter: digit(2) == 1,
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps, c.compact = len(all)%7 == 4, len(all)%5 == 3
+		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
 		all = append(all, c)
 	}
 	return all
@@ -111,6 +113,17 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 	}
 	if c.weights == 2 {
 		p.AngleLimit = []float64{25, 55}
+	}
+	if c.aperture > 0 {
+		p.Aperture, p.ApertureTaper = make([]float64, c.dim-1), make([]float64, c.dim-1)
+		for axis := range p.Aperture {
+			if axis == 0 || c.aperture > 1 {
+				p.Aperture[axis] = (0.2 + 0.4*r.Float64()) * (g.End(axis) - g.Origin[axis] + 5)
+			}
+			if c.aperture < 3 {
+				p.ApertureTaper[axis] = 0.7 * p.Aperture[axis]
+			}
+		}
 	}
 	analytic, err := traveltime.NewAnalytic(2000, g)
 	must(t, err)

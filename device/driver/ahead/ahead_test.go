@@ -32,7 +32,9 @@ const limit = 200 << 10
 var (
 	carriedKinds = []kirchhoff.Layout{{Fields: 1}, {Fields: 3}, {Fields: 5},
 		{Fields: 1, Compact: true}, {Fields: 3, Compact: true}, {Fields: 5, Compact: true}}
-	compiledKinds []kirchhoff.Layout
+	compiledKinds = []kirchhoff.Layout{{Fields: 1, Aperture: 1}, {Fields: 1, Aperture: 2}, {Fields: 3, Aperture: 1}, {Fields: 5, Aperture: 2},
+		{Fields: 1, Compact: true, Aperture: 1}, {Fields: 1, Compact: true, Aperture: 2},
+		{Fields: 3, Compact: true, Aperture: 1}, {Fields: 5, Compact: true, Aperture: 2}}
 )
 
 // carried are the programs that are carried as PTX.

@@ -1,0 +1,130 @@
+package gpu
+
+import (
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// column is a column of the image, and where the tables of its places lie on the card.
+type column struct {
+	kirchhoff.Column
+	before held // by the columns before
+	each   held // by a place
+}
+
+// held counts what tables hold: rows, one for each tile, and groups and boxes of tiles.
+type held struct{ rows, groups, boxes int }
+
+func (h *held) add(o held, times int) {
+	h.rows += o.rows * times
+	h.groups += o.groups * times
+	h.boxes += o.boxes * times
+}
+
+// makeColumns finds the columns and what they hold.
+func (e *Engine) makeColumns() {
+	for _, c := range e.plan.Columns() {
+		lo, hi := c.Boxes[0], c.Boxes[1]
+		each := held{e.firstTile[hi] - e.firstTile[lo], e.firstGroup[hi] - e.firstGroup[lo], hi - lo}
+		e.columns = append(e.columns, column{c, e.held, each})
+		e.held.add(each, len(c.Places))
+	}
+}
+
+// number sets the places of local that have tables in the column to their numbers there.
+func (c *column) number(local []int32) {
+	for i, place := range c.Places {
+		local[place] = int32(i)
+	}
+}
+
+// slot is where a place has tables: its number in a column.
+type slot struct{ column, number int }
+
+// slots returns those of each of the given number of places, in the order of columns.
+func slots(columns []column, places int) [][]slot {
+	list := make([][]slot, places)
+	for i, c := range columns {
+		for n, place := range c.Places {
+			list[place] = append(list[place], slot{i, n})
+		}
+	}
+	return list
+}
+
+// most is the number of rows of the place that has most.
+func most(columns []column, places int) (rows int) {
+	held := make([]int, places)
+	for _, c := range columns {
+		for _, place := range c.Places {
+			held[place] += c.each.rows
+			rows = max(rows, held[place])
+		}
+	}
+	return rows
+}
+
+// These are the kernels' structs of an operator with an aperture.
+type (
+	columnThere struct {
+		rows, groups, boxes    int64
+		tiles, ngroups, nboxes int32
+		lo, count              [2]int32
+	}
+	spot struct {
+		column int32
+		at     [2]int32
+	}
+	visit  struct{ box, column, list int32 }
+	middle struct {
+		whole int32
+		rest  float32
+	}
+)
+
+// horizontal returns, of values along the three axes of a Box, those along the last axes
+// before z.
+func horizontal(axes int, v [3]int) (out [2]int32) {
+	for a := range axes {
+		out[a] = int32(v[2-axes+a])
+	}
+	return out
+}
+
+// corner is the first point of a tile in its box.
+func corner(b kirchhoff.Box, tile int32, side int) [3]int {
+	n := int(tile) - b.First
+	return [3]int{n / (b.Count[1] * b.Count[2]) * side, n / b.Count[2] % b.Count[1] * side, n % b.Count[2] * side}
+}
+
+// narrow copies to the card what an aperture needs, and notes it in o.
+func (e *Engine) narrow(o *operator) {
+	b, p := &e.buffers, &e.plan.Problem
+	axes := e.layout.Aperture
+	side := 12 - 4*axes // points of a tile
+	var columns []columnThere
+	var spots []spot
+	for i, c := range e.columns {
+		first := e.plan.Boxes[c.Boxes[0]]
+		columns = append(columns, columnThere{
+			int64(c.before.rows - first.First), int64(c.before.groups - e.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
+			int32(c.each.rows), int32(c.each.groups), int32(c.each.boxes), horizontal(axes, first.Lo), horizontal(axes, first.Count)})
+		for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
+			for g := e.firstGroup[box]; g < e.firstGroup[box+1]; g++ {
+				spots = append(spots, spot{int32(i), horizontal(axes, corner(e.plan.Boxes[box], e.groupList[g*groupTiles], side))})
+			}
+		}
+	}
+	middles := make([]middle, 0, axes*e.ntrace)
+	for trace := range e.ntrace {
+		m := p.Middle(int32(trace))
+		for _, x := range m[2-axes:] {
+			whole := math.Floor(x)
+			middles = append(middles, middle{int32(whole), float32(x - whole)})
+		}
+	}
+	tapers := p.Tapers()
+	copy(o.taper[:], tapers[2-axes:])
+	o.columns, o.spots, o.middles = words(b, columns), words(b, spots), words(b, middles)
+}
