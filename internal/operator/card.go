@@ -182,19 +182,19 @@ func (h *Here) joinCards(cfg *config.Config) error {
 
 // registerSums registers with the cards' library the buffers that an engine sums over
 // ranks, once for all applications, and reports how.
-func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
-	if h.nccl == nil {
+func (op *Operator) registerSums(e *kernels.Engine) error {
+	if op.nccl == nil {
 		return nil
 	}
-	image, traces, err := e.Sums(exact)
-	if err := comm.Together(h.World, err); err != nil {
+	image, traces, err := e.Sums(op.Exact())
+	if err := comm.Together(op.World, err); err != nil {
 		return err
 	}
 	for _, s := range []struct {
 		name string
 		buf  device.Buf
 		over comm.Comm
-	}{{"image", image, h.ShotAxis}, {"data", traces, h.BlockAxis}} {
+	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.BlockAxis}} {
 		g, ok := s.over.(*nccl.Group)
 		if !ok || g.Size() == 1 {
 			continue
@@ -203,7 +203,7 @@ func (h *Here) registerSums(e *kernels.Engine, exact bool) error {
 		if err != nil {
 			return err
 		}
-		h.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+		op.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
 	}
 	return nil
 }

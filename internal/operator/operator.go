@@ -64,7 +64,7 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	}
 	op.Operator = op.timed(lifted)
 	if e, ok := op.Engine.(*kernels.Engine); ok {
-		return op, h.registerSums(e, p.Exact())
+		return op, op.registerSums(e)
 	}
 	return op, nil
 }
