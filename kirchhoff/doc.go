@@ -64,6 +64,10 @@
 // ∇t vanishes has a = 0 in 2-D and makes no contribution in 3-D; neither does, in both, a
 // point where ∇t is not a number, between two that a ray does not reach.
 //
+// The tables of the cpu engine tell cones in which the directions of a place's rays lie in
+// the parts of a box. Kernels are not given pairs of a trace and a box whose cones lie so
+// that the windows are 0 all over the box.
+//
 // # Aperture
 //
 // With Aperture a trace counts only at image points near its midpoint c = (x_s + x_r)/2: A

@@ -31,8 +31,8 @@ func newPicked(m *memory) *picked {
 }
 
 // pick returns the operator of the traces of a block that count in a box, nil for none. It
-// is valid until the worker's next call. Traces are left out where the aperture or the end
-// of the record leaves nothing of them.
+// is valid until the worker's next call. Traces are left out where the aperture, limits of
+// angles or the end of the record leave nothing of them.
 func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int) *simd.Operator {
 	w, t, at := o.picks[worker], o.tables, &o.Boxes[box]
 	limited := from.Aperture != [2]simd.Taper{}
@@ -42,6 +42,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 	op := &w.op
 	*op = *from
 	t.over(op, box)
+	cones, zero := t.conesOf(box), zerosOf(op)
 	if b.cells {
 		op.Lanes = w.lanes.S
 		for l := range op.Lanes {
@@ -71,17 +72,17 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 			if r.Lo > r.Hi || s.Lo+r.Lo > nt-2 || s.Hi+r.Hi < -1 {
 				continue
 			}
-			cut := int32(-1)
+			cut, what, m := int32(-1), everything, [2]float64{}
 			if limited {
-				m := o.part.middle(run.Source, p.receiver)
-				what := within(&op.Aperture, m, at)
-				if what == nothing {
-					continue
-				}
-				if what == part {
-					cut, cuts = cuts, cuts+1
-					w.cuts.S[cut] = simd.Cut{float32(m[0] - float64(at.Lo[0])), float32(m[1] - float64(at.Lo[1]))}
-				}
+				m = o.part.middle(run.Source, p.receiver)
+				what = within(&op.Aperture, m, at)
+			}
+			if what == nothing || cones != nil && zero.cut(&cones[source], &cones[receiver]) {
+				continue
+			}
+			if what == part {
+				cut, cuts = cuts, cuts+1
+				w.cuts.S[cut] = simd.Cut{float32(m[0] - float64(at.Lo[0])), float32(m[1] - float64(at.Lo[1]))}
 			}
 			hint := p.lane
 			if b.cells {

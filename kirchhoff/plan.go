@@ -121,6 +121,7 @@ type maker struct {
 	at       points
 	time     []float64   // [points of its window], s
 	gradient [][]float64 // in along
+	rays     rays        // in the stretch of tiles at hand, with limits of dip or opening angle
 }
 
 func (l *Plan) newMaker(p *Problem, counting bool) *maker {

@@ -25,11 +25,12 @@ type tables struct {
 	reach  *simd.Memory[simd.Reach]
 	slope  *simd.Memory[float32] // with bands
 	slopes *simd.Memory[simd.Slopes]
-	sum    uint64 // of tables that are kept, as they were made
+	cones  *simd.Memory[cones] // with limits of dip or opening angle
+	sum    uint64              // of tables that are kept, as they were made
 }
 
 // boxTables says where those of a box begin: tiles and places in rows, spans, shifts and
-// slope, places in reach and slopes.
+// slope, places in reach, slopes and cones.
 type boxTables struct{ rows, places int }
 
 // newTables makes room for the tables that c names.
@@ -61,6 +62,9 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 		t.slope = alloc[float32](m, n.rows)
 		t.slopes = alloc[simd.Slopes](m, n.places)
 	}
+	if p.limited() {
+		t.cones = alloc[cones](m, n.places)
+	}
 	return t
 }
 
@@ -78,6 +82,14 @@ func (t *tables) over(o *simd.Operator, box int) {
 	if t.slope != nil {
 		o.Slope, o.Slopes = t.slope.S[at.rows:at.rows+n], t.slopes.S[at.places:at.places+places]
 	}
+}
+
+// conesOf are the cones of a box's places, nil without limits of dip or opening angle.
+func (t *tables) conesOf(box int) []cones {
+	if t.cones == nil {
+		return nil
+	}
+	return t.cones.S[t.boxes[box].places:][:t.count(box)]
 }
 
 // make computes the tables of p's places.
@@ -139,7 +151,7 @@ func (t *tables) usedBands(p *survey.Positions) int {
 var hashSeed = maphash.MakeSeed()
 
 func (t *tables) checksum() (sum uint64) {
-	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.slope.Bytes(), t.slopes.Bytes()} {
+	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.slope.Bytes(), t.slopes.Bytes(), t.cones.Bytes()} {
 		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(hashSeed, part)
 	}
 	return sum
@@ -163,8 +175,14 @@ func (t *tables) pack(place int, k *maker) error {
 		from, reach, steep, any := t.boxes[i], simd.Reach{Lo: never, Hi: -never}, simd.Slopes{}, false
 		for tile := b.First; tile < t.end(i); tile++ {
 			at, slope := from.rows+(tile-b.First)*t.count(i)+n, float32(0)
+			if (tile-b.First)%stretch == 0 {
+				k.rays = noRays()
+			}
 			if err := t.packTile(tile, at, k); err != nil {
 				return err
+			}
+			if t.cones != nil {
+				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(t.Problem.Grid.Dim())
 			}
 			if k.along != nil {
 				slope = t.bands.slope(k.gradient, &t.Tiling, tile, k.at)
@@ -272,7 +290,8 @@ func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float3
 }
 
 // weights fills row, the fields behind the times q, and reports whether any is not zero.
-// They are 0 where there is no time: kernels may multiply by them all the same.
+// They are 0 where there is no time: kernels may multiply by them all the same. It adds the
+// directions of the rays to those of k.
 func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, k *maker) bool {
 	s := &k.slow
 	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
@@ -292,6 +311,9 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 		case simd.Plane + simd.Limits:
 			set(0, i, b)
 			set(1, i, angle)
+			if b != 0 {
+				k.rays.add(0, angle)
+			}
 		case simd.Plane:
 			sin, cos := math.Sincos(angle / 2)
 			set(0, i, b*cos)
@@ -300,6 +322,9 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 			set(0, i, b)
 			for a := range 3 {
 				set(1+a, i, s.unit[a][n])
+				if b != 0 && t.cones != nil {
+					k.rays.add(a, s.unit[a][n])
+				}
 			}
 		}
 	}
