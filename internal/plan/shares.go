@@ -127,8 +127,8 @@ func (s Shots) List(first, last int) []int32 {
 func (s Shots) InOrder() bool { return s.order == nil }
 
 // shotCosts is what each shot costs an application: its number of traces or, with an
-// aperture, of pairs of a trace and a point that count. What a trace costs besides is about
-// that of 16 points for each sample.
+// aperture, of pairs of a trace and a point that kernels go through. What a trace costs
+// besides is about that of 16 points for each sample.
 func shotCosts(p *Plan) []int64 {
 	s := p.Shots
 	cost := make([]int64, s.Len())
@@ -141,7 +141,7 @@ func shotCosts(p *Plan) []int64 {
 	for i := range cost {
 		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
 		p.limit(k)
-		cost[i] = cost[i]*16*int64(p.Survey.NT) + k.Triples()
+		cost[i] = cost[i]*16*int64(p.Survey.NT) + k.Visits()
 	}
 	return cost
 }
