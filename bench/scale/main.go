@@ -143,7 +143,7 @@ func (t task) lines(lengths, whole []string, plot string) error {
 // onRanks runs lines on several ranks, and says what the rank that needs most holds and
 // sends.
 func (t task) onRanks(weak []string) error {
-	fmt.Printf("\n| ranks | line, km | traces a rank | peak of a rank, MiB | KiB a trace | sent by a rank in an iteration, MiB | iteration, s | image of one rank |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Printf("\n| ranks | line, km | traces a rank | peak of a rank, MiB | KiB a trace | sent by a rank in an iteration, MiB | iteration, s | against one rank |\n|---|---|---|---|---|---|---|---|\n")
 	for _, text := range weak {
 		n, km, _ := strings.Cut(text, ":")
 		ranks, err := strconv.Atoi(n)
