@@ -318,9 +318,9 @@ func TestResidualOnRanks(t *testing.T) {
 
 // A run stopped on some ranks goes on, to the same bits, on others.
 func TestResumeOnOtherRanks(t *testing.T) {
-	for _, method := range []string{"cgls", "lsqr", "cg"} {
-		p := wide(t)
-		set := []string{"solver.method=" + method, "solver.iterations=6", "solver.damping=0.2"}
+	for method, p := range map[string]*problem{"cgls": wide(t), "lsqr": wide(t), "cg": wide(t), "lsqr, kirchhoff.aperture=150": shuffled(t)} {
+		set := []string{"solver.iterations=6", "solver.damping=0.2"}
+		set = append(set, strings.Split("solver.method="+method, ", ")...)
 		want := p.solveOn(t, 1, set...)
 		stop := append(slices.Clone(set), "comm.grid=2,2")
 		err := p.on(4, stop, func(j *Job) error {

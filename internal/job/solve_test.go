@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -46,6 +47,28 @@ func TestSolveFindsTheAnswer(t *testing.T) {
 			t.Logf("%s %s: %s after %d iterations", method, engine, r.Reason, len(r.History.Residual)-1)
 		})
 	}
+}
+
+// An image that one rank cannot read is an error on all.
+func TestImageThatOneRankCannotRead(t *testing.T) {
+	p := wide(t)
+	must(t, p.on(3, nil, func(j *Job) error {
+		op, err := built(context.Background(), j)
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		_, err = op.ImageVector(func([]float32, int) error {
+			if j.World.Rank() == 1 {
+				return errors.New("cannot be read")
+			}
+			return nil
+		})
+		if err == nil {
+			return fmt.Errorf("rank %d has no error", j.World.Rank())
+		}
+		return nil
+	}))
 }
 
 // The start model is where a run begins: its history continues the one before.

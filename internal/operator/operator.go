@@ -267,26 +267,31 @@ func Points(image []float32) Reader {
 	}
 }
 
-// ImageVector is this rank's share of an image, in each of several classes.
+// ImageVector is this rank's share of an image, in each of several classes. It is collective.
 func (op *Operator) ImageVector(read Reader) (*dist.Vector, error) {
 	v, err := dist.NewVector(op.Device, op.Domain())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = op.readImage(v, read)
 	}
+	return v, comm.Together(op.World, err)
+}
+
+// readImage fills this rank's share of an image.
+func (op *Operator) readImage(v *dist.Vector, read Reader) error {
 	l := op.imageLayout()
 	part := make([]float32, min(forecast.Chunk, l.N))
 	for first := 0; first < l.N; first += len(part) {
 		part = part[:min(len(part), l.N-first)]
 		if err := read(part, l.Off+first); err != nil {
-			return nil, inputs.FileError(err)
+			return inputs.FileError(err)
 		}
 		for _, class := range v.Rows() {
 			if err := device.Upload(class.Buf.Slice(first, len(part)), part); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
