@@ -24,9 +24,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// KernelSize describes a problem: sources and receivers along the top of a
-// constant velocity of 2000 m/s sampled at 10 m unless Spacing says otherwise, dt 4 ms, an 81-sample Ricker
-// wavelet of 20 Hz. In 3-D both lie on square grids.
+// KernelSize describes a problem: sources and receivers along the top of a constant
+// velocity of 2000 m/s sampled at 10 m unless Spacing says otherwise, dt 4 ms, an 81-sample
+// Ricker wavelet of 20 Hz. In 3-D both lie on square grids.
 type KernelSize struct {
 	Shape              []int
 	Spacing            float64 // m, of the grid; 0: 10
