@@ -95,6 +95,15 @@ func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool
 		e.correlateAll(data)
 	}
 	e.ready = nil
+	return e.migration("adjoint", image, quantum, whole), nil
+}
+
+// migration is an adjoint of the rows by a kernel: adjoint, or squared.
+func (e *Engine) migration(kernel string, image device.Buf, quantum float64, whole bool) pieces.Work {
+	squares := int32(0)
+	if kernel == squaredKernel {
+		squares = 1
+	}
 	wide, sums := whole || quantum != 0, e.tiled
 	if wide {
 		sums = e.image
@@ -104,7 +113,7 @@ func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool
 	}
 	sum := func(lo, hi, _ int) (device.Buf, error) {
 		group, all := e.firstGroup[lo], part(e.image, lo, hi)
-		e.launch("adjoint", e.firstGroup[hi]-group, e.adjointParts, threads, 2*adjointStage(e.layout),
+		e.launch(kernel, e.firstGroup[hi]-group, e.adjointParts, threads, 2*adjointStage(e.layout),
 			e.operator, e.adjoint, e.rows, all, int32(group), int32(e.firstTile[lo]), int64(e.imagePart()), magic(quantum))
 		to := part(sums, lo, hi)
 		if !wide || e.adjointParts > 1 {
@@ -114,10 +123,10 @@ func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool
 	}
 	finish := func(lo, hi, _ int) error {
 		from := part(sums, lo, hi)
-		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi))
+		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi), squares)
 		return e.context.Err()
 	}
-	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: sum, Finish: finish}, nil
+	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: sum, Finish: finish}
 }
 
 // check panics if buffers have the wrong size. Buffers of another device are an error.

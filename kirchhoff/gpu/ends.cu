@@ -101,31 +101,33 @@ load(i64 n, float *tiled, const float *image, const float *scale, const int *poi
 COLLECT(collect_f32, float)
 COLLECT(collect_f64, double)
 
-// image[points[i]] += sums[i] scale[points[i]], the transpose of load.
+// image[points[i]] += sums[i] scale[points[i]], the transpose of load; with squared the
+// scale counts twice.
 #define UNLOAD(name, T)                                                                       \
 	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
-	name(i64 n, float *image, const T *sums, const float *scale, const int *points)           \
+	name(i64 n, float *image, const T *sums, const float *scale, const int *points, int squared) \
 	{                                                                                         \
 		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
 		if (i >= n || points[i] < 0)                                                          \
 			return;                                                                           \
-		const float v = (float)sums[i];                                                       \
-		image[points[i]] += scale ? v * scale[points[i]] : v;                                 \
+		const float by = scale ? scale[points[i]] : 1;                                        \
+		image[points[i]] += (float)sums[i] * (squared ? by * by : by);                        \
 	}
 UNLOAD(unload_f32, float)
 UNLOAD(unload_f64, double)
 
 // Bounds, see dist.Pieced.
 
-// out[row] = the largest |x[row][n]| of pairs; NaN if one is: floats without their sign are
-// ordered like the integers of the same bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt)
+// out[row] = the largest |x[row][n]|, n < nt, of rows of 2 nt elements, samples lying step
+// apart; NaN if one is: floats without their sign are ordered like the integers of the same
+// bits.
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, int nt, int step)
 {
 	__shared__ int most[WIDTH];
-	const float2 *row = x + (i64)blockIdx.x * nt;
+	const float *row = x + (i64)blockIdx.x * 2 * nt;
 	int v = 0;
 	for (int n = threadIdx.x; n < nt; n += WIDTH)
-		v = max(v, __float_as_int(row[n].x) & 0x7FFFFFFF);
+		v = max(v, __float_as_int(row[(i64)n * step]) & 0x7FFFFFFF);
 	most[threadIdx.x] = v;
 	for (int half = WIDTH / 2; half > 0; half /= 2) {
 		__syncthreads();

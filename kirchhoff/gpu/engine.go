@@ -204,9 +204,6 @@ func (e *Engine) Kernels() []dist.Kernel { return []dist.Kernel{e} }
 // Groups implements kirchhoff.Engine.
 func (e *Engine) Groups() dist.Grouped { return nil }
 
-// Squared implements kirchhoff.Engine. Engines on cards do not offer it.
-func (e *Engine) Squared() dist.Kernel { return nil }
-
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 

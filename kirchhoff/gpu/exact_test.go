@@ -19,6 +19,7 @@ type share struct {
 	first, last int
 	slab        [2]int
 	engine      *Engine
+	kernel      dist.Pieced // the engine, or its squared operator
 }
 
 // process is a problem on a grid of shots × blocks.
@@ -93,6 +94,7 @@ func split(t testing.TB, d *card.Device, p *kirchhoff.Problem, shots, blocks int
 			}
 			q.Positions, _ = p.Positions.Subset(list)
 			s.engine = engine(t, d, &q)
+			s.kernel = s.engine
 			line = append(line, s)
 		}
 		g.share = append(g.share, line)
@@ -123,8 +125,8 @@ func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q floa
 	peak := 0.0
 	for i, line := range g.share {
 		for j, s := range line {
-			peak = max(peak, s.engine.Peak())
-			got, err := s.engine.Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
+			peak = max(peak, s.kernel.Peak())
+			got, err := s.kernel.Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
 			must(t, err)
 			if d == dist.Forward && i == 0 || d == dist.Backward && j == 0 {
 				parts = append(parts, got...)
@@ -163,7 +165,7 @@ func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum f
 		var results []device.Buf
 		for _, s := range line {
 			result := upload(t, g.d, g.within(s, d == dist.Forward, out))
-			app, err := s.engine.Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
+			app, err := s.kernel.Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
 			must(t, err)
 			apps, results = append(apps, app), append(results, result)
 		}

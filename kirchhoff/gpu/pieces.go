@@ -60,20 +60,29 @@ func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if err := e.mine("bound", src); err != nil {
 		return nil, err
 	}
-	var starts []int
-	n := e.ntrace
-	if d == dist.Forward {
-		size, slabs, chunks := e.chunks()
-		e.launch("magnitude", chunks, slabs, threads, 0, e.bounds, src, e.scale, int64(src.Len()), int64(size))
-		for n = 0; n < slabs*chunks; n += chunks {
-			starts = append(starts, n)
-		}
-	} else {
+	if d == dist.Backward {
 		e.correlateAll(src)
 		e.ready = src
-		e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt))
-		starts = pieces.Starts(e.plan.Problem.Positions.Source, 1)
+		return e.largest(2)
 	}
+	size, slabs, chunks := e.chunks()
+	e.launch("magnitude", chunks, slabs, threads, 0, e.bounds, src, e.scale, int64(src.Len()), int64(size))
+	var starts []int
+	for n := 0; n < slabs*chunks; n += chunks {
+		starts = append(starts, n)
+	}
+	return e.boundOf(slabs*chunks, starts)
+}
+
+// largest returns the sums over each shot's traces of their largest samples, which lie step
+// apart in rows.
+func (e *Engine) largest(step int) ([]float64, error) {
+	e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt), int32(step))
+	return e.boundOf(e.ntrace, pieces.Starts(e.plan.Problem.Positions.Source, 1))
+}
+
+// boundOf adds up the n numbers of bounds in groups that begin at starts.
+func (e *Engine) boundOf(n int, starts []int) ([]float64, error) {
 	parts := make([]float64, n)
 	if n > 0 {
 		if err := device.Download(parts, e.bounds.Slice(0, n)); err != nil {
@@ -91,6 +100,11 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if err != nil {
 		return nil, err
 	}
+	return e.begin(ctx, d, w)
+}
+
+// begin begins an application in pieces.
+func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (dist.Application, error) {
 	sum := w.Sum
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
 		defer e.dev.Mark(d.String())()

@@ -121,7 +121,7 @@ func TestManyPieces(t *testing.T) {
 		m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
 		wantData, wantImage := both(t, h, cpu, m, x)
 		data, image := both(t, d, e, m, x)
-		g := &process{p: p, d: d, blocks: 1, share: [][]share{{{last: p.NumTraces(), slab: [2]int{0, p.Grid.Shape[0]}, engine: e}}}}
+		g := &process{p: p, d: d, blocks: 1, share: [][]share{{{last: p.NumTraces(), slab: [2]int{0, p.Grid.Shape[0]}, engine: e, kernel: e}}}}
 		for k, c := range []struct{ src, once, want []float32 }{{m, data, wantData}, {x, image, wantImage}} {
 			direction := dist.Direction(k)
 			if diff := difference(c.once, c.want); !(diff <= 1e-5) {
