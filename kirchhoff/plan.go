@@ -3,6 +3,7 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -45,6 +46,16 @@ func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 	}
 	l.Peak, err = peak(ctx, p, &l.Tiling)
 	return err
+}
+
+// Gain bounds the factor by which correlation with the wavelet can increase the largest
+// sample of a trace: the sum of the absolute values of its taps.
+func (l *Plan) Gain() float64 {
+	sum := 0.0
+	for _, v := range l.Correlate.Taps {
+		sum += math.Abs(float64(v))
+	}
+	return slack * sum
 }
 
 // NewPlan prepares p, which must have no anti-aliasing. Its errors are those of Validate
