@@ -72,7 +72,7 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e.allocate()
 	c := newCover(p, &e.Tiling)
 	place := e.placeBytes(c)
-	images, err := p.Images(w, place, traceCuts)
+	images, err := Images(p, w, place, traceCuts)
 	if err != nil {
 		return e, err
 	}

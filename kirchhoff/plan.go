@@ -68,6 +68,15 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	return l, l.fill(ctx, p)
 }
 
+// Of returns the plan for p, some of the traces or an image of the plan's problem. The peak
+// is that of the whole.
+func (l *Plan) Of(p *Problem) *Plan {
+	q := *l
+	q.Problem = *p
+	q.Problem.Velocity, q.Problem.Amplitude = nil, nil
+	return &q
+}
+
 // Outline returns a plan with the filters and with tiles that have no points. Memory
 // sizes depend only on these. p must be valid.
 func Outline(p *Problem) *Plan { return outline(p, &memory{counting: true}) }

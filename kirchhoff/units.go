@@ -37,10 +37,10 @@ type Unit struct {
 // each piece, followed by the number of traces.
 type Cuts func(*survey.Positions) []int
 
-// Images returns an image for each class of w. place is the memory of a place's tables, in
+// Images cuts the work w for p into an image for each class. place is the memory of a place's tables, in
 // bytes. It returns an error if groups are not of whole shots, or if the budget for tables
 // does not hold the two places of a trace.
-func (p *Problem) Images(w Work, place int64, cut Cuts) ([]*Image, error) {
+func Images(p *Problem, w Work, place int64, cut Cuts) ([]*Image, error) {
 	if err := w.check(p); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (p *Problem) Images(w Work, place int64, cut Cuts) ([]*Image, error) {
 	}
 	var out []*Image
 	for _, class := range w.images() {
-		m, err := whole.image(class, w, place, cut)
+		m, err := newImage(whole, class, w, place, cut)
 		if err != nil {
 			return nil, err
 		}
@@ -60,8 +60,8 @@ func (p *Problem) Images(w Work, place int64, cut Cuts) ([]*Image, error) {
 	return out, nil
 }
 
-// image makes the image of a class and cuts its traces into units.
-func (p *Problem) image(c Class, w Work, place int64, cut Cuts) (*Image, error) {
+// newImage makes the image of a class and cuts its traces into units.
+func newImage(p *Problem, c Class, w Work, place int64, cut Cuts) (*Image, error) {
 	q := *p
 	m := &Image{Own: &q, Data: p.NumTraces(), remake: w.Remake}
 	if !c.All {
@@ -119,7 +119,8 @@ func (m *Image) piece(trace int32) int { return sort.SearchInts(m.TraceCuts, int
 // add appends a unit of the traces lo to hi in the order of units.
 func (m *Image) add(lo, hi int) {
 	traces := m.order[lo:hi]
-	m.Units = append(m.Units, Unit{lo, hi, m.piece(slices.Min(traces)), m.piece(slices.Max(traces))})
+	slices.Sort(traces)
+	m.Units = append(m.Units, Unit{lo, hi, m.piece(traces[0]), m.piece(traces[len(traces)-1])})
 }
 
 // met counts the places of traces, each once.
@@ -187,8 +188,8 @@ func (m *Image) stretches(most int) {
 	end(len(m.order), places.n)
 }
 
-// Part returns the problem of a unit's traces and their numbers in the image. It has all
-// places if tables are kept, else only the places of these traces.
+// Part returns the problem of a unit's traces and their numbers in the image, ascending. It
+// has all places if tables are kept, else only the places of these traces.
 func (m *Image) Part(u Unit) (*Problem, []int32) {
 	q, traces := *m.Own, m.order[u.Lo:u.Hi]
 	if !m.remake {
