@@ -7,17 +7,20 @@ enum { THREADS = 256 };
 
 // y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread
 // makes EACH samples: of seven multiplications one needs a read from shared memory, and
-// threads seven words apart share no bank.
+// threads seven words apart share no bank. list holds the rows of the data, which correlate
+// reads and convolve writes; null for rows in their order.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
 template <class T, bool PAIRS>
-__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first)
+__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first,
+                       const int *list)
 {
 	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
 	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
 	const int n0 = blockIdx.y * STEP, me = threadIdx.x;
-	x += blockIdx.x * xstride;
-	y += blockIdx.x * ystride;
+	const i64 row = blockIdx.x, data = list ? list[row] : row;
+	x += (PAIRS ? data : row) * xstride;
+	y += (PAIRS ? row : data) * ystride;
 	float sum[EACH] = {};
 	for (int j0 = 0; j0 < m; j0 += SEGMENT) {
 		__syncthreads();
@@ -66,9 +69,10 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 // convolve adds to rows of the data, correlate sets rows of pairs (y[n], y[n+1] − y[n]).
 #define FILTER(name, T, PAIRS)                                                                \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
-	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first) \
+	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, \
+	     const int *list)                                                                     \
 	{                                                                                         \
-		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first);                         \
+		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first, list);                   \
 	}
 FILTER(convolve_f32, float, false)
 FILTER(convolve_f64, double, false)
