@@ -125,7 +125,7 @@ func (q *squared) alike(w2 []float32) bool {
 // largest returns the largest squared norm of each trace.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Problem.NT
-	out := make([]float64, q.problem.NumTraces())
+	out := make([]float64, q.Own.NumTraces())
 	return out, parallel(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
 		q.correlations(worker, e, f, q.row(w2, trace))
@@ -202,7 +202,7 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	q.room.Lock()
 	defer q.room.Unlock()
 	largest, err := q.largest(context.Background(), device.Slice[float32](src))
-	return q.shots(largest), err
+	return q.Shots(largest), err
 }
 
 // Begin implements dist.Pieced.
@@ -210,7 +210,7 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	if d == dist.Forward {
 		return nil, ErrSquaredForward
 	}
-	if err := q.exactly(quantum); err != nil {
+	if err := q.Exactly(quantum); err != nil {
 		return nil, err
 	}
 	q.room.Lock()

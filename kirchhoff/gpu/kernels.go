@@ -55,7 +55,7 @@ func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
 
 // kernelNames lists the kernels of the two programs.
 var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+	{"convolve_f32", "convolve_f64", "correlate", "square", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
 
 // operator is the kernels' struct Operator.
 type operator struct {
@@ -69,17 +69,17 @@ type operator struct {
 	dynamic                 int32
 }
 
-func (e *Engine) newOperator() operator {
-	boxes, p := len(e.plan.Boxes), &e.plan.Problem
-	o := operator{table: memory(e.table), span: memory(e.span), groups: memory(e.groups), boxes: memory(e.boxes),
-		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt),
-		dip: p.Dip().Fade(), opening: p.Opening.Fade()}
-	if p.Dynamic {
+// newOperator is the kernel's operator on tables, without what depends on lists of traces.
+func (k *kernel) newOperator(t *tables) operator {
+	boxes := len(k.plan.Boxes)
+	o := operator{table: memory(t.table), span: memory(t.span), groups: memory(t.groups), boxes: memory(t.boxes),
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt), spots: k.spots,
+		dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	if k.Own.Dynamic {
 		o.dynamic = 1
 	}
-	if e.layout.Aperture > 0 {
-		e.narrow(&o)
-	}
+	tapers := k.Own.Tapers()
+	copy(o.taper[:], tapers[2-k.layout.Aperture:])
 	return o
 }
 
@@ -157,7 +157,7 @@ func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+	e.context.Launch(e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.

@@ -14,16 +14,16 @@ const squaredKernel = "squared"
 
 // squared is the operator with its elements squared. It takes turns with the operator's own
 // applications. It uses the same lists, tables and sums, and rows for E and F,
-// [ntrace][2][nt].
+// [trace][2][nt].
 type squared struct {
-	*Engine
+	*kernel
 	norms, inner taps
 }
 
 var _ dist.Pieced = (*squared)(nil)
 
-// Squared implements kirchhoff.Engine.
-func (e *Engine) Squared() dist.Kernel { return &squared{Engine: e} }
+// Squared implements kirchhoff.Engine, for the first image.
+func (e *Engine) Squared() dist.Kernel { return &squared{kernel: e.kernels[0]} }
 
 // Forward is an error.
 func (q *squared) Forward(context.Context, device.Buf, device.Buf) error {
@@ -50,7 +50,11 @@ func (q *squared) application(image, w2 device.Buf, quantum float64, whole bool)
 	if err := q.check("diagonal", w2, image); err != nil {
 		return pieces.Work{}, err
 	}
-	return q.migration(squaredKernel, image, quantum, whole), q.correlate(w2)
+	o := q.kept
+	return q.backward(image, 2, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
+		o.migrate(squaredKernel, lo, hi, sums, quantum)
+		return o.adjointParts, nil
+	}), q.correlate(w2)
 }
 
 // correlate sets the rows from squared weights.
@@ -60,7 +64,7 @@ func (q *squared) correlate(w2 device.Buf) error {
 		if err != nil {
 			return err
 		}
-		if q.kernels[squaredKernel], err = module.Function("adjoint"); err != nil {
+		if q.functions[squaredKernel], err = module.Function("adjoint"); err != nil {
 			return err
 		}
 		norms, inner := q.plan.Squares()
@@ -74,9 +78,10 @@ func (q *squared) correlate(w2 device.Buf) error {
 	if err := q.dev.Zero(q.rows); err != nil {
 		return err
 	}
+	x, list := q.kept.of(w2, q.nt, 0, q.kept.count)
 	for at, t := range map[int]taps{0: q.norms, q.nt: q.inner} {
 		to := q.rows.Slice(at, q.rows.Len()-at)
-		q.filterRows("convolve_f32", segment, to, 2*q.nt, w2, q.nt, q.ntrace, t)
+		q.filterRows("square", segment, to, 2*q.nt, x, q.nt, q.kept.count, t, list)
 	}
 	return nil
 }
@@ -106,6 +111,9 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	if d == dist.Forward {
 		return nil, kirchhoff.ErrSquaredForward
+	}
+	if err := q.Exactly(quantum); err != nil {
+		return nil, err
 	}
 	q.room.Lock()
 	defer q.room.Unlock()

@@ -90,12 +90,8 @@ func TestDiagonalOnShares(t *testing.T) {
 		var first []float32
 		var bounds []float64
 		for _, l := range [][2]int{{1, 1}, {2, 1}, {1, 3}, {4, 2}} {
-			g := split(t, d, p, l[0], l[1], uint64(i))
-			for _, line := range g.share {
-				for j := range line {
-					line[j].kernel = line[j].engine.Squared().(dist.Pieced)
-				}
-			}
+			g := split(t, d, p, resident, l[0], l[1], uint64(i))
+			g.squared = true
 			q, parts := g.quantum(t, dist.Backward, w2)
 			got := g.apply(t, dist.Backward, w2, q, 3)
 			g.close()

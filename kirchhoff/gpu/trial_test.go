@@ -186,7 +186,13 @@ func spread(t testing.TB, shape []int, h float64, sources, receivers, nt int, dy
 // engine makes the engine of p on a card.
 func engine(t testing.TB, d *card.Device, p *kirchhoff.Problem) *Engine {
 	t.Helper()
-	e, err := New(t.Context(), d, p, kirchhoff.Work{})
+	return working(t, d, p, kirchhoff.Work{})
+}
+
+// working makes the engine of p on a card for some work.
+func working(t testing.TB, d *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) *Engine {
+	t.Helper()
+	e, err := New(t.Context(), d, p, w)
 	must(t, err)
 	t.Cleanup(e.Close)
 	return e
@@ -220,6 +226,12 @@ func download(t testing.TB, b device.Buf) []float32 {
 // both applies an engine to an image and to traces.
 func both(t testing.TB, d device.Device, e kirchhoff.Engine, m, x []float32) (data, image []float32) {
 	t.Helper()
+	return bothOf(t, d, e, 0, m, x)
+}
+
+// bothOf is both for one of several images.
+func bothOf(t testing.TB, d device.Device, e kirchhoff.Engine, n int, m, x []float32) (data, image []float32) {
+	t.Helper()
 	to := func(n int) device.Buf {
 		b, err := d.Alloc(n, e.Type())
 		must(t, err)
@@ -231,8 +243,8 @@ func both(t testing.TB, d device.Device, e kirchhoff.Engine, m, x []float32) (da
 		return b
 	}
 	traces, points := to(len(x)), to(len(m))
-	must(t, e.Kernels()[0].Forward(t.Context(), traces, from(m)))
-	must(t, e.Kernels()[0].Adjoint(t.Context(), points, from(x)))
+	must(t, e.Kernels()[n].Forward(t.Context(), traces, from(m)))
+	must(t, e.Kernels()[n].Adjoint(t.Context(), points, from(x)))
 	return download(t, traces), download(t, points)
 }
 
