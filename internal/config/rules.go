@@ -58,6 +58,7 @@ var refused = []rule{
 	offered("kirchhoff.tables=coarse", engines.Coarse, "!kirchhoff.engine=reference"),
 	offered("kirchhoff.tables=recompute", engines.Recomputed, "!kirchhoff.engine=reference"),
 	offered("image.gathers", engines.Gathers),
+	offered("image.gathers=angle", engines.OpeningLimit),
 	offered("kirchhoff.dip_limit", engines.DipLimit),
 	offered("kirchhoff.opening_limit", engines.OpeningLimit),
 	offered("kirchhoff.antialias", engines.Antialias),
@@ -97,9 +98,22 @@ var unstreamed = [][]string{
 	{"output.psf"},
 }
 
-// offering are the values of kirchhoff.engine that offer a feature: auto is cpu.
+// offering are the values of kirchhoff.engine that offer a feature. auto takes one that does.
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
+}
+
+// On returns the configuration for an engine that kirchhoff.engine = "auto" may take, and
+// what the engine does not offer of it, "" for nothing.
+func (c *Config) On(engine string) (on *Config, missing string) {
+	copied := *c
+	copied.Kirchhoff.Engine, copied.notes = engine, nil
+	r := &reader{fieldTable: table(), cfg: &copied, path: c.path, pos: &positions{}, named: map[string]bool{}}
+	r.cross()
+	if len(r.problems) > 0 {
+		missing = r.problems[0].Key + ": " + r.problems[0].Message
+	}
+	return &copied, missing
 }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is
