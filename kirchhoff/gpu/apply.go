@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -98,16 +99,32 @@ func (k *kernel) adjointWork(ctx context.Context, image, data device.Buf, quantu
 	if err := k.check("adjoint", data, image); err != nil {
 		return pieces.Work{}, err
 	}
-	o := k.kept
-	if whole || !k.correlated(data) {
-		o.correlateAll(data)
+	if o := k.kept; o != nil {
+		if whole || !k.correlated(data) {
+			o.correlateAll(data)
+		}
+		k.ready = nil
+		return k.backward(image, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
+			o.migrate(lo, hi, sums, quantum)
+			return o.adjointParts, nil
+		}), nil
 	}
-	k.ready = nil
-	return k.backward(image, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
-		o.migrate(lo, hi, sums, quantum)
-		return o.adjointParts, nil
+	return k.backward(image, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
+		if lo > 0 { // the first has summed all boxes
+			return 1, nil
+		}
+		if err := k.clear(); err != nil {
+			return 0, err
+		}
+		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
+			o.add(data, quantum)
+			return cmp.Or(ctx.Err(), k.context.Err())
+		})
 	}), nil
 }
+
+// clear sets the sums of units to zero.
+func (e *Engine) clear() error { return e.dev.Zero(e.image.Slice(0, e.imagePart())) }
 
 // backward prepares an adjoint. sum sets sums, those of boxes lo to hi, and returns in how
 // many parts.

@@ -42,12 +42,10 @@ func (e *Engine) newTables(l *kirchhoff.Plan) *tables {
 	return t
 }
 
-// allocate makes room for the tables.
-func (t *tables) allocate(b *buffers, l kirchhoff.Layout) {
-	t.table = b.alloc(t.held.rows*l.Words, device.F32)
-	t.span = b.alloc(t.held.rows*2, device.F32)
-	t.groups = b.alloc(t.held.groups*2, device.F32)
-	t.boxes = b.alloc(t.held.boxes*2, device.F32)
+// allocate makes room for tables.
+func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
+	return memoryOfTables{b.alloc(h.rows*l.Words, device.F32), b.alloc(h.rows*2, device.F32),
+		b.alloc(h.groups*2, device.F32), b.alloc(h.boxes*2, device.F32)}
 }
 
 // number sets the places of local that have tables in the column to their numbers there.
@@ -71,16 +69,17 @@ func slots(columns []column, places int) [][]slot {
 	return list
 }
 
-// mostRows is the number of rows of the place that has most.
-func mostRows(columns []column, places int) (rows int) {
-	held := make([]int, places)
-	for _, c := range columns {
+// most is what the place that has most holds.
+func (t *tables) most(places int) (most held) {
+	list := make([]held, places)
+	for _, c := range t.columns {
 		for _, place := range c.Places {
-			held[place] += c.each.rows
-			rows = max(rows, held[place])
+			h := &list[place]
+			h.add(c.each, 1)
+			most = held{max(most.rows, h.rows), max(most.groups, h.groups), max(most.boxes, h.boxes)}
 		}
 	}
-	return rows
+	return most
 }
 
 // These are the kernels' structs of an operator with an aperture.

@@ -26,7 +26,7 @@ type process struct {
 	p      *kirchhoff.Problem
 	d      *card.Device
 	blocks int
-	image  int // of several
+	image  int       // of several
 	share  [][]share // [shots][blocks]
 }
 

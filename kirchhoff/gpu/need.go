@@ -12,21 +12,9 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	}
 	e.allocate()
 	e.put()
-	all := false
-	for _, m := range e.images {
-		if m.Rows == nil && all {
-			continue // kernels of all traces share lists
-		}
-		all = all || m.Rows == nil
-		newKernel(e, m)
-		each := int64(listBytes)
-		if m.Rows != nil {
-			each = apartBytes
-		}
-		e.bytes += each*e.plan.Of(m.Own).Pairs() + 4<<10
-	}
+	e.countLists()
 	n.Place, n.Tables = e.placeBytes(), e.TableBytes()
-	n.AllTables = n.Tables
+	n.AllTables = int64(e.tables.held.rows) * e.rowBytes()
 	before := e.bytes
 	if w.Exact {
 		e.makeRing(true)
@@ -38,9 +26,34 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	return n
 }
 
+// countLists counts the lists of all images whose tables are kept, or of the largest unit.
+func (e *Engine) countLists() {
+	all, most := false, int64(0)
+	for _, m := range e.images {
+		if m.Rows == nil && all {
+			continue // kernels of all traces share lists
+		}
+		all = all || m.Rows == nil
+		newKernel(e, m)
+		each := int64(listBytes)
+		if m.Rows != nil {
+			each = apartBytes
+		}
+		if !e.adds() {
+			e.bytes += each*e.plan.Of(m.Own).Pairs() + 4<<10
+			continue
+		}
+		for _, u := range m.Units {
+			p, _ := m.Part(u)
+			most = max(most, 2*each*e.plan.Of(p).Pairs()+16<<10) // lengths are rounded up
+		}
+	}
+	e.bytes += most
+}
+
 // placeBytes is the memory of the tables of the place that has most, on the card.
 func (e *Engine) placeBytes() int64 {
-	return int64(mostRows(e.tables.columns, e.plan.Problem.Positions.Len())) * e.rowBytes()
+	return int64(e.tables.most(e.plan.Problem.Positions.Len()).rows) * e.rowBytes()
 }
 
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.

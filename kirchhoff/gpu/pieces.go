@@ -62,10 +62,15 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		return nil, err
 	}
 	if d == dist.Backward {
-		k.kept.correlateAll(src)
-		k.ready, k.owner = src, k
-		n := k.kept.count
-		k.launch("largest", n, 1, narrow, 0, k.bounds, k.rows, int32(k.nt))
+		n, each := k.Own.NumTraces(), k.most.unit
+		for lo := 0; lo < n; lo += each {
+			hi := min(lo+each, n)
+			k.correlateRows(src, k.numbered, lo, hi)
+			k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, int32(k.nt))
+		}
+		if k.kept != nil { // all traces are one unit
+			k.ready, k.owner = src, k
+		}
 		largest, err := k.bounded(n)
 		return k.Shots(largest), err
 	}
