@@ -88,6 +88,7 @@ type Layout struct {
 	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
 	Words   int // 32-bit words of a tile
 	Compact bool
+	Limits  bool // weights depend on the dip or the opening angle, see Fade
 	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
 	// Tables do not depend on it.
 	Aperture int
@@ -99,7 +100,7 @@ func (l *Plan) Layout() Layout {
 	if l.Problem.local() {
 		axes = l.Problem.Grid.Dim() - 1
 	}
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Aperture: axes}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Aperture: axes}
 }
 
 // Span says where the times of a place within a tile lie, in samples: at Base plus the

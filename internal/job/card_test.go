@@ -55,6 +55,9 @@ func TestCardsAgree(t *testing.T) {
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
 		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
+		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
 		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -316,6 +319,54 @@ func TestCardTables(t *testing.T) {
 		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
 	}
 	other.Free(taken)
+}
+
+// Tables for which a GPU has no room are made anew in every application, or interpolated from
+// coarse ones. Recomputed ones give the same bits.
+func TestCardRemakesTables(t *testing.T) {
+	gputest.NeedEmulator(t)
+	p := wide(t)
+	for _, c := range []struct {
+		tables, reproducible string
+		share                float64 // of the tables that have room
+		near                 float64
+	}{
+		{"recompute", "ranks", 0.65, 0}, {"coarse", "ranks", 0.65, 2e-2}, {"auto", "run", 0.3, 1e-5},
+	} {
+		t.Run(c.tables, func(t *testing.T) {
+			set := []string{"data.read=memory", "solver.iterations=2", "solver.reproducible=" + c.reproducible}
+			want := p.solveOnCards(t, 1, set...)
+			var full forecast.Memory
+			must(t, p.onCards(1, set, func(j *Job) error {
+				full = j.Memory()
+				return nil
+			}))
+			t.Setenv("GPUEMU_MEMORY", fmt.Sprint(1<<30-full.CardLimit+full.Card-int64((1-c.share)*float64(full.Tables))))
+			must(t, p.onCards(1, append(set, "kirchhoff.tables="+c.tables), func(j *Job) error {
+				op, err := built(context.Background(), j)
+				if err != nil {
+					return err
+				}
+				defer op.Engine.Close()
+				m := j.Memory()
+				if !m.Recompute || m.Card > m.CardLimit || m.Tables >= full.Tables || (m.Coarse > 0) != (c.tables == "coarse") {
+					return fmt.Errorf("memory plan %v", m)
+				}
+				if op.Engine.TableBytes() > m.Tables || !strings.Contains(op.Info, "stretches") {
+					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.Engine.TableBytes(), m.Tables, op.Info)
+				}
+				r, err := j.solve(context.Background(), op, false)
+				if err != nil {
+					return err
+				}
+				if c.near == 0 {
+					sameResult(t, c.tables, r, want)
+				}
+				near(t, c.tables, r.Image, want.Image, c.near)
+				return nil
+			}))
+		})
+	}
 }
 
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes

@@ -13,7 +13,7 @@ enum {
 	GROUP = 8,
 	THREADS = 256,
 	POINTS = GROUP * TILE / THREADS,
-	RECEIVERS = WEIGHTS == 0 ? 16 : 8,
+	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	SKIP = 0,
 	NEAR = 1, // in shared memory

@@ -201,8 +201,8 @@ func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x 
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
-func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }
-func (e *Engine) tracePart() int { return e.most.piece * e.stride }
+func (g *geometry) imagePart() int { return g.plan.Tiles * simd.TileSize }
+func (e *Engine) tracePart() int   { return e.most.piece * e.stride }
 
 // collect adds up the sums of several parts.
 func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {

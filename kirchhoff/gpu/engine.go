@@ -20,19 +20,13 @@ import (
 // next Sync, Dots or copy.
 type Engine struct {
 	buffers
-	plan       *kirchhoff.Plan
-	layout     kirchhoff.Layout
+	geometry
 	work       kirchhoff.Work
 	processors int
 	context    *driver.Context
 	functions  map[string]*driver.Function
 	nt         int
 	stride     int // elements between the forward's traces
-
-	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
-	firstGroup []int   // of each box, and the number of groups
-	firstTile  []int   // of each box, and the number of tiles
-	boxCuts    []int   // first box of each piece of the adjoint, and their number
 	images     []*kirchhoff.Image
 	most       most
 	kernels    []*kernel // of the images
@@ -56,15 +50,25 @@ type Engine struct {
 	closed bool
 	turn   int             // of the bank that was filled last
 	opened []*driver.Event // what the card was asked before the last openings, one less than there are banks
-	rows   device.Buf    // [trace of a unit][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
-	ready  device.Buf    // the data that rows were correlated from, until used
-	owner  *kernel       // whose traces they are
-	tiled  device.Buf    // float32 [tile][64], the image
-	image  device.Buf    // float64 [part][tile][64], sums of the adjoint
-	traces device.Buf    // float64 [part][row][stride], sums of a piece of the forward
-	ring   device.Buf    // sums of two pieces of the forward; made when first needed
+	rows   device.Buf      // [trace of a unit][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	ready  device.Buf      // the data that rows were correlated from, until used
+	owner  *kernel         // whose traces they are
+	tiled  device.Buf      // float32 [tile][64], the image
+	image  device.Buf      // float64 [part][tile][64], sums of the adjoint
+	traces device.Buf      // float64 [part][row][stride], sums of a piece of the forward
+	ring   device.Buf      // sums of two pieces of the forward; made when first needed
 
 	adjointParts, forwardParts int // of image and traces, at most
+}
+
+// geometry is a plan with the image cut into boxes, groups of tiles and pieces.
+type geometry struct {
+	plan       *kirchhoff.Plan
+	layout     kirchhoff.Layout
+	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
+	firstGroup []int   // of each box, and the number of groups
+	firstTile  []int   // of each box, and the number of tiles
+	boxCuts    []int   // first box of each piece of the adjoint, and their number
 }
 
 // taps is a filter on the card.
@@ -94,8 +98,8 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	if err != nil {
 		return nil, err
 	}
-	e, err := outline(l, p, w, dev.Card().Multiprocessors)
-	if err != nil {
+	e := outline(l, w, dev.Card().Multiprocessors)
+	if err := e.cutUnits(p, w); err != nil {
 		return nil, err
 	}
 	e.dev, e.context = dev, dev.Context()
@@ -181,9 +185,10 @@ func (e *Engine) keep() error {
 	return nil
 }
 
-// outline returns an engine without memory, with its work cut into pieces and groups.
-func outline(l *kirchhoff.Plan, p *kirchhoff.Problem, w kirchhoff.Work, processors int) (*Engine, error) {
-	e := &Engine{plan: l, layout: l.Layout(), work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3}
+// outline returns an engine without memory, with the image cut into pieces and groups.
+func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
+	p := &l.Problem
+	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
@@ -191,7 +196,7 @@ func outline(l *kirchhoff.Plan, p *kirchhoff.Problem, w kirchhoff.Work, processo
 	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
 	e.tables = e.newTables(l)
 	e.cut(w)
-	return e, e.cutUnits(p, w)
+	return e
 }
 
 // cutUnits cuts the traces into units. Where their tables are made anew, those of two have
@@ -264,7 +269,7 @@ func (e *Engine) put() {
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
 	if e.layout.Aperture > 0 {
-		e.spots = words(b, e.spotList())
+		e.spots = words(b, e.spotList(e.tables))
 	}
 	if e.err != nil || e.dev == nil {
 		return

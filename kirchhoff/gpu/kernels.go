@@ -15,6 +15,8 @@ import (
 var (
 	//go:embed times.cu
 	timesText string
+	//go:embed weight.cu
+	weightText string
 	//go:embed aperture.cu
 	apertureText string
 	//go:embed adjoint.cu
@@ -26,19 +28,18 @@ var (
 )
 
 // Programs returns the programs of an engine whose tables have the given layout: the
-// operator, which joins four files and is compiled for one kind of tables, and what
+// operator, which joins five files and is compiled for one kind of tables, and what
 // comes before and after it, which is the same for all kinds.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
 	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
+		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
 		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
 	}
-	compact := 0
-	if l.Compact {
-		compact = 1
-	}
+	flag := map[bool]int{true: 1}
 	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
+			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
 	if l.Fields == 1 && l.Aperture == 0 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
@@ -54,17 +55,23 @@ type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
 
-	// What programs without an aperture do not take.
+	// What programs without an aperture or limits do not take.
 	columns, spots, middles driver.Memory
 	taper                   [2]kirchhoff.Taper
+	dip, opening            kirchhoff.Fade
+	dynamic                 int32
 }
 
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
 func (k *kernel) newOperator(t *tables) operator {
-	boxes := len(k.plan.Boxes)
+	boxes, p := len(k.plan.Boxes), k.Own
 	o := operator{table: memory(t.table), span: memory(t.span), groups: memory(t.groups), boxes: memory(t.boxes),
-		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt), spots: k.spots}
-	tapers := k.Own.Tapers()
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt),
+		spots: k.spots, dip: p.Dip().Fade(), opening: p.Opening.Fade()}
+	if p.Dynamic {
+		o.dynamic = 1
+	}
+	tapers := p.Tapers()
 	copy(o.taper[:], tapers[2-k.layout.Aperture:])
 	return o
 }
@@ -92,8 +99,11 @@ const (
 // sizes are the constants that depend on the layout: RECEIVERS in a cell of the adjoint,
 // samples of its WINDOW, and points of a CHUNK of the forward.
 func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
-	if l.Fields == 1 {
+	switch {
+	case l.Fields == 1:
 		return 16, 128, 32
+	case l.Fields == 5 && l.Limits:
+		return 4, 192, 16 // more receivers take more registers than there are
 	}
 	return 8, 192, 16
 }

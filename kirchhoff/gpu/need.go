@@ -4,21 +4,22 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 // Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
 // with the given number of processors; Making is on the host. It runs the code that
-// allocates, on buffers that only count.
+// allocates, on buffers that only count. A Budget below the least possible one counts as
+// that.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
-	e, err := outline(kirchhoff.Outline(p), p, w, processors)
-	if err != nil {
+	e := outline(kirchhoff.Outline(p), w, processors)
+	n.Place = e.placeBytes()
+	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
+	if err := e.cutUnits(p, w); err != nil {
 		return n // New will tell
 	}
 	e.allocate()
 	e.put()
 	e.countLists()
-	n.Place, n.Tables = e.placeBytes(), e.TableBytes()
+	n.Tables = e.TableBytes()
 	n.AllTables = int64(e.tables.held.rows) * e.rowBytes()
 	before := e.bytes
-	if w.Exact {
-		e.makeRing(true)
-	}
+	e.makeRing(w.Exact)
 	n.Pieces = e.bytes - before
 	n.Scratch = e.bytes - n.Tables
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
@@ -62,7 +63,7 @@ const listBytes, apartBytes = 40, 150
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.
-func (e *Engine) rowBytes() int64 { return int64(4*e.layout.Words + 8) }
+func (g *geometry) rowBytes() int64 { return int64(4*g.layout.Words + 8) }
 
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29

@@ -22,15 +22,15 @@ const (
 )
 
 // cut makes the pieces of the image, which depend only on the slab.
-func (e *Engine) cut(w kirchhoff.Work) {
+func (g *geometry) cut(w kirchhoff.Work) {
 	most := mostImagePieces
 	if w.Whole {
 		most = 1
 	}
-	boxes := len(e.plan.Boxes)
-	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, most, leastTiles) {
-		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
-		e.boxCuts = append(e.boxCuts, box)
+	boxes := len(g.plan.Boxes)
+	for _, tile := range pieces.Cut(g.firstTile[:boxes], g.plan.Tiles, most, leastTiles) {
+		box, _ := slices.BinarySearch(g.firstTile[:boxes], tile)
+		g.boxCuts = append(g.boxCuts, box)
 	}
 }
 
@@ -43,10 +43,10 @@ func traceCuts(p *survey.Positions) []int {
 const chunk = steps * threads
 
 // chunks returns the number of points of a slab, of slabs, and of chunks in a slab.
-func (e *Engine) chunks() (size, slabs, chunks int) {
-	g := e.plan.Problem.Grid
-	size = kirchhoff.SlabPoints(g.Dim()) * (g.Len() / g.Shape[0])
-	return size, (e.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
+func (g *geometry) chunks() (size, slabs, chunks int) {
+	of := g.plan.Problem.Grid
+	size = kirchhoff.SlabPoints(of.Dim()) * (of.Len() / of.Shape[0])
+	return size, (g.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.

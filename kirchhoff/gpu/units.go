@@ -152,7 +152,7 @@ func cutsOf(trace []int32, cuts []int) []int {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel = k
+	q.kernel, q.operator.opening = k, k.Own.Opening.Fade()
 	return &q
 }
 
