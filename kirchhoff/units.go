@@ -65,7 +65,7 @@ func newImage(p *Problem, c Class, w Work, place int64, cut Cuts) (*Image, error
 	q := *p
 	m := &Image{Own: &q, Data: p.NumTraces(), remake: w.Remake}
 	if !c.All {
-		q.Positions, m.Rows = p.Positions.Of(c.Traces), c.Traces
+		q.Positions, m.Rows = p.Positions.Of(c.Traces), append([]int32{}, c.Traces...) // never nil
 	}
 	if c.Opening != (Window{}) {
 		q.Opening = c.Opening

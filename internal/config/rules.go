@@ -94,9 +94,22 @@ var unstreamed = [][]string{
 	{"output.psf"},
 }
 
-// offering are the values of kirchhoff.engine that offer a feature: auto is cpu.
+// offering are the values of kirchhoff.engine that offer a feature. auto takes one that does.
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
+}
+
+// On returns the configuration for an engine that kirchhoff.engine = "auto" may take, and
+// what the engine does not offer of it, "" for nothing.
+func (c *Config) On(engine string) (on *Config, missing string) {
+	copied := *c
+	copied.Kirchhoff.Engine, copied.notes = engine, nil
+	r := &reader{fieldTable: table(), cfg: &copied, path: c.path, pos: &positions{}, named: map[string]bool{}}
+	r.cross()
+	if len(r.problems) > 0 {
+		missing = r.problems[0].Key + ": " + r.problems[0].Message
+	}
+	return &copied, missing
 }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is

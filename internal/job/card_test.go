@@ -54,10 +54,10 @@ func TestCardsAgree(t *testing.T) {
 		"2-D, two-level": {wide, []string{"solver.iterations=1", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
-		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
-		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2")},
 		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
 		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
 		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,9 +238,7 @@ func TestNoNCCL(t *testing.T) {
 			t.Errorf("fallback %s: status %d: %v", fallback, status.Code(err), err)
 		}
 	}
-	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"comm.backend=nccl"}, nil) // engine auto
-	must(t, err)
-	if _, err = Open(comm.Self(), cfg, plan.Traces, progress.Discard()); status.Code(err) != status.BadUsage {
+	if err := p.onEngine(2, "cpu", []string{"comm.backend=mpi-staged"}, func(j *Job) error { return nil }); status.Code(err) != status.BadUsage {
 		t.Errorf("on the processor: status %d: %v", status.Code(err), err)
 	}
 }
@@ -255,6 +253,27 @@ func TestResumeOnCard(t *testing.T) {
 	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	sameResult(t, "resumed", r, want)
+}
+
+// With engine = "auto" a run goes on with the engine of its checkpoint, to the same bits.
+func TestResumeWithAuto(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for _, engine := range []string{"cpu", "cuda"} {
+		p := line(t)
+		want := p.solve(t, engine)
+		stopped(t, p.stopAfter(t, 3, engine, false))
+		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), nil, nil)
+		must(t, err)
+		j, err := Resume(comm.Self(), cfg, plan.Traces, progress.Discard())
+		must(t, err)
+		t.Cleanup(j.Close)
+		if j.Plan.Engine != engine || !strings.Contains(j.Choice, "checkpoint") {
+			t.Errorf("resumed with %s, want %s: %s", j.Plan.Engine, engine, j.Choice)
+		}
+		r, err := j.solve(context.Background(), build(t, j), true)
+		must(t, err)
+		sameResult(t, "resumed with "+engine, r, want)
+	}
 }
 
 // What does not fit on the GPU is refused before anything is computed.

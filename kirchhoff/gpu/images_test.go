@@ -11,9 +11,15 @@ import (
 )
 
 // inClasses deals the traces of a problem to four classes, one of them empty. Every fourth
-// trace is in none.
-func inClasses(_ *kirchhoff.Problem, first, last int) (w kirchhoff.Work) {
+// trace is in none. Classes of a problem that limits the opening angle limit it in other
+// windows, and two more have all traces.
+func inClasses(p *kirchhoff.Problem, first, last int) (w kirchhoff.Work) {
 	w.Classes = make([]kirchhoff.Class, 4)
+	if p.Opening != (kirchhoff.Window{}) {
+		narrow, wide := kirchhoff.Window{Fall0: 30, Fall1: 60}, kirchhoff.Window{Rise0: 30, Rise1: 60, Fall0: 180, Fall1: 180}
+		w.Classes[0].Opening, w.Classes[2].Opening = narrow, wide
+		w.Classes = append(w.Classes, kirchhoff.Class{All: true, Opening: narrow}, kirchhoff.Class{All: true, Opening: wide})
+	}
 	for i := first; i < last; i++ {
 		if n := []int{0, 2, 3, -1, 2, 0, 3, 3, -1}[i%9]; n >= 0 {
 			w.Classes[n].Traces = append(w.Classes[n].Traces, int32(i-first))
@@ -47,6 +53,9 @@ func gathered(t testing.TB) (list []*kirchhoff.Problem) {
 		}
 	}
 	list = append(list, apertures(t)[0], apertures(t)[3], spread(t, []int{140, 40}, 10, 9, 30, 200, true))
+	angles := spread(t, []int{60, 40}, 6, 9, 30, 200, true)
+	angles.Opening = kirchhoff.Window{Fall0: 90, Fall1: 120}
+	list = append(list, angles)
 	for _, p := range list {
 		p.Positions = sorted(p).Positions
 	}

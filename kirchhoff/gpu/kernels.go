@@ -64,14 +64,14 @@ type operator struct {
 
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
 func (k *kernel) newOperator(t *tables) operator {
-	boxes, p := len(k.plan.Boxes), k.Own
+	boxes := len(k.plan.Boxes)
 	o := operator{table: memory(t.table), span: memory(t.span), groups: memory(t.groups), boxes: memory(t.boxes),
-		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt),
-		spots: k.spots, dip: p.Dip().Fade(), opening: p.Opening.Fade()}
-	if p.Dynamic {
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt), spots: k.spots,
+		dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	if k.Own.Dynamic {
 		o.dynamic = 1
 	}
-	tapers := p.Tapers()
+	tapers := k.Own.Tapers()
 	copy(o.taper[:], tapers[2-k.layout.Aperture:])
 	return o
 }
