@@ -24,8 +24,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -155,16 +153,6 @@ func TestCarriedPrograms(t *testing.T) {
 	p := line(t)
 	want := p.solveOnCards(t, 2)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
-	k, err := driver.OpenCompiler(driver.CUDA)
-	must(t, err)
-	programs := kernels.Programs(kirchhoff.Layout{Fields: 1})
-	for _, src := range append(programs[:], gpu.VectorSource()) {
-		ptx, err := ahead.PTX(src)
-		must(t, err)
-		b, _, err := driver.UserCache().Compile(k, src, "sm_90", false)
-		must(t, err)
-		gputest.Finish(t, ptx.Image, b.Image)
-	}
 	t.Setenv("LSM_NVRTC_LIB", "/none/libnvrtc.so")
 	sameResult(t, "without NVRTC", p.solveOnCards(t, 2, "comm.backend=nccl"), want)
 
@@ -178,7 +166,9 @@ func TestCarriedPrograms(t *testing.T) {
 		t.Errorf("the run says %q", text)
 	}
 
-	t.Setenv("GPUEMU_PTX", "/none") // a driver that refuses what it is given
+	ptx, err := ahead.PTX(gpu.VectorSource())
+	must(t, err)
+	gputest.Replace(t, ptx.Image, []byte("not PTX")) // a driver that refuses what it is given
 	_, err = Open(comm.Self(), cfg, plan.Geometry, progress.Discard())
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compute_80") || !strings.Contains(err.Error(), "libnvrtc") {
 		t.Errorf("status %d: %v", status.Code(err), err)
@@ -347,6 +337,54 @@ func TestCardTables(t *testing.T) {
 		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
 	}
 	other.Free(taken)
+}
+
+// Tables for which a GPU has no room are made anew in every application, or interpolated from
+// coarse ones. Recomputed ones give the same bits.
+func TestCardRemakesTables(t *testing.T) {
+	gputest.NeedEmulator(t)
+	p := wide(t)
+	for _, c := range []struct {
+		tables, reproducible string
+		share                float64 // of the tables that have room
+		near                 float64
+	}{
+		{"recompute", "ranks", 0.65, 0}, {"coarse", "ranks", 0.65, 2e-2}, {"auto", "run", 0.3, 1e-5},
+	} {
+		t.Run(c.tables, func(t *testing.T) {
+			set := []string{"data.read=memory", "solver.iterations=2", "solver.reproducible=" + c.reproducible}
+			want := p.solveOnCards(t, 1, set...)
+			var full forecast.Memory
+			must(t, p.onCards(1, set, func(j *Job) error {
+				full = j.Memory()
+				return nil
+			}))
+			t.Setenv("GPUEMU_MEMORY", fmt.Sprint(1<<30-full.CardLimit+full.Card-int64((1-c.share)*float64(full.Tables))))
+			must(t, p.onCards(1, append(set, "kirchhoff.tables="+c.tables), func(j *Job) error {
+				op, err := built(context.Background(), j)
+				if err != nil {
+					return err
+				}
+				defer op.Engine.Close()
+				m := j.Memory()
+				if !m.Recompute || m.Card > m.CardLimit || m.Tables >= full.Tables || (m.Coarse > 0) != (c.tables == "coarse") {
+					return fmt.Errorf("memory plan %v", m)
+				}
+				if op.Engine.TableBytes() > m.Tables || !strings.Contains(op.Info, "stretches") {
+					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.Engine.TableBytes(), m.Tables, op.Info)
+				}
+				r, err := j.solve(context.Background(), op, false)
+				if err != nil {
+					return err
+				}
+				if c.near == 0 {
+					sameResult(t, c.tables, r, want)
+				}
+				near(t, c.tables, r.Image, want.Image, c.near)
+				return nil
+			}))
+		})
+	}
 }
 
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes

@@ -223,7 +223,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local(),
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
 		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
 	var err error
 	switch {
