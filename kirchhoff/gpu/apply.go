@@ -117,7 +117,8 @@ func (k *kernel) adjointWork(ctx context.Context, image, data device.Buf, quantu
 			return 0, err
 		}
 		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
-			o.add(data, quantum)
+			o.correlateAll(data)
+			o.add(quantum)
 			return cmp.Or(ctx.Err(), k.context.Err())
 		})
 	}), nil

@@ -90,11 +90,14 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	}
 	b := &buffers{dev: k.dev, round: true}
 	rows := trace
-	if k.Rows != nil {
+	switch {
+	case k.Rows != nil:
 		rows = make([]int32, len(trace))
 		for i, n := range trace {
 			rows[i] = k.Rows[n]
 		}
+	case len(trace) == k.Data: // all of them
+		rows = nil
 	}
 	o := k.newLists(l, t, trace, k.number(b, q, rows), b)
 	if b.err != nil {
@@ -170,10 +173,9 @@ func (o *lists) Close() {
 	}
 }
 
-// add adds the adjoint of the data in all tiles to the sums.
-func (o *lists) add(data device.Buf, quantum float64) {
+// add adds the adjoint of the rows in all tiles to the sums.
+func (o *lists) add(quantum float64) {
 	part := o.imagePart()
-	o.correlateAll(data)
 	o.migrate(0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
 	o.collect(kind(true), o.image.Slice(0, part), o.image, 1+o.adjointParts, part)
 }
