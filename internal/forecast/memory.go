@@ -6,6 +6,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -268,7 +269,7 @@ func (c *count) resident(m Memory) Memory {
 	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
 	with := c.onHost
 	if c.Card != nil {
-		with = c.onCard
+		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
 		work.Classes = c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))
 	}
 	m.Scratch = c.windowBytes()
@@ -310,10 +311,11 @@ func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
 	return m
 }
 
-// onCard counts what an engine takes that works on a card, where the vectors and the data are.
-func (c *count) onCard(m Memory, n kirchhoff.Need) Memory {
+// onCard counts what an engine takes that works on a card, where the vectors and so many
+// bytes of data are.
+func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.Card.Free
-	m.Card = n.Tables + n.Scratch + m.Vectors + 4*c.samples()
+	m.Card = n.Tables + n.Scratch + m.Vectors + data
 	if c.coarser != nil {
 		n := c.needs(c.coarser, kirchhoff.Work{})
 		m.Card += n.Tables + n.Scratch
@@ -386,16 +388,31 @@ func (c *count) streamed(m Memory) Memory {
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := TwoLongest(m.Groups)
-		m.Data = 4 * nt * int64(2*longest+second)
-		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
-		m.Scratch, m.Outside = 0, 0
-		m.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
-		m.add(c.overlap(n.Pieces))
-		m.engine(n)
-		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
-			return m
+		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
+		k := m
+		if c.Card != nil {
+			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
+			k.Scratch = c.windowBytes()
+			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
+		} else {
+			k.Data = 4 * nt * int64(2*longest+second)
+			k.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
+			k.add(c.overlap(n.Pieces))
+			k.engine(n)
+		}
+		if k.Fits() || len(k.Groups)-1 == len(c.share.Shots) {
+			return k
 		}
 	}
+}
+
+// cardRooms is how many buffers of a group's traces a card has: two that are filled in turn,
+// one that is computed, and their weights.
+func (c *count) cardRooms() int64 {
+	if c.Knowing(plan.Found{Dead: 1}).Weighted() {
+		return 4
+	}
+	return 3
 }
 
 // cutShots are the first traces of groups of shots with at most the given number of

@@ -387,6 +387,77 @@ func TestCardRemakesTables(t *testing.T) {
 	}
 }
 
+// A streamed run on a GPU has the image of one that holds its traces there, and on any grid,
+// in groups of any size, with tables made anew, the same bits.
+func TestCardStreams(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for name, c := range map[string]struct {
+		make func(*testing.T) *problem
+		set  []string
+	}{
+		"2-D":           {wide, []string{"solver.true_residual_every=2"}},
+		"2-D, weighted": {wide, weighing},
+		"3-D, aperture": {long, []string{"kirchhoff.dynamic=true", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.make(t)
+			set := append([]string{"solver.iterations=3"}, c.set...)
+			held := p.solveOnCards(t, 1, append(set, "data.read=memory")...)
+			set = append(set, "data.read=stream")
+			want := p.solveOnCards(t, 1, set...)
+			near(t, "image", want.Image, held.Image, 1e-4)
+			for _, g := range [][2]int{{3, 1}, {2, 2}} {
+				sameResult(t, fmt.Sprint(g), p.solveOnCards(t, g[0]*g[1], append(set, fmt.Sprintf("comm.grid=%d,%d", g[0], g[1]))...), want)
+			}
+			sameResult(t, "recomputed tables", p.solveOnCards(t, 2, append(set, "kirchhoff.tables=recompute")...), want)
+			if name == "2-D" {
+				t.Setenv("GPUEMU_MEMORY", "1250000")
+				set = append(set, "kirchhoff.tables=full")
+				must(t, p.onCards(1, set, func(j *Job) error {
+					if m := j.Memory(); len(m.Groups)-1 != p.survey.NumSources() {
+						return fmt.Errorf("not one shot at a time: %v", m)
+					}
+					return nil
+				}))
+				sameResult(t, "one shot at a time", p.solveOnCards(t, 1, set...), want)
+			}
+		})
+	}
+}
+
+// In a pass over streamed traces these and their lists go to the GPU, and nothing but
+// numbers comes back.
+func TestCardStreamCrosses(t *testing.T) {
+	gputest.NeedEmulator(t)
+	p := wide(t)
+	must(t, p.onCards(1, []string{"data.read=stream"}, func(j *Job) error {
+		op, err := built(context.Background(), j)
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		m := j.Memory()
+		if !m.Stream || m.Card == 0 || !strings.Contains(op.Info, "streamed in") {
+			return fmt.Errorf("memory plan %v: %s", m, op.Info)
+		}
+		g, err := dist.NewVector(op.Device, op.Domain())
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			up, down := j.Device.Traffic()
+			if _, err := op.Stream.Gradient(context.Background(), g, nil); err != nil {
+				return err
+			}
+			nowUp, nowDown := j.Device.Traffic()
+			if lists := int64(100 * p.survey.NumTraces()); nowUp-up < m.AllData || nowUp-up > m.AllData+lists || nowDown-down > 4096 {
+				return fmt.Errorf("%d bytes to the GPU, %d from it; the data have %d", nowUp-up, nowDown-down, m.AllData)
+			}
+		}
+		return nil
+	}))
+}
+
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes
 // no more events the longer the run.
 func TestCardTimes(t *testing.T) {

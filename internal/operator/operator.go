@@ -318,7 +318,14 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 		return err
 	}
 	if t := op.Traces; t != nil {
-		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
+		if longest, _ := forecast.TwoLongest(cuts); op.Card != nil {
+			if err := t.onCard(longest * op.Survey.NT); err != nil {
+				return err
+			}
+		}
+		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) {
+			return t.read(ctx, cuts, t.feed)
+		}
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
 			o.Weigh = t.Weigh

@@ -147,12 +147,7 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	if !e.work.Remake {
 		return e.fill(ctx, p, e.tables)
 	}
-	return e.tryUnit(ctx)
-}
-
-// tryUnit makes a unit ready, so that errors show before a long run.
-func (e *Engine) tryUnit(ctx context.Context) error {
-	for _, k := range e.kernels {
+	for _, k := range e.kernels { // so that errors show before a long run
 		if len(k.Units) > 0 {
 			o, err := k.open(ctx, k.Units[0])
 			if err == nil {
@@ -166,7 +161,7 @@ func (e *Engine) tryUnit(ctx context.Context) error {
 
 // keep makes the lists of the kernels' only units. Kernels of all traces share theirs.
 func (e *Engine) keep() error {
-	if e.work.Remake {
+	if e.adds() {
 		return nil
 	}
 	var all *lists
@@ -207,7 +202,11 @@ func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
 	if w.Cuts != nil || w.Budget < place*int64(p.Positions.Len()) && w.Budget >= 2*place*int64(p.LeastPlaces(w.Exact)) {
 		banks, w.Budget = 2, w.Budget/2
 	}
-	if e.images, err = kirchhoff.Images(p, w, place, traceCuts); err != nil {
+	cut := traceCuts
+	if w.Cuts != nil {
+		cut = e.groupCuts
+	}
+	if e.images, err = kirchhoff.Images(p, w, place, cut); err != nil {
 		return err
 	}
 	e.most, e.held = mostOf(e.images), e.tables.held
@@ -304,9 +303,6 @@ func (e *Engine) Kernels() (out []dist.Kernel) {
 	}
 	return out
 }
-
-// Groups implements kirchhoff.Engine.
-func (e *Engine) Groups() dist.Grouped { return nil }
 
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }

@@ -110,11 +110,11 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if err != nil {
 		return nil, err
 	}
-	return k.begin(ctx, d, w)
+	return k.begin(ctx, d, w), k.context.Err()
 }
 
 // begin begins an application whose sums the card times.
-func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (dist.Application, error) {
+func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) dist.Application {
 	sum := w.Sum
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
 		defer e.dev.Mark(d.String())()
@@ -123,7 +123,7 @@ func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (di
 		}
 		return sum(lo, hi, piece)
 	}
-	return e.room.Begin(w), e.context.Err()
+	return e.room.Begin(w)
 }
 
 // makeRing allocates the sums of two pieces of the forward.

@@ -120,5 +120,5 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	if err != nil {
 		return nil, err
 	}
-	return q.begin(ctx, d, w)
+	return q.begin(ctx, d, w), q.context.Err()
 }

@@ -90,11 +90,14 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	}
 	b := &buffers{dev: k.dev, round: true}
 	rows := trace
-	if k.Rows != nil {
+	switch {
+	case k.Rows != nil:
 		rows = make([]int32, len(trace))
 		for i, n := range trace {
 			rows[i] = k.Rows[n]
 		}
+	case len(trace) == k.Data: // all of them
+		rows = nil
 	}
 	o := k.newLists(l, t, trace, k.number(b, q, rows), b)
 	if b.err != nil {
