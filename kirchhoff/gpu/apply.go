@@ -99,37 +99,49 @@ func (k *kernel) adjointWork(ctx context.Context, image, data device.Buf, quantu
 	if err := k.check("adjoint", data, image); err != nil {
 		return pieces.Work{}, err
 	}
-	if o := k.kept; o != nil {
-		if whole || !k.correlated(data) {
-			o.correlateAll(data)
-		}
-		k.ready = nil
-		return k.backward(image, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
-			o.migrate(lo, hi, sums, quantum)
-			return o.adjointParts, nil
-		}), nil
+	if k.kept != nil && (whole || !k.correlated(data)) {
+		k.kept.correlateAll(data)
 	}
-	return k.backward(image, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
-		if lo > 0 { // the first has summed all boxes
+	k.ready = nil
+	return k.backward(image, 1, quantum, whole, k.summing(ctx, "adjoint", quantum, func(o *lists) error {
+		o.correlateAll(data)
+		return nil
+	})), nil
+}
+
+// summing returns how a function of the given name sums for backward: those of tables that
+// are kept piece by piece from the rows as they are, and units all at the first piece, after
+// rows has set the rows of each.
+func (k *kernel) summing(ctx context.Context, name string, quantum float64, rows func(o *lists) error) func(lo, hi int, sums device.Buf) (parts int, err error) {
+	if o := k.kept; o != nil {
+		return func(lo, hi int, sums device.Buf) (int, error) {
+			o.migrate(name, lo, hi, sums, quantum)
+			return o.adjointParts, nil
+		}
+	}
+	return func(lo, _ int, _ device.Buf) (int, error) {
+		if lo > 0 {
 			return 1, nil
 		}
 		if err := k.clear(); err != nil {
 			return 0, err
 		}
 		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
-			o.correlateAll(data)
-			o.add(quantum)
+			if err := rows(o); err != nil {
+				return err
+			}
+			o.add(name, quantum)
 			return cmp.Or(ctx.Err(), k.context.Err())
 		})
-	}), nil
+	}
 }
 
 // clear sets the sums of units to zero.
 func (e *Engine) clear() error { return e.dev.Zero(e.image.Slice(0, e.imagePart())) }
 
 // backward prepares an adjoint. sum sets sums, those of boxes lo to hi, and returns in how
-// many parts.
-func (e *Engine) backward(image device.Buf, quantum float64, whole bool, sum func(lo, hi int, sums device.Buf) (parts int, err error)) pieces.Work {
+// many parts. The image's scale counts power times.
+func (e *Engine) backward(image device.Buf, power int32, quantum float64, whole bool, sum func(lo, hi int, sums device.Buf) (parts int, err error)) pieces.Work {
 	wide, sums := whole || quantum != 0, e.tiled
 	if wide {
 		sums = e.image
@@ -150,7 +162,7 @@ func (e *Engine) backward(image device.Buf, quantum float64, whole bool, sum fun
 	}
 	finish := func(lo, hi, _ int) error {
 		from := part(sums, lo, hi)
-		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi))
+		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi), power)
 		return e.context.Err()
 	}
 	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: piece, Finish: finish}

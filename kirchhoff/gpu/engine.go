@@ -304,9 +304,6 @@ func (e *Engine) Kernels() (out []dist.Kernel) {
 	return out
 }
 
-// Squared implements kirchhoff.Engine. Engines on cards do not offer it.
-func (e *Engine) Squared() dist.Kernel { return nil }
-
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 

@@ -23,11 +23,20 @@ type share struct {
 
 // process is a problem on a grid of shots × blocks.
 type process struct {
-	p      *kirchhoff.Problem
-	d      *card.Device
-	blocks int
-	image  int       // of several
-	share  [][]share // [shots][blocks]
+	p       *kirchhoff.Problem
+	d       *card.Device
+	blocks  int
+	image   int       // of several
+	squared bool      // the operators with their elements squared
+	share   [][]share // [shots][blocks]
+}
+
+// of is a share's operator.
+func (g *process) of(s share) dist.Pieced {
+	if g.squared {
+		return s.engine.Squared().(dist.Pieced)
+	}
+	return s.engine.kernels[g.image]
 }
 
 // sorted is p with its traces in the order of sources.
@@ -129,8 +138,8 @@ func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q floa
 	peak := 0.0
 	for i, line := range g.share {
 		for j, s := range line {
-			peak = max(peak, s.engine.Peak())
-			got, err := s.engine.kernels[g.image].Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
+			peak = max(peak, g.of(s).Peak())
+			got, err := g.of(s).Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
 			must(t, err)
 			if d == dist.Forward && i == 0 || d == dist.Backward && j == 0 {
 				parts = append(parts, got...)
@@ -169,7 +178,7 @@ func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum f
 		var results []device.Buf
 		for _, s := range line {
 			result := upload(t, g.d, g.within(s, d == dist.Forward, out))
-			app, err := s.engine.kernels[g.image].Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
+			app, err := g.of(s).Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
 			must(t, err)
 			apps, results = append(apps, app), append(results, result)
 		}

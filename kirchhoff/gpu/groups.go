@@ -47,7 +47,7 @@ func (s stream) Clear(context.Context) error { return s.clear() }
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
 	s.room.Lock()
 	defer s.room.Unlock()
-	return s.begin(ctx, dist.Backward, s.backward(dst, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
+	return s.begin(ctx, dist.Backward, s.backward(dst, 1, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
 }
 
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
@@ -72,7 +72,7 @@ func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 		g.kept.correlateAll(src)
 	}
 	g.ready = nil
-	g.kept.add(quantum)
+	g.kept.add("adjoint", quantum)
 	return cmp.Or(ctx.Err(), g.context.Err())
 }
 

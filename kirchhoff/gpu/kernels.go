@@ -28,27 +28,35 @@ var (
 )
 
 // Programs returns the programs of an engine whose tables have the given layout: the
-// operator, which joins five files and is compiled for one kind of tables, and what
-// comes before and after it, which is the same for all kinds.
+// operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
-	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
-		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
-		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
-	}
-	flag := map[bool]int{true: 1}
-	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
-			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
+	src := operatorSource(l, false)
 	if l.Fields == 1 && l.Aperture == 0 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 
+// SquaredProgram returns the program of the adjoint of Engine.Squared. Its forward is unused.
+func SquaredProgram(l kirchhoff.Layout) driver.Source { return operatorSource(l, true) }
+
+// operatorSource is the operator, or the one with all its elements squared. It joins five
+// files and is compiled for one kind of tables.
+func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
+	text := ""
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
+		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
+	}
+	flag := map[bool]int{true: 1}
+	return driver.Source{Name: "kirchhoff.cu", Text: text,
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
+			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared])}}
+}
+
 // kernelNames lists the kernels of the two programs.
 var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+	{"convolve_f32", "convolve_f64", "correlate", "square", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
 
 // operator is the kernels' struct Operator.
 type operator struct {

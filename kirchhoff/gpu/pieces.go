@@ -62,17 +62,14 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		return nil, err
 	}
 	if d == dist.Backward {
-		n, each := k.Own.NumTraces(), k.most.unit
-		for lo := 0; lo < n; lo += each {
-			hi := min(lo+each, n)
+		most, err := k.largest(2, func(lo, hi int) error {
 			k.correlateRows(src, k.numbered, lo, hi)
-			k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, int32(k.nt))
-		}
+			return nil
+		})
 		if k.kept != nil { // all traces are one unit
 			k.ready, k.owner = src, k
 		}
-		largest, err := k.bounded(n)
-		return k.Shots(largest), err
+		return most, err
 	}
 	size, slabs, chunks := k.chunks()
 	k.launch("magnitude", chunks, slabs, threads, 0, k.bounds, src, k.scale, int64(src.Len()), int64(size))
@@ -82,6 +79,21 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		starts = append(starts, n)
 	}
 	return pieces.Sums(sums, starts), err
+}
+
+// largest returns for each shot the sum of its traces' largest samples, which lie step apart
+// in rows. set sets the rows to traces lo to hi, no more than a unit has.
+func (k *kernel) largest(step int32, set func(lo, hi int) error) ([]float64, error) {
+	n, each := k.Own.NumTraces(), k.most.unit
+	for lo := 0; lo < n; lo += each {
+		hi := min(lo+each, n)
+		if err := set(lo, hi); err != nil {
+			return nil, err
+		}
+		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, int32(k.nt), step)
+	}
+	most, err := k.bounded(n)
+	return k.Shots(most), err
 }
 
 // bounded brings n numbers of a bound to the host.

@@ -2,8 +2,8 @@
 // program with weight.cu, aperture.cu, adjoint.cu and forward.cu, compiled for one kind of
 // operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
 // these depend on the dip or the opening angle, COMPACT that times have 16 bits, APERTURE is
-// 0 without an aperture, 1 in 2-D, 2 in 3-D. tables.go explains the tables, lists.go the
-// lists of traces.
+// 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
+// squared. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
 // to the first sample that a place reaches in a group or a box of tiles. Sums of two

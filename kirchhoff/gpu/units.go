@@ -173,10 +173,10 @@ func (o *lists) Close() {
 	}
 }
 
-// add adds the adjoint of the rows in all tiles to the sums.
-func (o *lists) add(quantum float64) {
+// add adds what migrate makes of the rows in all tiles to the sums.
+func (o *lists) add(name string, quantum float64) {
 	part := o.imagePart()
-	o.migrate(0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
+	o.migrate(name, 0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
 	o.collect(kind(true), o.image.Slice(0, part), o.image, 1+o.adjointParts, part)
 }
 
@@ -192,10 +192,11 @@ func (o *lists) demigrate(piece, row0 int, quantum float64) {
 		int32(o.window), int64(o.tracePart()), magic(quantum))
 }
 
-// migrate sets sums, in parts, to the adjoint of the traces in the tiles of boxes lo to hi.
-func (o *lists) migrate(lo, hi int, sums device.Buf, quantum float64) {
+// migrate sets sums, in parts, to the adjoint of the traces in the tiles of boxes lo to hi,
+// by the function of the given name.
+func (o *lists) migrate(name string, lo, hi int, sums device.Buf, quantum float64) {
 	group := o.firstGroup[lo]
-	o.launch("adjoint", o.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.layout),
+	o.launch(name, o.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.layout),
 		o.operator, o.adjoint, o.rows, sums, int32(group), int32(o.firstTile[lo]), int64(o.imagePart()), magic(quantum))
 }
 
