@@ -23,7 +23,9 @@ func hold(t *testing.T, d *Device) (release func()) {
 	clear(p.Bytes)
 	gate := (*int32)(unsafe.Pointer(unsafe.SliceData(p.Bytes)))
 	d.context.Launch(f, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(gate))))
-	return func() { atomic.StoreInt32(gate, 1) }
+	release = func() { atomic.StoreInt32(gate, 1) }
+	t.Cleanup(release)
+	return release
 }
 
 // A stretch is copied while the card works on the one before, but not over one that the

@@ -25,7 +25,8 @@ func remade(share float64, exact bool) dealt {
 }
 
 // TestRemade: with tables made anew, a unit's at a time, the operator is the same: its
-// traces to the bit, its image to rounding, adjoint, and of several images each.
+// traces to the bit, its image and its diagonal to rounding, adjoint, and of several images
+// each.
 func TestRemade(t *testing.T) {
 	d := open(t, driver.CUDA)
 	for i, p := range gathered(t) {
@@ -49,6 +50,10 @@ func TestRemade(t *testing.T) {
 				}
 				if !strings.Contains(e.Info(), "recomputed in") {
 					t.Errorf("%s: %s", name, e.Info())
+				}
+				w2 := squares(p, false)
+				if got, want := diagonal(t, d, e, w2, len(m)), diagonal(t, d, whole, w2, len(m)); !(difference(got, want) <= 1e-6) {
+					t.Errorf("%s: the diagonal differs by %.2e", name, difference(got, want))
 				}
 				for n, k := range e.kernels {
 					data, image := bothOf(t, d, e, n, m, x)
