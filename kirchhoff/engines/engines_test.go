@@ -6,11 +6,13 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if f := Missing("cuda", Antialias|Exact); f != Antialias || f.String() != "anti-aliasing" {
-		t.Errorf("cuda lacks %v", f)
+	if f := Missing("reference", Antialias|Exact); f != Exact || f.String() != "exact sums" {
+		t.Errorf("the reference engine lacks %v", f)
 	}
-	if f := Missing("cpu", all); f != 0 {
-		t.Errorf("cpu lacks %v", f)
+	for _, name := range []string{"cpu", "cuda", "hip"} {
+		if f := Missing(name, all); f != 0 {
+			t.Errorf("%s lacks %v", name, f)
+		}
 	}
 	if f := Missing("abacus", Gathers|Diagonal); f.String() != "images by class, a diagonal" {
 		t.Errorf("an engine that there is not lacks %v", f)

@@ -44,8 +44,12 @@ func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
 
 // allocate makes room for tables.
 func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
-	return memoryOfTables{b.alloc(h.rows*l.Words, device.F32), b.alloc(h.rows*2, device.F32),
-		b.alloc(h.groups*2, device.F32), b.alloc(h.boxes*2, device.F32)}
+	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32), span: b.alloc(h.rows*2, device.F32),
+		groups: b.alloc(h.groups*2, device.F32), boxes: b.alloc(h.boxes*2, device.F32)}
+	if l.Bands > 1 {
+		m.slope = b.alloc(h.rows, device.F32)
+	}
+	return m
 }
 
 // number sets the places of local that have tables in the column to their numbers there.

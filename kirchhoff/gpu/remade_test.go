@@ -52,7 +52,8 @@ func TestRemade(t *testing.T) {
 					t.Errorf("%s: %s", name, e.Info())
 				}
 				w2 := squares(p, false)
-				if got, want := diagonal(t, d, e, w2, len(m)), diagonal(t, d, whole, w2, len(m)); !(difference(got, want) <= 1e-6) {
+				if p.Antialias != nil { // no engine knows the squared operator then
+				} else if got, want := diagonal(t, d, e, w2, len(m)), diagonal(t, d, whole, w2, len(m)); !(difference(got, want) <= 1e-6) {
 					t.Errorf("%s: the diagonal differs by %.2e", name, difference(got, want))
 				}
 				for n, k := range e.kernels {

@@ -47,6 +47,9 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 
 // prepare prepares an application: a whole one, or one in pieces.
 func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	if q.layout.Bands > 1 {
+		return pieces.Work{}, kirchhoff.ErrSquaredBands
+	}
 	by, err := q.pass()
 	if err != nil {
 		return pieces.Work{}, err
