@@ -164,6 +164,7 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	__shared__ int2 reach[PLACES];
 	__shared__ int passes;
 #if APERTURE
+	__shared__ Operator o; // of a column
 	__shared__ int reached[2]; // tiles of the box that some trace reaches along the first axis: minus the first, and the end
 #else
 	const Operator &o = whole;
@@ -184,8 +185,10 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	for (int n = b.firsts[block] + visits * blockIdx.y / gridDim.y; n < end; n++) {
 		const int box = b.visits[n].box;
 		const Column &column = whole.columns[b.visits[n].column];
-		const Operator o = over(whole, column);
 		__syncthreads(); // no thread reads the last box any more
+		if (me == 0)
+			o = over(whole, column);
+		__syncthreads();
 		if (me < PLACES)
 			places[me] = b.places[(i64)b.visits[n].list * PLACES + me];
 		if (me < 2)
