@@ -203,11 +203,11 @@ template <class T> __device__ c128 part(const void *px, const void *py, i64 from
 	return s;
 }
 
-// tree adds the threads' values; the sum is the first thread's.
+// tree adds the threads' values. The sum is the first thread's: each returns its own
+// element, which no other touches before the next barrier.
 __device__ c128 tree(c128 v, c128 *shared)
 {
 	int t = threadIdx.x;
-	__syncthreads(); // who read the last result is done
 	shared[t] = v;
 	__syncthreads();
 	for (int half = width / 2; half > 0; half /= 2) {
@@ -215,7 +215,7 @@ __device__ c128 tree(c128 v, c128 *shared)
 			shared[t] = shared[t] + shared[t + half];
 		__syncthreads();
 	}
-	return shared[0];
+	return shared[t];
 }
 
 // parts has one place a chunk, out one a pair; *ended is 0 before and after.

@@ -324,7 +324,7 @@ static bool find_ptx(Kernel &k, const ptx::Module &m, const char *name)
 	if (it == m.kernels.end())
 		return false;
 	const ptx::Function &f = m.functions[size_t(it->second)];
-	k.module = &m, k.function = it->second, k.shared = int(f.shared);
+	k.module = &m, k.function = it->second, k.shared = int(f.own_shared);
 	for (const ptx::Symbol &p : f.parameters)
 		k.sizes.push_back(p.bytes);
 	return true;

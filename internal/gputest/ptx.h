@@ -40,6 +40,10 @@ enum class Space : uint8_t { Generic, Param, Shared, Global, Local };
 // Generic addresses from here on mean shared and local memory.
 constexpr uint64_t shared_window = uint64_t(1) << 56, local_window = uint64_t(2) << 56, window_bytes = 1 << 30;
 
+// Bytes between variables in shared memory that nobody may touch.
+constexpr size_t gap_bytes = 64;
+constexpr Stamp gap = under_way | thread_bits | many;
+
 // Registers have 32 lanes of four bytes, or of eight for those of 64 bits, and are numbered
 // by where they begin in a warp's registers. Constants are registers too.
 typedef uint32_t Register;
@@ -99,7 +103,9 @@ struct Function {
 	std::vector<Filled> constants;
 	std::vector<Place> places;
 	std::vector<Filled> unset; // registers that may be read before they are written
-	size_t shared = 0, local = 0, parameter_bytes = 0;
+	size_t shared = 0, own_shared = 0; // bytes with the gaps between variables, and without
+	std::vector<size_t> gaps;          // where they are
+	size_t parameter_bytes = 0;
 };
 
 struct Statement {

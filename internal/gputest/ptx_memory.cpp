@@ -23,6 +23,8 @@ static std::string who(Stamp stamp, const Block &b)
 static void clashes(Warp &w, const Ins &i, unsigned lane, Stamp other, Access access, bool wrote)
 {
 	const Block &b = *w.block;
+	if ((other | by_atomic) == gap)
+		w.fault(i, lane, IllegalAddress, "touches what lies behind a shared variable");
 	if (other >= under_way)
 		w.fault(i, lane, LaunchFailed, "touches what a copy writes that was not waited for");
 	const Thread &t = b.threads[w.thread(lane)];

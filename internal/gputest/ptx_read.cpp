@@ -385,6 +385,11 @@ void Reader::declare(const std::string &kind)
 	} else if (kind == ".shared" || kind == ".local" || kind == ".param") {
 		auto [name, v] = variable(kind == ".shared" ? Space::Shared : Space::Local);
 		place(v, kind == ".shared" ? f.shared : module->local);
+		if (kind == ".shared") {
+			f.own_shared += v.bytes;
+			f.gaps.push_back((f.shared + 3) / 4 * 4);
+			f.shared = f.gaps.back() + gap_bytes;
+		}
 		symbols[name] = v;
 	} else {
 		refuse("no declaration " + kind);

@@ -315,7 +315,7 @@ static struct {
 	uint64_t launches = 0;
 	uint32_t serial = 0; // of the last block
 	std::vector<Warp> warps;
-	std::unique_ptr<Shadow> shared = std::make_unique<Shadow>(nullptr, shared_bytes);
+	std::unique_ptr<Shadow> shared;
 } state;
 
 // begin readies warps for a kernel: its constants, and NaN everywhere else.
@@ -419,13 +419,15 @@ void launch(const Kernel &k, Dim grid, Dim block, unsigned shared, void **params
 	size_t threads = size_t(block.x) * block.y * block.z;
 	uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
 	begin(l, threads);
+	state.shared = std::make_unique<Shadow>(nullptr, l.kernel->shared + shared);
+	for (size_t at : l.kernel->gaps)
+		state.shared->mark(at, gap_bytes, gap);
 	try {
 		for (uint64_t n = 0; n < blocks && card_status() == Success; n++) {
 			uint64_t i = backwards ? blocks - 1 - n : n;
 			run_block(l, {unsigned(i % grid.x), unsigned(i / grid.x % grid.y), unsigned(i / grid.x / grid.y)}, threads);
 		}
 	} catch (const Fault &f) {
-		state.shared = std::make_unique<Shadow>(nullptr, shared_bytes); // copies may be under way
 		card_fails(f.status, "kernel " + k.name + ": " + f.why);
 	}
 }
