@@ -70,25 +70,18 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e := &cpu{memory: memory{counting: counting}, work: w, threads: p.threads()}
 	e.Plan = outline(p, &e.memory)
 	e.allocate()
-	if err := w.check(p); err != nil {
+	c := newCover(p, &e.Tiling)
+	place := e.placeBytes(c)
+	images, err := Images(p, w, place, traceCuts)
+	if err != nil {
 		return e, err
 	}
-	whole := p.whole()
-	whole.Velocity = nil // the plan has what is needed of it
-	c := newCover(whole, &e.Tiling)
-	if w.Remake {
-		whole.Progress = nil
-	} else {
-		e.tables = newTables(e.Plan, c, counting)
+	for _, m := range images {
+		e.kernels = append(e.kernels, &kernel{cpu: e, Image: m})
+		e.held = max(e.held, int64(m.Places)*place)
 	}
-	place := e.placeBytes(c)
-	for _, class := range w.images() {
-		k, err := e.newKernel(whole, class, place)
-		if err != nil {
-			return e, err
-		}
-		e.kernels = append(e.kernels, k)
-		e.held = max(e.held, int64(k.places)*place)
+	if !w.Remake {
+		e.tables = newTables(e.Plan, c, counting)
 	}
 	if e.tables != nil {
 		e.held = e.tables.bytes
@@ -136,22 +129,22 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	}
 	var all *lists // of a class of all traces
 	for _, k := range e.kernels {
-		if all != nil && k.rows == nil {
+		if all != nil && k.Rows == nil {
 			k.kept = all.with(k)
 			continue
 		}
-		if len(k.units) == 0 {
+		if len(k.Units) == 0 {
 			continue
 		}
-		o, err := k.open(ctx, k.units[0])
+		o, err := k.open(ctx, k.Units[0])
 		if err != nil {
 			return err
 		}
 		if e.work.Remake || e.work.Cuts != nil {
-			o.close()
+			o.Close()
 			continue
 		}
-		if k.kept = o; k.rows == nil {
+		if k.kept = o; k.Rows == nil {
 			all = o
 		}
 	}
@@ -180,7 +173,7 @@ func (e *cpu) Info() string {
 			how = "interpolated"
 		}
 		for _, k := range e.kernels {
-			units += len(k.units)
+			units += len(k.Units)
 		}
 		text += fmt.Sprintf("; traveltimes %s in %s", how, readable.Count(units, "stretch"))
 	}

@@ -58,6 +58,7 @@ var refused = []rule{
 	offered("kirchhoff.tables=coarse", engines.Coarse, "!kirchhoff.engine=reference"),
 	offered("kirchhoff.tables=recompute", engines.Recomputed, "!kirchhoff.engine=reference"),
 	offered("image.gathers", engines.Gathers),
+	offered("image.gathers=angle", engines.OpeningLimit),
 	offered("kirchhoff.dip_limit", engines.DipLimit),
 	offered("kirchhoff.opening_limit", engines.OpeningLimit),
 	offered("kirchhoff.antialias", engines.Antialias),

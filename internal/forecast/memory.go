@@ -226,14 +226,15 @@ func (c *count) onCard(m Memory) Memory {
 	p.Compact = m.Compact
 	vectors := m.Vectors + 4*c.samples() // and the data
 	m.Vectors, m.Late = 0, 0
-	need := func(p *kirchhoff.Problem) kirchhoff.Need {
-		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
+	need := func(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
+		w.Exact = c.Exact()
+		return kernels.Needs(p, w, c.Card.Multiprocessors)
 	}
-	n := need(p)
+	n := need(p, kirchhoff.Work{Classes: c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))})
 	m.CardLimit = c.Card.Free
 	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
 	if c.coarser != nil {
-		n := need(c.coarser)
+		n := need(c.coarser, kirchhoff.Work{})
 		m.Card += n.Tables + n.Scratch
 	}
 	m.Scratch = n.Making + c.windowBytes()

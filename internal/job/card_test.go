@@ -54,6 +54,12 @@ func TestCardsAgree(t *testing.T) {
 		"2-D, two-level": {wide, []string{"solver.iterations=1", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
+		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
+		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+		"2-D, diagonal":  {wide, []string{"solver.iterations=3", "solver.preconditioner=diagonal", "kirchhoff.dynamic=true", "kirchhoff.aperture=150"}},
+		"3-D, diagonal":  {long, []string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.3"}},
+		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
 		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,30 +87,37 @@ func TestCardsAgree(t *testing.T) {
 func TestNothingCrosses(t *testing.T) {
 	gputest.Need(t)
 	p := line(t)
-	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
-		if err != nil {
-			return err
-		}
-		m, err := solver.New("cgls", j.SolverOptions())
-		if err != nil {
-			return err
-		}
-		if err := m.Init(context.Background(), problem, nil); err != nil {
-			return err
-		}
-		for k := range 4 {
-			up, down := j.Device.Traffic()
-			if err := m.Step(context.Background()); err != nil {
+	for name, set := range map[string][]string{
+		"damping":  {"solver.damping=0.5"},
+		"diagonal": {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
+		"limits":   {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
+	} {
+		must(t, p.onCards(1, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			f, err := j.formulate(t.Context(), d)
+			if err != nil {
 				return err
 			}
-			nowUp, nowDown := j.Device.Traffic()
-			if nowUp != up || nowDown-down > 1024 {
-				return fmt.Errorf("iteration %d: %d bytes to the GPU, %d from it", k+1, nowUp-up, nowDown-down)
+			defer f.Close()
+			m, err := f.Method()
+			if err != nil {
+				return err
 			}
-		}
-		return nil
-	})))
+			if err := m.Init(t.Context(), f.Problem, nil); err != nil {
+				return err
+			}
+			for k := range 4 {
+				up, down := j.Device.Traffic()
+				if err := m.Step(t.Context()); err != nil {
+					return err
+				}
+				nowUp, nowDown := j.Device.Traffic()
+				if nowUp != up || nowDown-down > 1024 {
+					return fmt.Errorf("%s: iteration %d: %d bytes to the GPU, %d from it", name, k+1, nowUp-up, nowDown-down)
+				}
+			}
+			return nil
+		})))
+	}
 }
 
 // By NCCL no image and no data go through the host.

@@ -223,10 +223,8 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local()}
-	if op.Classes.N > 0 {
-		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
-	}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local(),
+		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
 	var err error
 	switch {
 	case op.Card != nil:

@@ -13,7 +13,7 @@ enum {
 	GROUP = 8,
 	THREADS = 256,
 	POINTS = GROUP * TILE / THREADS,
-	RECEIVERS = WEIGHTS == 0 ? 16 : 8,
+	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	SKIP = 0,
 	NEAR = 1, // in shared memory
@@ -107,7 +107,7 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces
 	if (from.x > from.y || other.x > other.y || hi < -1 || lo > o.nt - 2)
 		return;
 	to->of[me] = Stretch{place, row, lo, hi - lo + 1};
-	to->state[me] = lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
+	to->state[me] = SQUARED || lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
 }
 
 // Stage is what shared memory holds of a run: the near stretches of its traces, the
@@ -188,7 +188,9 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 }
 
 // far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
-// Registers cannot be indexed, so the receivers' values are read again.
+// Registers cannot be indexed, so the receivers' values are read again. With SQUARED it adds
+// all traces, and rows [row][2][nt] hold E and F (see kirchhoff.Engine): a triple gives
+// A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
                                            const Stage &stage, const float2 *rows, int group, const int *tile, int slot)
 {
@@ -209,11 +211,18 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 			}
 			if (k < 0 || k >= o.nt - 1 || q >= NEVER_TIME)
 				continue;
+#if SQUARED
+			const float *norms = (const float *)e + k, rest = 1 - w;
+			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[o.nt], rest * norms[0]));
+			const float a = share(stage, j, p, slot) * weight(o, source[p].field, r.field);
+			sum[p] = fmaf(a * a, v, sum[p]);
+#else
 			const float v = fmaf(w, e[k].y, e[k].x) * share(stage, j, p, slot);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, r.field), v, sum[p]);
 			else
 				sum[p] += v;
+#endif
 		}
 	}
 }
@@ -296,9 +305,9 @@ adjoint(Operator whole, Traces t, const float2 *rows, double *sums, int group0, 
 		for (int i = 0; i < RECEIVERS / 4; i++)
 			cut |= ((const unsigned *)r.cut)[i];
 #endif
-		if (every == 0x01010101 && !cut)
+		if (!SQUARED && every == 0x01010101 && !cut)
 			near_traces<true>(sum, source, o, r, receiver, stage, slot);
-		else if (any & 0x01010101)
+		else if (!SQUARED && any & 0x01010101)
 			near_traces<false>(sum, source, o, r, receiver, stage, slot);
 		if (any & 0x02020202)
 			far_traces(sum, source, o, r, stage, rows, group, tile, slot);

@@ -84,7 +84,7 @@ func TestAperture(t *testing.T) {
 						t.Errorf("differs from %s by %.2e and %.2e", other.Name(), a, b)
 					}
 				}
-				rows := int64(e.held.rows)
+				rows := int64(e.tables.held.rows)
 				if held := e.TableBytes() - 8*rows; float64(held) > float64(cpu.TableBytes()) || e.TableBytes() != Needs(p, kirchhoff.Work{}, 1).Tables {
 					t.Errorf("tables of %d bytes, those of the cpu engine %d, foretold %d", held, cpu.TableBytes(), Needs(p, kirchhoff.Work{}, 1).Tables)
 				}
@@ -107,12 +107,14 @@ func TestApertureExact(t *testing.T) {
 // others.
 func TestLists(t *testing.T) {
 	for _, p := range apertures(t) {
-		e := outline(kirchhoff.Outline(p), kirchhoff.Work{}, 1)
-		adjoint := newAdjointLists(e.plan, e.columns, 16)
-		forward := newForwardLists(p.Positions, e.traceCuts)
+		e, err := outline(kirchhoff.Outline(p), p, kirchhoff.Work{}, 1)
+		must(t, err)
+		columns := e.tables.columns
+		adjoint := newAdjointLists(e.plan, columns, 16)
+		forward := newForwardLists(p.Positions, e.images[0].TraceCuts)
 		blocks := slices.Clone(forward.places)
-		forward.makeVisits(e.plan, e.columns)
-		for c, column := range e.columns {
+		forward.makeVisits(e.plan, columns)
+		for c, column := range columns {
 			box := e.plan.Boxes[column.Boxes[0]]
 			counts := func(trace int) bool {
 				m, tapers := p.Middle(int32(trace)), p.Tapers()

@@ -14,6 +14,8 @@ import (
 var (
 	//go:embed times.cu
 	timesText string
+	//go:embed weight.cu
+	weightText string
 	//go:embed aperture.cu
 	apertureText string
 	//go:embed adjoint.cu
@@ -25,46 +27,59 @@ var (
 )
 
 // Programs returns the programs of an engine whose tables have the given layout: the
-// operator, which joins four files and is compiled for one kind of tables, and what
-// comes before and after it, which is the same for all kinds.
+// operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
-	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
-		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
-	}
-	compact := 0
-	if l.Compact {
-		compact = 1
-	}
-	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
+	src := operatorSource(l, false)
 	if l.Fields == 1 && l.Aperture == 0 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 
+// SquaredProgram returns the program of the adjoint of Engine.Squared. Its forward is unused.
+func SquaredProgram(l kirchhoff.Layout) driver.Source { return operatorSource(l, true) }
+
+// operatorSource is the operator, or the one with all its elements squared. It joins five
+// files and is compiled for one kind of tables.
+func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
+	text := ""
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
+		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
+	}
+	flag := map[bool]int{true: 1}
+	return driver.Source{Name: "kirchhoff.cu", Text: text,
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
+			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared])}}
+}
+
 // kernelNames lists the kernels of the two programs.
 var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+	{"convolve_f32", "convolve_f64", "correlate", "square", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
 
 // operator is the kernels' struct Operator.
 type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
 
-	// What programs without an aperture do not take.
+	// What programs without an aperture or limits do not take.
 	columns, spots, middles driver.Memory
 	taper                   [2]kirchhoff.Taper
+	dip, opening            kirchhoff.Fade
+	dynamic                 int32
 }
 
-func (e *Engine) newOperator() operator {
-	boxes := len(e.plan.Boxes)
-	o := operator{table: memory(e.table), span: memory(e.span), groups: memory(e.groups), boxes: memory(e.boxes),
-		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt)}
-	if e.layout.Aperture > 0 {
-		e.narrow(&o)
+// newOperator is the kernel's operator on tables, without what depends on lists of traces.
+func (k *kernel) newOperator(t *tables) operator {
+	boxes := len(k.plan.Boxes)
+	o := operator{table: memory(t.table), span: memory(t.span), groups: memory(t.groups), boxes: memory(t.boxes),
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt), spots: k.spots,
+		dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	if k.Own.Dynamic {
+		o.dynamic = 1
 	}
+	tapers := k.Own.Tapers()
+	copy(o.taper[:], tapers[2-k.layout.Aperture:])
 	return o
 }
 
@@ -91,8 +106,11 @@ const (
 // sizes are the constants that depend on the layout: RECEIVERS in a cell of the adjoint,
 // samples of its WINDOW, and points of a CHUNK of the forward.
 func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
-	if l.Fields == 1 {
+	switch {
+	case l.Fields == 1:
 		return 16, 128, 32
+	case l.Fields == 5 && l.Limits:
+		return 4, 192, 16 // more receivers take more registers than there are
 	}
 	return 8, 192, 16
 }
@@ -139,7 +157,7 @@ func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+	e.context.Launch(e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.

@@ -2,19 +2,30 @@ package gpu
 
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
-// Needs returns the memory that an engine of p takes. Tables and Scratch are on a card
-// with the given number of processors; Making is on the host. Of w it uses Exact and Whole. It
-// runs the code that allocates, on buffers that only count.
-func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
-	host := kirchhoff.Needs(p, kirchhoff.Work{})
-	e := outline(kirchhoff.Outline(p), w, processors)
-	// Fewer blocks mean more parts. There is at least one block for every "lanes" traces.
-	e.allocate(e.ntrace, (e.longestPiece()+lanes-1)/lanes)
-	e.bytes += 4*int64(len(e.groupList)) + listBytes*e.plan.Pairs() + 4<<10
-	if e.layout.Aperture > 0 {
-		e.narrow(&operator{})
+// Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
+// with the given number of processors; Making is on the host. It runs the code that
+// allocates, on buffers that only count.
+func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
+	e, err := outline(kirchhoff.Outline(p), p, w, processors)
+	if err != nil {
+		return n // New will tell
 	}
-	n := kirchhoff.Need{Place: int64(most(e.columns, p.Positions.Len())) * e.rowBytes(), Tables: e.TableBytes()}
+	e.allocate()
+	e.put()
+	all := false
+	for _, m := range e.images {
+		if m.Rows == nil && all {
+			continue // kernels of all traces share lists
+		}
+		all = all || m.Rows == nil
+		newKernel(e, m)
+		each := int64(listBytes)
+		if m.Rows != nil {
+			each = apartBytes
+		}
+		e.bytes += each*e.plan.Of(m.Own).Pairs() + 4<<10
+	}
+	n.Place, n.Tables = e.placeBytes(), e.TableBytes()
 	n.AllTables = n.Tables
 	before := e.bytes
 	if w.Exact {
@@ -22,12 +33,19 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Nee
 	}
 	n.Pieces = e.bytes - before
 	n.Scratch = e.bytes - n.Tables
+	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	n.Making = host.Making + int64(max(1, p.Threads))*host.Place
 	return n
 }
 
+// placeBytes is the memory of the tables of the place that has most, on the card.
+func (e *Engine) placeBytes() int64 {
+	return int64(mostRows(e.tables.columns, e.plan.Problem.Positions.Len())) * e.rowBytes()
+}
+
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.
-const listBytes = 40
+// The traces of a class may lie apart: apartBytes is for a trace alone in its run.
+const listBytes, apartBytes = 40, 150
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.

@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums are
@@ -20,14 +21,12 @@ const (
 	ahead                        = 2 // pieces of the forward that have memory
 )
 
-// cut makes the pieces. Pieces of the image depend only on the slab, pieces of the traces
-// only on the traces.
+// cut makes the pieces of the image, which depend only on the slab.
 func (e *Engine) cut(w kirchhoff.Work) {
 	most := mostImagePieces
 	if w.Whole {
 		most = 1
 	}
-	e.traceCuts = pieces.CutTraces(e.plan.Problem.Positions.Source, 1, mostTracePieces, leastTraces)
 	boxes := len(e.plan.Boxes)
 	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, most, leastTiles) {
 		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
@@ -35,8 +34,10 @@ func (e *Engine) cut(w kirchhoff.Work) {
 	}
 }
 
-// longestPiece is the largest number of traces in a piece of the forward.
-func (e *Engine) longestPiece() int { return pieces.Longest(e.traceCuts) }
+// traceCuts makes the pieces of the traces, which depend only on these.
+func traceCuts(p *survey.Positions) []int {
+	return pieces.CutTraces(p.Source, 1, mostTracePieces, leastTraces)
+}
 
 // chunk is the number of points that one block of the kernel magnitude adds up.
 const chunk = steps * threads
@@ -54,43 +55,61 @@ func (e *Engine) Peak() float64 { return e.plan.Peak }
 // Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
 // slab of kirchhoff.SlabPoints. The adjoint keeps the correlated traces for Begin: if
 // Begin comes next, the source must not have changed.
-func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	e.room.Lock()
-	defer e.room.Unlock()
-	if err := e.mine("bound", src); err != nil {
+func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
+	k.room.Lock()
+	defer k.room.Unlock()
+	if err := k.mine("bound", src); err != nil {
 		return nil, err
 	}
+	if d == dist.Backward {
+		k.kept.correlateAll(src)
+		k.ready, k.owner = src, k
+		return k.largest(2)
+	}
+	size, slabs, chunks := k.chunks()
+	k.launch("magnitude", chunks, slabs, threads, 0, k.bounds, src, k.scale, int64(src.Len()), int64(size))
+	sums, err := k.bounded(slabs * chunks)
 	var starts []int
-	n := e.ntrace
-	if d == dist.Forward {
-		size, slabs, chunks := e.chunks()
-		e.launch("magnitude", chunks, slabs, threads, 0, e.bounds, src, e.scale, int64(src.Len()), int64(size))
-		for n = 0; n < slabs*chunks; n += chunks {
-			starts = append(starts, n)
-		}
-	} else {
-		e.correlateAll(src)
-		e.ready = src
-		e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt))
-		starts = pieces.Starts(e.plan.Problem.Positions.Source, 1)
+	for n := 0; n < slabs*chunks; n += chunks {
+		starts = append(starts, n)
 	}
-	parts := make([]float64, n)
-	if n > 0 {
-		if err := device.Download(parts, e.bounds.Slice(0, n)); err != nil {
-			return nil, err
-		}
+	return pieces.Sums(sums, starts), err
+}
+
+// largest returns for each shot the sum of its traces' largest samples, which lie step apart
+// in rows.
+func (k *kernel) largest(step int32) ([]float64, error) {
+	n := k.kept.count
+	k.launch("largest", n, 1, narrow, 0, k.bounds, k.rows, int32(k.nt), step)
+	most, err := k.bounded(n)
+	return k.Shots(most), err
+}
+
+// bounded brings n numbers of a bound to the host.
+func (e *Engine) bounded(n int) ([]float64, error) {
+	x := make([]float64, n)
+	if n == 0 {
+		return x, nil
 	}
-	return pieces.Sums(parts, starts), nil
+	return x, device.Download(x, e.bounds.Slice(0, n))
 }
 
 // Begin implements dist.Pieced. Errors of sums that the card still works on show later.
-func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	e.room.Lock()
-	defer e.room.Unlock()
-	w, err := e.work(d, dst, src, quantum, false)
+func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	if err := k.Exactly(quantum); err != nil {
+		return nil, err
+	}
+	k.room.Lock()
+	defer k.room.Unlock()
+	w, err := k.prepare(ctx, d, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
+	return k.begin(ctx, d, w)
+}
+
+// begin begins an application whose sums the card times.
+func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (dist.Application, error) {
 	sum := w.Sum
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
 		defer e.dev.Mark(d.String())()
@@ -109,7 +128,7 @@ func (e *Engine) makeRing(exact bool) error {
 		t = device.F64
 	}
 	if e.ring == nil || e.ring.Type() != t {
-		e.ring = e.alloc(min(ahead, len(e.traceCuts)-1)*e.tracePart(), t)
+		e.ring = e.alloc(min(ahead, e.most.pieces)*e.tracePart(), t)
 	}
 	return e.err
 }
