@@ -109,7 +109,7 @@ func TestBundle(t *testing.T) {
 func TestProveEnds(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"bin/lsm": `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
+		"bin/lsm":                `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
 		"bin/device-gpu.test":    "echo '--- FAIL: TestCUDA (0.00s)'; exit 3",
 		"bin/kirchhoff-gpu.test": "trap '' TERM; while true; do sleep 1; done",
 	} {
