@@ -151,7 +151,7 @@ locate() {
 	site=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
 	# shellcheck disable=SC2086 # a pattern
 	file=$(ls -d /usr/local/nvidia/lib64/$2 /usr/lib/wsl/lib/$2 /usr/local/cuda*/lib64/$2 /usr/local/cuda*/targets/x86_64-linux/lib/$2 \
-		"${CONDA_PREFIX:-/opt/conda}"/lib/$2 "${site:-/none}"/nvidia/*/lib/$2 2>/dev/null | grep -v alt | sort -V | tail -n 1)
+		"${CONDA_PREFIX:-/opt/conda}"/lib/$2 "${site:-/none}"/nvidia/*/lib/$2 2>/dev/null | grep -v '\.alt\.' | sort -V | tail -n 1)
 	if [ -n "$file" ]; then export "$1=$file"; fi
 }
 
@@ -192,7 +192,7 @@ tests() {
 	figure "{\"passed\":$passed,\"failed\":$failures,\"skipped\":$skipped}"
 	[ $code = 0 ] || return $code
 	grep -q -e "^--- PASS: $2 " section.log || {
-		echo "lsm: $2 did not run: $(grep -A 1 -e "^--- SKIP: $2 " section.log | tail -n 1)"
+		echo "lsm: $2 did not run: $(grep -B 1 -e "^--- SKIP: $2 " section.log | head -n 1)"
 		return 1
 	}
 }

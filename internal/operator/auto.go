@@ -56,9 +56,12 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	}
 	if backend == "nccl" || backend == "rccl" || backend == "mpi-staged" {
 		if err != nil {
-			err = status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
+			return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
 		}
-		return err
+		if _, missing := cfg.On(h.hardware.Engine); missing != "" {
+			return status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %s", backend, missing))
+		}
+		return nil
 	}
 	var mine struct{ Card, Why string } // both "" without a word
 	switch {

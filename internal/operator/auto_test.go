@@ -114,16 +114,18 @@ func TestAutoTakesTheFaster(t *testing.T) {
 		times  measured
 		want   string
 		choice string
+		set    []string
 	}{
-		"GPU":            {1, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0"},
-		"cpu":            {1, at(2, 3, -1, 0), "cpu", "2 s on the cpu, 3 s on cuda 0"},
-		"GPU on three":   {3, at(3, 1, 1, 2), "cuda", "3 s on the cpu, 2 s on cuda 0"},
-		"a slow rank":    {3, at(3, 1, 2, 4), "cpu", "3 s on the cpu, 4 s on cuda 0"},
-		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken"},
-		"it is measured": {2, nil, "", " s on the cpu, "},
+		"GPU":            {1, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0", nil},
+		"cpu":            {1, at(2, 3, -1, 0), "cpu", "2 s on the cpu, 3 s on cuda 0", nil},
+		"GPU on three":   {3, at(3, 1, 1, 2), "cuda", "3 s on the cpu, 2 s on cuda 0", nil},
+		"a slow rank":    {3, at(3, 1, 2, 4), "cpu", "3 s on the cpu, 4 s on cuda 0", nil},
+		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken", nil},
+		"it is measured": {2, nil, "", " s on the cpu, ", []string{"image.gathers=offset", "image.gather_bins=0,30,100", "kirchhoff.aperture=60", "kirchhoff.dynamic=true"}},
+		"in 16 bits":     {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=uint16", "solver.reproducible=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, choice, said, err := settled(t, c.ranks, "", c.times)
+			engine, choice, said, err := settled(t, c.ranks, "", c.times, c.set...)
 			if err != nil || c.want != "" && engine != c.want || !strings.HasPrefix(choice, engine+": ") || !strings.Contains(choice, c.choice) || strings.Count(said, "kirchhoff.engine: auto takes "+choice) != 1 {
 				t.Errorf("%s, want %s with %q: %s\n%s%v", engine, c.want, c.choice, choice, said, err)
 			}
@@ -173,12 +175,20 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 
 // Without a GPU the cpu computes, without a word. A backend for GPUs is an error.
 func TestAutoWithoutGPU(t *testing.T) {
+	cuda := os.Getenv("LSM_CUDA_LIB")
 	t.Setenv("LSM_CUDA_LIB", "/none/libcuda.so")
 	t.Setenv("LSM_HIP_LIB", "/none/libamdhip64.so")
 	if list := machine.Accelerators("/dev"); len(list) == 0 {
 		if engine, choice, said, err := settled(t, 2, "", nil); err != nil || engine != "cpu" || choice+said != "" {
 			t.Errorf("%s: %s\n%s%v", engine, choice, said, err)
 		}
+	}
+	if gputest.Missing() == "" {
+		t.Setenv("LSM_CUDA_LIB", cuda)
+		if _, _, _, err := settled(t, 1, "", nil, "comm.backend=mpi-staged", "kirchhoff.tables=coarse"); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "kirchhoff.tables") {
+			t.Errorf("an option: status %d: %v", status.Code(err), err)
+		}
+		t.Setenv("LSM_CUDA_LIB", "/none/libcuda.so")
 	}
 	for _, backend := range []string{"nccl", "rccl", "mpi-staged"} {
 		if _, _, _, err := settled(t, 1, "", nil, "comm.backend="+backend); status.Code(err) != status.NoResource ||
