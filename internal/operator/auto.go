@@ -214,10 +214,10 @@ func (h *Here) choose(p *plan.Plan, s *plan.Share, kept string, m measure) (engi
 }
 
 // A sample has so many visits of a trace at a point for each thread, and so many points of
-// tables. On one core the visits take about a tenth of a second, and so do the tables.
+// tables. On one core the visits take about a tenth of a second, and the tables up to a third.
 const (
 	sampleVisits = 1e8
-	samplePoints = 2e7
+	samplePoints = 2e6
 	tableBytes   = 64   // of a point, at most, with what making tables needs
 	dotLimit     = 1e-5 // of a sample's dot test
 )
