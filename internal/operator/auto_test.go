@@ -126,7 +126,8 @@ func TestAutoTakesTheFaster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, choice, said, err := settled(t, c.ranks, "", c.times, c.set...)
-			if err != nil || c.want != "" && engine != c.want || !strings.HasPrefix(choice, engine+": ") || !strings.Contains(choice, c.choice) || strings.Count(said, "kirchhoff.engine: auto takes "+choice) != 1 {
+			if err != nil || c.want != "" && engine != c.want || !strings.HasPrefix(choice, engine+": ") || !strings.Contains(choice, c.choice) || strings.Count(said, "kirchhoff.engine: auto takes "+choice) != 1 ||
+				strings.Contains(said, "share the GPU") != (engine == "cuda" && c.ranks > 1) {
 				t.Errorf("%s, want %s with %q: %s\n%s%v", engine, c.want, c.choice, choice, said, err)
 			}
 		})
