@@ -94,10 +94,10 @@ func TestBundle(t *testing.T) {
 		}
 	}
 
-	// Without NVRTC the emulated driver refuses what the program carries: the section fails.
-	_, by, failed = prove(t, bundle, append(small, "LSM_NVRTC_LIB=/none/libnvrtc.so"), "machine", "speed", "vectors")
-	if !failed || !strings.HasPrefix(by["speed"], "FAILED exit status") || !strings.HasPrefix(by["vectors"], "FAILED exit status 1: lsm: TestCUDA did not run") {
-		t.Errorf("carried programs: failed %v: %v", failed, by)
+	// A GPU that cannot be opened: what then runs nothing has failed, not passed.
+	_, by, failed = prove(t, bundle, append(small, "GPUEMU_FAULT=cuDevicePrimaryCtxRetain:1:2"), "speed", "vectors")
+	if !failed || !strings.HasPrefix(by["speed"], "FAILED exit status 4: ") || !strings.HasPrefix(by["vectors"], "FAILED exit status 1: lsm: TestCUDA did not run") {
+		t.Errorf("a GPU that cannot be opened: failed %v: %v", failed, by)
 	}
 	_, by, failed = prove(t, bundle, append(small, "LSM_CUDA_LIB=/none/libcuda.so"), "machine", "vectors")
 	if !failed || !strings.HasPrefix(by["machine"], "FAILED") || by["vectors"] != "SKIPPED no GPU that lsm can use" {
