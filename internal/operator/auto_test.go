@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -69,7 +70,10 @@ func settled(t *testing.T, ranks int, kept string, times measured, set ...string
 		}
 		m := measure(h.timeSample)
 		if times != nil {
-			m = func(p *plan.Plan, _ *plan.Sample) (float64, error) {
+			m = func(p *plan.Plan, _ *plan.Sample, remake bool) (float64, error) {
+				if remake != (cfg.Kirchhoff.Tables == "recompute") {
+					t.Errorf("tables made anew: %v", remake)
+				}
 				cpu, gpu, err := times(rank)
 				if p.Card == nil {
 					return cpu, nil
@@ -120,8 +124,10 @@ func TestAutoTakesTheFaster(t *testing.T) {
 		"cpu":            {1, at(2, 3, -1, 0), "cpu", "2 s on the cpu, 3 s on cuda 0", nil},
 		"GPU on three":   {3, at(3, 1, 1, 2), "cuda", "3 s on the cpu, 2 s on cuda 0", nil},
 		"a slow rank":    {3, at(3, 1, 2, 4), "cpu", "3 s on the cpu, 4 s on cuda 0", nil},
+		"GPU, made anew": {2, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0", []string{"kirchhoff.tables=recompute"}},
 		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken", nil},
 		"it is measured": {2, nil, "", " s on the cpu, ", []string{"image.gathers=offset", "image.gather_bins=0,30,100", "kirchhoff.aperture=60", "kirchhoff.dynamic=true"}},
+		"made anew":      {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=recompute"}},
 		"in 16 bits":     {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=uint16", "solver.reproducible=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +159,6 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 	}{
 		"a checkpoint of the cpu": {ranks: 2, kept: "cpu", want: "cpu", choice: "checkpoint"},
 		"a checkpoint of a GPU":   {ranks: 2, kept: "cuda", want: "cuda", choice: "checkpoint"},
-		"an option":               {ranks: 1, set: []string{"kirchhoff.antialias=triangle"}, want: "cpu", choice: "kirchhoff.antialias: \"triangle\" is not offered"},
 		"memory of the GPU":       {ranks: 2, environ: [2]string{"GPUEMU_MEMORY", "20000"}, want: "cpu", choice: "free on the GPU"},
 		"memory of the cpu": {ranks: 1, set: []string{"kirchhoff.tables=full", "image.shape=1500,1000", "machine.threads=1", fmt.Sprintf("machine.memory_gib=%g", little)},
 			want: "cuda", choice: "memory: this run needs"},
@@ -174,22 +179,34 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 	}
 }
 
+// What the GPU does not offer is computed by the cpu. It is an error with a backend that
+// leaves no choice.
+func TestAutoLacks(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for feature, set := range map[engines.Features]string{
+		engines.Antialias: "kirchhoff.antialias=triangle", engines.Coarse: "kirchhoff.tables=coarse", engines.Recomputed: "kirchhoff.tables=recompute",
+	} {
+		if engines.Missing("cuda", feature) == 0 {
+			continue
+		}
+		key, _, _ := strings.Cut(set, "=")
+		if engine, choice, _, err := settled(t, 2, "", nil, set); err != nil || engine != "cpu" || !strings.HasPrefix(choice, "cpu: "+key+": ") || !strings.Contains(choice, "is not offered") {
+			t.Errorf("%s: %s: %s %v", set, engine, choice, err)
+		}
+		if _, _, _, err := settled(t, 1, "", nil, set, "comm.backend=mpi-staged"); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+": ") {
+			t.Errorf("%s: status %d: %v", set, status.Code(err), err)
+		}
+	}
+}
+
 // Without a GPU the cpu computes, without a word. A backend for GPUs is an error.
 func TestAutoWithoutGPU(t *testing.T) {
-	cuda := os.Getenv("LSM_CUDA_LIB")
 	t.Setenv("LSM_CUDA_LIB", "/none/libcuda.so")
 	t.Setenv("LSM_HIP_LIB", "/none/libamdhip64.so")
 	if list := machine.Accelerators("/dev"); len(list) == 0 {
 		if engine, choice, said, err := settled(t, 2, "", nil); err != nil || engine != "cpu" || choice+said != "" {
 			t.Errorf("%s: %s\n%s%v", engine, choice, said, err)
 		}
-	}
-	if gputest.Missing() == "" {
-		t.Setenv("LSM_CUDA_LIB", cuda)
-		if _, _, _, err := settled(t, 1, "", nil, "comm.backend=mpi-staged", "kirchhoff.tables=coarse"); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "kirchhoff.tables") {
-			t.Errorf("an option: status %d: %v", status.Code(err), err)
-		}
-		t.Setenv("LSM_CUDA_LIB", "/none/libcuda.so")
 	}
 	for _, backend := range []string{"nccl", "rccl", "mpi-staged"} {
 		if _, _, _, err := settled(t, 1, "", nil, "comm.backend="+backend); status.Code(err) != status.NoResource ||
