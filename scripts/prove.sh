@@ -3,7 +3,7 @@
 # machine's GPU, all sections or those named, and writes report.txt, report.json and log.txt
 # into FOLDER (gpu-report). Each section ends as OK, FAILED or SKIPPED. The exit status is 0
 # if none failed. It ends within PROVE_SECONDS (520) and some seconds, whatever hangs.
-# PROVE_SMALL=1 makes what is timed small, for an emulated GPU.
+# PROVE_SMALL=1 makes what is timed small and waits longer, for an emulated GPU.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -70,6 +70,7 @@ section() {
 	local name=$1 limit=$2 status=OK reason='' start code pid end
 	shift 2
 	if [ ${#only[@]} -gt 0 ] && [ "$name" != machine ] && [[ " ${only[*]} " != *" $name "* ]]; then return; fi
+	[ -z "$small" ] || limit=$((4 * limit))
 	start=$(now)
 	end=$((start + 1000 * limit))
 	[ $end -lt $last ] || end=$last
@@ -314,14 +315,14 @@ locate LSM_NVRTC_LIB 'libnvrtc.so.*'
 locate LSM_NCCL_LIB 'libnccl.so.2*'
 section machine 30 machine
 section vectors 60 tests device-gpu TestCUDA
-section operator 120 tests kirchhoff-gpu TestConformance
+section operator 180 tests kirchhoff-gpu TestConformance
 section speed 90 speed
 section solve 60 solve
 section nccl 40 nccl
 section ranks 60 ranks
 section solver 120 tests internal-job TestCardsAgree
 section driver 40 tests device-driver TestKernels
-section operator-carried 90 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
+section operator-carried 150 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
 section traveltimes 60 tests traveltime-gpu TestTimes
 section nccl-tests 60 tests comm-nccl TestRealCard
 for tool in memcheck racecheck synccheck initcheck; do
