@@ -38,7 +38,7 @@ WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
 MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
 
-.PHONY: all build test test-crash test-damage test-gpu demo bench bench-peers bench-scale bench-forecast fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -71,6 +71,9 @@ test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or i
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
 	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
 
+gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
+	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
+
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo
 
@@ -99,4 +102,4 @@ uninstall: ## remove it again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove bin/ and demo/
-	rm -rf bin demo
+	rm -rf bin demo gpu-bundle

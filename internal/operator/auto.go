@@ -56,9 +56,12 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	}
 	if backend == "nccl" || backend == "rccl" || backend == "mpi-staged" {
 		if err != nil {
-			err = status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
+			return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
 		}
-		return err
+		if _, missing := cfg.On(h.hardware.Engine); missing != "" {
+			return status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %s", backend, missing))
+		}
+		return nil
 	}
 	var mine struct{ Card, Why string } // both "" without a word
 	switch {
@@ -126,8 +129,8 @@ func using(p *plan.Plan, hw plan.Hardware) *plan.Plan {
 }
 
 // measure times one forward and one adjoint of a sample of this rank's operator, in s, on the
-// engine of a plan.
-type measure func(*plan.Plan, *plan.Sample) (seconds float64, err error)
+// engine of a plan. With remake they make their tables anew.
+type measure func(p *plan.Plan, k *plan.Sample, remake bool) (seconds float64, err error)
 
 // Settle chooses the engine where kirchhoff.engine = "auto" left it open, and returns the
 // plan for it. kept is the engine of the checkpoint that the run resumes from, "" for none.
@@ -190,7 +193,7 @@ func (h *Here) choose(p *plan.Plan, s *plan.Share, kept string, m measure) (engi
 	}
 	var took [2]float64 // s, of the slowest rank
 	for i, on := range []*plan.Plan{onCPU, onCard} {
-		took[i], err = m(on, sample)
+		took[i], err = m(on, sample, forecast.Of(on, s).Recompute)
 		if err := comm.Together(h.World, err); err != nil && i == 0 {
 			return "", "", err
 		} else if err != nil {
@@ -211,21 +214,22 @@ func (h *Here) choose(p *plan.Plan, s *plan.Share, kept string, m measure) (engi
 }
 
 // A sample has so many visits of a trace at a point for each thread, and so many points of
-// tables. On one core the visits take about a tenth of a second, and so do the tables.
+// tables. On one core the visits take about a tenth of a second, and the tables up to a third.
 const (
 	sampleVisits = 1e8
-	samplePoints = 2e7
-	tableBytes   = 64   // of a point, at most, with what making tables needs
-	dotLimit     = 1e-5 // of a sample's dot test
+	samplePoints = 2e6
+	sampleBytes  = 1 << 40 // more than all tables of a sample
+	tableBytes   = 64      // of a point, at most, with what making tables needs
+	dotLimit     = 1e-5    // of a sample's dot test
 )
 
 // timeSample times the engine of a plan on a sample, in s: the better of two dot tests after
 // one that warms up.
-func (h *Here) timeSample(p *plan.Plan, k *plan.Sample) (seconds float64, err error) {
+func (h *Here) timeSample(p *plan.Plan, k *plan.Sample, remake bool) (seconds float64, err error) {
 	ctx := context.Background()
 	problem := *k.Problem
 	problem.Compact = p.Held.Tables == "uint16"
-	work := kirchhoff.Work{Exact: p.Exact(), Classes: k.Classes}
+	work := kirchhoff.Work{Exact: p.Exact(), Classes: k.Classes, Remake: remake, Budget: sampleBytes}
 	d := device.Device(h.Host)
 	var e kirchhoff.Engine
 	if p.Card != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -69,7 +70,10 @@ func settled(t *testing.T, ranks int, kept string, times measured, set ...string
 		}
 		m := measure(h.timeSample)
 		if times != nil {
-			m = func(p *plan.Plan, _ *plan.Sample) (float64, error) {
+			m = func(p *plan.Plan, _ *plan.Sample, remake bool) (float64, error) {
+				if remake != (cfg.Kirchhoff.Tables == "recompute") {
+					t.Errorf("tables made anew: %v", remake)
+				}
 				cpu, gpu, err := times(rank)
 				if p.Card == nil {
 					return cpu, nil
@@ -114,17 +118,22 @@ func TestAutoTakesTheFaster(t *testing.T) {
 		times  measured
 		want   string
 		choice string
+		set    []string
 	}{
-		"GPU":            {1, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0"},
-		"cpu":            {1, at(2, 3, -1, 0), "cpu", "2 s on the cpu, 3 s on cuda 0"},
-		"GPU on three":   {3, at(3, 1, 1, 2), "cuda", "3 s on the cpu, 2 s on cuda 0"},
-		"a slow rank":    {3, at(3, 1, 2, 4), "cpu", "3 s on the cpu, 4 s on cuda 0"},
-		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken"},
-		"it is measured": {2, nil, "", " s on the cpu, "},
+		"GPU":            {1, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0", nil},
+		"cpu":            {1, at(2, 3, -1, 0), "cpu", "2 s on the cpu, 3 s on cuda 0", nil},
+		"GPU on three":   {3, at(3, 1, 1, 2), "cuda", "3 s on the cpu, 2 s on cuda 0", nil},
+		"a slow rank":    {3, at(3, 1, 2, 4), "cpu", "3 s on the cpu, 4 s on cuda 0", nil},
+		"GPU, made anew": {2, at(3, 2, -1, 0), "cuda", "3 s on the cpu, 2 s on cuda 0", []string{"kirchhoff.tables=recompute"}},
+		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken", nil},
+		"it is measured": {2, nil, "", " s on the cpu, ", []string{"image.gathers=offset", "image.gather_bins=0,30,100", "kirchhoff.aperture=60", "kirchhoff.dynamic=true"}},
+		"made anew":      {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=recompute"}},
+		"in 16 bits":     {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=uint16", "solver.reproducible=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, choice, said, err := settled(t, c.ranks, "", c.times)
-			if err != nil || c.want != "" && engine != c.want || !strings.HasPrefix(choice, engine+": ") || !strings.Contains(choice, c.choice) || strings.Count(said, "kirchhoff.engine: auto takes "+choice) != 1 {
+			engine, choice, said, err := settled(t, c.ranks, "", c.times, c.set...)
+			if err != nil || c.want != "" && engine != c.want || !strings.HasPrefix(choice, engine+": ") || !strings.Contains(choice, c.choice) || strings.Count(said, "kirchhoff.engine: auto takes "+choice) != 1 ||
+				strings.Contains(said, "share the GPU") != (engine == "cuda" && c.ranks > 1) {
 				t.Errorf("%s, want %s with %q: %s\n%s%v", engine, c.want, c.choice, choice, said, err)
 			}
 		})
@@ -150,7 +159,6 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 	}{
 		"a checkpoint of the cpu": {ranks: 2, kept: "cpu", want: "cpu", choice: "checkpoint"},
 		"a checkpoint of a GPU":   {ranks: 2, kept: "cuda", want: "cuda", choice: "checkpoint"},
-		"an option":               {ranks: 1, set: []string{"kirchhoff.antialias=triangle"}, want: "cpu", choice: "kirchhoff.antialias: \"triangle\" is not offered"},
 		"memory of the GPU":       {ranks: 2, environ: [2]string{"GPUEMU_MEMORY", "20000"}, want: "cpu", choice: "free on the GPU"},
 		"memory of the cpu": {ranks: 1, set: []string{"kirchhoff.tables=full", "image.shape=1500,1000", "machine.threads=1", fmt.Sprintf("machine.memory_gib=%g", little)},
 			want: "cuda", choice: "memory: this run needs"},
@@ -168,6 +176,26 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 				t.Errorf("%s, want %s with %q: %s\n%s%v", engine, c.want, c.choice, choice, said, err)
 			}
 		})
+	}
+}
+
+// What the GPU does not offer is computed by the cpu. It is an error with a backend that
+// leaves no choice.
+func TestAutoLacks(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for feature, set := range map[engines.Features]string{
+		engines.Antialias: "kirchhoff.antialias=triangle", engines.Coarse: "kirchhoff.tables=coarse", engines.Recomputed: "kirchhoff.tables=recompute",
+	} {
+		if engines.Missing("cuda", feature) == 0 {
+			continue
+		}
+		key, _, _ := strings.Cut(set, "=")
+		if engine, choice, _, err := settled(t, 2, "", nil, set); err != nil || engine != "cpu" || !strings.HasPrefix(choice, "cpu: "+key+": ") || !strings.Contains(choice, "is not offered") {
+			t.Errorf("%s: %s: %s %v", set, engine, choice, err)
+		}
+		if _, _, _, err := settled(t, 1, "", nil, set, "comm.backend=mpi-staged"); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+": ") {
+			t.Errorf("%s: status %d: %v", set, status.Code(err), err)
+		}
 	}
 }
 

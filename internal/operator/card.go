@@ -88,7 +88,7 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 
 // measureCard finds out how much GPU memory this rank may use. Ranks that share a GPU
 // divide equally what is free once all ranks have opened theirs. It warns if ranks share
-// a GPU.
+// a GPU that is to be used.
 func (h *Here) measureCard(*config.Config) error {
 	if h.Card == nil {
 		return nil
@@ -113,7 +113,7 @@ func (h *Here) measureCard(*config.Config) error {
 			free = min(free, c.Free)
 		}
 	}
-	if w := gpu.SharedCards(places); w != "" {
+	if w := gpu.SharedCards(places); w != "" && !h.open {
 		h.Report.Warn(w)
 	}
 	h.hardware.Card = &plan.Card{Multiprocessors: h.Card.Card().Multiprocessors, Free: free / sharers}

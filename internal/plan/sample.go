@@ -15,30 +15,32 @@ type Sample struct {
 	Classes []kirchhoff.Class // nil for one image
 }
 
-// leastSample is how many traces a sample has before its part of the image is made smaller.
-const leastSample = 64
+// A sample has at least fewTraces, or all. Of mostTraces it chooses.
+const (
+	fewTraces  = 32
+	mostTraces = 1 << 20
+)
 
-// NewSample takes traces of a share, shot by shot from the middle one on, and the image's points
-// where they count. Kernels visit at most so many pairs of a trace and a point there, and
-// tables have at most so many points. The image keeps its depth and spacing. It becomes
-// narrower where even few traces exceed the limits. Times are those of straight rays at one
-// velocity, so a sample needs neither the model nor a solve. This changes little in the work
-// of an application.
+// NewSample takes traces of a share, from its middle shot on, and the image's points where
+// they count. Kernels visit at most so many pairs of a trace and a point there, and tables
+// have at most so many points. The first traces are those of a few receivers, so that many
+// traces share few tables, as they do in the survey. The image keeps its depth and spacing.
+// It becomes narrower until tables of a few traces take a quarter of their limit. Times are
+// those of straight rays at one velocity, so a sample needs neither the model nor a solve.
+// This changes little in the work of an application.
 func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
-	first := s.First + s.Shots[len(s.Shots)/2]
-	within := func(k *Sample) bool {
-		return k.Visits() <= visits && int64(k.Positions.Len())*int64(k.Grid.Len()) <= points
-	}
-	n, part := min(leastSample, s.Last-first), 1.0
-	k, err := newSample(p, s, first, n, part)
-	for err == nil && part > 1e-3 && !within(k) {
+	tables := func(k *Sample) int64 { return int64(k.Positions.Len()) * int64(k.Grid.Len()) }
+	traces := candidates(p, s)
+	n, part := min(fewTraces, len(traces)), 1.0
+	k, err := newSample(p, s, traces[:n], part)
+	for err == nil && part > 1e-3 && (k.Visits() > visits || tables(k) > points/4) {
 		part /= 2
-		k, err = newSample(p, s, first, n, part)
+		k, err = newSample(p, s, traces[:n], part)
 	}
-	for err == nil && first+n < s.Last {
-		n = min(2*n, s.Last-first)
-		more, err := newSample(p, s, first, n, part)
-		if err != nil || !within(more) {
+	for err == nil && n < len(traces) {
+		n = min(n+n/2, len(traces))
+		more, err := newSample(p, s, traces[:n], part)
+		if err != nil || more.Visits() > visits || tables(more) > points {
 			return k, err
 		}
 		k = more
@@ -46,11 +48,31 @@ func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
 	return k, err
 }
 
-// newSample is a sample of n traces from one on, in a part of the width of the image that they
-// reach.
-func newSample(p *Plan, s *Share, first, n int, part float64) (*Sample, error) {
-	q, t := *p, Share{Grid: [2]int{1, 1}}
-	traces := p.Shots.List(first, first+n)
+// candidates lists traces of a share by their place in the order of shots, from the middle
+// shot on: first those of the receivers of its first traces, then the others.
+func candidates(p *Plan, s *Share) (list []int) {
+	first := s.First + s.Shots[len(s.Shots)/2]
+	order := p.Shots.List(first, min(s.Last, first+mostTraces))
+	near := map[int32]bool{}
+	for _, trace := range order[:min(fewTraces, len(order))] {
+		near[p.Places.Receiver[trace]] = true
+	}
+	for _, want := range []bool{true, false} {
+		for i, trace := range order {
+			if near[p.Places.Receiver[trace]] == want {
+				list = append(list, first+i)
+			}
+		}
+	}
+	return list
+}
+
+// newSample is a sample of traces in a part of the width of the image that they reach.
+func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
+	q, t, traces := *p, Share{Grid: [2]int{1, 1}}, make([]int32, 0, len(at))
+	for _, i := range slices.Sorted(slices.Values(at)) {
+		traces = append(traces, p.Shots.List(i, i+1)...)
+	}
 	t.Places, t.From = p.Places.Subset(traces)
 	q.Image, q.windows = pieceOf(p, s, &t, part), nil
 	least, most := p.Velocity.Range()

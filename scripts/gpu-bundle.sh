@@ -1,0 +1,48 @@
+#!/bin/sh
+# gpu-bundle.sh FOLDER: packs what proves the GPU engines on a machine that has a driver and
+# nothing else: prove.sh, and payload.tgz with the program, the GPU's tests and the libraries
+# that they load, without those of glibc and of the GPU. PACKAGES names the packages whose
+# tests are packed. Run by make gpu-bundle, which sets LDFLAGS and GO.
+set -eu
+cd "$(dirname "$0")/.."
+folder=$1
+most=$((60 << 20)) # bytes
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/bin" "$work/lib" "$work/peers" "$folder"
+if [ -z "${PACKAGES:-}" ]; then
+	for p in device/driver device/gpu kirchhoff/gpu traveltime/gpu comm/nccl internal/job; do
+		if [ -d "$p" ]; then PACKAGES="${PACKAGES:-} $p"; fi
+	done
+fi
+
+# RPATH, unlike RUNPATH, is where the libraries' own libraries are looked for, too.
+# shellcheck disable=SC2016 # the loader knows $ORIGIN
+link="-s -w ${LDFLAGS:-} -extldflags '-Wl,--disable-new-dtags,-rpath,\$ORIGIN/../lib'"
+
+# MPICH alone: its launcher is two programs that run from any folder.
+mpi=none
+if [ "${MPI:-}" != none ] && [ -n "$(MPI=mpich scripts/mpi.sh list)" ]; then mpi=mpich; fi
+MPI=$mpi scripts/mpi.sh run "${GO:-go}" build -ldflags "$link" -o "$work/bin/lsm" ./cmd/lsm
+if [ $mpi = mpich ]; then cp -L "$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)" "$work/bin/"; fi
+
+for p in $PACKAGES; do
+	name=$(echo "$p" | tr / -)
+	"${GO:-go}" test -c -ldflags "$link" -o "$work/bin/$name.test" "./$p"
+done
+# Of the solver's tests those that need a GPU.
+awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test != "TestMain" { print test }' internal/job/*_test.go |
+	sort -u | paste -sd '|' >"$work/bin/internal-job.run"
+
+for f in "$work"/bin/*; do ldd "$f" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+	grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$work/lib/"; done
+cp bench/peers/cards.py bench/peers/problem.py "$work/peers/"
+
+tar -C "$work" -c bin lib peers | gzip -9 >"$folder/payload.tgz"
+cp scripts/prove.sh "$folder/"
+size=$(($(wc -c <"$folder/payload.tgz") + $(wc -c <"$folder/prove.sh")))
+if [ $size -gt $most ]; then
+	echo "gpu-bundle: $folder has $size bytes, want at most $most" >&2
+	exit 1
+fi
+echo "$folder: $((size >> 20)) MiB, MPI $mpi; on a machine with a GPU: $folder/prove.sh"
