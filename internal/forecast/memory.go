@@ -232,7 +232,7 @@ func (c *count) onCard(m Memory) Memory {
 	}
 	n := need(p, kirchhoff.Work{Classes: c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))})
 	m.CardLimit = c.Card.Free
-	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
+	m.Card, m.AllTables = n.Tables+n.Scratch+max(0, n.OnCard-n.Pieces)+vectors, n.Tables
 	if c.coarser != nil {
 		n := need(c.coarser, kirchhoff.Work{})
 		m.Card += n.Tables + n.Scratch

@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
 
 // update makes the files anew: go generate ./device/driver/ahead. It needs NVRTC and bzip2.
@@ -51,6 +52,18 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 		sources = append(sources, kirchhoffgpu.Programs(l)[0])
 	}
 	return sources
+}
+
+// compiled are those that are not carried. Cards without a compiler take tables from the host.
+func compiled() []driver.Source {
+	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
+	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
+		list = append(list, kirchhoffgpu.SquaredProgram(l))
+	}
+	for _, l := range append(slices.Clone(carriedKinds), kirchhoff.Layout{Fields: 3, Limits: true}) {
+		list = append(list, kirchhoffgpu.PackProgram(l))
+	}
+	return list
 }
 
 // compiler is NVRTC, nil where there is none.
