@@ -39,6 +39,7 @@ type Engine struct {
 	kernels    []*kernel // of the images
 
 	tables *tables // of all places
+	packer *packer // nil while no tables are made on the card
 	window int     // entries of a window of the forward
 
 	// What is computed from the start.
@@ -127,7 +128,11 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
 	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), e.layout, lengths) }()
+	defer func() {
+		e.window = windowEntries(e.dev.Card(), e.layout, lengths)
+		e.packer.close() // tables are not made again
+		e.packer = nil
+	}()
 	return e.makeTables(ctx, p, e.tables.columns, e.tables.memoryOfTables, lengths)
 }
 

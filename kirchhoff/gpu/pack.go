@@ -62,7 +62,10 @@ func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns [
 		return nil
 	}
 	if packs(p) && e.dev.Compiles() {
-		if done, err := newPacker(e, p).pack(ctx, columns, to, lengths); done || err != nil {
+		if e.packer == nil {
+			e.packer = &packer{e: e}
+		}
+		if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
 			return err
 		}
 	}
@@ -71,77 +74,85 @@ func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns [
 
 func packs(p *kirchhoff.Problem) bool { return times.Knows(p.Times) && p.Amplitude == nil }
 
-// packer makes tables on the card.
+// packer makes tables on the card. What it needs of the whole problem stays there.
 type packer struct {
 	buffers
-	e       *Engine
-	p       *kirchhoff.Problem
-	places  []int
-	options traveltime.Options
-	columns []column
-	where   [][]slot
-	kernel  *driver.Function
-	packing packing
-	stacks  device.Buf
-	lengths device.Buf
-	field   device.Buf // times that come from the host
+	e                                  *Engine
+	kernel                             *driver.Function
+	firstGroup, stacks, lengths, field device.Buf
+	solver                             *times.Solver // nil before it is needed
+}
+
+// close frees the memory on the card. A packer may be nil.
+func (k *packer) close() {
+	if k == nil {
+		return
+	}
+	k.free()
+	if k.solver != nil {
+		k.solver.Close()
+	}
 }
 
 // mostStacks is how many stacks a launch takes at most.
 const mostStacks = 4096
 
 // batch is the memory, in bytes, that times in the making may take on the card.
-func (k *packer) batch() int64 { return max(512<<20, k.e.TableBytes()/8) }
-
-// onCard reports whether the card computes the times too. Where it has too few places to be
-// faster, the processor does. Their bits are the same.
-func (k *packer) onCard() bool {
-	return times.Pays(k.p.Times, k.p.Positions, k.places, k.options, k.batch())
-}
-
-func newPacker(e *Engine, p *kirchhoff.Problem) *packer {
-	k := &packer{e: e, p: p}
-	k.places, k.options = p.TimesNeeded()
-	return k
-}
+func (e *Engine) batch() int64 { return max(512<<20, e.TableBytes()/8) }
 
 // makingBytes is the memory that making the tables of p takes on the card.
 func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
 	if !packs(p) {
 		return 0
 	}
-	k := newPacker(e, p)
-	if k.allocate(); !k.onCard() {
-		return k.bytes
+	k := &packer{e: e}
+	k.allocate()
+	places, opt := p.TimesNeeded()
+	if times.Pays(p.Times, p.Positions, places, opt, e.batch()) {
+		k.bytes += times.Bytes(p.Times, p.Positions, places, opt, e.batch())
 	}
-	return k.bytes + times.Bytes(p.Times, p.Positions, k.places, k.options, k.batch())
+	return k.bytes
 }
 
 // pack makes tables. It reports false if times lie too far apart for them: the host finds out
-// where.
-func (k *packer) pack(ctx context.Context, columns []column, to memoryOfTables, lengths *spans) (done bool, err error) {
-	e, p := k.e, k.p
-	k.dev, k.columns, k.where = e.dev, columns, slots(columns, p.Positions.Len())
-	defer k.free()
-	if err := k.prepare(to); err != nil {
+// where. Where the card has too few places to be faster, the processor computes the times.
+// Their bits are the same.
+func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) (done bool, err error) {
+	if err := k.prepare(); err != nil {
 		return false, err
 	}
-	if k.onCard() {
-		var s *times.Solver
-		if s, err = times.New(e.dev, p.Times, p.Positions, k.places, k.options, k.batch()); err != nil {
-			return false, err
+	places, opt := p.TimesNeeded()
+	where, packing := slots(columns, p.Positions.Len()), k.packing(p, to)
+	launch := func(f times.Fields) error {
+		var stacks []stack
+		most := 0
+		for i, place := range f.Places {
+			for _, s := range where[place] {
+				c := &columns[s.column]
+				stacks = append(stacks, newStack(p, c, s.number, i, place, opt.Window(p.Grid, place)))
+				most = max(most, c.Boxes[1]-c.Boxes[0])
+			}
 		}
-		defer s.Close()
-		err = s.Solve(ctx, p.Positions, k.places, k.options, k.launch)
+		for some := range slices.Chunk(stacks, mostStacks) {
+			if err := put(k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
+				return err
+			}
+			k.e.context.Launch(k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
+				packing, memory(k.stacks), memory(f.Time), int64(f.Pitch))
+		}
+		return nil
+	}
+	if times.Pays(p.Times, p.Positions, places, opt, k.e.batch()) {
+		err = k.solve(ctx, p, places, opt, launch)
 	} else {
 		var one sync.Mutex
-		err = p.Times.Solve(ctx, p.Positions, k.places, k.options, func(place int, f traveltime.Field) error {
+		err = p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
 			one.Lock()
 			defer one.Unlock()
 			if err := device.Upload(k.field.Slice(0, len(f.Time)), f.Time); err != nil {
 				return err
 			}
-			return k.launch(times.Fields{Places: []int{place}, Time: k.field, Pitch: k.field.Len()})
+			return launch(times.Fields{Places: []int{place}, Time: k.field, Pitch: k.field.Len()})
 		})
 	}
 	if err != nil {
@@ -150,57 +161,54 @@ func (k *packer) pack(ctx context.Context, columns []column, to memoryOfTables, 
 	return k.finish(lengths)
 }
 
-// allocate allocates what a packer needs.
-func (k *packer) allocate() {
-	b, points := &k.buffers, 1
-	k.packing.firstgroup = words(b, int32s(k.e.firstGroup))
-	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(farthest+3, device.F32)
-	if !k.onCard() {
-		for _, place := range k.places {
-			points = max(points, k.options.Window(k.p.Grid, place).Grid(k.p.Grid).Len())
-		}
-	}
-	k.field = b.alloc(points, device.F64)
-}
-
-// launch makes the tables of places from their times.
-func (k *packer) launch(f times.Fields) error {
-	var stacks []stack
-	most := 0
-	for i, place := range f.Places {
-		for _, s := range k.where[place] {
-			c := &k.columns[s.column]
-			stacks = append(stacks, newStack(k.p, c, s.number, i, place, k.options.Window(k.p.Grid, place)))
-			most = max(most, c.Boxes[1]-c.Boxes[0])
-		}
-	}
-	for some := range slices.Chunk(stacks, mostStacks) {
-		if err := put(k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
+// solve computes the times on the card.
+func (k *packer) solve(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(times.Fields) error) (err error) {
+	if k.solver == nil {
+		whole := &k.e.plan.Problem
+		places, opt := whole.TimesNeeded()
+		if k.solver, err = times.New(k.e.dev, whole.Times, whole.Positions, places, opt, k.e.batch()); err != nil {
 			return err
 		}
-		k.e.context.Launch(k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
-			k.packing, memory(k.stacks), memory(f.Time), int64(f.Pitch))
 	}
-	return nil
+	return k.solver.Solve(ctx, p.Positions, places, opt, each)
 }
 
-// prepare makes the kernel and what it needs beside times.
-func (k *packer) prepare(to memoryOfTables) error {
-	e, p := k.e, k.p
-	m, err := e.dev.Build(PackProgram(e.layout))
+// allocate allocates what a packer needs beside the solver.
+func (k *packer) allocate() {
+	b, p, points := &k.buffers, &k.e.plan.Problem, 1
+	places, opt := p.TimesNeeded()
+	for _, place := range places {
+		points = max(points, opt.Window(p.Grid, place).Grid(p.Grid).Len())
+	}
+	k.firstGroup, k.field = b.alloc(len(k.e.firstGroup), device.F32), b.alloc(points, device.F64)
+	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(farthest+3, device.F32)
+}
+
+// prepare makes the packer ready, before its first use.
+func (k *packer) prepare() error {
+	if k.kernel != nil {
+		return k.e.dev.Zero(k.lengths)
+	}
+	m, err := k.e.dev.Build(PackProgram(k.e.layout))
 	if err != nil {
 		return err
 	}
-	if k.kernel, err = m.Function("pack"); err != nil {
-		return err
-	}
+	k.dev = k.e.dev
 	if k.allocate(); k.err != nil {
 		return k.err
 	}
-	g, shift, fading := p.Grid, p.T0/(2*p.DT), p.Fading()
-	c := &k.packing
-	*c = packing{table: memory(to.table), span: memory(to.span), groups: memory(to.groups), boxes: memory(to.boxes),
-		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: c.firstgroup, lengths: memory(k.lengths),
+	if err := put(k.firstGroup, int32s(k.e.firstGroup)); err != nil {
+		return err
+	}
+	k.kernel, err = m.Function("pack")
+	return err
+}
+
+// packing is the kernel's for tables of p.
+func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
+	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
+	c := packing{table: memory(to.table), span: memory(to.span), groups: memory(to.groups), boxes: memory(to.boxes),
+		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: memory(k.firstGroup), lengths: memory(k.lengths),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}
@@ -217,7 +225,7 @@ func (k *packer) prepare(to memoryOfTables) error {
 		a := times.AxisOf(axis, g.Dim())
 		c.origin[a], c.spacing[a] = g.Origin[axis], g.Spacing[axis]
 	}
-	return nil
+	return c
 }
 
 // newStack is a place's tables in a column, where it has the given number. Its times, in a

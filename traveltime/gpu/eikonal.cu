@@ -520,7 +520,7 @@ __device__ __forceinline__ bool round_of(const Model &m, const Batch &b, const P
 				x = direction & 1 ? b.side[0] - 1 - x : x;
 				y = DIM == 3 && direction >> 1 & 1 ? b.side[1] - 1 - y : y;
 				chunk = back ? b.chunks - 1 - chunk : chunk;
-				if (x < p.n[0] && y < p.n[1] && b.dirty[block_of(b, group, lane, x, y, chunk)] >> direction & 1) {
+				if (b.dirty[block_of(b, group, lane, x, y, chunk)] >> direction & 1) {
 					sweep_block<SECOND>(m, b, p, tolerance, group, lane, x, y, chunk, direction);
 					busy = true;
 				}
