@@ -282,5 +282,6 @@ func (e *Engine) Close() {
 	defer e.room.Unlock()
 	e.closed, e.ready = true, nil
 	e.room.End()
+	e.packer.close()
 	e.free()
 }
