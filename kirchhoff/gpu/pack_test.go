@@ -75,7 +75,7 @@ func TestTablesMade(t *testing.T) {
 		problems[fmt.Sprint("solved on the host, dynamic=", dynamic)] = &q
 		p = spread(t, []int{34, 20, 40}, 10, 6, 24, 200, dynamic)
 		bent(t, p)
-		p.Aperture, p.ApertureTaper, p.Margin = []float64{110, 0}, []float64{20, 0}, 40
+		p.Aperture, p.ApertureTaper, p.Margin = []float64{110, 40}, []float64{20, 0}, 40
 		p.Slab = [2]int{16, 32}
 		p.Velocity = p.Velocity[:p.ImageLen()]
 		problems[fmt.Sprint("eikonal 3D, dynamic=", dynamic)] = p
