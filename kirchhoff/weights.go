@@ -120,19 +120,10 @@ func (w *weights) spreading(b []float64, place int, window traveltime.Window) er
 		}
 		return nil
 	}
-	if w.p.Amplitude != nil {
-		given, err := w.p.Amplitude(place)
-		if err != nil {
-			return fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
-		}
-		if n := w.p.Grid.Len(); len(given) != n {
-			return fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), n)
-		}
-		nz, to := g.Shape[g.Dim()-1], 0
-		for column := range window.Columns(w.p.Grid) {
-			to += copy(b[to:], given[column:column+nz])
-		}
-		return nil
+	given, err := Given(w.p, place, window)
+	if given != nil || err != nil {
+		copy(b, given)
+		return err
 	}
 	at := w.p.Positions.At(place)
 	last := g.Dim() - 1
@@ -150,6 +141,30 @@ func (w *weights) spreading(b []float64, place int, window traveltime.Window) er
 		}
 	}
 	return nil
+}
+
+// Given returns the given amplitudes of a place in a window, nil without such or without
+// Dynamic.
+func Given(p *Problem, place int, window traveltime.Window) ([]float64, error) {
+	if p.Amplitude == nil || !p.Dynamic {
+		return nil, nil
+	}
+	given, err := p.Amplitude(place)
+	if err != nil {
+		return nil, fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
+	}
+	if n := p.Grid.Len(); len(given) != n {
+		return nil, fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), n)
+	}
+	if window == traveltime.Whole(p.Grid) {
+		return given, nil
+	}
+	nz := p.Grid.Shape[p.Grid.Dim()-1]
+	part := make([]float64, 0, window.Grid(p.Grid).Len())
+	for column := range window.Columns(p.Grid) {
+		part = append(part, given[column:column+nz]...)
+	}
+	return part, nil
 }
 
 // decay is the geometrical spreading at a distance of d metres.

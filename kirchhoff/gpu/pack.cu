@@ -1,6 +1,6 @@
 // Tables made on the card: from the times of a place to its rows of the tables, as
 // kirchhoff's tables.go and weights.go and this package's tables.go make them on the host, by
-// the same operations in float64. WEIGHTS, LIMITS and COMPACT are those of times.cu.
+// the same operations in float64. One program serves all kinds of tables.
 
 typedef long long i64;
 
@@ -8,21 +8,19 @@ enum {
 	TILE = 64,
 	FRACTION = 20,
 	CODE_BITS = 11,
-	FIELDS = WEIGHTS == 0 ? 1 : WEIGHTS == 1 ? 3 : 5,
-	ROW = TILE * FIELDS - (COMPACT ? TILE / 2 : 0),
 	NEVER = 2047,
 	GROUP = 8,
 	TILES = 64, // of a box, at most
 	THREADS = 256,
 	MOST_SHIFT = 14,    // of compact times
-	FARTHEST = 1022,    // samples
-	GAP = 1 << 20,
-	SIDES = WEIGHTS == 2 ? 3 : 2 // axes, with weights
+	FARTHEST = 1022, // samples
+	GAP = 1 << 20
 };
 #define NONE 5e8 // samples; a time that does not count
 
 // Packing is what all places share.
 struct Packing {
+	int fields, compact, limits, row; // of the tables, see times.cu: FIELDS, COMPACT, LIMITS, ROW
 	unsigned *table; // as in struct Operator
 	int2 *span, *groups, *boxes;
 	const int *points;     // [tile][TILE], the complement beyond the grid
@@ -76,7 +74,6 @@ struct Times {
 	double first[3], h[3], place[3]; // m, along x, y, z: where the window begins, its cells, the place
 };
 
-#if WEIGHTS
 // difference is ∂t along an axis by central differences, one-sided at the window's ends.
 __device__ __forceinline__ double difference(const double *t, i64 stride, int i, int n, double h)
 {
@@ -94,46 +91,39 @@ __device__ __forceinline__ double limited(const Packing &c, double angle)
 }
 
 // weighted sets the fields of a point, and says whether it has a weight.
-__device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const Times &t, const double *time, const Sample &s, float *field)
+__device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const Times &t, const double *time, const double *given, const Sample &s, float *field)
 {
 	double squares = 0, slope[3];
 	const i64 stride[3] = {(i64)p.wide[1] * c.nz, c.nz, 1};
 #pragma unroll
 	for (int axis = 0; axis < 3; axis++) {
-		if (WEIGHTS == 1 && axis == 1)
-			continue;
 		const double x = t.first[axis] + s.k[axis] * t.h[axis] - t.place[axis];
 		squares += x * x;
 		slope[axis] = difference(time + s.n, stride[axis], s.k[axis], axis < 2 ? p.wide[axis] : c.nz, t.h[axis]);
 	}
-	const double distance = sqrt(squares);
-#if WEIGHTS == 1
-	const double angle = atan2(slope[0], slope[2]), b = (c.dynamic ? 1 / sqrt(distance + c.stabiliser) : 1) * limited(c, angle);
-	if (b == 0) // the angle may be no number
+	const bool plane = c.fields == 3;
+	const double away = sqrt(squares) + c.stabiliser, norm = sqrt(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
+	if (!plane && (!(norm > 0) || norm > 1.7976931348623157e308))
 		return false;
-#if LIMITS
-	field[0] = (float)b;
-	field[1] = (float)angle;
-#else
-	double sine, cosine;
-	sincos(angle / 2, &sine, &cosine);
-	field[0] = (float)(b * cosine);
-	field[1] = (float)(b * sine);
-#endif
-	return true;
-#else
-	const double norm = sqrt(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
-	if (!(norm > 0) || norm > 1.7976931348623157e308)
+	const double angle = plane ? atan2(slope[0], slope[2]) : acos(fmin(1.0, fmax(-1.0, slope[2] / norm)));
+	const double b = (given ? given[s.n] : !c.dynamic ? 1 : plane ? 1 / sqrt(away) : 1 / away) * limited(c, angle);
+	if (plane && b == 0) // the angle may be no number
 		return false;
-	const double b = (c.dynamic ? 1 / (distance + c.stabiliser) : 1) * limited(c, acos(fmin(1.0, fmax(-1.0, slope[2] / norm))));
 	field[0] = (float)b;
+	if (!plane) {
 #pragma unroll
-	for (int axis = 0; axis < 3; axis++)
-		field[1 + axis] = (float)(slope[axis] / norm);
+		for (int axis = 0; axis < 3; axis++)
+			field[1 + axis] = (float)(slope[axis] / norm);
+	} else if (c.limits) {
+		field[1] = (float)angle;
+	} else {
+		double sine, cosine;
+		sincos(angle / 2, &sine, &cosine);
+		field[0] = (float)(b * cosine);
+		field[1] = (float)(b * sine);
+	}
 	return b != 0;
-#endif
 }
-#endif
 
 // stored is the time of a point in units of 2^-FRACTION sample from its tile's first sample,
 // as the word or the code of the table says it, −1 for none.
@@ -141,8 +131,8 @@ __device__ __forceinline__ int stored(const Packing &c, Times &t, int tile, doub
 {
 	if (t.shift[tile] < 0 || at == NONE)
 		return -1;
-	double rel = COMPACT ? round(ldexp(at - t.base[tile], CODE_BITS - t.shift[tile])) : (double)(float)(at - t.base[tile]);
-	if (COMPACT)
+	double rel = c.compact ? round(ldexp(at - t.base[tile], CODE_BITS - t.shift[tile])) : (double)(float)(at - t.base[tile]);
+	if (c.compact)
 		rel = ldexp(rel, t.shift[tile] - CODE_BITS);
 	if (t.base[tile] + rel - t.lowest >= FARTHEST) {
 		if (t.base[tile] + rel < c.last)
@@ -162,8 +152,8 @@ __device__ __forceinline__ void measure(const Packing &c, Times &t, int tile)
 		most = fmax(most, at == NONE ? -NONE : at);
 	}
 	t.base[tile] = (int)floor(least);
-	t.shift[tile] = least == NONE || WEIGHTS && !t.any[tile] ? -1 : 0;
-	if (COMPACT && t.shift[tile] == 0) {
+	t.shift[tile] = least == NONE || c.fields > 1 && !t.any[tile] ? -1 : 0;
+	if (c.compact && t.shift[tile] == 0) {
 		while (round(ldexp(most - t.base[tile], CODE_BITS - t.shift[tile])) >= 0xFFFF)
 			t.shift[tile]++;
 		if (t.shift[tile] > MOST_SHIFT)
@@ -186,7 +176,7 @@ __device__ __forceinline__ int2 reach_of(const Times &t, int tile)
 
 // pack makes the tables of one box of each stack. It reads each time once, or with weights
 // with those around it, and writes each word once.
-extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, const Stack *stacks, const double *time, i64 pitch)
+extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, const Stack *stacks, const double *time, const double *given, i64 pitch)
 {
 #if defined(__CUDA_ARCH__)
 	const Packing &c = packing;
@@ -201,8 +191,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	const int box = p.box + blockIdx.x, first = c.firsttile[box], tiles = c.firsttile[box + 1] - first;
 	if (blockIdx.x >= p.count)
 		return;
-	unsigned *table = c.table + (p.rows + first - c.firsttile[p.box]) * ROW;
+	unsigned *table = c.table + (p.rows + first - c.firsttile[p.box]) * c.row;
 	time += p.field * pitch;
+	if (given)
+		given += p.field * pitch;
 	if (threadIdx.x < TILES)
 		t.any[threadIdx.x] = t.missing[threadIdx.x] = 0, t.last[threadIdx.x] = -1;
 	if (threadIdx.x < 3) {
@@ -217,14 +209,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 		const double at = time[s.n] / c.dt - c.shift;
 		const bool there = fabs(at) < NONE && at < c.limit;
 		t.at[i] = there ? at : NONE;
-#if WEIGHTS
-		float field[FIELDS - 1] = {};
-		if (there && weighted(c, p, t, time, s, field))
+		if (c.fields == 1)
+			continue;
+		float field[4] = {};
+		if (there && weighted(c, p, t, time, given, s, field))
 			atomicMax(&t.any[i / TILE], 1);
 #pragma unroll
-		for (int f = 0; f < FIELDS - 1; f++)
-			table[i / TILE * ROW + ROW - (FIELDS - 1 - f) * TILE + i % TILE] = __float_as_uint(field[f]);
-#endif
+		for (int f = 0; f < 4; f++)
+			if (f < c.fields - 1)
+				table[i / TILE * c.row + c.row - (c.fields - 1 - f) * TILE + i % TILE] = __float_as_uint(field[f]);
 	}
 	__syncthreads();
 	if (threadIdx.x < tiles)
@@ -237,15 +230,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 				t.lowest = min(t.lowest, t.base[tile]);
 	}
 	__syncthreads();
-	const int words = COMPACT ? TILE / 2 : TILE;
+	const int words = c.compact ? TILE / 2 : TILE;
 	for (int i = threadIdx.x; i < tiles * words; i += THREADS) {
 		const int tile = i / words, word = i % words;
 		unsigned out = 0;
-#pragma unroll
 		for (int half = 0; half < TILE / words; half++) {
-			const int slot = COMPACT ? word / 16 * 32 + word % 16 + 16 * half : word;
+			const int slot = c.compact ? word / 16 * 32 + word % 16 + 16 * half : word;
 			const int v = stored(c, t, tile, t.at[tile * TILE + slot]);
-			if (COMPACT)
+			if (c.compact)
 				out |= (v < 0 ? 0xFFFF : v >> (FRACTION - CODE_BITS + t.shift[tile])) << 16 * half;
 			else
 				out = v < 0 ? (unsigned)NEVER << FRACTION : v;
@@ -254,10 +246,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 				continue;
 			}
 			atomicMax(&t.missing[tile], 1);
-			for (int f = 0; f < FIELDS - 1; f++)
-				table[tile * ROW + ROW - (FIELDS - 1 - f) * TILE + slot] = 0;
+			for (int f = 0; f < c.fields - 1; f++)
+				table[tile * c.row + c.row - (c.fields - 1 - f) * TILE + slot] = 0;
 		}
-		table[tile * ROW + word] = out;
+		table[tile * c.row + word] = out;
 	}
 	__syncthreads();
 	if (threadIdx.x < tiles)
@@ -272,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 			grow(reach, reach_of(t, tile));
 			missing = missing || t.missing[tile];
 		}
-		if (!WEIGHTS && missing && reach.x <= reach.y)
+		if (c.fields == 1 && missing && reach.x <= reach.y)
 			reach.y += GAP; // with weights, points that do not count have weight zero
 		c.groups[p.groups + g - c.firstgroup[p.box]] = reach;
 	}

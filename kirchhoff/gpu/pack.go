@@ -18,16 +18,13 @@ import (
 //go:embed pack.cu
 var packText string
 
-// PackProgram is the program that makes tables of the given layout on the card.
-func PackProgram(l kirchhoff.Layout) driver.Source {
-	flag := map[bool]int{true: 1}
-	return driver.Source{Name: "pack.cu", Text: packText, Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2),
-		fmt.Sprintf("LIMITS=%d", flag[l.Limits]), fmt.Sprintf("COMPACT=%d", flag[l.Compact])}}
-}
+// PackProgram is the program that makes tables on the card.
+func PackProgram() driver.Source { return driver.Source{Name: "pack.cu", Text: packText} }
 
 // These are the kernels' structs.
 type (
 	packing struct {
+		fields, compact, limits, row         int32
 		table, span, groups, boxes           driver.Memory
 		points, tiles, firsttile, firstgroup driver.Memory
 		lengths                              driver.Memory
@@ -53,34 +50,39 @@ const stackWords = int(unsafe.Sizeof(stack{}) / 4)
 const far = 5e8
 
 // makeTables makes the tables of all places that p uses, in the given columns, and adds what
-// boxes span to lengths. The card makes those whose times it can compute. The host makes the
-// others, which are given times and amplitudes and what wraps a method, and copies them; and all of
-// them where there is no compiler, since the programs for this are not carried. Which of the two
-// it is must not depend on the part of a survey that p is, for weights may differ by a rounding.
+// boxes span to lengths. If times lie too far apart for tables, the host finds out where.
 func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
 	if e.plan.Tiles == 0 {
 		return nil
 	}
-	if packs(p) && e.dev.Compiles() {
-		if e.packer == nil {
-			e.packer = &packer{e: e}
-		}
-		if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
-			return err
-		}
+	if e.packer == nil {
+		e.packer = &packer{e: e}
+	}
+	if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
+		return err
 	}
 	return e.copyTables(ctx, p, columns, to, lengths)
 }
 
-func packs(p *kirchhoff.Problem) bool { return times.Knows(p.Times) && p.Amplitude == nil }
+// solves reports whether the card computes the times of p. It must know the method, have a
+// compiler, since the program for it is not carried, and be faster. Otherwise the host computes
+// them. Where it could do either, the bits are the same.
+func (e *Engine) solves(p *kirchhoff.Problem) bool {
+	if !times.Knows(p.Times) || p.Amplitude != nil || e.dev != nil && !e.dev.Compiles() {
+		return false
+	}
+	places, opt := p.TimesNeeded()
+	return times.Pays(p.Times, p.Positions, places, opt, e.batch())
+}
 
 // packer makes tables on the card. What it needs of the whole problem stays there.
 type packer struct {
 	buffers
-	e                                  *Engine
-	kernel                             *driver.Function
-	firstGroup, stacks, lengths, field device.Buf
-	solver                             *times.Solver // nil before it is needed
+	e                           *Engine
+	kernel                      *driver.Function
+	firstGroup, stacks, lengths device.Buf
+	field, given                device.Buf    // times and amplitudes of a place that come from the host
+	solver                      *times.Solver // nil before it is needed
 }
 
 // close frees the memory on the card. A packer may be nil.
@@ -102,28 +104,23 @@ func (e *Engine) batch() int64 { return max(512<<20, e.TableBytes()/8) }
 
 // makingBytes is the memory that making the tables of p takes on the card.
 func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
-	if !packs(p) {
-		return 0
-	}
 	k := &packer{e: e}
-	k.allocate()
-	places, opt := p.TimesNeeded()
-	if times.Pays(p.Times, p.Positions, places, opt, e.batch()) {
+	k.allocate(p)
+	if e.solves(p) {
+		places, opt := p.TimesNeeded()
 		k.bytes += times.Bytes(p.Times, p.Positions, places, opt, e.batch())
 	}
 	return k.bytes
 }
 
-// pack makes tables. It reports false if times lie too far apart for them: the host finds out
-// where. Where the card has too few places to be faster, the processor computes the times.
-// Their bits are the same.
+// pack makes tables. It reports false if times lie too far apart for them.
 func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) (done bool, err error) {
-	if err := k.prepare(); err != nil {
+	if err := k.prepare(p); err != nil {
 		return false, err
 	}
 	places, opt := p.TimesNeeded()
 	where, packing := slots(columns, p.Positions.Len()), k.packing(p, to)
-	launch := func(f times.Fields) error {
+	launch := func(f times.Fields, given driver.Memory) error {
 		var stacks []stack
 		most := 0
 		for i, place := range f.Places {
@@ -138,21 +135,32 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []colum
 				return err
 			}
 			k.e.context.Launch(k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
-				packing, memory(k.stacks), memory(f.Time), int64(f.Pitch))
+				packing, memory(k.stacks), memory(f.Time), given, int64(f.Pitch))
 		}
 		return nil
 	}
-	if times.Pays(p.Times, p.Positions, places, opt, k.e.batch()) {
-		err = k.solve(ctx, p, places, opt, launch)
+	if k.e.solves(p) {
+		err = k.solve(ctx, p, places, opt, func(f times.Fields) error { return launch(f, 0) })
 	} else {
 		var one sync.Mutex
 		err = p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
+			amplitudes, err := kirchhoff.Given(p, place, f.Window)
+			if err != nil {
+				return err
+			}
 			one.Lock()
 			defer one.Unlock()
 			if err := device.Upload(k.field.Slice(0, len(f.Time)), f.Time); err != nil {
 				return err
 			}
-			return launch(times.Fields{Places: []int{place}, Time: k.field, Pitch: k.field.Len()})
+			given := driver.Memory(0)
+			if amplitudes != nil {
+				given = memory(k.given)
+				if err := device.Upload(k.given.Slice(0, len(amplitudes)), amplitudes); err != nil {
+					return err
+				}
+			}
+			return launch(times.Fields{Places: []int{place}, Time: k.field, Pitch: k.field.Len()}, given)
 		})
 	}
 	if err != nil {
@@ -173,28 +181,31 @@ func (k *packer) solve(ctx context.Context, p *kirchhoff.Problem, places []int, 
 	return k.solver.Solve(ctx, p.Positions, places, opt, each)
 }
 
-// allocate allocates what a packer needs beside the solver.
-func (k *packer) allocate() {
-	b, p, points := &k.buffers, &k.e.plan.Problem, 1
-	places, opt := p.TimesNeeded()
+// allocate allocates what a packer needs beside the solver, for p or a part of it.
+func (k *packer) allocate(p *kirchhoff.Problem) {
+	b, whole, points := &k.buffers, &k.e.plan.Problem, 1
+	places, opt := whole.TimesNeeded()
 	for _, place := range places {
-		points = max(points, opt.Window(p.Grid, place).Grid(p.Grid).Len())
+		points = max(points, opt.Window(whole.Grid, place).Grid(whole.Grid).Len())
 	}
 	k.firstGroup, k.field = b.alloc(len(k.e.firstGroup), device.F32), b.alloc(points, device.F64)
 	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(farthest+3, device.F32)
+	if p.Amplitude != nil {
+		k.given = b.alloc(points, device.F64)
+	}
 }
 
 // prepare makes the packer ready, before its first use.
-func (k *packer) prepare() error {
+func (k *packer) prepare(p *kirchhoff.Problem) error {
 	if k.kernel != nil {
 		return k.e.dev.Zero(k.lengths)
 	}
-	m, err := k.e.dev.Build(PackProgram(k.e.layout))
+	m, err := k.e.dev.Build(PackProgram())
 	if err != nil {
 		return err
 	}
 	k.dev = k.e.dev
-	if k.allocate(); k.err != nil {
+	if k.allocate(p); k.err != nil {
 		return k.err
 	}
 	if err := put(k.firstGroup, int32s(k.e.firstGroup)); err != nil {
@@ -207,7 +218,8 @@ func (k *packer) prepare() error {
 // packing is the kernel's for tables of p.
 func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
-	c := packing{table: memory(to.table), span: memory(to.span), groups: memory(to.groups), boxes: memory(to.boxes),
+	l := e.layout
+	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), span: memory(to.span), groups: memory(to.groups), boxes: memory(to.boxes),
 		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: memory(k.firstGroup), lengths: memory(k.lengths),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
@@ -215,8 +227,11 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	if p.Dynamic {
 		c.dynamic = 1
 	}
-	if e.layout.Compact {
-		c.limit = min(far, c.last)
+	if l.Limits {
+		c.limits = 1
+	}
+	if l.Compact {
+		c.compact, c.limit = 1, min(far, c.last)
 	}
 	if g.Dim() == 3 {
 		c.ny = int32(g.Shape[1])

@@ -547,7 +547,7 @@ __device__ bool any(bool busy)
 }
 
 // sweep solves for a group: first-order rounds until nothing is due, then second-order ones.
-extern "C" __global__ void __launch_bounds__(THREADS) sweep(Model model, Batch batch)
+extern "C" __global__ void __launch_bounds__(THREADS, 1) sweep(Model model, Batch batch)
 {
 #if defined(__CUDA_ARCH__)
 	const Model &m = model;
