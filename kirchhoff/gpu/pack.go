@@ -131,7 +131,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []colum
 			}
 		}
 		for some := range slices.Chunk(stacks, mostStacks) {
-			if err := put(k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
+			if err := put(k.e.context.Main(), k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
 				return err
 			}
 			k.e.context.Launch(k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
@@ -208,7 +208,7 @@ func (k *packer) prepare(p *kirchhoff.Problem) error {
 	if k.allocate(p); k.err != nil {
 		return k.err
 	}
-	if err := put(k.firstGroup, int32s(k.e.firstGroup)); err != nil {
+	if err := put(k.e.context.Main(), k.firstGroup, int32s(k.e.firstGroup)); err != nil {
 		return err
 	}
 	k.kernel, err = m.Function("pack")
