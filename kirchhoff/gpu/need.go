@@ -22,9 +22,6 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	e.makeRing(w.Exact)
 	n.Pieces = e.bytes - before
 	n.Scratch, n.OnCard = e.bytes-n.Tables, makingBytes(e, p)
-	if w.Remake { // it stays
-		n.Scratch, n.OnCard = n.Scratch+n.OnCard, 0
-	}
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	n.Making = host.Making + int64(max(1, p.Threads))*host.Place
 	return n

@@ -52,16 +52,24 @@ const far = 5e8
 // makeTables makes the tables of all places that p uses, in the given columns, and adds what
 // boxes span to lengths. If times lie too far apart for tables, the host finds out where.
 func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
-	if e.plan.Tiles == 0 {
-		return nil
-	}
-	if e.packer == nil {
-		e.packer = &packer{e: e}
-	}
-	if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
-		return err
+	if e.plan.Tiles > 0 && e.packs(p) && e.dev.Compiles() {
+		if e.packer == nil {
+			e.packer = &packer{e: e}
+		}
+		if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
+			return err
+		}
 	}
 	return e.copyTables(ctx, p, columns, to, lengths)
+}
+
+// packs reports whether the card makes the tables of p: those of the eikonal equation that are
+// kept. The host makes others and copies them: tables made anew are then on their way while the
+// card works. It must not depend on the part of a survey that p is, for weights may differ by a
+// rounding.
+func (e *Engine) packs(p *kirchhoff.Problem) bool {
+	_, eikonal := p.Times.(*traveltime.Eikonal)
+	return eikonal && !e.work.Remake
 }
 
 // solves reports whether the card computes the times of p. It must know the method, have a
@@ -104,6 +112,9 @@ func (e *Engine) batch() int64 { return max(512<<20, e.TableBytes()/8) }
 
 // makingBytes is the memory that making the tables of p takes on the card.
 func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
+	if !e.packs(p) {
+		return 0
+	}
 	k := &packer{e: e}
 	k.allocate(p)
 	if e.solves(p) {

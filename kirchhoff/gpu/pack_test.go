@@ -14,9 +14,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// copied makes the tables of an engine on the host, and returns where they are and what the
-// forward's windows are for them.
-func copied(t *testing.T, e *Engine, p *kirchhoff.Problem) (memoryOfTables, int) {
+// tablesBy makes the tables of an engine on the card or on the host, and returns where they are
+// and what the forward's windows are for them.
+func tablesBy(t *testing.T, e *Engine, p *kirchhoff.Problem, card bool) (memoryOfTables, int) {
 	t.Helper()
 	like := func(b device.Buf) device.Buf {
 		c, err := e.dev.Alloc(b.Len(), b.Type())
@@ -24,7 +24,16 @@ func copied(t *testing.T, e *Engine, p *kirchhoff.Problem) (memoryOfTables, int)
 		return c
 	}
 	to, lengths := memoryOfTables{like(e.tables.table), like(e.tables.span), like(e.tables.groups), like(e.tables.boxes)}, new(spans)
-	must(t, e.copyTables(t.Context(), p, e.tables.columns, to, lengths))
+	if card {
+		k := &packer{e: e}
+		defer k.close()
+		done, err := k.pack(t.Context(), p, e.tables.columns, to, lengths)
+		if must(t, err); !done {
+			t.Error("the card leaves tables to the host")
+		}
+	} else {
+		must(t, e.copyTables(t.Context(), p, e.tables.columns, to, lengths))
+	}
 	return to, windowEntries(e.dev.Card(), e.layout, lengths)
 }
 
@@ -103,15 +112,16 @@ func TestTablesMade(t *testing.T) {
 			if g := p.Times.Domain(); g != nil && p.Threads == 1 && up()-before > 4*int64(g.Len())+8*int64(p.Grid.Len())+1<<17 {
 				t.Errorf("%d bytes went to the card, too many for the image's lists, places and the model", up()-before)
 			}
-			want, window := copied(t, e, p)
+			got, here := tablesBy(t, e, p, true)
+			want, window := tablesBy(t, e, p, false)
 			weights := (e.layout.Fields - 1) * 64
-			same(t, "table", e.tables.table, want.table, func(word int) bool { return word%e.layout.Words < e.layout.Words-weights })
+			same(t, "table", got.table, want.table, func(word int) bool { return word%e.layout.Words < e.layout.Words-weights })
 			exact := func(int) bool { return true }
-			same(t, "span", e.tables.span, want.span, exact)
-			same(t, "groups", e.tables.groups, want.groups, exact)
-			same(t, "boxes", e.tables.boxes, want.boxes, exact)
-			if e.window != window {
-				t.Errorf("windows of %d samples, want %d", e.window, window)
+			same(t, "span", got.span, want.span, exact)
+			same(t, "groups", got.groups, want.groups, exact)
+			same(t, "boxes", got.boxes, want.boxes, exact)
+			if here != window || e.window != window {
+				t.Errorf("windows of %d samples, those of the engine %d, want %d", here, e.window, window)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ var (
 // carried are the programs that are carried as PTX.
 func carried() []driver.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
-	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(), bench.LimitsSource())
+	return append(operators(carriedKinds), ends, gpu.VectorSource(), bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.
@@ -54,9 +54,9 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 	return sources
 }
 
-// compiled are those that are not carried. Without a compiler the host computes the times.
+// compiled are those that are not carried. Without a compiler the host makes the tables.
 func compiled() []driver.Source {
-	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
+	list := append(operators(compiledKinds), times.Program(2), times.Program(3), kirchhoffgpu.PackProgram())
 	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
 		list = append(list, kirchhoffgpu.SquaredProgram(l))
 	}
