@@ -16,36 +16,45 @@ func (p *Problem) Directed() bool { return p.Dynamic || p.limited() }
 // weights computes the factors of the weight that belong to one place. Without
 // Dynamic an amplitude is 1, or 0 where a ray has no direction.
 type weights struct {
-	p      *Problem
-	eps    float64 // m, stabiliser of the spreading
-	lo, hi float64 // radians
-	taper  [21]float64
+	p *Problem
+	Fading
 }
 
-func newWeights(p *Problem) *weights {
-	w := &weights{p: p, hi: 1000 * math.Pi / 180}
+// Fading says how the weight of a place falls with the distance and the angle of a ray, see
+// the package comment: by ε, and from the angle Lo to Hi by Taper.
+type Fading struct {
+	Stabiliser float64 // ε, m
+	Lo, Hi     float64 // radians
+	Taper      [21]float64
+}
+
+// Fading returns that of the problem.
+func (p *Problem) Fading() Fading {
+	w := Fading{Hi: 1000 * math.Pi / 180}
 	if !p.Dynamic {
-		w.lo, w.hi = math.Inf(1), math.Inf(1)
+		w.Lo, w.Hi = math.Inf(1), math.Inf(1)
 	} else if p.AngleLimit != nil {
-		w.lo, w.hi = p.AngleLimit[0]*math.Pi/180, p.AngleLimit[1]*math.Pi/180
+		w.Lo, w.Hi = p.AngleLimit[0]*math.Pi/180, p.AngleLimit[1]*math.Pi/180
 	}
 	s, r := MaxDistance(p.Grid, p.Positions)
-	w.eps = 0.01 * (cmp.Or(p.MaxDistance[0], s) + cmp.Or(p.MaxDistance[1], r))
-	w.taper[0] = 1
+	w.Stabiliser = 0.01 * (cmp.Or(p.MaxDistance[0], s) + cmp.Or(p.MaxDistance[1], r))
+	w.Taper[0] = 1
 	for j := 1; j <= 20; j++ {
-		w.taper[j] = 0.5 - 0.5*math.Cos(math.Pi*float64(20-j)/19)
+		w.Taper[j] = 0.5 - 0.5*math.Cos(math.Pi*float64(20-j)/19)
 	}
 	return w
 }
 
+func newWeights(p *Problem) *weights { return &weights{p, p.Fading()} }
+
 // limit returns the taper at an angle of a radians from the vertical.
 func (w *weights) limit(a float64) float64 {
 	a = math.Abs(a)
-	if !(a < w.hi) { // a NaN is dropped
+	if !(a < w.Hi) { // a NaN is dropped
 		return 0
 	}
-	if a >= w.lo {
-		return w.taper[min(20, int(20*(a-w.lo)/(w.hi-w.lo)))]
+	if a >= w.Lo {
+		return w.Taper[min(20, int(20*(a-w.Lo)/(w.Hi-w.Lo)))]
 	}
 	return 1
 }
@@ -111,19 +120,10 @@ func (w *weights) spreading(b []float64, place int, window traveltime.Window) er
 		}
 		return nil
 	}
-	if w.p.Amplitude != nil {
-		given, err := w.p.Amplitude(place)
-		if err != nil {
-			return fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
-		}
-		if n := w.p.Grid.Len(); len(given) != n {
-			return fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), n)
-		}
-		nz, to := g.Shape[g.Dim()-1], 0
-		for column := range window.Columns(w.p.Grid) {
-			to += copy(b[to:], given[column:column+nz])
-		}
-		return nil
+	given, err := Given(w.p, place, window)
+	if given != nil || err != nil {
+		copy(b, given)
+		return err
 	}
 	at := w.p.Positions.At(place)
 	last := g.Dim() - 1
@@ -143,10 +143,34 @@ func (w *weights) spreading(b []float64, place int, window traveltime.Window) er
 	return nil
 }
 
+// Given returns the given amplitudes of a place in a window, nil without such or without
+// Dynamic.
+func Given(p *Problem, place int, window traveltime.Window) ([]float64, error) {
+	if p.Amplitude == nil || !p.Dynamic {
+		return nil, nil
+	}
+	given, err := p.Amplitude(place)
+	if err != nil {
+		return nil, fmt.Errorf("kirchhoff: amplitude of place %d: %w", place, err)
+	}
+	if n := p.Grid.Len(); len(given) != n {
+		return nil, fmt.Errorf("kirchhoff: amplitude of place %d has %s, the image %d points", place, readable.Count(len(given), "value"), n)
+	}
+	if window == traveltime.Whole(p.Grid) {
+		return given, nil
+	}
+	nz := p.Grid.Shape[p.Grid.Dim()-1]
+	part := make([]float64, 0, window.Grid(p.Grid).Len())
+	for column := range window.Columns(p.Grid) {
+		part = append(part, given[column:column+nz]...)
+	}
+	return part, nil
+}
+
 // decay is the geometrical spreading at a distance of d metres.
 func (w *weights) decay(d float64) float64 {
 	if w.p.Grid.Dim() == 2 {
-		return 1 / math.Sqrt(d+w.eps)
+		return 1 / math.Sqrt(d+w.Stabiliser)
 	}
-	return 1 / (d + w.eps)
+	return 1 / (d + w.Stabiliser)
 }

@@ -90,6 +90,7 @@ type Need struct {
 	Pieces    int64 // the part of Scratch that applications in pieces take
 	Traces    int64 // outside Go's heap, once the tables are made
 	Making    int64 // outside Go's heap, while tables are made
+	OnCard    int64 // on a card, while it makes tables
 	Heap      int64 // on Go's heap
 }
 

@@ -19,7 +19,7 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	return &placewise{name: "analytic", g: g, fill: func(f *Field, _ *room, p *survey.Positions, place int) error {
+	return &placewise{name: "analytic", g: g, velocity: v, fill: func(f *Field, _ *room, p *survey.Positions, place int) error {
 		straight(*f, g, v, p.At(place))
 		return nil
 	}}, nil

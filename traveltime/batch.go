@@ -316,7 +316,7 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 func (w *lanes) field(lane, place int) (Field, error) {
 	e, model := w.e, w.e.Region(w.p, place, w.opt)
 	part := model.Grid(e.model)
-	to := w.opt.window(e.g, place)
+	to := w.opt.Window(e.g, place)
 	f := w.out.on(to, to.count()*e.g.Shape[e.g.Dim()-1])
 	tau, parts := w.split[lane*w.points():][:part.Len()], w.part[:1+len(f.Gradient)]
 	given := model

@@ -64,7 +64,7 @@ func CoarseOptions(g grid.Grid, factor int, opt Options) Options {
 	coarse := coarsened(g, factor)
 	windows := slices.Clone(opt.Windows)
 	for i := range windows {
-		w := opt.window(g, i)
+		w := opt.Window(g, i)
 		if w.empty() {
 			continue
 		}
@@ -115,7 +115,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 	var windows []Window
 	total, nz := 0, c.coarse.Shape[g.Dim()-1]
 	for i := range p.Len() {
-		if w := opt.window(g, i); !w.empty() {
+		if w := opt.Window(g, i); !w.empty() {
 			k := coarseWindow(c.coarse, g, w)
 			places, windows = append(places, i), append(windows, k)
 			total += k.count() * nz

@@ -1,7 +1,6 @@
 package traveltime
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -95,19 +94,24 @@ func (e *Eikonal) Domain() *grid.Grid { return &e.model }
 // whatever the other places, their windows and order and the number of threads. It panics
 // if it does not hold the part of the model that Region says.
 func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
-	checkPlaces(e.g, p, places, opt)
+	if err := Check(e, p, places, opt); err != nil {
+		return err
+	}
+	return work(ctx, e.batches(p, places, opt), opt, func() worker { return e.worker(p, places, opt) }, sink)
+}
+
+// check returns an error if a place lies outside the model. It panics if its part of the
+// model is not held.
+func (e *Eikonal) check(p *survey.Positions, places []int, opt Options) error {
 	for _, i := range places {
 		if at := p.At(i); !e.model.Contains(at) {
 			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))
 		}
-	}
-	jobs := e.batches(p, places, opt)
-	for _, j := range jobs {
-		if w := j.model; w.Lo[0] < e.slab[0] || w.Hi[0] > e.slab[1] {
+		if w := e.Region(p, i, opt); w.Lo[0] < e.slab[0] || w.Hi[0] > e.slab[1] {
 			panic(fmt.Sprintf("traveltime: places are solved in columns %v to %v of the velocity model, slab %v is held", w.Lo, w.Hi, e.slab))
 		}
 	}
-	return work(ctx, jobs, opt, func() worker { return e.worker(p, places, opt) }, sink)
+	return nil
 }
 
 // point prints a position as (120.0, 4.0).
@@ -127,12 +131,7 @@ func box(g grid.Grid) string {
 // last few places go into a narrower batch if there is one. A batch's window of the model
 // holds those of its places and is at most share times as large as the largest of them.
 func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
-	sorted := slices.Clone(places)
-	keys := make(map[int]uint64, len(places))
-	for _, i := range places {
-		keys[i] = curve(e.model, p.At(i))
-	}
-	slices.SortFunc(sorted, func(a, b int) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+	sorted := e.Near(p, places)
 	widest := e.widths
 	threads := opt.threads(len(places))
 	for len(widest) > 1 && len(places) <= (threads-1)*widest[0] {
@@ -184,7 +183,7 @@ func curve(g grid.Grid, at []float64) uint64 {
 // window reads of the model, the margin on each side of that, and the start box.
 func (e *Eikonal) Region(p *survey.Positions, place int, opt Options) Window {
 	r := Whole(e.model)
-	w := opt.window(e.g, place)
+	w := opt.Window(e.g, place)
 	if w == Whole(e.g) {
 		return r // nothing is left out: neither is any of the model
 	}

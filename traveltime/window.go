@@ -70,8 +70,8 @@ func (w Window) Columns(g grid.Grid) iter.Seq[int] {
 	}
 }
 
-// window is the part of the image grid g that a place is wanted on.
-func (o Options) window(g grid.Grid, place int) Window {
+// Window is the part of the image grid g that a place is wanted on.
+func (o Options) Window(g grid.Grid, place int) Window {
 	w := Whole(g)
 	if o.Windows != nil {
 		for a := range g.Dim() - 1 {
@@ -87,7 +87,7 @@ func (o Options) most(g grid.Grid, places []int) (n int) {
 		return Whole(g).count()
 	}
 	for _, place := range places {
-		n = max(n, o.window(g, place).count())
+		n = max(n, o.Window(g, place).count())
 	}
 	return n
 }

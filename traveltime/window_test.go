@@ -300,7 +300,7 @@ func TestWindowOfOthers(t *testing.T) {
 		for _, m := range []Method{analytic, table, eikonal} {
 			whole := windowed(t, m, p, places, Options{Gradient: true})
 			for i, f := range windowed(t, m, p, places, opt) {
-				w := opt.window(g, i)
+				w := opt.Window(g, i)
 				if !identical(f, cropped(whole[i], g, w)) {
 					t.Errorf("%d-D, %s: window %v differs from the whole", g.Dim(), m.Name(), w)
 				}
@@ -408,7 +408,7 @@ func TestRegion(t *testing.T) {
 			opt.Windows[0].Lo[a] = rapid.IntRange(0, shape[a]-1).Draw(t, "lo")
 			opt.Windows[0].Hi[a] = rapid.IntRange(opt.Windows[0].Lo[a]+1, shape[a]).Draw(t, "hi")
 		}
-		w := opt.window(e.g, 0)
+		w := opt.Window(e.g, 0)
 		r := e.Region(sources(dim, at...), 0, opt)
 		whole := w == Whole(e.g)
 		for a := range dim - 1 {

@@ -134,6 +134,8 @@ type placewise struct {
 	whole bool // fill is given memory for the whole grid whatever the window
 	tau   bool // fill needs room.part and room.line
 
+	velocity float64 // m/s, of NewAnalytic
+
 	// fill sets the field of a place on f.Window.
 	fill func(f *Field, r *room, p *survey.Positions, place int) error
 }
@@ -195,7 +197,7 @@ func (r *room) solve(context.Context, job) error {
 }
 
 func (r *room) field(_, place int) (Field, error) {
-	w := r.opt.window(r.g, place)
+	w := r.opt.Window(r.g, place)
 	points := r.points
 	if !r.whole {
 		points = w.count() * r.g.Shape[r.g.Dim()-1]
@@ -226,7 +228,7 @@ func checkPlaces(g grid.Grid, p *survey.Positions, places []int, opt Options) {
 		if i < 0 || i >= p.Len() {
 			panic(fmt.Sprintf("traveltime: place %d is not one of the %d positions", i, p.Len()))
 		}
-		if w := opt.window(g, i); w.empty() || !w.inside(Whole(g)) {
+		if w := opt.Window(g, i); w.empty() || !w.inside(Whole(g)) {
 			panic(fmt.Sprintf("traveltime: window %v of place %d is empty or reaches outside that of the grid, %v", w, i, Whole(g)))
 		}
 	}

@@ -145,6 +145,9 @@ func (d *Device) Programs() string {
 	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
 }
 
+// Compiles reports whether there is a compiler, so that programs need not be carried.
+func (d *Device) Compiles() bool { return d.compiler != nil }
+
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
 // NVRTC it uses the carried PTX. The program stays loaded as long as the card is in use,
 // so later calls for it return at once.

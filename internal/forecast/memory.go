@@ -315,7 +315,7 @@ func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
 // bytes of data are.
 func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.Card.Free
-	m.Card = n.Tables + n.Scratch + m.Vectors + data
+	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
 	if c.coarser != nil {
 		n := c.needs(c.coarser, kirchhoff.Work{})
 		m.Card += n.Tables + n.Scratch

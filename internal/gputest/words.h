@@ -55,6 +55,10 @@ template <class T> inline T atomicMax(T *p, gpuemu_same<T> v)
 {
 	return gpuemu_atomic(p, [v](T old) { return old < v ? v : old; });
 }
+template <class T> inline T atomicOr(T *p, gpuemu_same<T> v)
+{
+	return gpuemu_atomic(p, [v](T old) { return T(old | v); });
+}
 
 template <class To, class From> inline To gpuemu_bits(From v)
 {

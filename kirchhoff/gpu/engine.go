@@ -37,6 +37,7 @@ type Engine struct {
 	copies  *driver.Stream   // of tables to the card
 	lengths spans            // of the places' times in boxes
 	window  int              // entries of a window of the forward, from lengths
+	packer  *packer          // of tables; nil while none are made
 
 	// What is computed from the start.
 	groups              driver.Memory // groupList
@@ -85,13 +86,12 @@ var (
 	_ dist.Pieced      = (*kernel)(nil)
 )
 
-// New compiles the kernels for a card, computes the tables of p and copies them to the
-// card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
-// with Compact. With an aperture, points are those of the columns where a place has tables.
-// p.Threads is the number of threads that compute tables. Its errors are those of
-// kirchhoff.Refuse, kirchhoff.NewPlan, kirchhoff.Images, Plan.Solve and the compiler. If the
-// card has too little memory, the error is a missing resource that states what is needed
-// and what there is.
+// New compiles the kernels for a card and makes the tables of p there: 4 bytes per place and
+// image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. With an aperture,
+// points are those of the columns where a place has tables. p.Threads is the number of
+// threads that compute what the host has to. Its errors are those of kirchhoff.Refuse,
+// kirchhoff.NewPlan, kirchhoff.Images, Plan.Solve and the compiler. If the card has too little
+// memory, the error is a missing resource that states what is needed and what there is.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -342,6 +342,7 @@ func (e *Engine) Close() {
 	}
 	e.closed, e.ready = true, nil
 	e.room.End()
+	e.packer.close()
 	e.free()
 	if len(e.banks) > 0 {
 		e.context.CloseStream(e.copies)

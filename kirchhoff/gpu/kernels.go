@@ -98,7 +98,7 @@ const (
 
 	tapers     = 16  // TAPERS: the aperture's weights of a group, along all axes
 	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
-	threads    = 256 // THREADS: of a block of the adjoint, and of most of ends.cu
+	threads    = 256 // THREADS: of a block of the adjoint and of pack, and of most of ends.cu
 
 	lanes        = 128 // LANES: threads of a block of the forward, its most traces
 	blockSources = 16  // SOURCES of a block of the forward

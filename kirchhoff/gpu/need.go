@@ -3,9 +3,9 @@ package gpu
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 // Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
-// with the given number of processors; Making is on the host. It runs the code that
-// allocates, on buffers that only count. A Budget below the least possible one counts as
-// that.
+// with the given number of processors, and so is OnCard, which is free again before Pieces are
+// taken; Making is on the host. It runs the code that allocates, on buffers that only count.
+// A Budget below the least possible one counts as that.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
 	e := outline(kirchhoff.Outline(p), w, processors)
 	n.Place = e.placeBytes()
@@ -21,7 +21,7 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	before := e.bytes
 	e.makeRing(w.Exact)
 	n.Pieces = e.bytes - before
-	n.Scratch = e.bytes - n.Tables
+	n.Scratch, n.OnCard = e.bytes-n.Tables, makingBytes(e, p)
 	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	n.Making = host.Making + int64(max(1, p.Threads))*host.Place
 	return n

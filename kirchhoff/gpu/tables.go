@@ -211,10 +211,9 @@ type memoryOfTables struct {
 	slope                      device.Buf // with bands
 }
 
-// makeTables computes the tables of all places that p uses, in the given columns, and copies
-// them to the card. Each copy runs while other tables are computed. It adds what boxes span
-// to lengths.
-func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
+// copyTables computes the tables of all places that p uses on the host, and copies them to
+// the card. Each copy runs while other tables are computed.
+func (e *Engine) copyTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
 	forms, where := sync.Pool{New: func() any { return newForm(e, columns) }}, slots(columns, p.Positions.Len())
 	return e.plan.Of(p).Solve(ctx, p, func(place int, t *kirchhoff.PlaceTable) error {
 		f := forms.Get().(*form)

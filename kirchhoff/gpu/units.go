@@ -110,6 +110,8 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
 	err := e.makeTables(ctx, p, t.columns, t.memoryOfTables, &e.lengths)
 	e.window = windowEntries(e.dev.Card(), e.layout, &e.lengths)
+	e.packer.close()
+	e.packer = nil
 	return err
 }
 

@@ -1,0 +1,338 @@
+package gpu
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+//go:embed eikonal.cu
+var text string
+
+// Program is the solver for grids of so many axes.
+func Program(dim int) driver.Source {
+	return driver.Source{Name: "eikonal.cu", Text: text, Defines: []string{fmt.Sprintf("DIM=%d", dim)}}
+}
+
+// Knows reports whether a Solver can take the place of m: an Eikonal or a method of NewAnalytic.
+func Knows(m traveltime.Method) bool {
+	_, ok := m.(*traveltime.Eikonal)
+	return ok || traveltime.Constant(m) > 0
+}
+
+// Solver computes traveltimes on a card. It is for one goroutine at a time.
+type Solver struct {
+	dev     *card.Device
+	of      traveltime.Method
+	eikonal *traveltime.Eikonal // nil where rays are straight
+	kernels map[string]*driver.Function
+	room    room
+	model   model
+	image   image
+	batch   batch
+
+	held                                 []device.Buf
+	places, tau, dirty, dirs, lost, time device.Buf
+}
+
+// These are the kernels' structs.
+type (
+	step  struct{ h2, hh, h4, hh4, ih float32 }
+	model struct {
+		slow2            driver.Memory
+		skipped          int64
+		origin, spacing  [3]float64
+		unit, scale      float64
+		h                [3]step
+		n                [3]int32
+		tolerance        [2]float32
+		rounds, patience int32
+	}
+	place struct {
+		at          [3]float64
+		lo, n       [2]int32
+		first, last [3]int32
+		from, count [2]int32
+	}
+	batch struct {
+		places, tau, dirty, dirs, rho, lost driver.Memory
+		side                                [2]int32
+		chunks                              int32
+	}
+	image struct {
+		origin, spacing [3]float64
+		first, value    [3]driver.Memory
+		width           [3]int32
+		nz              int32
+	}
+)
+
+const placeBytes = int64(unsafe.Sizeof(place{}))
+
+// Fields are times on a card.
+type Fields struct {
+	Places []int
+	Time   device.Buf // float64 [place][Pitch], s; each in C order of the place's window of the image
+	Pitch  int
+}
+
+// New takes to a card what is needed to compute the times of the places of p as m does, which
+// it must know: their part of a velocity model, and memory for a batch of them of about budget
+// bytes.
+func New(dev *card.Device, m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) (*Solver, error) {
+	s := &Solver{dev: dev, of: m, kernels: map[string]*driver.Function{}, room: newRoom(m, p, places, opt, budget)}
+	s.eikonal, _ = m.(*traveltime.Eikonal)
+	program, err := dev.Build(Program(p.Dim))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"reset", "start", "sweep", "arrivals", "straight"} {
+		if s.kernels[name], err = program.Function(name); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(s.allocate(), s.put()); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("traveltime: %w", err)
+	}
+	return s, nil
+}
+
+// Bytes is the memory on the card of a Solver of New.
+func Bytes(m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) int64 {
+	r := newRoom(m, p, places, opt, budget)
+	bytes := r.bytes()
+	if e, ok := m.(*traveltime.Eikonal); ok {
+		g, parts := *e.Domain(), e.Parts()
+		bytes += 4 * int64(r.planes[1]-r.planes[0]) * int64(g.Len()/g.Shape[0])
+		for _, i := range parts.Image {
+			bytes += 4 * int64(len(i.First)+len(i.Weight))
+		}
+	}
+	return bytes
+}
+
+// Close frees the memory on the card.
+func (s *Solver) Close() {
+	for _, b := range s.held {
+		s.dev.Free(b)
+	}
+	s.held = nil
+}
+
+// alloc makes a buffer of the solver.
+func (s *Solver) alloc(n int, t device.Type, err *error) device.Buf {
+	if *err != nil {
+		return nil
+	}
+	b, failed := s.dev.Alloc(n, t)
+	if *err = failed; failed == nil {
+		s.held = append(s.held, b)
+	}
+	return b
+}
+
+// allocate makes room for a batch.
+func (s *Solver) allocate() (err error) {
+	r := &s.room
+	s.places = s.alloc(r.list*int(placeBytes/4), device.F32, &err)
+	s.tau, s.time = s.alloc(r.tau(r.groups), device.F32, &err), s.alloc(r.fields*r.pitch, device.F64, &err)
+	s.dirty, s.dirs = s.alloc(r.blocks(), device.F32, &err), s.alloc(r.dirs(), device.F32, &err)
+	s.lost = s.alloc(1, device.F32, &err)
+	rho := s.alloc(r.rho(), device.F32, &err)
+	if err == nil {
+		s.batch = batch{memory(s.places), memory(s.tau), memory(s.dirty), memory(s.dirs), memory(rho), memory(s.lost),
+			[2]int32{int32(r.side[0]), int32(r.side[1])}, int32(r.chunks())}
+	}
+	return err
+}
+
+func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
+
+// copyTo copies elements of whole 32-bit words to the card.
+func copyTo[T any](to device.Buf, list []T) error {
+	words := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(list[0]))/4)
+	return to.Device().Copy(to.Slice(0, len(words)), device.Wrap(device.NewHost(0), words))
+}
+
+// copyFrom copies elements of 32 bits from the card.
+func copyFrom[T any](list []T, from device.Buf) error {
+	return from.Device().Copy(device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list))), from)
+}
+
+// words are elements of 32 bits on the card.
+func words[T any](s *Solver, list []T, err *error) driver.Memory {
+	b := s.alloc(len(list), device.F32, err)
+	if *err == nil {
+		*err = copyTo(b, list)
+	}
+	if *err != nil {
+		return 0
+	}
+	return memory(b)
+}
+
+// put copies the model to the card.
+func (s *Solver) put() (err error) {
+	r, g := &s.room, s.of.Grid()
+	for axis := range g.Shape {
+		a := AxisOf(axis, g.Dim())
+		s.image.origin[a], s.image.spacing[a] = g.Origin[axis], g.Spacing[axis]
+	}
+	s.image.nz = int32(g.Shape[g.Dim()-1])
+	if s.eikonal == nil {
+		return nil
+	}
+	parts := s.eikonal.Parts()
+	defer runtime.KeepAlive(s.eikonal)
+	plane := parts.Model.Len() / parts.Model.Shape[0]
+	m := &s.model
+	m.skipped, m.scale = int64(r.planes[0]*plane), parts.Scale
+	m.tolerance, m.rounds, m.patience = parts.Tolerance, int32(parts.Rounds), int32(parts.Patience)
+	m.unit = slices.Min(parts.Model.Spacing)
+	m.n[1] = 1
+	for axis, n := range parts.Model.Shape {
+		a := AxisOf(axis, parts.Model.Dim())
+		m.origin[a], m.spacing[a], m.n[a] = parts.Model.Origin[axis], parts.Model.Spacing[axis], int32(n)
+		h := float32(m.spacing[a] / m.unit)
+		m.h[a] = step{2 * h, h * h, 4 * h, 4 * h * h, 1 / h}
+	}
+	m.slow2 = words(s, parts.Slow2[r.planes[0]*plane-parts.First:r.planes[1]*plane-parts.First], &err)
+	for a, i := range parts.Image {
+		if i.Width > 0 {
+			s.image.width[a], s.image.first[a], s.image.value[a] = int32(i.Width), words(s, i.First, &err), words(s, i.Weight, &err)
+		}
+	}
+	return err
+}
+
+// AxisOf is the number among x, y, z of an axis of a grid: kernels have three.
+func AxisOf(axis, dim int) int {
+	if axis == dim-1 {
+		return 2
+	}
+	return axis
+}
+
+// Solve computes the times of places, and passes them to each in batches, in any order. The
+// places and their windows are among those of New, but p may number them otherwise. Fields
+// are valid until each returns; work on them must be on the device's main stream. The times
+// of a place have the same bits whatever is computed with it. Its errors are those of the
+// method's Solve, of the card and of each.
+func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, each func(Fields) error) error {
+	if err := traveltime.Check(s.of, p, places, opt); err != nil {
+		return err
+	}
+	if s.eikonal == nil {
+		for batch := range slices.Chunk(places, s.room.list) {
+			if err := errors.Join(ctx.Err(), s.list(p, batch, opt)); err != nil {
+				return err
+			}
+			if err := s.pass(batch, opt, each, "straight", memory(s.places), s.image, traveltime.Constant(s.of)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.dev.Zero(s.lost); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(s.eikonal.Near(p, places), s.room.list) {
+		if err := errors.Join(ctx.Err(), s.sweep(p, batch, opt)); err != nil {
+			return err
+		}
+		if err := s.pass(batch, opt, each, "arrivals", s.model, s.batch, s.image); err != nil {
+			return err
+		}
+	}
+	lost := make([]int32, 1)
+	if err := copyFrom(lost, s.lost); err != nil {
+		return err
+	}
+	if lost[0] > 0 {
+		return fmt.Errorf("traveltime: %d times of %d places were never reached by the sweeps", lost[0], len(places))
+	}
+	return nil
+}
+
+// pass makes the times of a batch by a kernel, some places at a time, and passes them on.
+func (s *Solver) pass(batch []int, opt traveltime.Options, each func(Fields) error, kernel string, args ...any) error {
+	first := 0
+	for some := range slices.Chunk(batch, s.room.fields) {
+		f := Fields{some, s.time, s.room.pitch}
+		s.launch(kernel, (f.Pitch+threadsEach-1)/threadsEach, len(some), threadsEach, append(args, int32(first), memory(s.time), int64(f.Pitch))...)
+		if err := each(f); err != nil {
+			return err
+		}
+		for range some {
+			if opt.Progress != nil {
+				opt.Progress()
+			}
+		}
+		first += len(some)
+	}
+	return nil
+}
+
+// threadsEach is the number of threads of a block of reset and arrivals.
+const threadsEach = 256
+
+func (s *Solver) launch(name string, x, y, threads int, args ...any) {
+	s.dev.Context().Launch(s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
+}
+
+// list copies what kernels need to know of a batch's places to the card.
+func (s *Solver) list(p *survey.Positions, batch []int, opt traveltime.Options) error {
+	list := make([]place, s.room.list)
+	for i := range list {
+		list[i].last = [3]int32{-1, -1, -1} // of an idle lane
+		if i < len(batch) {
+			list[i] = s.place(p, batch[i], opt)
+		}
+	}
+	return copyTo(s.places, list)
+}
+
+func (s *Solver) place(p *survey.Positions, number int, opt traveltime.Options) (out place) {
+	set := func(lo, n *[2]int32, w traveltime.Window) {
+		for a := range lo {
+			lo[a], n[a] = int32(w.Lo[a]), int32(w.Hi[a]-w.Lo[a])
+		}
+	}
+	set(&out.from, &out.count, opt.Window(s.of.Grid(), number))
+	if s.eikonal != nil {
+		set(&out.lo, &out.n, s.eikonal.Region(p, number, opt))
+	}
+	for axis, x := range p.At(number) {
+		a := AxisOf(axis, p.Dim)
+		out.at[a] = x
+		if s.eikonal != nil {
+			first, last := s.eikonal.Start(p, number, axis)
+			out.first[a], out.last[a] = int32(first), int32(last)
+		}
+	}
+	return out
+}
+
+// sweep computes τ of the places of a batch.
+func (s *Solver) sweep(p *survey.Positions, batch []int, opt traveltime.Options) error {
+	if err := errors.Join(s.list(p, batch, opt), s.dev.Zero(s.dirty), s.dev.Zero(s.dirs)); err != nil {
+		return err
+	}
+	groups := (len(batch) + lanes - 1) / lanes
+	n := s.room.tau(groups)
+	s.launch("reset", (n+threadsEach-1)/threadsEach, 1, threadsEach, int64(n), memory(s.tau))
+	s.launch("start", groups*lanes, 1, starts, s.model, s.batch)
+	s.launch("sweep", groups, 1, s.room.threads(), s.model, s.batch)
+	return nil
+}
