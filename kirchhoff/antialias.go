@@ -71,6 +71,11 @@ func triangle(band int) *Filter {
 	return f
 }
 
+// Triangles are the filters of the bands, of unit sum, the first of which changes nothing.
+func (l *Plan) Triangles() []*Filter {
+	return append([]*Filter{{Taps: []float32{1}}}, l.bands.triangle[1:]...)
+}
+
 func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
 	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*Filter{nil}}

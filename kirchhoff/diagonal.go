@@ -13,7 +13,8 @@ import (
 var (
 	// ErrSquaredForward is the error of the forward of Engine.Squared.
 	ErrSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
-	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
+	// ErrSquaredBands is that of its adjoint with anti-aliasing.
+	ErrSquaredBands = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
 )
 
 // products returns the products h[j] h[j−lag] of the wavelet's samples, indexed by j.
@@ -34,7 +35,7 @@ func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r := q.r
 	if r.bands.n > 1 {
-		return errSquaredBands
+		return ErrSquaredBands
 	}
 	w2, image := r.slices("diagonal", src, dst)
 	squares, neighbours := products(r.h, 0), products(r.h, 1)
@@ -157,7 +158,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 // sum sets the sums of all tiles at its first call.
 func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
 	if q.bands.n > 1 {
-		return errSquaredBands
+		return ErrSquaredBands
 	}
 	return q.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {
 		var m memory

@@ -58,8 +58,7 @@ func (l *Plan) Gain() float64 {
 	return slack * sum
 }
 
-// NewPlan prepares p, which must have no anti-aliasing. Its errors are those of Validate
-// and of given amplitudes.
+// NewPlan prepares p. Its errors are those of Validate and of given amplitudes.
 func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -89,6 +88,7 @@ type Layout struct {
 	Words   int // 32-bit words of a tile
 	Compact bool
 	Limits  bool // weights depend on the dip or the opening angle, see Fade
+	Bands   int  // of each trace, see the package comment; 1 without anti-aliasing
 	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
 	// Tables do not depend on it.
 	Aperture int
@@ -100,7 +100,7 @@ func (l *Plan) Layout() Layout {
 	if l.Problem.local() {
 		axes = l.Problem.Grid.Dim() - 1
 	}
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Aperture: axes}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Bands: l.bands.n, Aperture: axes}
 }
 
 // Span says where the times of a place within a tile lie, in samples: at Base plus the
@@ -116,6 +116,9 @@ type PlaceTable struct {
 	Rows   []uint32 // [tile][Layout.Words]
 	Spans  []Span   // [tile]
 	Shifts []uint8  // [tile], with Compact: a code's unit is 2^shift/2048 sample
+	// Slopes are [tile], with bands: that in which a pair of places meets a tile is ⌊2 log₂ s⌋,
+	// s the sum of theirs there, but at least 0 and less than Layout.Bands.
+	Slopes []float32
 }
 
 // Solve computes the tables of all places that p, the plan's problem, uses and passes
@@ -127,7 +130,11 @@ func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *Pl
 		for i, s := range t.spans.S {
 			spans[i] = Span(s)
 		}
-		return sink(place, &PlaceTable{Rows: t.rows.S, Spans: spans, Shifts: t.shifts.S})
+		out := &PlaceTable{Rows: t.rows.S, Spans: spans, Shifts: t.shifts.S}
+		if t.slope != nil {
+			out.Slopes = t.slope.S
+		}
+		return sink(place, out)
 	})
 }
 

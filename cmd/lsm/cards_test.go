@@ -23,6 +23,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // emulatedCards makes the emulator's cards those of this test and what it starts.
@@ -315,5 +316,44 @@ func TestWithoutMPI(t *testing.T) {
 	got := withoutMPI([]library{{Name: "MPI (Open MPI)", Path: "/lib/libmpi.so.40"}, {Name: "MPI (MPICH)"}})
 	if !strings.HasPrefix(got, `It is built without MPI, but MPI (Open MPI) is here (/lib/libmpi.so.40): "make build" again builds it in`) {
 		t.Error(got)
+	}
+}
+
+// lsm run finds on a card the image that it finds on the processor, with the options that
+// change the operator's weights and with the preconditioner that needs its diagonal.
+func TestRunOnCard(t *testing.T) {
+	emulatedCards(t, 1)
+	folder := t.TempDir()
+	if code := run([]string{"synth", "points", "-o", folder, "--shots", "4", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
+		t.Fatalf("synth: status %d", code)
+	}
+	common := []string{"image.shape=40,30", "solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[30,70]",
+		"kirchhoff.opening_limit=110", "kirchhoff.aperture=600"}
+	for _, last := range []string{"solver.preconditioner=diagonal", "kirchhoff.antialias=triangle"} {
+		image := func(engine string) []float32 {
+			path := filepath.Join(t.TempDir(), "image.h5")
+			args := []string{"run", filepath.Join(folder, "config.toml"), "--quiet"}
+			for _, set := range append(common, last, "kirchhoff.engine="+engine, "output.file="+path) {
+				args = append(args, "--set", set)
+			}
+			var errs bytes.Buffer
+			if code := run(args, &bytes.Buffer{}, &errs); code != status.Done {
+				t.Fatalf("%s, %s: status %d: %s", engine, last, code, errs.String())
+			}
+			im, err := h5.ReadImage(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return im.Data
+		}
+		got, want := image("cuda"), image("cpu")
+		most, worst := 0.0, 0.0
+		for i, v := range want {
+			most = max(most, math.Abs(float64(v)))
+			worst = max(worst, math.Abs(float64(got[i]-v)))
+		}
+		if !(most > 0 && worst <= 1e-4*most) {
+			t.Errorf("%s: images differ by %g of %g", last, worst, most)
+		}
 	}
 }

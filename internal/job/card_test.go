@@ -58,9 +58,12 @@ func TestCardsAgree(t *testing.T) {
 		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
 		"2-D, diagonal":  {wide, []string{"solver.iterations=3", "solver.preconditioner=diagonal", "kirchhoff.dynamic=true", "kirchhoff.aperture=150"}},
 		"3-D, diagonal":  {long, []string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.3"}},
-		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
-		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
-		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
+		"2-D, bands":     {wide, []string{"solver.iterations=2", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.tables=uint16"}},
+		"3-D, bands": {long, []string{"solver.iterations=2", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=40", "kirchhoff.dynamic=true",
+			"kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+		"2-D, gathers": {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, angles":  {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
+		"2-D, fista":   {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
@@ -89,6 +92,7 @@ func TestNothingCrosses(t *testing.T) {
 	p := line(t)
 	for name, set := range map[string][]string{
 		"damping":  {"solver.damping=0.5"},
+		"bands":    {"kirchhoff.antialias=triangle"},
 		"diagonal": {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
 		"limits":   {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
 	} {

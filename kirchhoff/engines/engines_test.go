@@ -6,8 +6,8 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	if f := Missing("cuda", Antialias|Exact); f != Antialias || f.String() != "anti-aliasing" {
-		t.Errorf("cuda lacks %v", f)
+	if f := Missing("reference", Antialias|Exact); f != Exact || f.String() != "exact sums" {
+		t.Errorf("the reference engine lacks %v", f)
 	}
 	if f := Missing("cpu", all); f != 0 {
 		t.Errorf("cpu lacks %v", f)

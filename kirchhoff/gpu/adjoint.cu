@@ -13,7 +13,7 @@ enum {
 	GROUP = 8,
 	THREADS = 256,
 	POINTS = GROUP * TILE / THREADS,
-	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? 4 : 8,
+	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	SKIP = 0,
 	NEAR = 1, // in shared memory
@@ -48,7 +48,7 @@ __device__ __forceinline__ Value value(const Operator &o, int place, int group, 
 
 // Stretch is where the trace of a receiver meets a group of tiles: samples from lo on.
 struct Stretch {
-	int place, row, lo, length;
+	int place, row, lo, length; // with bands row is that of the band, of a far trace that of the first
 };
 
 // Run is what the threads must know of a run before they fetch what it needs.
@@ -107,7 +107,19 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces
 	if (from.x > from.y || other.x > other.y || hi < -1 || lo > o.nt - 2)
 		return;
 	to->of[me] = Stretch{place, row, lo, hi - lo + 1};
-	to->state[me] = SQUARED || lo < 0 || hi - lo + 1 > WINDOW ? FAR : NEAR;
+	bool far = SQUARED || lo < 0 || hi - lo + 1 > WINDOW;
+#if BANDS
+	int band = -1;
+#pragma unroll 1
+	for (int n = 0; n < GROUP; n++) {
+		const int tile = t.groups[(i64)group * GROUP + n];
+		const int b = tile < 0 ? band : band_of(o, r.x, place, tile);
+		far = far || band >= 0 && b != band;
+		band = b;
+	}
+	to->of[me].row = row * o.bands + (far ? 0 : band);
+#endif
+	to->state[me] = far ? FAR : NEAR;
 }
 
 // Stage is what shared memory holds of a run: the near stretches of its traces, the
@@ -187,7 +199,8 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 	}
 }
 
-// far_traces adds those that lie elsewhere: before the first sample, or spread too wide.
+// far_traces adds those that lie elsewhere: before the first sample, spread too wide, or in
+// several bands.
 // Registers cannot be indexed, so the receivers' values are read again. With SQUARED it adds
 // all traces, and rows [row][2][nt] hold E and F (see kirchhoff.Engine): a triple gives
 // A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
@@ -198,9 +211,15 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 	for (int j = 0; j < RECEIVERS; j++) {
 		if (run.state[j] != FAR)
 			continue;
-		const float2 *e = rows + (i64)run.of[j].row * o.nt;
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
+			int row = run.of[j].row;
+#if BANDS
+			if (tile[p] < 0)
+				continue;
+			row += band_of(o, run.source, run.of[j].place, tile[p]);
+#endif
+			const float2 *e = rows + (i64)row * o.nt;
 			const Value r = value(o, run.of[j].place, group, tile[p], slot);
 			const unsigned q = source[p].time + r.time;
 			int k = run.of[j].lo + (int)(q >> FRACTION);
@@ -228,9 +247,9 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 }
 
 // sums [part][tile − tile0][TILE] = the parts' traces, for groups group0 and on; rows
-// [row][nt] are pairs. With magic the sum of each run is rounded, else those of cells
+// [row][band][nt] are pairs. With magic the sum of each run is rounded, else those of cells
 // are added in float64.
-extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 ? 3 : 2)
+extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 && !BANDS ? 3 : 2)
 adjoint(Operator whole, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
 {
 	extern __shared__ uint4 dynamic[];

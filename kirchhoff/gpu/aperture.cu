@@ -21,6 +21,9 @@ __device__ __forceinline__ Operator over(Operator o, const Column &c)
 	o.span += c.rows;
 	o.groups += c.groups;
 	o.boxes += c.boxes;
+#if BANDS
+	o.slope += c.rows;
+#endif
 	o.tiles = c.tiles, o.ngroups = c.ngroups, o.nboxes = c.nboxes;
 	return o;
 }

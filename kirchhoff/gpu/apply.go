@@ -59,9 +59,11 @@ func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantu
 		return pieces.Work{}, err
 	}
 	kind := kind(whole || quantum != 0)
-	slot := func(lo, hi, piece int) device.Buf { return k.ring.Slice(piece%ahead*k.tracePart(), (hi-lo)*k.stride) }
+	slot := func(lo, hi, piece int) device.Buf {
+		return k.ring.Slice(piece%ahead*k.tracePart(), (hi-lo)*k.stride*k.layout.Bands)
+	}
 	if whole {
-		slot = func(lo, hi, _ int) device.Buf { return k.traces.Slice(0, (hi-lo)*k.stride) }
+		slot = func(lo, hi, _ int) device.Buf { return k.traces.Slice(0, (hi-lo)*k.stride*k.layout.Bands) }
 	} else if err := k.makeRing(quantum != 0); err != nil {
 		return pieces.Work{}, err
 	}
@@ -87,11 +89,31 @@ func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantu
 		return to, k.context.Err()
 	}
 	finish := func(lo, hi, piece int) error {
+		from, kind, err := slot(lo, hi, piece), kind, error(nil)
+		if k.layout.Bands > 1 {
+			if from, err = k.smooth(from, kind, hi-lo); err != nil {
+				return err
+			}
+			kind = "_f32"
+		}
 		to, list := k.of(data, k.nt, lo, hi)
-		k.filterRows("convolve"+kind, segment, to, k.nt, slot(lo, hi, piece), k.stride, hi-lo, k.convolve, list)
+		k.filterRows("convolve"+kind, segment, to, k.nt, from, k.stride, hi-lo, k.convolve, list)
 		return k.context.Err()
 	}
 	return pieces.Work{Cuts: k.TraceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
+}
+
+// smooth adds up the bands of so many traces, each smoothed by its triangle, in order. kind
+// is that of the sums.
+func (e *Engine) smooth(sums device.Buf, kind string, rows int) (device.Buf, error) {
+	to, n := e.smoothed.Slice(0, rows*e.stride), rows*e.stride
+	if err := e.dev.Zero(to); err != nil {
+		return nil, err
+	}
+	for band, t := range e.triangles {
+		e.filterRows("convolve"+kind, segment, to, e.stride, sums.Slice(band*n, n), e.stride, rows, t, 0)
+	}
+	return to, nil
 }
 
 func (k *kernel) adjointWork(ctx context.Context, image, data device.Buf, quantum float64, whole bool) (pieces.Work, error) {
@@ -165,7 +187,12 @@ func (e *Engine) mine(op string, bufs ...device.Buf) error {
 func (e *Engine) correlateRows(data device.Buf, of numbered, lo, hi int) {
 	x, list := of.of(data, e.nt, lo, hi)
 	// The last sample of a block is only needed for the one before it.
-	e.filterRows("correlate", segment-1, e.rows, 2*e.nt, x, e.nt, hi-lo, e.correlate, list)
+	stride := int(e.rowLen())
+	e.filterRows("correlate", segment-1, e.rows, stride, x, e.nt, hi-lo, e.correlate, list)
+	for band, t := range e.triangles[1:] {
+		at := 2 * e.nt * (band + 1)
+		e.filterRows("smooth", segment-1, e.rows.Slice(at, e.rows.Len()-at), stride, e.rows, stride/2, hi-lo, t, 0)
+	}
 }
 
 // correlated reports whether the rows are those of all traces of the data.
@@ -185,7 +212,10 @@ func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
 func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }
-func (e *Engine) tracePart() int { return e.most.piece * e.stride }
+func (e *Engine) tracePart() int { return e.most.piece * e.stride * e.layout.Bands }
+
+// rowLen is the number of elements of a trace in rows.
+func (e *Engine) rowLen() int64 { return int64(2 * e.nt * e.layout.Bands) }
 
 // collect adds up the sums of several parts.
 func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {

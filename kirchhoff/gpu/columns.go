@@ -48,6 +48,9 @@ func (t *tables) allocate(b *buffers, l kirchhoff.Layout) {
 	t.span = b.alloc(t.held.rows*2, device.F32)
 	t.groups = b.alloc(t.held.groups*2, device.F32)
 	t.boxes = b.alloc(t.held.boxes*2, device.F32)
+	if l.Bands > 1 {
+		t.slope = b.alloc(t.held.rows, device.F32)
+	}
 }
 
 // number sets the places of local that have tables in the column to their numbers there.

@@ -11,6 +11,10 @@ enum { THREADS = 256 };
 // else y; null for rows in their order.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
+__device__ __forceinline__ float sample(float x) { return x; }
+__device__ __forceinline__ float sample(double x) { return x; }
+__device__ __forceinline__ float sample(float2 pair) { return pair.x; }
+
 template <class T, bool PAIRS, bool LISTED>
 __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first,
                        const int *list)
@@ -28,7 +32,7 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 			ts[i] = j0 + i < m ? taps[j0 + i] : 0;
 		for (int i = me; i < 2 * SEGMENT; i += WIDTH) {
 			const i64 n = (i64)n0 + j0 + i + first;
-			xs[i] = n >= 0 && n < nt ? (float)x[n] : 0;
+			xs[i] = n >= 0 && n < nt ? sample(x[n]) : 0;
 		}
 		__syncthreads();
 		const float *at = xs + EACH * me;
@@ -67,7 +71,7 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 }
 
 // convolve adds to rows of the data. Of these correlate sets rows of pairs (y[n], y[n+1] −
-// y[n]), and square adds to rows.
+// y[n]), and square adds to rows. smooth sets rows of pairs from rows of pairs.
 #define FILTER(name, T, PAIRS, LISTED)                                                        \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
 	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, \
@@ -79,6 +83,7 @@ FILTER(convolve_f32, float, false, false)
 FILTER(convolve_f64, double, false, false)
 FILTER(correlate, float, true, true)
 FILTER(square, float, false, true)
+FILTER(smooth, float2, true, false)
 
 // tiled[i] = image[points[i]] scale[points[i]], zero beyond the grid; scale may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -124,13 +129,13 @@ UNLOAD(unload_f64, double)
 
 // Bounds, see dist.Pieced.
 
-// out[row] = the largest |x[row][n]|, n < nt, of rows of 2 nt elements, samples lying step
+// out[row] = the largest |x[row][n]|, n < nt, rows lying stride and samples step elements
 // apart; NaN if one is: floats without their sign are ordered like the integers of the same
 // bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, int nt, int step)
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, i64 stride, int nt, int step)
 {
 	__shared__ int most[WIDTH];
-	const float *row = x + (i64)blockIdx.x * 2 * nt;
+	const float *row = x + blockIdx.x * stride;
 	int v = 0;
 	for (int n = threadIdx.x; n < nt; n += WIDTH)
 		v = max(v, __float_as_int(row[(i64)n * step]) & 0x7FFFFFFF);

@@ -47,17 +47,19 @@ type Engine struct {
 	spots               driver.Memory // of each group, with an aperture
 	points, scale       device.Buf
 	convolve, correlate taps
+	triangles           []taps     // of bands
 	bounds              device.Buf // float64, what bounds add up on the host
 
-	room   pieces.Room // guards what follows: one application at a time
-	closed bool
-	rows   device.Buf // [trace of a unit][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
-	ready  device.Buf // the data that rows were correlated from, until used
-	owner  *kernel    // whose traces they are
-	tiled  device.Buf // float32 [tile][64], the image
-	image  device.Buf // float64 [part][tile][64], sums of the adjoint
-	traces device.Buf // float64 [part][row][stride], sums of a piece of the forward
-	ring   device.Buf // sums of two pieces of the forward; made when first needed
+	room     pieces.Room // guards what follows: one application at a time
+	closed   bool
+	rows     device.Buf // [trace of a unit][band][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	ready    device.Buf // the data that rows were correlated from, until used
+	owner    *kernel    // whose traces they are
+	tiled    device.Buf // float32 [tile][64], the image
+	image    device.Buf // float64 [part][tile][64], sums of the adjoint
+	traces   device.Buf // float64 [part][band][row][stride], sums of a piece of the forward
+	smoothed device.Buf // [row][stride], with bands: their sum over a piece of the forward
+	ring     device.Buf // sums of two pieces of the forward; made when first needed
 
 	adjointParts, forwardParts int // of image and traces, at most
 }
@@ -169,7 +171,10 @@ func outline(l *kirchhoff.Plan, p *kirchhoff.Problem, w kirchhoff.Work, processo
 // allocate allocates what an engine holds from the start, except lists.
 func (e *Engine) allocate() {
 	e.tables.allocate(&e.buffers, e.layout)
-	e.rows = e.alloc(2*e.most.unit*e.nt, device.F32)
+	e.rows = e.alloc(e.most.unit*int(e.rowLen()), device.F32)
+	if e.layout.Bands > 1 {
+		e.smoothed = e.alloc(e.most.piece*e.stride, device.F32)
+	}
 	e.tiled = e.alloc(e.imagePart(), device.F32)
 	e.adjointParts = parts(e.processors, e.firstGroup[len(e.plan.Boxes)], e.most.unit, e.imagePart())
 	e.image = e.alloc(e.adjointParts*e.imagePart(), device.F64)
@@ -204,6 +209,9 @@ func (e *Engine) put() {
 	e.groups, e.tiles = words(b, e.groupList), words(b, int32s(e.firstTile))
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
+	for _, t := range l.Triangles() {
+		e.triangles = append(e.triangles, taps{words(b, t.Taps), len(t.Taps), t.First})
+	}
 	if e.layout.Aperture > 0 {
 		e.spots = words(b, e.spotList())
 	}

@@ -66,6 +66,9 @@ struct Strip {
 	int shift, low;
 	unsigned range;
 	bool early;
+#if BANDS
+	int least, most; // entries that hold something, but for the last sample
+#endif
 #if APERTURE
 	bool cut; // the aperture tapers the trace in the box
 	Midpoint middle;
@@ -74,7 +77,7 @@ struct Strip {
 
 // spread adds CHUNK points to a window, from slot point of a tile on. corner is the
 // tile's first point in the column.
-__device__ __forceinline__ void spread(const Operator &o, const unsigned *from, const Strip &w, int point, const int *corner)
+__device__ __forceinline__ void spread(const Operator &o, const unsigned *from, Strip &w, int point, const int *corner)
 {
 	const unsigned *s = from + w.source * PITCH, *r = from + w.receiver * PITCH;
 	const unsigned *m = from + PLACES * PITCH * FIELDS;
@@ -122,6 +125,10 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 			}
 			if ((unsigned)(k - w.low) > w.range)
 				continue;
+#if BANDS
+			w.least = min(w.least, k);
+			w.most = max(w.most, k);
+#endif
 			float *at = w.window + k * LANES;
 			const float late = f * v[c];
 			at[0] += v[c] - late;
@@ -130,19 +137,34 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 	}
 }
 
-// sums [part][row − row0][stride] += the traces of blocks block0 and on, not yet
+// drain adds entries lo to hi of a window to a trace and clears them; entries 0 and beyond
+// length are not its own. entry 1 goes to out.
+__device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int hi, int length, double magic)
+{
+#pragma unroll 4
+	for (int n = lo; n <= hi; n++) {
+		const float v = w.window[n * LANES];
+		if (n > 0 && n <= length)
+			out[n - 1] += magic != 0 ? rounded(v, magic) : v;
+		w.window[n * LANES] = 0;
+	}
+}
+
+// sums [part][band][row − row0][stride] += the traces of blocks block0 and on, not yet
 // convolved, over the boxes of each part. A window has width ≥ 4 entries; a box that
 // reaches further along a trace is gone through again for the rest. With magic what a
-// box gives a sample is rounded.
+// box gives a sample is rounded; with bands what successive tiles of one band give it.
+// Bands are layer apart.
 extern "C" __global__ void __launch_bounds__(LANES, 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
-        i64 part, double magic)
+        i64 part, i64 layer, double magic)
 {
 	extern __shared__ uint4 dynamic[];
 	__shared__ int places[PLACES];
 	__shared__ int2 reach[PLACES];
 	__shared__ int passes;
 #if APERTURE
+	__shared__ Operator o; // of a column
 	__shared__ int reached[2]; // tiles of the box that some trace reaches along the first axis: minus the first, and the end
 #else
 	const Operator &o = whole;
@@ -163,8 +185,10 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	for (int n = b.firsts[block] + visits * blockIdx.y / gridDim.y; n < end; n++) {
 		const int box = b.visits[n].box;
 		const Column &column = whole.columns[b.visits[n].column];
-		const Operator o = over(whole, column);
 		__syncthreads(); // no thread reads the last box any more
+		if (me == 0)
+			o = over(whole, column);
+		__syncthreads();
 		if (me < PLACES)
 			places[me] = b.places[(i64)b.visits[n].list * PLACES + me];
 		if (me < 2)
@@ -224,6 +248,10 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 				w.low = 1 << 30;
 				w.range = 0;
 			}
+#if BANDS
+			int band = 0;
+			w.least = width, w.most = 0;
+#endif
 			stage(staged, o, places, reach, image, tile0 + chunk0 / (TILE / CHUNK), 0);
 			for (int c = chunk0; c < chunks; c++) {
 				__syncthreads();
@@ -235,16 +263,23 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 				if (APERTURE == 2)
 					corner[1] = c / deep % column.count[1] * SIDE;
 #endif
+#if BANDS
+				if (last >= first && c % (TILE / CHUNK) == 0) {
+					const int next = band_of(o, places[w.source], places[w.receiver], tile0 + c / (TILE / CHUNK));
+					if (next != band) {
+						drain(w, out + band * layer + n0, w.least, w.most + 1, length, magic);
+						band = next;
+						w.least = width, w.most = 0;
+					}
+				}
+#endif
 				spread(o, staged + (c & 1) * STAGE, w, c % (TILE / CHUNK) * CHUNK, corner);
 			}
-			if (last >= first)
-#pragma unroll 4
-				for (int n = 0; n < length; n++) {
-					const float v = w.window[(n + 1) * LANES];
-					out[n0 + n] += magic != 0 ? rounded(v, magic) : v;
-				}
-			for (int n = 0; n < min(length, samples) + 2; n++)
-				w.window[n * LANES] = 0;
+#if BANDS
+			drain(w, out + band * layer + n0, w.least, w.most + 1, last < first ? 0 : length, magic);
+#else
+			drain(w, out + n0, 0, length + 1, last < first ? 0 : length, magic);
+#endif
 			__syncthreads();
 		}
 	}

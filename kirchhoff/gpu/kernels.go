@@ -50,23 +50,26 @@ func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
 	flag := map[bool]int{true: 1}
 	return driver.Source{Name: "kirchhoff.cu", Text: text,
 		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
-			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared])}}
+			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared]),
+			fmt.Sprintf("BANDS=%d", flag[l.Bands > 1])}}
 }
 
 // kernelNames lists the kernels of the two programs.
 var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "square", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+	{"convolve_f32", "convolve_f64", "correlate", "square", "smooth", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
 
 // operator is the kernels' struct Operator.
 type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
 
-	// What programs without an aperture or limits do not take.
+	// What programs without an aperture, limits or bands do not take.
 	columns, spots, middles driver.Memory
 	taper                   [2]kirchhoff.Taper
 	dip, opening            kirchhoff.Fade
 	dynamic                 int32
+	bands                   int32
+	slope                   driver.Memory
 }
 
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
@@ -77,6 +80,9 @@ func (k *kernel) newOperator(t *tables) operator {
 		dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
 	if k.Own.Dynamic {
 		o.dynamic = 1
+	}
+	if k.layout.Bands > 1 {
+		o.bands, o.slope = int32(k.layout.Bands), memory(t.slope)
 	}
 	tapers := k.Own.Tapers()
 	copy(o.taper[:], tapers[2-k.layout.Aperture:])
@@ -109,7 +115,7 @@ func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
 	switch {
 	case l.Fields == 1:
 		return 16, 128, 32
-	case l.Fields == 5 && l.Limits:
+	case l.Fields == 5 && (l.Limits || l.Bands > 1):
 		return 4, 192, 16 // more receivers take more registers than there are
 	}
 	return 8, 192, 16

@@ -17,7 +17,7 @@ import (
 // weights that for tables without them or with.
 func constant(t *testing.T, text, name string, weights bool) int {
 	t.Helper()
-	m := regexp.MustCompile(`\b` + name + ` = (?:WEIGHTS == 0 \? (\d+) : )?(?:WEIGHTS == 2 && LIMITS \? \d+ : )?(\d+)\b`).FindStringSubmatch(text)
+	m := regexp.MustCompile(`\b` + name + ` = (?:WEIGHTS == 0 \? (\d+) : )?(?:WEIGHTS == 2 && \(LIMITS \|\| BANDS\) \? \d+ : )?(\d+)\b`).FindStringSubmatch(text)
 	if m == nil {
 		t.Fatalf("the kernels have no constant %s", name)
 	}
@@ -64,7 +64,7 @@ func TestKernelsAgree(t *testing.T) {
 			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(l))
 		}
 	}
-	if n, _, _ := sizes(kirchhoff.Layout{Fields: 5, Limits: true}); !strings.Contains(all, fmt.Sprintf("RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? %d :", n)) {
+	if n, _, _ := sizes(kirchhoff.Layout{Fields: 5, Limits: true}); !strings.Contains(all, fmt.Sprintf("RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? %d :", n)) {
 		t.Errorf("RECEIVERS with limits in 3-D is not %d in the kernels", n)
 	}
 	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];",

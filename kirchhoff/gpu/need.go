@@ -49,7 +49,12 @@ const listBytes, apartBytes = 40, 150
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.
-func (e *Engine) rowBytes() int64 { return int64(4*e.layout.Words + 8) }
+func (e *Engine) rowBytes() int64 {
+	if e.layout.Bands > 1 {
+		return int64(4*e.layout.Words + 12)
+	}
+	return int64(4*e.layout.Words + 8)
+}
 
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29

@@ -80,7 +80,7 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 // in rows.
 func (k *kernel) largest(step int32) ([]float64, error) {
 	n := k.kept.count
-	k.launch("largest", n, 1, narrow, 0, k.bounds, k.rows, int32(k.nt), step)
+	k.launch("largest", n, 1, narrow, 0, k.bounds, k.rows, k.rowLen(), int32(k.nt), step)
 	most, err := k.bounded(n)
 	return k.Shots(most), err
 }

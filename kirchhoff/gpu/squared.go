@@ -50,6 +50,9 @@ func (q *squared) application(image, w2 device.Buf, quantum float64, whole bool)
 	if err := q.check("diagonal", w2, image); err != nil {
 		return pieces.Work{}, err
 	}
+	if q.layout.Bands > 1 {
+		return pieces.Work{}, kirchhoff.ErrSquaredBands
+	}
 	o := q.kept
 	return q.backward(image, 2, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
 		o.migrate(squaredKernel, lo, hi, sums, quantum)

@@ -206,7 +206,10 @@ func (f *form) leave(row []uint32, i int) {
 
 // memoryOfTables is where tables are on the card: rows [column][place][tile][Layout.Words]
 // and spans, and the first and last samples of groups and boxes.
-type memoryOfTables struct{ table, span, groups, boxes device.Buf }
+type memoryOfTables struct {
+	table, span, groups, boxes device.Buf
+	slope                      device.Buf // with bands
+}
 
 // makeTables computes the tables of all places that p uses, in the given columns, and copies
 // them to the card. Each copy runs while other tables are computed. It adds what boxes span
@@ -237,6 +240,9 @@ func (f *form) put(at memoryOfTables, t *kirchhoff.PlaceTable, where []slot) err
 			put(part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]),
 			put(part(at.groups, 2, to.groups, n.groups), f.groups[from.groups:]),
 			put(part(at.boxes, 2, to.boxes, n.boxes), f.boxes[from.boxes:]))
+		if at.slope != nil {
+			all = errors.Join(all, put(part(at.slope, 1, to.rows, n.rows), t.Slopes[from.rows:]))
+		}
 		from.add(n, 1)
 	}
 	return all

@@ -3,7 +3,7 @@
 // operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
 // these depend on the dip or the opening angle, COMPACT that times have 16 bits, APERTURE is
 // 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
-// squared. tables.go explains the tables, lists.go the lists of traces.
+// squared, BANDS that there is anti-aliasing. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
 // to the first sample that a place reaches in a group or a box of tiles. Sums of two
@@ -31,7 +31,7 @@ struct Fade {
 	float rise1, rise, fall0, fall;
 };
 
-#if APERTURE || LIMITS
+#if APERTURE || LIMITS || BANDS
 // Column is a stack of boxes with tables of their own. Its first three members turn the
 // numbers of its rows, groups and boxes into those of the image; places have its numbers.
 struct Column {
@@ -65,15 +65,19 @@ struct Operator {
 	const int2 *groups;    // [place][group]: first and last sample
 	const int2 *boxes;     // [place][box]
 	int tiles, ngroups, nboxes, nt;
-#if APERTURE || LIMITS
+#if APERTURE || LIMITS || BANDS
 	const Column *columns;
 	const Spot *spots; // [group]
 	const Middle *middles; // [row][APERTURE]
 	Taper taper[2];
 #endif
-#if LIMITS
+#if LIMITS || BANDS
 	Fade dip, opening;
 	int dynamic; // the rays' obliquity is in the weights
+#endif
+#if BANDS
+	int bands;          // of each trace
+	const float *slope; // [place][tile]
 #endif
 };
 
@@ -81,6 +85,18 @@ struct Operator {
 __device__ __forceinline__ float fraction(unsigned q)
 {
 	return fmaf(__uint_as_float((q & FRACTION_MASK) | 0x4B000000u), 1.0f / (1 << FRACTION), -8.0f);
+}
+
+// band_of is the band in which a tile meets a pair of places: the whole part of the
+// logarithm of the square of the sum of their slopes, to the base 2.
+__device__ __forceinline__ int band_of(const Operator &o, int source, int receiver, int tile)
+{
+#if BANDS
+	const float sum = o.slope[(i64)source * o.tiles + tile] + o.slope[(i64)receiver * o.tiles + tile];
+	return min(max((int)(__float_as_uint(sum * sum) >> 23) - 127, 0), o.bands - 1);
+#else
+	return 0;
+#endif
 }
 
 // rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near

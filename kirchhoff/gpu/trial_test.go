@@ -45,12 +45,13 @@ type trial struct {
 	short, gaps       bool    // record ends early; unreachable points
 	compact           bool
 	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
+	antialias         bool
 	limits            int // 1 of the dip, 2 of the opening angle, 3 of both
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias)
 }
 
 func trials() []trial {
@@ -62,6 +63,7 @@ func trials() []trial {
 		c.gaps, c.compact = len(all)%7 == 4, len(all)%5 == 3
 		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
 		c.limits = []int{0, 1, 0, 3, 0, 2, 0, 0, 3, 0, 0, 0, 0}[len(all)%13]
+		c.antialias = len(all)%3 == 1
 		all = append(all, c)
 	}
 	return all
@@ -121,6 +123,12 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 	}
 	if c.limits&2 != 0 {
 		p.Opening = kirchhoff.Window{Rise0: 10, Rise1: 30, Fall0: 60, Fall1: 110}
+	}
+	if c.antialias {
+		p.Slowest = 2000
+		for range c.dim - 1 {
+			p.Antialias = append(p.Antialias, 5+60*r.Float64())
+		}
 	}
 	if c.aperture > 0 {
 		p.Aperture, p.ApertureTaper = make([]float64, c.dim-1), make([]float64, c.dim-1)

@@ -131,7 +131,7 @@ func (o *lists) demigrate(piece, row0 int, quantum float64) {
 	there.middles = o.kernel.middles
 	o.launch("forward", o.firstBlock[piece+1]-block, o.forwardParts, lanes, 2*forwardStage(o.layout)+4*lanes*o.window,
 		there, o.forward, o.tiled, o.traces, int32(block), int32(row0), int32(o.stride),
-		int32(o.window), int64(o.tracePart()), magic(quantum))
+		int32(o.window), int64(o.tracePart()), int64((o.TraceCuts[piece+1]-row0)*o.stride), magic(quantum))
 }
 
 // migrate sets sums, in parts, to the adjoint of the traces in the tiles of boxes lo to hi,

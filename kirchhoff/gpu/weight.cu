@@ -39,7 +39,7 @@ __device__ __forceinline__ float within(const Fade &w, float x)
 
 // limits says that w is not 1 everywhere. Two branches fewer save registers where time is not
 // dear.
-__device__ __forceinline__ bool limits(const Fade &w) { return SQUARED || w.rise != 0 || w.fall != 0; }
+__device__ __forceinline__ bool limits(const Fade &w) { return SQUARED || BANDS || w.rise != 0 || w.fall != 0; }
 #endif
 
 // weight is a pair's weight, from the fields of its two places. See kirchhoff's angles2 and
