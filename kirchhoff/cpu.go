@@ -8,11 +8,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // cpu is the operator in float32 on the host's vector units. Its buffers are
@@ -163,27 +161,11 @@ func (e *cpu) Kernels() (out []dist.Kernel) {
 }
 
 func (e *cpu) Info() string {
-	text := "float32, " + e.isa.String()
-	if e.Problem.Compact {
-		text += ", times in 16 bits"
+	units := 0
+	for _, k := range e.kernels {
+		units += len(k.Units)
 	}
-	if e.work.Remake {
-		how, units := "recomputed", 0
-		if _, ok := e.Problem.Times.(*traveltime.Coarse); ok {
-			how = "interpolated"
-		}
-		for _, k := range e.kernels {
-			units += len(k.Units)
-		}
-		text += fmt.Sprintf("; traveltimes %s in %s", how, readable.Count(units, "stretch"))
-	}
-	if cuts := e.work.Cuts; cuts != nil {
-		text += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(len(cuts)-1, "group"), pieces.Longest(cuts))
-	}
-	if e.work.Classes != nil {
-		text += "; " + readable.Count(len(e.kernels), "image")
-	}
-	return text
+	return "float32, " + e.isa.String() + e.work.Text(&e.Problem, units)
 }
 
 func (e *cpu) Intact() error {

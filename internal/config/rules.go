@@ -54,11 +54,8 @@ var refused = []rule{
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
 
-	// The engine. The reference engine keeps full tables whatever the configuration says.
-	offered("kirchhoff.tables=coarse", engines.Coarse, "!kirchhoff.engine=reference"),
-	offered("kirchhoff.tables=recompute", engines.Recomputed, "!kirchhoff.engine=reference"),
+	// The engine.
 	offered("image.gathers", engines.Gathers),
-	offered("image.gathers=angle", engines.OpeningLimit),
 	offered("kirchhoff.dip_limit", engines.DipLimit),
 	offered("kirchhoff.opening_limit", engines.OpeningLimit),
 	offered("kirchhoff.antialias", engines.Antialias),
@@ -78,10 +75,9 @@ const (
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// offered is the rule that a value, given as a condition, needs an engine with a feature,
-// if further conditions hold.
-func offered(key string, f engines.Features, with ...string) rule {
-	return rule{key, append(with, "!kirchhoff.engine="+offering(f)),
+// offered is the rule that a value, given as a condition, needs an engine with a feature.
+func offered(key string, f engines.Features) rule {
+	return rule{key, on("!kirchhoff.engine=" + offering(f)),
 		"{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " + english.WordSeries(engines.Offering(f), "and")}
 }
 

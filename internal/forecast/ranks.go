@@ -268,8 +268,6 @@ func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residen
 		whole, remade = []string{t}, nil
 	case p.Engine == "reference":
 		whole, remade = whole[:1], nil
-	case p.Card != nil:
-		remade = nil
 	}
 	all := slices.Concat(whole, remade)
 	for _, way := range []struct {

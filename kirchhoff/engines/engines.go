@@ -49,7 +49,7 @@ type Engine struct {
 	Offers Features
 }
 
-const card = Gathers | Compact | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Exact | Diagonal
+const card = Gathers | Streamed | Recomputed | Coarse | Compact | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Exact | Diagonal
 
 // Table has all engines.
 var Table = []Engine{

@@ -107,8 +107,8 @@ func TestApertureExact(t *testing.T) {
 // others.
 func TestLists(t *testing.T) {
 	for _, p := range apertures(t) {
-		e, err := outline(kirchhoff.Outline(p), p, kirchhoff.Work{}, 1)
-		must(t, err)
+		e := outline(kirchhoff.Outline(p), kirchhoff.Work{}, 1)
+		must(t, e.cutUnits(p, kirchhoff.Work{}))
 		columns := e.tables.columns
 		adjoint := newAdjointLists(e.plan, columns, 16)
 		forward := newForwardLists(p.Positions, e.images[0].TraceCuts)

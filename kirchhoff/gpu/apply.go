@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -43,7 +44,7 @@ func (k *kernel) prepare(ctx context.Context, d dist.Direction, dst, src device.
 	if d == dist.Forward {
 		return k.forwardWork(ctx, dst, src, quantum, whole)
 	}
-	return k.adjointWork(ctx, dst, src, quantum, whole)
+	return k.imageWork(ctx, k.adjointPass(), dst, src, quantum, whole, !whole && k.correlated(src))
 }
 
 // kind is how the names of the kernels for sums in float64 or float32 end.
@@ -116,20 +117,51 @@ func (e *Engine) smooth(sums device.Buf, kind string, rows int) (device.Buf, err
 	return to, nil
 }
 
-func (k *kernel) adjointWork(ctx context.Context, image, data device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+// pass is a way through the traces that makes an image: that of the operator's adjoint, or of
+// the squared operator.
+type pass struct {
+	function  string                                         // of the card, which sums the rows
+	correlate func(data device.Buf, of numbered, lo, hi int) // sets the rows to those of traces lo to hi
+	step      int32                                          // between the samples of a row, in floats
+	power     int32                                          // how often the image's scale counts
+}
+
+// adjointPass is that of the operator's adjoint, whose rows are pairs of samples.
+func (e *Engine) adjointPass() pass { return pass{"adjoint", e.correlateRows, 2, 1} }
+
+// imageWork prepares an adjoint of the data by a pass. With correlated the rows of kept lists
+// are those of the data.
+func (k *kernel) imageWork(ctx context.Context, by pass, image, data device.Buf, quantum float64, whole, correlated bool) (pieces.Work, error) {
 	if err := k.check("adjoint", data, image); err != nil {
 		return pieces.Work{}, err
 	}
-	o := k.kept
-	if whole || !k.correlated(data) {
-		o.correlateAll(data)
-	}
 	k.ready = nil
-	return k.backward(image, 1, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
-		o.migrate("adjoint", lo, hi, sums, quantum)
-		return o.adjointParts, nil
+	if o := k.kept; o != nil {
+		if !correlated {
+			by.correlate(data, o.numbered, 0, o.count)
+		}
+		return k.backward(image, by.power, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
+			o.migrate(by.function, lo, hi, sums, quantum)
+			return o.adjointParts, nil
+		}), nil
+	}
+	return k.backward(image, by.power, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
+		if lo > 0 { // the first has summed all boxes
+			return 1, nil
+		}
+		if err := k.clear(); err != nil {
+			return 0, err
+		}
+		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
+			by.correlate(data, o.numbered, 0, o.count)
+			o.add(by.function, quantum)
+			return cmp.Or(ctx.Err(), k.context.Err())
+		})
 	}), nil
 }
+
+// clear sets the sums of units to zero.
+func (e *Engine) clear() error { return e.dev.Zero(e.image.Slice(0, e.imagePart())) }
 
 // backward prepares an adjoint. sum sets sums, those of boxes lo to hi, and returns in how
 // many parts. The image's scale counts power times.
@@ -211,8 +243,8 @@ func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x 
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
-func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }
-func (e *Engine) tracePart() int { return e.most.piece * e.stride * e.layout.Bands }
+func (g *geometry) imagePart() int { return g.plan.Tiles * simd.TileSize }
+func (e *Engine) tracePart() int   { return e.most.piece * e.stride * e.layout.Bands }
 
 // rowLen is the number of elements of a trace in rows.
 func (e *Engine) rowLen() int64 { return int64(2 * e.nt * e.layout.Bands) }

@@ -31,26 +31,25 @@ type tables struct {
 }
 
 // newTables finds the columns of a plan's places and what they hold.
-func (e *Engine) newTables(l *kirchhoff.Plan) *tables {
+func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
 	t := &tables{}
 	for _, c := range l.Columns() {
 		lo, hi := c.Boxes[0], c.Boxes[1]
-		each := held{e.firstTile[hi] - e.firstTile[lo], e.firstGroup[hi] - e.firstGroup[lo], hi - lo}
+		each := held{g.firstTile[hi] - g.firstTile[lo], g.firstGroup[hi] - g.firstGroup[lo], hi - lo}
 		t.columns = append(t.columns, column{c, t.held, each})
 		t.held.add(each, len(c.Places))
 	}
 	return t
 }
 
-// allocate makes room for the tables.
-func (t *tables) allocate(b *buffers, l kirchhoff.Layout) {
-	t.table = b.alloc(t.held.rows*l.Words, device.F32)
-	t.span = b.alloc(t.held.rows*2, device.F32)
-	t.groups = b.alloc(t.held.groups*2, device.F32)
-	t.boxes = b.alloc(t.held.boxes*2, device.F32)
+// allocate makes room for tables.
+func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
+	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32), span: b.alloc(h.rows*2, device.F32),
+		groups: b.alloc(h.groups*2, device.F32), boxes: b.alloc(h.boxes*2, device.F32)}
 	if l.Bands > 1 {
-		t.slope = b.alloc(t.held.rows, device.F32)
+		m.slope = b.alloc(h.rows, device.F32)
 	}
+	return m
 }
 
 // number sets the places of local that have tables in the column to their numbers there.
@@ -74,16 +73,17 @@ func slots(columns []column, places int) [][]slot {
 	return list
 }
 
-// mostRows is the number of rows of the place that has most.
-func mostRows(columns []column, places int) (rows int) {
-	held := make([]int, places)
-	for _, c := range columns {
+// most is what the place that has most holds.
+func (t *tables) most(places int) (most held) {
+	list := make([]held, places)
+	for _, c := range t.columns {
 		for _, place := range c.Places {
-			held[place] += c.each.rows
-			rows = max(rows, held[place])
+			h := &list[place]
+			h.add(c.each, 1)
+			most = held{max(most.rows, h.rows), max(most.groups, h.groups), max(most.boxes, h.boxes)}
 		}
 	}
-	return rows
+	return most
 }
 
 // These are the kernels' structs of an operator with an aperture.
@@ -120,25 +120,25 @@ func corner(b kirchhoff.Box, tile int32, side int) [3]int {
 }
 
 // columnList is what the kernels need of the columns of tables with an aperture.
-func (e *Engine) columnList(t *tables) (list []columnThere) {
-	axes := e.layout.Aperture
+func (g *geometry) columnList(t *tables) (list []columnThere) {
+	axes := g.layout.Aperture
 	for _, c := range t.columns {
-		first := e.plan.Boxes[c.Boxes[0]]
+		first := g.plan.Boxes[c.Boxes[0]]
 		list = append(list, columnThere{
-			int64(c.before.rows - first.First), int64(c.before.groups - e.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
+			int64(c.before.rows - first.First), int64(c.before.groups - g.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
 			int32(c.each.rows), int32(c.each.groups), int32(c.each.boxes), horizontal(axes, first.Lo), horizontal(axes, first.Count)})
 	}
 	return list
 }
 
 // spotList is where each group lies in its column.
-func (e *Engine) spotList() (list []spot) {
-	axes := e.layout.Aperture
+func (g *geometry) spotList(t *tables) (list []spot) {
+	axes := g.layout.Aperture
 	side := 12 - 4*axes // points of a tile
-	for i, c := range e.tables.columns {
+	for i, c := range t.columns {
 		for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
-			for g := e.firstGroup[box]; g < e.firstGroup[box+1]; g++ {
-				list = append(list, spot{int32(i), horizontal(axes, corner(e.plan.Boxes[box], e.groupList[g*groupTiles], side))})
+			for n := g.firstGroup[box]; n < g.firstGroup[box+1]; n++ {
+				list = append(list, spot{int32(i), horizontal(axes, corner(g.plan.Boxes[box], g.groupList[n*groupTiles], side))})
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 )
@@ -21,25 +20,23 @@ import (
 // next Sync, Dots or copy.
 type Engine struct {
 	buffers
-	plan       *kirchhoff.Plan
-	layout     kirchhoff.Layout
+	geometry
 	work       kirchhoff.Work
 	processors int
 	context    *driver.Context
 	functions  map[string]*driver.Function
 	nt         int
 	stride     int // elements between the forward's traces
-
-	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
-	firstGroup []int   // of each box, and the number of groups
-	firstTile  []int   // of each box, and the number of tiles
-	boxCuts    []int   // first box of each piece of the adjoint, and their number
 	images     []*kirchhoff.Image
 	most       most
 	kernels    []*kernel // of the images
 
-	tables *tables // of all places
-	window int     // entries of a window of the forward
+	tables  *tables          // of all places; without memory where they are made anew
+	held    held             // by the tables of all places, or of a unit at most
+	banks   []memoryOfTables // of the tables of units, which take them in turn
+	copies  *driver.Stream   // of tables to the card
+	lengths spans            // of the places' times in boxes
+	window  int              // entries of a window of the forward, from lengths
 
 	// What is computed from the start.
 	groups              driver.Memory // groupList
@@ -52,16 +49,28 @@ type Engine struct {
 
 	room     pieces.Room // guards what follows: one application at a time
 	closed   bool
-	rows     device.Buf // [trace of a unit][band][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
-	ready    device.Buf // the data that rows were correlated from, until used
-	owner    *kernel    // whose traces they are
-	tiled    device.Buf // float32 [tile][64], the image
-	image    device.Buf // float64 [part][tile][64], sums of the adjoint
-	traces   device.Buf // float64 [part][band][row][stride], sums of a piece of the forward
-	smoothed device.Buf // [row][stride], with bands: their sum over a piece of the forward
-	ring     device.Buf // sums of two pieces of the forward; made when first needed
+	turn     int             // of the bank that was filled last
+	opened   []*driver.Event // what the card was asked before the last openings, one less than there are banks
+	rows     device.Buf      // [trace of a unit][band][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	ready    device.Buf      // the data that rows were correlated from, until used
+	owner    *kernel         // whose traces they are
+	tiled    device.Buf      // float32 [tile][64], the image
+	image    device.Buf      // float64 [part][tile][64], sums of the adjoint
+	traces   device.Buf      // float64 [part][band][row][stride], sums of a piece of the forward
+	smoothed device.Buf      // [row][stride], with bands: their sum over a piece of the forward
+	ring     device.Buf      // sums of two pieces of the forward; made when first needed
 
 	adjointParts, forwardParts int // of image and traces, at most
+}
+
+// geometry is a plan with the image cut into boxes, groups of tiles and pieces.
+type geometry struct {
+	plan       *kirchhoff.Plan
+	layout     kirchhoff.Layout
+	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
+	firstGroup []int   // of each box, and the number of groups
+	firstTile  []int   // of each box, and the number of tiles
+	boxCuts    []int   // first box of each piece of the adjoint, and their number
 }
 
 // taps is a filter on the card.
@@ -91,11 +100,16 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	if err != nil {
 		return nil, err
 	}
-	e, err := outline(l, p, w, dev.Card().Multiprocessors)
-	if err != nil {
+	e := outline(l, w, dev.Card().Multiprocessors)
+	if err := e.cutUnits(p, w); err != nil {
 		return nil, err
 	}
 	e.dev, e.context = dev, dev.Context()
+	if e.copies = e.context.Main(); len(e.banks) > 0 {
+		if e.copies, err = e.context.NewStream(); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.make(ctx, p); err != nil {
 		e.Close()
 		return nil, err
@@ -129,20 +143,36 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
 			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
-	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), e.layout, lengths) }()
-	return e.makeTables(ctx, p, e.tables.columns, e.tables.memoryOfTables, lengths)
+	for range len(e.banks) - 1 {
+		e.opened = append(e.opened, e.context.Mark(e.context.Main()))
+	}
+	if !e.work.Remake {
+		return e.fill(ctx, p, e.tables)
+	}
+	for _, k := range e.kernels { // so that errors show before a long run
+		if len(k.Units) > 0 {
+			o, err := k.open(ctx, k.Units[0])
+			if err == nil {
+				o.Close()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // keep makes the lists of the kernels' only units. Kernels of all traces share theirs.
-func (e *Engine) keep() (err error) {
+func (e *Engine) keep() error {
+	if e.adds() {
+		return nil
+	}
 	var all *lists
 	for _, k := range e.kernels {
 		if k.Rows == nil && all != nil {
 			k.kept = all.with(k)
 			continue
 		}
-		if k.kept, err = k.newLists(k.Units[0], &e.buffers); err != nil {
+		if err := k.keep(&e.buffers); err != nil {
 			return err
 		}
 		if k.Rows == nil {
@@ -152,9 +182,10 @@ func (e *Engine) keep() (err error) {
 	return nil
 }
 
-// outline returns an engine without memory, with its work cut into pieces and groups.
-func outline(l *kirchhoff.Plan, p *kirchhoff.Problem, w kirchhoff.Work, processors int) (*Engine, error) {
-	e := &Engine{plan: l, layout: l.Layout(), work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3}
+// outline returns an engine without memory, with the image cut into pieces and groups.
+func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
+	p := &l.Problem
+	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
@@ -162,22 +193,51 @@ func outline(l *kirchhoff.Plan, p *kirchhoff.Problem, w kirchhoff.Work, processo
 	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
 	e.tables = e.newTables(l)
 	e.cut(w)
-	var err error
-	e.images, err = kirchhoff.Images(p, w, e.placeBytes(), traceCuts)
-	e.most = mostOf(e.images)
-	return e, err
+	return e
+}
+
+// cutUnits cuts the traces into units. Where their tables are made anew, those of two have
+// memory, if the budget allows it: the next are made while the card works.
+func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
+	most := e.tables.most(p.Positions.Len())
+	place, banks := e.placeBytes(), 1
+	if w.Cuts != nil || w.Budget < place*int64(p.Positions.Len()) && w.Budget >= 2*place*int64(p.LeastPlaces(w.Exact)) {
+		banks, w.Budget = 2, w.Budget/2
+	}
+	cut := traceCuts
+	if w.Cuts != nil {
+		cut = e.groupCuts
+	}
+	if e.images, err = kirchhoff.Images(p, w, place, cut); err != nil {
+		return err
+	}
+	e.most, e.held = mostOf(e.images), e.tables.held
+	if n := e.most.places; w.Remake {
+		e.held = held{min(e.held.rows, n*most.rows), min(e.held.groups, n*most.groups), min(e.held.boxes, n*most.boxes)}
+		e.banks = make([]memoryOfTables, min(banks, e.most.units))
+	}
+	return nil
 }
 
 // allocate allocates what an engine holds from the start, except lists.
 func (e *Engine) allocate() {
-	e.tables.allocate(&e.buffers, e.layout)
+	if !e.work.Remake {
+		e.tables.memoryOfTables = e.held.allocate(&e.buffers, e.layout)
+	}
+	for i := range e.banks {
+		e.banks[i] = e.held.allocate(&e.buffers, e.layout)
+	}
 	e.rows = e.alloc(e.most.unit*int(e.rowLen()), device.F32)
 	if e.layout.Bands > 1 {
 		e.smoothed = e.alloc(e.most.piece*e.stride, device.F32)
 	}
 	e.tiled = e.alloc(e.imagePart(), device.F32)
 	e.adjointParts = parts(e.processors, e.firstGroup[len(e.plan.Boxes)], e.most.unit, e.imagePart())
-	e.image = e.alloc(e.adjointParts*e.imagePart(), device.F64)
+	all := e.adjointParts
+	if e.adds() {
+		all++
+	}
+	e.image = e.alloc(all*e.imagePart(), device.F64)
 	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.plan.Boxes), e.tracePart())
 	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
 	_, slabs, chunks := e.chunks()
@@ -188,14 +248,17 @@ func (e *Engine) allocate() {
 	}
 }
 
+// adds reports whether adjoints of units are added up, in the first part of the image.
+func (e *Engine) adds() bool { return e.work.Remake || e.work.Cuts != nil }
+
 // most holds the largest numbers of any image: traces, traces of a unit and of a piece of
-// the forward, and such pieces.
-type most struct{ traces, unit, piece, pieces int }
+// the forward, such pieces, and places of a unit; and the number of all units.
+type most struct{ traces, unit, piece, pieces, places, units int }
 
 func mostOf(images []*kirchhoff.Image) (n most) {
 	for _, m := range images {
 		n.traces, n.pieces = max(n.traces, m.Own.NumTraces()), max(n.pieces, len(m.TraceCuts)-1)
-		n.piece = max(n.piece, pieces.Longest(m.TraceCuts))
+		n.piece, n.places, n.units = max(n.piece, pieces.Longest(m.TraceCuts)), max(n.places, m.Places), n.units+len(m.Units)
 		for _, u := range m.Units {
 			n.unit = max(n.unit, u.Hi-u.Lo)
 		}
@@ -213,13 +276,13 @@ func (e *Engine) put() {
 		e.triangles = append(e.triangles, taps{words(b, t.Taps), len(t.Taps), t.First})
 	}
 	if e.layout.Aperture > 0 {
-		e.spots = words(b, e.spotList())
+		e.spots = words(b, e.spotList(e.tables))
 	}
 	if e.err != nil || e.dev == nil {
 		return
 	}
-	if e.err = put(e.points, l.Points); e.err == nil && e.scale != nil {
-		e.err = put(e.scale, l.Scale)
+	if e.err = put(e.context.Main(), e.points, l.Points); e.err == nil && e.scale != nil {
+		e.err = put(e.context.Main(), e.scale, l.Scale)
 	}
 }
 
@@ -249,22 +312,12 @@ func (e *Engine) Kernels() (out []dist.Kernel) {
 	return out
 }
 
-// Groups implements kirchhoff.Engine.
-func (e *Engine) Groups() dist.Grouped { return nil }
-
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 
 // Info implements kirchhoff.Engine.
 func (e *Engine) Info() string {
-	text := "float32, " + e.dev.Name()
-	if e.plan.Problem.Compact {
-		text += ", times in 16 bits"
-	}
-	if e.work.Classes != nil {
-		text += "; " + readable.Count(len(e.images), "image")
-	}
-	return text
+	return "float32, " + e.dev.Name() + e.work.Text(&e.plan.Problem, e.most.units)
 }
 
 // Type is float32.
@@ -272,7 +325,7 @@ func (e *Engine) Type() device.Type { return device.F32 }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 {
-	return int64(e.tables.held.rows) * e.rowBytes()
+	return int64(max(1, len(e.banks))) * int64(e.held.rows) * e.rowBytes()
 }
 
 // Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory
@@ -284,7 +337,13 @@ func (e *Engine) Intact() error { return nil }
 func (e *Engine) Close() {
 	e.room.Lock()
 	defer e.room.Unlock()
+	if e.closed {
+		return
+	}
 	e.closed, e.ready = true, nil
 	e.room.End()
 	e.free()
+	if len(e.banks) > 0 {
+		e.context.CloseStream(e.copies)
+	}
 }

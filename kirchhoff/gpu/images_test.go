@@ -28,7 +28,24 @@ func inClasses(p *kirchhoff.Problem, first, last int) (w kirchhoff.Work) {
 	return w
 }
 
-// gathered are problems whose traces make several images.
+// byAngle deals the opening angles of a problem with a window to three images of all traces.
+func byAngle(*kirchhoff.Problem, int, int) kirchhoff.Work {
+	return kirchhoff.Work{Classes: []kirchhoff.Class{
+		{All: true, Opening: kirchhoff.Window{Fall0: 15, Fall1: 40}},
+		{All: true, Opening: kirchhoff.Window{Rise0: 15, Rise1: 40, Fall0: 40, Fall1: 70}},
+		{All: true, Opening: kirchhoff.Window{Rise0: 40, Rise1: 70, Fall0: 180, Fall1: 180}},
+	}}
+}
+
+// classesOf are the classes in which a problem's images are tested.
+func classesOf(p *kirchhoff.Problem) dealt {
+	if p.Opening != (kirchhoff.Window{}) {
+		return byAngle
+	}
+	return inClasses
+}
+
+// gathered are problems whose traces or angles make several images.
 func gathered(t testing.TB) (list []*kirchhoff.Problem) {
 	for i, c := range trials() {
 		if i%23 == 5 {
@@ -50,7 +67,7 @@ func gathered(t testing.TB) (list []*kirchhoff.Problem) {
 func TestImages(t *testing.T) {
 	d, h := open(t, driver.CUDA), device.NewHost(2)
 	for i, p := range gathered(t) {
-		w := inClasses(p, 0, p.NumTraces())
+		w := classesOf(p)(p, 0, p.NumTraces())
 		e := working(t, d, p, w)
 		cpu, err := kirchhoff.New(t.Context(), p, w)
 		must(t, err)
@@ -82,10 +99,11 @@ func TestImages(t *testing.T) {
 func TestImagesExact(t *testing.T) {
 	d := open(t, driver.CUDA)
 	for i, p := range gathered(t) {
-		one := working(t, d, p, inClasses(p, 0, p.NumTraces()))
+		work := classesOf(p)
+		one := working(t, d, p, work(p, 0, p.NumTraces()))
 		for n := range one.kernels {
 			t.Run(fmt.Sprintf("problem %d, image %d", i, n), func(t *testing.T) {
-				exactOf(t, d, p, one, inClasses, n, uint64(i), [2]int{2, 1}, [2]int{3, 2})
+				exactOf(t, d, p, one, work, n, uint64(i), [2]int{2, 1}, [2]int{3, 2})
 			})
 		}
 	}

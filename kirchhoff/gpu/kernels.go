@@ -3,6 +3,7 @@ package gpu
 import (
 	_ "embed"
 	"fmt"
+	"math/bits"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -176,6 +177,7 @@ func (e *Engine) elements(name string, n int, args ...any) {
 // allocates nothing more.
 type buffers struct {
 	dev   *card.Device // nil: count
+	round bool         // lengths are powers of two, so that later buffers take the memory again
 	bytes int64
 	list  []device.Buf
 	err   error
@@ -183,6 +185,9 @@ type buffers struct {
 
 // alloc returns n zeroed elements. It returns nil after an error and without a card.
 func (b *buffers) alloc(n int, t device.Type) device.Buf {
+	if b.round {
+		n = 1 << bits.Len(uint(max(n, 64)-1))
+	}
 	b.bytes += int64(n) * int64(t.Size())
 	if b.dev == nil || b.err != nil {
 		return nil
@@ -200,21 +205,22 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 // without a card.
 func words[T any](b *buffers, list []T) driver.Memory {
 	var t T
-	buf := b.alloc(len(list)*int(unsafe.Sizeof(t))/4, device.F32)
+	n := len(list) * int(unsafe.Sizeof(t)) / 4
+	buf := b.alloc(n, device.F32)
 	if buf == nil {
 		return 0
 	}
-	b.err = put(buf, list)
+	b.err = put(b.dev.Context().Main(), buf.Slice(0, n), list)
 	return memory(buf)
 }
 
-// put copies n 32-bit words, in elements of any size, to a buffer.
-func put[T any](to device.Buf, list []T) error {
+// put copies n 32-bit words, in elements of any size, to a buffer of a card.
+func put[T any](s *driver.Stream, to device.Buf, list []T) error {
 	if to.Len() == 0 {
 		return nil
 	}
 	src := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), to.Len())
-	return to.Device().Copy(to, device.Wrap(device.NewHost(0), src))
+	return to.Device().(*card.Device).Send(s, to, device.Wrap(device.NewHost(0), src))
 }
 
 func (b *buffers) free() {

@@ -22,15 +22,15 @@ const (
 )
 
 // cut makes the pieces of the image, which depend only on the slab.
-func (e *Engine) cut(w kirchhoff.Work) {
+func (g *geometry) cut(w kirchhoff.Work) {
 	most := mostImagePieces
 	if w.Whole {
 		most = 1
 	}
-	boxes := len(e.plan.Boxes)
-	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, most, leastTiles) {
-		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
-		e.boxCuts = append(e.boxCuts, box)
+	boxes := len(g.plan.Boxes)
+	for _, tile := range pieces.Cut(g.firstTile[:boxes], g.plan.Tiles, most, leastTiles) {
+		box, _ := slices.BinarySearch(g.firstTile[:boxes], tile)
+		g.boxCuts = append(g.boxCuts, box)
 	}
 }
 
@@ -43,10 +43,10 @@ func traceCuts(p *survey.Positions) []int {
 const chunk = steps * threads
 
 // chunks returns the number of points of a slab, of slabs, and of chunks in a slab.
-func (e *Engine) chunks() (size, slabs, chunks int) {
-	g := e.plan.Problem.Grid
-	size = kirchhoff.SlabPoints(g.Dim()) * (g.Len() / g.Shape[0])
-	return size, (e.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
+func (g *geometry) chunks() (size, slabs, chunks int) {
+	of := g.plan.Problem.Grid
+	size = kirchhoff.SlabPoints(of.Dim()) * (of.Len() / of.Shape[0])
+	return size, (g.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
@@ -62,9 +62,10 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		return nil, err
 	}
 	if d == dist.Backward {
-		k.kept.correlateAll(src)
-		k.ready, k.owner = src, k
-		return k.largest(2)
+		if k.kept != nil { // all traces are one unit
+			defer func() { k.ready, k.owner = src, k }()
+		}
+		return k.largest(k.adjointPass(), src)
 	}
 	size, slabs, chunks := k.chunks()
 	k.launch("magnitude", chunks, slabs, threads, 0, k.bounds, src, k.scale, int64(src.Len()), int64(size))
@@ -76,11 +77,15 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	return pieces.Sums(sums, starts), err
 }
 
-// largest returns for each shot the sum of its traces' largest samples, which lie step apart
-// in rows.
-func (k *kernel) largest(step int32) ([]float64, error) {
-	n := k.kept.count
-	k.launch("largest", n, 1, narrow, 0, k.bounds, k.rows, k.rowLen(), int32(k.nt), step)
+// largest returns for each shot the sum of the largest samples of its traces' rows. It leaves
+// the rows of kept lists as they are in an application.
+func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
+	n, each := k.Own.NumTraces(), k.most.unit
+	for lo := 0; lo < n; lo += each {
+		hi := min(lo+each, n)
+		by.correlate(src, k.numbered, lo, hi)
+		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, k.rowLen(), int32(k.nt), by.step)
+	}
 	most, err := k.bounded(n)
 	return k.Shots(most), err
 }
@@ -105,11 +110,11 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if err != nil {
 		return nil, err
 	}
-	return k.begin(ctx, d, w)
+	return k.begin(ctx, d, w), k.context.Err()
 }
 
 // begin begins an application whose sums the card times.
-func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (dist.Application, error) {
+func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) dist.Application {
 	sum := w.Sum
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
 		defer e.dev.Mark(d.String())()
@@ -118,7 +123,7 @@ func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) (di
 		}
 		return sum(lo, hi, piece)
 	}
-	return e.room.Begin(w), e.context.Err()
+	return e.room.Begin(w)
 }
 
 // makeRing allocates the sums of two pieces of the forward.

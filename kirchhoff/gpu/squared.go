@@ -35,7 +35,7 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	q.room.Lock()
 	defer q.room.Unlock()
 	defer q.dev.Mark(dist.Backward.String())()
-	w, err := q.application(dst, src, 0, true)
+	w, err := q.prepare(ctx, dst, src, 0, true)
 	if err != nil {
 		return err
 	}
@@ -45,48 +45,45 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return q.context.Err()
 }
 
-// application prepares one: a whole one, or one in pieces.
-func (q *squared) application(image, w2 device.Buf, quantum float64, whole bool) (pieces.Work, error) {
-	if err := q.check("diagonal", w2, image); err != nil {
+// prepare prepares an application: a whole one, or one in pieces.
+func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	by, err := q.pass()
+	if err != nil {
 		return pieces.Work{}, err
 	}
-	if q.layout.Bands > 1 {
-		return pieces.Work{}, kirchhoff.ErrSquaredBands
-	}
-	o := q.kept
-	return q.backward(image, 2, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
-		o.migrate(squaredKernel, lo, hi, sums, quantum)
-		return o.adjointParts, nil
-	}), q.correlate(w2)
+	return q.imageWork(ctx, by, image, w2, quantum, whole, false)
 }
 
-// correlate sets the rows from squared weights.
-func (q *squared) correlate(w2 device.Buf) error {
-	if q.norms.count == 0 {
-		module, err := q.dev.Build(SquaredProgram(q.layout))
-		if err != nil {
-			return err
-		}
-		if q.functions[squaredKernel], err = module.Function("adjoint"); err != nil {
-			return err
-		}
-		norms, inner := q.plan.Squares()
-		q.norms = taps{words(&q.buffers, norms.Taps), len(norms.Taps), norms.First}
-		q.inner = taps{words(&q.buffers, inner.Taps), len(inner.Taps), inner.First}
-		if q.err != nil {
-			return q.err
-		}
+// pass is that of the squared operator, from squared weights. The first compiles its program.
+func (q *squared) pass() (pass, error) {
+	by := pass{squaredKernel, q.correlate, 1, 2}
+	if q.layout.Bands > 1 {
+		return by, kirchhoff.ErrSquaredBands
 	}
-	q.ready = nil
-	if err := q.dev.Zero(q.rows); err != nil {
-		return err
+	if q.norms.count > 0 {
+		return by, nil
 	}
-	x, list := q.kept.of(w2, q.nt, 0, q.kept.count)
+	module, err := q.dev.Build(SquaredProgram(q.layout))
+	if err != nil {
+		return by, err
+	}
+	if q.functions[squaredKernel], err = module.Function("adjoint"); err != nil {
+		return by, err
+	}
+	norms, inner := q.plan.Squares()
+	q.norms = taps{words(&q.buffers, norms.Taps), len(norms.Taps), norms.First}
+	q.inner = taps{words(&q.buffers, inner.Taps), len(inner.Taps), inner.First}
+	return by, q.err
+}
+
+// correlate sets the first rows from the squared weights of traces lo to hi, by their numbers
+// in of.
+func (q *squared) correlate(w2 device.Buf, of numbered, lo, hi int) {
+	_ = q.dev.Zero(q.rows.Slice(0, 2*q.nt*(hi-lo))) // an error of the card shows at the end
+	x, list := of.of(w2, q.nt, lo, hi)
 	for at, t := range map[int]taps{0: q.norms, q.nt: q.inner} {
-		to := q.rows.Slice(at, q.rows.Len()-at)
-		q.filterRows("square", segment, to, 2*q.nt, x, q.nt, q.kept.count, t, list)
+		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.nt, x, q.nt, hi-lo, t, list)
 	}
-	return nil
 }
 
 // Peak implements dist.Pieced. Each weight counts twice, so it is the square of the
@@ -104,10 +101,12 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if err := q.mine("bound", src); err != nil {
 		return nil, err
 	}
-	if err := q.correlate(src); err != nil {
+	by, err := q.pass()
+	if err != nil {
 		return nil, err
 	}
-	return q.largest(1)
+	q.ready = nil
+	return q.largest(by, src)
 }
 
 // Begin implements dist.Pieced.
@@ -120,9 +119,9 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	}
 	q.room.Lock()
 	defer q.room.Unlock()
-	w, err := q.application(dst, src, quantum, false)
+	w, err := q.prepare(ctx, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
-	return q.begin(ctx, d, w)
+	return q.begin(ctx, d, w), q.context.Err()
 }

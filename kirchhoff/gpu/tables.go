@@ -236,12 +236,12 @@ func (f *form) put(at memoryOfTables, t *kirchhoff.PlaceTable, where []slot) err
 		to, n := c.before, c.each
 		to.add(n, s.number)
 		all = errors.Join(all,
-			put(part(at.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
-			put(part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]),
-			put(part(at.groups, 2, to.groups, n.groups), f.groups[from.groups:]),
-			put(part(at.boxes, 2, to.boxes, n.boxes), f.boxes[from.boxes:]))
+			put(f.copies, part(at.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
+			put(f.copies, part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]),
+			put(f.copies, part(at.groups, 2, to.groups, n.groups), f.groups[from.groups:]),
+			put(f.copies, part(at.boxes, 2, to.boxes, n.boxes), f.boxes[from.boxes:]))
 		if at.slope != nil {
-			all = errors.Join(all, put(part(at.slope, 1, to.rows, n.rows), t.Slopes[from.rows:]))
+			all = errors.Join(all, put(f.copies, part(at.slope, 1, to.rows, n.rows), t.Slopes[from.rows:]))
 		}
 		from.add(n, 1)
 	}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"fmt"
 	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -65,21 +66,64 @@ type lists struct {
 	adjointParts, forwardParts int
 }
 
-// open makes a unit ready.
-func (k *kernel) open(context.Context, kirchhoff.Unit) (*lists, error) { return k.kept, nil }
+// open makes a unit ready: its lists and, unless they are kept, its tables. They are copied
+// beside what the card still has to do for the unit before, into the memory of the one before
+// that. The caller holds the room's lock.
+func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
+	if k.kept != nil {
+		return k.kept, nil
+	}
+	q, trace := k.Part(u)
+	l, t := k.plan.Of(q), k.tables
+	if k.work.Remake {
+		if t = k.newTables(l); t.held.rows > k.held.rows {
+			panic(fmt.Sprintf("kirchhoff: tables of %d tiles in memory for %d", t.held.rows, k.held.rows))
+		}
+		k.opened = append(k.opened, k.context.Mark(k.context.Main()))
+		k.context.After(k.copies, k.opened[0])
+		k.opened, k.turn = k.opened[1:], (k.turn+1)%len(k.banks)
+		t.memoryOfTables = k.banks[k.turn]
+		if err := k.fill(ctx, q, t); err != nil {
+			return nil, err
+		}
+		k.context.Follow(k.context.Main(), k.copies)
+	}
+	b := &buffers{dev: k.dev, round: true}
+	rows := trace
+	switch {
+	case k.Rows != nil:
+		rows = make([]int32, len(trace))
+		for i, n := range trace {
+			rows[i] = k.Rows[n]
+		}
+	case len(trace) == k.Data: // all of them
+		rows = nil
+	}
+	o := k.newLists(l, t, trace, k.number(b, q, rows), b)
+	if b.err != nil {
+		b.free()
+	}
+	return o, b.err
+}
+
+// fill makes tables in their memory.
+func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
+	err := e.makeTables(ctx, p, t.columns, t.memoryOfTables, &e.lengths)
+	e.window = windowEntries(e.dev.Card(), e.layout, &e.lengths)
+	return err
+}
 
 // opener is open with ctx.
 func (k *kernel) opener(ctx context.Context) func(kirchhoff.Unit) (*lists, error) {
 	return func(u kirchhoff.Unit) (*lists, error) { return k.open(ctx, u) }
 }
 
-// newLists makes the lists of a unit in memory of b.
-func (k *kernel) newLists(u kirchhoff.Unit, b *buffers) (*lists, error) {
-	q, trace := k.Part(u)
-	l, t := k.plan.Of(q), k.tables
-	o := &lists{kernel: k, numbered: k.numbered, count: len(trace), memory: b}
+// newLists makes the lists of l's traces in memory of b. trace holds their numbers in the
+// image.
+func (k *kernel) newLists(l *kirchhoff.Plan, t *tables, trace []int32, n numbered, b *buffers) *lists {
+	o := &lists{kernel: k, numbered: n, count: len(trace), memory: b}
 	receivers, _, _ := sizes(k.layout)
-	adj, fwd := newAdjointLists(l, t.columns, int32(receivers)), newForwardLists(q.Positions, cutsOf(trace, k.TraceCuts))
+	adj, fwd := newAdjointLists(l, t.columns, int32(receivers)), newForwardLists(l.Problem.Positions, cutsOf(trace, k.TraceCuts))
 	if k.layout.Aperture > 0 {
 		fwd.makeVisits(l, t.columns)
 	}
@@ -95,7 +139,7 @@ func (k *kernel) newLists(u kirchhoff.Unit, b *buffers) (*lists, error) {
 	if k.layout.Aperture > 0 {
 		o.operator.columns, o.operator.middles = words(b, k.columnList(t)), o.middles
 	}
-	return o, b.err
+	return o
 }
 
 // cutsOf returns, for ascending numbers of traces, which of them are the first of each of
@@ -115,11 +159,25 @@ func (o *lists) with(k *kernel) *lists {
 	return &q
 }
 
+// keep makes the lists of the only unit in memory of b.
+func (k *kernel) keep(b *buffers) error {
+	q, trace := k.Part(k.Units[0])
+	k.kept = k.newLists(k.plan.Of(q), k.tables, trace, k.numbered, b)
+	return b.err
+}
+
 // Close gives back lists that are not kept.
 func (o *lists) Close() {
-	if o.kept == nil {
+	if o != o.kept {
 		o.memory.free()
 	}
+}
+
+// add adds the adjoint of the rows in all tiles to the sums, by the function of the given name.
+func (o *lists) add(name string, quantum float64) {
+	part := o.imagePart()
+	o.migrate(name, 0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
+	o.collect(kind(true), o.image.Slice(0, part), o.image, 1+o.adjointParts, part)
 }
 
 // demigrate adds the traces of one piece of the forward to its sums. row0 is the first.
@@ -141,6 +199,3 @@ func (o *lists) migrate(name string, lo, hi int, sums device.Buf, quantum float6
 	o.launch(name, o.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.layout),
 		o.operator, o.adjoint, o.rows, sums, int32(group), int32(o.firstTile[lo]), int64(o.imagePart()), magic(quantum))
 }
-
-// correlateAll sets the rows to all traces correlated with the wavelet.
-func (o *lists) correlateAll(data device.Buf) { o.correlateRows(data, o.numbered, 0, o.count) }
