@@ -150,7 +150,6 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 	}{
 		"a checkpoint of the cpu": {ranks: 2, kept: "cpu", want: "cpu", choice: "checkpoint"},
 		"a checkpoint of a GPU":   {ranks: 2, kept: "cuda", want: "cuda", choice: "checkpoint"},
-		"an option":               {ranks: 1, set: []string{"kirchhoff.antialias=triangle"}, want: "cpu", choice: "kirchhoff.antialias: \"triangle\" is not offered"},
 		"memory of the GPU":       {ranks: 2, environ: [2]string{"GPUEMU_MEMORY", "20000"}, want: "cpu", choice: "free on the GPU"},
 		"memory of the cpu": {ranks: 1, set: []string{"kirchhoff.tables=full", "image.shape=1500,1000", "machine.threads=1", fmt.Sprintf("machine.memory_gib=%g", little)},
 			want: "cuda", choice: "memory: this run needs"},

@@ -49,15 +49,13 @@ type Engine struct {
 	Offers Features
 }
 
-const card = Gathers | Streamed | Recomputed | Coarse | Compact | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Exact | Diagonal
-
 // Table has all engines.
 var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
 		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal},
-	{"cuda", "float32, on an NVIDIA GPU", card},
-	{"hip", "float32, on an AMD GPU", card},
+	{"cuda", "float32, on an NVIDIA GPU", all},
+	{"hip", "float32, on an AMD GPU", all},
 }
 
 // Missing returns the given features that the named engine does not offer.

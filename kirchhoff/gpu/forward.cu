@@ -273,7 +273,7 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 					}
 				}
 #endif
-				spread(o, staged + (c & 1) * STAGE, w, c % (TILE / CHUNK) * CHUNK, corner);
+				spread(whole, staged + (c & 1) * STAGE, w, c % (TILE / CHUNK) * CHUNK, corner);
 			}
 #if BANDS
 			drain(w, out + band * layer + n0, w.least, w.most + 1, last < first ? 0 : length, magic);
