@@ -164,7 +164,9 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	__shared__ int2 reach[PLACES];
 	__shared__ int passes;
 #if APERTURE
-	__shared__ Operator o; // of a column
+#if BANDS
+	__shared__ Operator o; // of a column; with bands registers would not hold it
+#endif
 	__shared__ int reached[2]; // tiles of the box that some trace reaches along the first axis: minus the first, and the end
 #else
 	const Operator &o = whole;
@@ -186,9 +188,13 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 		const int box = b.visits[n].box;
 		const Column &column = whole.columns[b.visits[n].column];
 		__syncthreads(); // no thread reads the last box any more
+#if BANDS
 		if (me == 0)
 			o = over(whole, column);
 		__syncthreads();
+#else
+		const Operator o = over(whole, column);
+#endif
 		if (me < PLACES)
 			places[me] = b.places[(i64)b.visits[n].list * PLACES + me];
 		if (me < 2)

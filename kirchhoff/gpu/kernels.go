@@ -31,7 +31,7 @@ var (
 // operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
 	src := operatorSource(l, false)
-	if l.Fields == 1 && l.Aperture == 0 {
+	if l.Fields == 1 && l.Aperture == 0 && l.Bands <= 1 {
 		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}

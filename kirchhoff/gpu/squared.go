@@ -60,6 +60,9 @@ func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum flo
 // pass is that of the squared operator, from squared weights. The first compiles its program.
 func (q *squared) pass() (pass, error) {
 	by := pass{squaredKernel, q.correlate, 1, 2}
+	if q.layout.Bands > 1 {
+		return by, kirchhoff.ErrSquaredBands
+	}
 	if q.norms.count > 0 {
 		return by, nil
 	}
