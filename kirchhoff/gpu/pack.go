@@ -52,7 +52,7 @@ const far = 5e8
 // makeTables makes the tables of all places that p uses, in the given columns, and adds what
 // boxes span to lengths. If times lie too far apart for tables, the host finds out where.
 func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
-	if e.plan.Tiles > 0 && e.packs(p) && e.dev.Compiles() {
+	if e.plan.Tiles > 0 && packs(e, p) && e.dev.Compiles() {
 		if e.packer == nil {
 			e.packer = &packer{e: e}
 		}
@@ -67,7 +67,7 @@ func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns [
 // kept, without the slopes that anti-aliasing takes. The host makes others and copies them: tables made anew are then on their way while the
 // card works. It must not depend on the part of a survey that p is, for weights may differ by a
 // rounding.
-func (e *Engine) packs(p *kirchhoff.Problem) bool {
+func packs(e *Engine, p *kirchhoff.Problem) bool {
 	_, eikonal := p.Times.(*traveltime.Eikonal)
 	return eikonal && !e.work.Remake && e.layout.Bands <= 1
 }
@@ -75,12 +75,12 @@ func (e *Engine) packs(p *kirchhoff.Problem) bool {
 // solves reports whether the card computes the times of p. It must know the method, have a
 // compiler, since the program for it is not carried, and be faster. Otherwise the host computes
 // them. Where it could do either, the bits are the same.
-func (e *Engine) solves(p *kirchhoff.Problem) bool {
+func solves(e *Engine, p *kirchhoff.Problem) bool {
 	if !times.Knows(p.Times) || p.Amplitude != nil || e.dev != nil && !e.dev.Compiles() {
 		return false
 	}
 	places, opt := p.TimesNeeded()
-	return times.Pays(p.Times, p.Positions, places, opt, e.batch())
+	return times.Pays(p.Times, p.Positions, places, opt, batch(e))
 }
 
 // packer makes tables on the card. What it needs of the whole problem stays there.
@@ -108,18 +108,18 @@ func (k *packer) close() {
 const mostStacks = 4096
 
 // batch is the memory, in bytes, that times in the making may take on the card.
-func (e *Engine) batch() int64 { return max(512<<20, e.TableBytes()/8) }
+func batch(e *Engine) int64 { return max(512<<20, e.TableBytes()/8) }
 
 // makingBytes is the memory that making the tables of p takes on the card.
 func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
-	if !e.packs(p) {
+	if !packs(e, p) {
 		return 0
 	}
 	k := &packer{e: e}
 	k.allocate(p)
-	if e.solves(p) {
+	if solves(e, p) {
 		places, opt := p.TimesNeeded()
-		k.bytes += times.Bytes(p.Times, p.Positions, places, opt, e.batch())
+		k.bytes += times.Bytes(p.Times, p.Positions, places, opt, batch(e))
 	}
 	return k.bytes
 }
@@ -150,7 +150,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []colum
 		}
 		return nil
 	}
-	if k.e.solves(p) {
+	if solves(k.e, p) {
 		err = k.solve(ctx, p, places, opt, func(f times.Fields) error { return launch(f, 0) })
 	} else {
 		var one sync.Mutex
@@ -185,7 +185,7 @@ func (k *packer) solve(ctx context.Context, p *kirchhoff.Problem, places []int, 
 	if k.solver == nil {
 		whole := &k.e.plan.Problem
 		places, opt := whole.TimesNeeded()
-		if k.solver, err = times.New(k.e.dev, whole.Times, whole.Positions, places, opt, k.e.batch()); err != nil {
+		if k.solver, err = times.New(k.e.dev, whole.Times, whole.Positions, places, opt, batch(k.e)); err != nil {
 			return err
 		}
 	}
