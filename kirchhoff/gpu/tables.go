@@ -13,6 +13,30 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
+// The tables on the card.
+//
+// The table of a place in a tile is a row of Layout.Words words: four bunches of 16 points
+// that follow each other. A bunch holds the times of its points and then the points' values
+// of each field of the weights, 16 words each. So the places of a box and the points of a
+// tile that a kernel stages lie in one piece of memory for each place, and are copied as
+// they are.
+//
+// A time is an unsigned number of 32 bits in units of 2^-bits sample (Operator.bits, the
+// same for the whole problem), rounded to the nearest, relative to base: the first whole
+// sample that the place reaches in the box of the tile. It is below 2^31. Without weights
+// 0xFFFFFFFF (NEVER) stands for a time that does not count. With weights such a point has
+// time 0 and all fields 0.
+//
+// With Compact a bunch begins with 8 words that hold 16 codes of 16 bits, in the order of
+// the points, 0xFFFF for a time that does not count. A time is code << (bits − 11 + shift),
+// relative to the first whole sample of the tile. span [place][tile] holds that sample,
+// relative to base, and shift, −1 for a tile in which no time counts. Without Compact there
+// is no span.
+//
+// boxes [place][box] and groups [place][group] say where times lie, four int32 each: the
+// first and the last whole sample, base of the box, and whether some times do not count (1,
+// or 0; always 0 with weights). A reach without times has first 1 and last 0.
+
 // farthest is the largest distance, in samples, of a time from the first time of its box.
 // The sum of two such times stays below never.
 const farthest = 1022
