@@ -18,7 +18,7 @@ enum {
 __device__ __forceinline__ Operator over(Operator o, const Column &c)
 {
 	o.table += c.rows * ROW;
-	o.span += c.rows;
+	o.span += COMPACT ? c.rows : 0;
 	o.groups += c.groups;
 	o.boxes += c.boxes;
 	o.tiles = c.tiles, o.ngroups = c.ngroups, o.nboxes = c.nboxes;
@@ -62,7 +62,7 @@ __device__ __forceinline__ int left(const Operator &o, const Midpoint &m, const 
 // it is ½ + ½ cos πu = ½ − v P(v²), v = u − ½, to 1e-7.
 __device__ __forceinline__ float tapered(const Operator &o, const Midpoint &m, int a, int i)
 {
-	const Taper t = o.taper[a];
+	const Taper t = a == 0 ? o.taper[0] : o.taper[APERTURE - 1]; // registers cannot be indexed
 	const float u = (fabsf(i - m.at[a]) - t.flat) * t.rate, v = u - 0.5f, z = v * v;
 	const float p = fmaf(fmaf(fmaf(fmaf(0.03882883f, z, -0.29914564f), z, 1.2750387f), z, -2.5838552f), z, 1.5707964f);
 	return u <= 0 ? 1 : u >= 1 ? 0 : fmaf(-v, p, 0.5f);

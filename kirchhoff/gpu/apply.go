@@ -145,17 +145,20 @@ func (e *Engine) mine(op string, bufs ...device.Buf) error {
 // correlateAll sets the rows to all traces correlated with the wavelet.
 func (e *Engine) correlateAll(data device.Buf) {
 	// The last sample of a block is only needed for the one before it.
-	e.filterRows("correlate", segment-1, e.rows, 2*e.nt, data, e.nt, e.ntrace, e.correlate)
+	e.filterRows("correlate", segment-1, e.rows, 2*e.pitch(), data, e.nt, e.ntrace, e.correlate)
 }
 
 // filterRows filters rows of x. Each block of threads computes step samples.
 func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps) {
 	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
-		t.at, int32(t.count), int32(t.first))
+		t.at, int32(t.count), int32(t.first), e.one())
 }
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
 func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
+
+// pitch is the number of pairs of a row, even so that they are copied by two.
+func (e *Engine) pitch() int { return (e.nt + 1) &^ 1 }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
 func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }

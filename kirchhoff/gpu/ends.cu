@@ -11,7 +11,7 @@ enum { THREADS = 256 };
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
 template <class T, bool PAIRS>
-__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first)
+__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, float one)
 {
 	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
 	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
@@ -50,8 +50,9 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 			xs[EACH * me + e] = sum[e];
 		__syncthreads();
 		for (int i = me; i < STEP && n0 + i < nt; i += WIDTH) {
-			float2 v = {xs[i], n0 + i < nt - 1 ? xs[i + 1] - xs[i] : 0};
-			((float2 *)y)[n0 + i] = v;
+			const float d = xs[i + 1] - xs[i];
+			float2 v = {fmaf(-one, d, xs[i]), d}, none = {0, 0};
+			((float2 *)y)[n0 + i] = n0 + i < nt - 1 ? v : none;
 		}
 		return;
 	}
@@ -63,12 +64,13 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 	}
 }
 
-// convolve adds to rows of the data, correlate sets rows of pairs (y[n], y[n+1] − y[n]).
+// convolve adds to rows of the data, correlate sets rows of pairs (y[n] − one d, d), d =
+// y[n+1] − y[n], which adjoint.cu explains; the last is zero.
 #define FILTER(name, T, PAIRS)                                                                \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
-	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first) \
+	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, float one) \
 	{                                                                                         \
-		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first);                         \
+		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first, one);                    \
 	}
 FILTER(convolve_f32, float, false)
 FILTER(convolve_f64, double, false)
@@ -117,15 +119,18 @@ UNLOAD(unload_f64, double)
 
 // Bounds, see dist.Pieced.
 
-// out[row] = the largest |x[row][n]| of pairs; NaN if one is: floats without their sign are
-// ordered like the integers of the same bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt)
+// out[row] = the largest |y[n]| of the pairs x[row][pitch] that correlate made; NaN if one
+// is: floats without their sign are ordered like the integers of the same bits.
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt, i64 pitch, float one)
 {
 	__shared__ int most[WIDTH];
-	const float2 *row = x + (i64)blockIdx.x * nt;
+	const float2 *row = x + blockIdx.x * pitch;
 	int v = 0;
-	for (int n = threadIdx.x; n < nt; n += WIDTH)
-		v = max(v, __float_as_int(row[n].x) & 0x7FFFFFFF);
+	for (int n = threadIdx.x; n < nt - 1; n += WIDTH) {
+		const float2 e = row[n];
+		const float y = fmaf(one, e.y, e.x);
+		v = max(v, max(__float_as_int(y) & 0x7FFFFFFF, __float_as_int(y + e.y) & 0x7FFFFFFF));
+	}
 	most[threadIdx.x] = v;
 	for (int half = WIDTH / 2; half > 0; half /= 2) {
 		__syncthreads();

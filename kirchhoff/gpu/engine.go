@@ -27,6 +27,7 @@ type Engine struct {
 	kernels    map[string]*driver.Function
 	nt, ntrace int
 	stride     int // elements between the forward's traces
+	bits       int // of a time of the tables behind the point
 
 	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
 	firstGroup []int   // of each box, and the number of groups
@@ -50,7 +51,7 @@ type Engine struct {
 
 	room   pieces.Room // guards what follows: one application at a time
 	closed bool
-	rows   device.Buf // [ntrace][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	rows   device.Buf // [ntrace][pitch][2], correlated traces as pairs, see adjoint.cu
 	ready  device.Buf // the data that rows were correlated from, until used
 	tiled  device.Buf // float32 [tile][64], the image
 	image  device.Buf // float64 [part][tile][64], sums of the adjoint
@@ -127,7 +128,7 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 // outline returns an engine without memory, with its work cut into pieces and groups.
 func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
-	e := &Engine{plan: l, layout: l.Layout(), processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3}
+	e := &Engine{plan: l, layout: l.Layout(), processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
@@ -145,10 +146,12 @@ func (e *Engine) allocate(runs, longest int) {
 	l, boxes := e.plan, len(e.plan.Boxes)
 	ngroups := e.firstGroup[boxes]
 	e.table = e.alloc(e.held.rows*e.layout.Words, device.F32)
-	e.span = e.alloc(e.held.rows*2, device.F32)
-	e.groups = e.alloc(e.held.groups*2, device.F32)
-	e.boxes = e.alloc(e.held.boxes*2, device.F32)
-	e.rows = e.alloc(2*e.ntrace*e.nt, device.F32)
+	if e.layout.Compact {
+		e.span = e.alloc(e.held.rows*2, device.F32)
+	}
+	e.groups = e.alloc(e.held.groups*reachWords, device.F32)
+	e.boxes = e.alloc(e.held.boxes*reachWords, device.F32)
+	e.rows = e.alloc(2*e.ntrace*e.pitch(), device.F32)
 	e.tiled = e.alloc(e.imagePart(), device.F32)
 	e.adjointParts = parts(e.processors, ngroups, runs, e.imagePart())
 	e.image = e.alloc(e.adjointParts*e.imagePart(), device.F64)

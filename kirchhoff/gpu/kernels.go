@@ -3,6 +3,7 @@ package gpu
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -38,8 +39,8 @@ func Programs(l kirchhoff.Layout) [2]driver.Source {
 	}
 	src := driver.Source{Name: "kirchhoff.cu", Text: text,
 		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
-	if l.Fields == 1 && l.Aperture == 0 {
-		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
+	if l.Aperture == 0 {
+		src.Native = 90 // the carried PTX makes shorter code for sm_100 and sm_120, without spills
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
@@ -52,6 +53,8 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
+	bits, mask                 int32
+	one                        float32
 
 	// What programs without an aperture do not take.
 	columns, spots, middles driver.Memory
@@ -60,20 +63,24 @@ type operator struct {
 
 func (e *Engine) newOperator() operator {
 	boxes := len(e.plan.Boxes)
-	o := operator{table: memory(e.table), span: memory(e.span), groups: memory(e.groups), boxes: memory(e.boxes),
-		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt)}
+	o := operator{table: memory(e.table), groups: memory(e.groups), boxes: memory(e.boxes),
+		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt),
+		bits: int32(e.bits), mask: 1<<e.bits - 1, one: e.one()}
+	if e.span != nil {
+		o.span = memory(e.span)
+	}
 	if e.layout.Aperture > 0 {
 		e.narrow(&o)
 	}
 	return o
 }
 
+// one is the number whose float32 has 2^-bits as its last digit.
+func (e *Engine) one() float32 { return float32(math.Ldexp(1, mostBits-e.bits)) }
+
 // These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
 // compares them.
 const (
-	fractionBits = 20   // FRACTION: bits of a time behind the point
-	never        = 2047 // NEVER: whole samples of a time that does not count
-
 	tapers     = 16  // TAPERS: the aperture's weights of a group, along all axes
 	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
 	threads    = 256 // THREADS: of a block of the adjoint, and of most of ends.cu
@@ -110,7 +117,7 @@ func adjointStage(l kirchhoff.Layout) int {
 // forwardStage is the size in bytes of a stage of the forward, which has STAGE words.
 func forwardStage(l kirchhoff.Layout) int {
 	_, _, chunk := sizes(l)
-	return 4 * (blockPlaces*(chunk+4)*l.Fields + chunk)
+	return 4 * (blockPlaces*(chunk*l.Fields+4) + chunk)
 }
 
 // traces is the kernels' struct Traces.

@@ -31,7 +31,12 @@ const listBytes = 40
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.
-func (e *Engine) rowBytes() int64 { return int64(4*e.layout.Words + 8) }
+func (e *Engine) rowBytes() int64 {
+	if e.layout.Compact {
+		return int64(4*e.layout.Words + 8)
+	}
+	return int64(4 * e.layout.Words)
+}
 
 // partBytes bounds the memory of sums that have more than one part.
 const partBytes = 1 << 29

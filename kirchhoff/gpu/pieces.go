@@ -71,7 +71,7 @@ func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	} else {
 		e.correlateAll(src)
 		e.ready = src
-		e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt))
+		e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt), int64(e.pitch()), e.one())
 		starts = pieces.Starts(e.plan.Problem.Positions.Source, 1)
 	}
 	parts := make([]float64, n)
