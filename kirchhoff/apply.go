@@ -8,15 +8,14 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 )
 
 var _ dist.Pieced = (*kernel)(nil)
 
 // row is a trace of the data.
 func (k *kernel) row(data []float32, trace int) []float32 {
-	if k.rows != nil {
-		trace = int(k.rows[trace])
+	if k.Rows != nil {
+		trace = int(k.Rows[trace])
 	}
 	nt := k.Problem.NT
 	return data[trace*nt : (trace+1)*nt]
@@ -25,7 +24,7 @@ func (k *kernel) row(data []float32, trace int) []float32 {
 // slices returns the elements of a data and an image buffer. It panics if a size is wrong.
 func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 	d, m = device.Slice[float32](data), device.Slice[float32](image)
-	checkSizes(op, &k.Problem, k.traces, len(d), len(m))
+	checkSizes(op, &k.Problem, k.Data, len(d), len(m))
 	if k.image32 == nil {
 		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
 	}
@@ -47,7 +46,7 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.traceCuts)-1, func(worker, _ int) []float32 { return k.ends[worker][0].trace },
+		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.ends[worker][0].trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
@@ -108,13 +107,13 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		}
 		return out, nil
 	}
-	largest := make([]float64, k.problem.NumTraces())
+	largest := make([]float64, k.Own.NumTraces())
 	if k.kept != nil {
 		if err := k.kept.correlateAll(context.Background(), x, largest); err != nil {
 			return nil, err
 		}
 		k.kept.ready = x
-		return k.shots(largest), nil
+		return k.Shots(largest), nil
 	}
 	err := parallel(context.Background(), k.threads, len(largest), func(worker, trace int) error {
 		to := make([]float32, k.Problem.NT)
@@ -122,10 +121,5 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		largest[trace] = k.isa.Largest(to)
 		return nil
 	})
-	return k.shots(largest), err
-}
-
-// shots adds up the numbers of each shot's traces.
-func (k *kernel) shots(trace []float64) []float64 {
-	return pieces.Sums(trace, pieces.Starts(k.problem.Positions.Source, 1))
+	return k.Shots(largest), err
 }

@@ -259,7 +259,7 @@ func TestClassesShareTables(t *testing.T) {
 	if rows := len(one.rows.S) + len(two.rows.S); rows != p.NumTraces()*one.op.Stride {
 		t.Errorf("%d samples of correlated traces, want %d", rows, p.NumTraces()*one.op.Stride)
 	}
-	if !slices.Equal(one.problem.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
+	if !slices.Equal(one.Own.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
 		t.Error("places of a class are others than the survey's")
 	}
 }

@@ -8,11 +8,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
-	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // cpu is the operator in float32 on the host's vector units. Its buffers are
@@ -70,25 +68,18 @@ func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e := &cpu{memory: memory{counting: counting}, work: w, threads: p.threads()}
 	e.Plan = outline(p, &e.memory)
 	e.allocate()
-	if err := w.check(p); err != nil {
+	c := newCover(p, &e.Tiling)
+	place := e.placeBytes(c)
+	images, err := Images(p, w, place, traceCuts)
+	if err != nil {
 		return e, err
 	}
-	whole := p.whole()
-	whole.Velocity = nil // the plan has what is needed of it
-	c := newCover(whole, &e.Tiling)
-	if w.Remake {
-		whole.Progress = nil
-	} else {
-		e.tables = newTables(e.Plan, c, counting)
+	for _, m := range images {
+		e.kernels = append(e.kernels, &kernel{cpu: e, Image: m})
+		e.held = max(e.held, int64(m.Places)*place)
 	}
-	place := e.placeBytes(c)
-	for _, class := range w.images() {
-		k, err := e.newKernel(whole, class, place)
-		if err != nil {
-			return e, err
-		}
-		e.kernels = append(e.kernels, k)
-		e.held = max(e.held, int64(k.places)*place)
+	if !w.Remake {
+		e.tables = newTables(e.Plan, c, counting)
 	}
 	if e.tables != nil {
 		e.held = e.tables.bytes
@@ -136,22 +127,22 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	}
 	var all *lists // of a class of all traces
 	for _, k := range e.kernels {
-		if all != nil && k.rows == nil {
+		if all != nil && k.Rows == nil {
 			k.kept = all.with(k)
 			continue
 		}
-		if len(k.units) == 0 {
+		if len(k.Units) == 0 {
 			continue
 		}
-		o, err := k.open(ctx, k.units[0])
+		o, err := k.open(ctx, k.Units[0])
 		if err != nil {
 			return err
 		}
 		if e.work.Remake || e.work.Cuts != nil {
-			o.close()
+			o.Close()
 			continue
 		}
-		if k.kept = o; k.rows == nil {
+		if k.kept = o; k.Rows == nil {
 			all = o
 		}
 	}
@@ -170,27 +161,11 @@ func (e *cpu) Kernels() (out []dist.Kernel) {
 }
 
 func (e *cpu) Info() string {
-	text := "float32, " + e.isa.String()
-	if e.Problem.Compact {
-		text += ", times in 16 bits"
+	units := 0
+	for _, k := range e.kernels {
+		units += len(k.Units)
 	}
-	if e.work.Remake {
-		how, units := "recomputed", 0
-		if _, ok := e.Problem.Times.(*traveltime.Coarse); ok {
-			how = "interpolated"
-		}
-		for _, k := range e.kernels {
-			units += len(k.units)
-		}
-		text += fmt.Sprintf("; traveltimes %s in %s", how, readable.Count(units, "stretch"))
-	}
-	if cuts := e.work.Cuts; cuts != nil {
-		text += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(len(cuts)-1, "group"), pieces.Longest(cuts))
-	}
-	if e.work.Classes != nil {
-		text += "; " + readable.Count(len(e.kernels), "image")
-	}
-	return text
+	return "float32, " + e.isa.String() + e.work.Text(&e.Problem, units)
 }
 
 func (e *cpu) Intact() error {

@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	errSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
+	// ErrSquaredForward is the error of the forward of Engine.Squared.
+	ErrSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
 	errSquaredBands   = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
 )
 
@@ -27,7 +28,7 @@ func products(h []float64, lag int) []float64 {
 type squaredReference struct{ r *reference }
 
 func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error {
-	return errSquaredForward
+	return ErrSquaredForward
 }
 
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
@@ -65,14 +66,21 @@ type squared struct {
 
 var _ dist.Pieced = (*squared)(nil)
 
-func (e *cpu) Squared() dist.Kernel {
-	p := &e.Problem
+// Squares are the filters that make E and F (see Engine.Squared) of the squared weights of a
+// trace.
+func (l *Plan) Squares() (norms, inner *Filter) {
+	p := &l.Problem
 	h := p.Taps()
+	_, norms = newFilters(products(h, 0), p.Wavelet.Zero, p.NT)
+	_, inner = newFilters(products(h, 1), p.Wavelet.Zero, p.NT)
+	return norms, inner
+}
+
+func (e *cpu) Squared() dist.Kernel {
 	q := &squared{kernel: e.kernels[0]}
-	_, q.norms = newFilters(products(h, 0), p.Wavelet.Zero, p.NT)
-	_, q.inner = newFilters(products(h, 1), p.Wavelet.Zero, p.NT)
+	q.norms, q.inner = e.Squares()
 	for range e.threads {
-		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, p.NT), q.inner.padded(&memory{}, p.NT)})
+		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, e.Problem.NT), q.inner.padded(&memory{}, e.Problem.NT)})
 	}
 	if e.Scale != nil {
 		q.scale = make([]float32, len(e.Scale))
@@ -117,7 +125,7 @@ func (q *squared) alike(w2 []float32) bool {
 // largest returns the largest squared norm of each trace.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Problem.NT
-	out := make([]float64, q.problem.NumTraces())
+	out := make([]float64, q.Own.NumTraces())
 	return out, parallel(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
 		q.correlations(worker, e, f, q.row(w2, trace))
@@ -168,7 +176,7 @@ func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum flo
 }
 
 // Forward is an error.
-func (q *squared) Forward(context.Context, device.Buf, device.Buf) error { return errSquaredForward }
+func (q *squared) Forward(context.Context, device.Buf, device.Buf) error { return ErrSquaredForward }
 
 // Adjoint adds the diagonal to dst.
 func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
@@ -189,20 +197,20 @@ func (q *squared) Peak() float64 { return q.Plan.Peak * q.Plan.Peak }
 // squared norms of each shot's traces.
 func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
-		return nil, errSquaredForward
+		return nil, ErrSquaredForward
 	}
 	q.room.Lock()
 	defer q.room.Unlock()
 	largest, err := q.largest(context.Background(), device.Slice[float32](src))
-	return q.shots(largest), err
+	return q.Shots(largest), err
 }
 
 // Begin implements dist.Pieced.
 func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
 	if d == dist.Forward {
-		return nil, errSquaredForward
+		return nil, ErrSquaredForward
 	}
-	if err := q.exactly(quantum); err != nil {
+	if err := q.Exactly(quantum); err != nil {
 		return nil, err
 	}
 	q.room.Lock()

@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"math"
 	"runtime"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -25,20 +24,10 @@ func (e *cpu) Groups() dist.Grouped {
 	return stream{e.kernels[0]}
 }
 
-func (s stream) Groups() int { return len(s.units) }
+func (s stream) Groups() int { return len(s.Units) }
 
 func (s stream) Group(i int) (lo, hi int) {
-	return s.units[i].lo * s.Problem.NT, s.units[i].hi * s.Problem.NT
-}
-
-// Gain bounds the factor by which correlation with the wavelet can increase the largest
-// sample of a trace: the sum of the absolute values of its taps.
-func (s stream) Gain() float64 {
-	sum := 0.0
-	for _, v := range s.Correlate.Taps {
-		sum += math.Abs(float64(v))
-	}
-	return slack * sum
+	return s.Units[i].Lo * s.Problem.NT, s.Units[i].Hi * s.Problem.NT
 }
 
 func (s stream) Clear(ctx context.Context) error { return s.clearSums(ctx, 0, s.Tiles) }
@@ -52,7 +41,7 @@ type group struct{ *kernel }
 
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 	k := s.group(i)
-	o, err := k.open(ctx, k.units[0])
+	o, err := k.open(ctx, k.Units[0])
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +51,7 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 
 // group returns the kernel of one group's traces.
 func (s stream) group(i int) *kernel {
-	u := s.units[i]
-	p := s.part(s.order[u.lo:u.hi])
-	k := &kernel{cpu: s.cpu, problem: p, traces: u.hi - u.lo, traceCuts: p.traceCuts(), order: count(u.hi - u.lo)}
-	k.units = []unit{{hi: k.traces, last: len(k.traceCuts) - 2}}
-	return k
+	return &kernel{cpu: s.cpu, Image: s.Image.Group(s.Units[i], traceCuts)}
 }
 
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
@@ -79,5 +64,5 @@ func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 func (g group) Close() {
 	o := g.kept
 	g.kept = nil
-	o.close()
+	o.Close()
 }

@@ -39,12 +39,19 @@ func (w Window) kernel() simd.Window {
 	return k
 }
 
-// dip is the window of DipLimit.
-func (p *Problem) dip() simd.Window {
+// Fade is a Window as kernels take it, a weight of an angle x in radians: ½ + ½ cos πu, u
+// the larger of (Rise1 − x) Rise and (x − Fall0) Fall, but within [0, 1].
+type Fade struct{ Rise1, Rise, Fall0, Fall float32 }
+
+// Fade returns w as the kernels of all engines take it.
+func (w Window) Fade() Fade { return Fade(w.kernel()) }
+
+// Dip is the window of DipLimit.
+func (p *Problem) Dip() Window {
 	if d := p.DipLimit; d != nil {
-		return Window{Fall0: d[0], Fall1: d[1]}.kernel()
+		return Window{Fall0: d[0], Fall1: d[1]}
 	}
-	return simd.Window{}
+	return Window{}
 }
 
 // at is the weight of an angle of x radians.

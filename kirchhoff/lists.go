@@ -7,6 +7,46 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
+// kernel is the operator of one image on the cpu. It implements dist.Pieced.
+type kernel struct {
+	*cpu
+	*Image
+	inCells []bool // see the function
+	kept    *lists // of the only unit, with tables that are kept; else nil
+}
+
+// open makes a unit ready: its lists and, unless they are kept, its tables.
+func (k *kernel) open(ctx context.Context, u Unit) (*lists, error) {
+	if k.kept != nil {
+		return k.kept, nil
+	}
+	q, traces := k.Part(u)
+	t := k.tables
+	if t == nil {
+		t = newTables(k.Plan, newCover(q, &k.Tiling), false)
+		if err := t.make(ctx, q); err != nil {
+			t.free()
+			return nil, err
+		}
+	}
+	o := newLists(k, t, q, traces)
+	if o.err != nil {
+		o.Close()
+		return nil, o.err
+	}
+	return o, nil
+}
+
+// opener is open with ctx.
+func (k *kernel) opener(ctx context.Context) func(Unit) (*lists, error) {
+	return func(u Unit) (*lists, error) { return k.open(ctx, u) }
+}
+
+// eachUnit opens the units one after the other and calls f with each.
+func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
+	return Each(k.Image, k.opener(ctx), f)
+}
+
 // lists holds some traces of a kernel in the blocks of both directions, with the tables
 // of their places and room for the traces.
 type lists struct {
@@ -40,7 +80,7 @@ const perTrace = 2 * (12 + 4)
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 	o := &lists{kernel: k, tables: t, trace: trace, part: p}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
-	o.op.Opening = k.problem.Opening.kernel()
+	o.op.Opening = k.Own.Opening.kernel()
 	o.backward = &blocking{}
 	o.backward.add(p.Positions, count(p.NumTraces()), adjointCells)
 	o.backward.finish(p, &o.memory)
@@ -51,7 +91,7 @@ func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel, q.op.Opening = k, k.problem.Opening.kernel()
+	q.kernel, q.op.Opening = k, k.Own.Opening.kernel()
 	q.fwd = nil
 	for _, d := range o.fwd {
 		e := *d
@@ -73,10 +113,10 @@ func count(n int) []int32 {
 // cut makes the forward's blocks, each within one piece: first cells, then blocks of the
 // other traces.
 func (o *lists) cut(p *Problem) {
-	pieces := [2][][]int32{make([][]int32, len(o.traceCuts)-1), make([][]int32, len(o.traceCuts)-1)}
+	pieces := [2][][]int32{make([][]int32, len(o.TraceCuts)-1), make([][]int32, len(o.TraceCuts)-1)}
 	lanes := o.isa.HasCells(o.op.Mode) && o.bands.n == 1
 	if lanes && o.inCells == nil {
-		o.inCells = inCells(o.problem.Positions)
+		o.inCells = inCells(o.Own.Positions)
 	}
 	for i := range int32(p.NumTraces()) {
 		k, kind := o.piece(o.trace[i]), 1
@@ -104,8 +144,8 @@ func (o *lists) cut(p *Problem) {
 	}
 }
 
-// close frees lists that are not kept, and the tables that were made for them.
-func (o *lists) close() {
+// Close frees lists that are not kept, and the tables that were made for them.
+func (o *lists) Close() {
 	if o == o.kept {
 		return
 	}
@@ -187,7 +227,7 @@ func (o *lists) imageOf(box int) []float32 {
 // forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
 // is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := o.Problem.NT, o.traceCuts[piece]
+	nt, row0 := o.Problem.NT, o.TraceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {

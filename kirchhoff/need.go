@@ -16,22 +16,22 @@ func Needs(p *Problem, w Work) (n Need) {
 	n.Heap = e.heap
 	all := false
 	for _, k := range e.kernels {
-		traces := k.problem.NumTraces()
+		traces := k.Own.NumTraces()
 		if w.Cuts != nil || w.Remake {
 			traces = 0
-			for _, u := range k.units {
-				traces = max(traces, u.hi-u.lo)
+			for _, u := range k.Units {
+				traces = max(traces, u.Hi-u.Lo)
 			}
 			n.Traces = max(n.Traces, k.traceBytes(traces))
-		} else if k.rows != nil || !all { // kernels of all traces share lists
+		} else if k.Rows != nil || !all { // kernels of all traces share lists
 			n.Traces += k.traceBytes(traces)
-			all = all || k.rows == nil
+			all = all || k.Rows == nil
 		}
 		if w.Cuts == nil {
 			n.Pieces = max(n.Pieces, k.pieceBytes())
 			continue
 		}
-		for i := range k.units {
+		for i := range k.Units {
 			n.Pieces = max(n.Pieces, stream{k}.group(i).pieceBytes())
 		}
 	}
@@ -50,7 +50,7 @@ func (k *kernel) traceBytes(traces int) int64 {
 
 // pieceBytes is the memory of the forward's pieces.
 func (k *kernel) pieceBytes() int64 {
-	n := ringLen(k.traceCuts, k.Problem.NT)
+	n := ringLen(k.TraceCuts, k.Problem.NT)
 	if k.work.Exact {
 		return 8 * int64(n)
 	}

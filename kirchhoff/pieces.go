@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums
@@ -49,15 +50,15 @@ func (p *Problem) Slabs() (points, sums []int) {
 
 // traceCuts returns the first trace of each piece, followed by the number of traces. It
 // depends only on the traces.
-func (p *Problem) traceCuts() []int {
+func traceCuts(p *survey.Positions) []int {
 	// Blocks do not span pieces, so pieces should hold whole blocks.
-	return pieces.CutTraces(p.Positions.Source, laneCells.sources, mostTracePieces, leastTraces)
+	return pieces.CutTraces(p.Source, laneCells.sources, mostTracePieces, leastTraces)
 }
 
 // Pieces says what an application in each dist.Direction sums over ranks: the number of its
 // pieces, and of their elements, which in the adjoint are those of whole tiles.
 func (p *Problem) Pieces() (n, elements [2]int) {
-	n[dist.Forward], elements[dist.Forward] = len(p.traceCuts())-1, p.NumTraces()*p.NT
+	n[dist.Forward], elements[dist.Forward] = len(traceCuts(p.Positions))-1, p.NumTraces()*p.NT
 	l := Outline(p)
 	n[dist.Backward], elements[dist.Backward] = len(l.cuts(mostImagePieces))-1, l.Tiles*simd.TileSize
 	return n, elements
@@ -66,7 +67,7 @@ func (p *Problem) Pieces() (n, elements [2]int) {
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget
 // for tables does not hold the places of a run.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	if err := k.exactly(quantum); err != nil {
+	if err := k.Exactly(quantum); err != nil {
 		return nil, err
 	}
 	k.room.Lock()
@@ -107,22 +108,22 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
 	nt := k.Problem.NT
-	length := pieces.Longest(k.traceCuts) * nt
-	sums, err := k.makeRing(ringLen(k.traceCuts, nt), quantum != 0)
+	length := pieces.Longest(k.TraceCuts) * nt
+	sums, err := k.makeRing(ringLen(k.TraceCuts, nt), quantum != 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.loadImage(ctx, image); err != nil {
 		return nil, err
 	}
-	c := &cursor{kernel: k}
+	c := NewCursor(k.Image, k.opener(ctx))
 	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*nt) }
 	sum := func(lo, hi, piece int) (device.Buf, error) {
 		to := slot(lo, hi, piece)
-		return to, c.sumTraces(ctx, piece, to, quantum)
+		return to, c.Each(piece, func(o *lists) error { return o.sumTraces(ctx, piece, to, quantum) })
 	}
 	finish := func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
-	return k.room.Begin(pieces.Work{Cuts: k.traceCuts, Ahead: ring, Sum: sum, Finish: finish}), nil
+	return k.room.Begin(pieces.Work{Cuts: k.TraceCuts, Ahead: ring, Sum: sum, Finish: finish}), nil
 }
 
 // makeRing allocates the sums of two pieces of the forward, n samples.
@@ -164,7 +165,7 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 	if quantum != 0 {
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt, to := o.traceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
+	row0, nt, to := o.TraceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
 	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
 		func(int, int) {})
 }

@@ -187,7 +187,7 @@ func TestManyPieces(t *testing.T) {
 				g.close()
 			}
 		}
-		pieces := [2]int{len(e.(*kernel).traceCuts) - 1, len(e.(*kernel).tileCuts) - 1}
+		pieces := [2]int{len(e.(*kernel).TraceCuts) - 1, len(e.(*kernel).tileCuts) - 1}
 		if max(pieces[0], pieces[1]) < 3 {
 			t.Errorf("%d pieces of traces, %d of tiles", pieces[0], pieces[1])
 		}

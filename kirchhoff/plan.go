@@ -3,6 +3,7 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -47,6 +48,16 @@ func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 	return err
 }
 
+// Gain bounds the factor by which correlation with the wavelet can increase the largest
+// sample of a trace: the sum of the absolute values of its taps.
+func (l *Plan) Gain() float64 {
+	sum := 0.0
+	for _, v := range l.Correlate.Taps {
+		sum += math.Abs(float64(v))
+	}
+	return slack * sum
+}
+
 // NewPlan prepares p, which must have no anti-aliasing. Its errors are those of Validate
 // and of given amplitudes.
 func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
@@ -55,6 +66,15 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	}
 	l := outline(p, &memory{})
 	return l, l.fill(ctx, p)
+}
+
+// Of returns the plan for p, some of the traces or an image of the plan's problem. The peak
+// is that of the whole.
+func (l *Plan) Of(p *Problem) *Plan {
+	q := *l
+	q.Problem = *p
+	q.Problem.Velocity, q.Problem.Amplitude = nil, nil
+	return &q
 }
 
 // Outline returns a plan with the filters and with tiles that have no points. Memory
@@ -68,6 +88,7 @@ type Layout struct {
 	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
 	Words   int // 32-bit words of a tile
 	Compact bool
+	Limits  bool // weights depend on the dip or the opening angle, see Fade
 	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
 	// Tables do not depend on it.
 	Aperture int
@@ -79,7 +100,7 @@ func (l *Plan) Layout() Layout {
 	if l.Problem.local() {
 		axes = l.Problem.Grid.Dim() - 1
 	}
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Aperture: axes}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Aperture: axes}
 }
 
 // Span says where the times of a place within a tile lie, in samples: at Base plus the

@@ -60,7 +60,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		return nil, err
 	}
 	lo, _ := p.slab()
-	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.dip(), opening: p.Opening.kernel(), correlated: &correlated{}}
+	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), correlated: &correlated{}}
 	all.time = make([][]float64, p.Positions.Len())
 	all.slow = make([]slowness, p.Positions.Len())
 	var ends *weights

@@ -49,7 +49,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	_, wide, _ := sides(p.Grid)
 	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
-	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.dip(), p.Opening.kernel()
+	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.Dip().kernel(), p.Opening.kernel()
 	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
 	t.spans = alloc[simd.Span](m, n.rows)
 	t.reach = alloc[simd.Reach](m, n.places)

@@ -1,93 +1,126 @@
 package kirchhoff
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sort"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// kernel is the operator of one image on the cpu. It implements dist.Pieced. Its traces
-// are all of the problem or those of a class.
-type kernel struct {
-	*cpu
-	problem   *Problem // with the traces and the window of the image
-	traces    int      // of the data
-	rows      []int32  // row of the data of each trace; nil: its own number
-	traceCuts []int    // first trace of each piece of the forward, and the number of traces
-	inCells   []bool   // see the function
-	order     []int32  // the traces in the order of units
+// Image is the operator of one image as engines go through it: the traces of the problem
+// or of a class, cut into the pieces of the forward and into units of work.
+type Image struct {
+	Own       *Problem // with the traces and the window of the image
+	Rows      []int32  // row of the data of each trace; nil: its own number
+	Data      int      // traces of the data
+	TraceCuts []int    // first trace of each piece of the forward, and the number of traces
+	Units     []Unit
+	Places    int // of the unit that has most
 
-	units  []unit
-	places int    // of the unit that has most
-	short  int    // places of the largest run that the budget cuts, which then has no exact sums; 0: none
-	kept   *lists // of the only unit, with tables that are kept; else nil
+	order  []int32 // the traces in the order of units
+	remake bool    // tables are made anew, for the places of a unit alone
+	short  int     // places of the largest run that the budget cuts, which then has no exact sums; 0: none
 }
 
-// unit is a unit of work: the traces lo to hi in the order of units. Its tables are kept,
-// or made again whenever it is opened. Its traces meet all tiles of the plan.
-type unit struct {
-	lo, hi      int
-	first, last int // pieces of the forward in which its traces lie
+// Unit is a unit of work: some traces of an image. Its tables are kept, or made again
+// whenever it is opened. Its traces meet all tiles of the plan.
+type Unit struct {
+	Lo, Hi      int // its traces in the order of units
+	First, Last int // pieces of the forward in which they lie
 }
 
-// newKernel makes the kernel of a class and cuts its traces into units. place is the
-// memory of a place's tables, in bytes.
-func (e *cpu) newKernel(p *Problem, c Class, place int64) (*kernel, error) {
+// Cuts cuts traces into the pieces of an engine's forward. It returns the first trace of
+// each piece, followed by the number of traces.
+type Cuts func(*survey.Positions) []int
+
+// Images cuts the work w for p into an image for each class. place is the memory of a place's tables, in
+// bytes. It returns an error if groups are not of whole shots, or if the budget for tables
+// does not hold the two places of a trace.
+func Images(p *Problem, w Work, place int64, cut Cuts) ([]*Image, error) {
+	if err := w.check(p); err != nil {
+		return nil, err
+	}
+	whole := p.whole()
+	whole.Velocity = nil // a plan has what is needed of it
+	if w.Remake {
+		whole.Progress = nil
+	}
+	var out []*Image
+	for _, class := range w.images() {
+		m, err := newImage(whole, class, w, place, cut)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// newImage makes the image of a class and cuts its traces into units.
+func newImage(p *Problem, c Class, w Work, place int64, cut Cuts) (*Image, error) {
 	q := *p
-	k := &kernel{cpu: e, problem: &q, traces: p.NumTraces()}
+	m := &Image{Own: &q, Data: p.NumTraces(), remake: w.Remake}
 	if !c.All {
-		q.Positions, k.rows = p.Positions.Of(c.Traces), c.Traces
+		q.Positions, m.Rows = p.Positions.Of(c.Traces), append([]int32{}, c.Traces...) // never nil
 	}
 	if c.Opening != (Window{}) {
 		q.Opening = c.Opening
 	}
 	pos, n := q.Positions, q.NumTraces()
-	k.traceCuts, k.places, k.order = q.traceCuts(), pos.Len(), count(n)
+	m.TraceCuts, m.Places, m.order = cut(pos), pos.Len(), count(n)
 	switch {
-	case e.work.Cuts != nil:
-		for i, at := range e.work.Cuts[1:] {
-			k.add(e.work.Cuts[i], at)
+	case w.Cuts != nil:
+		for i, at := range w.Cuts[1:] {
+			m.add(w.Cuts[i], at)
 		}
-		if e.work.Remake {
-			k.places = 0
+		if w.Remake {
+			m.Places = 0
 			of := newMet(pos)
-			for _, u := range k.units {
+			for _, u := range m.Units {
 				of.clear()
-				of.add(k.order[u.lo:u.hi])
-				k.places = max(k.places, of.n)
+				of.add(m.order[u.Lo:u.Hi])
+				m.Places = max(m.Places, of.n)
 			}
 		}
-	case e.work.Remake:
-		most := k.places
+	case w.Remake:
+		most := m.Places
 		if place > 0 {
-			most = int(min(e.work.Budget/place, int64(most)))
+			most = int(min(w.Budget/place, int64(most)))
 		}
-		if most < 2 && k.places > 1 {
-			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", e.work.Budget, 2*place)
+		if most < 2 && m.Places > 1 {
+			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", w.Budget, 2*place)
 		}
-		k.stretches(most)
-		if e.work.Exact {
-			return k, k.exactly(1)
+		m.stretches(most)
+		if w.Exact {
+			return m, m.Exactly(1)
 		}
 	default:
-		k.units = []unit{{hi: n, last: len(k.traceCuts) - 2}}
+		m.Units = []Unit{{Hi: n, Last: len(m.TraceCuts) - 2}}
 	}
-	return k, nil
+	return m, nil
+}
+
+// Group returns the image of a unit's traces alone, in one unit.
+func (m *Image) Group(u Unit, cut Cuts) *Image {
+	p, _ := m.Part(u)
+	n := p.NumTraces()
+	g := &Image{Own: p, Data: n, TraceCuts: cut(p.Positions), Places: p.Positions.Len(), order: count(n)}
+	g.Units = []Unit{{Hi: n, Last: len(g.TraceCuts) - 2}}
+	return g
 }
 
 // piece is the piece of the forward in which a trace lies.
-func (k *kernel) piece(trace int32) int { return sort.SearchInts(k.traceCuts, int(trace)+1) - 1 }
+func (m *Image) piece(trace int32) int { return sort.SearchInts(m.TraceCuts, int(trace)+1) - 1 }
 
 // add appends a unit of the traces lo to hi in the order of units.
-func (k *kernel) add(lo, hi int) {
-	traces := k.order[lo:hi]
-	k.units = append(k.units, unit{lo, hi, k.piece(slices.Min(traces)), k.piece(slices.Max(traces))})
+func (m *Image) add(lo, hi int) {
+	traces := m.order[lo:hi]
+	slices.Sort(traces)
+	m.Units = append(m.Units, Unit{lo, hi, m.piece(traces[0]), m.piece(traces[len(traces)-1])})
 }
 
 // met counts the places of traces, each once.
@@ -123,67 +156,45 @@ func (m *met) add(traces []int32) {
 // stretches makes units of runs of traces (see blocking), in the order of sources. A unit
 // takes as many runs as use at most "most" places together. Sharing places among
 // neighbouring shots reduces repeated work. A run that uses more places than that is cut.
-func (k *kernel) stretches(most int) {
-	p := k.problem
-	k.order, k.places = inRuns(p.Positions, adjointCells.receivers), 0
+func (m *Image) stretches(most int) {
+	p := m.Own
+	m.order, m.Places = inRuns(p.Positions, adjointCells.receivers), 0
 	run := newMet(p.Positions)
 	places, first := newMet(p.Positions), 0 // of the unit in the making
 	end := func(at, n int) {                // which has n places
 		if n > 0 {
-			k.places = max(k.places, n)
-			k.add(first, at)
+			m.Places = max(m.Places, n)
+			m.add(first, at)
 			first = at
 		}
 		places.clear()
 	}
-	for at := 0; at < len(k.order); {
-		next := runEnd(p.Positions, k.order, at, adjointCells.receivers)
+	for at := 0; at < len(m.order); {
+		next := runEnd(p.Positions, m.order, at, adjointCells.receivers)
 		size := next - at
 		run.clear()
-		if run.add(k.order[at:next]); run.n > most { // trace by trace then
-			k.short, size = max(k.short, run.n), 1
+		if run.add(m.order[at:next]); run.n > most { // trace by trace then
+			m.short, size = max(m.short, run.n), 1
 			end(at, places.n)
 		}
 		for ; at < next; at += size {
-			traces, before := k.order[at:at+size], places.n
+			traces, before := m.order[at:at+size], places.n
 			if places.add(traces); places.n > most {
 				end(at, before)
 				places.add(traces)
 			}
 		}
 	}
-	end(len(k.order), places.n)
+	end(len(m.order), places.n)
 }
 
-// open makes a unit ready: its lists and, unless they are kept, its tables.
-func (k *kernel) open(ctx context.Context, u unit) (*lists, error) {
-	if k.kept != nil {
-		return k.kept, nil
-	}
-	traces := k.order[u.lo:u.hi]
-	q, t := k.part(traces), k.tables
-	if t == nil {
-		t = newTables(k.Plan, newCover(q, &k.Tiling), false)
-		if err := t.make(ctx, q); err != nil {
-			t.free()
-			return nil, err
-		}
-	}
-	o := newLists(k, t, q, traces)
-	if o.err != nil {
-		o.close()
-		return nil, o.err
-	}
-	return o, nil
-}
-
-// part is the problem of some traces. It has all places if tables are kept, else only the
-// places of these traces.
-func (k *kernel) part(traces []int32) *Problem {
-	q := *k.problem
-	if k.tables != nil {
+// Part returns the problem of a unit's traces and their numbers in the image, ascending. It
+// has all places if tables are kept, else only the places of these traces.
+func (m *Image) Part(u Unit) (*Problem, []int32) {
+	q, traces := *m.Own, m.order[u.Lo:u.Hi]
+	if !m.remake {
 		q.Positions = q.Positions.Of(traces)
-		return &q
+		return &q, traces
 	}
 	windows := q.Windows()
 	var from []int32
@@ -197,18 +208,21 @@ func (k *kernel) part(traces []int32) *Problem {
 	if given := q.Amplitude; given != nil {
 		q.Amplitude = func(place int) ([]float64, error) { return given(int(from[place])) }
 	}
-	return &q
+	return &q, traces
 }
 
-// eachUnit opens the units one after the other and calls f with each.
-func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
-	for _, u := range k.units {
-		o, err := k.open(ctx, u)
+// Opened is a unit that is ready, with its lists and tables.
+type Opened interface{ Close() }
+
+// Each opens the units of an image one after the other and calls f with each.
+func Each[U Opened](m *Image, open func(Unit) (U, error), f func(U) error) error {
+	for _, u := range m.Units {
+		o, err := open(u)
 		if err != nil {
 			return err
 		}
 		err = f(o)
-		o.close()
+		o.Close()
 		if err != nil {
 			return err
 		}
@@ -216,39 +230,53 @@ func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
 	return nil
 }
 
-// cursor steps through the units as the pieces of a forward need them.
-type cursor struct {
-	*kernel
-	next int    // unit
-	at   *lists // of that unit, if the last piece ended in it, else nil
+// Cursor steps through the units of an image as the pieces of a forward need them.
+type Cursor[U Opened] struct {
+	image *Image
+	open  func(Unit) (U, error)
+	next  int // unit
+	at    U   // that unit, if it is ready
+	ready bool
 }
 
-// sumTraces sets the sums of one piece of the forward. Pieces must be asked for in order
-// from the first.
-func (c *cursor) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) (err error) {
-	for ; c.next < len(c.units) && c.units[c.next].first <= piece; c.next++ {
-		if c.at == nil {
-			if c.at, err = c.open(ctx, c.units[c.next]); err != nil {
+// NewCursor returns a cursor before the first piece.
+func NewCursor[U Opened](m *Image, open func(Unit) (U, error)) *Cursor[U] {
+	return &Cursor[U]{image: m, open: open}
+}
+
+// Each calls f with each unit that has traces in a piece. Pieces must be asked for in
+// order from the first.
+func (c *Cursor[U]) Each(piece int, f func(U) error) (err error) {
+	units := c.image.Units
+	for ; c.next < len(units) && units[c.next].First <= piece; c.next++ {
+		if !c.ready {
+			if c.at, err = c.open(units[c.next]); err != nil {
 				return err
 			}
+			c.ready = true
 		}
-		if err := c.at.sumTraces(ctx, piece, sums, quantum); err != nil {
+		if err := f(c.at); err != nil {
 			return err
 		}
-		if c.units[c.next].last > piece {
+		if units[c.next].Last > piece {
 			return nil
 		}
-		c.at.close()
-		c.at = nil
+		c.at.Close()
+		c.ready = false
 	}
 	return nil
 }
 
-// exactly returns an error if exact sums are asked for but the budget for tables does
+// Shots adds up the numbers of each shot's traces.
+func (m *Image) Shots(trace []float64) []float64 {
+	return pieces.Sums(trace, pieces.Starts(m.Own.Positions.Source, 1))
+}
+
+// Exactly returns an error if exact sums are asked for but the budget for tables does
 // not hold the places of a run.
-func (k *kernel) exactly(quantum float64) error {
-	if quantum == 0 || k.short == 0 {
+func (m *Image) Exactly(quantum float64) error {
+	if quantum == 0 || m.short == 0 {
 		return nil
 	}
-	return status.Resource(fmt.Errorf("kirchhoff: sums that do not depend on the partition need tables of %d places at a time, there is memory for fewer", k.short))
+	return status.Resource(fmt.Errorf("kirchhoff: sums that do not depend on the partition need tables of %d places at a time, there is memory for fewer", m.short))
 }

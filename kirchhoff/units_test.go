@@ -48,15 +48,15 @@ func TestStretchesAreThoseOfSets(t *testing.T) {
 	for range 200 {
 		p := someTraces(r, 2+r.IntN(60), 1+r.IntN(300))
 		most := 2 + r.IntN(p.Len())
-		k := &kernel{cpu: &cpu{}, problem: &Problem{Positions: p}, traceCuts: []int{0, len(p.Source)}}
+		k := &Image{Own: &Problem{Positions: p}, TraceCuts: []int{0, len(p.Source)}}
 		k.stretches(most)
 		cuts, places, short := stretchesOfSets(p, most)
 		var got []int
-		for _, u := range k.units {
-			got = append(got, u.hi)
+		for _, u := range k.Units {
+			got = append(got, u.Hi)
 		}
-		if !slices.Equal(got, cuts) || k.places != places || k.short != short {
-			t.Fatalf("at most %d of %d places: units end at %v, %d places, short %d; want %v, %d, %d", most, p.Len(), got, k.places, k.short, cuts, places, short)
+		if !slices.Equal(got, cuts) || k.Places != places || k.short != short {
+			t.Fatalf("at most %d of %d places: units end at %v, %d places, short %d; want %v, %d, %d", most, p.Len(), got, k.Places, k.short, cuts, places, short)
 		}
 	}
 }

@@ -7,7 +7,10 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Engine is one implementation of the operator.
@@ -105,6 +108,27 @@ func Refuse(engine string, p *Problem, w Work) error {
 		return fmt.Errorf("kirchhoff: the %s engine does not offer %v; these do: %s", engine, missing, strings.Join(engines.Offering(asked), ", "))
 	}
 	return nil
+}
+
+// Text describes, for Engine.Info, how an engine goes through p in the given number of units.
+func (w *Work) Text(p *Problem, units int) (text string) {
+	if p.Compact {
+		text += ", times in 16 bits"
+	}
+	if w.Remake {
+		how := "recomputed"
+		if _, ok := p.Times.(*traveltime.Coarse); ok {
+			how = "interpolated"
+		}
+		text += fmt.Sprintf("; traveltimes %s in %s", how, readable.Count(units, "stretch"))
+	}
+	if w.Cuts != nil {
+		text += fmt.Sprintf("; traces streamed in %s of up to %d", readable.Count(len(w.Cuts)-1, "group"), pieces.Longest(w.Cuts))
+	}
+	if w.Classes != nil {
+		text += "; " + readable.Count(len(w.Classes), "image")
+	}
+	return text
 }
 
 // images returns the classes, or one class of everything if there are none.

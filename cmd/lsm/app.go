@@ -36,6 +36,7 @@ type app struct {
 	force  bool     // existing outputs may be overwritten
 	output string   // of -o, for output.file; "" for none
 	trace  string   // file for what every rank did when, "" for none
+	resume bool     // the run goes on from a checkpoint, if there is one
 
 	reflectivity string // image file to demigrate, "" for none
 

@@ -110,6 +110,9 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if err := j.LoadStart(); err != nil {
 		return err
 	}
+	if cfg.Kirchhoff.Engine == "auto" {
+		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Choice, p.Engine)})
+	}
 	for _, found := range f.Findings() {
 		show(found)
 	}

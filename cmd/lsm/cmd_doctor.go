@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -193,6 +194,11 @@ func doctorVerdict(a *app, mpi bool) {
 	}
 	a.report.Printf("  engine reference, cpu (%s kernels)\n", isa)
 	cuda, hip := doctorCards(a, driver.CUDA), doctorCards(a, driver.HIP)
+	auto := "the cpu"
+	if engine, err := operator.Auto(); err == nil {
+		auto = fmt.Sprintf("%v or the cpu, whichever takes less time for a sample of the survey", engine)
+	}
+	a.report.Printf("  engine auto: %s\n", auto)
 	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
 	carried := map[driver.Engine]bool{}
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {

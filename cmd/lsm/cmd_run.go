@@ -17,7 +17,6 @@ import (
 )
 
 func newRun(a *app) *cobra.Command {
-	var resume bool
 	cmd := jobCommand("run CONFIG", "Least-squares migration: from survey to image",
 		`Run migrates a survey by least squares: it finds the image whose predicted
 traces fit the recorded ones best. It writes the image with its convergence
@@ -29,13 +28,13 @@ goes on from there, and the result has the same bits as that of a run that never
 stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 -o image40.h5`,
-		func(ctx context.Context, path string) error { return runJob(ctx, a, path, resume) })
-	cmd.Flags().BoolVar(&resume, "resume", false, "continue from the newest checkpoint, if there is one")
+		func(ctx context.Context, path string) error { return runJob(ctx, a, path) })
+	cmd.Flags().BoolVar(&a.resume, "resume", false, "continue from the newest checkpoint, if there is one")
 	cmd.Annotations = exits("3", "4", "5", "75", "130")
 	return traced(a, writes(a, cmd))
 }
 
-func runJob(ctx context.Context, a *app, path string, resume bool) error {
+func runJob(ctx context.Context, a *app, path string) error {
 	cfg, err := a.configure(path)
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 		return err
 	}
 	resumes := false
-	if resume {
+	if a.resume {
 		if resumes, err = j.CanResume(); err != nil {
 			return err
 		}
@@ -74,7 +73,7 @@ func runJob(ctx context.Context, a *app, path string, resume bool) error {
 	if err := writeBeside(ctx, a, j, d, adjoint, psf); err != nil {
 		return err
 	}
-	result, err := j.Solve(ctx, d, resume)
+	result, err := j.Solve(ctx, d, a.resume)
 	if err != nil {
 		return err
 	}

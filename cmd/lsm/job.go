@@ -98,7 +98,14 @@ func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 	if err := a.once(func() error { return lockOutputs(a, cfg, outputs) }); err != nil {
 		return nil, err
 	}
-	j, err := job.Open(a.world, cfg, need, a.report)
+	if a.command == "traveltime" && cfg.Kirchhoff.Engine == "auto" {
+		cfg, _ = cfg.On("cpu") // it applies no operator
+	}
+	start := job.Open
+	if a.resume {
+		start = job.Resume
+	}
+	j, err := start(a.world, cfg, need, a.report)
 	if err == nil {
 		j.Alone = true
 	}

@@ -21,7 +21,7 @@ func (d *Device) Copy(dst, src device.Buf) error {
 	device.Match("copy", dst, src)
 	switch {
 	case from == nil:
-		return d.upload(to.at, device.Memory(src))
+		return d.upload(d.context.Main(), to.at, device.Memory(src))
 	case to == nil:
 		return d.download(device.Memory(dst), from.at)
 	}
@@ -31,14 +31,25 @@ func (d *Device) Copy(dst, src device.Buf) error {
 	return d.context.Err()
 }
 
-func (d *Device) upload(dst driver.Memory, src []byte) error {
+// Send is Copy from the host to the card on a stream of the caller, beside the card's other
+// work. Who uses dst follows that stream.
+func (d *Device) Send(s *driver.Stream, dst, src device.Buf) error {
+	to := d.mine(dst)
+	if to == nil || !onHost(src) {
+		return device.Foreign(d, "send", dst, src)
+	}
+	device.Match("send", dst, src)
+	return d.upload(s, to.at, device.Memory(src))
+}
+
+func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
 	c := d.context
 	return d.through(src, &d.toDevice, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
 		if staged {
 			copy(p.Bytes, src[lo:lo+n])
 		}
-		c.ToDevice(c.Main(), dst+driver.Memory(lo), p, at, n)
-		return c.Begin(c.Main())
+		c.ToDevice(s, dst+driver.Memory(lo), p, at, n)
+		return c.Begin(s)
 	})
 }
 

@@ -35,9 +35,12 @@ func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
 // page is the least length of pinned memory.
 const page = 4096
 
+// StageBytes is the memory that the given number of bytes of Stage takes.
+func StageBytes(bytes int64) int64 { return 1 << bits.Len64(uint64(max(bytes, page)-1)) }
+
 // take returns at least the given number of bytes, with anything in them.
 func (s *pinned) take(c *driver.Context, bytes int) (*driver.Pinned, error) {
-	size := 1 << bits.Len(uint(max(bytes, page)-1))
+	size := int(StageBytes(int64(bytes)))
 	if p, ok := s.again(int64(size)); ok {
 		return p, nil
 	}

@@ -56,6 +56,40 @@ func (s *Store) newest() (*h5.File, error) {
 	return nil, nil
 }
 
+// Recorded returns one entry of the plan of the newest checkpoint that can be read, "" for
+// none. It is collective, and compares nothing.
+func (s *Store) Recorded(key string) (string, error) {
+	value := ""
+	if s.Root() {
+		for _, path := range s.all() {
+			f, err := h5.Open(path)
+			if err != nil {
+				continue
+			}
+			saved, err := plan(f)
+			f.Close()
+			if err == nil {
+				value = saved[key]
+				break
+			}
+		}
+	}
+	all, err := comm.FromFirst(s.World, []byte(value))
+	return string(all), err
+}
+
+// plan reads what a checkpoint belongs to.
+func plan(f *h5.File) (plan map[string]string, err error) {
+	text, err := f.Text("/plan")
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		return nil, status.Input(fmt.Errorf("%s: /plan: %w", f.Path(), err))
+	}
+	return plan, nil
+}
+
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
 func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
@@ -98,15 +132,11 @@ func (s *Store) judge(f *h5.File) error {
 	if err := f.Verify(); err != nil {
 		return err
 	}
-	text, err := f.Text("/plan")
+	saved, err := plan(f)
 	if err != nil {
 		return err
 	}
-	var plan map[string]string
-	if err := json.Unmarshal([]byte(text), &plan); err != nil {
-		return status.Input(fmt.Errorf("%s: /plan: %w", f.Path(), err))
-	}
-	return same(f.Path(), plan, s.plan)
+	return same(f.Path(), saved, s.plan)
 }
 
 // load reads a checkpoint, which is open on rank 0, and hands every rank its share.

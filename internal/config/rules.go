@@ -54,9 +54,7 @@ var refused = []rule{
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
 
-	// The engine. The reference engine keeps full tables whatever the configuration says.
-	offered("kirchhoff.tables=coarse", engines.Coarse, "!kirchhoff.engine=reference"),
-	offered("kirchhoff.tables=recompute", engines.Recomputed, "!kirchhoff.engine=reference"),
+	// The engine.
 	offered("image.gathers", engines.Gathers),
 	offered("kirchhoff.dip_limit", engines.DipLimit),
 	offered("kirchhoff.opening_limit", engines.OpeningLimit),
@@ -77,10 +75,9 @@ const (
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// offered is the rule that a value, given as a condition, needs an engine with a feature,
-// if further conditions hold.
-func offered(key string, f engines.Features, with ...string) rule {
-	return rule{key, append(with, "!kirchhoff.engine="+offering(f)),
+// offered is the rule that a value, given as a condition, needs an engine with a feature.
+func offered(key string, f engines.Features) rule {
+	return rule{key, on("!kirchhoff.engine=" + offering(f)),
 		"{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " + english.WordSeries(engines.Offering(f), "and")}
 }
 
@@ -97,9 +94,22 @@ var unstreamed = [][]string{
 	{"output.psf"},
 }
 
-// offering are the values of kirchhoff.engine that offer a feature: auto is cpu.
+// offering are the values of kirchhoff.engine that offer a feature. auto takes one that does.
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
+}
+
+// On returns the configuration for an engine that kirchhoff.engine = "auto" may take, and
+// what the engine does not offer of it, "" for nothing.
+func (c *Config) On(engine string) (on *Config, missing string) {
+	copied := *c
+	copied.Kirchhoff.Engine, copied.notes = engine, nil
+	r := &reader{fieldTable: table(), cfg: &copied, path: c.path, pos: &positions{}, named: map[string]bool{}}
+	r.cross()
+	if len(r.problems) > 0 {
+		missing = r.problems[0].Key + ": " + r.problems[0].Message
+	}
+	return &copied, missing
 }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is

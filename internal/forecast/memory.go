@@ -6,6 +6,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -16,7 +17,7 @@ import (
 
 // Memory is what a rank holds at once, in bytes.
 type Memory struct {
-	Tables    int64 // traveltimes and weights, at once
+	Tables    int64 // traveltimes and weights, at once; on the GPU, if there is one
 	AllTables int64 // of every place; more than Tables where they are recomputed
 	Data      int64 // traces, at once
 	AllData   int64 // all of the rank's; more than Data where they are streamed
@@ -37,6 +38,7 @@ type Memory struct {
 
 	Compact   bool  // the tables' times are held in 16 bits
 	Recompute bool  // tables are made anew in every application
+	Budget    int64 // of bytes for these, see kirchhoff.Work
 	Coarse    int64 // the coarse tables that they are made from; 0 for none
 
 	Stream bool  // traces are read as they are needed
@@ -50,9 +52,13 @@ const (
 	touched = 3 << 20
 )
 
-// Total is the sum.
+// Total is the sum on the host.
 func (m Memory) Total() int64 {
-	return m.Tables + m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
+	total := m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
+	if m.Card == 0 {
+		total += m.Tables
+	}
+	return total
 }
 
 // rest is what messages do not name.
@@ -77,29 +83,34 @@ func (m *Memory) add(bytes int64) {
 
 func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
-	if m.Card > 0 {
-		return fmt.Sprintf("%s (data %s, the rest %s) and %s", h(m.Total()), h(m.Data), h(m.Scratch+m.rest()), m.card())
-	}
-	tables := "tables " + h(m.Tables)
-	switch {
-	case m.Compact:
-		tables += " with times in 16 bits"
-	case m.Coarse > 0:
-		tables += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
-	case m.Recompute:
-		tables += " of " + h(m.AllTables) + " at a time, recomputed in every application"
-	}
 	data := "data " + h(m.Data)
 	if m.Stream {
 		longest, _ := TwoLongest(m.Groups)
 		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
 	}
+	if m.Card > 0 {
+		return fmt.Sprintf("%s (%s, the rest %s) and %s", h(m.Total()), data, h(m.Scratch+m.Coarse+m.rest()), m.card())
+	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
-		h(m.Total()), tables, data, h(m.Vectors), h(m.Scratch), h(m.rest()))
+		h(m.Total()), m.tables(), data, h(m.Vectors), h(m.Scratch), h(m.rest()))
+}
+
+func (m Memory) tables() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	text := "tables " + h(m.Tables)
+	switch {
+	case m.Compact:
+		text += " with times in 16 bits"
+	case m.Coarse > 0:
+		text += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
+	case m.Recompute:
+		text += " of " + h(m.AllTables) + " at a time, recomputed in every application"
+	}
+	return text
 }
 
 func (m Memory) card() string {
-	return fmt.Sprintf("%s of %s free on the GPU (tables %s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), humanize.IBytes(uint64(m.AllTables)))
+	return fmt.Sprintf("%s of %s free on the GPU (%s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), m.tables())
 }
 
 // Fits reports whether there is as much memory.
@@ -130,8 +141,6 @@ func Of(p *plan.Plan, s *plan.Share) Memory {
 	m.Vectors = c.vectors() + c.halo()
 	m.Late = m.Vectors + m.Gather
 	switch {
-	case p.Card != nil:
-		return c.onCard(m)
 	case p.Held.Stream:
 		m.Stream = true
 		return c.tables(m, c.streamed)
@@ -219,27 +228,6 @@ func (c *count) lists() int64 {
 	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces())
 }
 
-// onCard moves to the GPU what a run on one holds there.
-func (c *count) onCard(m Memory) Memory {
-	p := c.problem
-	m.Compact = c.Held.Tables == "uint16"
-	p.Compact = m.Compact
-	vectors := m.Vectors + 4*c.samples() // and the data
-	m.Vectors, m.Late = 0, 0
-	need := func(p *kirchhoff.Problem) kirchhoff.Need {
-		return kernels.Needs(p, kirchhoff.Work{Exact: c.Exact()}, c.Card.Multiprocessors)
-	}
-	n := need(p)
-	m.CardLimit = c.Card.Free
-	m.Card, m.AllTables = n.Tables+n.Scratch+vectors, n.Tables
-	if c.coarser != nil {
-		n := need(c.coarser)
-		m.Card += n.Tables + n.Scratch
-	}
-	m.Scratch = n.Making + c.windowBytes()
-	return m
-}
-
 // reference completes the memory of the reference engine, whose tables are on the heap.
 func (c *count) reference(m Memory) Memory {
 	n := kirchhoff.ReferenceNeeds(c.problem)
@@ -278,34 +266,64 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 // resident completes the memory of a run that holds its traces: with the tables of all
 // places, or where they are made anew of as many as fit.
 func (c *count) resident(m Memory) Memory {
-	p, work := c.problem, kirchhoff.Work{Exact: c.Exact(), Remake: m.Recompute}
-	m.Scratch = c.windowBytes()
-	coarse := c.coarseBytes(m.Vectors)
-	with := func(n kirchhoff.Need) Memory {
-		k := m
-		k.add(coarse + c.overlap(n.Pieces))
-		k.engine(n)
-		return k
+	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
+	with := c.onHost
+	if c.Card != nil {
+		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
+		work.Classes = c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))
 	}
-	all := kirchhoff.Needs(p, work)
+	m.Scratch = c.windowBytes()
+	all := c.needs(p, work)
 	if !m.Recompute {
-		return with(all)
+		return with(m, all)
 	}
 	if p.Dynamic {
 		m.Model += 8 * int64(c.Reached(c.share)) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
-		work.Budget = places * all.Place
-		n := kirchhoff.Needs(p, work)
-		n.Tables = work.Budget // of which even the largest stretch may take less
+		k := m
+		k.Budget = places * all.Place
+		work.Budget = k.Budget
+		n := c.needs(p, work)
+		n.Tables = k.Budget // of which even the largest stretch may take less
 		if m.Coarse > 0 {
 			// What the coarse tables are made with is freed before there are others.
 			places, opt := p.TimesNeeded()
 			made := traveltime.CoarseScratchBytes(c.Image, p.Positions, places, opt) - p.Times.ScratchBytes(p.Positions, places, opt)
 			n.Making += made * int64(p.Threads)
 		}
-		return with(n)
+		return with(k, n)
 	})
+}
+
+// needs is what the engine of the run takes.
+func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
+	if w.Exact = c.Exact(); c.Card != nil {
+		return kernels.Needs(p, w, c.Card.Multiprocessors)
+	}
+	return kirchhoff.Needs(p, w)
+}
+
+// onHost counts what an engine takes that works on the host.
+func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
+	m.add(c.coarseBytes(m.Vectors) + c.overlap(n.Pieces))
+	m.engine(n)
+	return m
+}
+
+// onCard counts what an engine takes that works on a card, where the vectors and so many
+// bytes of data are.
+func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
+	m.CardLimit = c.Card.Free
+	m.Card = n.Tables + n.Scratch + m.Vectors + data
+	if c.coarser != nil {
+		n := c.needs(c.coarser, kirchhoff.Work{})
+		m.Card += n.Tables + n.Scratch
+	}
+	m.Vectors, m.Late = 0, 0
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Scratch += n.Making
+	return m
 }
 
 // engine counts what the host's engine takes.
@@ -370,16 +388,31 @@ func (c *count) streamed(m Memory) Memory {
 	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := TwoLongest(m.Groups)
-		m.Data = 4 * nt * int64(2*longest+second)
-		n := kirchhoff.Needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Exact: c.Exact()})
-		m.Scratch, m.Outside = 0, 0
-		m.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
-		m.add(c.overlap(n.Pieces))
-		m.engine(n)
-		if m.Total() <= m.Limit || len(m.Groups)-1 == len(c.share.Shots) {
-			return m
+		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
+		k := m
+		if c.Card != nil {
+			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
+			k.Scratch = c.windowBytes()
+			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
+		} else {
+			k.Data = 4 * nt * int64(2*longest+second)
+			k.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
+			k.add(c.overlap(n.Pieces))
+			k.engine(n)
+		}
+		if k.Fits() || len(k.Groups)-1 == len(c.share.Shots) {
+			return k
 		}
 	}
+}
+
+// cardRooms is how many buffers of a group's traces a card has: two that are filled in turn,
+// one that is computed, and their weights.
+func (c *count) cardRooms() int64 {
+	if c.Knowing(plan.Found{Dead: 1}).Weighted() {
+		return 4
+	}
+	return 3
 }
 
 // cutShots are the first traces of groups of shots with at most the given number of

@@ -96,15 +96,17 @@ func (v *imagined) coarse() *formulation.Coarse {
 }
 
 // squared stands for the operator with its weights squared. In its adjoint an engine
-// holds two more vectors of data.
+// on the host holds two more vectors of data.
 type squared struct {
 	dist.Operator
 	v *imagined
 }
 
 func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
-	for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
-		x.Free()
+	if s.v.Card == nil {
+		for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
+			x.Free()
+		}
 	}
 	return nil
 }

@@ -217,12 +217,67 @@ static int compile(Program *p, int options, const char *const *option)
 	return Success;
 }
 
-EXPORT int nvrtcVersion(int *major, int *minor)
+// real is a function of the real NVRTC, which GPUEMU_NVRTC names; nullptr without it.
+static void *real(const char *function)
+{
+	const char *name = getenv("GPUEMU_NVRTC");
+	void *library = name && *name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
+	if (name && *name && !library)
+		fprintf(stderr, "gpuemu: %s\n", dlerror());
+	return library ? dlsym(library, function) : nullptr;
+}
+
+template <class... A> static int call_real(const char *function, A... a)
+{
+	auto f = reinterpret_cast<int (*)(A...)>(real(function));
+	return f ? f(a...) : int(CompilerBroken);
+}
+
+// compile_really has the real NVRTC make PTX, which says what lines of the source it is of.
+static int compile_really(Program *p, int options, const char *const *option)
+{
+	std::vector<std::string> all = {"--generate-line-info"};
+	for (int i = 0; i < options; i++) {
+		std::string o = option[i];
+		if (size_t at = o.find("=sm_"); at != std::string::npos)
+			o.replace(at, 4, "=compute_");
+		if (o.compare(0, 16, "--ptxas-options=") != 0)
+			all.push_back(o);
+	}
+	std::vector<const char *> list;
+	for (const std::string &o : all)
+		list.push_back(o.c_str());
+	void *program = nullptr;
+	const char *const *none = nullptr;
+	int status = call_real("nvrtcCreateProgram", &program, p->text.c_str(), p->name.c_str(), 0, none, none);
+	if (status != Success)
+		return status;
+	status = call_real("nvrtcCompileProgram", program, int(list.size()), list.data());
+	auto fetch = [&](const char *size, const char *text) {
+		size_t n = 0;
+		call_real(size, program, &n);
+		std::string s(n, 0);
+		call_real(text, program, s.data());
+		return s.substr(0, s.find('\0'));
+	};
+	p->log = fetch("nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
+	if (status == Success)
+		p->image = fetch("nvrtcGetPTXSize", "nvrtcGetPTX");
+	call_real("nvrtcDestroyProgram", &program);
+	return status;
+}
+
+static int own_version(int *major, int *minor)
 {
 	// In a cache, no binary of ours passes for one of theirs, nor one with the
 	// sanitizer for one without.
 	*major = 0, *minor = sanitize() ? 2 : 1;
 	return Success;
+}
+
+EXPORT int nvrtcVersion(int *major, int *minor)
+{
+	return real("nvrtcVersion") ? call_real("nvrtcVersion", major, minor) : own_version(major, minor);
 }
 
 EXPORT int nvrtcCreateProgram(Program **p, const char *text, const char *name, int headers,
@@ -245,7 +300,7 @@ EXPORT int nvrtcCompileProgram(Program *p, int options, const char *const *optio
 {
 	if (int s = fault("nvrtcCompileProgram"))
 		return s;
-	return compile(p, options, option);
+	return real("nvrtcVersion") ? compile_really(p, options, option) : compile(p, options, option);
 }
 
 EXPORT int nvrtcGetCUBINSize(Program *p, size_t *bytes)
@@ -299,7 +354,7 @@ EXPORT const char *nvrtcGetErrorString(int status)
 }
 
 // hiprtc is the same under other names.
-EXPORT int hiprtcVersion(int *major, int *minor) { return nvrtcVersion(major, minor); }
+EXPORT int hiprtcVersion(int *major, int *minor) { return own_version(major, minor); }
 EXPORT int hiprtcCreateProgram(Program **p, const char *text, const char *name, int n,
                                const char *const *t, const char *const *h)
 {
@@ -311,7 +366,9 @@ EXPORT int hiprtcCompileProgram(Program *p, int options, const char *const *opti
 	for (int i = 0; i < options; i++)
 		if (strncmp(option[i], "--offload-arch=", 15) == 0 && strncmp(option[i] + 15, "gfx90a", 6) != 0)
 			abort(); // as hiprtc does with a target that it does not know
-	return nvrtcCompileProgram(p, options, option);
+	if (int s = fault("nvrtcCompileProgram"))
+		return s;
+	return compile(p, options, option);
 }
 EXPORT int hiprtcGetCodeSize(Program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }
 EXPORT int hiprtcGetCode(Program *p, char *to) { return nvrtcGetCUBIN(p, to); }

@@ -2,6 +2,7 @@
 
 // The driver's functions: cards, contexts, copies, modules, launches, events.
 #include "emulator.h"
+#include "ptx.h"
 
 #include <chrono>
 #include <cstdio>
@@ -139,6 +140,8 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 	if (--users[card] == 0) {
 		memory_clear(card);
 		card_recovers();
+		if (uint64_t n = ptx::accesses_watched())
+			report("watched " + std::to_string(n) + " accesses");
 	}
 	return Success;
 }
@@ -280,14 +283,15 @@ EXPORT int cuLaunchHostFunc(Stream *s, void (*f)(void *), void *data)
 }
 
 struct Module {
-	void *library;
+	void *library = nullptr;
+	std::unique_ptr<ptx::Module> program; // of PTX, which has no library
 	std::mutex lock;
 	std::map<std::string, std::unique_ptr<Kernel>> kernels;
 };
 
-// finish stands in for the compiler within the driver: the binary of a program as PTX
-// is the file of $GPUEMU_PTX whose name is the PTX's FNV-1a hash; "" for none.
-static std::string finish(const char *ptx)
+// replacement is what tests put in the place of a program as PTX: the file of
+// $GPUEMU_PTX whose name is the PTX's FNV-1a hash; "" for none.
+static std::string replacement(const char *ptx)
 {
 	uint64_t hash = 14695981039346656037u;
 	for (; *ptx; ptx++)
@@ -295,7 +299,49 @@ static std::string finish(const char *ptx)
 	const char *folder = getenv("GPUEMU_PTX");
 	char name[24];
 	snprintf(name, sizeof name, "/%016llx", static_cast<unsigned long long>(hash));
-	return contents((folder ? folder : ".") + std::string(name));
+	return folder ? contents(folder + std::string(name)) : "";
+}
+
+// load_ptx is what a driver does with PTX: it makes something that it can run of it.
+static int load_ptx(Module **m, const char *text)
+{
+	auto made = std::make_unique<Module>();
+	try {
+		made->program = ptx::read(text, current);
+	} catch (const ptx::Fault &f) {
+		fprintf(stderr, "gpuemu: %s\n", f.why.c_str());
+		report(f.why);
+		return f.status;
+	}
+	*m = made.release();
+	return Success;
+}
+
+// find_ptx describes a kernel of PTX; false if there is none of that name.
+static bool find_ptx(Kernel &k, const ptx::Module &m, const char *name)
+{
+	auto it = m.kernels.find(name);
+	if (it == m.kernels.end())
+		return false;
+	const ptx::Function &f = m.functions[size_t(it->second)];
+	k.module = &m, k.function = it->second, k.shared = int(f.shared);
+	for (const ptx::Symbol &p : f.parameters)
+		k.sizes.push_back(p.bytes);
+	return true;
+}
+
+// find_compiled describes a kernel of the emulated compiler's library.
+static bool find_compiled(Kernel &k, void *library, const char *name)
+{
+	k.entry = reinterpret_cast<Entry>(dlsym(library, (std::string("gpuemu_call_") + name).c_str()));
+	auto sizes = reinterpret_cast<int (*)(size_t *)>(dlsym(library, (std::string("gpuemu_sizes_") + name).c_str()));
+	if (!k.entry || !sizes)
+		return false;
+	k.run = reinterpret_cast<Runner>(dlsym(library, "gpuemu_run"));
+	k.sizes.resize(size_t(sizes(nullptr)));
+	sizes(k.sizes.data());
+	k.shared = static_shared();
+	return true;
 }
 
 EXPORT int cuModuleLoadData(Module **m, const void *image)
@@ -303,11 +349,12 @@ EXPORT int cuModuleLoadData(Module **m, const void *image)
 	if (int e = enter("cuModuleLoadData"))
 		return e;
 	const char *p = static_cast<const char *>(image);
-	std::string finished;
+	std::string replaced;
 	if (strncmp(p, "//", 2) == 0) {
-		if ((finished = finish(p)).empty())
-			return InvalidPTX;
-		p = finished.data();
+		if (!(replaced = replacement(p)).empty())
+			p = replaced.data();
+		if (strncmp(p, "//", 2) == 0)
+			return load_ptx(m, p);
 	}
 	if (memcmp(p, "GPUEMU 1", 8) != 0)
 		return InvalidImage;
@@ -345,18 +392,12 @@ EXPORT int cuModuleGetFunction(Kernel **k, Module *m, const char *name)
 	std::lock_guard<std::mutex> hold(m->lock);
 	std::unique_ptr<Kernel> &kernel = m->kernels[name];
 	if (!kernel) {
-		auto entry = reinterpret_cast<Entry>(dlsym(m->library, (std::string("gpuemu_call_") + name).c_str()));
-		auto sizes = reinterpret_cast<int (*)(size_t *)>(
-			dlsym(m->library, (std::string("gpuemu_sizes_") + name).c_str()));
-		if (!entry || !sizes)
+		auto found = std::make_unique<Kernel>();
+		found->name = name;
+		if (!(m->program ? find_ptx(*found, *m->program, name) : find_compiled(*found, m->library, name)))
 			return NotFound;
-		kernel = std::make_unique<Kernel>();
-		kernel->name = name;
-		kernel->entry = entry;
-		kernel->run = reinterpret_cast<Runner>(dlsym(m->library, "gpuemu_run"));
-		kernel->sizes.resize(size_t(sizes(nullptr)));
-		sizes(kernel->sizes.data());
-		kernel->dynamic = free_shared_bytes - static_shared();
+		found->dynamic = free_shared_bytes - found->shared;
+		kernel = std::move(found);
 	}
 	*k = kernel.get();
 	return Success;
@@ -366,7 +407,7 @@ EXPORT int cuFuncGetAttribute(int *v, int which, Kernel *k)
 {
 	switch (which) {
 	case 1: // static shared memory
-		*v = static_shared();
+		*v = k->shared;
 		return Success;
 	case 3: // memory a thread beside registers
 		*v = 0;
@@ -388,7 +429,7 @@ EXPORT int cuFuncSetAttribute(Kernel *k, int which, int v)
 {
 	if (int e = fault("cuFuncSetAttribute"))
 		return e;
-	if (which == 8 && v >= 0 && v + static_shared() <= shared_bytes)
+	if (which == 8 && v >= 0 && v + k->shared <= shared_bytes)
 		k->dynamic = v;
 	else if (which == 9 && v >= -1 && v <= 100)
 		k->carveout = v;

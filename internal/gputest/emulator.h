@@ -64,11 +64,18 @@ typedef void (*Entry)(void **params);
 // Runs one block; 0, or what went wrong in words.
 typedef const char *(*Runner)(Entry, Dim grid, Dim block, Dim index, unsigned shared, void **params);
 
+namespace ptx {
+struct Module;
+}
+
 struct Kernel {
 	std::string name;
 	std::vector<size_t> sizes; // of the parameters, bytes
 	Entry entry = nullptr;
 	Runner run = nullptr;
+	const ptx::Module *module = nullptr; // that it is a function of, if it was given as PTX
+	int function = 0;
+	int shared = 0; // bytes that it has of its own
 	std::atomic<int> dynamic{free_shared_bytes}; // bytes that a launch may add
 	std::atomic<int> carveout{-1};               // percent of shared memory that is preferred
 };
@@ -97,6 +104,14 @@ void card_fails(int status, const std::string &why);
 void card_recovers();
 int card_status();
 
+namespace ptx {
+// launch runs all blocks of a kernel given as PTX, one after the other.
+void launch(const Kernel &k, Dim grid, Dim block, unsigned shared, void **params, bool backwards);
+} // namespace ptx
+
+// report adds a line to the file GPUEMU_REPORT.
+void report(const std::string &line);
+
 // run_kernel runs all blocks, on all workers.
 void run_kernel(Kernel *k, Dim grid, Dim block, unsigned shared, void **params);
 
@@ -106,6 +121,8 @@ int memory_free(uint64_t address);
 void memory_clear(int card); // all of a card's allocations
 bool memory_range(uint64_t *base, size_t *bytes, uint64_t address); // the allocation with it
 bool memory_holds(uint64_t address, size_t bytes);                  // within one allocation
+class Shadow;
+Shadow *memory_shadow(uint64_t address); // of the allocation with it; nullptr for none, see shadow.h
 bool pinned_holds(const void *p, size_t bytes);
 size_t memory_used(int card);
 // memory_check looks at the guards around every allocation; who ran last.

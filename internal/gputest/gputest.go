@@ -4,7 +4,8 @@
 // built by g++ into a folder of libraries that stand in for the real ones, so
 // the whole path from Go to the kernel is the one that a real card sees.
 //
-// The compiler runs g++ over a kernel's source. Each block runs on one thread,
+// There are two executors. The first is a compiler, which runs g++ over a kernel's source:
+// what it shows is an error of the source. Each block runs on one thread,
 // its threads as fibres that change places at barriers, and blocks of one launch run
 // side by side, every second launch backwards. Streams
 // are asynchronous. New memory and shared memory hold NaN, memory is counted,
@@ -12,7 +13,14 @@
 // that not all threads reach is an error.
 //
 // It cannot show races within a block, the memory model's surprises, or speed. It has
-// no warp functions, which no kernel here calls. The environment sets it:
+// no warp functions, which no kernel here calls.
+//
+// The second is the driver, which runs PTX, what a real compiler made, statement by
+// statement, see [OnPTX] and ptx.h. It is for races, for accesses beyond any allocation
+// and copies that nobody waited for, and for errors of the compiler. It knows the
+// statements that NVRTC makes of programs like those here, and refuses all others by name.
+//
+// The environment sets the emulator:
 //
 //	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
 //	GPUEMU_MEMORY    bytes of a card (1 GiB)
@@ -21,7 +29,11 @@
 //	GPUEMU_STATIC_SHARED  bytes of shared memory that a kernel claims to have of its own (0)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2
-//	GPUEMU_PTX       folder of binaries that stand for what a driver makes of PTX, see [Finish]
+//	GPUEMU_NVRTC     the real NVRTC's name for the loader: the emulated one makes PTX by it
+//	GPUEMU_PTX       folder of programs that a driver takes instead of others, see [Replace]
+//	GPUEMU_STEPS     statements that a warp may run in a block given as PTX (no limit)
+//	GPUEMU_REPORT    a file to which a line is added for every failure of a kernel, and when
+//	                 the last user leaves a card, for the accesses that were watched
 //
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
@@ -39,6 +51,7 @@
 package gputest
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"hash/fnv"
@@ -96,8 +109,8 @@ func Build(folder string) error {
 				link = append(link, object)
 			}
 			group.Go(func() error {
-				return gpp("-std=c++17", "-O1", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden",
-					"-c", "-o", object, filepath.Join(folder, f.Name()))
+				return gpp("-std=c++20", "-O2", "-march=native", "-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv",
+					"-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", "-c", "-o", object, filepath.Join(folder, f.Name()))
 			})
 		}
 	}
@@ -136,9 +149,9 @@ func Environment(folder string) []string {
 	}
 }
 
-// Finish has the emulated driver take a binary of the emulated compiler for what is to
-// be made of a program given as PTX, which it cannot read.
-func Finish(t testing.TB, ptx, binary []byte) {
+// Replace has the emulated driver take one program, as PTX or as a binary of the emulated
+// compiler, wherever it is given another as PTX.
+func Replace(t testing.TB, ptx, by []byte) {
 	t.Helper()
 	folder := os.Getenv("GPUEMU_PTX")
 	if folder == "" {
@@ -147,9 +160,53 @@ func Finish(t testing.TB, ptx, binary []byte) {
 	}
 	h := fnv.New64a()
 	h.Write(ptx)
-	if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%016x", h.Sum64())), binary, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%016x", h.Sum64())), by, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// OnPTX runs tests of this test program in children in which the emulated card is given
+// programs as PTX, and runs that statement by statement: first what the program carries,
+// then what the machine's own NVRTC makes, whose name for the loader nvrtc returns.
+func OnPTX(t *testing.T, pattern string, nvrtc func() (library string, err error)) {
+	NeedEmulator(t)
+	t.Run("carried", func(t *testing.T) { onPTX(t, pattern, "LSM_NVRTC_LIB=/no/NVRTC") })
+	t.Run("made here", func(t *testing.T) {
+		emulated := Environment(os.Getenv("GPUEMU_FOLDER"))
+		t.Setenv("LSM_NVRTC_LIB", os.Getenv("LSM_TEST_NVRTC_LIB"))
+		library, err := nvrtc()
+		if err != nil {
+			t.Skip(err)
+		}
+		onPTX(t, pattern, append(emulated, "GPUEMU_NVRTC="+library)...)
+	})
+}
+
+func onPTX(t *testing.T, pattern string, environ ...string) {
+	report := filepath.Join(t.TempDir(), "report")
+	out, err := run(t, pattern, append(environ, "GPUEMU_REPORT="+report)...)
+	if err != nil {
+		t.Fatalf("on PTX: %v\n%s", err, out)
+	}
+	said, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatalf("no kernel was run as PTX: %v\n%s", err, out)
+	}
+	last := said[bytes.LastIndexByte(bytes.TrimSpace(said), '\n')+1:]
+	t.Logf("%d tests passed on PTX, %d were skipped; %s", strings.Count(out, "--- PASS"), strings.Count(out, "--- SKIP"), last)
+}
+
+// run runs tests of this test program in a child with more in its environment.
+func run(t testing.TB, pattern string, environ ...string) (output string, err error) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, "-test.run="+pattern, "-test.v")
+	cmd.Env = append(os.Environ(), environ...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // RunSanitized runs tests of this test program in a child whose kernels are under
@@ -165,14 +222,7 @@ func RunSanitized(t testing.TB, pattern string, environ ...string) (output strin
 	if err != nil {
 		t.Skip(err)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe, "-test.run="+pattern)
-	cmd.Env = append(append(os.Environ(), sanitizer...), environ...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return run(t, pattern, append(sanitizer, environ...)...)
 }
 
 // Sanitized is what a program needs in its environment, beside [Environment],

@@ -100,10 +100,11 @@ func kept(temporary string) (string, error) {
 	return folder, os.WriteFile(done, nil, 0o644)
 }
 
-// identity is a hash of the emulator's sources and of the compiler.
+// identity is a hash of the emulator's sources, of the compiler and of the processor that
+// it compiles for.
 func identity() (string, error) {
 	h := sha256.New()
-	compiler, err := exec.Command("g++", "-v").CombinedOutput()
+	compiler, err := exec.Command("g++", "-march=native", "-Q", "--help=target", "--version").CombinedOutput()
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 //go:build ignore
 
 #include "emulator.h"
+#include "shadow.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@ struct Block {
 	char *base;
 	size_t bytes, guard;
 	int card;
+	std::shared_ptr<Shadow> shadow; // once it is asked for
 };
 
 static std::mutex lock;
@@ -31,7 +33,7 @@ int memory_alloc(uint64_t *address, size_t bytes, int card)
 	std::lock_guard<std::mutex> hold(lock);
 	if (bytes > card_memory() || used[card] > card_memory() - bytes)
 		return OutOfMemory;
-	Block b = {nullptr, bytes, sanitize() ? 0 : guard_bytes, card};
+	Block b = {nullptr, bytes, sanitize() ? 0 : guard_bytes, card, nullptr};
 	void *base;
 	if (posix_memalign(&base, guard_bytes, bytes + 2 * b.guard) != 0)
 		return OutOfMemory;
@@ -86,6 +88,20 @@ bool memory_holds(uint64_t address, size_t bytes)
 	uint64_t base;
 	size_t all;
 	return memory_range(&base, &all, address) && bytes <= all - (address - base);
+}
+
+Shadow *memory_shadow(uint64_t address)
+{
+	std::lock_guard<std::mutex> hold(lock);
+	auto it = blocks.upper_bound(address);
+	if (it == blocks.begin())
+		return nullptr;
+	Block &b = (--it)->second;
+	if (address - it->first >= b.bytes)
+		return nullptr;
+	if (!b.shadow)
+		b.shadow = std::make_shared<Shadow>(b.base + b.guard, b.bytes);
+	return b.shadow.get();
 }
 
 size_t memory_used(int card)

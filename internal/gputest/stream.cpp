@@ -70,11 +70,23 @@ void Stream::drain()
 
 static std::atomic<int> failed{Success};
 
+void report(const std::string &line)
+{
+	if (const char *path = getenv("GPUEMU_REPORT")) {
+		if (FILE *f = fopen(path, "a")) {
+			fprintf(f, "%s\n", line.c_str());
+			fclose(f);
+		}
+	}
+}
+
 void card_fails(int status, const std::string &why)
 {
 	int none = Success;
-	if (failed.compare_exchange_strong(none, status))
-		fprintf(stderr, "gpuemu: %s\n", why.c_str());
+	if (!failed.compare_exchange_strong(none, status))
+		return;
+	fprintf(stderr, "gpuemu: %s\n", why.c_str());
+	report(why);
 }
 
 void card_recovers() { failed = Success; }
@@ -190,6 +202,10 @@ void run_kernel(Kernel *k, Dim grid, Dim block, unsigned shared, void **params)
 	static Pool *pool = new Pool; // never ended: its threads are waiting in it
 	// No order of blocks is promised: every second launch runs them backwards.
 	static std::atomic<unsigned> turn{0};
+	if (k->module) {
+		ptx::launch(*k, grid, block, shared, params, turn++ & 1);
+		return memory_check("kernel " + k->name);
+	}
 	auto l = std::make_shared<Launch>();
 	l->kernel = k, l->grid = grid, l->block = block, l->shared = shared, l->params = params;
 	l->backwards = turn++ & 1;

@@ -24,8 +24,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -54,6 +52,12 @@ func TestCardsAgree(t *testing.T) {
 		"2-D, two-level": {wide, []string{"solver.iterations=1", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
+		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
+		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+		"2-D, diagonal":  {wide, []string{"solver.iterations=3", "solver.preconditioner=diagonal", "kirchhoff.dynamic=true", "kirchhoff.aperture=150"}},
+		"3-D, diagonal":  {long, []string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.3"}},
+		"2-D, gathers":   {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
+		"2-D, angles":    {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
 		"2-D, fista":     {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,30 +85,37 @@ func TestCardsAgree(t *testing.T) {
 func TestNothingCrosses(t *testing.T) {
 	gputest.Need(t)
 	p := line(t)
-	must(t, p.onCards(1, []string{"solver.damping=0.5"}, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-		problem, err := solver.Hold(op, d).AddRows(dist.Scale(0.5, dist.Identity(op.Domain())))
-		if err != nil {
-			return err
-		}
-		m, err := solver.New("cgls", j.SolverOptions())
-		if err != nil {
-			return err
-		}
-		if err := m.Init(context.Background(), problem, nil); err != nil {
-			return err
-		}
-		for k := range 4 {
-			up, down := j.Device.Traffic()
-			if err := m.Step(context.Background()); err != nil {
+	for name, set := range map[string][]string{
+		"damping":  {"solver.damping=0.5"},
+		"diagonal": {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
+		"limits":   {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
+	} {
+		must(t, p.onCards(1, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			f, err := j.formulate(t.Context(), d)
+			if err != nil {
 				return err
 			}
-			nowUp, nowDown := j.Device.Traffic()
-			if nowUp != up || nowDown-down > 1024 {
-				return fmt.Errorf("iteration %d: %d bytes to the GPU, %d from it", k+1, nowUp-up, nowDown-down)
+			defer f.Close()
+			m, err := f.Method()
+			if err != nil {
+				return err
 			}
-		}
-		return nil
-	})))
+			if err := m.Init(t.Context(), f.Problem, nil); err != nil {
+				return err
+			}
+			for k := range 4 {
+				up, down := j.Device.Traffic()
+				if err := m.Step(t.Context()); err != nil {
+					return err
+				}
+				nowUp, nowDown := j.Device.Traffic()
+				if nowUp != up || nowDown-down > 1024 {
+					return fmt.Errorf("%s: iteration %d: %d bytes to the GPU, %d from it", name, k+1, nowUp-up, nowDown-down)
+				}
+			}
+			return nil
+		})))
+	}
 }
 
 // By NCCL no image and no data go through the host.
@@ -142,16 +153,6 @@ func TestCarriedPrograms(t *testing.T) {
 	p := line(t)
 	want := p.solveOnCards(t, 2)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
-	k, err := driver.OpenCompiler(driver.CUDA)
-	must(t, err)
-	programs := kernels.Programs(kirchhoff.Layout{Fields: 1})
-	for _, src := range append(programs[:], gpu.VectorSource()) {
-		ptx, err := ahead.PTX(src)
-		must(t, err)
-		b, _, err := driver.UserCache().Compile(k, src, "sm_90", false)
-		must(t, err)
-		gputest.Finish(t, ptx.Image, b.Image)
-	}
 	t.Setenv("LSM_NVRTC_LIB", "/none/libnvrtc.so")
 	sameResult(t, "without NVRTC", p.solveOnCards(t, 2, "comm.backend=nccl"), want)
 
@@ -165,7 +166,9 @@ func TestCarriedPrograms(t *testing.T) {
 		t.Errorf("the run says %q", text)
 	}
 
-	t.Setenv("GPUEMU_PTX", "/none") // a driver that refuses what it is given
+	ptx, err := ahead.PTX(gpu.VectorSource())
+	must(t, err)
+	gputest.Replace(t, ptx.Image, []byte("not PTX")) // a driver that refuses what it is given
 	_, err = Open(comm.Self(), cfg, plan.Geometry, progress.Discard())
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compute_80") || !strings.Contains(err.Error(), "libnvrtc") {
 		t.Errorf("status %d: %v", status.Code(err), err)
@@ -234,9 +237,7 @@ func TestNoNCCL(t *testing.T) {
 			t.Errorf("fallback %s: status %d: %v", fallback, status.Code(err), err)
 		}
 	}
-	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"comm.backend=nccl"}, nil) // engine auto
-	must(t, err)
-	if _, err = Open(comm.Self(), cfg, plan.Traces, progress.Discard()); status.Code(err) != status.BadUsage {
+	if err := p.onEngine(2, "cpu", []string{"comm.backend=mpi-staged"}, func(j *Job) error { return nil }); status.Code(err) != status.BadUsage {
 		t.Errorf("on the processor: status %d: %v", status.Code(err), err)
 	}
 }
@@ -251,6 +252,27 @@ func TestResumeOnCard(t *testing.T) {
 	r, err := j.solve(context.Background(), op, true)
 	must(t, err)
 	sameResult(t, "resumed", r, want)
+}
+
+// With engine = "auto" a run goes on with the engine of its checkpoint, to the same bits.
+func TestResumeWithAuto(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for _, engine := range []string{"cpu", "cuda"} {
+		p := line(t)
+		want := p.solve(t, engine)
+		stopped(t, p.stopAfter(t, 3, engine, false))
+		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), nil, nil)
+		must(t, err)
+		j, err := Resume(comm.Self(), cfg, plan.Traces, progress.Discard())
+		must(t, err)
+		t.Cleanup(j.Close)
+		if j.Plan.Engine != engine || !strings.Contains(j.Choice, "checkpoint") {
+			t.Errorf("resumed with %s, want %s: %s", j.Plan.Engine, engine, j.Choice)
+		}
+		r, err := j.solve(context.Background(), build(t, j), true)
+		must(t, err)
+		sameResult(t, "resumed with "+engine, r, want)
+	}
 }
 
 // What does not fit on the GPU is refused before anything is computed.
@@ -315,6 +337,125 @@ func TestCardTables(t *testing.T) {
 		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
 	}
 	other.Free(taken)
+}
+
+// Tables for which a GPU has no room are made anew in every application, or interpolated from
+// coarse ones. Recomputed ones give the same bits.
+func TestCardRemakesTables(t *testing.T) {
+	gputest.NeedEmulator(t)
+	p := wide(t)
+	for _, c := range []struct {
+		tables, reproducible string
+		share                float64 // of the tables that have room
+		near                 float64
+	}{
+		{"recompute", "ranks", 0.65, 0}, {"coarse", "ranks", 0.65, 2e-2}, {"auto", "run", 0.3, 1e-5},
+	} {
+		t.Run(c.tables, func(t *testing.T) {
+			set := []string{"data.read=memory", "solver.iterations=2", "solver.reproducible=" + c.reproducible}
+			want := p.solveOnCards(t, 1, set...)
+			var full forecast.Memory
+			must(t, p.onCards(1, set, func(j *Job) error {
+				full = j.Memory()
+				return nil
+			}))
+			t.Setenv("GPUEMU_MEMORY", fmt.Sprint(1<<30-full.CardLimit+full.Card-int64((1-c.share)*float64(full.Tables))))
+			must(t, p.onCards(1, append(set, "kirchhoff.tables="+c.tables), func(j *Job) error {
+				op, err := built(context.Background(), j)
+				if err != nil {
+					return err
+				}
+				defer op.Engine.Close()
+				m := j.Memory()
+				if !m.Recompute || m.Card > m.CardLimit || m.Tables >= full.Tables || (m.Coarse > 0) != (c.tables == "coarse") {
+					return fmt.Errorf("memory plan %v", m)
+				}
+				if op.Engine.TableBytes() > m.Tables || !strings.Contains(op.Info, "stretches") {
+					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.Engine.TableBytes(), m.Tables, op.Info)
+				}
+				r, err := j.solve(context.Background(), op, false)
+				if err != nil {
+					return err
+				}
+				if c.near == 0 {
+					sameResult(t, c.tables, r, want)
+				}
+				near(t, c.tables, r.Image, want.Image, c.near)
+				return nil
+			}))
+		})
+	}
+}
+
+// A streamed run on a GPU has the image of one that holds its traces there, and on any grid,
+// in groups of any size, with tables made anew, the same bits.
+func TestCardStreams(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for name, c := range map[string]struct {
+		make func(*testing.T) *problem
+		set  []string
+	}{
+		"2-D":           {wide, []string{"solver.true_residual_every=2"}},
+		"2-D, weighted": {wide, weighing},
+		"3-D, aperture": {long, []string{"kirchhoff.dynamic=true", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := c.make(t)
+			set := append([]string{"solver.iterations=3"}, c.set...)
+			held := p.solveOnCards(t, 1, append(set, "data.read=memory")...)
+			set = append(set, "data.read=stream")
+			want := p.solveOnCards(t, 1, set...)
+			near(t, "image", want.Image, held.Image, 1e-4)
+			for _, g := range [][2]int{{3, 1}, {2, 2}} {
+				sameResult(t, fmt.Sprint(g), p.solveOnCards(t, g[0]*g[1], append(set, fmt.Sprintf("comm.grid=%d,%d", g[0], g[1]))...), want)
+			}
+			sameResult(t, "recomputed tables", p.solveOnCards(t, 2, append(set, "kirchhoff.tables=recompute")...), want)
+			if name == "2-D" {
+				t.Setenv("GPUEMU_MEMORY", "1250000")
+				set = append(set, "kirchhoff.tables=full")
+				must(t, p.onCards(1, set, func(j *Job) error {
+					if m := j.Memory(); len(m.Groups)-1 != p.survey.NumSources() {
+						return fmt.Errorf("not one shot at a time: %v", m)
+					}
+					return nil
+				}))
+				sameResult(t, "one shot at a time", p.solveOnCards(t, 1, set...), want)
+			}
+		})
+	}
+}
+
+// In a pass over streamed traces these and their lists go to the GPU, and nothing but
+// numbers comes back.
+func TestCardStreamCrosses(t *testing.T) {
+	gputest.NeedEmulator(t)
+	p := wide(t)
+	must(t, p.onCards(1, []string{"data.read=stream"}, func(j *Job) error {
+		op, err := built(context.Background(), j)
+		if err != nil {
+			return err
+		}
+		defer op.Engine.Close()
+		m := j.Memory()
+		if !m.Stream || m.Card == 0 || !strings.Contains(op.Info, "streamed in") {
+			return fmt.Errorf("memory plan %v: %s", m, op.Info)
+		}
+		g, err := dist.NewVector(op.Device, op.Domain())
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			up, down := j.Device.Traffic()
+			if _, err := op.Stream.Gradient(context.Background(), g, nil); err != nil {
+				return err
+			}
+			nowUp, nowDown := j.Device.Traffic()
+			if lists := int64(100 * p.survey.NumTraces()); nowUp-up < m.AllData || nowUp-up > m.AllData+lists || nowDown-down > 4096 {
+				return fmt.Errorf("%d bytes to the GPU, %d from it; the data have %d", nowUp-up, nowDown-down, m.AllData)
+			}
+		}
+		return nil
+	}))
 }
 
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes

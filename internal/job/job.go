@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
@@ -44,26 +45,40 @@ type Job struct {
 // all ranks of the world, which must be given the same configuration. Errors
 // carry the exit status that the command ends with, and are the same everywhere.
 func Open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter) (*Job, error) {
-	return open(world, cfg, need, report, 0)
+	return open(world, cfg, need, report, 0, false)
+}
+
+// Resume is Open for a run that may go on from a checkpoint. kirchhoff.engine = "auto" then
+// takes the checkpoint's engine.
+func Resume(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter) (*Job, error) {
+	return open(world, cfg, need, report, 0, true)
 }
 
 // open is Open for the first shots of the survey. 0 means all shots.
-func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter, shots int) (*Job, error) {
+func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter, shots int, resume bool) (*Job, error) {
 	j := &Job{Operator: &operator.Operator{}, began: time.Now()}
 	here, hardware, err := operator.Join(world, cfg, report)
 	if err != nil {
 		return nil, err
 	}
 	j.Here = here
-	if err := j.prepare(cfg, hardware, need, shots); err != nil {
+	kept := ""
+	if resume {
+		kept, err = checkpoint.New(here.Ranks, cfg, nil).Recorded("engine")
+	}
+	if err == nil {
+		err = j.prepare(cfg, hardware, need, shots, kept)
+	}
+	if err != nil {
 		j.Close()
 		return nil, err
 	}
 	return j, nil
 }
 
-// prepare reads the inputs, makes the plan and reads this rank's traces.
-func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need, shots int) error {
+// prepare reads the inputs, makes the plan and reads this rank's traces. kept is the engine
+// of the checkpoint that the run resumes from, "" for none.
+func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need, shots int, kept string) error {
 	in, err := inputs.Read(j.Ranks, cfg)
 	if err != nil {
 		return err
@@ -89,6 +104,9 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
+	if p, err = j.Settle(p, j.Share, kept); err != nil {
+		return err
+	}
 	j.Plan = p
 	if need == plan.Planning && !in.HasData {
 		return nil // Build decides where things are, if it is called
@@ -104,11 +122,10 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 
 // decide decides where traces and tables are. It is collective.
 func decide(j *Job) error {
-	held, err := forecast.Decide(j.Plan, func(r plan.Residency) (bool, error) {
-		short, err := comm.Any(j.World, !forecast.Of(j.Holding(r), j.Share).Fits())
-		return !short, err
-	})
-	j.Plan = j.Holding(held)
+	p, _, err := j.Hold(j.Plan, j.Share)
+	if err == nil {
+		j.Plan = p
+	}
 	return err
 }
 

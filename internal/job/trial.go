@@ -39,7 +39,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	began := time.Now()
 	held := *cfg
 	held.Data.Read = "memory"
-	j, err := open(world, &held, plan.Traces, progress.Discard(), shots)
+	j, err := open(world, &held, plan.Traces, progress.Discard(), shots, false)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package operator
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -32,7 +31,6 @@ func (h *Here) openCard(engine driver.Engine) error {
 	if warning != "" {
 		h.Report.Warn(warning)
 	}
-	card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
 	h.Card, h.Device, h.hardware.Engine = card, card, engine.String()
 	h.Report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil
@@ -67,17 +65,6 @@ func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string
 		return nil, "", engineError(engine, err)
 	}
 	return card, warning, nil
-}
-
-// autoNote says why engine = "auto" uses the cpu on a machine with the given GPUs; "" for
-// none. The GPU engines have not been timed on a real card, so nobody knows yet for which
-// problems a card is faster.
-func autoNote(gpus []string) string {
-	if len(gpus) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(`kirchhoff.engine: auto uses the cpu and not %s, whose speed has not been measured yet; "cuda" or "hip" uses the GPU`,
-		strings.Join(gpus, ", "))
 }
 
 func engineError(engine driver.Engine, err error) error {
@@ -147,6 +134,7 @@ func (h *Here) joinCards(cfg *config.Config) error {
 		}
 		return nil
 	}
+	h.Card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
 	if stages {
 		h.ShotAxis, h.BlockAxis, h.AllRanks = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis), comm.Staged(h.AllRanks)
 		return nil

@@ -21,7 +21,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // Here is this rank's place among the others, and its hardware. Rank r of the run has row
@@ -37,27 +36,43 @@ type Here struct {
 	Device device.Device // where its vectors are: Host, or a GPU
 	ISA    string        // instruction set of the cpu's kernels; "" for another engine
 	Card   *gpu.Device   // nil: none
+	Choice string        // what kirchhoff.engine = "auto" took, and why; "" without a GPU
 
+	open     bool // whether auto has still to choose between Card and the cpu
 	hardware plan.Hardware
 	onNode   int         // ranks on this machine
 	nccl     *nccl.Group // between the cards of all ranks; nil: none
 	unwatch  func()      // ends the watch's hold on nccl
 }
 
-// Join finds this rank's place among the others, and makes its hardware ready. It is
+// Join finds this rank's place among the others, and makes its hardware ready. With
+// kirchhoff.engine = "auto" the hardware may be that of a GPU until Settle has chosen. It is
 // collective.
 func Join(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here, plan.Hardware, error) {
 	Program() // before anything is loaded
 	h := &Here{Ranks: inputs.Ranks{World: world, Report: report}}
-	for _, step := range []func(*config.Config) error{
-		h.joinGrid, h.joinMachine, h.chooseEngine, h.sameHardware, h.joinCards, h.measureCard,
-	} {
-		if err := comm.Together(world, step(cfg)); err != nil {
-			h.Leave()
-			return nil, plan.Hardware{}, err
-		}
+	err := h.take(cfg, h.joinGrid, h.joinMachine, h.chooseEngine)
+	if err == nil && !h.open {
+		err = h.take(cfg, h.sameHardware, h.joinCards)
+	}
+	if err == nil {
+		err = h.take(cfg, h.measureCard)
+	}
+	if err != nil {
+		h.Leave()
+		return nil, plan.Hardware{}, err
 	}
 	return h, h.hardware, nil
+}
+
+// take takes steps, all ranks together.
+func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) error {
+	for _, step := range steps {
+		if err := comm.Together(h.World, step(cfg)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Leave gives the card back.
@@ -118,16 +133,12 @@ func (h *Here) joinMachine(cfg *config.Config) error {
 	return nil
 }
 
-func (h *Here) chooseEngine(cfg *config.Config) (err error) {
+func (h *Here) chooseEngine(cfg *config.Config) error {
 	switch e := cfg.Kirchhoff.Engine; e {
-	case "auto", "cpu":
-		if h.ISA, err = kirchhoff.ISA(); err != nil {
-			return err
-		}
-		h.hardware.Engine = "cpu"
-		if note := autoNote(machine.Accelerators("/dev")); e == "auto" && note != "" {
-			h.Report.Infof("%s", note)
-		}
+	case "auto":
+		return h.offerCard(cfg)
+	case "cpu":
+		return h.useCPU("")
 	case "reference":
 		h.hardware.Engine = e
 		if h.World.Size() > 1 && cfg.Solver.Reproducible == "ranks" {

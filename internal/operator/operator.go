@@ -223,10 +223,8 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Tables, Exact: op.Exact(), Whole: op.Share.Local()}
-	if op.Classes.N > 0 {
-		w.Classes = op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))
-	}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
+		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
 	var err error
 	switch {
 	case op.Card != nil:
@@ -320,7 +318,14 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 		return err
 	}
 	if t := op.Traces; t != nil {
-		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) { return t.read(ctx, cuts) }
+		if longest, _ := forecast.TwoLongest(cuts); op.Card != nil {
+			if err := t.onCard(longest * op.Survey.NT); err != nil {
+				return err
+			}
+		}
+		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) {
+			return t.read(ctx, cuts, t.feed)
+		}
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
 			o.Weigh = t.Weigh

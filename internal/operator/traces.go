@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -17,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"golang.org/x/sync/errgroup"
 )
 
 // Traces are this rank's, in the order of shots, and what one reading of them told. With
@@ -31,8 +34,11 @@ type Traces struct {
 	Weight  []float64     // of each trace; nil: all 1
 	Took    time.Duration // one reading of streamed traces
 
-	file  *h5.SurveyReader // open where they are streamed
-	rooms []device.Buf     // that groups were read into last, of no reader now
+	file    *h5.SurveyReader // open where they are streamed
+	rooms   []device.Buf     // of the host, that groups were read into last, of no reader now
+	feed    *gpu.Feed        // of groups to the card; nil without one
+	weights *weights         // of a group, on the card
+	done    []func()         // give back what Close has to
 
 	weighs             bool    // weights may differ from 1, or traces are streamed
 	shots              []tally // of this rank's
@@ -77,12 +83,19 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 	return t, found, nil
 }
 
-// Close closes the file of streamed traces.
+// Close closes the file of streamed traces, and gives back what brought them to the card.
 func (t *Traces) Close() {
-	if t != nil && t.file != nil {
+	if t == nil {
+		return
+	}
+	if t.file != nil {
 		t.file.Close()
 		t.file = nil
 	}
+	for _, f := range t.done {
+		f()
+	}
+	t.done, t.rooms, t.feed, t.weights = nil, nil, nil, nil
 }
 
 // hold reads the traces at once.
@@ -110,7 +123,7 @@ func (t *Traces) hold(file *h5.SurveyReader) error {
 func (t *Traces) lookAhead(cuts []int) error {
 	defer t.Report.Time("read survey")()
 	began, nt := time.Now(), t.Survey.NT
-	next, stop, err := t.read(context.Background(), cuts)
+	next, stop, err := t.read(context.Background(), cuts, nil)
 	if err != nil {
 		return err
 	}
@@ -167,7 +180,7 @@ func (t *Traces) look(first int, data device.Buf) error {
 		of.Largest += b * weight
 	}
 	if t.Held.Stream {
-		dots, err := t.Device.Dots([2]device.Buf{data, data})
+		dots, err := t.Host.Dots([2]device.Buf{data, data})
 		if err != nil {
 			return err
 		}
@@ -273,9 +286,9 @@ func (t *Traces) knowAll(f *plan.Found) error {
 }
 
 // read begins to read this rank's traces in the given groups, ahead of whoever takes them
-// with next, into two buffers in turn. stop waits for what is being read. The buffers are
-// the next reader's.
-func (t *Traces) read(ctx context.Context, cuts []int) (next func() (device.Buf, error), stop func(), err error) {
+// with next, into two buffers in turn. With a feed they are on the card then. stop waits for
+// what is being read. The buffers are the next reader's.
+func (t *Traces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next func() (device.Buf, error), stop func(), err error) {
 	type group struct {
 		data device.Buf
 		err  error
@@ -284,12 +297,12 @@ func (t *Traces) read(ctx context.Context, cuts []int) (next func() (device.Buf,
 	t.rooms = nil
 	longest, _ := forecast.TwoLongest(cuts)
 	if n := longest * t.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
-		rooms = make([]device.Buf, 2)
-		for i := range rooms {
-			if rooms[i], err = t.Device.Alloc(n, device.F32); err != nil {
-				return nil, nil, err
-			}
+		if rooms, err = t.makeRooms(n); err != nil {
+			return nil, nil, err
 		}
+	}
+	if feed != nil {
+		feed.Start()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -298,6 +311,9 @@ func (t *Traces) read(ctx context.Context, cuts []int) (next func() (device.Buf,
 			// Whoever took group i−1 has given back the buffer of the one before.
 			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.Survey.NT)
 			err := t.readGroup(device.Slice[float32](data), cuts[i])
+			if err == nil && feed != nil {
+				data, err = feed.Send(data)
+			}
 			select {
 			case full <- group{data, err}:
 			case <-ctx.Done():
@@ -309,6 +325,9 @@ func (t *Traces) read(ctx context.Context, cuts []int) (next func() (device.Buf,
 		}
 	}()
 	next = func() (device.Buf, error) {
+		if feed != nil {
+			feed.Take()
+		}
 		g, ok := <-full
 		if !ok {
 			return nil, context.Canceled
@@ -333,17 +352,84 @@ func (t *Traces) readGroup(dst []float32, first int) error {
 	return inputs.FileError(t.file.Unchanged())
 }
 
-// Weigh multiplies this rank's samples from lo on, on the host, by their weights.
-func (t *Traces) Weigh(lo int, data device.Buf) error {
-	m, nt := t.Mute, t.Survey.NT
-	x, first := device.Slice[float32](data), lo/nt
-	list := t.list(first, len(x)/nt)
-	w := make([]float32, nt)
-	for i, n := range list {
-		m.Fill(w, t.Survey.Offset(int(n)), t.Weight[first+i])
-		for k := range w {
-			x[i*nt+k] *= w[k]
+// makeRooms makes two buffers of n samples on the host, which a card copies from by itself.
+func (t *Traces) makeRooms(n int) (rooms []device.Buf, err error) {
+	for range 2 {
+		var room device.Buf
+		if t.Card == nil {
+			room, err = t.Host.Alloc(n, device.F32)
+		} else {
+			var done func()
+			if room, done, err = t.Card.Stage(n, device.F32); err == nil {
+				t.done = append(t.done, done)
+			}
 		}
+		if err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, room)
 	}
-	return nil
+	return rooms, nil
+}
+
+// onCard makes ready what brings groups of at most n samples to the card.
+func (t *Traces) onCard(n int) (err error) {
+	if t.feed, err = t.Card.NewFeed(n, device.F32); err != nil {
+		return err
+	}
+	t.done = append(t.done, t.feed.Close)
+	if t.Weight == nil {
+		return nil
+	}
+	w, err := t.Card.Alloc(n, device.F32)
+	t.weights = &weights{at: -1, room: w}
+	return err
+}
+
+// weights are those of the samples of a group, in a room on the card. They serve both times
+// that a pass weighs the group.
+type weights struct {
+	at   int // the group's first sample; -1: none
+	room device.Buf
+}
+
+// Weigh multiplies this rank's samples from lo on by their weights.
+func (t *Traces) Weigh(lo int, data device.Buf) error {
+	if t.weights == nil {
+		t.weigh(lo, device.Slice[float32](data))
+		return nil
+	}
+	w := t.weights.room.Slice(0, data.Len())
+	if t.weights.at != lo {
+		t.weights.at = -1
+		all := slices.Repeat([]float32{1}, data.Len())
+		t.weigh(lo, all)
+		if err := device.Upload(w, all); err != nil {
+			return err
+		}
+		t.weights.at = lo
+	}
+	return t.Device.Multiply(data, w)
+}
+
+// weigh multiplies samples on the host.
+func (t *Traces) weigh(lo int, x []float32) {
+	m, nt := t.Mute, t.Survey.NT
+	first := lo / nt
+	list := t.list(first, len(x)/nt)
+	var group errgroup.Group
+	each := len(list)/t.Threads + 1
+	for from := 0; from < len(list); from += each {
+		group.Go(func() error {
+			w := make([]float32, nt)
+			for i := from; i < min(from+each, len(list)); i++ {
+				m.Fill(w, t.Survey.Offset(int(list[i])), t.Weight[first+i])
+				for k := range w {
+					x[i*nt+k] *= w[k]
+				}
+			}
+			return nil
+		})
+	}
+	group.Wait() // nothing fails
 }

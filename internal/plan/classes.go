@@ -39,8 +39,12 @@ func newClasses(p *Plan) Classes {
 	return c
 }
 
-// Of lists what belongs to each class. Traces are numbered by their place in the given list.
+// Of lists what belongs to each class, nil without classes. Traces are numbered by their
+// place in the given list.
 func (c Classes) Of(traces []int32) []kirchhoff.Class {
+	if c.N == 0 {
+		return nil
+	}
 	out := make([]kirchhoff.Class, c.N)
 	for i, w := range c.Windows {
 		out[i] = kirchhoff.Class{All: true, Opening: w}

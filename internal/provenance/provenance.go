@@ -36,6 +36,7 @@ type Record struct {
 	Ranks        int       `attr:"ranks"`
 	Threads      int       `attr:"threads"`         // per rank
 	Engine       string    `attr:"engine"`          // "reference", "cpu", "cuda", "hip"
+	Choice       string    `attr:"engine_choice"`   // what kirchhoff.engine = "auto" took beside a GPU, and why; "" where there was no choice
 	ISA          string    `attr:"instruction_set"` // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
 	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact", "uint16", "coarse"
 	Device       string    `attr:"device"`          // name of the GPU; "" for none
@@ -208,13 +209,13 @@ func Epoch() (t time.Time, set bool, err error) {
 }
 
 // Timeless makes the record one of what the file's bits depend on, for a run under
-// [Epoch]: without the number of threads, and where the bits are the same on any ranks
+// [Epoch]: without the number of threads and why the engine was chosen, and where the bits are the same on any ranks
 // without their number and what they talked by. Without an epoch it does nothing.
 func (r *Record) Timeless(anyRanks bool) {
 	if _, set, _ := Epoch(); !set {
 		return
 	}
-	r.Threads = 0
+	r.Threads, r.Choice = 0, ""
 	if anyRanks {
 		r.Ranks, r.Communicator, r.MPI = 0, "", ""
 	}

@@ -49,7 +49,7 @@ type Engine struct {
 	Offers Features
 }
 
-const card = Compact | Dynamic | Aperture | Exact
+const card = Gathers | Streamed | Recomputed | Coarse | Compact | Dynamic | DipLimit | OpeningLimit | Aperture | Exact | Diagonal
 
 // Table has all engines.
 var Table = []Engine{

@@ -15,7 +15,7 @@ func TestTable(t *testing.T) {
 	if f := Missing("abacus", Gathers|Diagonal); f.String() != "images by class, a diagonal" {
 		t.Errorf("an engine that there is not lacks %v", f)
 	}
-	if got := Offering(Gathers); !slices.Equal(got, []string{"cpu", "reference"}) {
+	if got := Offering(Gathers); !slices.Equal(got, []string{"cpu", "cuda", "hip", "reference"}) {
 		t.Errorf("images by class are offered by %v", got)
 	}
 }

@@ -13,7 +13,7 @@ enum {
 	THREADS = 256,
 	LANE = THREADS / GROUP, // threads of a tile
 	POINTS = TILE / LANE,                     // of a thread, LANE slots apart
-	RECEIVERS = WEIGHTS == 0 ? 16 : 8,
+	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	BLOCKS = WEIGHTS == 2 && COMPACT && APERTURE == 2 ? 1 : WEIGHTS || APERTURE ? 2 : 3, // on a processor: more would spill registers
 	SKIP = 0,
@@ -169,8 +169,8 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &whole, const Tr
 	const int place = max(t.receivers[(i64)r.y * RECEIVERS + me], 0), row = t.rows[(i64)run * RECEIVERS + me];
 	const Reach other = o.groups[(i64)place * o.ngroups + group];
 #if COMPACT
-	if (me < GROUP)
-		to->span[me] = o.span[(i64)r.x * o.tiles + held(t, group, me)];
+	for (int n = me; n < GROUP; n += RECEIVERS)
+		to->span[n] = o.span[(i64)r.x * o.tiles + held(t, group, n)];
 #endif
 	// Two fractions may add up to another sample.
 	const int lo = start(from) + start(other), hi = from.last + other.last + 1, length = (hi - lo + 2) & ~1;
@@ -185,7 +185,7 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &whole, const Tr
 	counts = what != OUTSIDE;
 	to->cut[me] = what == TAPERED;
 #endif
-	const bool near = counts && lo >= 0 && length <= WINDOW && !from.gaps && !other.gaps;
+	const bool near = !SQUARED && counts && lo >= 0 && length <= WINDOW && !from.gaps && !other.gaps;
 	to->window[me] = Window{rows + (i64)row * pitch(o) + lo, near ? min(length, pitch(o) - lo) : 0, near ? length : 0};
 	to->receiver[me] = Receiver{o.table + (i64)place * o.tiles * ROW, since(o, other), lo};
 #if COMPACT
@@ -282,7 +282,8 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 
 // far_traces adds those that lie elsewhere: before the first sample, spread too wide, or
 // with times that do not count. Registers cannot be indexed, so the receivers' values are
-// read again.
+// read again. With SQUARED it adds all traces, and rows [row][2][pitch] hold E and F (see
+// kirchhoff.Engine): a triple gives A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
                                            const Stage &stage, const float2 *rows, const int *row, i64 at, int tile, int slot)
 {
@@ -305,12 +306,19 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 				continue;
 			if (!WEIGHTS && (r.time == NEVER || source[p].time + run.since == NEVER))
 				continue;
+#if SQUARED
+			const float *norms = (const float *)(rows + (i64)row[j] * pitch(o)) + k, w = x - o.one, rest = 1 - w;
+			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[pitch(o)], rest * norms[0]));
+			const float a = share(stage, j, slot + p * LANE) * weight(o, source[p].field, r.field);
+			sum[p] = fmaf(a * a, v, sum[p]);
+#else
 			const float2 e = rows[(i64)row[j] * pitch(o) + k];
 			const float v = fmaf(x, e.y, e.x) * share(stage, j, slot + p * LANE);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, r.field), v, sum[p]);
 			else
 				sum[p] += v;
+#endif
 		}
 	}
 }
@@ -390,9 +398,9 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 		for (int i = 0; i < RECEIVERS / 4; i++)
 			cut |= ((const unsigned *)r.cut)[i];
 #endif
-		if (every == 0x01010101 && !cut)
+		if (!SQUARED && every == 0x01010101 && !cut)
 			near_traces<true>(sum, source, o, r, receiver, stage, slot);
-		else if (any & 0x01010101)
+		else if (!SQUARED && any & 0x01010101)
 			near_traces<false>(sum, source, o, r, receiver, stage, slot);
 		if (any & 0x02020202)
 			far_traces(sum, source, o, r, stage, rows, t.rows + (i64)r.run * RECEIVERS, at, tile, slot);

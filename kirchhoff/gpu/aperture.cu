@@ -58,14 +58,11 @@ __device__ __forceinline__ int left(const Operator &o, const Midpoint &m, const 
 	return what;
 }
 
-// tapered is the weight of points i along an axis: of a distance u between flat and edge
-// it is ½ + ½ cos πu = ½ − v P(v²), v = u − ½, to 1e-7.
+// tapered is the weight of points i along an axis.
 __device__ __forceinline__ float tapered(const Operator &o, const Midpoint &m, int a, int i)
 {
 	const Taper t = a == 0 ? o.taper[0] : o.taper[APERTURE - 1]; // registers cannot be indexed
-	const float u = (fabsf(i - m.at[a]) - t.flat) * t.rate, v = u - 0.5f, z = v * v;
-	const float p = fmaf(fmaf(fmaf(fmaf(0.03882883f, z, -0.29914564f), z, 1.2750387f), z, -2.5838552f), z, 1.5707964f);
-	return u <= 0 ? 1 : u >= 1 ? 0 : fmaf(-v, p, 0.5f);
+	return lowered((fabsf(i - m.at[a]) - t.flat) * t.rate);
 }
 
 // along is where a slot of a tile lies along an axis, see kirchhoff's Tiling.

@@ -86,7 +86,7 @@ func TestAperture(t *testing.T) {
 				}
 				held := e.TableBytes()
 				if p.Compact {
-					held -= 8 * int64(e.held.rows) // which the cpu engine does not count
+					held -= 8 * int64(e.tables.held.rows) // which the cpu engine does not count
 				}
 				if held > cpu.TableBytes() || e.TableBytes() != Needs(p, kirchhoff.Work{}, 1).Tables {
 					t.Errorf("tables of %d bytes, those of the cpu engine %d, foretold %d", held, cpu.TableBytes(), Needs(p, kirchhoff.Work{}, 1).Tables)
@@ -111,11 +111,13 @@ func TestApertureExact(t *testing.T) {
 func TestLists(t *testing.T) {
 	for _, p := range apertures(t) {
 		e := outline(kirchhoff.Outline(p), kirchhoff.Work{}, 1)
-		adjoint := newAdjointLists(e.plan, e.columns, 16)
-		forward := newForwardLists(p.Positions, e.traceCuts)
+		must(t, e.cutUnits(p, kirchhoff.Work{}))
+		columns := e.tables.columns
+		adjoint := newAdjointLists(e.plan, columns, 16)
+		forward := newForwardLists(p.Positions, e.images[0].TraceCuts)
 		blocks := slices.Clone(forward.places)
-		forward.makeVisits(e.plan, e.columns)
-		for c, column := range e.columns {
+		forward.makeVisits(e.plan, columns)
+		for c, column := range columns {
 			box := e.plan.Boxes[column.Boxes[0]]
 			counts := func(trace int) bool {
 				m, tapers := p.Middle(int32(trace)), p.Tapers()

@@ -1,47 +1,50 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // Forward adds the demigrated traces of the image src to dst.
-func (e *Engine) Forward(ctx context.Context, dst, src device.Buf) error {
-	return e.apply(ctx, dist.Forward, dst, src)
+func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
+	return k.apply(ctx, dist.Forward, dst, src)
 }
 
 // Adjoint adds the migrated image of the traces src to dst.
-func (e *Engine) Adjoint(ctx context.Context, dst, src device.Buf) error {
-	return e.apply(ctx, dist.Backward, dst, src)
+func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	return k.apply(ctx, dist.Backward, dst, src)
 }
 
 // apply makes a whole application. Its sums are float64.
-func (e *Engine) apply(ctx context.Context, d dist.Direction, dst, src device.Buf) error {
-	e.room.Lock()
-	defer e.room.Unlock()
-	defer e.dev.Mark(d.String())()
-	w, err := e.work(d, dst, src, 0, true)
+func (k *kernel) apply(ctx context.Context, d dist.Direction, dst, src device.Buf) error {
+	k.room.Lock()
+	defer k.room.Unlock()
+	defer k.dev.Mark(d.String())()
+	w, err := k.prepare(ctx, d, dst, src, 0, true)
 	if err != nil {
 		return err
 	}
 	if err := w.Run(ctx); err != nil {
 		return err
 	}
-	return e.context.Err()
+	return k.context.Err()
 }
 
-// work prepares an application: a whole one, or one in pieces that are summed over ranks.
-func (e *Engine) work(d dist.Direction, dst, src device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+// prepare prepares an application: a whole one, or one in pieces that are summed over ranks.
+func (k *kernel) prepare(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64, whole bool) (pieces.Work, error) {
 	if d == dist.Forward {
-		return e.forwardWork(dst, src, quantum, whole)
+		return k.forwardWork(ctx, dst, src, quantum, whole)
 	}
-	return e.adjointWork(dst, src, quantum, whole)
+	return k.imageWork(ctx, k.adjointPass(), dst, src, quantum, whole, !whole && k.correlated(src))
 }
 
 // kind is how the names of the kernels for sums in float64 or float32 end.
@@ -52,49 +55,95 @@ func kind(wide bool) string {
 	return "_f32"
 }
 
-func (e *Engine) forwardWork(data, image device.Buf, quantum float64, whole bool) (pieces.Work, error) {
-	if err := e.check("forward", data, image); err != nil {
+func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	if err := k.check("forward", data, image); err != nil {
 		return pieces.Work{}, err
 	}
 	kind := kind(whole || quantum != 0)
-	slot := func(lo, hi, piece int) device.Buf { return e.ring.Slice(piece%ahead*e.tracePart(), (hi-lo)*e.stride) }
+	slot := func(lo, hi, piece int) device.Buf { return k.ring.Slice(piece%ahead*k.tracePart(), (hi-lo)*k.stride) }
 	if whole {
-		slot = func(lo, hi, _ int) device.Buf { return e.traces.Slice(0, (hi-lo)*e.stride) }
-	} else if err := e.makeRing(quantum != 0); err != nil {
+		slot = func(lo, hi, _ int) device.Buf { return k.traces.Slice(0, (hi-lo)*k.stride) }
+	} else if err := k.makeRing(quantum != 0); err != nil {
 		return pieces.Work{}, err
 	}
-	e.elements("load", e.tiled.Len(), e.tiled, image, e.scale, e.points)
+	k.elements("load", k.tiled.Len(), k.tiled, image, k.scale, k.points)
+	units := kirchhoff.NewCursor(k.Image, k.opener(ctx))
 	sum := func(lo, hi, piece int) (device.Buf, error) {
-		if err := e.dev.Zero(e.traces); err != nil {
+		if err := k.dev.Zero(k.traces); err != nil {
 			return nil, err
 		}
-		if e.plan.Tiles > 0 {
-			block := e.firstBlock[piece]
-			e.launch("forward", e.firstBlock[piece+1]-block, e.forwardParts, lanes, 2*forwardStage(e.layout)+4*lanes*e.window,
-				e.operator, e.forward, e.tiled, e.traces, int32(block), int32(lo), int32(e.stride),
-				int32(e.window), int64(e.tracePart()), magic(quantum))
+		parts := 1
+		err := units.Each(piece, func(o *lists) error {
+			parts = max(parts, o.forwardParts)
+			o.demigrate(piece, lo, quantum)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		to := slot(lo, hi, piece)
-		if !whole || e.forwardParts > 1 {
-			e.collect(kind, to, e.traces, e.forwardParts, e.tracePart())
+		if !whole || parts > 1 {
+			k.collect(kind, to, k.traces, parts, k.tracePart())
 		}
-		return to, e.context.Err()
+		return to, k.context.Err()
 	}
 	finish := func(lo, hi, piece int) error {
-		e.filterRows("convolve"+kind, segment, data.Slice(lo*e.nt, (hi-lo)*e.nt), e.nt, slot(lo, hi, piece), e.stride, hi-lo, e.convolve)
-		return e.context.Err()
+		to, list := k.of(data, k.nt, lo, hi)
+		k.filterRows("convolve"+kind, segment, to, k.nt, slot(lo, hi, piece), k.stride, hi-lo, k.convolve, list)
+		return k.context.Err()
 	}
-	return pieces.Work{Cuts: e.traceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
+	return pieces.Work{Cuts: k.TraceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
 }
 
-func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool) (pieces.Work, error) {
-	if err := e.check("adjoint", data, image); err != nil {
+// pass is a way through the traces that makes an image: that of the operator's adjoint, or of
+// the squared operator.
+type pass struct {
+	function  string                                         // of the card, which sums the rows
+	correlate func(data device.Buf, of numbered, lo, hi int) // sets the rows to those of traces lo to hi
+	step      int32                                          // between the samples of a row, in floats
+	power     int32                                          // how often the image's scale counts
+}
+
+// adjointPass is that of the operator's adjoint, whose rows are pairs of samples.
+func (e *Engine) adjointPass() pass { return pass{"adjoint", e.correlateRows, 2, 1} }
+
+// imageWork prepares an adjoint of the data by a pass. With correlated the rows of kept lists
+// are those of the data.
+func (k *kernel) imageWork(ctx context.Context, by pass, image, data device.Buf, quantum float64, whole, correlated bool) (pieces.Work, error) {
+	if err := k.check("adjoint", data, image); err != nil {
 		return pieces.Work{}, err
 	}
-	if whole || e.ready == nil || memory(e.ready) != memory(data) {
-		e.correlateAll(data)
+	k.ready = nil
+	if o := k.kept; o != nil {
+		if !correlated {
+			by.correlate(data, o.numbered, 0, o.count)
+		}
+		return k.backward(image, by.power, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
+			o.migrate(by.function, lo, hi, sums, quantum)
+			return o.adjointParts, nil
+		}), nil
 	}
-	e.ready = nil
+	return k.backward(image, by.power, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
+		if lo > 0 { // the first has summed all boxes
+			return 1, nil
+		}
+		if err := k.clear(); err != nil {
+			return 0, err
+		}
+		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
+			by.correlate(data, o.numbered, 0, o.count)
+			o.add(by.function, quantum)
+			return cmp.Or(ctx.Err(), k.context.Err())
+		})
+	}), nil
+}
+
+// clear sets the sums of units to zero.
+func (e *Engine) clear() error { return e.dev.Zero(e.image.Slice(0, e.imagePart())) }
+
+// backward prepares an adjoint. sum sets sums, those of boxes lo to hi, and returns in how
+// many parts. The image's scale counts power times.
+func (e *Engine) backward(image device.Buf, power int32, quantum float64, whole bool, sum func(lo, hi int, sums device.Buf) (parts int, err error)) pieces.Work {
 	wide, sums := whole || quantum != 0, e.tiled
 	if wide {
 		sums = e.image
@@ -102,35 +151,36 @@ func (e *Engine) adjointWork(image, data device.Buf, quantum float64, whole bool
 	part := func(of device.Buf, lo, hi int) device.Buf {
 		return of.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
 	}
-	sum := func(lo, hi, _ int) (device.Buf, error) {
-		group, all := e.firstGroup[lo], part(e.image, lo, hi)
-		e.launch("adjoint", e.firstGroup[hi]-group, e.adjointParts, threads, 2*adjointStage(e.layout),
-			e.operator, e.adjoint, e.rows, all, int32(group), int32(e.firstTile[lo]), int64(e.imagePart()), magic(quantum))
-		to := part(sums, lo, hi)
-		if !wide || e.adjointParts > 1 {
-			e.collect(kind(wide), to, all, e.adjointParts, e.imagePart())
+	piece := func(lo, hi, _ int) (device.Buf, error) {
+		all, to := part(e.image, lo, hi), part(sums, lo, hi)
+		parts, err := sum(lo, hi, all)
+		if err != nil {
+			return nil, err
+		}
+		if !wide || parts > 1 {
+			e.collect(kind(wide), to, all, parts, e.imagePart())
 		}
 		return to, e.context.Err()
 	}
 	finish := func(lo, hi, _ int) error {
 		from := part(sums, lo, hi)
-		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi))
+		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi), power)
 		return e.context.Err()
 	}
-	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: sum, Finish: finish}, nil
+	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: piece, Finish: finish}
 }
 
 // check panics if buffers have the wrong size. Buffers of another device are an error.
-func (e *Engine) check(op string, data, image device.Buf) error {
-	p := &e.plan.Problem
-	if e.closed {
+func (k *kernel) check(op string, data, image device.Buf) error {
+	p := &k.plan.Problem
+	if k.closed {
 		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
 	}
-	if data.Len() != e.ntrace*e.nt || image.Len() != p.ImageLen() {
+	if data.Len() != k.Data*k.nt || image.Len() != p.ImageLen() {
 		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
-			op, data.Len(), image.Len(), e.ntrace*e.nt, p.ImageLen()))
+			op, data.Len(), image.Len(), k.Data*k.nt, p.ImageLen()))
 	}
-	return e.mine(op, data, image)
+	return k.mine(op, data, image)
 }
 
 func (e *Engine) mine(op string, bufs ...device.Buf) error {
@@ -142,16 +192,24 @@ func (e *Engine) mine(op string, bufs ...device.Buf) error {
 	return nil
 }
 
-// correlateAll sets the rows to all traces correlated with the wavelet.
-func (e *Engine) correlateAll(data device.Buf) {
+// correlateRows sets the first rows to traces lo to hi, by their numbers in of, correlated
+// with the wavelet.
+func (e *Engine) correlateRows(data device.Buf, of numbered, lo, hi int) {
+	x, list := of.of(data, e.nt, lo, hi)
 	// The last sample of a block is only needed for the one before it.
-	e.filterRows("correlate", segment-1, e.rows, 2*e.pitch(), data, e.nt, e.ntrace, e.correlate)
+	e.filterRows("correlate", segment-1, e.rows, 2*e.pitch(), x, e.nt, hi-lo, e.correlate, list)
 }
 
-// filterRows filters rows of x. Each block of threads computes step samples.
-func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps) {
+// correlated reports whether the rows are those of all traces of the data.
+func (k *kernel) correlated(data device.Buf) bool {
+	return k.owner == k && k.ready != nil && memory(k.ready) == memory(data)
+}
+
+// filterRows filters rows of x. Each block of threads computes step samples. list holds the
+// rows of the data, that are read or written; 0: the first.
+func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, list driver.Memory) {
 	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
-		t.at, int32(t.count), int32(t.first), e.one())
+		t.at, int32(t.count), int32(t.first), list, e.one())
 }
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
@@ -161,8 +219,8 @@ func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 func (e *Engine) pitch() int { return (e.nt + 1) &^ 1 }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
-func (e *Engine) imagePart() int { return e.plan.Tiles * simd.TileSize }
-func (e *Engine) tracePart() int { return e.longestPiece() * e.stride }
+func (g *geometry) imagePart() int { return g.plan.Tiles * simd.TileSize }
+func (e *Engine) tracePart() int   { return e.most.piece * e.stride }
 
 // collect adds up the sums of several parts.
 func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {

@@ -3,6 +3,7 @@ package gpu
 import (
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -22,14 +23,33 @@ func (h *held) add(o held, times int) {
 	h.boxes += o.boxes * times
 }
 
-// makeColumns finds the columns and what they hold.
-func (e *Engine) makeColumns() {
-	for _, c := range e.plan.Columns() {
+// tables are those of some places, column by column.
+type tables struct {
+	memoryOfTables
+	columns []column
+	held    held // by all columns
+}
+
+// newTables finds the columns of a plan's places and what they hold.
+func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
+	t := &tables{}
+	for _, c := range l.Columns() {
 		lo, hi := c.Boxes[0], c.Boxes[1]
-		each := held{e.firstTile[hi] - e.firstTile[lo], e.firstGroup[hi] - e.firstGroup[lo], hi - lo}
-		e.columns = append(e.columns, column{c, e.held, each})
-		e.held.add(each, len(c.Places))
+		each := held{g.firstTile[hi] - g.firstTile[lo], g.firstGroup[hi] - g.firstGroup[lo], hi - lo}
+		t.columns = append(t.columns, column{c, t.held, each})
+		t.held.add(each, len(c.Places))
 	}
+	return t
+}
+
+// allocate makes room for tables.
+func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
+	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32)}
+	if l.Compact {
+		m.span = b.alloc(h.rows*2, device.F32)
+	}
+	m.groups, m.boxes = b.alloc(h.groups*reachWords, device.F32), b.alloc(h.boxes*reachWords, device.F32)
+	return m
 }
 
 // number sets the places of local that have tables in the column to their numbers there.
@@ -53,16 +73,17 @@ func slots(columns []column, places int) [][]slot {
 	return list
 }
 
-// most is the number of rows of the place that has most.
-func most(columns []column, places int) (rows int) {
-	held := make([]int, places)
-	for _, c := range columns {
+// most is what the place that has most holds.
+func (t *tables) most(places int) (most held) {
+	list := make([]held, places)
+	for _, c := range t.columns {
 		for _, place := range c.Places {
-			held[place] += c.each.rows
-			rows = max(rows, held[place])
+			h := &list[place]
+			h.add(c.each, 1)
+			most = held{max(most.rows, h.rows), max(most.groups, h.groups), max(most.boxes, h.boxes)}
 		}
 	}
-	return rows
+	return most
 }
 
 // These are the kernels' structs of an operator with an aperture.
@@ -98,33 +119,41 @@ func corner(b kirchhoff.Box, tile int32, side int) [3]int {
 	return [3]int{n / (b.Count[1] * b.Count[2]) * side, n / b.Count[2] % b.Count[1] * side, n % b.Count[2] * side}
 }
 
-// narrow copies to the card what an aperture needs, and notes it in o.
-func (e *Engine) narrow(o *operator) {
-	b, p := &e.buffers, &e.plan.Problem
-	axes := e.layout.Aperture
-	side := 12 - 4*axes // points of a tile
-	var columns []columnThere
-	var spots []spot
-	for i, c := range e.columns {
-		first := e.plan.Boxes[c.Boxes[0]]
-		columns = append(columns, columnThere{
-			int64(c.before.rows - first.First), int64(c.before.groups - e.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
+// columnList is what the kernels need of the columns of tables with an aperture.
+func (g *geometry) columnList(t *tables) (list []columnThere) {
+	axes := g.layout.Aperture
+	for _, c := range t.columns {
+		first := g.plan.Boxes[c.Boxes[0]]
+		list = append(list, columnThere{
+			int64(c.before.rows - first.First), int64(c.before.groups - g.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
 			int32(c.each.rows), int32(c.each.groups), int32(c.each.boxes), horizontal(axes, first.Lo), horizontal(axes, first.Count)})
+	}
+	return list
+}
+
+// spotList is where each group lies in its column.
+func (g *geometry) spotList(t *tables) (list []spot) {
+	axes := g.layout.Aperture
+	side := 12 - 4*axes // points of a tile
+	for i, c := range t.columns {
 		for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
-			for g := e.firstGroup[box]; g < e.firstGroup[box+1]; g++ {
-				spots = append(spots, spot{int32(i), horizontal(axes, corner(e.plan.Boxes[box], e.groupList[g*groupTiles], side))})
+			for n := g.firstGroup[box]; n < g.firstGroup[box+1]; n++ {
+				list = append(list, spot{int32(i), horizontal(axes, corner(g.plan.Boxes[box], g.groupList[n*groupTiles], side))})
 			}
 		}
 	}
-	middles := make([]middle, 0, axes*e.ntrace)
-	for trace := range e.ntrace {
+	return list
+}
+
+// middles are the midpoints of p's traces along the horizontal axes.
+func middles(p *kirchhoff.Problem, axes int) []middle {
+	list := make([]middle, 0, axes*p.NumTraces())
+	for trace := range p.NumTraces() {
 		m := p.Middle(int32(trace))
 		for _, x := range m[2-axes:] {
 			whole := math.Floor(x)
-			middles = append(middles, middle{int32(whole), float32(x - whole)})
+			list = append(list, middle{int32(whole), float32(x - whole)})
 		}
 	}
-	tapers := p.Tapers()
-	copy(o.taper[:], tapers[2-axes:])
-	o.columns, o.spots, o.middles = words(b, columns), words(b, spots), words(b, middles)
+	return list
 }

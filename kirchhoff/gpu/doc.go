@@ -8,6 +8,10 @@
 // same bits again on the same model of card, and with exact sums (dist.Pieced) also on any
 // number of cards, however these share out shots and slabs.
 //
+// The anatomy is that of the cpu engine. An Engine has tables, programs and scratch. Its
+// kernels, one for each image, go through units of work (kirchhoff.Image), each with lists
+// of its traces.
+//
 // With an aperture, tables and lists of traces are those of one column of the image after
 // the other (see kirchhoff.Column), and the kernels work on the column's own small operator.
 //

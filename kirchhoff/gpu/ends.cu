@@ -7,17 +7,20 @@ enum { THREADS = 256 };
 
 // y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread
 // makes EACH samples: of seven multiplications one needs a read from shared memory, and
-// threads seven words apart share no bank.
+// threads seven words apart share no bank. list holds the rows of the data, x if LISTED,
+// else y; null for rows in their order.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
-template <class T, bool PAIRS>
-__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, float one)
+template <class T, bool PAIRS, bool LISTED>
+__device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first,
+                       const int *list, float one)
 {
 	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
 	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
 	const int n0 = blockIdx.y * STEP, me = threadIdx.x;
-	x += blockIdx.x * xstride;
-	y += blockIdx.x * ystride;
+	const i64 row = blockIdx.x, data = list ? list[row] : row;
+	x += (LISTED ? data : row) * xstride;
+	y += (LISTED ? row : data) * ystride;
 	float sum[EACH] = {};
 	for (int j0 = 0; j0 < m; j0 += SEGMENT) {
 		__syncthreads();
@@ -64,17 +67,19 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 	}
 }
 
-// convolve adds to rows of the data, correlate sets rows of pairs (y[n] − one d, d), d =
-// y[n+1] − y[n], which adjoint.cu explains; the last is zero.
-#define FILTER(name, T, PAIRS)                                                                \
+// convolve adds to rows of the data. Of these correlate sets rows of pairs (y[n] − one d, d),
+// d = y[n+1] − y[n], which adjoint.cu explains; the last is zero. square adds to rows.
+#define FILTER(name, T, PAIRS, LISTED)                                                        \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
-	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, float one) \
+	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, \
+	     const int *list, float one)                                                          \
 	{                                                                                         \
-		filter<T, PAIRS>(y, ystride, x, xstride, nt, taps, m, first, one);                    \
+		filter<T, PAIRS, LISTED>(y, ystride, x, xstride, nt, taps, m, first, list, one);      \
 	}
-FILTER(convolve_f32, float, false)
-FILTER(convolve_f64, double, false)
-FILTER(correlate, float, true)
+FILTER(convolve_f32, float, false, false)
+FILTER(convolve_f64, double, false, false)
+FILTER(correlate, float, true, true)
+FILTER(square, float, false, true)
 
 // tiled[i] = image[points[i]] scale[points[i]], zero beyond the grid; scale may be null.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -103,33 +108,35 @@ load(i64 n, float *tiled, const float *image, const float *scale, const int *poi
 COLLECT(collect_f32, float)
 COLLECT(collect_f64, double)
 
-// image[points[i]] += sums[i] scale[points[i]], the transpose of load.
+// image[points[i]] += sums[i] scale[points[i]], the transpose of load; the scale
+// counts power times, once or twice.
 #define UNLOAD(name, T)                                                                       \
 	extern "C" __global__ void __launch_bounds__(THREADS)                                     \
-	name(i64 n, float *image, const T *sums, const float *scale, const int *points)           \
+	name(i64 n, float *image, const T *sums, const float *scale, const int *points, int power) \
 	{                                                                                         \
 		const i64 i = (i64)blockIdx.x * THREADS + threadIdx.x;                                \
 		if (i >= n || points[i] < 0)                                                          \
 			return;                                                                           \
-		const float v = (float)sums[i];                                                       \
-		image[points[i]] += scale ? v * scale[points[i]] : v;                                 \
+		const float by = scale ? scale[points[i]] : 1;                                        \
+		image[points[i]] += (float)sums[i] * (power == 2 ? by * by : by);                        \
 	}
 UNLOAD(unload_f32, float)
 UNLOAD(unload_f64, double)
 
 // Bounds, see dist.Pieced.
 
-// out[row] = the largest |y[n]| of the pairs x[row][pitch] that correlate made; NaN if one
-// is: floats without their sign are ordered like the integers of the same bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float2 *x, int nt, i64 pitch, float one)
+// out[row] = the largest |y[n]|, n < nt, of rows x[row][2 pitch]: of samples, with step 1,
+// or with step 2 of the pairs that correlate makes; NaN if one is: floats without their sign are ordered like the
+// integers of the same bits.
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, int nt, int pitch, int step, float one)
 {
 	__shared__ int most[WIDTH];
-	const float2 *row = x + blockIdx.x * pitch;
+	const float *row = x + (i64)blockIdx.x * 2 * pitch;
 	int v = 0;
-	for (int n = threadIdx.x; n < nt - 1; n += WIDTH) {
-		const float2 e = row[n];
-		const float y = fmaf(one, e.y, e.x);
-		v = max(v, max(__float_as_int(y) & 0x7FFFFFFF, __float_as_int(y + e.y) & 0x7FFFFFFF));
+	for (int n = threadIdx.x; n < nt; n += WIDTH) {
+		const float2 e = ((const float2 *)row)[step == 2 ? min(n, nt - 2) : 0];
+		const float y = step == 1 ? row[n] : fmaf(n == nt - 1 ? one + 1 : one, e.y, e.x);
+		v = max(v, __float_as_int(y) & 0x7FFFFFFF);
 	}
 	most[threadIdx.x] = v;
 	for (int half = WIDTH / 2; half > 0; half /= 2) {

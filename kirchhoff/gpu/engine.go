@@ -14,49 +14,62 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 )
 
-// Engine is the operator on one card. Its buffers are float32 on that card: the image
-// [ImageLen()], the data [ntrace, nt]. Like those of the device, its operations run in
-// order and do not wait for the card; an error of the card shows at the next Sync, Dots
-// or copy.
+// Engine is the operator on one card: what its kernels share. Its buffers are float32 on
+// that card: the image [ImageLen()], the data [ntrace, nt]. Like those of the device, its
+// operations run in order and do not wait for the card; an error of the card shows at the
+// next Sync, Dots or copy.
 type Engine struct {
 	buffers
-	plan       *kirchhoff.Plan
-	layout     kirchhoff.Layout
+	geometry
+	work       kirchhoff.Work
 	processors int
 	context    *driver.Context
-	kernels    map[string]*driver.Function
-	nt, ntrace int
+	functions  map[string]*driver.Function
+	nt         int
 	stride     int // elements between the forward's traces
 	bits       int // of a time of the tables behind the point
+	images     []*kirchhoff.Image
+	most       most
+	kernels    []*kernel // of the images
 
-	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
-	firstGroup []int   // of each box, and the number of groups
-	firstTile  []int   // of each box, and the number of tiles
-	columns    []column
-	held       held  // by the tables of all columns
-	traceCuts  []int // first trace of each piece of the forward, and their number
-	boxCuts    []int // first box of each piece of the adjoint, and their number
-	firstBlock []int // of each piece of the forward, and the number of blocks
+	tables  *tables          // of all places; without memory where they are made anew
+	held    held             // by the tables of all places, or of a unit at most
+	banks   []memoryOfTables // of the tables of units, which take them in turn
+	copies  *driver.Stream   // of tables to the card
+	lengths spans            // of the places' times in boxes
+	window  int              // entries of a window of the forward, from lengths
 
-	// Tables, lists and what is computed from the start.
-	table, span, groups, boxes device.Buf
-	operator                   operator
-	adjoint                    traces
-	forward                    blocks
-	adjointParts, forwardParts int
-	window                     int // entries of a window of the forward
-	points, scale              device.Buf
-	convolve, correlate        taps
-	bounds                     device.Buf // float64, what bounds add up on the host
+	// What is computed from the start.
+	groups              driver.Memory // groupList
+	tiles               driver.Memory // firstTile
+	spots               driver.Memory // of each group, with an aperture
+	points, scale       device.Buf
+	convolve, correlate taps
+	bounds              device.Buf // float64, what bounds add up on the host
 
 	room   pieces.Room // guards what follows: one application at a time
 	closed bool
-	rows   device.Buf // [ntrace][pitch][2], correlated traces as pairs, see adjoint.cu
-	ready  device.Buf // the data that rows were correlated from, until used
-	tiled  device.Buf // float32 [tile][64], the image
-	image  device.Buf // float64 [part][tile][64], sums of the adjoint
-	traces device.Buf // float64 [part][row][stride], sums of a piece of the forward
-	ring   device.Buf // sums of two pieces of the forward; made when first needed
+	turn   int             // of the bank that was filled last
+	opened []*driver.Event // what the card was asked before the last openings, one less than there are banks
+	rows   device.Buf      // [trace of a unit][pitch][2], correlated traces as pairs, see adjoint.cu
+	ready  device.Buf      // the data that rows were correlated from, until used
+	owner  *kernel         // whose traces they are
+	tiled  device.Buf      // float32 [tile][64], the image
+	image  device.Buf      // float64 [part][tile][64], sums of the adjoint
+	traces device.Buf      // float64 [part][row][stride], sums of a piece of the forward
+	ring   device.Buf      // sums of two pieces of the forward; made when first needed
+
+	adjointParts, forwardParts int // of image and traces, at most
+}
+
+// geometry is a plan with the image cut into boxes, groups of tiles and pieces.
+type geometry struct {
+	plan       *kirchhoff.Plan
+	layout     kirchhoff.Layout
+	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
+	firstGroup []int   // of each box, and the number of groups
+	firstTile  []int   // of each box, and the number of tiles
+	boxCuts    []int   // first box of each piece of the adjoint, and their number
 }
 
 // taps is a filter on the card.
@@ -68,16 +81,16 @@ type taps struct {
 
 var (
 	_ kirchhoff.Engine = (*Engine)(nil)
-	_ dist.Pieced      = (*Engine)(nil)
+	_ dist.Pieced      = (*kernel)(nil)
 )
 
 // New compiles the kernels for a card, computes the tables of p and copies them to the
 // card: 4 bytes per place and image point, 12 with Dynamic in 2-D, 20 in 3-D; two less
 // with Compact. With an aperture, points are those of the columns where a place has tables.
 // p.Threads is the number of threads that compute tables. Its errors are those of
-// kirchhoff.Refuse, kirchhoff.NewPlan, Plan.Solve and the compiler. If the card has too
-// little memory, the error is a missing resource that states what is needed and what there
-// is.
+// kirchhoff.Refuse, kirchhoff.NewPlan, kirchhoff.Images, Plan.Solve and the compiler. If the
+// card has too little memory, the error is a missing resource that states what is needed
+// and what there is.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -87,7 +100,15 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 		return nil, err
 	}
 	e := outline(l, w, dev.Card().Multiprocessors)
+	if err := e.cutUnits(p, w); err != nil {
+		return nil, err
+	}
 	e.dev, e.context = dev, dev.Context()
+	if e.copies = e.context.Main(); len(e.banks) > 0 {
+		if e.copies, err = e.context.NewStream(); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.make(ctx, p); err != nil {
 		e.Close()
 		return nil, err
@@ -96,91 +117,166 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 }
 
 func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
-	e.kernels = map[string]*driver.Function{}
+	e.functions = map[string]*driver.Function{}
 	for i, src := range Programs(e.layout) {
 		module, err := e.dev.Build(src)
 		if err != nil {
 			return err
 		}
 		for _, name := range kernelNames[i] {
-			if e.kernels[name], err = module.Function(name); err != nil {
+			if e.functions[name], err = module.Function(name); err != nil {
 				return err
 			}
 		}
 	}
-	receivers, _, _ := sizes(e.layout)
-	adjoint := newAdjointLists(e.plan, e.columns, int32(receivers))
-	forward := newForwardLists(e.plan.Problem.Positions, e.traceCuts)
-	if e.layout.Aperture > 0 {
-		forward.makeVisits(e.plan, e.columns)
+	e.allocate()
+	e.put()
+	for _, m := range e.images {
+		e.kernels = append(e.kernels, newKernel(e, m))
 	}
-	e.firstBlock = forward.firsts
-	e.allocate(pieces.Longest(adjoint.firsts), pieces.Longest(forward.firsts))
-	e.put(adjoint, forward)
+	if e.err == nil {
+		e.err = e.keep()
+	}
 	if e.err != nil {
-		need := Needs(p, kirchhoff.Work{}, e.processors)
+		need := Needs(p, e.work, e.processors)
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
 			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
-	return e.fill(ctx, p)
+	for range len(e.banks) - 1 {
+		e.opened = append(e.opened, e.context.Mark(e.context.Main()))
+	}
+	if !e.work.Remake {
+		return e.fill(ctx, p, e.tables)
+	}
+	for _, k := range e.kernels { // so that errors show before a long run
+		if len(k.Units) > 0 {
+			o, err := k.open(ctx, k.Units[0])
+			if err == nil {
+				o.Close()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
-// outline returns an engine without memory, with its work cut into pieces and groups.
+// keep makes the lists of the kernels' only units. Kernels of all traces share theirs.
+func (e *Engine) keep() error {
+	if e.adds() {
+		return nil
+	}
+	var all *lists
+	for _, k := range e.kernels {
+		if k.Rows == nil && all != nil {
+			k.kept = all.with(k)
+			continue
+		}
+		if err := k.keep(&e.buffers); err != nil {
+			return err
+		}
+		if k.Rows == nil {
+			all = k.kept
+		}
+	}
+	return nil
+}
+
+// outline returns an engine without memory, with the image cut into pieces and groups.
 func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
-	e := &Engine{plan: l, layout: l.Layout(), processors: processors, nt: p.NT, ntrace: p.NumTraces(), stride: (p.NT + 3) &^ 3, bits: fractionBits(p)}
+	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
 	}
 	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
-	e.makeColumns()
+	e.tables = e.newTables(l)
 	e.cut(w)
 	return e
 }
 
-// allocate allocates what an engine holds from the start, except lists. runs is the
-// number of runs in the adjoint's longest column, longest the number of blocks in the
-// longest piece of the forward.
-func (e *Engine) allocate(runs, longest int) {
-	l, boxes := e.plan, len(e.plan.Boxes)
-	ngroups := e.firstGroup[boxes]
-	e.table = e.alloc(e.held.rows*e.layout.Words, device.F32)
-	if e.layout.Compact {
-		e.span = e.alloc(e.held.rows*2, device.F32)
+// cutUnits cuts the traces into units. Where their tables are made anew, those of two have
+// memory, if the budget allows it: the next are made while the card works.
+func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
+	most := e.tables.most(p.Positions.Len())
+	place, banks := e.placeBytes(), 1
+	if w.Cuts != nil || w.Budget < place*int64(p.Positions.Len()) && w.Budget >= 2*place*int64(p.LeastPlaces(w.Exact)) {
+		banks, w.Budget = 2, w.Budget/2
 	}
-	e.groups = e.alloc(e.held.groups*reachWords, device.F32)
-	e.boxes = e.alloc(e.held.boxes*reachWords, device.F32)
-	e.rows = e.alloc(2*e.ntrace*e.pitch(), device.F32)
+	cut := traceCuts
+	if w.Cuts != nil {
+		cut = e.groupCuts
+	}
+	if e.images, err = kirchhoff.Images(p, w, place, cut); err != nil {
+		return err
+	}
+	e.most, e.held = mostOf(e.images), e.tables.held
+	if n := e.most.places; w.Remake {
+		e.held = held{min(e.held.rows, n*most.rows), min(e.held.groups, n*most.groups), min(e.held.boxes, n*most.boxes)}
+		e.banks = make([]memoryOfTables, min(banks, e.most.units))
+	}
+	return nil
+}
+
+// allocate allocates what an engine holds from the start, except lists.
+func (e *Engine) allocate() {
+	if !e.work.Remake {
+		e.tables.memoryOfTables = e.held.allocate(&e.buffers, e.layout)
+	}
+	for i := range e.banks {
+		e.banks[i] = e.held.allocate(&e.buffers, e.layout)
+	}
+	e.rows = e.alloc(2*e.most.unit*e.pitch(), device.F32)
 	e.tiled = e.alloc(e.imagePart(), device.F32)
-	e.adjointParts = parts(e.processors, ngroups, runs, e.imagePart())
-	e.image = e.alloc(e.adjointParts*e.imagePart(), device.F64)
-	e.forwardParts = parts(e.processors, longest, boxes, e.tracePart())
+	e.adjointParts = parts(e.processors, e.firstGroup[len(e.plan.Boxes)], e.most.unit, e.imagePart())
+	all := e.adjointParts
+	if e.adds() {
+		all++
+	}
+	e.image = e.alloc(all*e.imagePart(), device.F64)
+	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.plan.Boxes), e.tracePart())
 	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
+	_, slabs, chunks := e.chunks()
+	e.bounds = e.alloc(max(e.most.traces, slabs*chunks), device.F64)
 	e.points = e.alloc(e.imagePart(), device.F32)
-	if l.Problem.Dynamic {
-		e.scale = e.alloc(l.Problem.ImageLen(), device.F32)
+	if e.plan.Problem.Dynamic {
+		e.scale = e.alloc(e.plan.Problem.ImageLen(), device.F32)
 	}
 }
 
-// put copies lists to the card.
-func (e *Engine) put(adj *adjointLists, fwd *forwardLists) {
+// adds reports whether adjoints of units are added up, in the first part of the image.
+func (e *Engine) adds() bool { return e.work.Remake || e.work.Cuts != nil }
+
+// most holds the largest numbers of any image: traces, traces of a unit and of a piece of
+// the forward, such pieces, and places of a unit; and the number of all units.
+type most struct{ traces, unit, piece, pieces, places, units int }
+
+func mostOf(images []*kirchhoff.Image) (n most) {
+	for _, m := range images {
+		n.traces, n.pieces = max(n.traces, m.Own.NumTraces()), max(n.pieces, len(m.TraceCuts)-1)
+		n.piece, n.places, n.units = max(n.piece, pieces.Longest(m.TraceCuts)), max(n.places, m.Places), n.units+len(m.Units)
+		for _, u := range m.Units {
+			n.unit = max(n.unit, u.Hi-u.Lo)
+		}
+	}
+	return n
+}
+
+// put copies to the card what does not depend on traces.
+func (e *Engine) put() {
 	l, b := e.plan, &e.buffers
-	e.adjoint = traces{words(b, e.groupList), words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers),
-		words(b, adj.parts(e.adjointParts))}
-	e.forward = blocks{words(b, fwd.places), words(b, fwd.traces), words(b, int32s(e.firstTile)), words(b, cut(len(l.Boxes), e.forwardParts)),
-		words(b, fwd.visits), words(b, fwd.firstVisits)}
+	e.groups, e.tiles = words(b, e.groupList), words(b, int32s(e.firstTile))
 	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
 	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
-	_, slabs, chunks := e.chunks()
-	e.bounds = e.alloc(max(e.ntrace, slabs*chunks), device.F64)
-	if e.err != nil {
+	if e.layout.Aperture > 0 {
+		e.spots = words(b, e.spotList(e.tables))
+	}
+	if e.err != nil || e.dev == nil {
 		return
 	}
-	if e.err = put(e.points, l.Points); e.err == nil && e.scale != nil {
-		e.err = put(e.scale, l.Scale)
+	if e.err = put(e.context.Main(), e.points, l.Points); e.err == nil && e.scale != nil {
+		e.err = put(e.context.Main(), e.scale, l.Scale)
 	}
-	e.operator = e.newOperator()
 }
 
 // cut cuts [0, n) into parts of nearly the same size. It returns where they begin,
@@ -201,25 +297,20 @@ func int32s(list []int) []int32 {
 	return out
 }
 
-// Kernels implements kirchhoff.Engine. The engine is its own only kernel.
-func (e *Engine) Kernels() []dist.Kernel { return []dist.Kernel{e} }
-
-// Groups implements kirchhoff.Engine.
-func (e *Engine) Groups() dist.Grouped { return nil }
-
-// Squared implements kirchhoff.Engine. Engines on cards do not offer it.
-func (e *Engine) Squared() dist.Kernel { return nil }
+// Kernels implements kirchhoff.Engine.
+func (e *Engine) Kernels() (out []dist.Kernel) {
+	for _, k := range e.kernels {
+		out = append(out, k)
+	}
+	return out
+}
 
 // Name is the engine's name in the configuration: cuda or hip.
 func (e *Engine) Name() string { return e.dev.Engine().String() }
 
 // Info implements kirchhoff.Engine.
 func (e *Engine) Info() string {
-	text := "float32, " + e.dev.Name()
-	if e.plan.Problem.Compact {
-		text += ", times in 16 bits"
-	}
-	return text
+	return "float32, " + e.dev.Name() + e.work.Text(&e.plan.Problem, e.most.units)
 }
 
 // Type is float32.
@@ -227,7 +318,7 @@ func (e *Engine) Type() device.Type { return device.F32 }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 {
-	return int64(e.held.rows) * e.rowBytes()
+	return int64(max(1, len(e.banks))) * int64(e.held.rows) * e.rowBytes()
 }
 
 // Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory
@@ -239,7 +330,13 @@ func (e *Engine) Intact() error { return nil }
 func (e *Engine) Close() {
 	e.room.Lock()
 	defer e.room.Unlock()
+	if e.closed {
+		return
+	}
 	e.closed, e.ready = true, nil
 	e.room.End()
 	e.free()
+	if len(e.banks) > 0 {
+		e.context.CloseStream(e.copies)
+	}
 }

@@ -23,10 +23,20 @@ type share struct {
 
 // process is a problem on a grid of shots × blocks.
 type process struct {
-	p      *kirchhoff.Problem
-	d      *card.Device
-	blocks int
-	share  [][]share // [shots][blocks]
+	p       *kirchhoff.Problem
+	d       *card.Device
+	blocks  int
+	image   int       // of several
+	squared bool      // the operators with their elements squared
+	share   [][]share // [shots][blocks]
+}
+
+// of is a share's operator.
+func (g *process) of(s share) dist.Pieced {
+	if g.squared {
+		return s.engine.Squared().(dist.Pieced)
+	}
+	return s.engine.kernels[g.image]
 }
 
 // sorted is p with its traces in the order of sources.
@@ -57,8 +67,13 @@ func cutAt(r *rand.Rand, allowed []int, parts int, empty bool) []int {
 	}
 }
 
+// dealt is the work of an engine that has traces first to last of a problem.
+type dealt func(p *kirchhoff.Problem, first, last int) kirchhoff.Work
+
+func resident(*kirchhoff.Problem, int, int) kirchhoff.Work { return kirchhoff.Work{} }
+
 // split makes engines for shots × blocks shares of p, cut at random.
-func split(t testing.TB, d *card.Device, p *kirchhoff.Problem, shots, blocks int, seed uint64) *process {
+func split(t testing.TB, d *card.Device, p *kirchhoff.Problem, work dealt, shots, blocks int, seed uint64) *process {
 	r := rand.New(rand.NewPCG(seed, 3))
 	starts, slabs := []int{}, []int{}
 	for i, s := range p.Positions.Source {
@@ -92,7 +107,7 @@ func split(t testing.TB, d *card.Device, p *kirchhoff.Problem, shots, blocks int
 				list[k] = int32(s.first + k)
 			}
 			q.Positions, _ = p.Positions.Subset(list)
-			s.engine = engine(t, d, &q)
+			s.engine = working(t, d, &q, work(&q, s.first, s.last))
 			line = append(line, s)
 		}
 		g.share = append(g.share, line)
@@ -123,8 +138,8 @@ func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q floa
 	peak := 0.0
 	for i, line := range g.share {
 		for j, s := range line {
-			peak = max(peak, s.engine.Peak())
-			got, err := s.engine.Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
+			peak = max(peak, g.of(s).Peak())
+			got, err := g.of(s).Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
 			must(t, err)
 			if d == dist.Forward && i == 0 || d == dist.Backward && j == 0 {
 				parts = append(parts, got...)
@@ -163,7 +178,7 @@ func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum f
 		var results []device.Buf
 		for _, s := range line {
 			result := upload(t, g.d, g.within(s, d == dist.Forward, out))
-			app, err := s.engine.Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
+			app, err := g.of(s).Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
 			must(t, err)
 			apps, results = append(apps, app), append(results, result)
 		}
@@ -223,13 +238,20 @@ func total(t testing.TB, r *rand.Rand, bufs []device.Buf) {
 func exactEverywhere(t *testing.T, d *card.Device, p *kirchhoff.Problem, seed uint64, layouts ...[2]int) {
 	t.Helper()
 	p = sorted(p)
-	m, x := noise(seed, p.Grid.Len()), noise(seed+1, p.NumTraces()*p.NT)
 	one := engine(t, d, p)
-	wantData, wantImage := both(t, d, one, m, x)
+	exactOf(t, d, p, one, resident, 0, seed, layouts...)
+}
+
+// exactOf is exactEverywhere for an image of some work. The engine is that of all traces.
+func exactOf(t *testing.T, d *card.Device, p *kirchhoff.Problem, one *Engine, work dealt, image int, seed uint64, layouts ...[2]int) {
+	t.Helper()
+	m, x := noise(seed, p.Grid.Len()), noise(seed+1, p.NumTraces()*p.NT)
+	wantData, wantImage := bothOf(t, d, one, image, m, x)
 	var first [2][]float32
 	var bounds [2][]float64
 	for i, l := range append([][2]int{{1, 1}}, layouts...) {
-		g := split(t, d, p, l[0], l[1], seed+uint64(i))
+		g := split(t, d, p, work, l[0], l[1], seed+uint64(i))
+		g.image = image
 		for k, src := range [2][]float32{dist.Forward: m, dist.Backward: x} {
 			direction := dist.Direction(k)
 			q, parts := g.quantum(t, direction, src)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -15,6 +16,8 @@ import (
 var (
 	//go:embed times.cu
 	timesText string
+	//go:embed weight.cu
+	weightText string
 	//go:embed aperture.cu
 	apertureText string
 	//go:embed adjoint.cu
@@ -26,28 +29,35 @@ var (
 )
 
 // Programs returns the programs of an engine whose tables have the given layout: the
-// operator, which joins four files and is compiled for one kind of tables, and what
-// comes before and after it, which is the same for all kinds.
+// operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
-	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
-		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
-	}
-	compact := 0
-	if l.Compact {
-		compact = 1
-	}
-	src := driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("COMPACT=%d", compact), fmt.Sprintf("APERTURE=%d", l.Aperture)}}
-	if l.Aperture == 0 {
+	src := operatorSource(l, false)
+	if l.Aperture == 0 && !l.Limits {
 		src.Native = 90 // the carried PTX makes shorter code for sm_100 and sm_120, without spills
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 
+// SquaredProgram returns the program of the adjoint of Engine.Squared. Its forward is unused.
+func SquaredProgram(l kirchhoff.Layout) driver.Source { return operatorSource(l, true) }
+
+// operatorSource is the operator, or the one with all its elements squared. It joins five
+// files and is compiled for one kind of tables.
+func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
+	text := ""
+	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
+		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
+	}
+	flag := map[bool]int{true: 1}
+	return driver.Source{Name: "kirchhoff.cu", Text: text,
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
+			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared])}}
+}
+
 // kernelNames lists the kernels of the two programs.
 var kernelNames = [2][]string{{"adjoint", "forward"},
-	{"convolve_f32", "convolve_f64", "correlate", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
+	{"convolve_f32", "convolve_f64", "correlate", "square", "load", "collect_f32", "collect_f64", "unload_f32", "unload_f64", "largest", "magnitude"}}
 
 // operator is the kernels' struct Operator.
 type operator struct {
@@ -56,22 +66,27 @@ type operator struct {
 	bits, mask                 int32
 	one                        float32
 
-	// What programs without an aperture do not take.
+	// What programs without an aperture or limits do not take.
 	columns, spots, middles driver.Memory
 	taper                   [2]kirchhoff.Taper
+	dip, opening            kirchhoff.Fade
+	dynamic                 int32
 }
 
-func (e *Engine) newOperator() operator {
-	boxes := len(e.plan.Boxes)
-	o := operator{table: memory(e.table), groups: memory(e.groups), boxes: memory(e.boxes),
-		tiles: int32(e.plan.Tiles), ngroups: int32(e.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(e.nt),
-		bits: int32(e.bits), mask: 1<<e.bits - 1, one: e.one()}
-	if e.span != nil {
-		o.span = memory(e.span)
+// newOperator is the kernel's operator on tables, without what depends on lists of traces.
+func (k *kernel) newOperator(t *tables) operator {
+	boxes := len(k.plan.Boxes)
+	o := operator{table: memory(t.table), groups: memory(t.groups), boxes: memory(t.boxes),
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt),
+		bits: int32(k.bits), mask: 1<<k.bits - 1, one: k.one(), spots: k.spots, dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	if t.span != nil {
+		o.span = memory(t.span)
 	}
-	if e.layout.Aperture > 0 {
-		e.narrow(&o)
+	if k.Own.Dynamic {
+		o.dynamic = 1
 	}
+	tapers := k.Own.Tapers()
+	copy(o.taper[:], tapers[2-k.layout.Aperture:])
 	return o
 }
 
@@ -98,8 +113,11 @@ const (
 // sizes are the constants that depend on the layout: RECEIVERS in a cell of the adjoint,
 // samples of its WINDOW, and points of a CHUNK of the forward.
 func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
-	if l.Fields == 1 {
+	switch {
+	case l.Fields == 1:
 		return 16, 128, 32
+	case l.Fields == 5 && l.Limits:
+		return 4, 192, 16 // more receivers take more registers than there are
 	}
 	return 8, 192, 16
 }
@@ -146,7 +164,7 @@ func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+	e.context.Launch(e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.
@@ -159,6 +177,7 @@ func (e *Engine) elements(name string, n int, args ...any) {
 // allocates nothing more.
 type buffers struct {
 	dev   *card.Device // nil: count
+	round bool         // lengths are powers of two, so that later buffers take the memory again
 	bytes int64
 	list  []device.Buf
 	err   error
@@ -166,6 +185,9 @@ type buffers struct {
 
 // alloc returns n zeroed elements. It returns nil after an error and without a card.
 func (b *buffers) alloc(n int, t device.Type) device.Buf {
+	if b.round {
+		n = 1 << bits.Len(uint(max(n, 64)-1))
+	}
 	b.bytes += int64(n) * int64(t.Size())
 	if b.dev == nil || b.err != nil {
 		return nil
@@ -183,21 +205,22 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 // without a card.
 func words[T any](b *buffers, list []T) driver.Memory {
 	var t T
-	buf := b.alloc(len(list)*int(unsafe.Sizeof(t))/4, device.F32)
+	n := len(list) * int(unsafe.Sizeof(t)) / 4
+	buf := b.alloc(n, device.F32)
 	if buf == nil {
 		return 0
 	}
-	b.err = put(buf, list)
+	b.err = put(b.dev.Context().Main(), buf.Slice(0, n), list)
 	return memory(buf)
 }
 
-// put copies n 32-bit words, in elements of any size, to a buffer.
-func put[T any](to device.Buf, list []T) error {
+// put copies n 32-bit words, in elements of any size, to a buffer of a card.
+func put[T any](s *driver.Stream, to device.Buf, list []T) error {
 	if to.Len() == 0 {
 		return nil
 	}
 	src := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), to.Len())
-	return to.Device().Copy(to, device.Wrap(device.NewHost(0), src))
+	return to.Device().(*card.Device).Send(s, to, device.Wrap(device.NewHost(0), src))
 }
 
 func (b *buffers) free() {

@@ -17,7 +17,7 @@ import (
 // weights that for tables without them or with.
 func constant(t *testing.T, text, name string, weights bool) int {
 	t.Helper()
-	m := regexp.MustCompile(`\b` + name + ` = (?:WEIGHTS == 0 \? (\d+) : )?(\d+)\b`).FindStringSubmatch(text)
+	m := regexp.MustCompile(`\b` + name + ` = (?:WEIGHTS == 0 \? (\d+) : )?(?:WEIGHTS == 2 && LIMITS \? \d+ : )?(\d+)\b`).FindStringSubmatch(text)
 	if m == nil {
 		t.Fatalf("the kernels have no constant %s", name)
 	}
@@ -31,7 +31,7 @@ func constant(t *testing.T, text, name string, weights bool) int {
 
 // The constants and structs that both sides state are the same on both.
 func TestKernelsAgree(t *testing.T) {
-	all := timesText + apertureText + adjointText + forwardText
+	all := timesText + weightText + apertureText + adjointText + forwardText
 	for _, c := range []struct {
 		text, name string
 		want       int
@@ -64,6 +64,9 @@ func TestKernelsAgree(t *testing.T) {
 			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(l))
 		}
 	}
+	if n, _, _ := sizes(kirchhoff.Layout{Fields: 5, Limits: true}); !strings.Contains(all, fmt.Sprintf("RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && LIMITS ? %d :", n)) {
+		t.Errorf("RECEIVERS with limits in 3-D is not %d in the kernels", n)
+	}
 	for _, s := range []string{"PITCH = CHUNK * FIELDS + 4,", "STAGE = PLACES * PITCH + CHUNK,", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];",
 		"float taper[RECEIVERS][TAPERS];", "TAPERS = APERTURE * GROUP_SIDE,", "GROUP_SIDE = 2 * SIDE,", "SIDE = APERTURE == 1 ? 8 : 4,"} {
 		if !strings.Contains(all, s) {
@@ -71,7 +74,7 @@ func TestKernelsAgree(t *testing.T) {
 		}
 	}
 	for name, v := range map[string]any{"Operator": operator{}, "Reach": reach{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
-		"Middle": middle{}, "Taper": kirchhoff.Taper{}} {
+		"Middle": middle{}, "Taper": kirchhoff.Taper{}, "Fade": kirchhoff.Fade{}} {
 		if got, want := fieldsHere(v), fieldsThere(t, all, name); got != want {
 			t.Errorf("struct %s is %s in the kernels, %s here", name, want, got)
 		}
@@ -87,7 +90,7 @@ func fieldsHere(v any) string {
 			name += "[]"
 		}
 		kind, known := map[reflect.Type]string{reflect.TypeFor[driver.Memory](): "*", reflect.TypeFor[int32](): "int", reflect.TypeFor[int64](): "i64",
-			reflect.TypeFor[float32](): "float", reflect.TypeFor[kirchhoff.Taper](): "Taper"}[of]
+			reflect.TypeFor[float32](): "float", reflect.TypeFor[kirchhoff.Taper](): "Taper", reflect.TypeFor[kirchhoff.Fade](): "Fade"}[of]
 		if !known {
 			kind = of.String()
 		}

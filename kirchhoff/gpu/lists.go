@@ -94,7 +94,7 @@ type forwardLists struct {
 }
 
 // newForwardLists makes blocks that do not span pieces. cuts holds the first traces of
-// the pieces.
+// the pieces. Rows are the numbers of p's traces until number changes them.
 func newForwardLists(p *survey.Positions, cuts []int) *forwardLists {
 	rank := ranks(p)
 	const together = lanes / blockTargets
@@ -174,6 +174,15 @@ func (l *forwardLists) makeVisits(plan *kirchhoff.Plan, columns []column) {
 		}
 	}
 	l.firstVisits = append(l.firstVisits, int32(len(l.visits)))
+}
+
+// number gives the traces their numbers in the image.
+func (l *forwardLists) number(trace []int32) {
+	for i := 0; i < len(l.traces); i += 2 {
+		if row := l.traces[i]; row >= 0 {
+			l.traces[i] = trace[row]
+		}
+	}
 }
 
 // find returns the index at which a place is or can be put, −1 if there is no room.

@@ -2,40 +2,72 @@ package gpu
 
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
-// Needs returns the memory that an engine of p takes. Tables and Scratch are on a card
-// with the given number of processors; Making is on the host. Of w it uses Exact and Whole. It
-// runs the code that allocates, on buffers that only count.
-func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) kirchhoff.Need {
-	host := kirchhoff.Needs(p, kirchhoff.Work{})
+// Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
+// with the given number of processors; Making is on the host. It runs the code that
+// allocates, on buffers that only count. A Budget below the least possible one counts as
+// that.
+func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
 	e := outline(kirchhoff.Outline(p), w, processors)
-	// Fewer blocks mean more parts. There is at least one block for every "lanes" traces.
-	e.allocate(e.ntrace, (e.longestPiece()+lanes-1)/lanes)
-	e.bytes += 4*int64(len(e.groupList)) + listBytes*e.plan.Pairs() + 4<<10
-	if e.layout.Aperture > 0 {
-		e.narrow(&operator{})
+	n.Place = e.placeBytes()
+	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
+	if err := e.cutUnits(p, w); err != nil {
+		return n // New will tell
 	}
-	n := kirchhoff.Need{Place: int64(most(e.columns, p.Positions.Len())) * e.rowBytes(), Tables: e.TableBytes()}
-	n.AllTables = n.Tables
+	e.allocate()
+	e.put()
+	e.countLists()
+	n.Tables = e.TableBytes()
+	n.AllTables = int64(e.tables.held.rows) * e.rowBytes()
 	before := e.bytes
-	if w.Exact {
-		e.makeRing(true)
-	}
+	e.makeRing(w.Exact)
 	n.Pieces = e.bytes - before
 	n.Scratch = e.bytes - n.Tables
+	host := kirchhoff.Needs(p, kirchhoff.Work{})
 	n.Making = host.Making + int64(max(1, p.Threads))*host.Place
 	return n
 }
 
+// countLists counts the lists of all images whose tables are kept, or of the largest unit.
+func (e *Engine) countLists() {
+	all, most := false, int64(0)
+	for _, m := range e.images {
+		if m.Rows == nil && all {
+			continue // kernels of all traces share lists
+		}
+		all = all || m.Rows == nil
+		newKernel(e, m)
+		each := int64(listBytes)
+		if m.Rows != nil {
+			each = apartBytes
+		}
+		if !e.adds() {
+			e.bytes += each*e.plan.Of(m.Own).Pairs() + 4<<10
+			continue
+		}
+		for _, u := range m.Units {
+			p, _ := m.Part(u)
+			most = max(most, 2*each*e.plan.Of(p).Pairs()+16<<10) // lengths are rounded up
+		}
+	}
+	e.bytes += most
+}
+
+// placeBytes is the memory of the tables of the place that has most, on the card.
+func (e *Engine) placeBytes() int64 {
+	return int64(e.tables.most(e.plan.Problem.Positions.Len()).rows) * e.rowBytes()
+}
+
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.
-const listBytes = 40
+// The traces of a class may lie apart: apartBytes is for a trace alone in its run.
+const listBytes, apartBytes = 40, 150
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.
-func (e *Engine) rowBytes() int64 {
-	if e.layout.Compact {
-		return int64(4*e.layout.Words + 8)
+func (g *geometry) rowBytes() int64 {
+	if g.layout.Compact {
+		return int64(4*g.layout.Words + 8)
 	}
-	return int64(4 * e.layout.Words)
+	return int64(4 * g.layout.Words)
 }
 
 // partBytes bounds the memory of sums that have more than one part.

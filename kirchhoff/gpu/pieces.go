@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums are
@@ -20,32 +21,32 @@ const (
 	ahead                        = 2 // pieces of the forward that have memory
 )
 
-// cut makes the pieces. Pieces of the image depend only on the slab, pieces of the traces
-// only on the traces.
-func (e *Engine) cut(w kirchhoff.Work) {
+// cut makes the pieces of the image, which depend only on the slab.
+func (g *geometry) cut(w kirchhoff.Work) {
 	most := mostImagePieces
 	if w.Whole {
 		most = 1
 	}
-	e.traceCuts = pieces.CutTraces(e.plan.Problem.Positions.Source, 1, mostTracePieces, leastTraces)
-	boxes := len(e.plan.Boxes)
-	for _, tile := range pieces.Cut(e.firstTile[:boxes], e.plan.Tiles, most, leastTiles) {
-		box, _ := slices.BinarySearch(e.firstTile[:boxes], tile)
-		e.boxCuts = append(e.boxCuts, box)
+	boxes := len(g.plan.Boxes)
+	for _, tile := range pieces.Cut(g.firstTile[:boxes], g.plan.Tiles, most, leastTiles) {
+		box, _ := slices.BinarySearch(g.firstTile[:boxes], tile)
+		g.boxCuts = append(g.boxCuts, box)
 	}
 }
 
-// longestPiece is the largest number of traces in a piece of the forward.
-func (e *Engine) longestPiece() int { return pieces.Longest(e.traceCuts) }
+// traceCuts makes the pieces of the traces, which depend only on these.
+func traceCuts(p *survey.Positions) []int {
+	return pieces.CutTraces(p.Source, 1, mostTracePieces, leastTraces)
+}
 
 // chunk is the number of points that one block of the kernel magnitude adds up.
 const chunk = steps * threads
 
 // chunks returns the number of points of a slab, of slabs, and of chunks in a slab.
-func (e *Engine) chunks() (size, slabs, chunks int) {
-	g := e.plan.Problem.Grid
-	size = kirchhoff.SlabPoints(g.Dim()) * (g.Len() / g.Shape[0])
-	return size, (e.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
+func (g *geometry) chunks() (size, slabs, chunks int) {
+	of := g.plan.Problem.Grid
+	size = kirchhoff.SlabPoints(of.Dim()) * (of.Len() / of.Shape[0])
+	return size, (g.plan.Problem.ImageLen() + size - 1) / size, (size + chunk - 1) / chunk
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
@@ -54,43 +55,66 @@ func (e *Engine) Peak() float64 { return e.plan.Peak }
 // Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
 // slab of kirchhoff.SlabPoints. The adjoint keeps the correlated traces for Begin: if
 // Begin comes next, the source must not have changed.
-func (e *Engine) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	e.room.Lock()
-	defer e.room.Unlock()
-	if err := e.mine("bound", src); err != nil {
+func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
+	k.room.Lock()
+	defer k.room.Unlock()
+	if err := k.mine("bound", src); err != nil {
 		return nil, err
 	}
+	if d == dist.Backward {
+		if k.kept != nil { // all traces are one unit
+			defer func() { k.ready, k.owner = src, k }()
+		}
+		return k.largest(k.adjointPass(), src)
+	}
+	size, slabs, chunks := k.chunks()
+	k.launch("magnitude", chunks, slabs, threads, 0, k.bounds, src, k.scale, int64(src.Len()), int64(size))
+	sums, err := k.bounded(slabs * chunks)
 	var starts []int
-	n := e.ntrace
-	if d == dist.Forward {
-		size, slabs, chunks := e.chunks()
-		e.launch("magnitude", chunks, slabs, threads, 0, e.bounds, src, e.scale, int64(src.Len()), int64(size))
-		for n = 0; n < slabs*chunks; n += chunks {
-			starts = append(starts, n)
-		}
-	} else {
-		e.correlateAll(src)
-		e.ready = src
-		e.launch("largest", e.ntrace, 1, narrow, 0, e.bounds, e.rows, int32(e.nt), int64(e.pitch()), e.one())
-		starts = pieces.Starts(e.plan.Problem.Positions.Source, 1)
+	for n := 0; n < slabs*chunks; n += chunks {
+		starts = append(starts, n)
 	}
-	parts := make([]float64, n)
-	if n > 0 {
-		if err := device.Download(parts, e.bounds.Slice(0, n)); err != nil {
-			return nil, err
-		}
+	return pieces.Sums(sums, starts), err
+}
+
+// largest returns for each shot the sum of the largest samples of its traces' rows. It leaves
+// the rows of kept lists as they are in an application.
+func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
+	n, each := k.Own.NumTraces(), k.most.unit
+	for lo := 0; lo < n; lo += each {
+		hi := min(lo+each, n)
+		by.correlate(src, k.numbered, lo, hi)
+		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, int32(k.nt), int32(k.pitch()), by.step, k.one())
 	}
-	return pieces.Sums(parts, starts), nil
+	most, err := k.bounded(n)
+	return k.Shots(most), err
+}
+
+// bounded brings n numbers of a bound to the host.
+func (e *Engine) bounded(n int) ([]float64, error) {
+	x := make([]float64, n)
+	if n == 0 {
+		return x, nil
+	}
+	return x, device.Download(x, e.bounds.Slice(0, n))
 }
 
 // Begin implements dist.Pieced. Errors of sums that the card still works on show later.
-func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	e.room.Lock()
-	defer e.room.Unlock()
-	w, err := e.work(d, dst, src, quantum, false)
+func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	if err := k.Exactly(quantum); err != nil {
+		return nil, err
+	}
+	k.room.Lock()
+	defer k.room.Unlock()
+	w, err := k.prepare(ctx, d, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
+	return k.begin(ctx, d, w), k.context.Err()
+}
+
+// begin begins an application whose sums the card times.
+func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) dist.Application {
 	sum := w.Sum
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
 		defer e.dev.Mark(d.String())()
@@ -99,7 +123,7 @@ func (e *Engine) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 		}
 		return sum(lo, hi, piece)
 	}
-	return e.room.Begin(w), e.context.Err()
+	return e.room.Begin(w)
 }
 
 // makeRing allocates the sums of two pieces of the forward.
@@ -109,7 +133,7 @@ func (e *Engine) makeRing(exact bool) error {
 		t = device.F64
 	}
 	if e.ring == nil || e.ring.Type() != t {
-		e.ring = e.alloc(min(ahead, len(e.traceCuts)-1)*e.tracePart(), t)
+		e.ring = e.alloc(min(ahead, e.most.pieces)*e.tracePart(), t)
 	}
 	return e.err
 }

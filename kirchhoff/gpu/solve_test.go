@@ -134,7 +134,7 @@ func TestManyPieces(t *testing.T) {
 				}
 			}
 		}
-		if n := [2]int{len(e.boxCuts) - 1, len(e.traceCuts) - 1}; n[i] < 2 {
+		if n := [2]int{len(e.boxCuts) - 1, len(e.images[0].TraceCuts) - 1}; n[i] < 2 {
 			t.Errorf("%d pieces of the image, %d of the traces", n[0], n[1])
 		}
 		if n := len(outline(e.plan, kirchhoff.Work{Whole: true}, 1).boxCuts) - 1; n != 1 {
@@ -152,7 +152,7 @@ func TestBounds(t *testing.T) {
 	m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
 	_, image := both(t, d, e, m, x)
 	bound := func(direction dist.Direction, src []float32) (sum float64) {
-		parts, err := e.Bound(direction, upload(t, d, src))
+		parts, err := e.kernels[0].Bound(direction, upload(t, d, src))
 		must(t, err)
 		for _, v := range parts {
 			sum += v
@@ -214,12 +214,12 @@ func TestFaults(t *testing.T) {
 	e := engine(t, d, p)
 	h := device.NewHost(1)
 	data, image := device.Wrap(h, make([]float32, 400)), upload(t, d, make([]float32, 400))
-	if err := e.Forward(t.Context(), data, image); err == nil {
+	if err := e.kernels[0].Forward(t.Context(), data, image); err == nil {
 		t.Error("a buffer of the host was taken")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := e.Adjoint(ctx, image, image); !errors.Is(err, context.Canceled) {
+	if err := e.kernels[0].Adjoint(ctx, image, image); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	e.Close()
@@ -228,7 +228,7 @@ func TestFaults(t *testing.T) {
 			t.Error("a closed engine was used")
 		}
 	}()
-	_ = e.Adjoint(t.Context(), image, image)
+	_ = e.kernels[0].Adjoint(t.Context(), image, image)
 }
 
 // farApart is a problem whose times lie up to 13000 samples apart in a box of tiles.
@@ -335,6 +335,16 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// taken is what an engine takes on the card with exact sums, in bytes.
+func taken(t testing.TB, e *Engine) (bytes int64) {
+	t.Helper()
+	must(t, e.makeRing(true))
+	for _, b := range e.list {
+		bytes += int64(b.Len() * b.Type().Size())
+	}
+	return bytes
+}
+
 // TestNeed: an engine takes on the card what Need says, or less.
 func TestNeed(t *testing.T) {
 	d := open(t, driver.CUDA)
@@ -343,14 +353,9 @@ func TestNeed(t *testing.T) {
 		spread(t, []int{40, 40, 36}, 10, 5, 9, 100, false),
 	) {
 		e := engine(t, d, p)
-		must(t, e.makeRing(true))
-		var took, tables int64
-		for i, b := range e.list {
-			n := int64(b.Len() * b.Type().Size())
-			took += n
-			if i == 0 { // the lists of groups and boxes are next to nothing
-				tables += n
-			}
+		took, tables := taken(t, e), int64(0)
+		for _, b := range e.list[:1] { // the lists of groups and boxes are next to nothing
+			tables += int64(b.Len() * b.Type().Size())
 		}
 		if n := Needs(p, kirchhoff.Work{Exact: true}, d.Card().Multiprocessors); took > n.Tables+n.Scratch || took < (n.Tables+n.Scratch)/2 {
 			t.Errorf("an engine takes %d bytes, foretold %d", took, n.Tables+n.Scratch)

@@ -122,7 +122,8 @@ func (r *reach) add(o reach) {
 // worked on at a time needs one.
 type form struct {
 	*Engine
-	limit float64 // samples; later times of one place are off the record whatever the other
+	columns []column
+	limit   float64 // samples; later times of one place are off the record whatever the other
 
 	spans  []int32 // with Compact, [tile][2]: first sample from the box's, shift
 	boxes  []reach // [box]
@@ -132,9 +133,9 @@ type form struct {
 	row   []uint32 // of one tile
 }
 
-func newForm(e *Engine) *form {
+func newForm(e *Engine, columns []column) *form {
 	p := &e.plan.Problem
-	return &form{Engine: e, limit: float64(p.NT) + p.T0/(2*p.DT), row: make([]uint32, e.layout.Words)}
+	return &form{Engine: e, columns: columns, limit: float64(p.NT) + p.T0/(2*p.DT), row: make([]uint32, e.layout.Words)}
 }
 
 // convert turns the rows of t, of a place with tables in some columns, into the card's, in
@@ -259,25 +260,28 @@ func (f *form) point(row []uint32, i int, time, code uint32) {
 	}
 }
 
-// fill computes the tables and copies them to the card. Each copy runs while other tables
-// are computed.
-func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem) error {
-	lengths := new(spans)
-	defer func() { e.window = windowEntries(e.dev.Card(), e.layout, lengths) }()
-	forms, where := sync.Pool{New: func() any { return newForm(e) }}, slots(e.columns, p.Positions.Len())
-	return e.plan.Solve(ctx, p, func(place int, t *kirchhoff.PlaceTable) error {
+// memoryOfTables is where tables are on the card: rows [column][place][tile][Layout.Words]
+// and spans, and the first and last samples of groups and boxes.
+type memoryOfTables struct{ table, span, groups, boxes device.Buf }
+
+// makeTables computes the tables of all places that p uses, in the given columns, and copies
+// them to the card. Each copy runs while other tables are computed. It adds what boxes span
+// to lengths.
+func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
+	forms, where := sync.Pool{New: func() any { return newForm(e, columns) }}, slots(columns, p.Positions.Len())
+	return e.plan.Of(p).Solve(ctx, p, func(place int, t *kirchhoff.PlaceTable) error {
 		f := forms.Get().(*form)
 		defer forms.Put(f)
 		if err := f.convert(t, where[place]); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		lengths.add(f.boxes)
-		return f.put(t, where[place])
+		return f.put(to, t, where[place])
 	})
 }
 
 // put copies what convert made to the card.
-func (f *form) put(t *kirchhoff.PlaceTable, where []slot) error {
+func (f *form) put(at memoryOfTables, t *kirchhoff.PlaceTable, where []slot) error {
 	var from held
 	var all error
 	for _, s := range where {
@@ -285,11 +289,11 @@ func (f *form) put(t *kirchhoff.PlaceTable, where []slot) error {
 		to, n := c.before, c.each
 		to.add(n, s.number)
 		all = errors.Join(all,
-			put(part(f.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
-			put(part(f.Engine.groups, reachWords, to.groups, n.groups), f.groups[from.groups:]),
-			put(part(f.Engine.boxes, reachWords, to.boxes, n.boxes), f.boxes[from.boxes:]))
+			put(f.copies, part(at.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
+			put(f.copies, part(at.groups, reachWords, to.groups, n.groups), f.groups[from.groups:]),
+			put(f.copies, part(at.boxes, reachWords, to.boxes, n.boxes), f.boxes[from.boxes:]))
 		if f.layout.Compact {
-			all = errors.Join(all, put(part(f.span, 2, to.rows, n.rows), f.spans[2*from.rows:]))
+			all = errors.Join(all, put(f.copies, part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]))
 		}
 		from.add(n, 1)
 	}

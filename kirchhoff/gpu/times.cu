@@ -1,7 +1,9 @@
 // The Kirchhoff operator on a GPU: what the kernels of package gpu share. They are one
-// program with aperture.cu, adjoint.cu and forward.cu, compiled for one kind of operators
-// at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, COMPACT says that times have
-// 16 bits, APERTURE is 0 without an aperture, 1 in 2-D, 2 in 3-D. tables.go explains the tables, lists.go the lists of traces.
+// program with weight.cu, aperture.cu, adjoint.cu and forward.cu, compiled for one kind of
+// operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
+// these depend on the dip or the opening angle, COMPACT that times have 16 bits, APERTURE is
+// 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
+// squared. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, Operator.bits behind the point, relative to the
 // first sample that a place reaches in a box of tiles. Sums of two are exact, so both
@@ -23,7 +25,13 @@ enum {
 };
 #define NEVER 0xFFFFFFFFu // a time that does not count, without weights; others are below 2^31
 
-#if APERTURE
+// Fade is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of (rise1 − x) rise
+// and (x − fall0) fall, but within [0, 1].
+struct Fade {
+	float rise1, rise, fall0, fall;
+};
+
+#if APERTURE || LIMITS
 // Column is a stack of boxes with tables of their own. Its first three members turn the
 // numbers of its rows, groups and boxes into those of the image; places have its numbers.
 struct Column {
@@ -57,6 +65,7 @@ struct __align__(16) Reach {
 	int gaps;        // without weights: 1 where some times do not count
 };
 
+// Operator says as much as its program needs; the host's has all of it.
 struct Operator {
 	const unsigned *table; // [place][tile][ROW]
 	const int2 *span;      // with COMPACT, [place][tile]: first sample from base, shift
@@ -66,11 +75,15 @@ struct Operator {
 	int bits;  // of a time behind the point
 	int mask;  // 2^bits − 1
 	float one; // 2^(23 − bits): the last bit of a float from here to its double is 2^-bits
-#if APERTURE
+#if APERTURE || LIMITS
 	const Column *columns;
 	const Spot *spots; // [group]
 	const Middle *middles; // [row][APERTURE]
-	Taper taper[APERTURE];
+	Taper taper[2];
+#endif
+#if LIMITS
+	Fade dip, opening;
+	int dynamic; // the rays' obliquity is in the weights
 #endif
 };
 
@@ -84,6 +97,14 @@ __device__ __forceinline__ float beyond(const Operator &o, unsigned q)
 // rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near
 // that have no smaller digits.
 __device__ __forceinline__ double rounded(double v, double magic) { return (v + magic) - magic; }
+
+// lowered is ½ + ½ cos πu, u taken within [0, 1]. It is ½ − v P(v²), v = u − ½, to 1e-7.
+__device__ __forceinline__ float lowered(float u)
+{
+	const float v = u - 0.5f, z = v * v;
+	const float p = fmaf(fmaf(fmaf(fmaf(0.03882883f, z, -0.29914564f), z, 1.2750387f), z, -2.5838552f), z, 1.5707964f);
+	return u <= 0 ? 1 : u >= 1 ? 0 : fmaf(-v, p, 0.5f);
+}
 
 // timed is the time of code number i of a word of a compact table, relative to base. span
 // is that of the tile.
@@ -117,31 +138,5 @@ __device__ __forceinline__ void arrive()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 	asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-// root is √|v|, to a unit or two in the last place.
-__device__ __forceinline__ float root(float v)
-{
-#if defined(__CUDA_ARCH__)
-	float r;
-	asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fabsf(v)));
-	return r;
-#elif defined(__HIP_DEVICE_COMPILE__)
-	return __builtin_amdgcn_sqrtf(fabsf(v));
-#else
-	return sqrtf(fabsf(v));
-#endif
-}
-
-// weight is a pair's weight, from the fields of its two places.
-__device__ __forceinline__ float weight(const Operator &o, const float *s, const float *r)
-{
-#if WEIGHTS == 1
-	return fmaf(s[0], r[0], s[1] * r[1]);
-#elif WEIGHTS == 2
-	return s[0] * r[0] * root(fmaf(2.0f, fmaf(s[1], r[1], fmaf(s[2], r[2], s[3] * r[3])), 2.0f));
-#else
-	return 1;
 #endif
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -17,8 +18,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
+// must ends a test over an error. It skips what needs a program that is not carried, where
+// there is no compiler: see TestOnPTX.
 func must(t testing.TB, err error) {
 	t.Helper()
+	if err != nil && strings.Contains(err.Error(), "is not among the programs carried as PTX") {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +51,12 @@ type trial struct {
 	short, gaps       bool    // record ends early; unreachable points
 	compact           bool
 	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
+	limits            int // 1 of the dip, 2 of the opening angle, 3 of both
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits)
 }
 
 func trials() []trial {
@@ -60,6 +67,7 @@ func trials() []trial {
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps, c.compact = len(all)%7 == 4, len(all)%5 == 3
 		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
+		c.limits = []int{0, 1, 0, 3, 0, 2, 0, 0, 3, 0, 0, 0, 0}[len(all)%13]
 		all = append(all, c)
 	}
 	return all
@@ -113,6 +121,12 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 	}
 	if c.weights == 2 {
 		p.AngleLimit = []float64{25, 55}
+	}
+	if c.limits&1 != 0 {
+		p.DipLimit = []float64{25, 70}
+	}
+	if c.limits&2 != 0 {
+		p.Opening = kirchhoff.Window{Rise0: 10, Rise1: 30, Fall0: 60, Fall1: 110}
 	}
 	if c.aperture > 0 {
 		p.Aperture, p.ApertureTaper = make([]float64, c.dim-1), make([]float64, c.dim-1)
@@ -178,7 +192,13 @@ func spread(t testing.TB, shape []int, h float64, sources, receivers, nt int, dy
 // engine makes the engine of p on a card.
 func engine(t testing.TB, d *card.Device, p *kirchhoff.Problem) *Engine {
 	t.Helper()
-	e, err := New(t.Context(), d, p, kirchhoff.Work{})
+	return working(t, d, p, kirchhoff.Work{})
+}
+
+// working makes the engine of p on a card for some work.
+func working(t testing.TB, d *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) *Engine {
+	t.Helper()
+	e, err := New(t.Context(), d, p, w)
 	must(t, err)
 	t.Cleanup(e.Close)
 	return e
@@ -212,6 +232,12 @@ func download(t testing.TB, b device.Buf) []float32 {
 // both applies an engine to an image and to traces.
 func both(t testing.TB, d device.Device, e kirchhoff.Engine, m, x []float32) (data, image []float32) {
 	t.Helper()
+	return bothOf(t, d, e, 0, m, x)
+}
+
+// bothOf is both for one of several images.
+func bothOf(t testing.TB, d device.Device, e kirchhoff.Engine, n int, m, x []float32) (data, image []float32) {
+	t.Helper()
 	to := func(n int) device.Buf {
 		b, err := d.Alloc(n, e.Type())
 		must(t, err)
@@ -223,8 +249,8 @@ func both(t testing.TB, d device.Device, e kirchhoff.Engine, m, x []float32) (da
 		return b
 	}
 	traces, points := to(len(x)), to(len(m))
-	must(t, e.Kernels()[0].Forward(t.Context(), traces, from(m)))
-	must(t, e.Kernels()[0].Adjoint(t.Context(), points, from(x)))
+	must(t, e.Kernels()[n].Forward(t.Context(), traces, from(m)))
+	must(t, e.Kernels()[n].Adjoint(t.Context(), points, from(x)))
 	return download(t, traces), download(t, points)
 }
 

@@ -1,8 +1,10 @@
 // Package ahead carries the project's programs for NVIDIA's cards as PTX, compiled when
 // the programs were last changed. It serves machines without NVRTC, and cards for which
 // NVRTC makes worse code (driver.Source.Native). The driver compiles the PTX for the card
-// at hand. Operators with an aperture are not carried: they need NVRTC. A file's name holds
-// a hash of its source and options, so the PTX of another program is never used.
+// at hand. Operators with an aperture, with limits of the dip or the opening angle, or with
+// their elements squared (for solver.preconditioner = "diagonal") are not carried: they need
+// NVRTC. A file's name holds a hash of its source and options, so the PTX of another program
+// is never used.
 package ahead
 
 //go:generate go test -run TestFresh -update .

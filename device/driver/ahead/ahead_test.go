@@ -34,7 +34,9 @@ var (
 		{Fields: 1, Compact: true}, {Fields: 3, Compact: true}, {Fields: 5, Compact: true}}
 	compiledKinds = []kirchhoff.Layout{{Fields: 1, Aperture: 1}, {Fields: 1, Aperture: 2}, {Fields: 3, Aperture: 1}, {Fields: 5, Aperture: 2},
 		{Fields: 1, Compact: true, Aperture: 1}, {Fields: 1, Compact: true, Aperture: 2},
-		{Fields: 3, Compact: true, Aperture: 1}, {Fields: 5, Compact: true, Aperture: 2}}
+		{Fields: 3, Compact: true, Aperture: 1}, {Fields: 5, Compact: true, Aperture: 2},
+		{Fields: 3, Limits: true}, {Fields: 3, Limits: true, Aperture: 1}, {Fields: 3, Limits: true, Compact: true, Aperture: 1},
+		{Fields: 5, Limits: true}, {Fields: 5, Limits: true, Aperture: 2}, {Fields: 5, Limits: true, Compact: true, Aperture: 2}}
 )
 
 // carried are the programs that are carried as PTX.

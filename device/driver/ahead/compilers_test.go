@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // The test program is the compiling child of its own tests.
@@ -38,7 +40,11 @@ func inChild(t testing.TB, k *driver.Compiler) {
 
 // The compilers of real cards take the kernels, and no register spills.
 func TestRealCompilers(t *testing.T) {
-	for _, src := range append(carried(), operators(compiledKinds)...) {
+	sources := append(carried(), operators(compiledKinds)...)
+	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
+		sources = append(sources, kirchhoffgpu.SquaredProgram(l))
+	}
+	for _, src := range sources {
 		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) { compileFor(t, src) })
 	}
 }

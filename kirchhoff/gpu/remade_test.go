@@ -1,0 +1,172 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// remade makes tables anew within a share of those of all places.
+func remade(share float64, exact bool) dealt {
+	return func(p *kirchhoff.Problem, _, _ int) kirchhoff.Work {
+		w := kirchhoff.Work{Remake: true, Exact: exact}
+		n := Needs(p, kirchhoff.Work{}, 1)
+		w.Budget = max(int64(share*float64(n.AllTables)), int64(p.LeastPlaces(exact))*n.Place)
+		return w
+	}
+}
+
+// TestRemade: with tables made anew, a unit's at a time, the operator is the same: its
+// traces to the bit, its image and its diagonal to rounding, adjoint, and of several images
+// each.
+func TestRemade(t *testing.T) {
+	d := open(t, driver.CUDA)
+	for i, p := range gathered(t) {
+		if i%3 == 2 {
+			continue
+		}
+		m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
+		for _, classes := range []bool{false, true} {
+			kept := resident(p, 0, 0)
+			if classes {
+				kept = classesOf(p)(p, 0, p.NumTraces())
+			}
+			whole := working(t, d, p, kept)
+			for _, share := range []float64{0.2, 1} {
+				w := remade(share, false)(p, 0, 0)
+				w.Classes = kept.Classes
+				e := working(t, d, p, w)
+				name := fmt.Sprintf("problem %d, classes %v, %g of the tables", i, classes, share)
+				if e.TableBytes() > w.Budget {
+					t.Errorf("%s: tables of %d bytes, the budget is %d", name, e.TableBytes(), w.Budget)
+				}
+				if !strings.Contains(e.Info(), "recomputed in") {
+					t.Errorf("%s: %s", name, e.Info())
+				}
+				w2 := squares(p, false)
+				if got, want := diagonal(t, d, e, w2, len(m)), diagonal(t, d, whole, w2, len(m)); !(difference(got, want) <= 1e-6) {
+					t.Errorf("%s: the diagonal differs by %.2e", name, difference(got, want))
+				}
+				for n, k := range e.kernels {
+					data, image := bothOf(t, d, e, n, m, x)
+					wantData, wantImage := bothOf(t, d, whole, n, m, x)
+					if !slices.Equal(data, wantData) || !(difference(image, wantImage) <= 1e-6) {
+						t.Errorf("%s, image %d differs by %.2e and %.2e", name, n, difference(data, wantData), difference(image, wantImage))
+					}
+					op := dist.Lift(k, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+					if dot, err := dist.DotTest(t.Context(), d, op, 7); err != nil || !(dot <= 1e-6) {
+						t.Errorf("%s, image %d: dot test %.2e (%v)", name, n, dot, err)
+					}
+				}
+				e.Close()
+			}
+			whole.Close()
+		}
+	}
+}
+
+// TestRemadeExact: exact sums have the bits of tables that are kept, for any budget and
+// however shots and slabs are shared out.
+func TestRemadeExact(t *testing.T) {
+	d, tested := open(t, driver.CUDA), 0
+	for i, p := range gathered(t) {
+		if p.Positions.Len() < 3*p.LeastPlaces(true) {
+			continue
+		}
+		tested++
+		one := engine(t, d, p)
+		exactOf(t, d, p, one, remade(0.2, true), 0, uint64(i), [2]int{2, 1}, [2]int{3, 2})
+		m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
+		whole, parts := split(t, d, p, resident, 1, 1, 1), split(t, d, p, remade(0.2, true), 1, 1, 1)
+		for k, src := range [2][]float32{dist.Forward: m, dist.Backward: x} {
+			q, _ := whole.quantum(t, dist.Direction(k), src)
+			want, got := whole.apply(t, dist.Direction(k), src, q, 1), parts.apply(t, dist.Direction(k), src, q, 1)
+			if !slices.Equal(got, want) {
+				t.Errorf("problem %d: %v has other bits than with tables kept", i, dist.Direction(k))
+			}
+			if n := parts.share[0][0].engine.most.units; n < 2 {
+				t.Errorf("problem %d: %d units", i, n)
+			}
+		}
+	}
+	if tested < 2 {
+		t.Errorf("%d problems are large enough", tested)
+	}
+}
+
+// TestRemadeNeed: an engine takes on the card what Needs says, or less.
+func TestRemadeNeed(t *testing.T) {
+	d := open(t, driver.CUDA)
+	for i, p := range append(apertures(t), spread(t, []int{200, 130}, 10, 20, 30, 300, true)) {
+		w := remade(0.3, true)(p, 0, 0)
+		e := working(t, d, p, w)
+		before := taken(t, e)
+		k := e.kernels[0]
+		most := int64(0)
+		for _, u := range k.Units {
+			o, err := k.open(t.Context(), u)
+			must(t, err)
+			most = max(most, o.memory.bytes)
+			o.Close()
+		}
+		if n := Needs(p, w, d.Card().Multiprocessors); before+most > n.Tables+n.Scratch || before+most < (n.Tables+n.Scratch)/2 || e.TableBytes() != n.Tables {
+			t.Errorf("problem %d takes %d bytes, foretold %d", i, before+most, n.Tables+n.Scratch)
+		}
+	}
+}
+
+// TestRemadeBesideWork: the tables of a unit are on their way while the card works for the
+// unit before: no copy waits for the card's work.
+func TestRemadeBesideWork(t *testing.T) {
+	d := open(t, driver.CUDA)
+	p := spread(t, []int{70, 30}, 10, 6, 40, 150, true)
+	e := working(t, d, p, remade(0.5, false)(p, 0, 0))
+	if len(e.banks) != 2 || e.most.units < 3 {
+		t.Fatalf("%d units, tables of %d have memory", e.most.units, len(e.banks))
+	}
+	k := e.kernels[0]
+	first, err := k.open(t.Context(), k.Units[0])
+	must(t, err)
+	m, err := d.Build(driver.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
+	must(t, err)
+	hold, err := m.Function("hold")
+	must(t, err)
+	flag, err := e.context.AllocPinned(4)
+	must(t, err)
+	clear(flag.Bytes)
+	set := (*int32)(unsafe.Pointer(unsafe.SliceData(flag.Bytes)))
+	e.context.Launch(hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
+	before, _ := d.Traffic()
+	opened := make(chan error, 1)
+	go func() {
+		second, err := k.open(t.Context(), k.Units[1])
+		if err == nil {
+			second.Close()
+		}
+		opened <- err
+	}()
+	q, _ := k.Part(k.Units[1])
+	want := int64(e.newTables(e.plan.Of(q)).held.rows) * e.rowBytes()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if now, _ := d.Traffic(); now-before >= want {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("tables of the next unit wait for the card's work")
+			break
+		}
+	}
+	atomic.StoreInt32(set, 1)
+	must(t, <-opened)
+	first.Close()
+	must(t, d.Sync())
+	must(t, flag.Free())
+}

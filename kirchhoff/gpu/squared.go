@@ -1,0 +1,124 @@
+package gpu
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
+)
+
+// squaredKernel is the adjoint of SquaredProgram, which is compiled when it is first used.
+const squaredKernel = "squared"
+
+// squared is the operator with its elements squared. It takes turns with the operator's own
+// applications. It uses the same lists, tables and sums, and rows for E and F,
+// [trace][2][pitch].
+type squared struct {
+	*kernel
+	norms, inner taps
+}
+
+var _ dist.Pieced = (*squared)(nil)
+
+// Squared implements kirchhoff.Engine, for the first image.
+func (e *Engine) Squared() dist.Kernel { return &squared{kernel: e.kernels[0]} }
+
+// Forward is an error.
+func (q *squared) Forward(context.Context, device.Buf, device.Buf) error {
+	return kirchhoff.ErrSquaredForward
+}
+
+// Adjoint adds the diagonal to dst.
+func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
+	q.room.Lock()
+	defer q.room.Unlock()
+	defer q.dev.Mark(dist.Backward.String())()
+	w, err := q.prepare(ctx, dst, src, 0, true)
+	if err != nil {
+		return err
+	}
+	if err := w.Run(ctx); err != nil {
+		return err
+	}
+	return q.context.Err()
+}
+
+// prepare prepares an application: a whole one, or one in pieces.
+func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum float64, whole bool) (pieces.Work, error) {
+	by, err := q.pass()
+	if err != nil {
+		return pieces.Work{}, err
+	}
+	return q.imageWork(ctx, by, image, w2, quantum, whole, false)
+}
+
+// pass is that of the squared operator, from squared weights. The first compiles its program.
+func (q *squared) pass() (pass, error) {
+	by := pass{squaredKernel, q.correlate, 1, 2}
+	if q.norms.count > 0 {
+		return by, nil
+	}
+	module, err := q.dev.Build(SquaredProgram(q.layout))
+	if err != nil {
+		return by, err
+	}
+	if q.functions[squaredKernel], err = module.Function("adjoint"); err != nil {
+		return by, err
+	}
+	norms, inner := q.plan.Squares()
+	q.norms = taps{words(&q.buffers, norms.Taps), len(norms.Taps), norms.First}
+	q.inner = taps{words(&q.buffers, inner.Taps), len(inner.Taps), inner.First}
+	return by, q.err
+}
+
+// correlate sets the first rows from the squared weights of traces lo to hi, by their numbers
+// in of.
+func (q *squared) correlate(w2 device.Buf, of numbered, lo, hi int) {
+	_ = q.dev.Zero(q.rows.Slice(0, 2*q.pitch()*(hi-lo))) // an error of the card shows at the end
+	x, list := of.of(w2, q.nt, lo, hi)
+	for at, t := range map[int]taps{0: q.norms, q.pitch(): q.inner} {
+		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.pitch(), x, q.nt, hi-lo, t, list)
+	}
+}
+
+// Peak implements dist.Pieced. Each weight counts twice, so it is the square of the
+// operator's peak.
+func (q *squared) Peak() float64 { return q.plan.Peak * q.plan.Peak }
+
+// Bound implements dist.Pieced with the numbers of the cpu engine: for each shot the sum of
+// the largest squared norms of its traces.
+func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
+	if d == dist.Forward {
+		return nil, kirchhoff.ErrSquaredForward
+	}
+	q.room.Lock()
+	defer q.room.Unlock()
+	if err := q.mine("bound", src); err != nil {
+		return nil, err
+	}
+	by, err := q.pass()
+	if err != nil {
+		return nil, err
+	}
+	q.ready = nil
+	return q.largest(by, src)
+}
+
+// Begin implements dist.Pieced.
+func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
+	if d == dist.Forward {
+		return nil, kirchhoff.ErrSquaredForward
+	}
+	if err := q.Exactly(quantum); err != nil {
+		return nil, err
+	}
+	q.room.Lock()
+	defer q.room.Unlock()
+	w, err := q.prepare(ctx, dst, src, quantum, false)
+	if err != nil {
+		return nil, err
+	}
+	return q.begin(ctx, d, w), q.context.Err()
+}

@@ -1,0 +1,201 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
+)
+
+// kernel is the operator of one image on the card. It implements dist.Pieced.
+type kernel struct {
+	*Engine
+	*kirchhoff.Image
+	numbered        // by the traces of the image
+	kept     *lists // of the only unit, with tables that are kept; else nil
+}
+
+// numbered is what the card's kernels look up by the number of a trace.
+type numbered struct {
+	row     driver.Memory // row of the data; 0: the trace's own number
+	middles driver.Memory // midpoint, with an aperture
+}
+
+// of returns what filters take for traces lo to hi: the data from the first of them on, or
+// all data and the list of their rows.
+func (n numbered) of(data device.Buf, nt, lo, hi int) (device.Buf, driver.Memory) {
+	if n.row == 0 {
+		return data.Slice(lo*nt, (hi-lo)*nt), 0
+	}
+	return data, n.row + driver.Memory(4*lo)
+}
+
+func newKernel(e *Engine, m *kirchhoff.Image) *kernel {
+	return &kernel{Engine: e, Image: m, numbered: e.number(&e.buffers, m.Own, m.Rows)}
+}
+
+// number copies to the card what is looked up for the traces of p. rows are their rows of
+// the data, nil for their own numbers.
+func (e *Engine) number(b *buffers, p *kirchhoff.Problem, rows []int32) (n numbered) {
+	if rows != nil {
+		n.row = words(b, rows)
+	}
+	if axes := e.layout.Aperture; axes > 0 {
+		n.middles = words(b, middles(p, axes))
+	}
+	return n
+}
+
+// lists holds some traces of a kernel in the order of both directions, with the tables of
+// their places. The forward's rows are numbers of the kernel's traces, while those of the
+// adjoint count the traces of these lists.
+type lists struct {
+	*kernel
+	numbered // by these traces
+	count    int
+	memory   *buffers
+
+	operator                   operator
+	adjoint                    traces
+	forward                    blocks
+	firstBlock                 []int // of each piece of the forward, and the number of blocks
+	adjointParts, forwardParts int
+}
+
+// open makes a unit ready: its lists and, unless they are kept, its tables. They are copied
+// beside what the card still has to do for the unit before, into the memory of the one before
+// that. The caller holds the room's lock.
+func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
+	if k.kept != nil {
+		return k.kept, nil
+	}
+	q, trace := k.Part(u)
+	l, t := k.plan.Of(q), k.tables
+	if k.work.Remake {
+		if t = k.newTables(l); t.held.rows > k.held.rows {
+			panic(fmt.Sprintf("kirchhoff: tables of %d tiles in memory for %d", t.held.rows, k.held.rows))
+		}
+		k.opened = append(k.opened, k.context.Mark(k.context.Main()))
+		k.context.After(k.copies, k.opened[0])
+		k.opened, k.turn = k.opened[1:], (k.turn+1)%len(k.banks)
+		t.memoryOfTables = k.banks[k.turn]
+		if err := k.fill(ctx, q, t); err != nil {
+			return nil, err
+		}
+		k.context.Follow(k.context.Main(), k.copies)
+	}
+	b := &buffers{dev: k.dev, round: true}
+	rows := trace
+	switch {
+	case k.Rows != nil:
+		rows = make([]int32, len(trace))
+		for i, n := range trace {
+			rows[i] = k.Rows[n]
+		}
+	case len(trace) == k.Data: // all of them
+		rows = nil
+	}
+	o := k.newLists(l, t, trace, k.number(b, q, rows), b)
+	if b.err != nil {
+		b.free()
+	}
+	return o, b.err
+}
+
+// fill makes tables in their memory.
+func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
+	err := e.makeTables(ctx, p, t.columns, t.memoryOfTables, &e.lengths)
+	e.window = windowEntries(e.dev.Card(), e.layout, &e.lengths)
+	return err
+}
+
+// opener is open with ctx.
+func (k *kernel) opener(ctx context.Context) func(kirchhoff.Unit) (*lists, error) {
+	return func(u kirchhoff.Unit) (*lists, error) { return k.open(ctx, u) }
+}
+
+// newLists makes the lists of l's traces in memory of b. trace holds their numbers in the
+// image.
+func (k *kernel) newLists(l *kirchhoff.Plan, t *tables, trace []int32, n numbered, b *buffers) *lists {
+	o := &lists{kernel: k, numbered: n, count: len(trace), memory: b}
+	receivers, _, _ := sizes(k.layout)
+	adj, fwd := newAdjointLists(l, t.columns, int32(receivers)), newForwardLists(l.Problem.Positions, cutsOf(trace, k.TraceCuts))
+	if k.layout.Aperture > 0 {
+		fwd.makeVisits(l, t.columns)
+	}
+	fwd.number(trace)
+	o.firstBlock = fwd.firsts
+	boxes := len(l.Boxes)
+	o.adjointParts = min(k.Engine.adjointParts, parts(k.processors, k.firstGroup[boxes], pieces.Longest(adj.firsts), k.imagePart()))
+	o.forwardParts = min(k.Engine.forwardParts, parts(k.processors, pieces.Longest(fwd.firsts), boxes, k.tracePart()))
+	o.adjoint = traces{k.groups, words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers), words(b, adj.parts(o.adjointParts))}
+	o.forward = blocks{words(b, fwd.places), words(b, fwd.traces), k.tiles, words(b, cut(boxes, o.forwardParts)),
+		words(b, fwd.visits), words(b, fwd.firstVisits)}
+	o.operator = k.newOperator(t)
+	if k.layout.Aperture > 0 {
+		o.operator.columns, o.operator.middles = words(b, k.columnList(t)), o.middles
+	}
+	return o
+}
+
+// cutsOf returns, for ascending numbers of traces, which of them are the first of each of
+// the pieces that begin at cuts.
+func cutsOf(trace []int32, cuts []int) []int {
+	out := make([]int, len(cuts))
+	for i, at := range cuts {
+		out[i] = sort.Search(len(trace), func(n int) bool { return int(trace[n]) >= at })
+	}
+	return out
+}
+
+// with returns the same lists for a kernel of the same traces with another window.
+func (o *lists) with(k *kernel) *lists {
+	q := *o
+	q.kernel, q.operator.opening = k, k.Own.Opening.Fade()
+	return &q
+}
+
+// keep makes the lists of the only unit in memory of b.
+func (k *kernel) keep(b *buffers) error {
+	q, trace := k.Part(k.Units[0])
+	k.kept = k.newLists(k.plan.Of(q), k.tables, trace, k.numbered, b)
+	return b.err
+}
+
+// Close gives back lists that are not kept.
+func (o *lists) Close() {
+	if o != o.kept {
+		o.memory.free()
+	}
+}
+
+// add adds the adjoint of the rows in all tiles to the sums, by the function of the given name.
+func (o *lists) add(name string, quantum float64) {
+	part := o.imagePart()
+	o.migrate(name, 0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
+	o.collect(kind(true), o.image.Slice(0, part), o.image, 1+o.adjointParts, part)
+}
+
+// demigrate adds the traces of one piece of the forward to its sums. row0 is the first.
+func (o *lists) demigrate(piece, row0 int, quantum float64) {
+	if o.plan.Tiles == 0 {
+		return
+	}
+	there, block := o.operator, o.firstBlock[piece]
+	there.middles = o.kernel.middles
+	o.launch("forward", o.firstBlock[piece+1]-block, o.forwardParts, lanes, 2*forwardStage(o.layout)+4*lanes*o.window,
+		there, o.forward, o.tiled, o.traces, int32(block), int32(row0), int32(o.stride),
+		int32(o.window), int64(o.tracePart()), magic(quantum))
+}
+
+// migrate sets sums, in parts, to the adjoint of the traces in the tiles of boxes lo to hi,
+// by the function of the given name.
+func (o *lists) migrate(name string, lo, hi int, sums device.Buf, quantum float64) {
+	group := o.firstGroup[lo]
+	o.launch(name, o.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.layout),
+		o.operator, o.adjoint, o.rows, sums, int32(group), int32(o.firstTile[lo]), int64(o.imagePart()), magic(quantum))
+}
