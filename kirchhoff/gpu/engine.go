@@ -27,6 +27,7 @@ type Engine struct {
 	functions  map[string]*driver.Function
 	nt         int
 	stride     int // elements between the forward's traces
+	pitch      int // pairs of a row of the adjoint, even so that they are copied by two
 	bits       int // of a time of the tables behind the point
 	images     []*kirchhoff.Image
 	most       most
@@ -186,7 +187,7 @@ func (e *Engine) keep() error {
 // outline returns an engine without memory, with the image cut into pieces and groups.
 func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
-	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, bits: fractionBits(p)}
+	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, pitch: (p.NT + 1) &^ 1, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
