@@ -117,16 +117,6 @@ struct Run {
 // pitch is the number of pairs from one row to the next.
 __device__ __forceinline__ int pitch(const Operator &o) { return (o.nt + 1) & ~1; }
 
-// fresh is v, of which the compiler does not know that it is the same in each run: what
-// follows from it would else be kept in registers all the time.
-__device__ __forceinline__ int fresh(int v)
-{
-#if defined(__CUDA_ARCH__)
-	asm volatile("" : "+r"(v));
-#endif
-	return v;
-}
-
 // part_of says where the block's part begins and ends.
 __device__ __forceinline__ const int *part_of(const Operator &o, const Traces &t, int group)
 {

@@ -52,7 +52,7 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 		for (int e = 0; e < EACH; e++)
 			xs[EACH * me + e] = sum[e];
 		__syncthreads();
-		for (int i = me; i < STEP && n0 + i < nt; i += WIDTH) {
+		for (int i = me; i < STEP && n0 + i < ((nt + 1) & ~1); i += WIDTH) { // an even number of pairs
 			const float d = xs[i + 1] - xs[i];
 			float2 v = {fmaf(-one, d, xs[i]), d}, none = {0, 0};
 			((float2 *)y)[n0 + i] = n0 + i < nt - 1 ? v : none;
