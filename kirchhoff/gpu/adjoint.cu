@@ -15,7 +15,7 @@ enum {
 	POINTS = TILE / LANE,                     // of a thread, LANE slots apart
 	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
-	BLOCKS = WEIGHTS == 2 && COMPACT && APERTURE == 2 ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
+	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && (COMPACT || LIMITS && BANDS) ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
 	SKIP = 0,
 	NEAR = 1, // in shared memory
 	FAR = 2
@@ -131,16 +131,6 @@ __device__ __forceinline__ const float2 *trace_of(const Operator &o, const float
 #else
 	return rows + (i64)row * pitch(o);
 #endif
-}
-
-// fresh is v, of which the compiler does not know that it is the same in each run: what
-// follows from it would else be kept in registers all the time.
-__device__ __forceinline__ int fresh(int v)
-{
-#if defined(__CUDA_ARCH__)
-	asm volatile("" : "+r"(v));
-#endif
-	return v;
 }
 
 // part_of says where the block's part begins and ends.

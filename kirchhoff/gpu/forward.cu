@@ -15,7 +15,7 @@ enum {
 	CHUNK = WEIGHTS == 0 ? 32 : 16,
 	PITCH = CHUNK * FIELDS + 4, // words between places: those of eight fill the banks
 	STAGE = PLACES * PITCH + CHUNK,
-	FOURS = LIMITS || BANDS ? 1 : WEIGHTS && APERTURE ? 2 : CHUNK / 4, // of points that registers allow to be under way
+	FOURS = BANDS ? 1 : WEIGHTS && APERTURE ? 2 : CHUNK / 4, // of points that registers allow to be under way
 	TOGETHER = LANES / 4 // places that the block copies at a time
 };
 
@@ -226,7 +226,7 @@ __device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int h
 // reaches further along a trace is gone through again for the rest. With magic what a
 // box gives a sample is rounded; with bands what successive tiles of one band give it.
 // Bands are layer apart.
-extern "C" __global__ void __launch_bounds__(LANES, 4)
+extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
         i64 part, i64 layer, double magic)
 {
@@ -310,9 +310,9 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			}
 		}
 		__syncthreads();
-		const int tile0 = b.tiles[box], count = passes / 2;
-		const bool plain = passes == 2;
-		int chunk0 = 0, chunks = (b.tiles[box + 1] - tile0) * (TILE / CHUNK), corner[2] = {};
+		const int tile0 = fresh(b.tiles[box]), count = passes / 2;
+		const bool plain = !LIMITS && passes == 2; // with limits, weights cost much more than clipping
+		int chunk0 = 0, chunks = (fresh(b.tiles[box + 1]) - tile0) * (TILE / CHUNK), corner[2] = {};
 #if APERTURE
 		const int across = chunks / column.count[0], deep = APERTURE == 1 ? across : across / column.count[1];
 		chunk0 = -reached[0] * across;

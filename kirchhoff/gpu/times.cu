@@ -158,3 +158,15 @@ __device__ __forceinline__ void arrive()
 	asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+
+// fresh is v, of which the compiler does not know that it is the same for all threads or
+// all the time: what follows from it would else be kept in registers.
+__device__ __forceinline__ int fresh(int v)
+{
+#if defined(__CUDA_ARCH__)
+	asm volatile("" : "+r"(v));
+#elif defined(__HIP_DEVICE_COMPILE__)
+	asm volatile("" : "+v"(v));
+#endif
+	return v;
+}
