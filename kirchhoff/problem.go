@@ -57,7 +57,9 @@ type Problem struct {
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
 	// 0 along an axis without neighbours. See the package comment.
 	Antialias []float64
-	Slowest   float64 // m/s, the least velocity in any direction; needed with Antialias only
+	// Slowest is the least velocity in any direction, in m/s, or 0 where it is not known.
+	// Antialias needs it. On a card it says how finely times can be held.
+	Slowest float64
 
 	Dynamic bool
 	// AngleLimit is nil, or where the taper starts and where it cuts, in

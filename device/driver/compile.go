@@ -58,6 +58,8 @@ type Compiler struct {
 	// process if it does not know the target; in a child this becomes an ordinary error.
 	// Without Child, programs are compiled in this process.
 	Child []string
+
+	Lines bool // NVRTC notes in what it makes which line of the source each instruction is of
 }
 
 // Binary is what the compiler made.
@@ -176,6 +178,9 @@ func (k *Compiler) options(src Source, arch string) (options []string, ptx bool,
 		options = []string{"--gpu-architecture=" + target, "--std=c++17", "--fmad=false"}
 		if !ptx {
 			options = append(options, "--ptxas-options=-v")
+		}
+		if k.Lines {
+			options = append(options, "-lineinfo")
 		}
 	}
 	for _, d := range src.Defines {

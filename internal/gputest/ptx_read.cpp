@@ -675,6 +675,11 @@ void Reader::barriers(Ins &i, const std::vector<std::string> &name, const std::v
 	n.erase(std::remove(n.begin(), n.end(), "aligned"), n.end());
 	i.elements = 0;
 	size_t k = 0;
+	if (n.size() == 3 && n[1] == "warp" && n[2] == "sync" && a.size() == 1) {
+		operand(i, a[0], false);
+		control(i, {"meet"});
+		return;
+	}
 	if (n.size() == 4 && n[1] == "red" && a.size() >= 3) {
 		i.elements = n[2] == "popc" ? 1 : n[2] == "and" ? 2 : 3;
 		result(i, a[k++]);

@@ -172,6 +172,9 @@ static uint32_t gathered(Warp &w, const Ins &i, Register members)
 	return here;
 }
 
+// bar.warp.sync: the lanes of a warp that it names.
+static void meet(Warp &w, const Ins &i) { gathered(w, i, i.reg[0]); }
+
 enum Vote { All, Any, Uni, Ballot };
 
 // vote.sync: result, predicate, lanes. offset says which.
@@ -287,7 +290,7 @@ bool control(Ins &i, const std::vector<std::string> &name)
 	static const std::map<std::string, Action> plain = {
 		{"bra", branch}, {"call", call}, {"exit", leave}, {"trap", trap}, {"membar", fence}, {"fence", fence}, {"pack", pack},
 		{"unpack", unpack}, {"copy", copy_bytes}, {"cvta", convert_address}, {"activemask", active}, {"nothing", nothing},
-		{"leave", leave}, {"return", come_back}, {"bar", barrier},
+		{"leave", leave}, {"return", come_back}, {"bar", barrier}, {"meet", meet},
 	};
 	const std::string &first = name[0];
 	if (auto it = plain.find(first); it != plain.end()) {

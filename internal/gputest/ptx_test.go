@@ -386,7 +386,6 @@ func TestRefusedPTX(t *testing.T) {
 	for body, want := range map[string]string{
 		"frobnicate.f32 %f1, %f2;":                    "line 13 of PTX: the executor has no instruction frobnicate.f32",
 		"add.f32 %f1, %f2, %f3;":                      "no instruction add.f32", // which may be fused
-		"bar.warp.sync -1;":                           "no instruction bar.warp.sync",
 		"add.s32 %r1, %rd1, 2;":                       "%rd1 has another width",
 		"mov.u32 %r1, nothing;":                       "nothing is called nothing",
 		"bra nowhere;":                                "no label nowhere",

@@ -271,7 +271,10 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		k.Opening = w[0]
 	}
 	if c.Antialias != "off" {
-		k.Antialias, k.Slowest = p.AliasSpacing(), p.Slowest
+		k.Antialias = p.AliasSpacing()
+	}
+	if k.Antialias != nil || p.Tables == nil {
+		k.Slowest = p.Slowest
 	}
 	if c.Dynamic {
 		k.MaxDistance = p.farthest()

@@ -1,20 +1,21 @@
-// The adjoint. A block of threads owns a group of eight tiles, two points a thread, and adds
-// up all traces of its part. Traces come in cells of up to RECEIVERS receivers and some
-// sources: the receivers' times and weights stay in registers, those of a source are
-// read once a run, so that a point costs 4·FIELDS (1/RECEIVERS + 1/sources) bytes
-// of tables. The stretches of a run's traces that the group falls on are copied to
-// shared memory, with the source's values, while the run before is added. They are
-// pairs (e[k], e[k+1] − e[k]): one read of 8 bytes gives what interpolation needs.
-// Without weights a triple takes 8 instructions: two additions, shift, mask, address,
-// read, two fmaf. In a second an H200 issues 3·10¹³ instructions, and its shared memory
-// serves 3.7·10¹² reads of 8 bytes. Both allow 3.7·10¹² triples; global memory, which is
-// read at 0.3 bytes a triple, allows many more.
+// The adjoint. A block of threads owns a group of eight tiles, a warp a tile, and a thread
+// two of its points; it adds up all traces of its part. Traces come in cells of up to
+// RECEIVERS receivers and some sources: the receivers' times and weights stay in registers,
+// those of a source are read once a run, so that a point costs 4·FIELDS (1/RECEIVERS +
+// 1/sources) bytes of tables. The stretches of a run's traces that the group falls on are
+// copied to shared memory, with the source's values, while the run before is added.
+//
+// They are pairs (e[k] − one d, d), d = e[k+1] − e[k]: one read of 8 bytes gives what
+// interpolation needs, and e[k] + w d is one fmaf of beyond's one + w. Without weights a
+// triple takes 7 instructions: two additions, shift, address, mask, read and fmaf.
 enum {
 	GROUP = 8,
 	THREADS = 256,
-	POINTS = GROUP * TILE / THREADS,
+	LANE = THREADS / GROUP, // threads of a tile
+	POINTS = TILE / LANE,                     // of a thread, LANE slots apart
 	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
+	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && (COMPACT || LIMITS && BANDS) ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
 	SKIP = 0,
 	NEAR = 1, // in shared memory
 	FAR = 2
@@ -33,145 +34,242 @@ struct Value {
 	float field[GIVEN];
 };
 
-__device__ __forceinline__ Value value(const Operator &o, int place, int group, int tile, int slot)
+// held is tile number n of a group, or the first where that lies beyond the box.
+__device__ __forceinline__ int held(const Traces &t, int group, int n)
 {
-	Value v = {};
-	if (place < 0 || tile < 0)
-		return v;
-	const i64 at = (i64)place * o.tiles + tile;
-	v.time = time_of(o, at, slot, o.groups[(i64)place * o.ngroups + group].x);
+	const int *tiles = t.groups + (i64)group * GROUP;
+	return tiles[n] < 0 ? tiles[0] : tiles[n];
+}
+
+// start is the sample from which times of a place in a group are counted: even, so that
+// pairs of samples can be copied.
+__device__ __forceinline__ int start(Reach r) { return r.first & ~1; }
+
+// since is how much later than base that is, as a time.
+__device__ __forceinline__ int since(const Operator &o, Reach r) { return (int)((unsigned)(start(r) - r.base) << o.bits); }
+
+// after is a time of a table from start on. With weights a point that does not count has
+// time 0, before start.
+__device__ __forceinline__ unsigned after(unsigned time, int since)
+{
+	return (WEIGHTS ? max((int)time, since) : (int)time) - (unsigned)since;
+}
+
+// word is where, in the words of a thread's row from those of its first point on, the word
+// of field f of point p is. Those of compact times lie half as far apart as the others.
+__device__ __forceinline__ int word(int slot, int p, int f)
+{
+	return p * (LANE / BUNCH * WORDS) + (f > 0 ? TIMES + (f - 1) * BUNCH : COMPACT ? -(slot % BUNCH + 1) / 2 : 0);
+}
+
+// Window is what is copied of the trace of a receiver: live pairs; from there to length
+// the record has ended, and pairs are zero.
+struct __align__(16) Window {
+	const float2 *from;
+	int live, length; // both even, 0 for traces that are not near
+};
+
+// Receiver is where a receiver's values for a group are.
+struct __align__(16) Receiver {
+	const unsigned *row; // of the table's first tile
+	int since;           // of its times
+	int lo;              // first sample of its trace in the group, for far traces
+#if COMPACT
+	const int2 *span; // of the table's first tile
+#endif
+#if BANDS
+	const float *slope; // of the table's first tile
+#endif
+};
+
+// value is what a receiver's table holds for a thread's point p, at being where the values of
+// its first point are in the receiver's row. The time is that of the table.
+__device__ __forceinline__ Value value(const Operator &o, const Receiver &of, i64 at, int tile, int slot, int p)
+{
+	const unsigned *row = of.row + at;
+	Value v;
+	v.time = row[word(slot, p, 0)];
+#if COMPACT
+	v.time = timed(o, v.time, slot % 2, of.span[tile]);
+#endif
 #pragma unroll
 	for (int f = 0; f < FIELDS - 1; f++)
-		v.field[f] = field(o, at, f, slot);
+		v.field[f] = __uint_as_float(row[word(slot, p, f + 1)]);
 	return v;
 }
 
-// Stretch is where the trace of a receiver meets a group of tiles: samples from lo on.
-struct Stretch {
-	int place, row, lo, length; // with bands row is that of the band, of a far trace that of the first
-};
-
 // Run is what the threads must know of a run before they fetch what it needs.
 struct Run {
-	Stretch of[RECEIVERS];
-	Origin origin[GROUP]; // of the source's times
-	int source, cell;
-	__align__(4) unsigned char state[RECEIVERS];
+	Window window[RECEIVERS];
+	Receiver receiver[RECEIVERS];
+	__align__(16) unsigned char state[RECEIVERS];
 #if APERTURE
-	__align__(4) unsigned char cut[RECEIVERS]; // 1 where the aperture tapers the group
+	__align__(16) unsigned char cut[RECEIVERS]; // 1 where the aperture tapers the group
 	Midpoint middle[RECEIVERS];
 	int at[2]; // the group's first point in its column
 #endif
+#if COMPACT
+	int2 span[GROUP]; // of the source's times in each tile
+#endif
+	const unsigned *source; // row of the source in the table's first tile
+	int since;              // of the source's times
+#if BANDS
+	const float *slope; // of the source in the table's first tile
+#endif
+	int run;
+	bool anew, last; // the first of its cell or part; the last of its part
 };
 
-// prepare fills in a run: its first threads do.
-__device__ __forceinline__ void prepare(Run *to, const Operator &o, const Traces &t, int run, int group)
+// pitch is the number of pairs from one row to the next.
+__device__ __forceinline__ int pitch(const Operator &o) { return (o.nt + 1) & ~1; }
+
+// trace_of is where the pairs of a row begin, with bands those of one of its bands.
+__device__ __forceinline__ const float2 *trace_of(const Operator &o, const float2 *rows, int row, int band)
 {
-	const int me = threadIdx.x;
-	if (me >= RECEIVERS + GROUP)
+#if BANDS
+	return rows + ((i64)row * o.bands + band) * pitch(o);
+#else
+	return rows + (i64)row * pitch(o);
+#endif
+}
+
+// part_of says where the block's part begins and ends.
+__device__ __forceinline__ const int *part_of(const Operator &o, const Traces &t, int group)
+{
+#if APERTURE
+	return t.parts + o.spots[group].column * (gridDim.y + 1) + blockIdx.y;
+#else
+	return t.parts + blockIdx.y;
+#endif
+}
+
+// prepare fills in the run whose turn it is, if there is one: the first threads do, and
+// they alone need to know the part and the tables of the group's column.
+__device__ __forceinline__ void prepare(Run *to, const Operator &whole, const Traces &t, const float2 *rows, int turn, int group)
+{
+	const int me = fresh(threadIdx.x);
+	if (me >= RECEIVERS)
+		return;
+	group = fresh(group);
+#if APERTURE
+	const Spot spot = whole.spots[group];
+	const Operator o = over(whole, whole.columns[spot.column]);
+#else
+	const Operator &o = whole;
+#endif
+	const int *part = part_of(whole, t, group), run = part[0] + turn;
+	if (run >= part[1])
 		return;
 	const int2 r = t.runs[run];
-	const int2 from = o.groups[(i64)r.x * o.ngroups + group];
-	if (me >= RECEIVERS) {
-		const int tile = t.groups[(i64)group * GROUP + me - RECEIVERS];
-		if (tile >= 0)
-			to->origin[me - RECEIVERS] = origin(o, (i64)r.x * o.tiles + tile, from.x);
-		if (me == RECEIVERS)
-			to->source = r.x, to->cell = r.y;
+	const Reach from = o.groups[(i64)r.x * o.ngroups + group];
+	if (me == 0) {
+		to->source = o.table + (i64)r.x * o.tiles * ROW;
+		to->since = since(o, from);
+		to->run = run;
+		to->anew = turn == 0 || t.runs[run - 1].y != r.y;
+		to->last = run + 1 == part[1];
 #if APERTURE
-		if (me == RECEIVERS)
-			to->at[0] = o.spots[group].at[0], to->at[1] = o.spots[group].at[1];
+		to->at[0] = spot.at[0], to->at[1] = spot.at[1];
 #endif
-		return;
 	}
-	to->state[me] = SKIP;
-#if APERTURE
-	to->cut[me] = 0;
+	const int place = max(t.receivers[(i64)r.y * RECEIVERS + me], 0), row = t.rows[(i64)run * RECEIVERS + me];
+	const Reach other = o.groups[(i64)place * o.ngroups + group];
+#if COMPACT
+	for (int n = me; n < GROUP; n += RECEIVERS)
+		to->span[n] = o.span[(i64)r.x * o.tiles + held(t, group, n)];
 #endif
-	const int row = t.rows[(i64)run * RECEIVERS + me];
-	if (row < 0)
-		return;
+	// Two fractions may add up to another sample.
+	const int lo = start(from) + start(other), hi = from.last + other.last + 1, length = (hi - lo + 2) & ~1;
+	bool counts = row >= 0 && from.first <= from.last && other.first <= other.last && hi >= -1 && lo <= o.nt - 2;
 #if APERTURE
-	const Spot spot = o.spots[group];
 	const int tiles[2] = {2, 2};
-	to->middle[me] = midpoint(o, row, o.columns[spot.column]);
-	const int what = left(o, to->middle[me], spot.at, tiles);
-	if (what == OUTSIDE)
-		return;
+	int what = OUTSIDE;
+	if (counts) {
+		to->middle[me] = midpoint(o, row, o.columns[spot.column]);
+		what = left(o, to->middle[me], spot.at, tiles);
+	}
+	counts = what != OUTSIDE;
 	to->cut[me] = what == TAPERED;
 #endif
-	const int place = t.receivers[(i64)r.y * RECEIVERS + me];
-	const int2 other = o.groups[(i64)place * o.ngroups + group];
-	// Two fractions may add up to another sample.
-	const int lo = from.x + other.x, hi = from.y + other.y + 1;
-	if (from.x > from.y || other.x > other.y || hi < -1 || lo > o.nt - 2)
-		return;
-	to->of[me] = Stretch{place, row, lo, hi - lo + 1};
-	bool far = SQUARED || lo < 0 || hi - lo + 1 > WINDOW;
+	bool near = !SQUARED && counts && lo >= 0 && length <= WINDOW && !from.gaps && !other.gaps;
+	int band = 0;
 #if BANDS
-	int band = -1;
+	const float *slopes = slopes_of(o, r.x), *others = slopes_of(o, place);
+	band = band_of(o, slopes, others, held(t, group, 0));
 #pragma unroll 1
-	for (int n = 0; n < GROUP; n++) {
-		const int tile = t.groups[(i64)group * GROUP + n];
-		const int b = tile < 0 ? band : band_of(o, r.x, place, tile);
-		far = far || band >= 0 && b != band;
-		band = b;
-	}
-	to->of[me].row = row * o.bands + (far ? 0 : band);
+	for (int n = 1; n < GROUP; n++)
+		near = near && band_of(o, slopes, others, held(t, group, n)) == band;
+	to->receiver[me].slope = others;
+	if (me == 0)
+		to->slope = slopes;
 #endif
-	to->state[me] = far ? FAR : NEAR;
+	to->window[me] = Window{trace_of(o, rows, row, band) + lo, near ? min(length, pitch(o) - lo) : 0, near ? length : 0};
+	to->receiver[me].row = o.table + (i64)place * o.tiles * ROW;
+	to->receiver[me].since = since(o, other);
+	to->receiver[me].lo = lo;
+#if COMPACT
+	to->receiver[me].span = o.span + (i64)place * o.tiles;
+#endif
+	to->state[me] = near ? NEAR : counts ? FAR : SKIP;
 }
 
 // Stage is what shared memory holds of a run: the near stretches of its traces, the
 // words of the source's row for each thread's points, which it alone reads, and the
 // aperture's weights of the group's points along each axis.
 struct Stage {
-	float2 window[RECEIVERS][WINDOW];
+	float2 window[RECEIVERS][WINDOW]; // pairs, zero from the last sample on
 	unsigned word[POINTS][FIELDS][THREADS];
 #if APERTURE
 	float taper[RECEIVERS][TAPERS];
 #endif
 };
 
-// share is what the aperture leaves of a trace at this thread's point p.
-__device__ __forceinline__ float share(const Stage &stage, int j, int p, int slot)
+// share is what the aperture leaves of a trace at a point.
+__device__ __forceinline__ float share(const Stage &stage, int j, int slot)
 {
 #if APERTURE
-	const float v = stage.taper[j][p * SIDE + along(0, slot)];
-	return APERTURE == 1 ? v : v * stage.taper[j][GROUP_SIDE + threadIdx.x / (2 * TILE) * SIDE + along(1, slot)];
+	const int tile = threadIdx.x / LANE;
+	const float v = stage.taper[j][tile / (GROUP / 2) * SIDE + along(0, slot)];
+	return APERTURE == 1 ? v : v * stage.taper[j][GROUP_SIDE + tile / 2 % 2 * SIDE + along(1, slot)];
 #else
 	return 1;
 #endif
 }
 
-// fetch begins to copy what a run needs; arrive waits for it. Beyond the last interval
-// of a trace everything is zero.
-__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, const float2 *rows, const int *tile, int slot)
+// fetch begins to copy what a run needs; arrive waits for it. at is where the thread's
+// values lie in the row of a place.
+__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, i64 at, int slot)
 {
 	enum { EACH = THREADS / RECEIVERS };
-	const int j = threadIdx.x / EACH;
+	const int j = threadIdx.x / EACH, first = threadIdx.x % EACH * 2;
+	const Window w = run.window[j];
+	const unsigned *row = run.source + at;
 #pragma unroll
-	for (int p = 0; p < POINTS; p++) {
-		if (tile[p] < 0)
-			continue;
-		const unsigned *row = o.table + ((i64)run.source * o.tiles + tile[p]) * ROW;
-		copy4(&to->word[p][0][threadIdx.x], row + time_word(slot));
+	for (int p = 0; p < POINTS; p++)
 #pragma unroll
-		for (int f = 0; f < FIELDS - 1; f++)
-			copy4(&to->word[p][f + 1][threadIdx.x], row + ROW - (FIELDS - 1) * TILE + f * TILE + slot);
-	}
+		for (int f = 0; f < FIELDS; f++)
+			copy4(&to->word[p][f][threadIdx.x], row + word(slot, p, f));
+#pragma unroll
+	for (int n = 0; n < WINDOW; n += 2 * EACH)
+		copy16(to->window[j] + first + n, w.from + first + n, first + n < w.live);
+#pragma unroll 1
+	for (int n = w.live + first; n < w.length; n += 2 * EACH) // the record has ended
+		*(uint4 *)(to->window[j] + n) = uint4{0, 0, 0, 0};
 #if APERTURE
-	const int i = threadIdx.x % EACH, axis = i / GROUP_SIDE;
+	const int i = fresh(threadIdx.x) % EACH, axis = i / GROUP_SIDE;
 	if (i < TAPERS)
 		to->taper[j][i] = run.cut[j] ? tapered(o, run.middle[j], axis, run.at[axis] + i % GROUP_SIDE) : 1;
 #endif
-	if (run.state[j] != NEAR)
-		return;
-	const int lo = run.of[j].lo, length = run.of[j].length;
-	const float2 *e = rows + (i64)run.of[j].row * o.nt + lo;
-#pragma unroll 4
-	for (int n = threadIdx.x % EACH; n < length; n += EACH)
-		copy8(&to->window[j][n], e + n, lo + n < o.nt - 1);
+}
+
+// settle keeps the compiler from beginning with more than the next receivers at a time,
+// where that would take more registers than there are.
+__device__ __forceinline__ void settle(int j)
+{
+#if (COMPACT || APERTURE) && defined(__CUDA_ARCH__)
+	if (APERTURE && WEIGHTS || j % 5 == 0)
+		__syncwarp();
+#endif
 }
 
 // near_traces adds the traces of a run in shared memory; ALL says that none lies
@@ -182,15 +280,17 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 {
 #pragma unroll
 	for (int j = 0; j < RECEIVERS; j++) {
+		if (ALL)
+			settle(j);
 		if (!ALL && run.state[j] != NEAR)
 			continue;
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
 			const unsigned q = source[p].time + receiver[j][p].time;
-			const float2 e = stage.window[j][q >> FRACTION];
-			float v = fmaf(fraction(q), e.y, e.x);
+			const float2 e = (*stage.window + (q >> o.bits))[j * WINDOW];
+			float v = fmaf(beyond(o, q), e.y, e.x);
 			if (APERTURE && !ALL)
-				v *= share(stage, j, p, slot);
+				v *= share(stage, j, slot + p * LANE);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, receiver[j][p].field), v, sum[p]);
 			else
@@ -199,44 +299,44 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 	}
 }
 
-// far_traces adds those that lie elsewhere: before the first sample, spread too wide, or in
-// several bands.
-// Registers cannot be indexed, so the receivers' values are read again. With SQUARED it adds
-// all traces, and rows [row][2][nt] hold E and F (see kirchhoff.Engine): a triple gives
-// A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
+// far_traces adds those that lie elsewhere: before the first sample, spread too wide, in
+// several bands, or with times that do not count. Registers cannot be indexed, so the receivers' values are
+// read again. With SQUARED it adds all traces, and rows [row][2][pitch] hold E and F (see
+// kirchhoff.Engine): a triple gives A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
-                                           const Stage &stage, const float2 *rows, int group, const int *tile, int slot)
+                                           const Stage &stage, const float2 *rows, const int *row, i64 at, int tile, int slot)
 {
-#pragma unroll 1
-	for (int j = 0; j < RECEIVERS; j++) {
-		if (run.state[j] != FAR)
-			continue;
 #pragma unroll
-		for (int p = 0; p < POINTS; p++) {
-			int row = run.of[j].row;
-#if BANDS
-			if (tile[p] < 0)
+	for (int p = 0; p < POINTS; p++) {
+#pragma unroll 1
+		for (int j = 0; j < RECEIVERS; j++) {
+			if (run.state[j] != FAR)
 				continue;
-			row += band_of(o, run.source, run.of[j].place, tile[p]);
-#endif
-			const float2 *e = rows + (i64)row * o.nt;
-			const Value r = value(o, run.of[j].place, group, tile[p], slot);
-			const unsigned q = source[p].time + r.time;
-			int k = run.of[j].lo + (int)(q >> FRACTION);
-			float w = fraction(q);
-			if (k == -1 && w > 0) { // k truncates towards zero
+			const Receiver of = run.receiver[j];
+			const Value r = value(o, of, at, tile, slot, p);
+			const unsigned q = source[p].time + after(r.time, of.since);
+			int k = of.lo + (int)(q >> o.bits);
+			float x = beyond(o, q);
+			if (k == -1 && x > o.one) { // k truncates towards zero
 				k = 0;
-				w -= 1;
+				x -= 1;
 			}
-			if (k < 0 || k >= o.nt - 1 || q >= NEVER_TIME)
+			if (k < 0 || k >= o.nt - 1)
+				continue;
+			if (!WEIGHTS && (r.time == NEVER || source[p].time + run.since == NEVER))
 				continue;
 #if SQUARED
-			const float *norms = (const float *)e + k, rest = 1 - w;
-			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[o.nt], rest * norms[0]));
-			const float a = share(stage, j, p, slot) * weight(o, source[p].field, r.field);
+			const float *norms = (const float *)trace_of(o, rows, row[j], 0) + k, w = x - o.one, rest = 1 - w;
+			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[pitch(o)], rest * norms[0]));
+			const float a = share(stage, j, slot + p * LANE) * weight(o, source[p].field, r.field);
 			sum[p] = fmaf(a * a, v, sum[p]);
 #else
-			const float v = fmaf(w, e[k].y, e[k].x) * share(stage, j, p, slot);
+			int band = 0;
+#if BANDS
+			band = band_of(o, run.slope, of.slope, tile);
+#endif
+			const float2 e = trace_of(o, rows, row[j], band)[k];
+			const float v = fmaf(x, e.y, e.x) * share(stage, j, slot + p * LANE);
 			if (WEIGHTS)
 				sum[p] = fmaf(weight(o, source[p].field, r.field), v, sum[p]);
 			else
@@ -246,67 +346,64 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 	}
 }
 
+// receive reads the values of a cell's receivers.
+__device__ __forceinline__ void receive(Value receiver[RECEIVERS][POINTS], const Operator &o, const Run &run, i64 at, int tile, int slot)
+{
+#pragma unroll
+	for (int j = 0; j < RECEIVERS; j++) {
+		const Receiver of = run.receiver[j];
+		settle(j);
+#pragma unroll
+		for (int p = 0; p < POINTS; p++) {
+			receiver[j][p] = value(o, of, at, tile, slot, p);
+			receiver[j][p].time = after(receiver[j][p].time, of.since);
+		}
+	}
+}
+
 // sums [part][tile − tile0][TILE] = the parts' traces, for groups group0 and on; rows
-// [row][band][nt] are pairs. With magic the sum of each run is rounded, else those of cells
-// are added in float64.
-extern "C" __global__ void __launch_bounds__(THREADS, WEIGHTS == 0 && !BANDS ? 3 : 2)
-adjoint(Operator whole, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
+// [row][band][pitch] are pairs. With magic the sum of each run is rounded, else those of
+// cells are added in float64.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int tile0, i64 part, double magic)
 {
 	extern __shared__ uint4 dynamic[];
-	__shared__ Run runs[3];
+	__shared__ Run runs[4];
+	__shared__ double total[POINTS][THREADS]; // each thread's own: registers are scarce
 	Stage *stages = (Stage *)dynamic;
-	const int group = group0 + blockIdx.x, slot = threadIdx.x % TILE;
-#if APERTURE
-	const int column = whole.spots[group].column;
-	const Operator o = over(whole, whole.columns[column]);
-	t.parts += column * (gridDim.y + 1);
-#else
-	const Operator &o = whole;
-#endif
-	const int run0 = t.parts[blockIdx.y], run1 = t.parts[blockIdx.y + 1];
-	int tile[POINTS];
-	double total[POINTS];
+	const int group = group0 + blockIdx.x, slot = threadIdx.x % LANE;
+	const int tile = held(t, group, threadIdx.x / LANE);
+	const i64 at = (i64)tile * ROW + slot / BUNCH * WORDS + slot % BUNCH;
+	const bool exact = magic != 0;
 	float sum[POINTS];
 	Value receiver[RECEIVERS][POINTS];
 #pragma unroll
-	for (int p = 0; p < POINTS; p++) {
-		tile[p] = t.groups[(i64)group * GROUP + p * (THREADS / TILE) + threadIdx.x / TILE];
-		total[p] = sum[p] = 0;
-	}
-	if (run0 < run1)
-		prepare(&runs[run0 % 3], o, t, run0, group);
-	if (run0 + 1 < run1)
-		prepare(&runs[(run0 + 1) % 3], o, t, run0 + 1, group);
+	for (int p = 0; p < POINTS; p++)
+		total[p][threadIdx.x] = sum[p] = 0;
+	bool more = part_of(o, t, group)[0] < part_of(o, t, group)[1];
+	prepare(&runs[0], o, t, rows, 0, group);
+	prepare(&runs[1], o, t, rows, 1, group);
 	__syncthreads();
-	if (run0 < run1)
-		fetch(&stages[run0 & 1], o, runs[run0 % 3], rows, tile, slot);
-	int cell = -1;
-	for (int run = run0; run < run1; run++) {
-		if (runs[run % 3].cell != cell) {
-			cell = runs[run % 3].cell;
-#pragma unroll
-			for (int j = 0; j < RECEIVERS; j++) {
-				const int place = t.receivers[(i64)cell * RECEIVERS + j];
-#pragma unroll
-				for (int p = 0; p < POINTS; p++)
-					receiver[j][p] = value(o, place, group, tile[p], slot);
-			}
-		}
+	if (more)
+		fetch(&stages[0], o, runs[0], at, slot);
+	for (int turn = 0; more; turn++) {
+		const Run &r = runs[turn & 3];
+		const Stage &stage = stages[turn & 1];
+		if (r.anew)
+			receive(receiver, o, r, at, tile, slot);
 		arrive();
 		__syncthreads(); // all have what they fetched, and are done with the run before
-		const Run &r = runs[run % 3];
-		const Stage &stage = stages[run & 1];
-		if (run + 1 < run1)
-			fetch(&stages[(run + 1) & 1], o, runs[(run + 1) % 3], rows, tile, slot);
-		if (run + 2 < run1)
-			prepare(&runs[(run + 2) % 3], o, t, run + 2, group);
+		more = !r.last;
+		if (more)
+			fetch(&stages[(turn + 1) & 1], o, runs[(turn + 1) & 3], at, slot);
 		Value source[POINTS];
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
-			source[p] = Value{};
-			if (tile[p] < 0)
-				continue;
-			source[p].time = decoded(stage.word[p][0][threadIdx.x], slot, r.origin[p * (THREADS / TILE) + threadIdx.x / TILE]);
+			unsigned time = stage.word[p][0][threadIdx.x];
+#if COMPACT
+			time = timed(o, time, slot % 2, r.span[threadIdx.x / LANE]);
+#endif
+			source[p].time = after(time, r.since);
 #pragma unroll
 			for (int f = 0; f < FIELDS - 1; f++)
 				source[p].field[f] = __uint_as_float(stage.word[p][f + 1][threadIdx.x]);
@@ -329,16 +426,17 @@ adjoint(Operator whole, Traces t, const float2 *rows, double *sums, int group0, 
 		else if (!SQUARED && any & 0x01010101)
 			near_traces<false>(sum, source, o, r, receiver, stage, slot);
 		if (any & 0x02020202)
-			far_traces(sum, source, o, r, stage, rows, group, tile, slot);
-		if (magic != 0 || run + 1 == run1 || runs[(run + 1) % 3].cell != cell)
+			far_traces(sum, source, o, r, stage, rows, t.rows + (i64)r.run * RECEIVERS, at, tile, slot);
+		if (exact || !more || runs[(turn + 1) & 3].anew)
 #pragma unroll
 			for (int p = 0; p < POINTS; p++) {
-				total[p] += magic != 0 ? rounded(sum[p], magic) : sum[p];
+				total[p][threadIdx.x] += exact ? rounded(sum[p], magic) : sum[p];
 				sum[p] = 0;
 			}
+		prepare(&runs[(turn + 2) & 3], o, t, rows, turn + 2, group);
 	}
 #pragma unroll
 	for (int p = 0; p < POINTS; p++)
-		if (tile[p] >= 0)
-			sums[blockIdx.y * part + (i64)(tile[p] - tile0) * TILE + slot] = total[p];
+		if (t.groups[(i64)group * GROUP + threadIdx.x / LANE] >= 0)
+			sums[blockIdx.y * part + (i64)(tile - tile0) * TILE + slot + p * LANE] = total[p][threadIdx.x];
 }

@@ -18,7 +18,7 @@ enum {
 __device__ __forceinline__ Operator over(Operator o, const Column &c)
 {
 	o.table += c.rows * ROW;
-	o.span += c.rows;
+	o.span += COMPACT ? c.rows : 0;
 	o.groups += c.groups;
 	o.boxes += c.boxes;
 #if BANDS
@@ -64,7 +64,7 @@ __device__ __forceinline__ int left(const Operator &o, const Midpoint &m, const 
 // tapered is the weight of points i along an axis.
 __device__ __forceinline__ float tapered(const Operator &o, const Midpoint &m, int a, int i)
 {
-	const Taper t = o.taper[a];
+	const Taper t = a == 0 ? o.taper[0] : o.taper[APERTURE - 1]; // registers cannot be indexed
 	return lowered((fabsf(i - m.at[a]) - t.flat) * t.rate);
 }
 

@@ -222,7 +222,7 @@ func (e *Engine) correlateRows(data device.Buf, of numbered, lo, hi int) {
 	stride := int(e.rowLen())
 	e.filterRows("correlate", segment-1, e.rows, stride, x, e.nt, hi-lo, e.correlate, list)
 	for band, t := range e.triangles[1:] {
-		at := 2 * e.nt * (band + 1)
+		at := 2 * e.pitch * (band + 1)
 		e.filterRows("smooth", segment-1, e.rows.Slice(at, e.rows.Len()-at), stride, e.rows, stride/2, hi-lo, t, 0)
 	}
 }
@@ -235,8 +235,8 @@ func (k *kernel) correlated(data device.Buf) bool {
 // filterRows filters rows of x. Each block of threads computes step samples. list holds the
 // rows of the data, that are read or written; 0: the first.
 func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, list driver.Memory) {
-	e.launch(name, rows, (e.nt+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
-		t.at, int32(t.count), int32(t.first), list)
+	e.launch(name, rows, (e.pitch+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
+		t.at, int32(t.count), int32(t.first), list, e.one())
 }
 
 // magic makes sums of numbers near it have no digits below 2 quanta.
@@ -247,7 +247,7 @@ func (g *geometry) imagePart() int { return g.plan.Tiles * simd.TileSize }
 func (e *Engine) tracePart() int   { return e.most.piece * e.stride * e.layout.Bands }
 
 // rowLen is the number of elements of a trace in rows.
-func (e *Engine) rowLen() int64 { return int64(2 * e.nt * e.layout.Bands) }
+func (e *Engine) rowLen() int64 { return int64(2 * e.pitch * e.layout.Bands) }
 
 // collect adds up the sums of several parts.
 func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {

@@ -50,8 +50,7 @@ func TestCarriedWhereBetter(t *testing.T) {
 		}
 		made := compiled()
 		for _, src := range programs {
-			static := src.Native != 0
-			if got, want := made[fmt.Sprint(src.Name, src.Defines)], !(static && c.carried); got != want {
+			if got, want := made[fmt.Sprint(src.Name, src.Defines)], !(src.Native != 0 && c.carried); got != want {
 				t.Errorf("sm_%s, PTX refused %v: %s %v is compiled: %v, want %v", c.capability, c.refused, src.Name, src.Defines, got, want)
 			}
 		}

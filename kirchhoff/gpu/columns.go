@@ -44,11 +44,14 @@ func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
 
 // allocate makes room for tables.
 func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
-	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32), span: b.alloc(h.rows*2, device.F32),
-		groups: b.alloc(h.groups*2, device.F32), boxes: b.alloc(h.boxes*2, device.F32)}
+	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32)}
+	if l.Compact {
+		m.span = b.alloc(h.rows*2, device.F32)
+	}
 	if l.Bands > 1 {
 		m.slope = b.alloc(h.rows, device.F32)
 	}
+	m.groups, m.boxes = b.alloc(h.groups*reachWords, device.F32), b.alloc(h.boxes*reachWords, device.F32)
 	return m
 }
 

@@ -11,13 +11,19 @@ enum { THREADS = 256 };
 // else y; null for rows in their order.
 enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
 
-__device__ __forceinline__ float sample(float x) { return x; }
-__device__ __forceinline__ float sample(double x) { return x; }
-__device__ __forceinline__ float sample(float2 pair) { return pair.x; }
+// sample is sample n of a row of samples, or of pairs as correlate makes them.
+template <class T>
+__device__ __forceinline__ float sample(const T *x, i64 n, int nt, float one) { return x[n]; }
+__device__ __forceinline__ float sample(const float2 *x, i64 n, int nt, float one)
+{
+	const bool last = n == nt - 1;
+	const float2 e = x[last ? n - 1 : n];
+	return fmaf(last ? one + 1 : one, e.y, e.x);
+}
 
 template <class T, bool PAIRS, bool LISTED>
 __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first,
-                       const int *list)
+                       const int *list, float one)
 {
 	enum { STEP = PAIRS ? SEGMENT - 1 : SEGMENT }; // the last sample of a pair is the next block's
 	__shared__ float xs[2 * SEGMENT], ts[SEGMENT];
@@ -32,7 +38,7 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 			ts[i] = j0 + i < m ? taps[j0 + i] : 0;
 		for (int i = me; i < 2 * SEGMENT; i += WIDTH) {
 			const i64 n = (i64)n0 + j0 + i + first;
-			xs[i] = n >= 0 && n < nt ? sample(x[n]) : 0;
+			xs[i] = n >= 0 && n < nt ? sample(x, n, nt, one) : 0;
 		}
 		__syncthreads();
 		const float *at = xs + EACH * me;
@@ -56,9 +62,10 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 		for (int e = 0; e < EACH; e++)
 			xs[EACH * me + e] = sum[e];
 		__syncthreads();
-		for (int i = me; i < STEP && n0 + i < nt; i += WIDTH) {
-			float2 v = {xs[i], n0 + i < nt - 1 ? xs[i + 1] - xs[i] : 0};
-			((float2 *)y)[n0 + i] = v;
+		for (int i = me; i < STEP && n0 + i < ((nt + 1) & ~1); i += WIDTH) { // an even number of pairs
+			const float d = xs[i + 1] - xs[i];
+			float2 v = {fmaf(-one, d, xs[i]), d}, none = {0, 0};
+			((float2 *)y)[n0 + i] = n0 + i < nt - 1 ? v : none;
 		}
 		return;
 	}
@@ -70,14 +77,15 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 	}
 }
 
-// convolve adds to rows of the data. Of these correlate sets rows of pairs (y[n], y[n+1] −
-// y[n]), and square adds to rows. smooth sets rows of pairs from rows of pairs.
+// convolve adds to rows of the data. Of these correlate sets rows of pairs (y[n] − one d, d),
+// d = y[n+1] − y[n], which adjoint.cu explains; the last is zero. square adds to rows. smooth
+// sets rows of pairs from rows of pairs.
 #define FILTER(name, T, PAIRS, LISTED)                                                        \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \
 	name(float *y, i64 ystride, const T *x, i64 xstride, int nt, const float *taps, int m, int first, \
-	     const int *list)                                                                     \
+	     const int *list, float one)                                                          \
 	{                                                                                         \
-		filter<T, PAIRS, LISTED>(y, ystride, x, xstride, nt, taps, m, first, list);           \
+		filter<T, PAIRS, LISTED>(y, ystride, x, xstride, nt, taps, m, first, list, one);      \
 	}
 FILTER(convolve_f32, float, false, false)
 FILTER(convolve_f64, double, false, false)
@@ -129,16 +137,18 @@ UNLOAD(unload_f64, double)
 
 // Bounds, see dist.Pieced.
 
-// out[row] = the largest |x[row][n]|, n < nt, rows lying stride and samples step elements
-// apart; NaN if one is: floats without their sign are ordered like the integers of the same
-// bits.
-extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, i64 stride, int nt, int step)
+// out[row] = the largest |y[n]|, n < nt, of rows that lie stride elements apart: of samples,
+// with step 1, or with step 2 of the pairs that correlate makes; NaN if one is: floats without
+// their sign are ordered like the integers of the same bits.
+extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const float *x, i64 stride, int nt, int step, float one)
 {
 	__shared__ int most[WIDTH];
 	const float *row = x + blockIdx.x * stride;
 	int v = 0;
-	for (int n = threadIdx.x; n < nt; n += WIDTH)
-		v = max(v, __float_as_int(row[(i64)n * step]) & 0x7FFFFFFF);
+	for (int n = threadIdx.x; n < nt; n += WIDTH) {
+		const float y = step == 1 ? row[n] : sample((const float2 *)row, n, nt, one);
+		v = max(v, __float_as_int(y) & 0x7FFFFFFF);
+	}
 	most[threadIdx.x] = v;
 	for (int half = WIDTH / 2; half > 0; half /= 2) {
 		__syncthreads();

@@ -27,6 +27,8 @@ type Engine struct {
 	functions  map[string]*driver.Function
 	nt         int
 	stride     int // elements between the forward's traces
+	pitch      int // pairs of a row of the adjoint, even so that they are copied by two
+	bits       int // of a time of the tables behind the point
 	images     []*kirchhoff.Image
 	most       most
 	kernels    []*kernel // of the images
@@ -52,7 +54,7 @@ type Engine struct {
 	closed   bool
 	turn     int             // of the bank that was filled last
 	opened   []*driver.Event // what the card was asked before the last openings, one less than there are banks
-	rows     device.Buf      // [trace of a unit][band][nt][2], correlated traces as pairs (e[k], e[k+1] − e[k])
+	rows     device.Buf      // [trace of a unit][band][pitch][2], correlated traces as pairs, see adjoint.cu
 	ready    device.Buf      // the data that rows were correlated from, until used
 	owner    *kernel         // whose traces they are
 	tiled    device.Buf      // float32 [tile][64], the image
@@ -185,7 +187,7 @@ func (e *Engine) keep() error {
 // outline returns an engine without memory, with the image cut into pieces and groups.
 func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
-	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3}
+	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, pitch: (p.NT + 1) &^ 1, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
 		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)

@@ -13,8 +13,10 @@ enum {
 	TARGETS = 32,
 	PLACES = SOURCES + TARGETS,
 	CHUNK = WEIGHTS == 0 ? 32 : 16,
-	PITCH = CHUNK + 4, // words between rows: eight rows fill the banks
-	STAGE = PLACES * PITCH * FIELDS + CHUNK
+	PITCH = CHUNK * FIELDS + 4, // words between places: those of eight fill the banks
+	STAGE = PLACES * PITCH + CHUNK,
+	FOURS = BANDS ? 1 : WEIGHTS && APERTURE ? 2 : CHUNK / 4, // of points that registers allow to be under way
+	TOGETHER = LANES / 4 // places that the block copies at a time
 };
 
 #if APERTURE
@@ -36,25 +38,89 @@ struct Blocks {
 #endif
 };
 
-// stage copies CHUNK points from point on of a tile: times, then weights, of all
-// places, then the image.
-__device__ __forceinline__ void stage(unsigned *to, const Operator &o, const int *places, const int2 *reach,
-                                      const float *image, int tile, int point)
+// Codes are the compact times of a quarter of a chunk.
+struct __align__(WEIGHTS == 0 ? 16 : 8) Codes {
+	unsigned word[CHUNK / 8];
+};
+
+// Feed is where a thread finds its part of the next chunk: a quarter of the words of one
+// place or two, and four points of the image.
+struct Feed {
+	const unsigned *from[2];
+	const float *image;
+#if COMPACT
+	const int2 *span[2];
+	Codes codes[2]; // read, but not yet staged
+	int2 of[2];     // the tile's span
+#endif
+};
+
+// feed begins with a chunk of a box.
+__device__ __forceinline__ Feed feed(const Operator &o, const int *places, const float *image, int tile0, int chunk)
 {
-#pragma unroll (APERTURE == 2 && WEIGHTS ? 3 : 6) // 6 would take more registers than there are
-	for (int b = 0; b < PLACES * CHUNK / LANES; b++) { // many reads are under way at once
-		const int i = b * LANES + threadIdx.x, row = i / CHUNK, n = i % CHUNK;
-		const int place = places[row];
-		if (place < 0)
-			continue;
-		const i64 at = (i64)place * o.tiles + tile;
-		to[row * PITCH + n] = time_of(o, at, point + n, reach[row].x);
+	Feed f;
+	const int me = threadIdx.x;
+	f.image = image + (i64)tile0 * TILE + chunk * CHUNK + 4 * me;
 #pragma unroll
-		for (int f = 0; f < FIELDS - 1; f++)
-			to[((f + 1) * PLACES + row) * PITCH + n] = __float_as_uint(field(o, at, f, point + n));
+	for (int b = 0; b < 2; b++) {
+		// No trace reads what is staged of a place that is missing.
+		const i64 at = (i64)max(places[min(b * TOGETHER + me / 4, PLACES - 1)], 0) * o.tiles + tile0;
+		f.from[b] = o.table + at * ROW + chunk * (CHUNK / BUNCH * WORDS);
+#if COMPACT
+		f.span[b] = o.span + at;
+#else
+		f.from[b] += 4 * (me % 4);
+#endif
 	}
-	if (threadIdx.x < CHUNK)
-		to[PLACES * PITCH * FIELDS + threadIdx.x] = __float_as_uint(image[(i64)tile * TILE + point + threadIdx.x]);
+	return f;
+}
+
+// stage begins to copy a chunk: the times, then the weights, of all places, and the image.
+// Words are copied as they are, except compact times: those are only read. chunk is that
+// of the box.
+__device__ __forceinline__ void stage(unsigned *to, Feed &f, int chunk)
+{
+	const int me = threadIdx.x;
+	if (me < CHUNK / 4)
+		copy16(to + PLACES * PITCH + 4 * me, f.image, true);
+	f.image += CHUNK;
+#pragma unroll
+	for (int b = 0; b < 2; b++) {
+		if (b == 0 || me < 4 * (PLACES - TOGETHER)) {
+			unsigned *row = to + (b * TOGETHER + me / 4) * PITCH + 4 * (me % 4);
+#if COMPACT
+			f.of[b] = f.span[b][chunk / (TILE / CHUNK)];
+			f.codes[b] = ((const Codes *)f.from[b])[me % 4];
+#pragma unroll
+			for (int n = 0; n < FIELDS - 1; n++)
+				copy16(row + CHUNK + n * BUNCH, f.from[b] + TIMES + n * BUNCH + 4 * (me % 4), true);
+#else
+#pragma unroll
+			for (int n = 0; n < CHUNK * FIELDS; n += 16)
+				copy16(row + n, f.from[b] + n, true);
+#endif
+		}
+		f.from[b] += CHUNK / BUNCH * WORDS;
+	}
+}
+
+// unpack stages the compact times that stage has read, if there are any.
+__device__ __forceinline__ void unpack(unsigned *to, const Operator &o, const Feed &f)
+{
+#if COMPACT
+	const int me = threadIdx.x;
+#pragma unroll
+	for (int b = 0; b < 2; b++)
+		if (b == 0 || me < 4 * (PLACES - TOGETHER)) {
+			unsigned *row = to + (b * TOGETHER + me / 4) * PITCH + me % 4 * (CHUNK / 4);
+#pragma unroll
+			for (int n = 0; n < CHUNK / 8; n += 2) {
+				const unsigned *two = f.codes[b].word + n;
+				*(uint4 *)(row + 2 * n) = uint4{timed(o, two[0], 0, f.of[b]), timed(o, two[0], 1, f.of[b]),
+				                                timed(o, two[1], 0, f.of[b]), timed(o, two[1], 1, f.of[b])};
+			}
+		}
+#endif
 }
 
 // Strip is where a thread's window lies: entry 0 is a guard before its first sample.
@@ -62,7 +128,7 @@ __device__ __forceinline__ void stage(unsigned *to, const Operator &o, const int
 // low + range]; early says that entry 0 is the sample before the first of the record.
 struct Strip {
 	float *window;
-	int source, receiver; // rows of the stage
+	int source, receiver; // words of the stage before the places' own
 	int shift, low;
 	unsigned range;
 	bool early;
@@ -76,12 +142,14 @@ struct Strip {
 };
 
 // spread adds CHUNK points to a window, from slot point of a tile on. corner is the
-// tile's first point in the column.
+// tile's first point in the column. PLAIN says that all points count, and all their
+// samples lie in the window.
+template <bool PLAIN>
 __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, Strip &w, int point, const int *corner)
 {
-	const unsigned *s = from + w.source * PITCH, *r = from + w.receiver * PITCH;
-	const unsigned *m = from + PLACES * PITCH * FIELDS;
-#pragma unroll 2
+	const unsigned *s = from + w.source, *r = from + w.receiver, *m = from + PLACES * PITCH;
+	float *window = w.window + w.shift * LANES;
+#pragma unroll (PLAIN ? FOURS : 1)
 	for (int i = 0; i < CHUNK; i += 4) {
 #if APERTURE
 		float share = 1; // of four points below each other
@@ -95,14 +163,14 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 #endif
 		const uint4 s4 = *(const uint4 *)(s + i), r4 = *(const uint4 *)(r + i);
 		const float4 m4 = *(const float4 *)(m + i);
-		const unsigned q[4] = {s4.x + r4.x, s4.y + r4.y, s4.z + r4.z, s4.w + r4.w};
+		const unsigned first[4] = {s4.x, s4.y, s4.z, s4.w}, second[4] = {r4.x, r4.y, r4.z, r4.w};
 		float v[4] = {m4.x, m4.y, m4.z, m4.w};
 		if (WEIGHTS) {
 			float a[4][GIVEN], b[4][GIVEN];
 #pragma unroll
 			for (int f = 0; f < FIELDS - 1; f++) {
-				const float4 x = *(const float4 *)(s + (f + 1) * PLACES * PITCH + i);
-				const float4 y = *(const float4 *)(r + (f + 1) * PLACES * PITCH + i);
+				const float4 x = *(const float4 *)(s + (f + 1) * CHUNK + i);
+				const float4 y = *(const float4 *)(r + (f + 1) * CHUNK + i);
 				a[0][f] = x.x, a[1][f] = x.y, a[2][f] = x.z, a[3][f] = x.w;
 				b[0][f] = y.x, b[1][f] = y.y, b[2][f] = y.z, b[3][f] = y.w;
 			}
@@ -117,22 +185,25 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 #endif
 #pragma unroll
 		for (int c = 0; c < 4; c++) {
-			int k = (int)(q[c] >> FRACTION) + w.shift;
-			float f = fraction(q[c]);
-			if (w.early && k == 0 && f > 0) { // k truncates towards zero
-				k = 1;
-				f -= 1;
+			const unsigned q = first[c] + second[c];
+			int k = q >> o.bits;
+			float f = beyond(o, q) - o.one;
+			if (!PLAIN) {
+				int entry = k + w.shift;
+				if (w.early && entry == 0 && f > 0) { // k truncates towards zero
+					entry = 1, k++;
+					f -= 1;
+				}
+				if ((unsigned)(entry - w.low) > w.range || !WEIGHTS && (first[c] == NEVER || second[c] == NEVER))
+					continue;
 			}
-			if ((unsigned)(k - w.low) > w.range)
-				continue;
 #if BANDS
-			w.least = min(w.least, k);
-			w.most = max(w.most, k);
+			w.least = min(w.least, k + w.shift);
+			w.most = max(w.most, k + w.shift);
 #endif
-			float *at = w.window + k * LANES;
-			const float late = f * v[c];
-			at[0] += v[c] - late;
-			at[LANES] += late;
+			float *at = window + k * LANES;
+			at[0] = fmaf(-f, v[c], at[0] + v[c]);
+			at[LANES] = fmaf(f, v[c], at[LANES]);
 		}
 	}
 }
@@ -155,14 +226,14 @@ __device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int h
 // reaches further along a trace is gone through again for the rest. With magic what a
 // box gives a sample is rounded; with bands what successive tiles of one band give it.
 // Bands are layer apart.
-extern "C" __global__ void __launch_bounds__(LANES, 4)
+extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
         i64 part, i64 layer, double magic)
 {
 	extern __shared__ uint4 dynamic[];
 	__shared__ int places[PLACES];
-	__shared__ int2 reach[PLACES];
-	__shared__ int passes;
+	__shared__ Reach reach[PLACES];
+	__shared__ int passes; // twice what the longest trace takes, and 1 if some are not plain
 #if APERTURE
 #if BANDS
 	__shared__ Operator o; // of a column; with bands registers would not hold it
@@ -174,11 +245,12 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	const int me = threadIdx.x, samples = width - 2;
 	const i64 block = block0 + blockIdx.x;
 	const int2 trace = b.traces[block * LANES + me];
+	const int source = trace.x < 0 ? 0 : trace.y % 256, receiver = trace.x < 0 ? 0 : trace.y / 256;
 	unsigned *staged = (unsigned *)dynamic;
 	Strip w;
 	w.window = (float *)(staged + 2 * STAGE) + me;
-	w.source = trace.x < 0 ? 0 : trace.y % 256;
-	w.receiver = trace.x < 0 ? 0 : trace.y / 256;
+	w.source = source * PITCH;
+	w.receiver = receiver * PITCH;
 	double *out = sums + blockIdx.y * part + (i64)(trace.x - row0) * stride;
 	for (int n = 0; n < width; n++)
 		w.window[n * LANES] = 0;
@@ -207,17 +279,17 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 		__syncthreads(); // no thread reads the last box any more
 #endif
 		if (me < PLACES)
-			reach[me] = places[me] < 0 ? int2{1, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
+			reach[me] = places[me] < 0 ? Reach{1, 0, 0, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
 		if (me == 0)
 			passes = 0;
 		__syncthreads();
 		// The first and last sample k of this trace, and whether there is any.
 		int first = 0, last = -1, lo = 0;
 		if (trace.x >= 0) {
-			const int2 s = reach[w.source], r = reach[w.receiver];
-			lo = s.x + r.x;
-			const int hi = s.y + r.y + 1; // two fractions may add up to another sample
-			bool counts = s.x <= s.y && r.x <= r.y && hi >= -1 && lo <= o.nt - 2;
+			const Reach s = reach[source], r = reach[receiver];
+			lo = s.first + r.first;
+			const int hi = s.last + r.last + 1; // two fractions may add up to another sample
+			bool counts = s.first <= s.last && r.first <= r.last && hi >= -1 && lo <= o.nt - 2;
 #if APERTURE
 			const int corner[2] = {0, 0};
 			w.middle = midpoint(o, trace.x, column);
@@ -233,12 +305,14 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			if (counts) {
 				first = max(lo, 0);
 				last = min(max(hi, 0), o.nt - 2);
-				atomicMax(&passes, (last + 1 - first) / samples + 1);
+				const bool plain = first == lo && last == hi && !s.gaps && !r.gaps;
+				atomicMax(&passes, ((last + 1 - first) / samples + 1) * 2 + (plain ? 0 : 1));
 			}
 		}
 		__syncthreads();
-		const int tile0 = b.tiles[box], count = passes;
-		int chunk0 = 0, chunks = (b.tiles[box + 1] - tile0) * (TILE / CHUNK), corner[2] = {};
+		const int tile0 = fresh(b.tiles[box]), count = passes / 2;
+		const bool plain = !LIMITS && passes == 2; // with limits, weights cost much more than clipping
+		int chunk0 = 0, chunks = (fresh(b.tiles[box + 1]) - tile0) * (TILE / CHUNK), corner[2] = {};
 #if APERTURE
 		const int across = chunks / column.count[0], deep = APERTURE == 1 ? across : across / column.count[1];
 		chunk0 = -reached[0] * across;
@@ -258,12 +332,15 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			int band = 0;
 			w.least = width, w.most = 0;
 #endif
-			stage(staged, o, places, reach, image, tile0 + chunk0 / (TILE / CHUNK), 0);
+			Feed f = feed(o, places, image, tile0, chunk0);
+			stage(staged, f, chunk0);
+			unpack(staged, o, f);
 			for (int c = chunk0; c < chunks; c++) {
-				__syncthreads();
+				unsigned *here = staged + (c - chunk0 & 1) * STAGE, *next = staged + (c + 1 - chunk0 & 1) * STAGE;
+				arrive();
+				__syncthreads(); // all have what they staged, and are done with the chunk before
 				if (c + 1 < chunks)
-					stage(staged + ((c + 1) & 1) * STAGE, o, places, reach, image,
-					      tile0 + (c + 1) / (TILE / CHUNK), (c + 1) % (TILE / CHUNK) * CHUNK);
+					stage(next, f, c + 1);
 #if APERTURE
 				corner[0] = c / across * SIDE;
 				if (APERTURE == 2)
@@ -271,15 +348,20 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 #endif
 #if BANDS
 				if (last >= first && c % (TILE / CHUNK) == 0) {
-					const int next = band_of(o, places[w.source], places[w.receiver], tile0 + c / (TILE / CHUNK));
-					if (next != band) {
+					const int next_band = band_of(o, slopes_of(o, places[source]), slopes_of(o, places[receiver]), tile0 + c / (TILE / CHUNK));
+					if (next_band != band) {
 						drain(w, out + band * layer + n0, w.least, w.most + 1, length, magic);
-						band = next;
+						band = next_band;
 						w.least = width, w.most = 0;
 					}
 				}
 #endif
-				spread(o, staged + (c & 1) * STAGE, w, c % (TILE / CHUNK) * CHUNK, corner);
+				if (!plain)
+					spread<false>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
+				else if (last >= first)
+					spread<true>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
+				if (c + 1 < chunks)
+					unpack(next, o, f);
 			}
 #if BANDS
 			drain(w, out + band * layer + n0, w.least, w.most + 1, last < first ? 0 : length, magic);

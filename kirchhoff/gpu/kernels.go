@@ -3,6 +3,7 @@ package gpu
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"math/bits"
 	"unsafe"
 
@@ -31,8 +32,8 @@ var (
 // operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
 	src := operatorSource(l, false)
-	if l.Fields == 1 && l.Aperture == 0 && l.Bands <= 1 {
-		src.Native = 90 // NVRTC 12.9 spills 64 registers of the adjoint on sm_100 and sm_120
+	if l.Aperture == 0 && !l.Limits && l.Bands <= 1 {
+		src.Native = 90 // the carried PTX makes shorter code for sm_100 and sm_120, without spills
 	}
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
@@ -63,6 +64,8 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 type operator struct {
 	table, span, groups, boxes driver.Memory
 	tiles, ngroups, nboxes, nt int32
+	bits, mask                 int32
+	one                        float32
 
 	// What programs without an aperture, limits or bands do not take.
 	columns, spots, middles driver.Memory
@@ -76,9 +79,12 @@ type operator struct {
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
 func (k *kernel) newOperator(t *tables) operator {
 	boxes := len(k.plan.Boxes)
-	o := operator{table: memory(t.table), span: memory(t.span), groups: memory(t.groups), boxes: memory(t.boxes),
-		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt), spots: k.spots,
-		dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	o := operator{table: memory(t.table), groups: memory(t.groups), boxes: memory(t.boxes),
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt),
+		bits: int32(k.bits), mask: 1<<k.bits - 1, one: k.one(), spots: k.spots, dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+	if t.span != nil {
+		o.span = memory(t.span)
+	}
 	if k.Own.Dynamic {
 		o.dynamic = 1
 	}
@@ -90,12 +96,12 @@ func (k *kernel) newOperator(t *tables) operator {
 	return o
 }
 
+// one is the number whose float32 has 2^-bits as its last digit.
+func (e *Engine) one() float32 { return float32(math.Ldexp(1, mostBits-e.bits)) }
+
 // These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
 // compares them.
 const (
-	fractionBits = 20   // FRACTION: bits of a time behind the point
-	never        = 2047 // NEVER: whole samples of a time that does not count
-
 	tapers     = 16  // TAPERS: the aperture's weights of a group, along all axes
 	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
 	threads    = 256 // THREADS: of a block of the adjoint and of pack, and of most of ends.cu
@@ -135,7 +141,7 @@ func adjointStage(l kirchhoff.Layout) int {
 // forwardStage is the size in bytes of a stage of the forward, which has STAGE words.
 func forwardStage(l kirchhoff.Layout) int {
 	_, _, chunk := sizes(l)
-	return 4 * (blockPlaces*(chunk+4)*l.Fields + chunk)
+	return 4 * (blockPlaces*(chunk*l.Fields+4) + chunk)
 }
 
 // traces is the kernels' struct Traces.

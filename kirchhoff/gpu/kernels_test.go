@@ -36,7 +36,7 @@ func TestKernelsAgree(t *testing.T) {
 		text, name string
 		want       int
 	}{
-		{all, "TILE", simd.TileSize}, {all, "FRACTION", fractionBits}, {all, "CODE_BITS", simd.Bits}, {all, "NEVER", never},
+		{all, "TILE", simd.TileSize}, {all, "CODE_BITS", simd.Bits}, {all, "BUNCH", bunch},
 		{all, "GROUP", groupTiles}, {all, "THREADS", threads}, {endsText, "THREADS", threads},
 		{all, "LANES", lanes}, {all, "SOURCES", blockSources}, {all, "TARGETS", blockTargets},
 		{endsText, "WIDTH", narrow}, {endsText, "STEPS", steps},
@@ -60,20 +60,20 @@ func TestKernelsAgree(t *testing.T) {
 		if got := 8*window*receivers + 4*fields*groupTiles*simd.TileSize + aperture*4*receivers*tapers; got != adjointStage(l) {
 			t.Errorf("a stage of the adjoint has %d bytes in the kernels, %d here", got, adjointStage(l))
 		}
-		if got := 4 * (blockPlaces*(chunk+4)*fields + chunk); got != forwardStage(l) {
+		if got := 4 * (blockPlaces*(chunk*fields+4) + chunk); got != forwardStage(l) {
 			t.Errorf("a stage of the forward has %d bytes in the kernels, %d here", got, forwardStage(l))
 		}
 	}
 	if n, _, _ := sizes(kirchhoff.Layout{Fields: 5, Limits: true}); !strings.Contains(all, fmt.Sprintf("RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? %d :", n)) {
 		t.Errorf("RECEIVERS with limits in 3-D is not %d in the kernels", n)
 	}
-	for _, s := range []string{"PITCH = CHUNK + 4,", "STAGE = PLACES * PITCH * FIELDS + CHUNK", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];",
+	for _, s := range []string{"PITCH = CHUNK * FIELDS + 4,", "STAGE = PLACES * PITCH + CHUNK,", "float2 window[RECEIVERS][WINDOW];", "unsigned word[POINTS][FIELDS][THREADS];",
 		"float taper[RECEIVERS][TAPERS];", "TAPERS = APERTURE * GROUP_SIDE,", "GROUP_SIDE = 2 * SIDE,", "SIDE = APERTURE == 1 ? 8 : 4,"} {
 		if !strings.Contains(all, s) {
 			t.Errorf("the kernels do not say %q any more: what is derived from it must change", s)
 		}
 	}
-	for name, v := range map[string]any{"Operator": operator{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
+	for name, v := range map[string]any{"Operator": operator{}, "Reach": reach{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
 		"Middle": middle{}, "Taper": kirchhoff.Taper{}, "Fade": kirchhoff.Fade{}} {
 		if got, want := fieldsHere(v), fieldsThere(t, all, name); got != want {
 			t.Errorf("struct %s is %s in the kernels, %s here", name, want, got)
@@ -102,7 +102,7 @@ func fieldsHere(v any) string {
 // fieldsThere are those of a struct of the kernels.
 func fieldsThere(t *testing.T, text, name string) string {
 	t.Helper()
-	body := regexp.MustCompile(`(?s)\bstruct ` + name + ` \{(.*?)\};`).FindStringSubmatch(text)
+	body := regexp.MustCompile(`(?s)\bstruct (?:__align__\(\d+\) )?` + name + ` \{(.*?)\};`).FindStringSubmatch(text)
 	if body == nil {
 		t.Fatalf("the kernels have no struct %s", name)
 	}

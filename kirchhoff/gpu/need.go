@@ -64,10 +64,14 @@ const listBytes, apartBytes = 40, 150
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
 // samples of boxes and groups take a few bytes more.
 func (g *geometry) rowBytes() int64 {
-	if g.layout.Bands > 1 {
-		return int64(4*g.layout.Words + 12)
+	bytes := int64(4 * g.layout.Words)
+	if g.layout.Compact {
+		bytes += 8
 	}
-	return int64(4*g.layout.Words + 8)
+	if g.layout.Bands > 1 {
+		bytes += 4
+	}
+	return bytes
 }
 
 // partBytes bounds the memory of sums that have more than one part.

@@ -6,31 +6,36 @@ typedef long long i64;
 
 enum {
 	TILE = 64,
-	FRACTION = 20,
+	BUNCH = 16,
 	CODE_BITS = 11,
-	NEVER = 2047,
 	GROUP = 8,
 	TILES = 64, // of a box, at most
 	THREADS = 256,
-	MOST_SHIFT = 14,    // of compact times
-	FARTHEST = 1022, // samples
-	GAP = 1 << 20
+	MOST_SHIFT = 14, // of compact times
+	LENGTHS = 1024
 };
 #define NONE 5e8 // samples; a time that does not count
+#define NEVER 0xFFFFFFFFu
+
+// Reach is that of times.cu.
+struct __align__(16) Reach {
+	int first, last, base, gaps;
+};
 
 // Packing is what all places share.
 struct Packing {
 	int fields, compact, limits, row; // of the tables, see times.cu: FIELDS, COMPACT, LIMITS, ROW
 	unsigned *table; // as in struct Operator
-	int2 *span, *groups, *boxes;
+	int2 *span;
+	Reach *groups, *boxes;
 	const int *points;     // [tile][TILE], the complement beyond the grid
 	const int *tiles;      // [group][GROUP], −1 beyond the box
 	const int *firsttile;  // [box], and the number of tiles
 	const int *firstgroup; // [box], and the number of groups
-	unsigned *lengths;     // [FARTHEST + 3], boxes by the number of samples that a place's times span; last, times too far apart
+	unsigned *lengths;     // [LENGTHS + 1], boxes by the number of samples that a place's times span; last, times too far apart
 	i64 skipped;           // points of the grid before the slab
 	int ny, nz;            // columns of the grid along y, points of a column
-	int dynamic;           // weights have a spreading
+	int dynamic, bits;     // whether weights have a spreading; of a time behind the point
 	double dt, shift;      // s; t0 / 2, in samples
 	double limit, last;    // times from limit on are not stored, those from last on are off the record
 	double origin[3], spacing[3]; // m, of the image along x, y, z
@@ -67,11 +72,13 @@ __device__ __forceinline__ Sample sample_of(const Packing &c, const Stack &p, in
 // Times is what the threads of a box share.
 struct Times {
 	double at[TILES * TILE]; // samples, NONE where a time does not count
-	int base[TILES];         // first sample of a tile
-	int shift[TILES];        // of its codes; −1 where nothing counts
-	int any[TILES], last[TILES], missing[TILES];
-	int lowest; // first sample of the box
-	double first[3], h[3], place[3]; // m, along x, y, z: where the window begins, its cells, the place
+	int first[TILES];        // sample of a tile
+	int shift[TILES];        // of its codes
+	int any[TILES];          // whether it counts
+	int last[TILES];         // its last sample that counts
+	int gaps[TILES];         // whether some times do not count
+	int base;                // first sample of the box
+	double corner[3], h[3], place[3]; // m, along x, y, z: where the window begins, its cells, the place
 };
 
 // difference is ∂t along an axis by central differences, one-sided at the window's ends.
@@ -97,7 +104,7 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const
 	const i64 stride[3] = {(i64)p.wide[1] * c.nz, c.nz, 1};
 #pragma unroll
 	for (int axis = 0; axis < 3; axis++) {
-		const double x = t.first[axis] + s.k[axis] * t.h[axis] - t.place[axis];
+		const double x = t.corner[axis] + s.k[axis] * t.h[axis] - t.place[axis];
 		squares += x * x;
 		slope[axis] = difference(time + s.n, stride[axis], s.k[axis], axis < 2 ? p.wide[axis] : c.nz, t.h[axis]);
 	}
@@ -125,21 +132,32 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const
 	return b != 0;
 }
 
-// stored is the time of a point in units of 2^-FRACTION sample from its tile's first sample,
-// as the word or the code of the table says it, −1 for none.
-__device__ __forceinline__ int stored(const Packing &c, Times &t, int tile, double at)
+// Stored is a time as the tables hold it.
+struct Stored {
+	unsigned time, code; // in units of 2^-bits sample from the box's first, and of compact tables the code
+	bool counts;
+};
+
+__device__ __forceinline__ Stored stored(const Packing &c, const Times &t, int tile, double at)
 {
-	if (t.shift[tile] < 0 || at == NONE)
-		return -1;
-	double rel = c.compact ? round(ldexp(at - t.base[tile], CODE_BITS - t.shift[tile])) : (double)(float)(at - t.base[tile]);
-	if (c.compact)
-		rel = ldexp(rel, t.shift[tile] - CODE_BITS);
-	if (t.base[tile] + rel - t.lowest >= FARTHEST) {
-		if (t.base[tile] + rel < c.last)
-			atomicMax(&c.lengths[FARTHEST + 2], 1u);
-		return -1;
+	Stored s = {c.fields > 1 ? 0 : NEVER, 0xFFFF, false};
+	if (!t.any[tile] || at == NONE)
+		return s;
+	double after = (float)(at - t.first[tile]);
+	if (c.compact) {
+		s.code = (unsigned)round(ldexp(at - t.first[tile], CODE_BITS - t.shift[tile]));
+		after = ldexp((double)s.code, t.shift[tile] - CODE_BITS);
 	}
-	return (int)rint(rel * (1 << FRACTION));
+	const double farthest = ldexp(1.0, 31 - c.bits) - 1;
+	if (t.first[tile] + after - t.base >= farthest) {
+		if (t.first[tile] + after < c.last)
+			atomicMax(&c.lengths[LENGTHS], 1u);
+		s.code = 0xFFFF;
+		return s;
+	}
+	s.time = ((unsigned)(t.first[tile] - t.base) << c.bits) + (unsigned)rint(ldexp(after, c.bits));
+	s.counts = true;
+	return s;
 }
 
 // measure finds the first sample of a tile, and the shift of its codes.
@@ -151,27 +169,37 @@ __device__ __forceinline__ void measure(const Packing &c, Times &t, int tile)
 		least = fmin(least, at);
 		most = fmax(most, at == NONE ? -NONE : at);
 	}
-	t.base[tile] = (int)floor(least);
-	t.shift[tile] = least == NONE || c.fields > 1 && !t.any[tile] ? -1 : 0;
-	if (c.compact && t.shift[tile] == 0) {
-		while (round(ldexp(most - t.base[tile], CODE_BITS - t.shift[tile])) >= 0xFFFF)
+	t.first[tile] = (int)floor(least);
+	t.any[tile] = c.fields > 1 ? t.any[tile] : least != NONE;
+	t.shift[tile] = 0;
+	if (c.compact && least != NONE) {
+		while (round(ldexp(most - t.first[tile], CODE_BITS - t.shift[tile])) >= 0xFFFF)
 			t.shift[tile]++;
 		if (t.shift[tile] > MOST_SHIFT)
-			atomicMax(&c.lengths[FARTHEST + 2], 1u);
+			atomicMax(&c.lengths[LENGTHS], 1u);
 	}
 }
 
-__device__ __forceinline__ void grow(int2 &reach, int2 by)
+// grow adds a tile to a reach.
+__device__ __forceinline__ void grow(Reach &r, const Times &t, int tile)
 {
-	if (by.x <= by.y)
-		reach = reach.x > reach.y ? by : int2{min(reach.x, by.x), max(reach.y, by.y)};
+	const int first = t.first[tile], last = t.last[tile];
+	const bool none = r.first > r.last;
+	r.gaps |= t.gaps[tile];
+	if (first <= last) {
+		r.first = none ? first : min(r.first, first);
+		r.last = none ? last : max(r.last, last);
+	}
 }
 
-// reach_of is the first and the last whole sample of a tile; the first is larger where no
-// time counts.
-__device__ __forceinline__ int2 reach_of(const Times &t, int tile)
+// times and words are those of a bunch: of its times, and in all.
+__device__ __forceinline__ int times(const Packing &c) { return c.compact ? BUNCH / 2 : BUNCH; }
+__device__ __forceinline__ int words(const Packing &c) { return times(c) + BUNCH * (c.fields - 1); }
+
+// field_at is the word of a row that holds a field, from 0 on, of a point.
+__device__ __forceinline__ int field_at(const Packing &c, int slot, int field)
 {
-	return t.last[tile] < 0 ? int2{1, 0} : int2{t.base[tile], t.base[tile] + (t.last[tile] >> FRACTION)};
+	return slot / BUNCH * words(c) + times(c) + field * BUNCH + slot % BUNCH;
 }
 
 // pack makes the tables of one box of each stack. It reads each time once, or with weights
@@ -196,11 +224,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	if (given)
 		given += p.field * pitch;
 	if (threadIdx.x < TILES)
-		t.any[threadIdx.x] = t.missing[threadIdx.x] = 0, t.last[threadIdx.x] = -1;
+		t.any[threadIdx.x] = t.gaps[threadIdx.x] = 0, t.last[threadIdx.x] = -0x7FFFFFFF;
 	if (threadIdx.x < 3) {
 		const int axis = threadIdx.x;
 		t.h[axis] = c.spacing[axis];
-		t.first[axis] = c.origin[axis] + (axis < 2 ? p.from[axis] : 0) * t.h[axis];
+		t.corner[axis] = c.origin[axis] + (axis < 2 ? p.from[axis] : 0) * t.h[axis];
 		t.place[axis] = p.at[axis];
 	}
 	__syncthreads();
@@ -217,63 +245,54 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 #pragma unroll
 		for (int f = 0; f < 4; f++)
 			if (f < c.fields - 1)
-				table[i / TILE * c.row + c.row - (c.fields - 1 - f) * TILE + i % TILE] = __float_as_uint(field[f]);
+				table[i / TILE * c.row + field_at(c, i % TILE, f)] = __float_as_uint(field[f]);
 	}
 	__syncthreads();
 	if (threadIdx.x < tiles)
 		measure(c, t, threadIdx.x);
 	__syncthreads();
 	if (threadIdx.x == 0) {
-		t.lowest = 0x7FFFFFFF;
+		t.base = 0x7FFFFFFF;
 		for (int tile = 0; tile < tiles; tile++)
-			if (t.shift[tile] >= 0)
-				t.lowest = min(t.lowest, t.base[tile]);
+			if (t.any[tile])
+				t.base = min(t.base, t.first[tile]);
 	}
 	__syncthreads();
-	const int words = c.compact ? TILE / 2 : TILE;
-	for (int i = threadIdx.x; i < tiles * words; i += THREADS) {
-		const int tile = i / words, word = i % words;
+	const int each = c.compact ? 2 : 1; // times of a word
+	for (int i = threadIdx.x; i < tiles * TILE / each; i += THREADS) {
+		const int tile = i / (TILE / each), word = i % (TILE / each);
 		unsigned out = 0;
-		for (int half = 0; half < TILE / words; half++) {
-			const int slot = c.compact ? word / 16 * 32 + word % 16 + 16 * half : word;
-			const int v = stored(c, t, tile, t.at[tile * TILE + slot]);
-			if (c.compact)
-				out |= (v < 0 ? 0xFFFF : v >> (FRACTION - CODE_BITS + t.shift[tile])) << 16 * half;
-			else
-				out = v < 0 ? (unsigned)NEVER << FRACTION : v;
-			if (v >= 0) {
-				atomicMax(&t.last[tile], v);
+		for (int half = 0; half < each; half++) {
+			const int slot = word * each + half;
+			const Stored s = stored(c, t, tile, t.at[tile * TILE + slot]);
+			out |= c.compact ? s.code << 16 * half : s.time;
+			if (s.counts) {
+				atomicMax(&t.last[tile], t.base + (int)(s.time >> c.bits));
 				continue;
 			}
-			atomicMax(&t.missing[tile], 1);
+			if (c.fields == 1)
+				atomicMax(&t.gaps[tile], 1);
 			for (int f = 0; f < c.fields - 1; f++)
-				table[tile * c.row + c.row - (c.fields - 1 - f) * TILE + slot] = 0;
+				table[tile * c.row + field_at(c, slot, f)] = 0;
 		}
-		table[tile * c.row + word] = out;
+		table[tile * c.row + word / times(c) * words(c) + word % times(c)] = out;
 	}
 	__syncthreads();
-	if (threadIdx.x < tiles)
-		c.span[p.rows + first - c.firsttile[p.box] + threadIdx.x] = int2{t.base[threadIdx.x], t.last[threadIdx.x] < 0 ? -1 : t.shift[threadIdx.x]};
+	if (c.compact && threadIdx.x < tiles)
+		c.span[p.rows + first - c.firsttile[p.box] + threadIdx.x] = int2{max(t.first[threadIdx.x] - t.base, 0), t.shift[threadIdx.x]};
 	for (int g = c.firstgroup[box] + threadIdx.x; g < c.firstgroup[box + 1]; g += THREADS) {
-		int2 reach = {1, 0};
-		bool missing = false;
-		for (int i = 0; i < GROUP; i++) {
-			const int tile = c.tiles[g * GROUP + i] - first;
-			if (tile < 0)
-				continue;
-			grow(reach, reach_of(t, tile));
-			missing = missing || t.missing[tile];
-		}
-		if (c.fields == 1 && missing && reach.x <= reach.y)
-			reach.y += GAP; // with weights, points that do not count have weight zero
+		Reach reach = {1, 0, t.base, 0};
+		for (int i = 0; i < GROUP; i++)
+			if (c.tiles[g * GROUP + i] >= first)
+				grow(reach, t, c.tiles[g * GROUP + i] - first);
 		c.groups[p.groups + g - c.firstgroup[p.box]] = reach;
 	}
 	if (threadIdx.x == 0) {
-		int2 reach = {1, 0};
+		Reach reach = {1, 0, t.base, 0};
 		for (int tile = 0; tile < tiles; tile++)
-			grow(reach, reach_of(t, tile));
+			grow(reach, t, tile);
 		c.boxes[p.boxes + blockIdx.x] = reach;
-		if (reach.x <= reach.y)
-			atomicAdd(&c.lengths[reach.y - reach.x], 1u);
+		if (reach.first <= reach.last)
+			atomicAdd(&c.lengths[min(reach.last - reach.first, LENGTHS - 1)], 1u);
 	}
 }

@@ -29,7 +29,7 @@ type (
 		points, tiles, firsttile, firstgroup driver.Memory
 		lengths                              driver.Memory
 		skipped                              int64
-		ny, nz, dynamic                      int32
+		ny, nz, dynamic, bits                int32
 		dt, shift, limit, last               float64
 		origin, spacing                      [3]float64
 		stabiliser, lowest, highest          float64
@@ -200,7 +200,7 @@ func (k *packer) allocate(p *kirchhoff.Problem) {
 		points = max(points, opt.Window(whole.Grid, place).Grid(whole.Grid).Len())
 	}
 	k.firstGroup, k.field = b.alloc(len(k.e.firstGroup), device.F32), b.alloc(points, device.F64)
-	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(farthest+3, device.F32)
+	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(len(spans{}.count)+1, device.F32)
 	if p.Amplitude != nil {
 		k.given = b.alloc(points, device.F64)
 	}
@@ -230,9 +230,9 @@ func (k *packer) prepare(p *kirchhoff.Problem) error {
 func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
 	l := e.layout
-	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), span: memory(to.span), groups: memory(to.groups), boxes: memory(to.boxes),
+	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups), boxes: memory(to.boxes),
 		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: memory(k.firstGroup), lengths: memory(k.lengths),
-		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]),
+		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]), bits: int32(e.bits),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}
 	if p.Dynamic {
@@ -242,7 +242,7 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 		c.limits = 1
 	}
 	if l.Compact {
-		c.compact, c.limit = 1, min(far, c.last)
+		c.compact, c.limit, c.span = 1, min(far, c.last), memory(to.span)
 	}
 	if g.Dim() == 3 {
 		c.ny = int32(g.Shape[1])
@@ -281,5 +281,5 @@ func (k *packer) finish(lengths *spans) (bool, error) {
 		lengths.count[i] += int64(counted[i])
 		lengths.total += int64(counted[i])
 	}
-	return counted[farthest+2] == 0, nil
+	return counted[len(lengths.count)] == 0, nil
 }

@@ -84,7 +84,7 @@ func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
 	for lo := 0; lo < n; lo += each {
 		hi := min(lo+each, n)
 		by.correlate(src, k.numbered, lo, hi)
-		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, k.rowLen(), int32(k.nt), by.step)
+		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, k.rowLen(), int32(k.nt), by.step, k.one())
 	}
 	most, err := k.bounded(n)
 	return k.Shots(most), err

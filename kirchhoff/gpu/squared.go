@@ -14,7 +14,7 @@ const squaredKernel = "squared"
 
 // squared is the operator with its elements squared. It takes turns with the operator's own
 // applications. It uses the same lists, tables and sums, and rows for E and F,
-// [trace][2][nt].
+// [trace][2][pitch].
 type squared struct {
 	*kernel
 	norms, inner taps
@@ -82,10 +82,10 @@ func (q *squared) pass() (pass, error) {
 // correlate sets the first rows from the squared weights of traces lo to hi, by their numbers
 // in of.
 func (q *squared) correlate(w2 device.Buf, of numbered, lo, hi int) {
-	_ = q.dev.Zero(q.rows.Slice(0, 2*q.nt*(hi-lo))) // an error of the card shows at the end
+	_ = q.dev.Zero(q.rows.Slice(0, 2*q.pitch*(hi-lo))) // an error of the card shows at the end
 	x, list := of.of(w2, q.nt, lo, hi)
-	for at, t := range map[int]taps{0: q.norms, q.nt: q.inner} {
-		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.nt, x, q.nt, hi-lo, t, list)
+	for at, t := range map[int]taps{0: q.norms, q.pitch: q.inner} {
+		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.pitch, x, q.nt, hi-lo, t, list)
 	}
 }
 

@@ -13,9 +13,56 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// farthest is the largest distance, in samples, of a time from the first time of its box.
-// The sum of two such times stays below never.
-const farthest = 1022
+// The tables on the card.
+//
+// The table of a place in a tile is a row of Layout.Words words: four bunches of 16 points
+// that follow each other. A bunch holds the times of its points and then the points' values
+// of each field of the weights, 16 words each. So what a kernel stages of a place lies in
+// one piece of memory, and is copied as it is.
+//
+// A time is an unsigned number of 32 bits in units of 2^-bits sample (see fractionBits),
+// rounded to the nearest, relative to base: the first whole sample that the place reaches
+// in the box of the tile. It is below 2^31. Without weights NEVER, 2^32 − 1, stands for a
+// time that does not count. With weights such a point has time 0 and all fields 0.
+//
+// With Compact a bunch begins with 8 words that hold 16 codes of 16 bits, in the order of
+// the points, 2^16 − 1 for a time that does not count. A time is code << (bits − 11 +
+// shift), relative to the first whole sample of the tile. span [place][tile] holds that
+// sample, relative to base, and shift. Without Compact there is no span.
+//
+// boxes [place][box] and groups [place][group] say where times lie, see reach.
+
+// bunch is BUNCH.
+const bunch = 16
+
+// mostBits and leastBits bound the number of bits of a time behind the point: sums of two
+// have 32 bits, their fraction must fit in a float32, and codes of compact times have 11.
+const mostBits, leastBits = 23, simd.Bits
+
+// fractionBits is the number of bits of a time behind the point, as large as times that may
+// lie far apart in a box allow. It depends only on what all ranks know, since results
+// depend on it. Times that count lie on the record; and since rays are straight or faster,
+// those of two points of a box differ by at most what the slowest velocity needs. A tenth
+// is added for times that are computed.
+func fractionBits(p *kirchhoff.Problem) int {
+	apart := float64(p.NT) + max(p.T0, 0)/p.DT
+	if p.Slowest > 0 {
+		square := 0.0
+		for a, n := range p.Grid.Shape {
+			side := float64(min(n, kirchhoff.SlabPoints(p.Grid.Dim()))-1) * p.Grid.Spacing[a]
+			square += side * side
+		}
+		apart = min(apart, 1.1*math.Sqrt(square)/(p.Slowest*p.DT))
+	}
+	bits := mostBits
+	for bits > leastBits && apart+2 > farthest(bits) {
+		bits--
+	}
+	return bits
+}
+
+// farthest is the largest distance, in samples, of a time from the first of its box.
+func farthest(bits int) float64 { return math.Ldexp(1, 31-bits) - 1 }
 
 // groups lists the tiles of the groups of a box, [group][groupTiles], −1 for tiles beyond
 // the box. A group has 2×4 tiles in 2-D, z last, or 2×2×2 in 3-D.
@@ -50,25 +97,26 @@ func tileOf(b kirchhoff.Box, at [3]int) int32 {
 	return int32(b.First + n)
 }
 
-// reach is the first and the last whole sample of the times of some points. It is empty
-// if first > last.
-type reach struct{ lo, hi int32 }
-
-func nothing() reach { return reach{1, 0} }
-
-func (r *reach) add(o reach) {
-	switch {
-	case o.lo > o.hi:
-	case r.lo > r.hi:
-		*r = o
-	default:
-		r.lo, r.hi = min(r.lo, o.lo), max(r.hi, o.hi)
-	}
+// reach says at which whole samples the times of a place lie in a group or a box of tiles.
+// It is the kernels' struct Reach.
+type reach struct {
+	first, last int32 // first > last: there are none
+	base        int32 // of the box
+	gaps        int32 // 1 if, without weights, some times do not count
 }
 
-// gap is added to the last sample of a group in which some times do not count. The group
-// is then treated like one whose times span too many samples.
-const gap = 1 << 20
+func nothing(base int32) reach { return reach{first: 1, base: base} }
+
+func (r *reach) add(o reach) {
+	r.gaps |= o.gaps
+	switch {
+	case o.first > o.last:
+	case r.first > r.last:
+		r.first, r.last = o.first, o.last
+	default:
+		r.first, r.last = min(r.first, o.first), max(r.last, o.last)
+	}
+}
 
 // form converts the cpu engine's table of one place into the card's. Each place that is
 // worked on at a time needs one.
@@ -77,138 +125,147 @@ type form struct {
 	columns []column
 	limit   float64 // samples; later times of one place are off the record whatever the other
 
-	spans  []int32 // [tile][2]: first sample; shift, −1 where there is no contribution
+	spans  []int32 // with Compact, [tile][2]: first sample from the box's, shift
 	boxes  []reach // [box]
 	groups []reach // [group]
 
-	// Of one box:
-	tiles   []reach // [tile]
-	missing []bool  // [tile]: some times do not count
+	tiles []reach  // of one box
+	row   []uint32 // of one tile
 }
 
 func newForm(e *Engine, columns []column) *form {
 	p := &e.plan.Problem
-	return &form{Engine: e, columns: columns, limit: float64(p.NT) + p.T0/(2*p.DT)}
+	return &form{Engine: e, columns: columns, limit: float64(p.NT) + p.T0/(2*p.DT), row: make([]uint32, e.layout.Words)}
 }
 
-var errWide = errors.New("the gpu engine cannot hold times that far apart in one box of tiles: make the grid finer or the sampling interval longer")
-
-// convert turns the rows of t, of a place with tables in some columns, into fixed-point
-// times, in place, and fills f's lists.
+// convert turns the rows of t, of a place with tables in some columns, into the card's, in
+// place, and fills f's lists.
 func (f *form) convert(t *kirchhoff.PlaceTable, where []slot) error {
 	f.spans, f.boxes, f.groups = f.spans[:0], f.boxes[:0], f.groups[:0]
+	at := 0
 	for _, s := range where {
 		c := &f.columns[s.column]
 		for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
-			if err := f.box(box, t); err != nil {
+			tiles := f.firstTile[box+1] - f.firstTile[box]
+			if err := f.box(box, t, at, at+tiles); err != nil {
 				return err
 			}
+			at += tiles
 		}
 	}
 	return nil
 }
 
-// box converts the next rows of t, those of a box.
-func (f *form) box(box int, t *kirchhoff.PlaceTable) error {
-	first, tiles, lo := len(f.spans)/2, f.firstTile[box+1]-f.firstTile[box], int32(math.MaxInt32)
-	for _, s := range t.Spans[first : first+tiles] {
+// box converts rows first to end of t, those of a box.
+func (f *form) box(box int, t *kirchhoff.PlaceTable, first, end int) error {
+	base := int32(math.MaxInt32)
+	for _, s := range t.Spans[first:end] {
 		if s.Width >= 0 {
-			lo = min(lo, s.Base)
+			base = min(base, s.Base)
 		}
 	}
-	f.tiles, f.missing = f.tiles[:0], f.missing[:0]
-	all := nothing()
-	for tile := first; tile < first+tiles; tile++ {
-		if err := f.tile(tile, t, lo); err != nil {
+	f.tiles = f.tiles[:0]
+	all := nothing(base)
+	for tile := first; tile < end; tile++ {
+		r, err := f.tile(tile, t, base)
+		if err != nil {
 			return err
 		}
-		all.add(f.tiles[tile-first])
+		f.tiles = append(f.tiles, r)
+		all.add(r)
 	}
 	f.boxes = append(f.boxes, all)
-	f.group(box)
-	return nil
-}
-
-// group fills in the groups of a box.
-func (f *form) group(box int) {
 	for g := f.firstGroup[box]; g < f.firstGroup[box+1]; g++ {
-		r, missing := nothing(), false
+		r := nothing(base)
 		for _, tile := range f.groupList[g*groupTiles : (g+1)*groupTiles] {
-			if n := int(tile) - f.firstTile[box]; tile >= 0 {
-				r.add(f.tiles[n])
-				missing = missing || f.missing[n]
+			if tile >= 0 {
+				r.add(f.tiles[int(tile)-f.firstTile[box]])
 			}
-		}
-		// With weights, points that do not count have weight zero.
-		if r.lo <= r.hi && missing && f.layout.Fields == 1 {
-			r.hi += gap
 		}
 		f.groups = append(f.groups, r)
 	}
-}
-
-// tile turns the times of a tile into fixed-point numbers. lo is the box's first sample.
-func (f *form) tile(tile int, t *kirchhoff.PlaceTable, lo int32) error {
-	row, span, shift := t.Rows[tile*f.layout.Words:(tile+1)*f.layout.Words], t.Spans[tile], 0
-	if f.layout.Compact {
-		shift = int(t.Shifts[tile])
-	}
-	last, missing := -1.0, false // the latest time that counts; whether some do not
-	for i := range simd.TileSize {
-		word, half := &row[i/32*16+i%16], i/16%2*16 // of compact times, see package simd
-		code := *word >> half & 0xFFFF
-		t, ok := float64(code)*math.Ldexp(1, shift-simd.Bits), code != simd.Never
-		if !f.layout.Compact {
-			word = &row[i]
-			t, ok = float64(math.Float32frombits(*word)), true
-		}
-		ok = ok && span.Width >= 0
-		at := float64(span.Base) + t
-		if apart := at - float64(lo); ok && apart >= farthest {
-			if at < f.limit {
-				return fmt.Errorf("times of a box of tiles lie %.0f samples apart, more than %d: %w", apart, farthest, errWide)
-			}
-			ok = false
-		}
-		switch {
-		case ok && f.layout.Compact:
-			last = max(last, t*(1<<fractionBits))
-		case ok:
-			fixed := math.RoundToEven(t * (1 << fractionBits))
-			*word = uint32(fixed)
-			last = max(last, fixed)
-		case f.layout.Compact:
-			*word |= simd.Never << half
-		default:
-			*word = never << fractionBits
-		}
-		if !ok {
-			missing = true
-			f.leave(row, i)
-		}
-	}
-	r := nothing()
-	if last >= 0 {
-		r = reach{span.Base, span.Base + int32(last/(1<<fractionBits))}
-	} else {
-		shift = -1
-	}
-	f.spans, f.tiles, f.missing = append(f.spans, span.Base, int32(shift)), append(f.tiles, r), append(f.missing, missing)
 	return nil
 }
 
-// leave leaves point i of a tile out.
-func (f *form) leave(row []uint32, i int) {
-	for n := len(row) - (f.layout.Fields-1)*simd.TileSize + i; n < len(row); n += simd.TileSize {
-		row[n] = 0
+// tile converts the row of a tile. base is the first sample of its box.
+func (f *form) tile(tile int, t *kirchhoff.PlaceTable, base int32) (reach, error) {
+	from, span, shift, never := f.row, t.Spans[tile], 0, uint32(math.MaxUint32)
+	row := t.Rows[tile*f.layout.Words:][:f.layout.Words]
+	copy(from, row)
+	if f.layout.Compact {
+		shift = int(t.Shifts[tile])
+		clear(row)
+	}
+	if f.layout.Fields > 1 {
+		never = 0
+	}
+	r, times, unit := nothing(base), len(row)-(f.layout.Fields-1)*simd.TileSize, math.Ldexp(1, f.bits)
+	for i := range simd.TileSize {
+		after, code, ok := 0.0, uint32(0), span.Width >= 0
+		if f.layout.Compact { // see package simd
+			code = from[i/32*16+i%16] >> (i / 16 % 2 * 16) & 0xFFFF
+			after, ok = float64(code)*math.Ldexp(1, shift-simd.Bits), ok && code != simd.Never
+		} else if ok {
+			after = float64(math.Float32frombits(from[i]))
+		}
+		at := float64(span.Base) + after
+		if apart := at - float64(base); ok && apart >= farthest(f.bits) {
+			if at < f.limit {
+				return r, fmt.Errorf("times of a box of tiles lie %.0f samples apart, more than the %.0f that the slowest velocity, %g m/s, allows",
+					apart, farthest(f.bits), f.plan.Problem.Slowest)
+			}
+			ok = false
+		}
+		time := never
+		if ok {
+			time = uint32(span.Base-base)<<f.bits + uint32(math.RoundToEven(after*unit))
+			k := base + int32(time>>f.bits)
+			r.add(reach{first: span.Base, last: k})
+		} else if code = simd.Never; f.layout.Fields == 1 {
+			r.gaps = 1
+		}
+		f.point(row, i, time, code)
+		for field := range f.layout.Fields - 1 {
+			v := &row[f.at(i, field+1)]
+			if *v = from[times+field*simd.TileSize+i]; !ok {
+				*v = 0
+			}
+		}
+	}
+	if f.layout.Compact {
+		f.spans = append(f.spans, max(span.Base-base, 0), int32(shift))
+	}
+	return r, nil
+}
+
+// at is the word of a row that holds a field of a point, or its time.
+func (f *form) at(i, field int) int {
+	words := f.layout.Words / (simd.TileSize / bunch)
+	n := i / bunch * words
+	if field > 0 {
+		return n + words - (f.layout.Fields-field)*bunch + i%bunch
+	}
+	if f.layout.Compact {
+		return n + i%bunch/2
+	}
+	return n + i%bunch
+}
+
+// point sets the time of a point, or, with Compact, its code. The row was cleared.
+func (f *form) point(row []uint32, i int, time, code uint32) {
+	if f.layout.Compact {
+		row[f.at(i, 0)] |= code << (i % 2 * 16)
+	} else {
+		row[f.at(i, 0)] = time
 	}
 }
 
 // memoryOfTables is where tables are on the card: rows [column][place][tile][Layout.Words]
-// and spans, and the first and last samples of groups and boxes.
+// and the reaches of groups and boxes.
 type memoryOfTables struct {
-	table, span, groups, boxes device.Buf
-	slope                      device.Buf // with bands
+	table, groups, boxes device.Buf
+	span                 device.Buf // with Compact
+	slope                device.Buf // with bands
 }
 
 // copyTables computes the tables of all places that p uses on the host, and copies them to
@@ -236,9 +293,11 @@ func (f *form) put(at memoryOfTables, t *kirchhoff.PlaceTable, where []slot) err
 		to.add(n, s.number)
 		all = errors.Join(all,
 			put(f.copies, part(at.table, f.layout.Words, to.rows, n.rows), t.Rows[from.rows*f.layout.Words:]),
-			put(f.copies, part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]),
-			put(f.copies, part(at.groups, 2, to.groups, n.groups), f.groups[from.groups:]),
-			put(f.copies, part(at.boxes, 2, to.boxes, n.boxes), f.boxes[from.boxes:]))
+			put(f.copies, part(at.groups, reachWords, to.groups, n.groups), f.groups[from.groups:]),
+			put(f.copies, part(at.boxes, reachWords, to.boxes, n.boxes), f.boxes[from.boxes:]))
+		if f.layout.Compact {
+			all = errors.Join(all, put(f.copies, part(at.span, 2, to.rows, n.rows), f.spans[2*from.rows:]))
+		}
 		if at.slope != nil {
 			all = errors.Join(all, put(f.copies, part(at.slope, 1, to.rows, n.rows), t.Slopes[from.rows:]))
 		}
@@ -249,6 +308,9 @@ func (f *form) put(at memoryOfTables, t *kirchhoff.PlaceTable, where []slot) err
 
 // part is a stretch of n entries of the given number of words.
 func part(b device.Buf, words, first, n int) device.Buf { return b.Slice(words*first, words*n) }
+
+// reachWords is the number of words of a reach.
+const reachWords = 4
 
 // windowEntries returns the length of the forward's windows: enough for most boxes, if
 // shared memory is large enough. Other boxes take several passes. Results do not depend
@@ -262,7 +324,7 @@ func windowEntries(c driver.Card, l kirchhoff.Layout, spans *spans) int {
 // spans is a histogram of how many samples the times of a place span over a box.
 type spans struct {
 	sync.Mutex
-	count [farthest + 2]int64
+	count [1024]int64 // the last holds all that are larger
 	total int64
 }
 
@@ -270,8 +332,8 @@ func (s *spans) add(boxes []reach) {
 	s.Lock()
 	defer s.Unlock()
 	for _, r := range boxes {
-		if r.lo <= r.hi {
-			s.count[r.hi-r.lo]++
+		if r.first <= r.last {
+			s.count[min(int(r.last-r.first), len(s.count)-1)]++
 			s.total++
 		}
 	}

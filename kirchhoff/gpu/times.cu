@@ -3,27 +3,28 @@
 // operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
 // these depend on the dip or the opening angle, COMPACT that times have 16 bits, APERTURE is
 // 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
-// squared, BANDS that there is anti-aliasing. tables.go explains the tables, lists.go the lists of traces.
+// squared, BANDS that there is anti-aliasing. tables.go explains the tables, lists.go the
+// lists of traces.
 //
-// Times are fixed-point numbers in samples, FRACTION bits behind the point, relative
-// to the first sample that a place reaches in a group or a box of tiles. Sums of two
-// are exact, so both directions see the same sample k and the same fraction w, however
-// tiles are grouped. Only fmaf fuses operations, so the bits do not depend on the
-// compiler. The order of every sum is fixed.
+// Times are fixed-point numbers in samples, Operator.bits behind the point, relative to the
+// first sample that a place reaches in a box of tiles. Sums of two are exact, so both
+// directions see the same sample k and the same fraction w, however tiles are grouped.
+// Only fmaf fuses operations, so the bits do not depend on the compiler. The order of every
+// sum is fixed.
 
 typedef long long i64;
 
 enum {
 	TILE = 64,
-	FRACTION = 20,
+	BUNCH = 16,     // points whose values lie together, see tables.go
 	CODE_BITS = 11, // fraction bits of a compact time
 	FIELDS = WEIGHTS == 0 ? 1 : WEIGHTS == 1 ? 3 : 5,
 	GIVEN = FIELDS > 1 ? FIELDS - 1 : 1,
-	ROW = TILE * FIELDS - (COMPACT ? TILE / 2 : 0),
-	NEVER = 2047 // whole samples of a time that does not count; others are below 1024
+	TIMES = COMPACT ? BUNCH / 2 : BUNCH, // words of the times of a bunch
+	WORDS = TIMES + BUNCH * (FIELDS - 1),
+	ROW = TILE / BUNCH * WORDS
 };
-#define NEVER_TIME ((unsigned)NEVER << FRACTION)
-#define FRACTION_MASK ((1u << FRACTION) - 1)
+#define NEVER 0xFFFFFFFFu // a time that does not count, without weights; others are below 2^31
 
 // Fade is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of (rise1 − x) rise
 // and (x − fall0) fall, but within [0, 1].
@@ -58,13 +59,23 @@ struct Taper {
 };
 #endif
 
+// Reach says at which whole samples the times of a place lie in a group or a box of tiles.
+struct __align__(16) Reach {
+	int first, last; // first > last: there are none
+	int base;        // the first in the box, to which the table's times are relative
+	int gaps;        // without weights: 1 where some times do not count
+};
+
 // Operator says as much as its program needs; the host's has all of it.
 struct Operator {
 	const unsigned *table; // [place][tile][ROW]
-	const int2 *span;      // [place][tile]: first sample; shift, or −1 for no contribution
-	const int2 *groups;    // [place][group]: first and last sample
-	const int2 *boxes;     // [place][box]
+	const int2 *span;      // with COMPACT, [place][tile]: first sample from base, shift
+	const Reach *groups;   // [place][group]
+	const Reach *boxes;    // [place][box]
 	int tiles, ngroups, nboxes, nt;
+	int bits;  // of a time behind the point
+	int mask;  // 2^bits − 1
+	float one; // 2^(23 − bits): the last bit of a float from here to its double is 2^-bits
 #if APERTURE || LIMITS || BANDS
 	const Column *columns;
 	const Spot *spots; // [group]
@@ -81,23 +92,25 @@ struct Operator {
 #endif
 };
 
-// fraction is w of a fixed-point time, exact: 2²³ + f is the float with bits 0x4B000000 | f.
-__device__ __forceinline__ float fraction(unsigned q)
+// beyond is o.one + w of a fixed-point time, w its fraction, exact, in one instruction: the
+// bits of w are the last of a float whose first are those of o.one.
+__device__ __forceinline__ float beyond(const Operator &o, unsigned q)
 {
-	return fmaf(__uint_as_float((q & FRACTION_MASK) | 0x4B000000u), 1.0f / (1 << FRACTION), -8.0f);
+	return __uint_as_float((q & o.mask) | __float_as_uint(o.one));
 }
 
-// band_of is the band in which a tile meets a pair of places: the whole part of the
-// logarithm of the square of the sum of their slopes, to the base 2.
-__device__ __forceinline__ int band_of(const Operator &o, int source, int receiver, int tile)
-{
 #if BANDS
-	const float sum = o.slope[(i64)source * o.tiles + tile] + o.slope[(i64)receiver * o.tiles + tile];
+// slopes_of is the slopes of a place.
+__device__ __forceinline__ const float *slopes_of(const Operator &o, int place) { return o.slope + (i64)place * o.tiles; }
+
+// band_of is the band in which a tile meets a pair of places of the given slopes: the whole
+// part of the logarithm of the square of the sum of their slopes, to the base 2.
+__device__ __forceinline__ int band_of(const Operator &o, const float *source, const float *receiver, int tile)
+{
+	const float sum = source[tile] + receiver[tile];
 	return min(max((int)(__float_as_uint(sum * sum) >> 23) - 127, 0), o.bands - 1);
-#else
-	return 0;
-#endif
 }
+#endif
 
 // rounded is v rounded to a multiple of 2 quanta, magic being 1.5·2⁵³ quanta: sums near
 // that have no smaller digits.
@@ -111,48 +124,16 @@ __device__ __forceinline__ float lowered(float u)
 	return u <= 0 ? 1 : u >= 1 ? 0 : fmaf(-v, p, 0.5f);
 }
 
-// Origin is what turns the words of a row into times: that of the tile's first sample,
-// and the shift of compact times, −1 where the place does not contribute.
-struct Origin {
-	unsigned time;
-	int shift;
-};
-
-__device__ __forceinline__ Origin origin(const Operator &o, i64 at, int lo)
+// timed is the time of code number i of a word of a compact table, relative to base. span
+// is that of the tile.
+__device__ __forceinline__ unsigned timed(const Operator &o, unsigned word, int i, int2 span)
 {
-	const int2 span = o.span[at];
-	return Origin{(unsigned)(span.x - lo) << FRACTION, span.y};
+	const unsigned code = word >> i * 16 & 0xFFFF, none = WEIGHTS ? 0 : NEVER;
+	return code == 0xFFFF ? none : (code << (o.bits - CODE_BITS + span.y)) + ((unsigned)span.x << o.bits);
 }
 
-// time_word is the word of a row that holds the time of a point. Of compact times word
-// 16h + i holds those of points 32h + i and 32h + 16 + i.
-__device__ __forceinline__ int time_word(int slot) { return COMPACT ? slot / 32 * 16 + slot % 16 : slot; }
-
-// decoded is the time that a word holds.
-__device__ __forceinline__ unsigned decoded(unsigned word, int slot, Origin from)
-{
-	const unsigned none = WEIGHTS ? 0 : NEVER_TIME; // where weights are zero any time will do
-#if COMPACT
-	const unsigned code = word >> (slot / 16 % 2 * 16) & 0xFFFF;
-	return from.shift < 0 || code == 0xFFFF ? none : (code << (FRACTION - CODE_BITS + from.shift)) + from.time;
-#else
-	return from.shift < 0 || word == NEVER_TIME ? none : word + from.time;
-#endif
-}
-
-// time_of is the time of a place at a point of a tile, relative to sample lo.
-__device__ __forceinline__ unsigned time_of(const Operator &o, i64 at, int slot, int lo)
-{
-	return decoded(o.table[at * ROW + time_word(slot)], slot, origin(o, at, lo));
-}
-
-__device__ __forceinline__ float field(const Operator &o, i64 at, int f, int slot)
-{
-	return __uint_as_float(o.table[at * ROW + ROW - (FIELDS - 1) * TILE + f * TILE + slot]);
-}
-
-// copy4 and copy8 begin a copy from global to shared memory. Unless there, copy8 writes
-// zeros. arrive waits for all copies that this thread began.
+// copy4 and copy16 begin a copy from global to shared memory, copy16 only if wanted. arrive
+// waits for all copies that this thread began.
 __device__ __forceinline__ void copy4(unsigned *to, const unsigned *from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -161,14 +142,14 @@ __device__ __forceinline__ void copy4(unsigned *to, const unsigned *from)
 	*to = *from;
 #endif
 }
-__device__ __forceinline__ void copy8(float2 *to, const float2 *from, bool there)
+__device__ __forceinline__ void copy16(void *to, const void *from, bool wanted)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-	asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-	             "l"(from), "r"(there ? 8 : 0));
+	asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p cp.async.cg.shared.global [%0], [%1], 16;\n}" ::"r"(
+	                 (unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"((int)wanted));
 #else
-	const float2 zero = {0, 0};
-	*to = there ? *from : zero;
+	if (wanted)
+		*(uint4 *)to = *(const uint4 *)from;
 #endif
 }
 __device__ __forceinline__ void arrive()
@@ -176,4 +157,16 @@ __device__ __forceinline__ void arrive()
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 	asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
+}
+
+// fresh is v, of which the compiler does not know that it is the same for all threads or
+// all the time: what follows from it would else be kept in registers.
+__device__ __forceinline__ int fresh(int v)
+{
+#if defined(__CUDA_ARCH__)
+	asm volatile("" : "+r"(v));
+#elif defined(__HIP_DEVICE_COMPILE__)
+	asm volatile("" : "+v"(v));
+#endif
+	return v;
 }

@@ -2,11 +2,18 @@
 // fields of a place are C and S in 2-D, b and the ray's unit vector in 3-D, see kirchhoff's
 // package simd. With limits they are b and the ray's angle in 2-D, and the same in 3-D.
 
-// root is √x of x ≥ 0, to 3e-7: x/√x costs less than √x.
+// root is √|x|, to 3e-7: what costs least, and is 0 for 0.
 __device__ __forceinline__ float root(float x)
 {
-	x = fmaxf(x, 1e-30f);
-	return x * rsqrtf(x);
+#if defined(__CUDA_ARCH__)
+	float r;
+	asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fabsf(x)));
+	return r;
+#elif defined(__HIP_DEVICE_COMPILE__)
+	return __builtin_amdgcn_sqrtf(fabsf(x));
+#else
+	return sqrtf(fabsf(x));
+#endif
 }
 
 #if LIMITS
