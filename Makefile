@@ -38,7 +38,7 @@ WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
 MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -84,6 +84,9 @@ bench: build ## Go benchmarks, then lsm bench
 
 bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (minutes)
 	$(WITH_MPI) $(GO) run ./bench/scale -plot scale.png -ranks 1:24,2:48,4:96
+
+bench-sass: ## instructions a triple of the GPU operator's kernels (NVRTC, ptxas, nvdisasm)
+	$(GO) run ./bench/sass
 
 bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 ranks (minutes)
 	@bench/forecast/run.sh

@@ -192,20 +192,27 @@ from_nonfree() {
 		install -y --no-install-recommends "$package" </dev/null >&2
 }
 
-# ptxas_at is where tests look for NVIDIA's assembler beside the PATH.
+# ptxas_at is where tests look for NVIDIA's assembler and disassembler beside the PATH.
 ptxas_at=${HOME:-/root}/.cache/lsm/ptxas
 
-# add_ptxas puts there the ptxas of the Python package index: Debian's is too old for
-# the newest cards.
+# add_ptxas puts there the ptxas and the nvdisasm of the Python package index: Debian's are
+# too old for the newest cards.
 add_ptxas() {
-	if [ "${NVRTC:-}" = none ] || [ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || [ -x "$ptxas_at/ptxas" ]; then return 0; fi
-	say "lsm: installing ptxas in $ptxas_at"
+	if [ "${NVRTC:-}" = none ]; then return 0; fi
+	[ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || add_wheel 'nvidia-cuda-nvcc-cu12>=12.9' ptxas
+	[ -n "${LSM_TEST_NVDISASM:-}" ] || has nvdisasm || add_wheel nvidia-cuda-nvdisasm nvdisasm
+}
+
+# add_wheel puts one program of a package there.
+add_wheel() {
+	if [ -x "$ptxas_at/$2" ]; then return 0; fi
+	say "lsm: installing $2 in $ptxas_at"
 	apart=$(mktemp -d)
-	if python3 -m pip download -q --no-deps --disable-pip-version-check -d "$apart" 'nvidia-cuda-nvcc-cu12>=12.9' >&2 &&
+	if python3 -m pip download -q --no-deps --disable-pip-version-check -d "$apart" "$1" >&2 &&
 		(cd "$apart" && python3 -m zipfile -e ./*.whl .) && mkdir -p "$ptxas_at" &&
-		cp "$apart/nvidia/cuda_nvcc/bin/ptxas" "$ptxas_at/ptxas.new" && chmod 755 "$ptxas_at/ptxas.new" &&
-		mv "$ptxas_at/ptxas.new" "$ptxas_at/ptxas"; then :; else
-		say "lsm: pip could not fetch ptxas: tests that need it are skipped"
+		cp "$apart"/nvidia/*/bin/"$2" "$ptxas_at/$2.new" && chmod 755 "$ptxas_at/$2.new" &&
+		mv "$ptxas_at/$2.new" "$ptxas_at/$2"; then :; else
+		say "lsm: pip could not fetch $2: tests that need it are skipped"
 	fi
 	rm -rf "$apart"
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+)
+
+// kinds are the kinds of tables whose programs are counted.
+var kinds = []kirchhoff.Layout{{Fields: 1}, {Fields: 3}, {Fields: 5},
+	{Fields: 1, Compact: true}, {Fields: 3, Compact: true}, {Fields: 5, Compact: true},
+	{Fields: 1, Aperture: 1}, {Fields: 1, Aperture: 2}, {Fields: 3, Aperture: 1}, {Fields: 5, Aperture: 2}}
+
+var archs = []string{"sm_80", "sm_90", "sm_100", "sm_120"}
+
+// tools are NVIDIA's compilers: nvrtc makes code at run time, carrier made the PTX that is
+// carried, and ptxas makes code of that, as drivers do.
+type tools struct {
+	nvrtc, carrier  *driver.Compiler
+	ptxas, nvdisasm string
+}
+
+// newTools finds them: NVRTC at the given place or where the loader does, the others on the
+// PATH or where scripts/bootstrap.sh puts them.
+func newTools(nvrtc string) (t *tools, err error) {
+	t = &tools{ptxas: find("ptxas"), nvdisasm: find("nvdisasm")}
+	for _, name := range []string{t.ptxas, t.nvdisasm} {
+		if err := exec.Command(name, "--version").Run(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, c := range []struct { // the default one first: a library is not loaded again under another name
+		library string
+		to      **driver.Compiler
+	}{{"", &t.carrier}, {nvrtc, &t.nvrtc}} {
+		if err := os.Setenv("LSM_NVRTC_LIB", c.library); err != nil {
+			return nil, err
+		}
+		if *c.to, err = driver.OpenCompiler(driver.CUDA); err != nil {
+			return nil, err
+		}
+		(*c.to).Lines = true
+	}
+	return t, nil
+}
+
+func find(name string) string {
+	if named := os.Getenv("LSM_TEST_" + strings.ToUpper(name)); named != "" {
+		return named
+	}
+	if found, err := exec.LookPath(name); err == nil {
+		return found
+	}
+	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", name)
+}
+
+var release = regexp.MustCompile(`release ([0-9.]+)`)
+
+func (t *tools) versions() string {
+	said, _ := exec.Command(t.ptxas, "--version").Output()
+	return fmt.Sprintf("NVRTC %s; PTX of NVRTC %s by ptxas %s", t.nvrtc.Version, t.carrier.Version, release.FindSubmatch(said)[1])
+}
+
+// row is a kernel in one kind of program.
+type row struct {
+	kind, by, arch, kernel string
+	registers, spilled     int
+	count
+}
+
+func (r row) key() string { return fmt.Sprintf("%-22s %-8s %-6s %-7s", r.kind, r.by, r.arch, r.kernel) }
+
+func (r row) String() string {
+	return fmt.Sprintf("%s %4d registers %3d bytes spilled %6.1f inner %6.1f all", r.key(), r.registers, r.spilled, r.inner, r.all)
+}
+
+// name says what a kind of tables is for.
+func name(l kirchhoff.Layout) string {
+	s := map[int]string{1: "static", 3: "dynamic 2-D", 5: "dynamic 3-D"}[l.Fields]
+	if l.Compact {
+		s += " compact"
+	}
+	if l.Aperture > 0 {
+		s += fmt.Sprintf(" aperture %d", l.Aperture)
+	}
+	return s
+}
+
+// rows compiles a kind of program in all ways and counts its instructions.
+func (t *tools) rows(l kirchhoff.Layout) (all []row, err error) {
+	src := gpu.Programs(l)[0]
+	ptx, err := t.carrier.Compile(src, ahead.Arch)
+	if err != nil {
+		return nil, err
+	}
+	for _, arch := range archs {
+		native, err := t.nvrtc.Compile(src, arch)
+		if err != nil {
+			return all, err
+		}
+		if !bytes.HasPrefix(native.Image, []byte("//")) { // else NVRTC is too old for it
+			more, err := t.count(l, "nvrtc", arch, src.Text, native)
+			if all = append(all, more...); err != nil {
+				return all, err
+			}
+		}
+		made, err := t.assemble(ptx.Image, arch)
+		if err != nil {
+			return all, err
+		}
+		more, err := t.count(l, "carried", arch, src.Text, made)
+		if all = append(all, more...); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// assemble makes code of PTX.
+func (t *tools) assemble(ptx []byte, arch string) (b driver.Binary, err error) {
+	err = in(func(file string) (err error) {
+		if err = os.WriteFile(file, ptx, 0o644); err != nil {
+			return err
+		}
+		out, err := exec.Command(t.ptxas, "-v", "-lineinfo", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
+		if b.Log = string(out); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		b.Image, err = os.ReadFile(file + ".cubin")
+		return err
+	})
+	return b, err
+}
+
+// in runs f with a file of a folder that is there for it alone.
+func in(f func(file string) error) error {
+	folder, err := os.MkdirTemp("", "sass")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(filepath.Join(folder, "program")), os.RemoveAll(folder))
+}
+
+var (
+	lineMark = regexp.MustCompile(`(?m)^#line 1 "(.*)"\n`)
+	said     = regexp.MustCompile(`Compiling entry function '(\w+)'[^\0]*?(\d+) bytes spill stores[^\0]*?Used (\d+) registers`)
+)
+
+// sources are the lines of the files that a program is joined of.
+func sources(text string) map[string][]string {
+	all, marks := map[string][]string{}, lineMark.FindAllStringSubmatchIndex(text, -1)
+	for i, m := range marks {
+		end := len(text)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		all[text[m[2]:m[3]]] = strings.Split(text[m[1]:end], "\n")
+	}
+	return all
+}
+
+// count counts the instructions of a program's kernels.
+func (t *tools) count(l kirchhoff.Layout, by, arch, text string, b driver.Binary) (rows []row, err error) {
+	var listing []byte
+	err = in(func(file string) (err error) {
+		if err = os.WriteFile(file, b.Image, 0o644); err != nil {
+			return err
+		}
+		listing, err = exec.Command(t.nvdisasm, "-c", "-gi", file).Output()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, err := kernels(string(listing), sources(text))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range models(l) {
+		r := row{kind: name(l), by: by, arch: arch, kernel: m.name}
+		for _, s := range said.FindAllStringSubmatch(b.Log, -1) {
+			if s[1] == m.name {
+				r.spilled, _ = strconv.Atoi(s[2])
+				r.registers, _ = strconv.Atoi(s[3])
+			}
+		}
+		if r.count, err = m.of(all[m.name]); err != nil {
+			return rows, fmt.Errorf("%s: %w", r.key(), err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// parse reads what String says behind the key.
+func parse(line string) (r row, err error) {
+	_, err = fmt.Sscanf(line, "%d registers %d bytes spilled %f inner %f all", &r.registers, &r.spilled, &r.inner, &r.all)
+	return r, err
+}
