@@ -88,11 +88,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 		a.report = progress.New(progress.Options{Out: io.Discard, Err: io.Discard, JSON: a.report.JSON()})
 	}
 	begin := time.Now()
-	defer func() {
-		for _, do := range slices.Backward(a.last) {
-			do()
-		}
-	}()
+	defer a.tidy()
 	defer func() {
 		if fault := recover(); fault != nil {
 			a.endAll(fault)
@@ -140,8 +136,17 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 		time.Sleep(farewell)
 	}
 	code = a.end(err, begin)
+	a.tidy() // a launcher may end this rank once another has left
 	a.part(err)
 	return code
+}
+
+// tidy does what is left to do at the end, such as giving locks back.
+func (a *app) tidy() {
+	for _, do := range slices.Backward(a.last) {
+		do()
+	}
+	a.last = nil
 }
 
 // end tells the user how it went and returns the exit status.

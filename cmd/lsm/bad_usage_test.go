@@ -34,7 +34,7 @@ func badConfigurations() []bad {
 		of("image in 3-D", "image.origin=0,0,0 image.spacing=10,10,10 image.shape=6,5,4", `image: shape \[6 5 4\] has 3 axes, the survey's positions have 2 columns`),
 		of("image of too many points", "image.origin=0,0 image.spacing=1,1 image.shape=100000,100000", `--set image\.shape=100000,100000: shape \[100000 100000\] has more than 2147483647 points`),
 		of("more ranks than one", "comm.grid=2,1", `comm\.grid: \[2, 1\] does not lay out the 1 rank of this run`),
-		of("NCCL without a GPU", "comm.backend=nccl kirchhoff.engine=auto", `comm\.backend: "nccl" carries buffers of a GPU, the engine is "cpu"`),
+		of("NCCL on the host", "comm.backend=nccl kirchhoff.engine=cpu", `--set comm\.backend=nccl: "nccl" carries the buffers of kirchhoff\.engine = "cuda", found kirchhoff\.engine = "cpu"`),
 		of("output is the survey", "output.file=survey.h5", `--set output\.file=survey\.h5: "survey\.h5" is survey\.file as well`),
 		of("both outputs are one", "output.adjoint=out.h5", `--set output\.adjoint=out\.h5: "out\.h5" is output\.file as well`),
 		{"wavelet filter of a spike", fixed(set("/wavelet", filled(1, 1), 1), attr("/wavelet", "zero", 0)), "run config.toml --set kirchhoff.wavelet_filter=true", usageFault,

@@ -201,7 +201,7 @@ func TestErrorsOfRanks(t *testing.T) {
 		"input":         {[]string{"migrate", "config.toml", "--set", "survey.file=none.h5"}, status.BadInput, "none.h5"},
 		"output":        {[]string{"run", "config.toml", "--set", "output.file=config.toml/x.h5"}, status.NoResource, "config.toml"},
 		"memory":        {[]string{"run", "config.toml", "--set", "machine.memory_gib=0.001"}, status.NoResource, "memory"},
-		"backend":       {[]string{"run", "config.toml", "--set", "comm.backend=nccl"}, status.BadUsage, "nccl"},
+		"backend":       {[]string{"run", "config.toml", "--set", "comm.backend=nccl"}, status.NoResource, "nccl"},
 	} {
 		l := onRanks(t, folder, 3, c.args...)
 		code, text := l.code(t), l.errs.String()

@@ -161,10 +161,14 @@ func UseNVRTC(t *testing.T, nvrtc func() (library string, err error)) {
 	t.Setenv("GPUEMU_NVRTC", library)
 }
 
+// line says what m takes out of the text, which several kernels may share.
+func (m Mutant) line() string { return fmt.Sprintf("%s %s:%d", m.Kind, m.File, m.Line) }
+
 // Hunt looks for mutants that nobody notices.
 type Hunt struct {
 	kinds []string
 	shown map[string]string // what showed a mutant, by its name
+	lines map[string]string // the name of a mutant that was shown, by what it took out of the text
 	alive map[string]Mutant // that nothing has shown yet
 	tried map[string]int
 }
@@ -178,7 +182,7 @@ const tries = 20
 
 // NewHunt begins one.
 func NewHunt() *Hunt {
-	h := &Hunt{Orders, map[string]string{}, map[string]Mutant{}, map[string]int{}}
+	h := &Hunt{Orders, map[string]string{}, map[string]string{}, map[string]Mutant{}, map[string]int{}}
 	if AllMutants() {
 		h.kinds = append(h.kinds, Bounds...)
 	}
@@ -205,7 +209,7 @@ func (h *Hunt) Try(t *testing.T, program []byte, run func() (digest string, err 
 		Replace(t, program, m.PTX)
 		h.alive[key] = m
 		if s := noticed(folder, wanted, run); s != "" {
-			h.shown[key] = s
+			h.shown[key], h.lines[m.line()] = s, key
 			delete(h.alive, key)
 		}
 	}
@@ -233,7 +237,7 @@ func noticed(folder, wanted string, run func() (digest string, err error)) strin
 	return ""
 }
 
-// End tells of all mutants. A barrier, wait or fence that nobody misses is an error, unless
+// End tells of all mutants. A barrier, wait or fence that no kernel misses is an error, unless
 // redundant says why: its kind, its file and what stands in its line, "barrier forward.cu:
 // __syncthreads();". So is one that redundant lists and that somebody does miss. Guards that
 // nobody misses are told of: many save work alone. source returns the text of a file.
@@ -245,6 +249,10 @@ func (h *Hunt) End(t *testing.T, source func(file string) string, redundant map[
 	needed := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(h.alive)) {
 		m := h.alive[name]
+		if other := h.lines[m.line()]; other != "" { // kernels share the text
+			t.Logf("%s: nobody misses it, but this one: %s", name, other)
+			continue
+		}
 		lines := strings.Split(source(m.File), "\n")
 		what := fmt.Sprintf("%s %s: %s", m.Kind, m.File, strings.TrimSpace(lines[min(max(m.Line, 1), len(lines))-1]))
 		needed[what] = true

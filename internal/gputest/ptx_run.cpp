@@ -364,14 +364,22 @@ static void enter(Warp &w, Block &b, unsigned first)
 static void open(Block &b, size_t warps)
 {
 	const std::vector<Ins> &code = b.launch->module->code;
-	const Ins &first = code[state.warps[0].at[0] - 1];
+	size_t some = 0; // a warp with threads that wait: others may have left
+	while (!state.warps[some].waiting)
+		some++;
+	const Warp &one = state.warps[some];
+	unsigned there = __builtin_ctz(one.waiting);
+	const Ins &first = code[one.at[there] - 1];
+	const char *alone = "waits at a barrier that others of its block do not reach,";
 	uint32_t yes = 0, all = uint32_t(b.threads.size());
 	for (size_t k = 0; k < warps; k++) {
 		Warp &w = state.warps[k];
 		for (unsigned lane = 0; lane < lanes && w.thread(lane) < all; lane++) {
+			if (!(w.waiting >> lane & 1))
+				one.fault(first, there, LaunchFailed, alone);
 			const Ins &i = code[w.at[lane] - 1];
-			if (!(w.waiting >> lane & 1) || w.at[lane] != w.at[0] || i.offset[0] != first.offset[0] || i.elements != first.elements)
-				w.fault(i, lane, LaunchFailed, "waits at a barrier that others of its block do not reach,");
+			if (w.at[lane] != w.at[0] || i.offset[0] != first.offset[0] || i.elements != first.elements)
+				w.fault(i, lane, LaunchFailed, alone);
 			if (i.elements)
 				yes += (w.value(i.reg[i.results], false, lane) != 0) != i.unless;
 		}

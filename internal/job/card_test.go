@@ -415,7 +415,7 @@ func TestCardStreams(t *testing.T) {
 			}
 			sameResult(t, "recomputed tables", p.solveOnCards(t, 2, append(set, "kirchhoff.tables=recompute")...), want)
 			if name == "2-D" {
-				t.Setenv("GPUEMU_MEMORY", "1250000")
+				t.Setenv("GPUEMU_MEMORY", "1480000")
 				set = append(set, "kirchhoff.tables=full")
 				must(t, p.onCards(1, set, func(j *Job) error {
 					if m := j.Memory(); len(m.Groups)-1 != p.survey.NumSources() {
