@@ -19,17 +19,15 @@ var redundant = map[string]string{
 	"barrier forward.cu: __syncthreads(); // no thread reads the last box any more": "the end of a pass has one too; but a box may have no pass",
 	"barrier forward.cu: __syncthreads();":                                          "the next box begins with one, and the next pass in the half of the stage that the last chunk does not use",
 
-	"guard ends.cu: for (int i = me; i < SEGMENT; i += WIDTH)":                    "every thread has a sample",
-	"guard ends.cu: for (int j0 = 0; j0 < m; j0 += SEGMENT) {":                    "a wavelet has a sample",
-	"guard ends.cu: for (int j = 0; j < SEGMENT && j0 + j < m; j += EACH)":        "a segment begins within the wavelet",
-	"guard ends.cu: float2 v = {xs[i], n0 + i < nt - 1 ? xs[i + 1] - xs[i] : 0};": "nobody uses the last pair",
-	"guard forward.cu: if (share == 0)":                                           "it saves adding zeros",
-	"guard forward.cu: for (int pass = 0; pass < count; pass++) {":                "a box that no trace reaches adds nothing",
-	"guard aperture.cu: if (lo >= t.edge || -hi >= t.edge)":                       "it saves traces whose weights are zero",
-	"guard adjoint.cu: if (what == OUTSIDE)":                                      "it saves traces whose weights are zero",
-	"guard adjoint.cu: if (any & 0x02020202)":                                     "each trace is asked again",
-	"guard adjoint.cu: else if (!SQUARED && any & 0x01010101)":                    "each trace is asked again",
-	"guard adjoint.cu: if (runs[run % 3].cell != cell) {":                         "it saves reading the receivers again",
+	"guard ends.cu: for (int i = me; i < SEGMENT; i += WIDTH)":             "every thread has a sample",
+	"guard ends.cu: for (int j0 = 0; j0 < m; j0 += SEGMENT) {":             "a wavelet has a sample",
+	"guard ends.cu: for (int j = 0; j < SEGMENT && j0 + j < m; j += EACH)": "a segment begins within the wavelet",
+	"guard forward.cu: if (share == 0)":                                    "it saves adding zeros",
+	"guard forward.cu: for (int pass = 0; pass < count; pass++) {":         "a box that no trace reaches adds nothing",
+	"guard aperture.cu: if (lo >= t.edge || -hi >= t.edge)":                "it saves traces whose weights are zero",
+	"guard adjoint.cu: if (any & 0x02020202)":                              "each trace is asked again",
+	"guard adjoint.cu: else if (!SQUARED && any & 0x01010101)":             "each trace is asked again",
+	"guard adjoint.cu: if (r.anew)":                                        "it saves reading the receivers again",
 }
 
 // applied is a digest of all that an engine computes of a problem: both directions, with
