@@ -24,7 +24,6 @@ func models(l kirchhoff.Layout) []model {
 		{name: "forward", inner: "spread<true>(", triples: boxes * points, nest: []float64{boxes, 1, points / chunk},
 			rules: []rule{{"spread<false>(", 0}, {"copy16(to + PLACES * PITCH", 1. / 4}},
 			rounds: []round{{"for (int n = 0; n < width", window, "STS"}, {"for (int i = 0; i < CHUNK", int(chunk) * 2, "STS"},
-				{"for (int n = 0; n < length", window - 2, "STG"}, {"w.window[(n + 1) * LANES] = 0", window - 2, "STG"},
-				{"out[n0 + n]", window - 2, "STG"}}},
+				{"for (int n = lo; n <= hi", window, "STS"}}},
 	}
 }
