@@ -98,7 +98,8 @@ section() {
 			[ $code != 77 ] || reason=$(tail -n 1 section.log)
 		else
 			kill -TERM -- -$pid 2>/dev/null
-			ended $pid $(($(now) + 2000)) || kill -KILL -- -$pid 2>/dev/null
+			ended $pid $(($(now) + 2000))
+			kill -KILL -- -$pid 2>/dev/null # others of the group may go on
 			ended $pid $(($(now) + 2000)) || reason='; it does not end when it is killed'
 			disown $pid 2>/dev/null
 			status=FAILED reason="cut after $((($(now) - start) / 1000)) s$reason"

@@ -112,7 +112,7 @@ func TestProveEnds(t *testing.T) {
 	for name, text := range map[string]string{
 		"bin/lsm":                `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
 		"bin/device-gpu.test":    "echo '    gpu_test.go:1: no card'; echo '--- SKIP: TestCUDA (0.00s)'; echo '--- PASS: TestOther (0.00s)'",
-		"bin/kirchhoff-gpu.test": "trap '' TERM; while true; do sleep 1; done",
+		"bin/kirchhoff-gpu.test": "trap '' TERM; echo $$ >" + folder + "/stubborn; while true; do sleep 1; done",
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -143,5 +143,12 @@ func TestProveEnds(t *testing.T) {
 	}
 	if !failed || p.Failed != 1 || p.GPU != `a \\ card` {
 		t.Errorf("failed %v: %+v", failed, p)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "stubborn"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmdline, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(text)), "cmdline")); err == nil && len(cmdline) > 0 {
+		t.Errorf("process %s goes on: %q", text, cmdline)
 	}
 }
