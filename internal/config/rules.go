@@ -3,8 +3,6 @@ package config
 import (
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -53,14 +51,6 @@ var refused = []rule{
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
-
-	// The engine.
-	offered("image.gathers", engines.Gathers),
-	offered("kirchhoff.dip_limit", engines.DipLimit),
-	offered("kirchhoff.opening_limit", engines.OpeningLimit),
-	offered("kirchhoff.antialias", engines.Antialias),
-	offered("kirchhoff.aperture", engines.Aperture),
-	offered("solver.preconditioner=diagonal", engines.Diagonal),
 }
 
 // noted lists the combinations that are allowed but perhaps not meant.
@@ -75,12 +65,6 @@ const (
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
-// offered is the rule that a value, given as a condition, needs an engine with a feature.
-func offered(key string, f engines.Features) rule {
-	return rule{key, on("!kirchhoff.engine=" + offering(f)),
-		"{} is not offered by kirchhoff.engine = {kirchhoff.engine}, only by " + english.WordSeries(engines.Offering(f), "and")}
-}
-
 func on(conditions ...string) []string { return conditions }
 
 // unstreamed lists the conditions that need all traces in memory at once.
@@ -94,22 +78,9 @@ var unstreamed = [][]string{
 	{"output.psf"},
 }
 
-// offering are the values of kirchhoff.engine that offer a feature. auto takes one that does.
+// offering are the values of kirchhoff.engine that offer a feature. What auto takes does.
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
-}
-
-// On returns the configuration for an engine that kirchhoff.engine = "auto" may take, and
-// what the engine does not offer of it, "" for nothing.
-func (c *Config) On(engine string) (on *Config, missing string) {
-	copied := *c
-	copied.Kirchhoff.Engine, copied.notes = engine, nil
-	r := &reader{fieldTable: table(), cfg: &copied, path: c.path, pos: &positions{}, named: map[string]bool{}}
-	r.cross()
-	if len(r.problems) > 0 {
-		missing = r.problems[0].Key + ": " + r.problems[0].Message
-	}
-	return &copied, missing
 }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is

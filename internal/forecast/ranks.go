@@ -259,7 +259,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 // fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
 func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residency, error) {
 	read := p.Config.Data.Read
-	if on, _ := p.Config.On(p.Engine); read == "auto" && on.Unstreamed() != "" {
+	if read == "auto" && p.Config.Unstreamed() != "" {
 		read = "memory"
 	}
 	whole, remade := []string{"full", "uint16"}, []string{"exact"}

@@ -58,9 +58,6 @@ func (h *Here) offerCard(cfg *config.Config) error {
 		if err != nil {
 			return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
 		}
-		if _, missing := cfg.On(h.hardware.Engine); missing != "" {
-			return status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %s", backend, missing))
-		}
 		return nil
 	}
 	var mine struct{ Card, Why string } // both "" without a word
@@ -167,9 +164,6 @@ func (h *Here) choose(p *plan.Plan, s *plan.Share, kept string, m measure) (engi
 	card := withCard.Engine
 	if kept == cpu || kept == card {
 		return kept, "the run goes on from a checkpoint of that engine", nil
-	}
-	if _, missing := p.Config.On(card); missing != "" {
-		return cpu, missing, nil
 	}
 	onCard, fits, err := h.Hold(using(p, withCard), s)
 	if err != nil {

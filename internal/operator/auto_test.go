@@ -19,7 +19,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -176,26 +175,6 @@ func TestAutoWithoutMeasuring(t *testing.T) {
 				t.Errorf("%s, want %s with %q: %s\n%s%v", engine, c.want, c.choice, choice, said, err)
 			}
 		})
-	}
-}
-
-// What the GPU does not offer is computed by the cpu. It is an error with a backend that
-// leaves no choice.
-func TestAutoLacks(t *testing.T) {
-	gputest.NeedEmulator(t)
-	for feature, set := range map[engines.Features]string{
-		engines.Antialias: "kirchhoff.antialias=triangle", engines.Coarse: "kirchhoff.tables=coarse", engines.Recomputed: "kirchhoff.tables=recompute",
-	} {
-		if engines.Missing("cuda", feature) == 0 {
-			continue
-		}
-		key, _, _ := strings.Cut(set, "=")
-		if engine, choice, _, err := settled(t, 2, "", nil, set); err != nil || engine != "cpu" || !strings.HasPrefix(choice, "cpu: "+key+": ") || !strings.Contains(choice, "is not offered") {
-			t.Errorf("%s: %s: %s %v", set, engine, choice, err)
-		}
-		if _, _, _, err := settled(t, 1, "", nil, set, "comm.backend=mpi-staged"); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+": ") {
-			t.Errorf("%s: status %d: %v", set, status.Code(err), err)
-		}
 	}
 }
 
