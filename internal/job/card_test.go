@@ -353,7 +353,7 @@ func TestCardRemakesTables(t *testing.T) {
 		share                float64 // of the tables that have room
 		near                 float64
 	}{
-		{"recompute", "ranks", 0.65, 0}, {"coarse", "ranks", 0.65, 2e-2}, {"auto", "run", 0.3, 1e-5},
+		{"recompute", "ranks", 0.8, 0}, {"coarse", "ranks", 1.7, 2e-2}, {"auto", "run", 0.3, 1e-5},
 	} {
 		t.Run(c.tables, func(t *testing.T) {
 			set := []string{"data.read=memory", "solver.iterations=2", "solver.reproducible=" + c.reproducible}
