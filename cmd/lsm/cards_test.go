@@ -193,7 +193,7 @@ func TestBenchSolveOnCards(t *testing.T) {
 			if c.Rank() == 0 {
 				a.report = progress.New(progress.Options{Out: &text, Err: &errs})
 			}
-			return benchSolve(context.Background(), a, cfg, solveOptions{backends: []string{"nccl", "mpi", "mpi-staged"}, iterations: 1})
+			return benchSolve(context.Background(), a, cfg, solveOptions{backends: []string{"nccl", "mpi", "mpi-staged", "mpi-onesided"}, iterations: 1})
 		})
 		if err != nil {
 			t.Fatalf("%d ranks: %v\n%s", ranks, err, text.String())
@@ -212,7 +212,7 @@ func TestBenchSolveOnCards(t *testing.T) {
 			}
 		}
 		grids := map[int]int{1: 1, 2: 3, 4: 6}[ranks]
-		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids}); !maps.Equal(rows, want) {
+		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids, "goroutines-onesided": grids}); !maps.Equal(rows, want) {
 			t.Errorf("%d ranks: rows %v, want %v, in\n%s%s", ranks, rows, want, text.String(), errs.String())
 		}
 	}

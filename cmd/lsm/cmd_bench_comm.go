@@ -267,12 +267,12 @@ func namesOf(comms []comm.Comm) []string {
 	return names
 }
 
-// besideEachOther refuses backends that cannot be measured one after the other over the
-// same ranks.
-func besideEachOther(backends []string) error {
+// besideEachOther refuses backends other than those that can be measured one after the
+// other over the same ranks, unless there is one alone.
+func besideEachOther(backends []string, can ...string) error {
 	for i, b := range backends {
-		if len(backends) > 1 && !slices.Contains([]string{"mpi", "mpi-staged", "nccl", "rccl"}, b) {
-			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want mpi, mpi-staged, nccl or rccl", b))
+		if last := len(can) - 1; len(backends) > 1 && !slices.Contains(can, b) {
+			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want %s or %s", b, strings.Join(can[:last], ", "), can[last]))
 		}
 		if slices.Contains(backends[:i], b) {
 			return status.Usage(fmt.Errorf("bench: --backend has %q twice", b))
@@ -284,7 +284,7 @@ func besideEachOther(backends []string) error {
 // checkBackends refuses backends that do not go together. It chooses the engine whose
 // memory they carry if none is given.
 func checkBackends(backends []string, engine *string) error {
-	if err := besideEachOther(backends); err != nil {
+	if err := besideEachOther(backends, "mpi", "mpi-staged", "nccl", "rccl"); err != nil {
 		return err
 	}
 	need := map[string]string{"nccl": "cuda", "rccl": "hip"}

@@ -47,7 +47,8 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);
 void lsm_batch_free(lsm_batch *b);
 
-// A window is one rank's stretch of memory that all ranks write to: n numbers.
+// A window is one rank's stretch of memory that all ranks write to: n numbers, as many on
+// every rank.
 typedef struct lsm_window lsm_window;
 int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out);
 int lsm_window_free(lsm_window *w);
