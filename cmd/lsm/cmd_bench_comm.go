@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -119,6 +120,11 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 		defer o.Card.Close()
 		if warning != "" {
 			a.report.Warn(warning)
+		}
+		if a.world.Name() == "mpi" {
+			if err := a.tryMemory(func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
+				return err
+			}
 		}
 	}
 	aware := a.world.Name() == "mpi" && o.Card != nil && comm.MPI.Aware(o.Card.Space())

@@ -112,16 +112,15 @@ void lsm_library(char *text, int size) {
 	snprintf(text, size, "%.*s", n, all);
 }
 
-// says calls an extension that not every library has.
-static int says(const char *name) {
-	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
-	return query && query() == 1;
-}
-
-int lsm_aware(int space) {
-	if (space == 0)
-		return says("MPIX_Query_cuda_support");
-	return says("MPIX_Query_hip_support") || says("MPIX_Query_rocm_support"); // MPICH, Open MPI
+// Extensions are looked up by name, since not every library has them.
+int lsm_query(const char *name, int number) {
+	void *query = dlsym(RTLD_DEFAULT, name);
+	int yes = 0;
+	if (!query)
+		return -1;
+	if (number < 0)
+		return ((int (*)(void))query)() == 1;
+	return ((int (*)(int, int *))query)(number, &yes) == MPI_SUCCESS && yes;
 }
 
 int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }

@@ -20,9 +20,10 @@ int lsm_finalize(void);
 void lsm_abort(int code);
 void lsm_error_text(int code, char *text, int size);
 void lsm_library(char *text, int size);
-// lsm_aware tells whether the library says that it takes memory of CUDA's cards (0) or
-// of ROCm's (1).
-int lsm_aware(int space);
+// lsm_query calls an extension that says whether the library takes memory of a kind of
+// GPUs: without arguments where number is negative, else for the kind of that number. It
+// returns 1 for yes, 0 for no and -1 where the library has no such extension.
+int lsm_query(const char *name, int number);
 
 int lsm_world(uintptr_t *comm);
 int lsm_dup(uintptr_t comm, uintptr_t *out);
