@@ -79,17 +79,7 @@ func (f *Formulation) addCoarse(w *dist.Work, t *twoLevel, c *Coarse) {
 	n.windows = f.undoing(w, n, c.Slab)
 	w.New(f.Device, n.a.Domain(), &n.p, &n.q, &n.z, &n.half, &t.r, &t.x)
 	t.coarse = n
-	t.between = f.fromWhole(n.a.Domain(), f.Problem.Domain(),
-		func(dst, x []float32) { c.Grid.Expand(dst, x, f.Slab[0], f.Slab[1]) },
-		func(dst, x []float32) { c.Grid.Shrink(dst, x, c.Slab[0], c.Slab[1]) })
-}
-
-// fromWhole is dist.FromWhole.
-func (s *Setting) fromWhole(domain, rng *dist.Layout, forward, adjoint dist.Whole) dist.Operator {
-	if s.counts() {
-		return dist.Unapplied(domain, rng)
-	}
-	return dist.FromWhole(domain, rng, forward, adjoint)
+	t.between = dist.FromWhole(n.a.Domain(), f.Problem.Domain(), c.Grid.Expand(f.Slab[0], f.Slab[1]), c.Grid.Shrink(c.Slab[0], c.Slab[1]))
 }
 
 // undoing returns the windows that undo n on a slab, estimated from its application to noise.
@@ -104,16 +94,26 @@ func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	defer p.Free()
 	w.Do(func() error { return each(p, p, func(i int, _ float64) float64 { return sign(l.Off + i) }) })
 	n.apply(w, q, p)
-	var apply dist.Whole
-	if w.Err == nil && !s.counts() {
-		var y []float32
-		if y, w.Err = dist.Gathered(nil, q); w.Err != nil {
+	var m *imaging.Multiplier
+	w.Do(func() (err error) {
+		m, err = imaging.NewMultiplier(s.Device, l.Shape, slab[0], slab[1], s.Threads)
+		return err
+	})
+	w.Do(func() error {
+		if s.counts() {
 			return nil
 		}
-		m := imaging.InverseRoot(l.Shape, y, slab[0], slab[1], leastEigenvalue, s.Threads)
-		apply = func(dst, x []float32) { m.Apply(dst, x, slab[0], slab[1]) }
+		y, err := dist.Gathered(q)
+		if err != nil {
+			return err
+		}
+		return m.InverseRoot(y, leastEigenvalue)
+	})
+	if w.Err != nil {
+		return nil
 	}
-	return s.fromWhole(l, l, apply, apply)
+	k := m.Kernel()
+	return dist.FromWhole(l, l, k, k)
 }
 
 // sign is 1 or −1 at a point, at random but always the same (the mixing function of

@@ -49,7 +49,8 @@ func TestCardsAgree(t *testing.T) {
 		"2-D":            {wide, []string{"solver.iterations=20"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
 		"2-D, weights":   {wide, append(slices.Clone(everything), "solver.iterations=1")},
-		"2-D, two-level": {wide, []string{"solver.iterations=1", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
+		"2-D, two-level": {wide, []string{"solver.iterations=20", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2"}},
+		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=1", "kirchhoff.dynamic=true"}},
 		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
 		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
 		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
@@ -89,10 +90,11 @@ func TestNothingCrosses(t *testing.T) {
 	gputest.Need(t)
 	p := line(t)
 	for name, set := range map[string][]string{
-		"damping":  {"solver.damping=0.5"},
-		"bands":    {"kirchhoff.antialias=triangle"},
-		"diagonal": {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
-		"limits":   {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
+		"damping":   {"solver.damping=0.5"},
+		"bands":     {"kirchhoff.antialias=triangle"},
+		"diagonal":  {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
+		"two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "solver.damping=0.5"},
+		"limits":    {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
 	} {
 		must(t, p.onCards(1, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
 			f, err := j.formulate(t.Context(), d)
