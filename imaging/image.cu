@@ -37,8 +37,9 @@ __device__ void transform(wave *to, const wave *from, int size, int n, int inner
 // Every round takes the windows of one parity along each axis, which do not overlap, and
 // adds them to dst; the first round sets it. A block takes windows in turn and has scratch
 // memory for the waves of two. A window is transformed along z, y and x, multiplied by its
-// gain, [x, y, waves along z that are not negative], and transformed back.
-extern "C" __global__ void __launch_bounds__(512)
+// gain, [x, y, waves along z that are not negative], and transformed back. One block a
+// multiprocessor is enough to ask for: asked for more, compilers spill registers.
+extern "C" __global__ void __launch_bounds__(512, 1)
 windows(float *dst, const float *src, int round, const float *gain, const Table *tables,
         Axis x, Axis y, Axis z, int lo, int hi, wave *scratch)
 {
@@ -70,10 +71,12 @@ windows(float *dst, const float *src, int round, const float *gain, const Table 
 			a[e] = {taper * s.re, taper * s.im};
 		}
 		__syncthreads();
-		transform(b, a, size, y.width, waves, tables[1], -1, 0);
-		transform(a, b, size, x.width, y.width * waves, tables[0], -1, g);
-		transform(b, a, size, x.width, y.width * waves, tables[0], 1, 0);
-		transform(a, b, size, y.width, waves, tables[1], 1, 0);
+#pragma unroll 1 // for want of registers
+		for (int pass = 0; pass < 4; pass++) {
+			const bool along = pass == 1 || pass == 2; // x
+			transform(pass & 1 ? a : b, pass & 1 ? b : a, size, along ? x.width : y.width, along ? y.width * waves : waves,
+			          tables[along ? 0 : 1], pass < 2 ? -1 : 1, pass == 1 ? g : 0);
+		}
 		for (int e = threadIdx.x; e < lines * z.width; e += blockDim.x) {
 			const int p = e % z.width, l = e / z.width, j = l % y.width, i = l / y.width;
 			if (px + i < lo || px + i >= hi || py + j < 0 || py + j >= y.n || p < from || p >= to)
@@ -135,6 +138,7 @@ between(float *dst, const float *src, int round, Steps x, Steps y, Steps z, int 
 	for (int u = x0; u <= x1; u++)
 		for (int v = y0; v <= y1; v++) {
 			const double w = shrink ? weight(x, u, i) * weight(y, v, j) : weight(x, i, u) * weight(y, j, v);
+#pragma unroll 1 // for want of registers
 			for (int t = z0; t <= z1; t++)
 				s += w * (shrink ? weight(z, t, k) : weight(z, k, t)) * src[((i64)u * my + v) * mz + t];
 		}

@@ -183,7 +183,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	}
 	for round := range k.Rounds {
 		args[2] = int32(round)
-		d.context.Launch(f, driver.Line(k.Blocks, k.Threads), args...)
+		d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)
 	}
 	return d.context.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -191,15 +192,25 @@ func (n *normal) solve(w *dist.Work, x, r *dist.Vector) {
 	}
 }
 
-// WindowBytes is what the windows of solver.preconditioner = "two-level" take on the host
-// for so many points of an image and, unless its shape is nil, of a coarser grid: their
-// multipliers, as many before they are smoothed, and whole images on their way.
-func WindowBytes(image []int, points int64, coarse []int) int64 {
-	size := func(shape []int) int64 { return int64(grid.Grid{Shape: shape}.Len()) }
-	whole, each := size(image), int64(1)<<len(image)/2 // multipliers a point
-	bytes := 4*each*(whole+points) + 5*4*whole
-	if coarse != nil {
-		bytes += 4 * (2*each + 3) * size(coarse)
+// WindowBytes is what solver.preconditioner = "two-level" takes besides vectors and the
+// multipliers of its windows, for an image and, unless its shape is nil, for a coarser grid.
+// On the host these are the multipliers of all windows before they are smoothed, and whole
+// images on their way. On a card they are scratch memory of kernels and, where ranks share
+// the image, it and the coarser one as wholes.
+func WindowBytes(image, coarse []int, shared bool) (host, card int64) {
+	for _, shape := range [][]int{image, coarse} {
+		if shape == nil {
+			continue
+		}
+		points, each := int64(grid.Grid{Shape: shape}.Len()), int64(1)<<len(shape)/2 // multipliers a point
+		host += 4 * (each + 5) * points
+		if m, err := imaging.NewMultiplier(device.NewCounter(nil), shape, 0, shape[0], 1); err == nil {
+			k := m.Kernel()
+			card += int64(k.Blocks) * int64(k.Scratch)
+		}
+		if shared {
+			card += 2 * 4 * points
+		}
 	}
-	return bytes
+	return host, card
 }
