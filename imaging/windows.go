@@ -145,7 +145,9 @@ func (m *Multiplier) InverseRoot(y []float32, floor float64) error {
 	return device.Upload(m.gain, kept)
 }
 
-// Kernel applies the multiplier to all of an image. What comes of it are rows lo to hi.
+// Kernel applies the multiplier to all of an image. What comes of it are rows lo to hi. A
+// card sums Fourier transforms term by term, which is little work beside a migration: windows
+// are short.
 func (m *Multiplier) Kernel() device.Kernel {
 	const most = 128 // blocks, which take windows in turn
 	n, width, count := three(m.shape, 1), three(m.width, 1), three(m.count, 1)
