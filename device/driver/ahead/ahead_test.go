@@ -47,7 +47,8 @@ var (
 func carried() []driver.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
 	image := imaging.Program()
-	return append(operators(carriedKinds), ends, gpu.VectorSource(), driver.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
+	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(),
+		driver.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.
@@ -58,9 +59,9 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 	return sources
 }
 
-// compiled are those that are not carried. Without a compiler the host makes the tables.
+// compiled are those that are not carried. Without a compiler the host solves for traveltimes.
 func compiled() []driver.Source {
-	list := append(operators(compiledKinds), times.Program(2), times.Program(3), kirchhoffgpu.PackProgram())
+	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
 	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
 		if l.Bands <= 1 { // with bands no engine knows the squared operator
 			list = append(list, kirchhoffgpu.SquaredProgram(l))
