@@ -9,15 +9,5 @@ import (
 // What real compilers make of the kernels passes the same tests, and does nothing that a
 // card might punish: no race, no access beyond memory, no use of a copy before its time.
 func TestOnPTX(t *testing.T) {
-<<<<<<< HEAD
-	gputest.OnPTX(t, "^Test(TablesMade|Conformance|Exact|Solve|Same|Bounds|Windows|Diagonal|Images)$", func() (string, error) {
-		k, err := driver.OpenCompiler(driver.CUDA)
-		if err != nil {
-			return "", err
-		}
-		return k.Library, nil
-	})
-=======
-	ptxtest.OnPTX(t, "^Test(Conformance|Exact|Solve|Same|Bounds|Windows|Diagonal|Images)$")
->>>>>>> 73dd7bd
+	ptxtest.OnPTX(t, "^Test(TablesMade|Conformance|Exact|Solve|Same|Bounds|Windows|Diagonal|Images)$")
 }
