@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
 
 // kinds are the kinds of tables whose programs are counted.
@@ -71,32 +73,45 @@ func (r row) String() string {
 	return fmt.Sprintf("%s %4d registers %3d bytes spilled %6.1f inner %6.1f all", r.key(), r.registers, r.spilled, r.inner, r.all)
 }
 
-// name says what a kind of tables is for.
-func name(l kirchhoff.Layout) string {
-	s := map[int]string{1: "static", 3: "dynamic 2-D", 5: "dynamic 3-D"}[l.Fields]
-	if l.Compact {
-		s += " compact"
-	}
-	if l.Aperture > 0 {
-		s += fmt.Sprintf(" aperture %d", l.Aperture)
-	}
-	return s
+// program is what is compiled and counted.
+type program struct {
+	kind   string
+	source driver.Source
+	models []model
 }
 
-// rows compiles a kind of program in all ways and counts its instructions.
-func (t *tools) rows(l kirchhoff.Layout) (all []row, err error) {
-	src := gpu.Programs(l)[0]
-	ptx, err := t.carrier.Compile(src, ahead.Arch)
+// programs are all of them: those of the operator for each kind of tables, then those of the
+// eikonal equation.
+func programs() (all []program) {
+	for _, l := range kinds {
+		s := map[int]string{1: "static", 3: "dynamic 2-D", 5: "dynamic 3-D"}[l.Fields]
+		if l.Compact {
+			s += " compact"
+		}
+		if l.Aperture > 0 {
+			s += fmt.Sprintf(" aperture %d", l.Aperture)
+		}
+		all = append(all, program{s, gpu.Programs(l)[0], models(l)})
+	}
+	for dim := 2; dim <= 3; dim++ {
+		all = append(all, program{fmt.Sprintf("eikonal %d-D", dim), times.Program(dim), sweeps})
+	}
+	return all
+}
+
+// rows compiles a program in all ways and counts its instructions.
+func (t *tools) rows(p program) (all []row, err error) {
+	ptx, err := t.carrier.Compile(p.source, ahead.Arch)
 	if err != nil {
 		return nil, err
 	}
 	for _, arch := range archs {
-		native, err := t.nvrtc.Compile(src, arch)
+		native, err := t.nvrtc.Compile(p.source, arch)
 		if err != nil {
 			return all, err
 		}
 		if !bytes.HasPrefix(native.Image, []byte("//")) { // else NVRTC is too old for it
-			more, err := t.count(l, "nvrtc", arch, src.Text, native)
+			more, err := p.count("nvrtc", arch, native)
 			if all = append(all, more...); err != nil {
 				return all, err
 			}
@@ -105,7 +120,7 @@ func (t *tools) rows(l kirchhoff.Layout) (all []row, err error) {
 		if made.Image, made.Log, err = ptxas.Assemble(ptx.Image, arch, "-lineinfo"); err != nil {
 			return all, err
 		}
-		more, err := t.count(l, "carried", arch, src.Text, made)
+		more, err := p.count("carried", arch, made)
 		if all = append(all, more...); err != nil {
 			return all, err
 		}
@@ -114,23 +129,24 @@ func (t *tools) rows(l kirchhoff.Layout) (all []row, err error) {
 }
 
 // count counts the instructions of a program's kernels.
-func (t *tools) count(l kirchhoff.Layout, by, arch, text string, b driver.Binary) (rows []row, err error) {
+func (p *program) count(by, arch string, b driver.Binary) (rows []row, err error) {
 	listing, err := ptxas.Listing(b.Image)
 	if err != nil {
 		return nil, err
 	}
-	all, err := kernels(listing, ptxas.Sources("", text))
+	all, err := kernels(listing, ptxas.Sources(p.source.Name, p.source.Text))
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range models(l) {
-		r := row{kind: name(l), by: by, arch: arch, kernel: m.name}
+	for _, m := range p.models {
+		r := row{kind: p.kind, by: by, arch: arch, kernel: m.name}
+		kernel := cmp.Or(m.kernel, m.name)
 		for _, k := range ptxas.Kernels(b.Log) {
-			if k.Name == m.name {
+			if k.Name == kernel {
 				r.spilled, r.registers = k.Stores, k.Registers
 			}
 		}
-		if r.count, err = m.of(all[m.name]); err != nil {
+		if r.count, err = m.of(all[kernel]); err != nil {
 			return rows, fmt.Errorf("%s: %w", r.key(), err)
 		}
 		rows = append(rows, r)
