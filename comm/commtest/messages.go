@@ -63,3 +63,30 @@ func wrongLength(c comm.Comm) {
 		}
 	}
 }
+
+// putAndGet has each rank write to the next rank's window and read from the one after that.
+// Messages tell when something has arrived.
+func putAndGet(c comm.Comm) {
+	o, ok := c.(comm.OneSided)
+	if !ok {
+		return
+	}
+	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+	for _, t := range types {
+		w := must(o.NewWindow(20, t))
+		if w.Memory().Len() != 20 || w.Memory().Type() != t {
+			failf("a window of %d %v, want 20 %v", w.Memory().Len(), w.Memory().Type(), t)
+		}
+		for n := 20; n > 0; n /= 4 {
+			agree(c) // nobody reads the window any more
+			try(w.Put(buffer(t, c.Rank(), 3, n), next))
+			try(c.SendRecv(buffer(device.F32, 0, 0, 1), next, buffer(device.F32, 99, 0, 1), before))
+			try(w.Sync())
+			holds("what was put", w.Memory().Slice(0, n), before, 3)
+			agree(c) // all windows are written
+			x := buffer(t, 99, 0, n)
+			try(w.Get(x, next))
+			holds("what was got", x, c.Rank(), 3)
+		}
+	}
+}
