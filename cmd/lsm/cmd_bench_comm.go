@@ -24,6 +24,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -132,7 +133,7 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 			a.report.Warn(warning)
 		}
 		if a.world.Name() == "mpi" {
-			if err := a.tryMemory(func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
+			if err := a.tryMemory(probe.Patience, func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
 				return err
 			}
 		}
