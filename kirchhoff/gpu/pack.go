@@ -147,7 +147,7 @@ type counted struct {
 // waits until they are made.
 func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (lengths, error) {
 	e := k.e
-	counts, packing, slots := []counted{{}}, k.packing(p, t.memoryOfTables), slots(t.columns, p.Positions.Len())
+	counts, packing, slotsOf := []counted{{}}, k.packing(p, t.memoryOfTables), slots(t.columns, p.Positions.Len())
 	if err := put(e.making, k.counts, counts); err != nil {
 		return lengths{}, err
 	}
@@ -156,7 +156,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 		var stacks []stack
 		most := 0
 		for i, place := range f.Places {
-			for _, s := range slots[place] {
+			for _, s := range slotsOf[place] {
 				c := &t.columns[s.column]
 				stacks = append(stacks, newStack(p, c, s.number, i, place, opt.Window(p.Grid, place)))
 				most = max(most, c.Boxes[1]-c.Boxes[0])
