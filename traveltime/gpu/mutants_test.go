@@ -90,7 +90,7 @@ func TestMutants(t *testing.T) {
 
 // What a real compiler makes of the kernels does nothing that a card might punish, and gives
 // the times of the processor.
-func TestOnPTX(t *testing.T) { ptxtest.OnPTX(t, "^TestSmall$") }
+func TestOnPTX(t *testing.T) { ptxtest.OnMadePTX(t, "^TestSmall$") }
 
 // TestSanitized runs the same under AddressSanitizer.
 func TestSanitized(t *testing.T) {
