@@ -129,9 +129,9 @@ var redundant = map[string]string{
 // guard and each end of a loop too.
 func TestMutants(t *testing.T) {
 	p := Program()
-	hunt := ptxtest.NewHunt(t)
+	hunt := ptxtest.NewHunt(t, redundant)
 	hunt.Try(driver.Source{Name: p.Name, Text: p.Text}, calculated)
-	hunt.End(redundant)
+	hunt.End()
 }
 
 // calculated is a digest of what a card makes of images, one block of all their windows.

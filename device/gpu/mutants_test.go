@@ -110,7 +110,7 @@ var redundant = map[string]string{
 // TestMutants takes each barrier and fence out of the vector kernels, and with
 // LSM_TEST_MUTANTS=all each guard and each end of a loop too.
 func TestMutants(t *testing.T) {
-	hunt, h := ptxtest.NewHunt(t), device.NewHost(1)
+	hunt, h := ptxtest.NewHunt(t, redundant), device.NewHost(1)
 	hunt.Try(VectorSource(), func() (string, error) { return calculated(h) })
-	hunt.End(redundant)
+	hunt.End()
 }

@@ -267,7 +267,7 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 __device__ __forceinline__ void settle(int j)
 {
 #if (COMPACT || APERTURE) && defined(__CUDA_ARCH__)
-	if (APERTURE && WEIGHTS || j % 4 == 0)
+	if (APERTURE && WEIGHTS || j % 7 == 0)
 		__syncwarp();
 #endif
 }

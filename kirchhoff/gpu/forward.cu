@@ -233,7 +233,7 @@ __device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int h
 // reaches further along a trace is gone through again for the rest. With magic what a
 // box gives a sample is rounded; with bands what successive tiles of one band give it.
 // Bands are layer apart.
-extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : 4)
+extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : COMPACT && BANDS ? 3 : 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
         i64 part, i64 layer, double magic)
 {

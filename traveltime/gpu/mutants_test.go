@@ -71,7 +71,7 @@ var redundant = map[string]string{
 // TestMutants takes each barrier out of the solver's kernels, and with LSM_TEST_MUTANTS=all
 // each guard and each end of a loop too.
 func TestMutants(t *testing.T) {
-	hunt := ptxtest.NewHunt(t)
+	hunt := ptxtest.NewHunt(t, redundant)
 	hunt.Steps = 30e6
 	for _, c := range small() {
 		m := c.method(t)
@@ -85,12 +85,12 @@ func TestMutants(t *testing.T) {
 			return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, times))), err
 		})
 	}
-	hunt.End(redundant)
+	hunt.End()
 }
 
 // What a real compiler makes of the kernels does nothing that a card might punish, and gives
 // the times of the processor.
-func TestOnPTX(t *testing.T) { ptxtest.OnPTX(t, "^TestSmall$") }
+func TestOnPTX(t *testing.T) { ptxtest.OnMadePTX(t, "^TestSmall$") }
 
 // TestSanitized runs the same under AddressSanitizer.
 func TestSanitized(t *testing.T) {

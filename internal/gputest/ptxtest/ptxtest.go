@@ -20,9 +20,13 @@ import (
 func OnPTX(t *testing.T, pattern string) {
 	gputest.NeedEmulator(t)
 	t.Run("carried", func(t *testing.T) { onPTX(t, pattern, "LSM_NVRTC_LIB=/no/NVRTC") })
-	t.Run("made here", func(t *testing.T) {
-		onPTX(t, pattern, append(gputest.Environment(os.Getenv("GPUEMU_FOLDER")), "GPUEMU_NVRTC="+nvrtc(t).Library)...)
-	})
+	t.Run("made here", func(t *testing.T) { OnMadePTX(t, pattern) })
+}
+
+// OnMadePTX is OnPTX for programs that are not carried.
+func OnMadePTX(t *testing.T, pattern string) {
+	gputest.NeedEmulator(t)
+	onPTX(t, pattern, append(gputest.Environment(os.Getenv("GPUEMU_FOLDER")), "GPUEMU_NVRTC="+nvrtc(t).Library)...)
 }
 
 // nvrtc is the machine's own NVRTC: the one that LSM_TEST_NVRTC_LIB names, or that the loader
