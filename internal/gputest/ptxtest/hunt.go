@@ -48,7 +48,7 @@ const tries = 20
 func NewHunt(t *testing.T) *Hunt {
 	t.Helper()
 	gputest.NeedEmulator(t)
-	h := &Hunt{3e6, t, nvrtc(t), Orders, map[string][]string{}, map[string]string{}, map[place]string{}, map[string]Mutant{}, map[string]int{}}
+	h := &Hunt{3e6, t, NVRTC(t), Orders, map[string][]string{}, map[string]string{}, map[place]string{}, map[string]Mutant{}, map[string]int{}}
 	t.Setenv("GPUEMU_NVRTC", h.nvrtc.Library)
 	if all() {
 		h.kinds = slices.Concat(Orders, Bounds)
