@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest/ptxtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
@@ -113,17 +114,8 @@ func testGrids(t *testing.T, d device.Device) {
 	}
 }
 
-// compiler is the machine's NVRTC.
-func compiler() (string, error) {
-	k, err := driver.OpenCompiler(driver.CUDA)
-	if err != nil {
-		return "", err
-	}
-	return k.Library, nil
-}
-
 // The same test passes on what real compilers make of the kernels, run statement by statement.
-func TestOnPTX(t *testing.T) { gputest.OnPTX(t, "^TestOnCards$/^cuda$", compiler) }
+func TestOnPTX(t *testing.T) { ptxtest.OnPTX(t, "^TestOnCards$/^cuda$") }
 
 // redundant lists what may be taken out of the kernels without anybody noticing, and why.
 var redundant = map[string]string{
@@ -136,15 +128,10 @@ var redundant = map[string]string{
 // TestMutants takes each barrier out of the kernels, and with LSM_TEST_MUTANTS=all each
 // guard and each end of a loop too.
 func TestMutants(t *testing.T) {
-	gputest.UseNVRTC(t, compiler)
-	k, err := driver.OpenCompiler(driver.CUDA)
-	must(t, err)
 	p := Program()
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: p.Name, Text: p.Text}, "sm_90", false)
-	must(t, err)
-	hunt := gputest.NewHunt()
-	hunt.Try(t, b.Image, calculated)
-	hunt.End(t, func(string) string { return p.Text }, redundant)
+	hunt := ptxtest.NewHunt(t)
+	hunt.Try(driver.Source{Name: p.Name, Text: p.Text}, calculated)
+	hunt.End(redundant)
 }
 
 // calculated is a digest of what a card makes of images, one block of all their windows.

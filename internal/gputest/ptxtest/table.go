@@ -8,7 +8,16 @@ import (
 )
 
 // page has the tables of all hunts, and says by which NVRTC.
-const page = "../../docs/gpu.md"
+func page() string {
+	path := "docs/gpu.md"
+	for range 5 { // folders from a package up
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+		path = "../" + path
+	}
+	return path
+}
 
 // The heads of its tables.
 const (
@@ -56,19 +65,19 @@ func (h *Hunt) table(left map[place]string) {
 		}
 		rows = append(rows, strings.ReplaceAll(row, " 0 |", " |"))
 	}
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(page())
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	doc := string(text)
 	if !strings.Contains(doc, "NVRTC "+h.nvrtc.Version) && !update() {
-		h.t.Logf("%s is of another NVRTC than %s: its tables are not compared", page, h.nvrtc.Version)
+		h.t.Logf("%s is of another NVRTC than %s: its tables are not compared", page(), h.nvrtc.Version)
 		return
 	}
 	slices.Sort(why)
 	doc = h.rows(h.rows(doc, counts, rows), reasons, slices.Compact(why))
 	if update() {
-		if err := os.WriteFile(page, []byte(doc), 0o644); err != nil {
+		if err := os.WriteFile(page(), []byte(doc), 0o644); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -79,7 +88,7 @@ func (h *Hunt) table(left map[place]string) {
 func (h *Hunt) rows(doc, head string, rows []string) string {
 	before, after, ok := strings.Cut(doc, head+"\n")
 	if !ok {
-		h.t.Fatalf("%s has no table %s", page, head)
+		h.t.Fatalf("%s has no table %s", page(), head)
 	}
 	rule, after, _ := strings.Cut(after, "\n")
 	var old, others []string
@@ -97,7 +106,7 @@ func (h *Hunt) rows(doc, head string, rows []string) string {
 	slices.Sort(rows)
 	slices.Sort(old)
 	if !update() && !slices.Equal(old, rows) {
-		h.t.Errorf("%s has\n%s\nfound was\n%s\nLSM_TEST_MUTANTS=update writes it anew", page, strings.Join(old, "\n"), strings.Join(rows, "\n"))
+		h.t.Errorf("%s has\n%s\nfound was\n%s\nLSM_TEST_MUTANTS=update writes it anew", page(), strings.Join(old, "\n"), strings.Join(rows, "\n"))
 	}
 	others = append(others, rows...)
 	slices.Sort(others)
