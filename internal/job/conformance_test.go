@@ -198,20 +198,29 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 
 // executor is what runs the programs of an emulated card.
 type executor struct {
-	name  string
-	grids []string // of several cards, and the communicator that carries their sums
-	use   func(*testing.T)
+	name       string
+	iterations int      // on one card
+	grids      []string // of several cards, which iterate three times, and the communicator that carries their sums
+	use        func(*testing.T)
 }
 
 // executors are the compiler, for errors of the source, and the driver that runs PTX, for races
-// and errors of the compiler. The last is slow.
+// and errors of the compiler. That is slow, and so iterates as often with LSM_TEST_CONFORMANCE=all
+// alone (minutes).
 var executors = []executor{
-	{"emulator", []string{"1,2 nccl", "3,1 mpi"}, func(*testing.T) {}},
-	{"carried PTX", []string{"2,1 nccl"}, func(t *testing.T) { gputest.NeedEmulator(t); t.Setenv("LSM_NVRTC_LIB", "/no/NVRTC") }},
-	{"NVRTC's PTX", []string{"2,1 nccl"}, func(t *testing.T) {
+	{"emulator", 20, []string{"1,2 nccl", "3,1 mpi"}, func(*testing.T) {}},
+	{"carried PTX", onPTX(), []string{"2,1 nccl"}, func(t *testing.T) { gputest.NeedEmulator(t); t.Setenv("LSM_NVRTC_LIB", "/no/NVRTC") }},
+	{"NVRTC's PTX", onPTX(), []string{"2,1 nccl"}, func(t *testing.T) {
 		gputest.NeedEmulator(t)
 		t.Setenv("GPUEMU_NVRTC", ptxtest.NVRTC(t).Library)
 	}},
+}
+
+func onPTX() int {
+	if os.Getenv("LSM_TEST_CONFORMANCE") == "all" {
+		return 20
+	}
+	return 3
 }
 
 // Every option, alone and with all that it can be combined with, gives on cards what it gives
@@ -226,8 +235,6 @@ func TestConformance(t *testing.T) {
 	for _, o := range options() {
 		shown |= o.features
 		p := o.make(t)
-		want, err := o.run(p, 1, "cpu", 20)
-		must(t, err)
 		var worst outcome
 		var adjoint, image float64
 		verdicts := []string{"–", "–", "–"}
@@ -235,7 +242,9 @@ func TestConformance(t *testing.T) {
 			t.Run(o.name+"/"+x.name, func(t *testing.T) {
 				x.use(t)
 				verdicts[i] = "FAILED"
-				got, err := o.onCards(t, p, x.grids)
+				want, err := o.run(p, 1, "cpu", x.iterations)
+				must(t, err)
+				got, err := o.onCards(t, p, x)
 				if err != nil && strings.Contains(err.Error(), "is not among the programs carried as PTX") {
 					verdicts[i] = "not carried"
 					return
@@ -282,15 +291,18 @@ func (p *problem) cardMemory(t *testing.T, set []string, share float64) (bytes s
 }
 
 // onCards runs a row on one card, and on several, which must have its bits.
-func (o *option) onCards(t *testing.T, p *problem, grids []string) (one outcome, err error) {
+func (o *option) onCards(t *testing.T, p *problem, x executor) (one outcome, err error) {
 	if o.tight {
-		t.Setenv("GPUEMU_MEMORY", p.cardMemory(t, append(slices.Clone(o.set), "solver.iterations=20"), 0.5))
+		t.Setenv("GPUEMU_MEMORY", p.cardMemory(t, append(slices.Clone(o.set), fmt.Sprint("solver.iterations=", x.iterations)), 0.5))
 	}
-	if one, err = o.run(p, 1, "cuda", 20); err != nil {
+	if one, err = o.run(p, 1, "cuda", x.iterations); err != nil {
 		return one, err
 	}
-	few, err := o.run(p, 1, "cuda", 3)
-	must(t, err)
+	few := one
+	if x.iterations > 3 {
+		few, err = o.run(p, 1, "cuda", 3)
+		must(t, err)
+	}
 	t.Setenv("GPUEMU_MEMORY", "")
 	if !gputest.Real() && !strings.Contains(one.info, o.says) {
 		t.Errorf("the operator says %q, not %q", one.info, o.says)
@@ -298,7 +310,7 @@ func (o *option) onCards(t *testing.T, p *problem, grids []string) (one outcome,
 	if one.crossed != nil {
 		t.Error(one.crossed)
 	}
-	for _, grid := range grids {
+	for _, grid := range x.grids {
 		backend := grid[4:]
 		other, err := o.run(p, int(grid[0]-'0')*int(grid[2]-'0'), "cuda", 3, "comm.grid="+grid[:3], "comm.backend="+backend)
 		must(t, err)
