@@ -321,7 +321,7 @@ section speed 90 speed
 section solve 60 solve
 section nccl 40 nccl
 section ranks 60 ranks
-section solver 120 tests internal-job TestCardsAgree
+section solver 120 tests internal-job TestConformance
 section driver 40 tests device-driver TestKernels
 section operator-carried 150 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
 section traveltimes 60 tests traveltime-gpu TestTimes

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -36,116 +34,6 @@ func (p *problem) onCards(ranks int, set []string, body func(j *Job) error) erro
 func (p *problem) solveOnCards(t *testing.T, ranks int, set ...string) *solved {
 	t.Helper()
 	return p.solveOnEngine(t, ranks, "cuda", set...)
-}
-
-// The GPU finds the processor's image, and on any number of ranks the same bits.
-func TestCardsAgree(t *testing.T) {
-	gputest.Need(t)
-	for name, c := range map[string]struct {
-		make func(*testing.T) *problem
-		set  []string
-	}{
-		"2-D":            {wide, []string{"solver.iterations=20"}},
-		"3-D, dynamic":   {long, []string{"solver.iterations=4", "kirchhoff.dynamic=true", "solver.damping=0.3"}},
-		"2-D, weights":   {wide, append(slices.Clone(everything), "solver.iterations=1")},
-		"2-D, two-level": {wide, []string{"solver.iterations=20", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2"}},
-		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=1", "kirchhoff.dynamic=true"}},
-		"2-D, aperture":  {wide, []string{"solver.iterations=2", "kirchhoff.aperture=150", "kirchhoff.dynamic=true"}},
-		"3-D, aperture":  {long, []string{"solver.iterations=2", "kirchhoff.aperture=[90,25]", "kirchhoff.aperture_taper=30", "traveltime.margin=20", "kirchhoff.tables=uint16"}},
-		"2-D, limits":    {wide, []string{"solver.iterations=2", "kirchhoff.dip_limit=[30,60]", "kirchhoff.opening_limit=80", "kirchhoff.tables=uint16"}},
-		"3-D, limits":    {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
-		"2-D, diagonal":  {wide, []string{"solver.iterations=3", "solver.preconditioner=diagonal", "kirchhoff.dynamic=true", "kirchhoff.aperture=150"}},
-		"3-D, diagonal":  {long, []string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.3"}},
-		"2-D, bands":     {wide, []string{"solver.iterations=2", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.tables=uint16"}},
-		"3-D, bands": {long, []string{"solver.iterations=2", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=40", "kirchhoff.dynamic=true",
-			"kirchhoff.dip_limit=[20,70]", "kirchhoff.opening_limit=[40,110]", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
-		"2-D, gathers": {wide, append(slices.Clone(byOffset), "solver.iterations=2", "solver.damping=0.2")},
-		"2-D, angles":  {wide, append(slices.Clone(byAngle), "solver.iterations=2", "solver.damping=0.2", "kirchhoff.dynamic=true")},
-		"2-D, fista":   {shuffled, []string{"solver.iterations=3", "solver.method=fista", "solver.sparsity=2", "kirchhoff.tables=uint16"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := c.make(t)
-			want := p.solveOnCards(t, 1, c.set...)
-			near(t, "cuda and cpu", want.Image, p.solveOn(t, 1, c.set...).Image, 1e-4)
-			if len(want.History.Residual) > 10 {
-				c.set = append(c.set, "solver.iterations=2") // bits show early
-				want = p.solveOnCards(t, 1, c.set...)
-			}
-			// By the communicator of the ranks, and by NCCL.
-			t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
-			for _, backend := range []string{"mpi", "nccl"} {
-				for _, g := range []string{"1,1", "3,1", "2,2", "1,2"} {
-					ranks := int(g[0]-'0') * int(g[2]-'0')
-					set := append(slices.Clone(c.set), "comm.grid="+g, "comm.backend="+backend)
-					sameResult(t, backend+" on "+g, p.solveOnCards(t, ranks, set...), want)
-				}
-			}
-		})
-	}
-}
-
-// Inside an iteration nothing crosses between host and GPU but numbers.
-func TestNothingCrosses(t *testing.T) {
-	gputest.Need(t)
-	p := line(t)
-	for name, set := range map[string][]string{
-		"dip":       {"solver.regularization=dip", "solver.regularization_weight=0.1"},
-		"damping":   {"solver.damping=0.5"},
-		"bands":     {"kirchhoff.antialias=triangle"},
-		"diagonal":  {"solver.preconditioner=diagonal", "solver.regularization=gradient", "solver.regularization_weight=0.1"},
-		"two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "solver.damping=0.5"},
-		"limits":    {"kirchhoff.dynamic=true", "kirchhoff.dip_limit=60", "kirchhoff.opening_limit=90", "kirchhoff.aperture=200"},
-	} {
-		must(t, p.onCards(1, set, withData(func(j *Job, _ *operator.Operator, d *dist.Vector) error {
-			up, down, err := j.crossings(d, 4)
-			if err == nil && (up != 0 || down > 1024) {
-				err = fmt.Errorf("%s: %d bytes to the GPU, %d from it in an iteration", name, up, down)
-			}
-			return err
-		})))
-	}
-}
-
-// crossings are the most bytes that cross to the GPU and from it in one of some iterations.
-func (j *Job) crossings(d *dist.Vector, iterations int) (up, down int64, err error) {
-	f, err := j.formulate(context.Background(), d)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	m, err := f.Method()
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := m.Init(context.Background(), f.Problem, nil); err != nil {
-		return 0, 0, err
-	}
-	for range iterations {
-		wasUp, wasDown := j.Device.Traffic()
-		if err := m.Step(context.Background()); err != nil {
-			return 0, 0, err
-		}
-		nowUp, nowDown := j.Device.Traffic()
-		up, down = max(up, nowUp-wasUp), max(down, nowDown-wasDown)
-	}
-	return up, down, nil
-}
-
-// By NCCL no image and no data go through the host.
-func TestSumsStayOnCards(t *testing.T) {
-	gputest.NeedEmulator(t)
-	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
-	p := wide(t)
-	for _, kind := range []string{"none", "diagonal", "two-level"} {
-		set := []string{"comm.grid=2,2", "comm.backend=nccl", "solver.preconditioner=" + kind}
-		must(t, p.onCards(4, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
-			up, down, err := j.crossings(d, 3)
-			if image := int64(4 * op.Domain().N); err == nil && (up != 0 || down > image/4) {
-				err = fmt.Errorf("preconditioner %s: %d bytes to the GPU, %d from it in an iteration; the image has %d", kind, up, down, image)
-			}
-			return err
-		})))
-	}
 }
 
 // Without NVRTC the programs are those carried as PTX: the run says so, and finds the
@@ -387,77 +275,6 @@ func TestCardRemakesTables(t *testing.T) {
 			}))
 		})
 	}
-}
-
-// A streamed run on a GPU has the image of one that holds its traces there, and on any grid,
-// in groups of any size, with tables made anew, the same bits.
-func TestCardStreams(t *testing.T) {
-	gputest.NeedEmulator(t)
-	for name, c := range map[string]struct {
-		make func(*testing.T) *problem
-		set  []string
-	}{
-		"2-D":           {wide, []string{"solver.true_residual_every=2"}},
-		"2-D, weighted": {wide, weighing},
-		"3-D, aperture": {long, []string{"kirchhoff.dynamic=true", "kirchhoff.aperture=[90,25]", "traveltime.margin=20"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := c.make(t)
-			set := append([]string{"solver.iterations=3"}, c.set...)
-			held := p.solveOnCards(t, 1, append(set, "data.read=memory")...)
-			set = append(set, "data.read=stream")
-			want := p.solveOnCards(t, 1, set...)
-			near(t, "image", want.Image, held.Image, 1e-4)
-			for _, g := range [][2]int{{3, 1}, {2, 2}} {
-				sameResult(t, fmt.Sprint(g), p.solveOnCards(t, g[0]*g[1], append(set, fmt.Sprintf("comm.grid=%d,%d", g[0], g[1]))...), want)
-			}
-			sameResult(t, "recomputed tables", p.solveOnCards(t, 2, append(set, "kirchhoff.tables=recompute")...), want)
-			if name == "2-D" {
-				t.Setenv("GPUEMU_MEMORY", "1480000")
-				set = append(set, "kirchhoff.tables=full")
-				must(t, p.onCards(1, set, func(j *Job) error {
-					if m := j.Memory(); len(m.Groups)-1 != p.survey.NumSources() {
-						return fmt.Errorf("not one shot at a time: %v", m)
-					}
-					return nil
-				}))
-				sameResult(t, "one shot at a time", p.solveOnCards(t, 1, set...), want)
-			}
-		})
-	}
-}
-
-// In a pass over streamed traces these and their lists go to the GPU, and nothing but
-// numbers comes back.
-func TestCardStreamCrosses(t *testing.T) {
-	gputest.NeedEmulator(t)
-	p := wide(t)
-	must(t, p.onCards(1, []string{"data.read=stream"}, func(j *Job) error {
-		op, err := built(context.Background(), j)
-		if err != nil {
-			return err
-		}
-		defer op.Engine.Close()
-		m := j.Memory()
-		if !m.Stream || m.Card == 0 || !strings.Contains(op.Info, "streamed in") {
-			return fmt.Errorf("memory plan %v: %s", m, op.Info)
-		}
-		g, err := dist.NewVector(op.Device, op.Domain())
-		if err != nil {
-			return err
-		}
-		for range 2 {
-			up, down := j.Device.Traffic()
-			if _, err := op.Stream.Gradient(context.Background(), g, nil); err != nil {
-				return err
-			}
-			nowUp, nowDown := j.Device.Traffic()
-			if lists := int64(100 * p.survey.NumTraces()); nowUp-up < m.AllData || nowUp-up > m.AllData+lists || nowDown-down > 4096 {
-				return fmt.Errorf("%d bytes to the GPU, %d from it; the data have %d", nowUp-up, nowDown-down, m.AllData)
-			}
-		}
-		return nil
-	}))
 }
 
 // What the GPU took for kernels and sums is in the account, by its own clock, and takes

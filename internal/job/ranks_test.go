@@ -26,32 +26,38 @@ import (
 )
 
 // wide is a 2-D problem of 9 shots whose image has six blocks.
-func wide(t *testing.T) *problem {
-	g := grid.Grid{Origin: []float64{-20, 0}, Spacing: []float64{4, 5}, Shape: []int{330, 13}}
+func wide(t *testing.T) *problem { return wideOf(t, 330, 9, 21) }
+
+// wideOf is wide with so many points along x, shots and receivers.
+func wideOf(t *testing.T, points, shots, receivers int) *problem {
+	g := grid.Grid{Origin: []float64{-20, 0}, Spacing: []float64{4, 5}, Shape: []int{points, 13}}
 	s := &survey.Survey{
 		Dim: 2, Fixed: true, NT: 90, DT: 0.004, T0: 0.004,
 		Wavelet: survey.Wavelet{Samples: []float64{-0.3, 0.1, 1, 0.2, -0.4}, DT: 0.004, Zero: 2},
 	}
-	for i := range 9 {
+	for i := range shots {
 		s.Sources = append(s.Sources, 100*float64(i), 2)
 	}
-	for i := range 21 {
-		s.Receivers = append(s.Receivers, 47*float64(i)-10, float64(i%3))
+	for i := range receivers {
+		s.Receivers = append(s.Receivers, 47*float64(points*21)*float64(i)/float64(330*receivers)-10, float64(i%3))
 	}
 	return newProblem(t, g, s)
 }
 
 // long is a 3-D problem of 7 shots whose image has six blocks.
-func long(t *testing.T) *problem {
-	g := grid.Grid{Origin: []float64{0, -10, 0}, Spacing: []float64{6, 10, 8}, Shape: []int{85, 4, 5}}
+func long(t *testing.T) *problem { return longOf(t, 85, 7, 18) }
+
+// longOf is long with so many points along x, shots and receivers.
+func longOf(t *testing.T, points, shots, receivers int) *problem {
+	g := grid.Grid{Origin: []float64{0, -10, 0}, Spacing: []float64{6, 10, 8}, Shape: []int{points, 4, 5}}
 	s := &survey.Survey{
 		Dim: 3, Fixed: true, NT: 70, DT: 0.004,
 		Wavelet: survey.Wavelet{Samples: []float64{0.4, 1, -0.5, 0.1}, DT: 0.004, Zero: 1},
 	}
-	for i := range 7 {
+	for i := range shots {
 		s.Sources = append(s.Sources, 70*float64(i), float64(5*i%20), 1)
 	}
-	for i := range 18 {
+	for i := range receivers {
 		s.Receivers = append(s.Receivers, 28*float64(i), float64(i%4)*9-9, float64(i%2))
 	}
 	return newProblem(t, g, s)
@@ -148,8 +154,9 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 }
 
 // shuffled is wide with its traces in no order, some missing and some twice.
-func shuffled(t *testing.T) *problem {
-	p := wide(t)
+func shuffled(t *testing.T) *problem { return shuffle(t, wide(t)) }
+
+func shuffle(t *testing.T, p *problem) *problem {
 	n := p.survey.NumTraces()
 	list := make([]int, 0, n)
 	for i := range n {
@@ -157,7 +164,7 @@ func shuffled(t *testing.T) *problem {
 			list = append(list, k)
 		}
 	}
-	p.list(t, append(list, 5, 50, 5))
+	p.list(t, append(list, 5, n*10/37, 5))
 	return p
 }
 

@@ -18,19 +18,13 @@ import (
 // it has: the true image is known.
 func section(t *testing.T) (p *problem, image []float32) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{90, 70}}
-	s := &survey.Survey{Dim: 2, Fixed: true, NT: 260, DT: 0.004}
+	s := &survey.Survey{Dim: 2, Fixed: true, NT: 260, DT: 0.004, Wavelet: ricker(20, 0.004)}
 	for i := range 12 {
 		s.Sources = append(s.Sources, 75*float64(i)+3, 0)
 	}
 	for i := range 40 {
 		s.Receivers = append(s.Receivers, 22*float64(i)+8, 0)
 	}
-	w := survey.Wavelet{DT: s.DT, Zero: 20}
-	for i := range 41 {
-		a := math.Pow(math.Pi*20*s.DT*float64(i-20), 2)
-		w.Samples = append(w.Samples, (1-2*a)*math.Exp(-a))
-	}
-	s.Wavelet = w
 	p = newProblem(t, g, s)
 	layers := noise(g.Shape[1], 5)
 	for n := range g.Len() {

@@ -23,20 +23,10 @@ type share struct {
 
 // process is a problem on a grid of shots × blocks.
 type process struct {
-	p       *kirchhoff.Problem
-	d       *card.Device
-	blocks  int
-	image   int       // of several
-	squared bool      // the operators with their elements squared
-	share   [][]share // [shots][blocks]
-}
-
-// of is a share's operator.
-func (g *process) of(s share) dist.Pieced {
-	if g.squared {
-		return s.engine.Squared().(dist.Pieced)
-	}
-	return s.engine.kernels[g.image]
+	p      *kirchhoff.Problem
+	d      *card.Device
+	blocks int
+	share  [][]share // [shots][blocks]
 }
 
 // sorted is p with its traces in the order of sources.
@@ -138,8 +128,8 @@ func (g *process) quantum(t testing.TB, d dist.Direction, src []float32) (q floa
 	peak := 0.0
 	for i, line := range g.share {
 		for j, s := range line {
-			peak = max(peak, g.of(s).Peak())
-			got, err := g.of(s).Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
+			peak = max(peak, s.engine.kernels[0].Peak())
+			got, err := s.engine.kernels[0].Bound(d, upload(t, g.d, g.within(s, d == dist.Backward, src)))
 			must(t, err)
 			if d == dist.Forward && i == 0 || d == dist.Backward && j == 0 {
 				parts = append(parts, got...)
@@ -178,7 +168,7 @@ func (g *process) apply(t testing.TB, d dist.Direction, src []float32, quantum f
 		var results []device.Buf
 		for _, s := range line {
 			result := upload(t, g.d, g.within(s, d == dist.Forward, out))
-			app, err := g.of(s).Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
+			app, err := s.engine.kernels[0].Begin(t.Context(), d, result, upload(t, g.d, g.within(s, d == dist.Backward, src)), quantum)
 			must(t, err)
 			apps, results = append(apps, app), append(results, result)
 		}
@@ -239,19 +229,18 @@ func exactEverywhere(t *testing.T, d *card.Device, p *kirchhoff.Problem, seed ui
 	t.Helper()
 	p = sorted(p)
 	one := engine(t, d, p)
-	exactOf(t, d, p, one, resident, 0, seed, layouts...)
+	exactOf(t, d, p, one, resident, seed, layouts...)
 }
 
-// exactOf is exactEverywhere for an image of some work. The engine is that of all traces.
-func exactOf(t *testing.T, d *card.Device, p *kirchhoff.Problem, one *Engine, work dealt, image int, seed uint64, layouts ...[2]int) {
+// exactOf is exactEverywhere for some work. The engine is that of all traces.
+func exactOf(t *testing.T, d *card.Device, p *kirchhoff.Problem, one *Engine, work dealt, seed uint64, layouts ...[2]int) {
 	t.Helper()
 	m, x := noise(seed, p.Grid.Len()), noise(seed+1, p.NumTraces()*p.NT)
-	wantData, wantImage := bothOf(t, d, one, image, m, x)
+	wantData, wantImage := both(t, d, one, m, x)
 	var first [2][]float32
 	var bounds [2][]float64
 	for i, l := range append([][2]int{{1, 1}}, layouts...) {
 		g := split(t, d, p, work, l[0], l[1], seed+uint64(i))
-		g.image = image
 		for k, src := range [2][]float32{dist.Forward: m, dist.Backward: x} {
 			direction := dist.Direction(k)
 			q, parts := g.quantum(t, direction, src)

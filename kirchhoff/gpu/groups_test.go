@@ -103,14 +103,3 @@ func TestGroups(t *testing.T) {
 		}
 	}
 }
-
-// TestGroupsExact: exact sums of streamed groups have the same bits however shots and slabs
-// are shared out.
-func TestGroupsExact(t *testing.T) {
-	d := open(t, driver.CUDA)
-	p := spread(t, []int{140, 40}, 10, 9, 30, 200, true)
-	streamed := func(p *kirchhoff.Problem, _, _ int) kirchhoff.Work {
-		return kirchhoff.Work{Cuts: shotCuts(p, 2), Exact: true}
-	}
-	exactOf(t, d, p, engine(t, d, p), streamed, 0, 3, [2]int{2, 1}, [2]int{3, 2})
-}

@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -90,21 +89,6 @@ func TestImages(t *testing.T) {
 		}
 		if one := Needs(p, kirchhoff.Work{}, 1); e.TableBytes() != one.Tables {
 			t.Errorf("problem %d: tables of %d bytes, of one image %d", i, e.TableBytes(), one.Tables)
-		}
-	}
-}
-
-// TestImagesExact: exact sums of each image have the same bits however shots and slabs are
-// shared out.
-func TestImagesExact(t *testing.T) {
-	d := open(t, driver.CUDA)
-	for i, p := range gathered(t) {
-		work := classesOf(p)
-		one := working(t, d, p, work(p, 0, p.NumTraces()))
-		for n := range one.kernels {
-			t.Run(fmt.Sprintf("problem %d, image %d", i, n), func(t *testing.T) {
-				exactOf(t, d, p, one, work, n, uint64(i), [2]int{2, 1}, [2]int{3, 2})
-			})
 		}
 	}
 }

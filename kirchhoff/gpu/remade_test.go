@@ -86,7 +86,7 @@ func TestRemadeExact(t *testing.T) {
 		}
 		tested++
 		one := engine(t, d, p)
-		exactOf(t, d, p, one, remade(0.2, true), 0, uint64(i), [2]int{2, 1}, [2]int{3, 2})
+		exactOf(t, d, p, one, remade(0.2, true), uint64(i), [2]int{2, 1}, [2]int{3, 2})
 		m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
 		whole, parts := split(t, d, p, resident, 1, 1, 1), split(t, d, p, remade(0.2, true), 1, 1, 1)
 		for k, src := range [2][]float32{dist.Forward: m, dist.Backward: x} {

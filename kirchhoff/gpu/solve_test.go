@@ -15,74 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/solver"
 	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
-
-// solve runs 20 iterations of CGLS on a device and returns the image; each is called
-// after each iteration.
-func solve(t *testing.T, d device.Device, p *kirchhoff.Problem, e kirchhoff.Engine, o dist.LiftOptions, data []float32, each func()) []float32 {
-	t.Helper()
-	domain, rng := dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
-	a, err := dist.LiftWith(o, domain, rng, e.Kernels()[0])
-	must(t, err)
-	v, err := dist.NewVector(d, rng)
-	must(t, err)
-	must(t, device.Upload(v.Buf, data))
-	// Without this rounding alone would tell two runs apart.
-	m, err := solver.New("cgls", solver.Options{TrueResidual: 10, Orthogonalize: 20})
-	must(t, err)
-	must(t, m.Init(t.Context(), solver.Hold(a, v), nil))
-	reason, err := solver.Run(t.Context(), m, solver.Stop{Iterations: 20},
-		func(context.Context, *solver.Method, solver.Report) error { each(); return nil })
-	must(t, err)
-	if reason != solver.StoppedIterations {
-		t.Fatalf("%s ended: %v", d.Name(), reason)
-	}
-	return download(t, m.X().Buf)
-}
-
-// TestSolve: after 20 iterations of CGLS the card's image is the processor's, with
-// plain, overlapped and exact sums, and no vector crosses between host and card.
-func TestSolve(t *testing.T) {
-	d, h := open(t, driver.CUDA), device.NewHost(2)
-	p := spread(t, []int{70, 30}, 10, 6, 12, 150, true)
-	cpu, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
-	must(t, err)
-	defer cpu.Close()
-	e := engine(t, d, p)
-	m := make([]float32, p.Grid.Len())
-	for i := range m {
-		m[i] = float32(math.Sin(float64(i%30)) * math.Cos(float64(i/30)/9))
-	}
-	data, _ := both(t, h, cpu, m, make([]float32, p.NumTraces()*p.NT))
-	want := solve(t, h, p, cpu, dist.LiftOptions{}, data, func() {})
-	for name, c := range map[string]struct {
-		o      dist.LiftOptions
-		bounds int64 // numbers that bounds bring to the host
-	}{
-		"plain":      {dist.LiftOptions{}, 0},
-		"overlapped": {dist.LiftOptions{Overlap: true}, 0},
-		"exact":      {dist.LiftOptions{Exact: true, Overlap: true}, 6 + 2},
-	} {
-		var last [2]int64
-		first := true
-		got := solve(t, d, p, e, c.o, data, func() {
-			toDevice, toHost := d.Traffic()
-			if toDevice != last[0] && !first {
-				t.Errorf("%s: %d bytes went to the card in an iteration", name, toDevice-last[0])
-			}
-			// Inner products and bounds: 16 and 8 bytes each.
-			if n := toHost - last[1]; !first && n > 1024+8*c.bounds {
-				t.Errorf("%s: %d bytes came to the host in an iteration", name, n)
-			}
-			last, first = [2]int64{toDevice, toHost}, false
-		})
-		if diff := difference(got, want); !(diff <= 1e-4) {
-			t.Errorf("%s: after 20 iterations the image differs by %.2e", name, diff)
-		}
-	}
-}
 
 // TestSame: an application repeated has the same bits, on HIP too.
 func TestSame(t *testing.T) {

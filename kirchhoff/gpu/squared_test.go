@@ -6,7 +6,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -75,37 +74,5 @@ func TestDiagonal(t *testing.T) {
 				t.Error("the squared operator has a forward")
 			}
 		})
-	}
-}
-
-// TestDiagonalOnShares: exact sums have the same bits however shots and slabs are shared
-// out.
-func TestDiagonalOnShares(t *testing.T) {
-	d := open(t, driver.CUDA)
-	for i, p := range []*kirchhoff.Problem{
-		spread(t, []int{201, 19}, 10, 9, 50, 250, true),
-		spread(t, []int{37, 9, 21}, 20, 4, 19, 150, true),
-	} {
-		p = sorted(p)
-		w2 := squares(p, false)
-		var first []float32
-		var bounds []float64
-		for _, l := range [][2]int{{1, 1}, {2, 1}, {1, 3}, {4, 2}} {
-			g := split(t, d, p, resident, l[0], l[1], uint64(i))
-			g.squared = true
-			q, parts := g.quantum(t, dist.Backward, w2)
-			got := g.apply(t, dist.Backward, w2, q, 3)
-			g.close()
-			if first == nil {
-				first, bounds = got, parts
-				one := diagonal(t, d, engine(t, d, p), w2, p.Grid.Len())
-				if diff := difference(got, one); !(diff <= 2e-6) {
-					t.Errorf("the exact diagonal differs by %.2e", diff)
-				}
-			}
-			if !slices.Equal(parts, bounds) || !slices.Equal(got, first) {
-				t.Errorf("%v: other bounds or bits, difference %.2e", l, difference(got, first))
-			}
-		}
 	}
 }

@@ -46,12 +46,12 @@ func update() bool { return os.Getenv("LSM_TEST_MUTANTS") == "update" }
 const tries, knownTries = 40, 5
 
 // NewHunt begins one. redundant says of what nobody misses why it stays: its kind, its file and
-// what stands in its line, "guard forward.cu: if (share == 0)". The hunt makes the test's cards run what the machine's own NVRTC makes. The test
-// is skipped where there is none.
+// what stands in its line, "guard forward.cu: if (share == 0)". The hunt makes the test's
+// cards run what the machine's own NVRTC makes. The test is skipped where there is none.
 func NewHunt(t *testing.T, redundant map[string]string) *Hunt {
 	t.Helper()
 	gputest.NeedEmulator(t)
-	h := &Hunt{3e6, t, redundant, nvrtc(t), Orders, map[string][]string{}, map[string]string{}, map[place]string{}, map[string]Mutant{}, map[string]int{}}
+	h := &Hunt{3e6, t, redundant, NVRTC(t), Orders, map[string][]string{}, map[string]string{}, map[place]string{}, map[string]Mutant{}, map[string]int{}}
 	t.Setenv("GPUEMU_NVRTC", h.nvrtc.Library)
 	if all() {
 		h.kinds = slices.Concat(Orders, Bounds)

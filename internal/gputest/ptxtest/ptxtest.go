@@ -26,12 +26,12 @@ func OnPTX(t *testing.T, pattern string) {
 // OnMadePTX is OnPTX for programs that are not carried.
 func OnMadePTX(t *testing.T, pattern string) {
 	gputest.NeedEmulator(t)
-	onPTX(t, pattern, append(gputest.Environment(os.Getenv("GPUEMU_FOLDER")), "GPUEMU_NVRTC="+nvrtc(t).Library)...)
+	onPTX(t, pattern, append(gputest.Environment(os.Getenv("GPUEMU_FOLDER")), "GPUEMU_NVRTC="+NVRTC(t).Library)...)
 }
 
-// nvrtc is the machine's own NVRTC: the one that LSM_TEST_NVRTC_LIB names, or that the loader
+// NVRTC is the machine's own NVRTC: the one that LSM_TEST_NVRTC_LIB names, or that the loader
 // finds. The test is skipped where there is none.
-func nvrtc(t *testing.T) *driver.Compiler {
+func NVRTC(t *testing.T) *driver.Compiler {
 	t.Helper()
 	emulated := os.Getenv("LSM_NVRTC_LIB")
 	t.Setenv("LSM_NVRTC_LIB", os.Getenv("LSM_TEST_NVRTC_LIB"))
