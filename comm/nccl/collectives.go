@@ -43,7 +43,7 @@ func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Poin
 		if e := w.failure.Load(); e != nil {
 			return *e
 		}
-		return w.lib.check(f(w.lib.calls, stream), function)
+		return w.lib.check(w.done(g.link, f(w.lib.calls, stream)), function)
 	})
 	return w.err()
 }
@@ -56,11 +56,11 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 		return code
 	}
 	for _, call := range calls {
-		if code == success {
+		if code == success || code == inProgress {
 			code = call()
 		}
 	}
-	if end := C.nccl_GroupEnd(t); code == success {
+	if end := C.nccl_GroupEnd(t); code == success || code == inProgress {
 		code = end
 	}
 	return code

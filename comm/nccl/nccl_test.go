@@ -54,7 +54,7 @@ func use(t *testing.T, library string) {
 func ranks(devices []*gpu.Device, n int, body func(g *nccl.Group, d *gpu.Device) error) error {
 	return commtest.Ranks(n, func(control comm.Comm) error {
 		d := devices[control.Rank()]
-		g, err := nccl.New(control, d)
+		g, err := nccl.New(control, d, nccl.Options{})
 		if err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ func process(t *testing.T) (*nccl.Group, *gpu.Device) {
 	must(t, control.out.Encode(rank))
 	d, err := gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})
 	must(t, err)
-	g, err := nccl.New(control, d)
+	g, err := nccl.New(control, d, nccl.Options{})
 	must(t, err)
 	return g, d
 }

@@ -151,7 +151,8 @@ func (r *request) run() error {
 		return err
 	}
 	v := numbersOf(r.buf)
-	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle()), "AllReduce")
+	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
+	return w.lib.check(w.done(g.second, code), "AllReduce")
 }
 
 // join2 makes the group's second communicator if it does not exist yet.
@@ -164,6 +165,6 @@ func (g *Group) join2() (err error) {
 	for i, v := range g.id {
 		words[i] = uint32(v)
 	}
-	g.second, err = g.world.open(id, g.Size(), g.Rank())
+	g.second, err = g.world.join(id, g.Size(), g.Rank()).alone()
 	return err
 }

@@ -30,6 +30,7 @@ type world struct {
 
 	// Started all-reduces run on a stream of their own. A thread gives them to the library
 	// in the order of the calls, each once all ranks have agreed on it.
+	timeout time.Duration // of the making of a communicator
 	stream  *driver.Stream
 	started int64 // by all groups
 	jobs    chan *request
@@ -42,8 +43,8 @@ type world struct {
 	ended   chan struct{}
 }
 
-func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
-	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), ended: make(chan struct{})}
+func newWorld(lib *Library, dev *gpu.Device, timeout time.Duration) (*world, error) {
+	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout, ended: make(chan struct{})}
 	var err error
 	if w.stream, err = w.card.NewStream(); err != nil {
 		return nil, err
@@ -68,22 +69,6 @@ func (w *world) onThread(f func() error) error {
 	return <-done
 }
 
-// open joins a communicator, on a thread with the card's context.
-func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err error) {
-	err = w.lib.check(C.nccl_CommInitRank(w.lib.calls, &link, C.int(size), id, C.int(rank)), "CommInitRank")
-	return w.keep(link, err)
-}
-
-func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.links = append(w.links, link)
-	return link, nil
-}
-
 // close gives all communicators back.
 func (w *world) close() error {
 	close(w.jobs)
@@ -96,7 +81,9 @@ func (w *world) close() error {
 	return w.onThread(func() error {
 		err := w.forget()
 		for _, l := range slices.Backward(links) {
-			err = errors.Join(err, w.lib.check(C.nccl_CommDestroy(w.lib.calls, l), "CommDestroy"))
+			if code := C.nccl_CommDestroy(w.lib.calls, l); code != inProgress {
+				err = errors.Join(err, w.lib.check(code, "CommDestroy"))
+			}
 		}
 		return err
 	})
