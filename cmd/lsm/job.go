@@ -99,7 +99,9 @@ func (a *app) open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 		return nil, err
 	}
 	if a.command == "traveltime" && cfg.Kirchhoff.Engine == "auto" {
-		cfg, _ = cfg.On("cpu") // it applies no operator
+		onCPU := *cfg // it applies no operator
+		onCPU.Kirchhoff.Engine = "cpu"
+		cfg = &onCPU
 	}
 	start := job.Open
 	if a.resume {

@@ -41,7 +41,7 @@ func TestCompileInChild(t *testing.T) {
 	m, err := c.Load(src.Name, b.Image)
 	must(t, err)
 	x := upload(t, c, make([]float32, 4))
-	c.Launch(function(t, m, "f"), driver.Line(1, 4), x)
+	c.Launch(c.Main(), function(t, m, "f"), driver.Line(1, 4), x)
 	got := make([]float32, 4)
 	download(t, c, got, x)
 	if got[3] != 3 {

@@ -171,7 +171,7 @@ func TestKernels(t *testing.T) {
 			most = max(most, whole[i])
 		}
 		dx, dy := upload(t, c, x), upload(t, c, make([]float32, n))
-		c.Launch(function(t, m, "scale"), driver.Line((n+127)/128, 128), int64(n), float32(2.5),
+		c.Launch(c.Main(), function(t, m, "scale"), driver.Line((n+127)/128, 128), int64(n), float32(2.5),
 			float64(0.25), dx, dy, int32(-3))
 		got := make([]float32, n)
 		download(t, c, got, dy)
@@ -182,7 +182,7 @@ func TestKernels(t *testing.T) {
 		dw, ds := upload(t, c, whole), upload(t, c, make([]int32, 8))
 		shape := driver.Line(8, 128)
 		shape.Shared = 128 * 4
-		c.Launch(function(t, m, "total"), shape, int32(n), dw, ds)
+		c.Launch(c.Main(), function(t, m, "total"), shape, int32(n), dw, ds)
 		sums := make([]int32, 8)
 		download(t, c, sums, ds)
 		var sum int32
@@ -194,7 +194,7 @@ func TestKernels(t *testing.T) {
 		}
 
 		d3 := upload(t, c, []int64{0, 0, 0})
-		c.Launch(function(t, m, "count"), driver.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
+		c.Launch(c.Main(), function(t, m, "count"), driver.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
 			struct {
 				values driver.Memory
 				n      int64
@@ -234,7 +234,7 @@ func TestSharedMemory(t *testing.T) {
 		shape := driver.Line(1, 8)
 		shape.Shared = shared
 		x := upload(t, c, make([]float32, 8))
-		c.Launch(f, shape, x)
+		c.Launch(c.Main(), f, shape, x)
 		return c, c.Finish(c.Main())
 	}
 	for _, shared := range []int{64, 44 << 10, 46 << 10, 60 << 10} {
@@ -265,11 +265,11 @@ func TestStreams(t *testing.T) {
 	var took time.Duration
 	span := c.Time(c.Main(), func(_ time.Time, d time.Duration) { took = d })
 	for round := range 10 {
-		c.Launch(f, driver.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
+		c.Launch(c.Main(), f, driver.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
 		c.Follow(other, c.Main())
 		c.Within(other, z, y, 4*n)
+		c.Launch(other, f, driver.Line(n/256, 256), int64(n), float32(2), float64(0), z, x, int32(1))
 		c.Follow(c.Main(), other)
-		c.Launch(f, driver.Line(n/256, 256), int64(n), float32(2), float64(0), z, x, int32(1))
 		got := make([]float32, n)
 		download(t, c, got, x)
 		want := float32(math.Pow(2, float64(round+1))*3 - 3)
@@ -377,7 +377,7 @@ func TestPostedErrorsAreKept(t *testing.T) {
 	c := card(t, driver.CUDA)
 	m := compile(t, c, driver.CUDA, program)
 	f := function(t, m, "scale")
-	c.Launch(f, driver.Line(1, 2048))
+	c.Launch(c.Main(), f, driver.Line(1, 2048))
 	c.Fill(c.Main(), 0, 0, 1)
 	for range 2 {
 		err := c.Finish(c.Main())

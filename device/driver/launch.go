@@ -95,11 +95,11 @@ func Line(blocks, threads int) Shape {
 	return Shape{Blocks: [3]int{blocks, 1, 1}, Threads: [3]int{threads, 1, 1}}
 }
 
-// Launch runs a kernel on the main stream, without waiting. The arguments must have the
+// Launch runs a kernel on a stream, without waiting. The arguments must have the
 // types that the kernel declares, which cannot be checked: [Memory] for a pointer, int32,
 // int64, float32, float64, and structures of these, which Go lays out as C does. They are
 // copied.
-func (c *Context) Launch(f *Function, s Shape, args ...any) {
+func (c *Context) Launch(on *Stream, f *Function, s Shape, args ...any) {
 	cells, starts := packed(args)
 	var grid, block [3]C.uint
 	for i := range 3 {
@@ -110,7 +110,7 @@ func (c *Context) Launch(f *Function, s Shape, args ...any) {
 			return err
 		}
 		err := c.driver.check(C.launch_kernel(c.driver.calls, f.handle, &grid[0], &block[0], C.uint(s.Shared),
-			c.main.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
+			on.handle, (*C.uint64_t)(unsafe.SliceData(cells)), (*C.int32_t)(unsafe.SliceData(starts)), C.int(len(args))), "launch")
 		if e, ok := err.(*Error); ok {
 			e.During = fmt.Sprintf("kernel %s, %v blocks of %v threads, %d bytes shared", f.Name, grid, block, s.Shared)
 		}

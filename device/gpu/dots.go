@@ -99,7 +99,7 @@ func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
 	if blocks == 0 {
 		blocks = 8 * d.context.Card.Multiprocessors // of 256 threads: all that fit
 	}
-	d.context.Launch(d.kernels["dots"], driver.Line(min(blocks, max(first, 1)), width),
+	d.context.Launch(d.context.Main(), d.kernels["dots"], driver.Line(min(blocks, max(first, 1)), width),
 		all, int32(len(pairs)), int32(first),
 		d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
 }

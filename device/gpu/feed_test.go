@@ -22,7 +22,7 @@ func hold(t *testing.T, d *Device) (release func()) {
 	must(t, err)
 	clear(p.Bytes)
 	gate := (*int32)(unsafe.Pointer(unsafe.SliceData(p.Bytes)))
-	d.context.Launch(f, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(gate))))
+	d.context.Launch(d.context.Main(), f, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(gate))))
 	release = func() { atomic.StoreInt32(gate, 1) }
 	t.Cleanup(release)
 	return release

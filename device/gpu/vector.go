@@ -32,7 +32,7 @@ func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) er
 		return fmt.Errorf("device: %s of %v", op, t)
 	}
 	if n > 0 {
-		d.context.Launch(k, driver.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
+		d.context.Launch(d.context.Main(), k, driver.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
 	}
 	return d.context.Err()
 }

@@ -71,7 +71,7 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	}
 	at := func(i int) driver.Memory { return bufs[i].(*gpu.Buf).Memory() }
 	took, err := seconds(d, runs, func() {
-		d.Context().Launch(f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), int64(n/4))
+		d.Context().Launch(d.Context().Main(), f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), int64(n/4))
 	})
 	if err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	defer d.Free(out)
 	launch := func(rounds int) func() {
 		return func() {
-			d.Context().Launch(f, driver.Line(blocks, cardThreads), out.(*gpu.Buf).Memory(),
+			d.Context().Launch(d.Context().Main(), f, driver.Line(blocks, cardThreads), out.(*gpu.Buf).Memory(),
 				int32(rounds), float32(0.5), float32(1))
 		}
 	}

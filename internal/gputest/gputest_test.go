@@ -81,7 +81,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	c.Fill(c.Main(), x, 0, 32*4)
 	shape := driver.Line(1, 32)
 	shape.Shared = shared
-	c.Launch(f, shape, x, int32(n))
+	c.Launch(c.Main(), f, shape, x, int32(n))
 	p, err := c.AllocPinned(32 * 4)
 	must(t, err)
 	c.ToHost(c.Main(), p, 0, 32*4, x)

@@ -55,7 +55,7 @@ func runPTX(t testing.TB, text string, shape driver.Shape, data []byte) (report 
 		must(t, err)
 		copy(p.Bytes, data)
 		c.ToDevice(c.Main(), x, p, 0, len(data))
-		c.Launch(f, shape, x)
+		c.Launch(c.Main(), f, shape, x)
 		c.ToHost(c.Main(), p, 0, len(data), x)
 		err = c.Finish(c.Main())
 		copy(data, p.Bytes)

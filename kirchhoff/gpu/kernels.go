@@ -170,7 +170,7 @@ func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+	e.context.Launch(e.context.Main(), e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.

@@ -145,7 +145,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []colum
 			if err := put(k.e.context.Main(), k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
 				return err
 			}
-			k.e.context.Launch(k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
+			k.e.context.Launch(k.e.context.Main(), k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
 				packing, memory(k.stacks), memory(f.Time), given, int64(f.Pitch))
 		}
 		return nil

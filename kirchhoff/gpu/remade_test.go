@@ -145,7 +145,7 @@ func TestRemadeBesideWork(t *testing.T) {
 	must(t, err)
 	clear(flag.Bytes)
 	set := (*int32)(unsafe.Pointer(unsafe.SliceData(flag.Bytes)))
-	e.context.Launch(hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
+	e.context.Launch(e.context.Main(), hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
 	before, _ := d.Traffic()
 	opened := make(chan error, 1)
 	go func() {

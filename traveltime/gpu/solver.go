@@ -288,7 +288,7 @@ func (s *Solver) pass(batch []int, opt traveltime.Options, each func(Fields) err
 const threadsEach = 256
 
 func (s *Solver) launch(name string, x, y, threads int, args ...any) {
-	s.dev.Context().Launch(s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
+	s.dev.Context().Launch(s.dev.Context().Main(), s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
 }
 
 // list copies what kernels need to know of a batch's places to the card.
