@@ -43,7 +43,7 @@ func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Poin
 		if e := w.failure.Load(); e != nil {
 			return *e
 		}
-		return w.lib.check(w.done(g.link, f(w.lib.calls, stream)), function)
+		return w.done(g.link, f(w.lib.calls, stream), function)
 	})
 	return w.err()
 }

@@ -168,9 +168,7 @@ func (g *Group) least(w way) (way, error) {
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
 	var handle unsafe.Pointer
 	if how == symmetric {
-		var code C.int
-		handle, code = w.window(link, at, bytes)
-		err = w.lib.check(code, "CommWindowRegister")
+		handle, err = w.window(link, at, bytes)
 		if err == nil && handle != nil {
 			w.undo = append(w.undo, func() C.int { return C.nccl_CommWindowDeregister(w.lib.calls, link, handle) })
 		}
@@ -187,11 +185,12 @@ func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how
 
 // window registers memory as a window, nil where there are none. The library may write
 // the window's handle after its call has returned.
-func (w *world) window(link unsafe.Pointer, at driver.Memory, bytes int64) (unsafe.Pointer, C.int) {
+func (w *world) window(link unsafe.Pointer, at driver.Memory, bytes int64) (unsafe.Pointer, error) {
 	handle := (*unsafe.Pointer)(C.calloc(1, C.size_t(unsafe.Sizeof(link))))
 	defer C.free(unsafe.Pointer(handle))
-	code := w.done(link, C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), handle, windowSymmetric))
-	return *handle, code
+	code := C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), handle, windowSymmetric)
+	err := w.done(link, code, "CommWindowRegister")
+	return *handle, err
 }
 
 // forget takes back all registrations, in the same order on all ranks.

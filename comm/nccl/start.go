@@ -84,8 +84,10 @@ func (s *starting) look() (pending bool, err error) {
 			if err := lib.check(C.nccl_CommGetAsyncError(lib.calls, of, &now), "CommGetAsyncError"); err != nil {
 				return false, err
 			}
-			if now != success {
-				return now == inProgress, lib.check(now, s.function)
+			if now == inProgress {
+				return true, nil
+			} else if now != success {
+				return false, lib.check(now, s.function)
 			}
 		}
 	}
@@ -203,27 +205,28 @@ func (s *starting) alone() (unsafe.Pointer, error) {
 	}
 }
 
-// done waits until a call has been carried out that a communicator was given, which may
-// go on after it has returned. It gives up when the world has failed.
-func (w *world) done(link unsafe.Pointer, code C.int) C.int {
-	for code == inProgress && w.failure.Load() == nil {
-		time.Sleep(startPause / 50)
-		if e := w.state(link, &code); e != success {
-			return e
-		}
-	}
-	return code
-}
+// callPause lies between two looks at a call.
+const callPause = 20 * time.Microsecond
 
-// state looks at a communicator, unless it was aborted.
-func (w *world) state(link unsafe.Pointer, code *C.int) C.int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.links {
-		if l == link {
-			return C.nccl_CommGetAsyncError(w.lib.calls, link, code)
-		}
+// done waits until a call has been carried out that a communicator was given and that
+// returned with a status. The library may go on with it after that. done gives up when the
+// world has failed.
+func (w *world) done(link unsafe.Pointer, code C.int, function string) error {
+	if code != inProgress {
+		return w.lib.check(code, function)
 	}
-	*code = success // nobody waits for it any more
-	return success
+	for {
+		if e := w.failure.Load(); e != nil {
+			return *e
+		}
+		pending, err := w.state(link)
+		if err != nil {
+			w.failure.CompareAndSwap(nil, &err)
+			go w.fail(err) // it waits, and this may be the card's thread
+		}
+		if !pending {
+			return err
+		}
+		time.Sleep(callPause)
+	}
 }

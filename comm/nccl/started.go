@@ -152,7 +152,7 @@ func (r *request) run() error {
 	}
 	v := numbersOf(r.buf)
 	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
-	return w.lib.check(w.done(g.second, code), "AllReduce")
+	return w.done(g.second, code, "AllReduce")
 }
 
 // join2 makes the group's second communicator if it does not exist yet.

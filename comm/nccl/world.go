@@ -120,18 +120,33 @@ func (w *world) look() {
 
 func (w *world) async() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.links {
-		var code C.int
-		err := w.lib.check(C.nccl_CommGetAsyncError(w.lib.calls, l, &code), "CommGetAsyncError")
-		if err == nil && code != inProgress {
-			err = w.lib.check(code, "CommGetAsyncError")
-		}
-		if err != nil {
-			return fmt.Errorf("%s: a collective failed: %w", w.lib, err)
+	links := slices.Clone(w.links)
+	w.mu.Unlock()
+	for _, l := range links {
+		if _, err := w.state(l); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// state reports whether a communicator still works on a call, and its asynchronous error.
+// One that was aborted has neither.
+func (w *world) state(link unsafe.Pointer) (pending bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.links, link) {
+		return false, nil
+	}
+	var code C.int
+	err = w.lib.check(C.nccl_CommGetAsyncError(w.lib.calls, link, &code), "CommGetAsyncError")
+	if err == nil && code != inProgress {
+		err = w.lib.check(code, "CommGetAsyncError")
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: a collective failed: %w", w.lib, err)
+	}
+	return code == inProgress, err
 }
 
 // fail makes all later calls fail and ends the work that is under way.

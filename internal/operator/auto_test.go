@@ -193,4 +193,9 @@ func TestAutoWithoutGPU(t *testing.T) {
 			t.Errorf("%s: status %d: %v", backend, status.Code(err), err)
 		}
 	}
+	engine, _, said, err := settled(t, 2, "", nil, "comm.backend=nccl", "comm.fallback=mpi")
+	if want := `comm.backend: "nccl" carries buffers of a GPU; the cpu computes, and sums go by goroutines: rank 0 has no GPU: `; err != nil ||
+		engine != "cpu" || !strings.Contains(said, want) || !strings.Contains(said, "/none/lib") {
+		t.Errorf("with a fallback: %s\n%s%v", engine, said, err)
+	}
 }
