@@ -221,8 +221,7 @@ func (w *world) done(link unsafe.Pointer, code C.int, function string) error {
 		}
 		pending, err := w.state(link)
 		if err != nil {
-			w.failure.CompareAndSwap(nil, &err)
-			go w.fail(err) // it waits, and this may be the card's thread
+			w.lost(err, false)
 		}
 		if !pending {
 			return err

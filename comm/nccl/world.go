@@ -30,12 +30,19 @@ type world struct {
 
 	// Started all-reduces run on a stream of their own. A thread gives them to the library
 	// in the order of the calls, each once all ranks have agreed on it.
-	timeout time.Duration // of the making of a communicator
 	stream  *driver.Stream
 	started int64 // by all groups
 	jobs    chan *request
 
-	undo []func() C.int // of the registrations of buffers, in their order
+	undo   []func() C.int // of the registrations of buffers, in their order
+	groups []*Group       // in the order in which they were made, the same on all ranks
+
+	timeout time.Duration            // of the making of a communicator
+	back    atomic.Pointer[recovery] // nil: a failure of the library ends the run
+	over    atomic.Bool              // the control carries everything
+	noting  sync.Mutex               // a failure
+	fell    chan struct{}            // closed when the library has failed
+	aborted chan struct{}            // closed when its communicators are aborted then
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
@@ -44,7 +51,8 @@ type world struct {
 }
 
 func newWorld(lib *Library, dev *gpu.Device, timeout time.Duration) (*world, error) {
-	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout, ended: make(chan struct{})}
+	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout,
+		fell: make(chan struct{}), aborted: make(chan struct{}), ended: make(chan struct{})}
 	var err error
 	if w.stream, err = w.card.NewStream(); err != nil {
 		return nil, err
@@ -111,7 +119,7 @@ func (w *world) look() {
 			return
 		case <-tick.C:
 			if err := w.async(); err != nil {
-				w.fail(err)
+				w.lost(err, false)
 				return
 			}
 		}

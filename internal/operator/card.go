@@ -161,8 +161,38 @@ func (h *Here) joinCards(cfg *config.Config) error {
 		why = "comm.backend asks for it"
 	}
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
+	h.nccl, h.unwatch = g, []func(){watch.OnVerdict(h.World, g.Cut)}
 	return nil
+}
+
+// recover lets work that Again makes go on by the run's communicator if the cards' library
+// fails, as the configuration may ask. Ranks tell each other of a failure by the watch, and
+// must do the same in an iteration, which they do not if traces are streamed over blocks.
+func (op *Operator) recover() error {
+	if op.nccl == nil || !op.Kept(op.Share) {
+		return nil
+	}
+	tell, cancel := watch.OnTold(op.World, op.nccl.Told)
+	op.unwatch = append(op.unwatch, cancel)
+	if tell == nil {
+		return nil
+	}
+	name := op.nccl.Name()
+	return op.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
+		to := op.World.Name()
+		op.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
+			name, to, after.Seconds(), why))
+		op.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
+	}})
+}
+
+// Again does work, and once more with again set if the cards' library fails meanwhile and
+// the run can go on without it. All ranks call it together.
+func (h *Here) Again(work func(again bool) error) error {
+	if h.nccl == nil {
+		return work(false)
+	}
+	return h.nccl.Again(work)
 }
 
 // goByMPI makes the run's communicator carry the sums between GPUs, because their library
