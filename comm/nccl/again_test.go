@@ -20,9 +20,9 @@ import (
 
 // recovering runs body on n ranks whose groups outlive a failure. left receives what each
 // rank is told of one.
-func recovering(t *testing.T, n int, left func(rank int, why string), body func(g *nccl.Group, d *gpu.Device) error) {
+func recovering(t *testing.T, engine driver.Engine, n int, left func(rank int, why string), body func(g *nccl.Group, d *gpu.Device) error) {
 	t.Helper()
-	devices := cards(t, driver.CUDA, n)
+	devices := cards(t, engine, n)
 	must(t, commtest.Ranks(n, func(c comm.Comm) error {
 		d := devices[c.Rank()]
 		guarded, w, err := watch.Guard(c, watch.Options{})
@@ -110,6 +110,10 @@ func TestGoesOnByTheControl(t *testing.T) {
 	for _, fault := range []string{"error:1:1:6", "error:0:2:1", "error:1:3:6", "error:1:5:6", "error:0:7:3", "error:-1:4:6"} {
 		for _, ranks := range []int{2, 3} {
 			t.Run(fmt.Sprint(fault, " on ", ranks), func(t *testing.T) {
+				engine, library := driver.CUDA, "NCCL 2.30.3 (libnccl.so.2)"
+				if fault == "error:0:2:1" {
+					engine, library = driver.HIP, "RCCL of NCCL 2.22.3 (librccl.so.1)"
+				}
 				t.Setenv("GPUEMU_NCCL_SILENT", "1")
 				want, again, told := make([]float64, ranks), make([]int, ranks), make([]string, ranks)
 				run := func(rank int, g *nccl.Group, d *gpu.Device, judge func(k int, got float64) error) error {
@@ -136,7 +140,7 @@ func TestGoesOnByTheControl(t *testing.T) {
 					return nil
 				}
 				note := func(rank int, why string) { told[rank] += why }
-				recovering(t, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
+				recovering(t, engine, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
 					return run(g.Rank(), g, d, func(k int, got float64) error {
 						want[g.Rank()] = got
 						return nil
@@ -146,7 +150,7 @@ func TestGoesOnByTheControl(t *testing.T) {
 					t.Fatalf("without a fault: %q", told)
 				}
 				t.Setenv("GPUEMU_NCCL_FAULT", fault)
-				recovering(t, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
+				recovering(t, engine, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
 					err := run(g.Rank(), g, d, func(k int, got float64) error {
 						if got != want[g.Rank()] {
 							return fmt.Errorf("%v, want %v", got, want[g.Rank()])
@@ -159,7 +163,7 @@ func TestGoesOnByTheControl(t *testing.T) {
 					return err
 				})
 				for rank := range ranks {
-					if again[rank] != 1 || !strings.HasPrefix(told[rank], "rank ") || strings.Count(told[rank], "NCCL 2.30.3 (libnccl.so.2): a collective failed") != 1 {
+					if again[rank] != 1 || !strings.HasPrefix(told[rank], "rank ") || strings.Count(told[rank], library+": a collective failed") != 1 {
 						t.Errorf("rank %d: made again %d times, told %q", rank, again[rank], told[rank])
 					}
 				}
@@ -172,7 +176,7 @@ func TestGoesOnByTheControl(t *testing.T) {
 func TestAgainPassesErrorsOn(t *testing.T) {
 	var again atomic.Int64
 	mine := errors.New("all ranks fail alike")
-	recovering(t, 2, func(int, string) { again.Add(1) }, func(g *nccl.Group, d *gpu.Device) error {
+	recovering(t, driver.CUDA, 2, func(int, string) { again.Add(1) }, func(g *nccl.Group, d *gpu.Device) error {
 		err := g.Again(func(second bool) error { return &comm.Agreed{Err: mine} })
 		if !errors.Is(err, mine) {
 			return fmt.Errorf("%v, want %v", err, mine)

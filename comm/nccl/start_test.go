@@ -24,12 +24,17 @@ func TestStartFails(t *testing.T) {
 		{gputest.NCCL, "hang:1:0", "ncclCommInitRankConfig was not done after 300ms on ranks 0, 1 and 2"},
 		{gputest.NCCL, "hang:-1:0", "ncclCommInitRankConfig was not done after 300ms on ranks 0, 1 and 2"},
 		{gputest.NCCL, "error:2:0:2", "unhandled system error: an error was asked for"},
+		{gputest.RCCL, "hang:0:0", "ncclCommInitRankConfig was not done after 300ms on ranks 0, 1 and 2"},
 		{gputest.NCCLBlocking, "hang:1:0", "ncclCommInitRank was not done after 300ms on ranks 0, 1 and 2"},
 		{gputest.NCCLBlocking, "error:2:0:2", "unhandled system error: an error was asked for"},
 	} {
 		t.Run(c.library+" "+c.fault, func(t *testing.T) {
 			use(t, c.library)
-			devices := cards(t, driver.CUDA, 3)
+			engine := driver.CUDA
+			if c.library == gputest.RCCL {
+				engine = driver.HIP
+			}
+			devices := cards(t, engine, 3)
 			t.Setenv("GPUEMU_NCCL_FAULT", c.fault)
 			must(t, commtest.Ranks(3, func(control comm.Comm) error {
 				d := devices[control.Rank()]

@@ -117,6 +117,7 @@ private:
 	char *pieces() { return reinterpret_cast<char *>(shared) + sizeof(Shared); }
 	void look_after_others();
 	int meet_first();
+	void stay();
 	bool fault();
 	// planned is what GPUEMU_NCCL_FAULT asks of a call of this rank, "" for nothing. Call 0
 	// is the start.

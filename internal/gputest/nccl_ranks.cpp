@@ -228,6 +228,14 @@ bool Comm::fault()
 	return !what.empty();
 }
 
+// stay waits until the communicator is aborted.
+void Comm::stay()
+{
+	ring();
+	while (wait(shared->bell))
+		;
+}
+
 void Comm::run(std::vector<Op> ops)
 {
 	std::vector<Op> post;
@@ -236,16 +244,15 @@ void Comm::run(std::vector<Op> ops)
 			post.push_back(op);
 			continue;
 		}
-		if (fault()) {
-			ring();
-			while (wait(shared->bell))
-				;
-			return;
-		}
+		if (fault())
+			return stay();
 		collective(op);
 	}
-	if (!post.empty())
-		messages(std::move(post));
+	if (post.empty())
+		return;
+	if (fault())
+		return stay();
+	messages(std::move(post));
 }
 
 // collective lets the operands travel through the ranks' slots, piece by piece;
