@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -22,15 +23,23 @@ func TestEveryConfigurationRuns(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
+			onCard := strings.Contains(file, "gpu")
+			var environ []string
+			if onCard {
+				environ = emulated(t)
+			}
 			dir := filepath.Join(t.TempDir(), "run")
 			run := func(args ...string) {
 				t.Helper()
-				if out, err := exec.Command(lsm, args...).CombinedOutput(); err != nil {
+				cmd := exec.Command(lsm, args...)
+				cmd.Env = append(os.Environ(), environ...)
+				out, err := cmd.CombinedOutput()
+				if err != nil || onCard && args[0] == "run" && !strings.Contains(string(out), "communicator of the GPUs: NCCL") {
 					t.Fatalf("lsm %s: %v\n%s", strings.Join(args, " "), err, out)
 				}
 			}
 			synth := []string{"synth", "layers", "-o", dir, "--shots", "3", "--channels", "8"}
-			if strings.Contains(file, "3d") {
+			if onCard || strings.Contains(file, "3d") {
 				synth = []string{"synth", "cube", "-o", dir, "--channels", "4"}
 			}
 			run(synth...)
@@ -53,4 +62,17 @@ func TestEveryConfigurationRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// emulated returns the environment variables of a program that shall find an emulated GPU.
+func emulated(t *testing.T) []string {
+	t.Helper()
+	environ, why, err := gputest.Kept(t.TempDir())
+	if why != "" {
+		t.Skip(why)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return environ
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -13,16 +12,26 @@ import (
 // is the trace itself, band b is smoothed by a triangle that reaches 2^(b/2) samples to
 // either side of its middle.
 type bands struct {
-	grid    grid.Grid
-	spacing []float64 // m, along each horizontal axis
-	dt      float64   // s
-	n       int       // bands, at least 1
-	steep   float32   // no place's slope exceeds this
+	Steepness
+	n int // bands, at least 1
 
 	triangle []*Filter             // by band; nil for the first
 	taps     *simd.Memory[float32] // of all triangles in turn
 	half     *simd.Memory[int32]   // by band: taps on either side of the middle
 }
+
+// Steepness says what a place's slope at a tile is: half of the most samples by which its times
+// change over the spacing along an axis, at any point of the tile, times quarter. That is the
+// most of Rate |∂T/∂x|. More than Most comes of points that a ray does not reach, and does not
+// count. The band in which a pair of places meets a tile is ⌊2 log₂ s⌋, s the sum of their slopes
+// there, but at least 0 and less than Layout.Bands.
+type Steepness struct {
+	Rate []float64 // m/s, along each horizontal axis
+	Most float32
+}
+
+// Steepness returns that of the plan.
+func (l *Plan) Steepness() Steepness { return l.bands.Steepness }
 
 // quarter lets the whole part of a band's number be its nearest: thresholds lie half a
 // band below the slopes that the triangles are made for.
@@ -78,7 +87,10 @@ func (l *Plan) Triangles() []*Filter {
 
 func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
-	b := &bands{grid: p.Grid, spacing: p.Antialias, dt: p.DT, n: n, steep: p.steepest(), triangle: []*Filter{nil}}
+	b := &bands{Steepness: Steepness{Most: p.steepest()}, n: n, triangle: []*Filter{nil}}
+	for _, h := range p.Antialias {
+		b.Rate = append(b.Rate, quarter*h/(2*p.DT))
+	}
 	var taps []float32
 	half := []int32{0}
 	for band := 1; band < n; band++ {
@@ -103,15 +115,13 @@ type antialiasRoom struct {
 	scratch []float64 // of simd's Drain
 }
 
-// slope returns a place's slope at a tile from the gradient of its times: half of the most
-// samples by which they change over the spacing along an axis, at any point of the tile,
-// times quarter. Differences to points that a ray does not reach are left out. at are the
-// points of the gradient's window.
+// slope returns a place's slope at a tile from the gradient of its times. at are the points of
+// the gradient's window.
 func (b *bands) slope(gradient [][]float64, t *Tiling, tile int, at points) (most float32) {
 	for _, n := range t.slots(tile) {
 		i := at.of(t.first + int(source(n)))
-		for a, h := range b.spacing {
-			if s := float32(quarter * h / (2 * b.dt) * math.Abs(gradient[a][i])); s > most && s <= b.steep {
+		for a, rate := range b.Rate {
+			if s := float32(rate * math.Abs(gradient[a][i])); s > most && s <= b.Most {
 				most = s
 			}
 		}

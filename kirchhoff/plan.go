@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -10,7 +9,7 @@ import (
 )
 
 // Plan is what an engine derives from a problem before it has tables: the tiles of the
-// image and the two filters. It also makes the tables, place by place.
+// image and the two filters.
 type Plan struct {
 	Problem Problem // without Velocity and Amplitude
 	Tiling
@@ -94,7 +93,7 @@ type Layout struct {
 	Aperture int
 }
 
-// Layout says what the rows of a PlaceTable hold.
+// Layout says what the rows of tables hold.
 func (l *Plan) Layout() Layout {
 	m, axes := l.Problem.mode(), 0
 	if l.Problem.local() {
@@ -103,47 +102,11 @@ func (l *Plan) Layout() Layout {
 	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Bands: l.bands.n, Aperture: axes}
 }
 
-// Span says where the times of a place within a tile lie, in samples: at Base plus the
-// table's value, which lies within [0, Width]. A negative Width means that the place
-// contributes nothing to the tile.
-type Span struct {
-	Base  int32
-	Width float32
-}
-
-// PlaceTable is the table of one place, over the tiles of the columns that it has tables in.
-type PlaceTable struct {
-	Rows   []uint32 // [tile][Layout.Words]
-	Spans  []Span   // [tile]
-	Shifts []uint8  // [tile], with Compact: a code's unit is 2^shift/2048 sample
-	// Slopes are [tile], with bands: that in which a pair of places meets a tile is ⌊2 log₂ s⌋,
-	// s the sum of theirs there, but at least 0 and less than Layout.Bands.
-	Slopes []float32
-}
-
-// Solve computes the tables of all places that p, the plan's problem, uses and passes
-// each to sink, on up to Threads goroutines at a time. A table is valid until sink
-// returns. Its errors are those of the traveltime method, of sink and of ctx.
-func (l *Plan) Solve(ctx context.Context, p *Problem, sink func(place int, t *PlaceTable) error) error {
-	return l.solve(ctx, p, nil, func(place int, t *tables) error {
-		spans := make([]Span, len(t.spans.S))
-		for i, s := range t.spans.S {
-			spans[i] = Span(s)
-		}
-		out := &PlaceTable{Rows: t.rows.S, Spans: spans, Shifts: t.shifts.S}
-		if t.slope != nil {
-			out.Slopes = t.slope.S
-		}
-		return sink(place, out)
-	})
-}
-
 // maker makes the tables of places one after the other, on one thread.
 type maker struct {
 	memory
-	tables *tables // of one place; nil where those of all places are kept
-	slow   slowness
-	along  [][]float64 // scratch for slopes; nil without bands
+	slow  slowness
+	along [][]float64 // scratch for slopes; nil without bands
 
 	// Of the place at hand:
 	at       points
@@ -189,69 +152,4 @@ func (k *maker) hold(l *Plan, w *weights, place int, f traveltime.Field) error {
 		return nil
 	}
 	return w.of(&k.slow, place, f)
-}
-
-// alone returns room for the tables of one place.
-func (k *maker) alone(l *Plan, place *cover) (*tables, error) {
-	if k.tables == nil || place.places != nil {
-		k.done()
-		k.tables = newTables(l, place, false)
-	}
-	return k.tables, k.tables.err
-}
-
-// done frees the tables of the last place.
-func (k *maker) done() {
-	if k.tables != nil {
-		k.tables.free()
-	}
-}
-
-// solve computes the tables of all places of p in use, packs each into all, or into a
-// table of one place of its thread if that is nil, and then calls done.
-func (l *Plan) solve(ctx context.Context, p *Problem, all *tables, done func(place int, t *tables) error) error {
-	if l.Tiles == 0 {
-		return nil
-	}
-	var w *weights
-	if p.Directed() {
-		w = newWeights(p)
-	}
-	var where *cover
-	if all == nil {
-		where = newCover(&l.Problem, &l.Tiling)
-	}
-	free := make(chan *maker, p.threads())
-	for range p.threads() {
-		k := l.newMaker(p, false)
-		defer k.free()
-		defer k.done()
-		if k.err != nil {
-			return k.err
-		}
-		free <- k
-	}
-	each := func(place int, f traveltime.Field) (err error) {
-		k := <-free
-		defer func() { free <- k }()
-		t, at := all, place
-		if all == nil {
-			at = 0
-			if t, err = k.alone(l, where.alone(int32(place))); err != nil {
-				return err
-			}
-		}
-		if err := k.hold(l, w, place, f); err != nil {
-			return err
-		}
-		if err := t.pack(at, k); err != nil {
-			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
-		}
-		return done(place, t)
-	}
-	places, opt := p.TimesNeeded()
-	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
-		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
-	}
-	return nil
 }

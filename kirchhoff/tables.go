@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // tables holds the tables of some places in the form that the kernels read: box by box,
@@ -94,10 +95,38 @@ func (t *tables) conesOf(box int) []cones {
 
 // make computes the tables of p's places.
 func (t *tables) make(ctx context.Context, p *Problem) error {
-	if t.err != nil {
+	if t.err != nil || t.Tiles == 0 {
 		return t.err
 	}
-	return t.solve(ctx, p, t, func(int, *tables) error { return nil })
+	var w *weights
+	if p.Directed() {
+		w = newWeights(p)
+	}
+	free := make(chan *maker, p.threads())
+	for range p.threads() {
+		k := t.newMaker(p, false)
+		defer k.free()
+		if k.err != nil {
+			return k.err
+		}
+		free <- k
+	}
+	each := func(place int, f traveltime.Field) error {
+		k := <-free
+		defer func() { free <- k }()
+		if err := k.hold(t.Plan, w, place, f); err != nil {
+			return err
+		}
+		if err := t.pack(place, k); err != nil {
+			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
+		}
+		return nil
+	}
+	places, opt := p.TimesNeeded()
+	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
+		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+	}
+	return nil
 }
 
 // mode says what the rows of a problem's tables hold.

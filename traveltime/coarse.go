@@ -21,14 +21,16 @@ type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid
 	r         *resample
-	tau       map[row]kept
+	places    map[row]CoarseTable
+	length    int       // of tau
+	tau       []float32 // of all places; nil before they are solved
 }
 
-// kept is the coarse table of one place: τ in s/m at the points of a window of the coarse
-// grid, in C order.
-type kept struct {
-	window Window
-	tau    []float32
+// CoarseTable is where the coarse table of a place lies among all: τ in s/m at the points of a
+// window of the coarse grid, in C order.
+type CoarseTable struct {
+	Window Window
+	First  int
 }
 
 // row names a place by where it comes from, since callers number their own.
@@ -38,13 +40,6 @@ type row struct {
 }
 
 func rowOf(p *survey.Positions, place int) row { return row{p.Role[place], p.Row[place]} }
-
-// CoarseBytes is the memory that the table of one place takes at a factor for the window w
-// of g.
-func CoarseBytes(g grid.Grid, factor int, w Window) int64 {
-	c := coarsened(g, factor)
-	return 4 * int64(coarseWindow(c, g, w).Grid(c).Len())
-}
 
 // coarseWindow is the part of the coarse grid from which the window w of g is interpolated.
 func coarseWindow(coarse, g grid.Grid, w Window) Window {
@@ -96,52 +91,65 @@ func coarsened(g grid.Grid, factor int) grid.Grid {
 	return c
 }
 
-// NewCoarse solves for all of p's places by m and keeps every factor-th point, of which
-// opt's windows tell those that are needed. A place with an empty window gets no table.
-// Later positions must be among the other places, by role and row, and their windows inside
-// those given here.
-func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
+// OutlineCoarse returns the method of NewCoarse without its tables, to tell what it takes.
+func OutlineCoarse(m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
 	if factor < 1 {
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{coarse: coarsened(g, factor), tau: make(map[row]kept, p.Len())}
+	c := &Coarse{coarse: coarsened(g, factor), places: make(map[row]CoarseTable, p.Len())}
 	c.placewise = placewise{name: m.Name(), g: g, tau: true, fill: c.field}
 	var err error
 	if c.r, err = newResample(c.coarse, g); err != nil {
 		return nil, err
 	}
-	var places []int
-	var windows []Window
-	total, nz := 0, c.coarse.Shape[g.Dim()-1]
 	for i := range p.Len() {
 		if w := opt.Window(g, i); !w.empty() {
-			k := coarseWindow(c.coarse, g, w)
-			places, windows = append(places, i), append(windows, k)
-			total += k.count() * nz
+			k := CoarseTable{coarseWindow(c.coarse, g, w), c.length}
+			c.places[rowOf(p, i)] = k
+			c.length += c.points(k)
 		}
 	}
-	tau := make([]float32, total) // at once: nothing is lost between two
-	for i, place := range places {
-		n := windows[i].count() * nz
-		c.tau[rowOf(p, place)] = kept{windows[i], tau[:n]}
-		tau = tau[n:]
+	return c, nil
+}
+
+// NewCoarse solves for all of p's places by m and keeps every factor-th point, of which
+// opt's windows tell those that are needed. A place with an empty window gets no table.
+// Later positions must be among the other places, by role and row, and their windows inside
+// those given here.
+func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
+	c, err := OutlineCoarse(m, p, factor, opt)
+	if err != nil {
+		return nil, err
 	}
-	err = m.Solve(ctx, p, places, CoarseOptions(g, factor, opt), func(place int, f Field) error {
-		c.keep(c.tau[rowOf(p, place)], f, p.At(place))
+	var places []int
+	for i := range p.Len() {
+		if _, ok := c.places[rowOf(p, i)]; ok {
+			places = append(places, i)
+		}
+	}
+	c.tau = make([]float32, c.length) // at once: nothing is lost between two
+	err = m.Solve(ctx, p, places, CoarseOptions(c.g, factor, opt), func(place int, f Field) error {
+		c.keep(c.places[rowOf(p, place)], f, p.At(place))
 		return nil
 	})
 	return c, err
 }
 
+// Bytes is the memory of the tables.
+func (c *Coarse) Bytes() int64 { return 4 * int64(c.length) }
+
+// points is the number of points of a table.
+func (c *Coarse) points(k CoarseTable) int { return k.Window.count() * c.coarse.Shape[c.g.Dim()-1] }
+
 // keep stores τ at the coarse points of a window inside that of f.
-func (c *Coarse) keep(to kept, f Field, at []float64) {
+func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
 	dim := c.g.Dim()
 	var x [3]float64
 	part := f.Window.Grid(c.g)
 	strides := part.Strides()
-	out, nz := 0, c.coarse.Shape[dim-1]
-	for column := range to.window.Columns(c.coarse) {
+	out, nz := to.First, c.coarse.Shape[dim-1]
+	for column := range to.Window.Columns(c.coarse) {
 		for n := column; n < column+nz; n++ {
 			c.coarse.Point(x[:dim], n)
 			i, r2, rest := 0, 0.0, n
@@ -155,9 +163,9 @@ func (c *Coarse) keep(to kept, f Field, at []float64) {
 				r2 += (x[a] - at[a]) * (x[a] - at[a])
 			}
 			if r2 == 0 {
-				to.tau[out] = float32(slownessAt(part, f.Time, i))
+				c.tau[out] = float32(slownessAt(part, f.Time, i))
 			} else {
-				to.tau[out] = float32(f.Time[i] / math.Sqrt(r2))
+				c.tau[out] = float32(f.Time[i] / math.Sqrt(r2))
 			}
 			out++
 		}
@@ -183,22 +191,25 @@ func slownessAt(g grid.Grid, t []float64, i int) float64 {
 	return sum / count
 }
 
-// field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(f *Field, r *room, p *survey.Positions, place int) error {
-	k, ok := c.tau[rowOf(p, place)]
+// Table returns that of a place from which its window w is interpolated.
+func (c *Coarse) Table(p *survey.Positions, place int, w Window) (CoarseTable, error) {
+	k, ok := c.places[rowOf(p, place)]
 	if !ok {
-		return fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
+		return k, fmt.Errorf("traveltime: %s %d has no coarse table", p.Role[place], p.Row[place])
 	}
-	need := coarseWindow(c.coarse, c.g, f.Window)
-	if !need.inside(k.window) {
-		return fmt.Errorf("traveltime: %s %d has a coarse table of the coarse columns %v, but %v are needed", p.Role[place], p.Row[place], k.window, need)
+	if need := coarseWindow(c.coarse, c.g, w); !need.inside(k.Window) {
+		return k, fmt.Errorf("traveltime: %s %d has a coarse table of the coarse columns %v, but %v are needed", p.Role[place], p.Row[place], k.Window, need)
 	}
-	c.r.apply(r.part, r.line, k.tau, k.window, f.Window)
-	finish(*f, r.part, r.part[0], f.Window, c.g, p.At(place), 1)
-	return nil
+	return k, nil
 }
 
-// CoarseScratchBytes is ScratchBytes of a Coarse on g.
-func CoarseScratchBytes(g grid.Grid, p *survey.Positions, places []int, opt Options) int64 {
-	return (&placewise{g: g, tau: true}).ScratchBytes(p, places, opt)
+// field interpolates τ and its slopes and makes T and ∇T of them.
+func (c *Coarse) field(f *Field, r *room, p *survey.Positions, place int) error {
+	k, err := c.Table(p, place, f.Window)
+	if err != nil {
+		return err
+	}
+	c.r.apply(r.part, r.line, c.tau[k.First:][:c.points(k)], k.Window, f.Window)
+	finish(*f, r.part, r.part[0], f.Window, c.g, p.At(place), 1)
+	return nil
 }

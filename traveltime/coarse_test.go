@@ -69,7 +69,7 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 					t.Errorf("%v, factor %d, place %d: directions differ by up to %.2g", shape, factor, place, slope)
 				}
 			}
-			if got, want := CoarseBytes(g, factor, Whole(g)), int64(4*len(c.tau[rowOf(p, 0)].tau)); got != want {
+			if got, want := c.Bytes(), int64(4*len(c.tau)); got != want {
 				t.Errorf("%v, factor %d: %d bytes estimated, %d kept", shape, factor, got, want)
 			}
 		}

@@ -42,12 +42,24 @@ type Interpolated struct {
 func (e *Eikonal) Parts() Parts {
 	p := Parts{Model: e.model, Slow2: e.slow2, First: e.skipped(), Scale: e.scale,
 		Tolerance: [2]float32{firstTolerance, secondTolerance}, Rounds: maxRounds, Patience: patience, Fused: e.widths[0] != portable}
-	if r := e.resample; r != nil {
-		for a := range p.Image {
-			p.Image[a] = Interpolated{r.n[a], r.first[a], r.value[a]}
-		}
+	if e.resample != nil {
+		p.Image = e.resample.axes()
 	}
 	return p
+}
+
+func (r *resample) axes() (out [3]Interpolated) {
+	for a := range out {
+		out[a] = Interpolated{r.n[a], r.first[a], r.value[a]}
+	}
+	return out
+}
+
+// Parts returns what a solver on other hardware takes from a Coarse, which must be kept alive as
+// long as they are used: all tables, the points of a column of them, and how the image is
+// interpolated.
+func (c *Coarse) Parts() (tau []float32, nz int, image [3]Interpolated) {
+	return c.tau, c.coarse.Shape[c.g.Dim()-1], c.r.axes()
 }
 
 // Start is the first and the last point of the start box of a place, along the model's axis.

@@ -321,9 +321,9 @@ func TestWindowOfOthers(t *testing.T) {
 				if !identical(f, cropped(want[i], g, f.Window)) {
 					t.Errorf("%d-D, coarse %s at factor %d: window %v differs from the whole", g.Dim(), m.Name(), factor, f.Window)
 				}
-				if got, want := int64(4*len(part.tau[rowOf(p, i)].tau)), CoarseBytes(g, factor, f.Window); got != want {
-					t.Errorf("%d-D, coarse %s at factor %d: window %v has %d bytes, foreseen %d", g.Dim(), m.Name(), factor, f.Window, got, want)
-				}
+			}
+			if part.Bytes() != int64(4*len(part.tau)) || part.Bytes() >= whole.Bytes() {
+				t.Errorf("%d-D, coarse %s at factor %d: windows have %d bytes, %d of them kept, the whole %d", g.Dim(), m.Name(), factor, part.Bytes(), 4*len(part.tau), whole.Bytes())
 			}
 			err = part.Solve(context.Background(), p, places, Options{}, func(int, Field) error { return nil })
 			if err == nil {
@@ -516,8 +516,12 @@ func TestWindowScratch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(coarse.tau) != 4 {
-				t.Errorf("%d-D: %d coarse tables, want 4", g.Dim(), len(coarse.tau))
+			if len(coarse.places) != 4 {
+				t.Errorf("%d-D: %d coarse tables, want 4", g.Dim(), len(coarse.places))
+			}
+			outline, err := OutlineCoarse(e, p, 2, opt)
+			if err != nil {
+				t.Fatal(err)
 			}
 			places := []int{3, 0, 2, 1} // 4 has no window
 			w := e.worker(p, places, opt)
@@ -554,8 +558,8 @@ func TestWindowScratch(t *testing.T) {
 					t.Errorf("%d-D, %s: windows take %d bytes, the whole %d", g.Dim(), name, foreseen, whole)
 				}
 			}
-			if got, want := CoarseScratchBytes(image, p, places, opt), coarse.ScratchBytes(p, places, opt); got != want {
-				t.Errorf("%d-D: foreseen %d bytes for coarse tables, want %d", g.Dim(), got, want)
+			if got, want := outline.ScratchBytes(p, places, opt), coarse.ScratchBytes(p, places, opt); got != want || outline.Bytes() != coarse.Bytes() {
+				t.Errorf("%d-D: foreseen %d bytes for coarse tables of %d, want %d and %d", g.Dim(), got, outline.Bytes(), want, coarse.Bytes())
 			}
 		}
 	}

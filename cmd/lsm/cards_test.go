@@ -193,7 +193,7 @@ func TestBenchSolveOnCards(t *testing.T) {
 			if c.Rank() == 0 {
 				a.report = progress.New(progress.Options{Out: &text, Err: &errs})
 			}
-			return benchSolve(context.Background(), a, cfg, solveOptions{backends: []string{"nccl", "mpi", "mpi-staged"}, iterations: 1})
+			return benchSolve(context.Background(), a, cfg, solveOptions{backends: []string{"nccl", "mpi", "mpi-staged", "mpi-onesided"}, iterations: 1})
 		})
 		if err != nil {
 			t.Fatalf("%d ranks: %v\n%s", ranks, err, text.String())
@@ -212,7 +212,7 @@ func TestBenchSolveOnCards(t *testing.T) {
 			}
 		}
 		grids := map[int]int{1: 1, 2: 3, 4: 6}[ranks]
-		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids}); !maps.Equal(rows, want) {
+		if want := (map[string]int{"nccl": grids, "goroutines": grids, "goroutines-staged": grids, "goroutines-onesided": grids}); !maps.Equal(rows, want) {
 			t.Errorf("%d ranks: rows %v, want %v, in\n%s%s", ranks, rows, want, text.String(), errs.String())
 		}
 	}
@@ -252,6 +252,7 @@ func TestChildrenOfARank(t *testing.T) {
 // Doctor says which libraries it would load for cards: those that the environment names.
 func TestDoctorOnCards(t *testing.T) {
 	emulatedCards(t, 1)
+	t.Setenv(asRank, "1") // what tries libraries is lsm too
 	folder := os.Getenv("GPUEMU_FOLDER")
 	doctor := func() (text string, build map[string]any) {
 		var out, js bytes.Buffer
@@ -276,9 +277,14 @@ func TestDoctorOnCards(t *testing.T) {
 	for _, want := range []string{
 		"  NCCL                     " + filepath.Join(folder, gputest.NCCL) + "\n",
 		"  RCCL                     " + filepath.Join(folder, gputest.RCCL) + "\n",
-		"  communicator nccl: NCCL 2.30.3 (libnccl.so.2)\n",
-		"  communicator rccl: RCCL of NCCL 2.22.3 (librccl.so.1)\n",
+		"  engine cuda: CUDA 12.4 (" + filepath.Join(folder, "libcuda.so.1") + "); 1 GPU copied and added numbers\n",
+		"  engine hip: HIP 6.2.41134 (", "  engine cuda: GPU 0, emulated GPU, 1.0 GiB\n",
+		"  communicator nccl: NCCL 2.30.3 (libnccl.so.2); it summed numbers on GPU 0\n",
+		"  communicator rccl: RCCL of NCCL 2.22.3 (librccl.so.1); it summed numbers on GPU 0\n",
 		"  engine cuda: programs compiled by ", "  engine hip: programs compiled by ",
+		"  kirchhoff.engine = \"auto\"          cuda or cpu, whichever takes less time for a sample of the survey\n",
+		"  kirchhoff.engine = \"hip\"           hip\n", "  comm.backend = \"auto\"              self\n",
+		"  comm.backend = \"nccl\"              nccl between GPUs, self beside it\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("not said: %q in\n%s", want, text)
@@ -289,6 +295,17 @@ func TestDoctorOnCards(t *testing.T) {
 			t.Errorf("%s is %v", what, build[what])
 		}
 	}
+	t.Setenv("GPUEMU_NCCL_FAULT", "kill:0:1")
+	t.Setenv("LSM_RCCL_LIB", "/nowhere/lib.so")
+	text, build = doctor()
+	for _, want := range []string{
+		"  not communicator nccl: NCCL 2.30.3 (libnccl.so.2): it ended the process that tried it: signal: killed\n",
+		"  comm.backend = \"nccl\"              an error\n", "  comm.backend = \"nccl\", fallback = \"mpi\" self\n",
+	} {
+		if !strings.Contains(text, want) || build["cuda"] != true || build["nccl"] != false {
+			t.Errorf("not said: %q in\n%s%v", want, text, build)
+		}
+	}
 	for _, variable := range []string{"LSM_NVRTC_LIB", "LSM_NCCL_LIB", "LSM_HIPRTC_LIB", "LSM_RCCL_LIB"} {
 		t.Setenv(variable, "/nowhere/lib.so")
 	}
@@ -296,8 +313,8 @@ func TestDoctorOnCards(t *testing.T) {
 	for _, want := range []string{
 		"  NCCL                     not found (/nowhere/lib.so)\n", "  not communicator nccl: NCCL cannot be loaded: there is no /nowhere/lib.so\n",
 		"  RCCL                     not found (/nowhere/lib.so)\n", "  not communicator rccl: RCCL cannot be loaded: there is no /nowhere/lib.so\n",
-		"  engine cuda: programs carried as PTX for compute_80: NVIDIA's run-time compiler (NVRTC) cannot be loaded",
-		"  not engine hip: AMD's run-time compiler (hiprtc) cannot be loaded",
+		"  engine cuda: programs carried as PTX for compute_80 and finished by the driver: NVIDIA's run-time compiler (NVRTC) cannot be loaded",
+		"  not engine hip: HIP 6.2.41134 (", "AMD's run-time compiler (hiprtc) cannot be loaded",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("not said: %q in\n%s", want, text)

@@ -17,6 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -119,6 +120,11 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 		defer o.Card.Close()
 		if warning != "" {
 			a.report.Warn(warning)
+		}
+		if a.world.Name() == "mpi" {
+			if err := a.tryMemory(func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
+				return err
+			}
 		}
 	}
 	aware := a.world.Name() == "mpi" && o.Card != nil && comm.MPI.Aware(o.Card.Space())
@@ -267,12 +273,12 @@ func namesOf(comms []comm.Comm) []string {
 	return names
 }
 
-// besideEachOther refuses backends that cannot be measured one after the other over the
-// same ranks.
-func besideEachOther(backends []string) error {
+// besideEachOther refuses backends other than those that can be measured one after the
+// other over the same ranks, unless there is one alone.
+func besideEachOther(backends []string, can ...string) error {
 	for i, b := range backends {
-		if len(backends) > 1 && !slices.Contains([]string{"mpi", "mpi-staged", "nccl", "rccl"}, b) {
-			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want mpi, mpi-staged, nccl or rccl", b))
+		if last := len(can) - 1; len(backends) > 1 && !slices.Contains(can, b) {
+			return status.Usage(fmt.Errorf("bench: --backend has %q among others, want %s or %s", b, strings.Join(can[:last], ", "), can[last]))
 		}
 		if slices.Contains(backends[:i], b) {
 			return status.Usage(fmt.Errorf("bench: --backend has %q twice", b))
@@ -284,7 +290,7 @@ func besideEachOther(backends []string) error {
 // checkBackends refuses backends that do not go together. It chooses the engine whose
 // memory they carry if none is given.
 func checkBackends(backends []string, engine *string) error {
-	if err := besideEachOther(backends); err != nil {
+	if err := besideEachOther(backends, "mpi", "mpi-staged", "nccl", "rccl"); err != nil {
 		return err
 	}
 	need := map[string]string{"nccl": "cuda", "rccl": "hip"}

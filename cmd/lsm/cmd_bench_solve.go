@@ -33,17 +33,19 @@ and all ranks of the run, on every process grid that the survey allows. It print
 time of an iteration, speed-up and efficiency against one rank, the bytes summed over
 the ranks, the share of the time that the sums take, and how much of it the overlap
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
-Several backends are measured in turn on each grid. Solve writes no file.
+Several backends are measured in turn on each grid; mpi-onesided is mpi with
+comm.accumulate = "onesided". Solve writes no file.
 docs/performance.md derives the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
+  mpirun -n 4 lsm bench solve config.toml --backend mpi,mpi-onesided
   srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
 		Annotations: exits("3", "4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := positive(map[string]int{"iterations": o.iterations}); err != nil {
 				return err
 			}
-			if err := besideEachOther(o.backends); err != nil {
+			if err := besideEachOther(o.backends, "mpi", oneSided, "mpi-staged", "nccl", "rccl"); err != nil {
 				return err
 			}
 			if len(o.backends) > 0 { // the ranks that all of them stand on
@@ -71,6 +73,9 @@ docs/performance.md derives the columns.`,
 	cmd.Flags().BoolVar(&o.weak, "weak", false, "weak scaling: shots in proportion to the ranks")
 	return cmd
 }
+
+// oneSided is the backend mpi with sums by one-sided access.
+const oneSided = "mpi-onesided"
 
 // gridsOf lists the process grids of n ranks.
 func gridsOf(n int) (grids [][]int) {
@@ -159,7 +164,14 @@ func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend 
 	if color == 0 {
 		laid := *cfg
 		laid.Comm.Grid, laid.Comm.Backend = slices.Clone(grid), backend
-		t, err = job.Try(ctx, part, &laid, shots, iterations)
+		if backend == oneSided {
+			laid.Comm.Backend, laid.Comm.Accumulate = "mpi", "onesided"
+		}
+		if laid.Comm.Accumulate == "onesided" && laid.Solver.Reproducible == "run" {
+			err = status.Usage(fmt.Errorf("backend %s adds in any order, solver.reproducible is \"run\"", backend))
+		} else {
+			t, err = job.Try(ctx, part, &laid, shots, iterations)
+		}
 		if status.Code(err) == status.BadUsage { // too many blocks for the image
 			t, unfit, err = nil, err, nil
 		}

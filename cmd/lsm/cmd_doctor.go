@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,9 +14,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -30,12 +31,14 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "What this machine and launcher offer, and what lsm can use",
 		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
-launcher and Slurm, and says which of them this build of lsm can use. It computes
-nothing. Run it where the job runs: a batch node may differ from the login node.
-Where a launcher starts several ranks, doctor says where each of them runs and what it
-may use.`,
+launcher and Slurm, and says which of them this build of lsm can use. Every library that
+lsm loads at run time, and MPI, gets something small to do in a process of its own, so that
+one that crashes or hangs ends neither doctor nor a run. Then doctor says what the keys
+kirchhoff.engine, comm.backend and comm.fallback would come to. Run it where the job runs:
+a batch node may differ from the login node. Where a launcher starts several ranks, doctor
+says where each of them runs and what it may use; libraries are tried by rank 0.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			mpi := comm.MPI != nil
 			if !mpi {
 				a.speak(a.report.JSON()) // each rank for itself
@@ -48,7 +51,9 @@ may use.`,
 					return err
 				}
 			}
-			doctorVerdict(a, mpi)
+			if !mpi || a.first() {
+				doctorVerdict(cmd.Context(), a, mpi)
+			}
 			return nil
 		},
 	}
@@ -181,39 +186,105 @@ func doctorRanks(a *app) error {
 	return nil
 }
 
-func doctorVerdict(a *app, mpi bool) {
-	v, c := provenance.Build()
-	library := ""
-	if mpi {
-		library = " (" + comm.MPI.About() + ")"
+// found are the reports on the libraries that were tried, by their names.
+type found map[string]*probe.Report
+
+// tryAll tries every library that can be of use here.
+func tryAll(ctx context.Context, mpi bool) found {
+	f := found{}
+	for _, name := range []string{"cuda", "hip", "nccl", "rccl"} {
+		f[name] = try(ctx, name)
 	}
+	if !mpi {
+		return f
+	}
+	f["mpi"] = try(ctx, "mpi")
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		if name := engine.String(); f[name].Works() && f["mpi"].Claims[gpu.SpaceOf(engine).String()].Takes {
+			f["mpi-"+name] = try(ctx, "mpi-"+name)
+		}
+	}
+	return f
+}
+
+func doctorVerdict(ctx context.Context, a *app, mpi bool) {
+	v, c := provenance.Build()
 	a.report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
 	isa, err := kirchhoff.ISA()
 	if err != nil {
 		isa = err.Error()
 	}
 	a.report.Printf("  engine reference, cpu (%s kernels)\n", isa)
-	cuda, hip := doctorCards(a, driver.CUDA), doctorCards(a, driver.HIP)
-	auto := "the cpu"
-	if engine, err := operator.Auto(); err == nil {
-		auto = fmt.Sprintf("%v or the cpu, whichever takes less time for a sample of the survey", engine)
-	}
-	a.report.Printf("  engine auto: %s\n", auto)
-	a.report.Printf("  communicator %s%s\n", strings.Join(comm.Built(), ", "), library)
-	carried := map[driver.Engine]bool{}
+	f := tryAll(ctx, mpi)
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
-		lib, err := nccl.Open(engine)
-		if carried[engine] = err == nil; carried[engine] {
-			a.report.Printf("  communicator %s: %v\n", nccl.Backend(engine), lib)
-		} else {
-			a.report.Printf("  not communicator %s: %v\n", nccl.Backend(engine), err)
-		}
+		f.tellCards(a, engine)
+	}
+	a.report.Printf("  communicator self\n")
+	if mpi {
+		f.tell(a, "mpi", "communicator mpi")
+	}
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		f.tell(a, nccl.Backend(engine), "communicator "+nccl.Backend(engine))
+		f.tellMemory(a, engine)
 	}
 	if !mpi {
 		a.report.Printf("%s\n", withoutMPI(librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
+	a.report.Printf("\nWith %s these keys come to:\n", readable.Count(a.launcher.Ranks, "rank"))
+	keys := f.keys(a.launcher)
+	for _, k := range keys {
+		a.report.Printf("  %-34s %s\n", k.Key, k.Means)
+	}
+	a.report.Event("keys", "ranks", a.launcher.Ranks, "keys", keys)
 	a.report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
-		"mpi", mpi, "cuda", cuda, "nccl", carried[driver.CUDA], "hip", hip, "rccl", carried[driver.HIP])
+		"mpi", mpi, "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works())
+}
+
+// tell says what a library is and what it did.
+func (f found) tell(a *app, name, as string) {
+	r := f[name]
+	a.report.Event("library", "tried", r)
+	switch {
+	case !r.Loaded():
+		a.report.Printf("  not %s: %s\n", as, r.Error)
+	case !r.Works():
+		a.report.Printf("  not %s: %s: %s\n", as, r.About, r.Error)
+	default:
+		a.report.Printf("  %s: %s; %s\n", as, r.About, r.Did)
+	}
+}
+
+// tellCards lists the GPUs of an engine and says where its programs come from.
+func (f found) tellCards(a *app, engine driver.Engine) {
+	as := "engine " + engine.String()
+	f.tell(a, engine.String(), as)
+	r := f[engine.String()]
+	for _, c := range r.Cards {
+		a.report.Printf("  %s: GPU %d, %s, %s\n", as, c.Index, c.Name, humanize.IBytes(uint64(c.Memory)))
+		a.report.Event("gpu", "engine", engine.String(), "index", c.Index, "name", c.Name, "memory_bytes", c.Memory, "arch", c.Arch)
+	}
+	if r.Works() {
+		a.report.Printf("  %s: %s\n", as, r.Programs)
+	}
+}
+
+// tellMemory says whether MPI is given the memory of an engine's GPUs.
+func (f found) tellMemory(a *app, engine driver.Engine) {
+	if r := f["mpi"]; r == nil || !r.Loaded() || !f[engine.String()].Works() {
+		return
+	}
+	claim := f.takes(engine)
+	a.report.Printf("  %s\n", handed(engine, claim))
+	a.report.Event("memory", "engine", engine.String(), "given", claim.Takes, "why", claim.Why)
+}
+
+// takes reports whether MPI is given the memory of an engine's GPUs, and why.
+func (f found) takes(engine driver.Engine) comm.Claim {
+	claim := f["mpi"].Claims[gpu.SpaceOf(engine).String()]
+	if r := f["mpi-"+engine.String()]; r != nil {
+		claim = probe.Judge(claim, r)
+	}
+	return claim
 }
 
 // withoutMPI is what to say of a build without MPI, given the libraries that were found.
@@ -229,38 +300,4 @@ func withoutMPI(found []library) string {
 	}
 	return fmt.Sprintf(`It is built without MPI, but %s: "make build" again builds it in, where its development files are installed as well (Debian: libopenmpi-dev or libmpich-dev).`,
 		strings.Join(here, ", "))
-}
-
-// doctorCards lists the GPUs of an engine and says where its programs come from, or why
-// the engine cannot be had, and whether it can.
-func doctorCards(a *app, engine driver.Engine) bool {
-	cards, programs, err := cardsOf(engine)
-	if err != nil {
-		a.report.Printf("  not engine %v: %v\n", engine, err)
-		return false
-	}
-	for _, c := range cards {
-		a.report.Printf("  engine %v: GPU %d, %s, %s\n", engine, c.Index, c.Name, humanize.IBytes(uint64(c.Memory)))
-		a.report.Event("gpu", "engine", engine.String(), "index", c.Index, "name", c.Name, "memory_bytes", c.Memory, "arch", c.Arch)
-	}
-	a.report.Printf("  engine %v: %s\n", engine, programs)
-	return true
-}
-
-func cardsOf(engine driver.Engine) (cards []driver.Card, programs string, err error) {
-	lib, err := driver.Open(engine)
-	if err != nil {
-		return nil, "", err
-	}
-	if cards, err = lib.Cards(); err != nil {
-		return nil, "", err
-	}
-	k, err := driver.OpenCompiler(engine)
-	switch {
-	case err == nil:
-		return cards, fmt.Sprintf("programs compiled by %s %s", k.Library, k.Version), nil
-	case engine == driver.CUDA:
-		return cards, fmt.Sprintf("programs carried as PTX for %s: %v", ahead.Arch, err), nil
-	}
-	return nil, "", err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -428,6 +429,38 @@ func TestBenchCommBackends(t *testing.T) {
 	// NCCL has no one-sided sums; MPI is measured where it is CUDA-aware.
 	if rows["nccl"] != 3 || rows["mpi-staged"] != 6 || rows["mpi"] != 0 && rows["mpi"] != 6 {
 		t.Errorf("rows %v in\n%s", rows, l.out.String())
+	}
+}
+
+// MPI that claims to take a card's memory is given it only if a child lives through sending
+// some.
+func TestMemoryGivenToMPI(t *testing.T) {
+	emulatedCards(t, 2)
+	for crash, want := range map[string]string{
+		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
+		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
+	} {
+		library := filepath.Join(t.TempDir(), "claims.so")
+		text := "int MPIX_Query_cuda_support(void) { return 1; }\n"
+		if crash != "" {
+			text += "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
+		}
+		if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
+			t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
+		}
+		l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--engine", "cuda", "--backend", "mpi,mpi-staged", "--last", "1KiB",
+			"--iterations", "2", "--operations", "all-reduce")
+		l.Env = append(l.Env, "LD_PRELOAD="+library)
+		if code := l.code(t); code != status.Done {
+			t.Fatalf("status %d:\n%s%s", code, l.out.String(), l.errs.String())
+		}
+		direct := regexp.MustCompile(`(?m) 0  mpi$`).MatchString(l.out.String())
+		if said := l.errs.String() + l.out.String(); !strings.Contains(said, want) || direct != (crash == "") {
+			t.Errorf("measured mpi %v, want %q in\n%s%s", direct, want, l.out.String(), l.errs.String())
+		}
 	}
 }
 

@@ -13,8 +13,12 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -77,7 +81,59 @@ func (a *app) join(cfg *config.Config) error {
 			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)}
 	}
 	a.report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.world.Size(), why)
+	return a.tryMemory(func() (driver.Engine, bool) { return engineFor(cfg) })
+}
+
+// engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, and
+// whether there is one.
+func engineFor(cfg *config.Config) (driver.Engine, bool) {
+	if cfg == nil || cfg.Comm.Backend == "mpi-staged" {
+		return 0, false
+	}
+	switch cfg.Kirchhoff.Engine {
+	case "cuda", "hip":
+		return engineOf(cfg.Kirchhoff.Engine), true
+	case "auto":
+		engine, err := operator.Auto()
+		return engine, err == nil
+	}
+	return 0, false
+}
+
+// tryMemory finds out whether MPI takes the memory of an engine's GPUs. Where it claims so,
+// a child of rank 0 has it send some. If that fails, no rank gives it such memory. Only rank
+// 0 asks for the engine, but all ranks take part.
+func (a *app) tryMemory(engine func() (driver.Engine, bool)) error {
+	var mine struct {
+		comm.Claim
+		Engine driver.Engine
+		Asked  bool
+	}
+	if a.first() {
+		if mine.Engine, mine.Asked = engine(); mine.Asked {
+			if mine.Claim = comm.MPI.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
+				mine.Claim = probe.Judge(mine.Claim, try(context.Background(), "mpi-"+mine.Engine.String()))
+			}
+			a.report.Infof("%s", handed(mine.Engine, mine.Claim))
+		}
+	}
+	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
+	if err != nil {
+		return err
+	}
+	if first := all[0]; first.Asked && !first.Takes {
+		comm.MPI.Deny(gpu.SpaceOf(first.Engine))
+	}
 	return nil
+}
+
+// handed says whether MPI is given the memory of an engine's GPUs.
+func handed(engine driver.Engine, claim comm.Claim) string {
+	way := "is copied to the host for MPI"
+	if claim.Takes {
+		way = "is given to MPI"
+	}
+	return fmt.Sprintf("memory of %v's GPUs %s: %s", engine, way, claim.Why)
 }
 
 // first reports whether this process prints, and does what one rank does for all.

@@ -109,27 +109,31 @@ func TestDeviceBuffers(t *testing.T) {
 }
 
 // fakes says in place of the library whose memory that takes: as Open MPI and MPICH do
-// for AMD's cards, each by a query of its own, and as both do for NVIDIA's.
+// for AMD's cards, each by a query of its own, as both do for NVIDIA's, and as newer MPICH
+// does for both. A variable takes it back.
 var fakes = []struct {
-	query string
-	of    device.Space
+	query, text string
+	of          device.Space
+	off         string
 }{
-	{"MPIX_Query_cuda_support", device.CUDA}, {"MPIX_Query_hip_support", device.ROCm}, {"MPIX_Query_rocm_support", device.ROCm},
+	{"MPIX_Query_cuda_support", "(void) { return 1; }", device.CUDA, "OMPI_MCA_opal_cuda_support=false"},
+	{"MPIX_Query_hip_support", "(void) { return 1; }", device.ROCm, "MPIR_CVAR_ENABLE_GPU=0"},
+	{"MPIX_Query_rocm_support", "(void) { return 1; }", device.ROCm, "UCX_TLS=sm,tcp,cuda"},
+	{"MPIX_GPU_query_support", "(int kind, int *yes) { *yes = kind == 0; return 0; }", device.CUDA, "OMPI_MCA_accelerator=^cuda"},
+	{"MPIX_GPU_query_support", "(int kind, int *yes) { *yes = kind == 2; return 0; }", device.ROCm, "OMPI_MCA_accelerator=null"},
 }
 
 // The address of a card's memory goes to a library that takes memory of that kind, and
 // to no other.
 func TestKindsOfCards(t *testing.T) {
 	if whole == nil {
-		for _, f := range fakes {
-			library := filepath.Join(t.TempDir(), f.query+".so")
-			text := ""
-			for _, other := range fakes {
-				yes := 0
-				if other.query == f.query {
-					yes = 1
+		for i, f := range fakes {
+			library := filepath.Join(t.TempDir(), fmt.Sprintf("%s%d.so", f.query, i))
+			text := "int " + f.query + f.text + "\n"
+			for _, other := range []string{"MPIX_Query_cuda_support", "MPIX_Query_hip_support", "MPIX_Query_rocm_support"} {
+				if other != f.query {
+					text += fmt.Sprintf("int %s(void) { return 0; }\n", other)
 				}
-				text += fmt.Sprintf("int %s(void) { return %d; }\n", other.query, yes)
 			}
 			if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -137,11 +141,19 @@ func TestKindsOfCards(t *testing.T) {
 			if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, library+".c").CombinedOutput(); err != nil {
 				t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
 			}
-			asRanks(t, 2, "LD_PRELOAD="+library, "LSM_TEST_MPI_AWARE="+f.of.String())
+			asRanks(t, 2, "LD_PRELOAD="+library, "LSM_TEST_MPI_AWARE="+f.of.String(), fmt.Sprintf("LSM_TEST_MPI_WHY=%v: ", f.of)+f.query+" says yes")
+			asRanks(t, 2, "LD_PRELOAD="+library, f.off, fmt.Sprintf("LSM_TEST_MPI_WHY=%v: ", f.of)+f.query+" says yes, "+f.off)
+			asRanks(t, 2, "LD_PRELOAD="+library, "LSM_TEST_MPI_DENIED="+f.of.String())
 		}
 		return
 	}
-	for _, s := range spaces {
+	for _, s := range []device.Space{device.CUDA, device.ROCm} {
+		if s.String() == os.Getenv("LSM_TEST_MPI_DENIED") {
+			Deny(s)
+		}
+		if kind, why, _ := strings.Cut(os.Getenv("LSM_TEST_MPI_WHY"), ": "); kind == s.String() && Claim(s).Why != why {
+			t.Errorf("%v: because %s, want %s", s, Claim(s).Why, why)
+		}
 		want := s.String() == os.Getenv("LSM_TEST_MPI_AWARE")
 		if Aware(s) != want || strings.Contains(About(), s.String()+"-aware") != want {
 			t.Errorf("aware of %v: %v, %s", s, Aware(s), About())
@@ -153,6 +165,24 @@ func TestKindsOfCards(t *testing.T) {
 		}
 		if got := device.Slice[float32](x.Buf); got[0] != 2 || got[1] != 1 || (*g.crossed == 0) != want {
 			t.Errorf("memory of %v: sums %v with %d crossings, the library takes it: %v", s, got, *g.crossed, want)
+		}
+	}
+}
+
+// The variables of libraries are read as these read them.
+func TestSwitches(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		list  bool
+		want  answer
+	}{
+		{"1", false, yes}, {"true", false, yes}, {"On", false, yes}, {"0", false, no}, {"FALSE", false, no}, {"no", false, no},
+		{"", false, nothing}, {"auto", false, nothing},
+		{"all", true, yes}, {"rc,sm,cuda_copy", true, yes}, {"cuda", true, yes}, {"null", true, no}, {"rocm", true, no},
+		{"rc,sm", true, no}, {"^cuda_ipc", true, no}, {"^tcp", true, nothing}, {"", true, nothing},
+	} {
+		if got := switched(c.value, c.list, "cuda"); got != c.want {
+			t.Errorf("%q, a list %v: %v, want %v", c.value, c.list, got, c.want)
 		}
 	}
 }

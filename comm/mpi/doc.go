@@ -21,6 +21,10 @@
 // Non-blocking and one-sided calls, for which even such libraries do not take it,
 // always go through host memory.
 //
+// One-sided sums have a passive target: a window stays open for all ranks from its making
+// to its end, and flushes and barriers order what the ranks do to it. The library allocates
+// the window, so that on one machine it can be shared memory.
+//
 // MPI requires that all ranks receive identical results from MPI_Allreduce (MPI
 // 3.1, section 5.9.6), which is what comm.Comm asks for. It leaves open what
 // becomes of a NaN in MPI_MAX, so the maximum is an operation of our own.

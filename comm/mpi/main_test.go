@@ -93,4 +93,6 @@ func TestConformance(t *testing.T) {
 	}
 	// And as buffers too long for one call of MPI go.
 	asRanks(t, 3, limitVariable+"=12007")
+	// And with Open MPI's windows by messages, as between machines.
+	asRanks(t, 3, "OMPI_MCA_osc=pt2pt")
 }

@@ -20,10 +20,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-func init() { comm.MPI = &comm.Backend{Open: Open, Close: Close, About: About, Aware: Aware} }
-
-// spaces are the kinds of GPUs whose memory a library may take.
-var spaces = [...]device.Space{device.CUDA, device.ROCm}
+func init() {
+	comm.MPI = &comm.Backend{Open: Open, Close: Close, About: About, Claim: Claim, Deny: Deny, Aware: Aware, Switches: Switches}
+}
 
 // limit is the most numbers in one call of MPI, which counts with C's int.
 var limit = 1 << 30
@@ -52,8 +51,8 @@ func Open() (comm.Comm, error) {
 	var funneled C.int
 	if f := w.do(func() C.int {
 		err := C.lsm_init(&funneled)
-		for _, s := range spaces {
-			w.aware[s] = C.lsm_aware(C.int(s)) == 1
+		for s := range spaces {
+			w.aware[device.Space(s)] = Claim(device.Space(s)).Takes
 		}
 		return err
 	}); f.code != 0 {
@@ -94,8 +93,8 @@ func About() string {
 	}
 	about += ", MPI_THREAD_FUNNELED"
 	known := false
-	for _, s := range spaces {
-		if w.aware[s] {
+	for s := range spaces {
+		if s := device.Space(s); w.aware[s] {
 			about, known = fmt.Sprintf("%s, %v-aware", about, s), true
 		}
 	}

@@ -24,10 +24,12 @@ type window struct {
 	length  C.size_t // of a stretch
 }
 
-// Accumulate sums x through one-sided access. The ranks open an epoch with a fence, and
-// each adds its x to the stretches that the ranks own (MPI_Accumulate). After a second
-// fence each fetches the sums (MPI_Get). A window takes 1/ranks of the vector's memory.
-// If the library refuses, all ranks get the same error, marked as a lack of resources.
+// Accumulate sums x through one-sided access with a passive target: the window stays open
+// for all ranks (MPI_Win_lock_all), and nobody waits for a fence. Each rank puts its x into
+// the stretch that it owns and adds it to the stretches of the others (MPI_Accumulate and
+// MPI_Win_flush_all). Once all have done so, each fetches the sums (MPI_Get). A window takes
+// 1/ranks of the vector's memory. If the library refuses, all ranks get the same error,
+// marked as a lack of resources.
 func (g *group) Accumulate(x device.Buf) error {
 	if g.size == 1 {
 		return nil // Open MPI makes no window for one rank
@@ -52,8 +54,7 @@ func (g *group) needWindow(b numbers) error {
 	}
 	ranks := C.size_t(g.size)
 	w := &window{numbers: b.n, kind: b.kind, length: (b.n + ranks - 1) / ranks}
-	mine := min(w.length, b.n-min(b.n, w.length*C.size_t(g.rank)))
-	f := g.world.do(func() C.int { return C.lsm_window_create(g.buffers, mine, w.kind, &w.c) })
+	f := g.world.do(func() C.int { return C.lsm_window_create(g.buffers, w.length, w.kind, &w.c) })
 	refused, err := comm.Any(g, f.code != 0)
 	switch {
 	case err != nil:
@@ -61,7 +62,7 @@ func (g *group) needWindow(b numbers) error {
 	case refused:
 		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
 			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
-			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt`)
+			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt or OMPI_MCA_osc=ucx`)
 	}
 	// The old window is freed now, and the new one at the end of the run.
 	old := g.window

@@ -112,16 +112,15 @@ void lsm_library(char *text, int size) {
 	snprintf(text, size, "%.*s", n, all);
 }
 
-// says calls an extension that not every library has.
-static int says(const char *name) {
-	int (*query)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
-	return query && query() == 1;
-}
-
-int lsm_aware(int space) {
-	if (space == 0)
-		return says("MPIX_Query_cuda_support");
-	return says("MPIX_Query_hip_support") || says("MPIX_Query_rocm_support"); // MPICH, Open MPI
+// Extensions are looked up by name, since not every library has them.
+int lsm_query(const char *name, int number) {
+	void *query = dlsym(RTLD_DEFAULT, name);
+	int yes = 0;
+	if (!query)
+		return -1;
+	if (number < 0)
+		return ((int (*)(void))query)() == 1;
+	return ((int (*)(int, int *))query)(number, &yes) == MPI_SUCCESS && yes;
 }
 
 int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }
@@ -249,10 +248,14 @@ int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *d
 
 void lsm_batch_free(lsm_batch *b) { free(b); }
 
+// Stretches fill whole lines of the cache. Ranks of one machine have theirs one behind the
+// other, and MPICH 4.0 lets shorter ones overlap.
+enum { LINE = 64 };
+
 struct lsm_window {
 	MPI_Win win;
+	MPI_Comm comm;
 	void *base;
-	size_t n;
 	int type;
 };
 
@@ -262,26 +265,22 @@ int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 	if (!w)
 		return MPI_ERR_NO_MEM;
 	w->win = MPI_WIN_NULL;
-	w->n = n;
+	w->comm = COMM(comm);
 	w->type = type;
-	MPI_Aint bytes = n * width(type);
-	// A rank without a stretch allocates a byte too, because some libraries do not accept
-	// a null pointer.
-	TRY(MPI_Alloc_mem(bytes ? bytes : 1, MPI_INFO_NULL, &w->base));
-	TRY(MPI_Win_create(w->base, bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->win));
-	return MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN);
+	MPI_Aint bytes = (n * width(type) + LINE - 1) / LINE * LINE;
+	// The library chooses the memory: ranks of one machine may share it.
+	TRY(MPI_Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
+	TRY(MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN));
+	return MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win);
 }
 
 int lsm_window_free(lsm_window *w) {
-	int err = MPI_SUCCESS;
-	if (!w)
-		return err;
-	if (w->win != MPI_WIN_NULL)
-		err = MPI_Win_free(&w->win);
-	if (w->base)
-		MPI_Free_mem(w->base);
+	if (w->win != MPI_WIN_NULL) {
+		TRY(MPI_Win_unlock_all(w->win));
+		TRY(MPI_Win_free(&w->win));
+	}
 	free(w);
-	return err;
+	return MPI_SUCCESS;
 }
 
 // stretch returns where rank r's numbers begin and sets *count to their number, out of n
@@ -292,11 +291,11 @@ static size_t stretch(size_t n, size_t length, int r, size_t *count) {
 	return at;
 }
 
-// on_stretches adds x to the stretches of the ranks, or fetches them into x. Every rank
-// begins with its own stretch, so that the ranks do not all access the same one at once.
+// on_stretches adds x to the stretches of the other ranks, or fetches them into x. Every
+// rank begins with its neighbour's, so that the ranks do not all access the same one at once.
 static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
 	MPI_Datatype type = datatype(w->type);
-	for (int k = 0; k < size; k++) {
+	for (int k = 1; k < size; k++) {
 		int r = (rank + k) % size;
 		size_t count, first = stretch(n, length, r, &count);
 		for (size_t at = 0; at < count; at += limit) {
@@ -308,12 +307,23 @@ static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t le
 				TRY(MPI_Get(place, block, type, r, at, block, type, w->win));
 		}
 	}
-	return MPI_Win_fence(0, w->win);
+	return MPI_Win_flush_all(w->win);
+}
+
+// meet has all ranks see what was done to the windows before.
+static int meet(lsm_window *w) {
+	TRY(MPI_Win_sync(w->win));
+	TRY(MPI_Barrier(w->comm));
+	return MPI_Win_sync(w->win);
 }
 
 int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
-	memset(w->base, 0, w->n * width(w->type));
-	TRY(MPI_Win_fence(0, w->win));
+	size_t count, first = stretch(n, length, rank, &count), bytes = count * width(w->type);
+	memcpy(w->base, PLACE(x, first, w->type), bytes);
+	TRY(meet(w));
 	TRY(on_stretches(w, 1, x, n, length, rank, size, limit));
-	return on_stretches(w, 0, x, n, length, rank, size, limit);
+	TRY(meet(w));
+	memcpy(PLACE(x, first, w->type), w->base, bytes);
+	TRY(on_stretches(w, 0, x, n, length, rank, size, limit));
+	return meet(w);
 }

@@ -20,9 +20,10 @@ int lsm_finalize(void);
 void lsm_abort(int code);
 void lsm_error_text(int code, char *text, int size);
 void lsm_library(char *text, int size);
-// lsm_aware tells whether the library says that it takes memory of CUDA's cards (0) or
-// of ROCm's (1).
-int lsm_aware(int space);
+// lsm_query calls an extension that says whether the library takes memory of a kind of
+// GPUs: without arguments where number is negative, else for the kind of that number. It
+// returns 1 for yes, 0 for no and -1 where the library has no such extension.
+int lsm_query(const char *name, int number);
 
 int lsm_world(uintptr_t *comm);
 int lsm_dup(uintptr_t comm, uintptr_t *out);
@@ -47,7 +48,8 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);
 void lsm_batch_free(lsm_batch *b);
 
-// A window is one rank's stretch of memory that all ranks write to: n numbers.
+// A window is one rank's stretch of memory that all ranks write to: n numbers, as many on
+// every rank.
 typedef struct lsm_window lsm_window;
 int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out);
 int lsm_window_free(lsm_window *w);

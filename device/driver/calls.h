@@ -13,6 +13,8 @@ typedef uint64_t address; // CUdeviceptr; void * in HIP, of the same size and cl
 // names. A symbol "" has no counterpart there and its field stays NULL.
 #define DRIVER_CALLS(X)                                                                         \
 	X(init, "cuInit", "hipInit", (unsigned flags), (flags))                                     \
+	X(driver_version, "cuDriverGetVersion", "hipRuntimeGetVersion",                             \
+	  (int *version), (version))                                                                \
 	X(count, "cuDeviceGetCount", "hipGetDeviceCount", (int *count), (count))                    \
 	X(device, "cuDeviceGet", "hipDeviceGet",                                                    \
 	  (int *device, int ordinal), (device, ordinal))                                            \

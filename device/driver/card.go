@@ -52,6 +52,18 @@ func Open(e Engine) (*Driver, error) {
 	return d, nil
 }
 
+// Version is what the driver offers: "CUDA 12.4", or HIP's own version, "HIP 6.2.41134".
+func (d *Driver) Version() (string, error) {
+	var n C.int
+	if err := d.check(C.gpu_driver_version(d.calls, &n), "driver_version"); err != nil {
+		return "", status.Resource(err)
+	}
+	if v := int(n); d.Engine == HIP {
+		return fmt.Sprintf("HIP %d.%d.%d", v/10_000_000, v/100_000%100, v%100_000), nil
+	}
+	return fmt.Sprintf("CUDA %d.%d", n/1000, n%1000/10), nil
+}
+
 // Cards describes the visible cards. It is an error if there are none.
 func (d *Driver) Cards() ([]Card, error) {
 	var n C.int

@@ -23,7 +23,7 @@ func (d *Device) Copy(dst, src device.Buf) error {
 	case from == nil:
 		return d.upload(d.context.Main(), to.at, device.Memory(src))
 	case to == nil:
-		return d.download(device.Memory(dst), from.at)
+		return d.download(d.context.Main(), device.Memory(dst), from.at)
 	}
 	if to.n > 0 {
 		d.context.Within(d.context.Main(), to.at, from.at, to.bytes())
@@ -42,6 +42,17 @@ func (d *Device) Send(s *driver.Stream, dst, src device.Buf) error {
 	return d.upload(s, to.at, device.Memory(src))
 }
 
+// Receive is Copy from the card to the host, after the work that a stream of the caller was
+// given.
+func (d *Device) Receive(s *driver.Stream, dst, src device.Buf) error {
+	from := d.mine(src)
+	if from == nil || !onHost(dst) {
+		return device.Foreign(d, "receive", dst, src)
+	}
+	device.Match("receive", dst, src)
+	return d.download(s, device.Memory(dst), from.at)
+}
+
 func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
 	c := d.context
 	return d.through(src, &d.toDevice, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
@@ -53,11 +64,11 @@ func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
 	})
 }
 
-func (d *Device) download(dst []byte, src driver.Memory) error {
+func (d *Device) download(s *driver.Stream, dst []byte, src driver.Memory) error {
 	c := d.context
 	return d.through(dst, &d.toHost, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
-		c.ToHost(c.Main(), p, at, n, src+driver.Memory(lo))
-		wait := c.Begin(c.Main())
+		c.ToHost(s, p, at, n, src+driver.Memory(lo))
+		wait := c.Begin(s)
 		if !staged {
 			return wait
 		}

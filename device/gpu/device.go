@@ -122,8 +122,11 @@ func (d *Device) Name() string {
 func (d *Device) Engine() driver.Engine { return d.engine }
 
 // Space says whose addresses the card's are.
-func (d *Device) Space() device.Space {
-	if d.engine == driver.HIP {
+func (d *Device) Space() device.Space { return SpaceOf(d.engine) }
+
+// SpaceOf says whose addresses those of an engine's cards are.
+func SpaceOf(e driver.Engine) device.Space {
+	if e == driver.HIP {
 		return device.ROCm
 	}
 	return device.CUDA

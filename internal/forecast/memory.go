@@ -251,13 +251,9 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 	}
 	m.Recompute = true
 	if c.Held.Tables == "coarse" {
-		places, opt := c.problem.TimesNeeded()
-		for _, place := range places {
-			w := traveltime.Whole(c.Image)
-			if opt.Windows != nil {
-				w = opt.Windows[place]
-			}
-			m.Coarse += traveltime.CoarseBytes(c.Image, plan.CoarseFactor, w)
+		_, opt := c.problem.TimesNeeded()
+		if outline, err := traveltime.OutlineCoarse(c.problem.Times, c.problem.Positions, plan.CoarseFactor, opt); err == nil { // else the run will tell
+			m.Coarse, c.problem.Times = outline.Bytes(), outline
 		}
 	}
 	return with(m)
@@ -286,12 +282,6 @@ func (c *count) resident(m Memory) Memory {
 		work.Budget = k.Budget
 		n := c.needs(p, work)
 		n.Tables = k.Budget // of which even the largest stretch may take less
-		if m.Coarse > 0 {
-			// What the coarse tables are made with is freed before there are others.
-			places, opt := p.TimesNeeded()
-			made := traveltime.CoarseScratchBytes(c.Image, p.Positions, places, opt) - p.Times.ScratchBytes(p.Positions, places, opt)
-			n.Making += made * int64(p.Threads)
-		}
 		return with(k, n)
 	})
 }

@@ -61,6 +61,12 @@ EXPORT int cuInit(unsigned)
 	return visible().empty() ? NoDevice : Success;
 }
 
+EXPORT int cuDriverGetVersion(int *version)
+{
+	*version = 12040;
+	return Success;
+}
+
 EXPORT int cuDeviceGetCount(int *n)
 {
 	*n = int(visible().size());

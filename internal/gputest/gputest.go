@@ -28,7 +28,8 @@
 //	GPUEMU_CAPABILITY  what a card claims to be for CUDA: 120 for sm_120 (90)
 //	GPUEMU_STATIC_SHARED  bytes of shared memory that a kernel claims to have of its own (0)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
-//	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2
+//	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2; "cuInit:1:-11":
+//	                 the first one is ended by signal 11
 //	GPUEMU_NVRTC     the real NVRTC's name for the loader: the emulated one makes PTX by it
 //	GPUEMU_PTX       folder of programs that a driver takes instead of others, see [Replace]
 //	GPUEMU_STEPS     statements that a warp may run in a block given as PTX (no limit)

@@ -90,3 +90,9 @@ EXPORT const char *hipGetErrorString(int status)
 	const char *text;
 	return cuGetErrorString(status, &text) == 0 ? text : "unknown error";
 }
+
+EXPORT int hipRuntimeGetVersion(int *version)
+{
+	*version = 60241134;
+	return gpuemu::Success;
+}

@@ -2,6 +2,7 @@
 
 #include "emulator.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +50,9 @@ int fault(const char *function)
 	static std::mutex lock;
 	static std::map<std::string, int> calls;
 	std::lock_guard<std::mutex> hold(lock);
-	return ++calls[s] == call ? status : Success;
+	if (++calls[s] != call)
+		return Success;
+	return status < 0 ? raise(-status) : status;
 }
 
 } // namespace gpuemu

@@ -127,6 +127,9 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r.Ranks, r.Communicator = j.World.Size(), j.Carrier()
 	if j.World.Name() == "mpi" {
 		r.MPI, _, _ = strings.Cut(comm.MPI.About(), ",")
+		if j.Card != nil && comm.MPI.Aware(j.Card.Space()) {
+			r.MPI += fmt.Sprintf(", given memory of %v", j.Card.Space())
+		}
 	}
 	r.Threads = j.Host.Threads()
 	r.Engine, r.ISA, r.Tables = j.Plan.Engine, j.ISA, j.Held.Precision()

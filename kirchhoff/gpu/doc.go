@@ -2,11 +2,10 @@
 // the card of a device/gpu.Device. Image and traces live on the card; an application
 // copies nothing between it and the host.
 //
-// The tables of the eikonal equation that are kept are made on the card (pack.cu), from
-// traveltimes that it computes itself (package traveltime/gpu), so that nothing but the velocity
-// model and the positions crosses. Where the card has too few places to be faster, the processor
-// computes the times, and they are copied. Other tables are made on the host (see
-// kirchhoff.Plan) and copied place by place, while the next are computed. Results agree
+// Tables are made on the card (pack.cu), from traveltimes that it computes itself (package
+// traveltime/gpu), so that nothing but the velocity model and the positions crosses. Where the
+// card has too few places to be faster, or cannot compute the times, the processor does, and they
+// are copied place by place, while the next are computed. Results agree
 // with those of the cpu engine and of the reference to rounding of float32. They have the
 // same bits again on the same model of card, and with exact sums (dist.Pieced) also on any
 // number of cards, however these share out shots and slabs.

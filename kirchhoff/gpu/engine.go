@@ -33,13 +33,12 @@ type Engine struct {
 	most       most
 	kernels    []*kernel // of the images
 
-	tables  *tables          // of all places; without memory where they are made anew
-	held    held             // by the tables of all places, or of a unit at most
-	banks   []memoryOfTables // of the tables of units, which take them in turn
-	copies  *driver.Stream   // of tables to the card
-	lengths spans            // of the places' times in boxes
-	window  int              // entries of a window of the forward, from lengths
-	packer  *packer          // of tables; nil while none are made
+	tables *tables          // of all places; without memory where they are made anew
+	held   held             // by the tables of all places, or of a unit at most
+	banks  []memoryOfTables // of the tables of units, which take them in turn
+	making *driver.Stream   // on which they are made
+	packer *packer          // of tables; nil where no more are made
+	window int              // entries of a window of the forward; 0 before there are tables
 
 	// What is computed from the start.
 	groups              driver.Memory // groupList
@@ -91,9 +90,10 @@ var (
 // New compiles the kernels for a card and makes the tables of p there: 4 bytes per place and
 // image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. With an aperture,
 // points are those of the columns where a place has tables. p.Threads is the number of
-// threads that compute what the host has to. Its errors are those of kirchhoff.Refuse,
-// kirchhoff.NewPlan, kirchhoff.Images, Plan.Solve and the compiler. If the card has too little
-// memory, the error is a missing resource that states what is needed and what there is.
+// threads that compute traveltimes which the card does not. Its errors are those of
+// kirchhoff.Refuse, kirchhoff.NewPlan, kirchhoff.Images, the traveltime method and the compiler.
+// If the card has too little memory, the error is a missing resource that states what is needed
+// and what there is. If times lie too far apart for tables, it names the place.
 func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhoff.Work) (*Engine, error) {
 	if err := kirchhoff.Refuse(dev.Engine().String(), p, w); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 		return nil, err
 	}
 	e.dev, e.context = dev, dev.Context()
-	if e.copies = e.context.Main(); len(e.banks) > 0 {
-		if e.copies, err = e.context.NewStream(); err != nil {
+	if e.making = e.context.Main(); len(e.banks) > 0 {
+		if e.making, err = e.context.NewStream(); err != nil {
 			return nil, err
 		}
 	}
@@ -145,11 +145,20 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
 			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
 	}
+	if e.plan.Tiles > 0 {
+		e.packer = &packer{e: e}
+		if err := e.packer.prepare(p); err != nil {
+			return err
+		}
+	}
 	for range len(e.banks) - 1 {
 		e.opened = append(e.opened, e.context.Mark(e.context.Main()))
 	}
 	if !e.work.Remake {
-		return e.fill(ctx, p, e.tables)
+		err := e.fill(ctx, p, e.tables)
+		e.packer.close()
+		e.packer = nil
+		return err
 	}
 	for _, k := range e.kernels { // so that errors show before a long run
 		if len(k.Units) > 0 {
@@ -347,6 +356,6 @@ func (e *Engine) Close() {
 	e.packer.close()
 	e.free()
 	if len(e.banks) > 0 {
-		e.context.CloseStream(e.copies)
+		e.context.CloseStream(e.making)
 	}
 }

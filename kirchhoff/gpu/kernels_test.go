@@ -73,9 +73,10 @@ func TestKernelsAgree(t *testing.T) {
 			t.Errorf("the kernels do not say %q any more: what is derived from it must change", s)
 		}
 	}
-	for name, v := range map[string]any{"Operator": operator{}, "Reach": reach{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
-		"Middle": middle{}, "Taper": kirchhoff.Taper{}, "Fade": kirchhoff.Fade{}} {
-		if got, want := fieldsHere(v), fieldsThere(t, all, name); got != want {
+	for name, v := range map[string]any{"Operator": operator{}, "Traces": traces{}, "Blocks": blocks{}, "Column": columnThere{}, "Spot": spot{}, "Visit": visit{},
+		"Middle": middle{}, "Taper": kirchhoff.Taper{}, "Fade": kirchhoff.Fade{},
+		"Packing": packing{}, "Stack": stack{}} {
+		if got, want := fieldsHere(v), fieldsThere(t, all+packText, name); got != want {
 			t.Errorf("struct %s is %s in the kernels, %s here", name, want, got)
 		}
 	}
@@ -90,7 +91,7 @@ func fieldsHere(v any) string {
 			name += "[]"
 		}
 		kind, known := map[reflect.Type]string{reflect.TypeFor[driver.Memory](): "*", reflect.TypeFor[int32](): "int", reflect.TypeFor[int64](): "i64",
-			reflect.TypeFor[float32](): "float", reflect.TypeFor[kirchhoff.Taper](): "Taper", reflect.TypeFor[kirchhoff.Fade](): "Fade"}[of]
+			reflect.TypeFor[float32](): "float", reflect.TypeFor[float64](): "double", reflect.TypeFor[kirchhoff.Taper](): "Taper", reflect.TypeFor[kirchhoff.Fade](): "Fade"}[of]
 		if !known {
 			kind = of.String()
 		}

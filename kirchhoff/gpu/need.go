@@ -21,9 +21,16 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	before := e.bytes
 	e.makeRing(w.Exact)
 	n.Pieces = e.bytes - before
-	n.Scratch, n.OnCard = e.bytes-n.Tables, makingBytes(e, p)
-	host := kirchhoff.Needs(p, kirchhoff.Work{})
-	n.Making = host.Making + int64(max(1, p.Threads))*host.Place
+	n.Scratch = e.bytes - n.Tables
+	if e.plan.Tiles == 0 {
+		return n
+	}
+	making := makingBytes(e, p)
+	if n.OnCard = making; w.Remake {
+		n.Scratch, n.OnCard = n.Scratch+making, 0
+	}
+	places, opt := p.TimesNeeded()
+	n.Making = int64(max(1, p.Threads)) * p.Times.ScratchBytes(p.Positions, places, opt) // if the host solves
 	return n
 }
 

@@ -1,8 +1,9 @@
-// Tables made on the card: from the times of a place to its rows of the tables, as
-// kirchhoff's tables.go and weights.go and this package's tables.go make them on the host, by
-// the same operations in float64. One program serves all kinds of tables.
+// Tables made on the card: from the times of a place to its rows of the tables, which tables.go
+// describes. Weights and slopes are those of kirchhoff's weights.go and antialias.go, by the
+// same operations in float64. One program serves all kinds of tables.
 
 typedef long long i64;
+typedef unsigned long long u64;
 
 enum {
 	TILE = 64,
@@ -27,12 +28,15 @@ struct Packing {
 	int fields, compact, limits, row; // of the tables, see times.cu: FIELDS, COMPACT, LIMITS, ROW
 	unsigned *table; // as in struct Operator
 	int2 *span;
-	Reach *groups, *boxes;
+	Reach *groups;
+	Reach *boxes;
 	const int *points;     // [tile][TILE], the complement beyond the grid
 	const int *tiles;      // [group][GROUP], −1 beyond the box
 	const int *firsttile;  // [box], and the number of tiles
 	const int *firstgroup; // [box], and the number of groups
-	unsigned *lengths;     // [LENGTHS + 1], boxes by the number of samples that a place's times span; last, times too far apart
+	float *slope;          // [row], with anti-aliasing
+	unsigned *lengths;     // [LENGTHS], boxes by the number of samples that a place's times span
+	u64 *apart;            // [2], see too_far: of a tile, of a box
 	i64 skipped;           // points of the grid before the slab
 	int ny, nz;            // columns of the grid along y, points of a column
 	int dynamic, bits;     // whether weights have a spreading; of a time behind the point
@@ -41,6 +45,8 @@ struct Packing {
 	double origin[3], spacing[3]; // m, of the image along x, y, z
 	double stabiliser, lowest, highest; // m; radians
 	double taper[21];      // the weight of angles between lowest and highest
+	double rate[2];        // m/s, along x, y: of a slope, for each s/m of the gradient
+	float steepest;        // gradients with more come of points that a ray does not reach
 };
 
 // Stack is the tables of a place in a column.
@@ -49,6 +55,7 @@ struct Stack {
 	double at[3];            // m
 	int field, box, count;   // of the times; boxes of the column
 	int from[2], wide[2];    // columns of the window of the times
+	int place;               // its number
 };
 
 // Sample is a point of a window: its number, and its indices from the window's first.
@@ -77,6 +84,7 @@ struct Times {
 	int any[TILES];          // whether it counts
 	int last[TILES];         // its last sample that counts
 	int gaps[TILES];         // whether some times do not count
+	unsigned slope[TILES];   // the bits of a float, which is not negative
 	int base;                // first sample of the box
 	double corner[3], h[3], place[3]; // m, along x, y, z: where the window begins, its cells, the place
 };
@@ -97,22 +105,40 @@ __device__ __forceinline__ double limited(const Packing &c, double angle)
 	return a >= c.lowest ? c.taper[min(20, (int)(20 * (a - c.lowest) / (c.highest - c.lowest)))] : 1;
 }
 
-// weighted sets the fields of a point, and says whether it has a weight.
-__device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const Times &t, const double *time, const double *given, const Sample &s, float *field)
+// too_far keeps the largest distance, in samples, of times that lie too far apart, and its place.
+__device__ __forceinline__ void too_far(u64 *apart, const Stack &p, double samples)
 {
-	double squares = 0, slope[3];
-	const i64 stride[3] = {(i64)p.wide[1] * c.nz, c.nz, 1};
+	atomicMax(apart, (u64)rint(samples) << 32 | (unsigned)p.place);
+}
+
+// steep is the slope of a point.
+__device__ __forceinline__ float steep(const Packing &c, const double *gradient)
+{
+	float most = 0;
+#pragma unroll
+	for (int axis = 0; axis < 2; axis++) {
+		const float v = (float)(c.rate[axis] * fabs(gradient[axis]));
+		if (v > most && v <= c.steepest)
+			most = v;
+	}
+	return most;
+}
+
+// weighted sets the fields of a point with a gradient of its times, and says whether it has a
+// weight.
+__device__ __forceinline__ bool weighted(const Packing &c, const Times &t, const double *gradient, const double *given, const Sample &s, float *field)
+{
+	double squares = 0;
 #pragma unroll
 	for (int axis = 0; axis < 3; axis++) {
 		const double x = t.corner[axis] + s.k[axis] * t.h[axis] - t.place[axis];
 		squares += x * x;
-		slope[axis] = difference(time + s.n, stride[axis], s.k[axis], axis < 2 ? p.wide[axis] : c.nz, t.h[axis]);
 	}
 	const bool plane = c.fields == 3;
-	const double away = sqrt(squares) + c.stabiliser, norm = sqrt(slope[0] * slope[0] + slope[1] * slope[1] + slope[2] * slope[2]);
+	const double away = sqrt(squares) + c.stabiliser, norm = sqrt(gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2]);
 	if (!plane && (!(norm > 0) || norm > 1.7976931348623157e308))
 		return false;
-	const double angle = plane ? atan2(slope[0], slope[2]) : acos(fmin(1.0, fmax(-1.0, slope[2] / norm)));
+	const double angle = plane ? atan2(gradient[0], gradient[2]) : acos(fmin(1.0, fmax(-1.0, gradient[2] / norm)));
 	const double b = (given ? given[s.n] : !c.dynamic ? 1 : plane ? 1 / sqrt(away) : 1 / away) * limited(c, angle);
 	if (plane && b == 0) // the angle may be no number
 		return false;
@@ -120,7 +146,7 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Stack &p, const
 	if (!plane) {
 #pragma unroll
 		for (int axis = 0; axis < 3; axis++)
-			field[1 + axis] = (float)(slope[axis] / norm);
+			field[1 + axis] = (float)(gradient[axis] / norm);
 	} else if (c.limits) {
 		field[1] = (float)angle;
 	} else {
@@ -138,7 +164,7 @@ struct Stored {
 	bool counts;
 };
 
-__device__ __forceinline__ Stored stored(const Packing &c, const Times &t, int tile, double at)
+__device__ __forceinline__ Stored stored(const Packing &c, const Stack &p, const Times &t, int tile, double at)
 {
 	Stored s = {c.fields > 1 ? 0 : NEVER, 0xFFFF, false};
 	if (!t.any[tile] || at == NONE)
@@ -148,10 +174,10 @@ __device__ __forceinline__ Stored stored(const Packing &c, const Times &t, int t
 		s.code = (unsigned)round(ldexp(at - t.first[tile], CODE_BITS - t.shift[tile]));
 		after = ldexp((double)s.code, t.shift[tile] - CODE_BITS);
 	}
-	const double farthest = ldexp(1.0, 31 - c.bits) - 1;
-	if (t.first[tile] + after - t.base >= farthest) {
+	const double farthest = ldexp(1.0, 31 - c.bits) - 1, apart = t.first[tile] + after - t.base;
+	if (apart >= farthest) {
 		if (t.first[tile] + after < c.last)
-			atomicMax(&c.lengths[LENGTHS], 1u);
+			too_far(&c.apart[1], p, apart);
 		s.code = 0xFFFF;
 		return s;
 	}
@@ -161,7 +187,7 @@ __device__ __forceinline__ Stored stored(const Packing &c, const Times &t, int t
 }
 
 // measure finds the first sample of a tile, and the shift of its codes.
-__device__ __forceinline__ void measure(const Packing &c, Times &t, int tile)
+__device__ __forceinline__ void measure(const Packing &c, const Stack &p, Times &t, int tile)
 {
 	double least = NONE, most = -NONE;
 	for (int i = 0; i < TILE; i++) {
@@ -176,7 +202,7 @@ __device__ __forceinline__ void measure(const Packing &c, Times &t, int tile)
 		while (round(ldexp(most - t.first[tile], CODE_BITS - t.shift[tile])) >= 0xFFFF)
 			t.shift[tile]++;
 		if (t.shift[tile] > MOST_SHIFT)
-			atomicMax(&c.lengths[LENGTHS], 1u);
+			too_far(&c.apart[0], p, most - t.first[tile]);
 	}
 }
 
@@ -224,7 +250,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	if (given)
 		given += p.field * pitch;
 	if (threadIdx.x < TILES)
-		t.any[threadIdx.x] = t.gaps[threadIdx.x] = 0, t.last[threadIdx.x] = -0x7FFFFFFF;
+		t.any[threadIdx.x] = t.gaps[threadIdx.x] = t.slope[threadIdx.x] = 0, t.last[threadIdx.x] = -0x7FFFFFFF;
 	if (threadIdx.x < 3) {
 		const int axis = threadIdx.x;
 		t.h[axis] = c.spacing[axis];
@@ -232,15 +258,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 		t.place[axis] = p.at[axis];
 	}
 	__syncthreads();
+	const i64 stride[3] = {(i64)p.wide[1] * c.nz, c.nz, 1};
 	for (int i = threadIdx.x; i < tiles * TILE; i += THREADS) {
 		const Sample s = sample_of(c, p, c.points[first * TILE + i]);
 		const double at = time[s.n] / c.dt - c.shift;
 		const bool there = fabs(at) < NONE && at < c.limit;
 		t.at[i] = there ? at : NONE;
+		double gradient[3];
+#pragma unroll
+		for (int axis = 0; axis < 3; axis++)
+			gradient[axis] = c.fields > 1 || c.slope ? difference(time + s.n, stride[axis], s.k[axis], axis < 2 ? p.wide[axis] : c.nz, t.h[axis]) : 0;
+		if (c.slope)
+			atomicMax(&t.slope[i / TILE], __float_as_uint(steep(c, gradient)));
 		if (c.fields == 1)
 			continue;
 		float field[4] = {};
-		if (there && weighted(c, p, t, time, given, s, field))
+		if (there && weighted(c, t, gradient, given, s, field))
 			atomicMax(&t.any[i / TILE], 1);
 #pragma unroll
 		for (int f = 0; f < 4; f++)
@@ -249,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	}
 	__syncthreads();
 	if (threadIdx.x < tiles)
-		measure(c, t, threadIdx.x);
+		measure(c, p, t, threadIdx.x);
 	__syncthreads();
 	if (threadIdx.x == 0) {
 		t.base = 0x7FFFFFFF;
@@ -264,7 +297,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 		unsigned out = 0;
 		for (int half = 0; half < each; half++) {
 			const int slot = word * each + half;
-			const Stored s = stored(c, t, tile, t.at[tile * TILE + slot]);
+			const Stored s = stored(c, p, t, tile, t.at[tile * TILE + slot]);
 			out |= c.compact ? s.code << 16 * half : s.time;
 			if (s.counts) {
 				atomicMax(&t.last[tile], t.base + (int)(s.time >> c.bits));
@@ -278,8 +311,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 		table[tile * c.row + word / times(c) * words(c) + word % times(c)] = out;
 	}
 	__syncthreads();
+	const i64 row = p.rows + first - c.firsttile[p.box] + threadIdx.x;
 	if (c.compact && threadIdx.x < tiles)
-		c.span[p.rows + first - c.firsttile[p.box] + threadIdx.x] = int2{max(t.first[threadIdx.x] - t.base, 0), t.shift[threadIdx.x]};
+		c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base, t.shift[threadIdx.x]} : int2{};
+	if (c.slope && threadIdx.x < tiles)
+		c.slope[row] = __uint_as_float(t.slope[threadIdx.x]);
 	for (int g = c.firstgroup[box] + threadIdx.x; g < c.firstgroup[box + 1]; g += THREADS) {
 		Reach reach = {1, 0, t.base, 0};
 		for (int i = 0; i < GROUP; i++)

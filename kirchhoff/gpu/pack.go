@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
@@ -27,19 +28,22 @@ type (
 		fields, compact, limits, row         int32
 		table, span, groups, boxes           driver.Memory
 		points, tiles, firsttile, firstgroup driver.Memory
-		lengths                              driver.Memory
+		slope, lengths, apart                driver.Memory
 		skipped                              int64
 		ny, nz, dynamic, bits                int32
 		dt, shift, limit, last               float64
 		origin, spacing                      [3]float64
 		stabiliser, lowest, highest          float64
 		taper                                [21]float64
+		rate                                 [2]float64
+		steepest                             float32
 	}
 	stack struct {
 		rows, groups, boxes int64
 		at                  [3]float64
 		field, box, count   int32
 		from, wide          [2]int32
+		place               int32
 	}
 )
 
@@ -49,48 +53,33 @@ const stackWords = int(unsafe.Sizeof(stack{}) / 4)
 // far is a time, in samples, beyond any record.
 const far = 5e8
 
-// makeTables makes the tables of all places that p uses, in the given columns, and adds what
-// boxes span to lengths. If times lie too far apart for tables, the host finds out where.
-func (e *Engine) makeTables(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) error {
-	if e.plan.Tiles > 0 && packs(e, p) && e.dev.Compiles() {
-		if e.packer == nil {
-			e.packer = &packer{e: e}
-		}
-		if done, err := e.packer.pack(ctx, p, columns, to, lengths); done || err != nil {
-			return err
-		}
-	}
-	return e.copyTables(ctx, p, columns, to, lengths)
-}
-
-// packs reports whether the card makes the tables of p: those of the eikonal equation that are
-// kept, without the slopes that anti-aliasing takes. The host makes others and copies them: tables made anew are then on their way while the
-// card works. It must not depend on the part of a survey that p is, for weights may differ by a
-// rounding.
-func packs(e *Engine, p *kirchhoff.Problem) bool {
-	_, eikonal := p.Times.(*traveltime.Eikonal)
-	return eikonal && !e.work.Remake && e.layout.Bands <= 1
-}
-
-// solves reports whether the card computes the times of p. It must know the method, have a
-// compiler, since the program for it is not carried, and be faster. Otherwise the host computes
-// them. Where it could do either, the bits are the same.
-func solves(e *Engine, p *kirchhoff.Problem) bool {
-	if !times.Knows(p.Times) || p.Amplitude != nil || e.dev != nil && !e.dev.Compiles() {
-		return false
-	}
-	places, opt := p.TimesNeeded()
-	return times.Pays(p.Times, p.Positions, places, opt, batch(e))
-}
-
-// packer makes tables on the card. What it needs of the whole problem stays there.
+// packer makes tables on the card, on the engine's stream for that. What it needs for the whole
+// problem and any part of it stays there.
 type packer struct {
 	buffers
-	e                           *Engine
-	kernel                      *driver.Function
-	firstGroup, stacks, lengths device.Buf
-	field, given                device.Buf    // times and amplitudes of a place that come from the host
-	solver                      *times.Solver // nil before it is needed
+	e              *Engine
+	kernel         *driver.Function
+	firstGroup     driver.Memory // of each box
+	stacks, counts device.Buf
+	solver         *times.Solver // nil: times come from the host,
+	field, given   device.Buf    // as words, with amplitudes, a place's at a time
+}
+
+// prepare makes the packer ready for p, the engine's problem.
+func (k *packer) prepare(p *kirchhoff.Problem) error {
+	k.dev = k.e.dev
+	task, solves := k.allocate(p)
+	if k.err != nil {
+		return k.err
+	}
+	m, err := k.dev.Build(PackProgram())
+	if err != nil {
+		return err
+	}
+	if k.kernel, err = m.Function("pack"); err == nil && solves {
+		k.solver, err = times.New(k.dev, k.e.making, task)
+	}
+	return err
 }
 
 // close frees the memory on the card. A packer may be nil.
@@ -107,123 +96,128 @@ func (k *packer) close() {
 // mostStacks is how many stacks a launch takes at most.
 const mostStacks = 4096
 
-// batch is the memory, in bytes, that times in the making may take on the card.
-func batch(e *Engine) int64 { return max(512<<20, e.TableBytes()/8) }
+// task is to compute the times of p, the engine's problem, and whether the card does it. It must
+// know the method, have a compiler, since the program for it is not carried, and be faster.
+// Otherwise the host does it. Where both could, the bits are the same.
+func (e *Engine) task(p *kirchhoff.Problem) (t times.Task, solves bool) {
+	t = times.Task{Method: p.Times, Positions: p.Positions, Budget: max(512<<20, e.TableBytes()/8)}
+	t.Places, t.Options = p.TimesNeeded()
+	if t.Together = len(t.Places); e.work.Remake {
+		t.Together = min(t.Together, e.most.places)
+	}
+	return t, times.Knows(p.Times) && p.Amplitude == nil && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
+}
 
 // makingBytes is the memory that making the tables of p takes on the card.
 func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
-	if !packs(e, p) {
-		return 0
-	}
 	k := &packer{e: e}
-	k.allocate(p)
-	if solves(e, p) {
-		places, opt := p.TimesNeeded()
-		k.bytes += times.Bytes(p.Times, p.Positions, places, opt, batch(e))
+	task, solves := k.allocate(p)
+	if solves {
+		k.bytes += times.Bytes(task)
 	}
 	return k.bytes
 }
 
-// pack makes tables. It reports false if times lie too far apart for them.
-func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, columns []column, to memoryOfTables, lengths *spans) (done bool, err error) {
-	if err := k.prepare(p); err != nil {
-		return false, err
+// allocate allocates what a packer for p needs beside the solver.
+func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
+	b, points := &k.buffers, 0
+	k.firstGroup = words(b, int32s(k.e.firstGroup))
+	k.stacks, k.counts = b.alloc(mostStacks*stackWords, device.F32), b.alloc(int(unsafe.Sizeof(counted{})/4), device.F32)
+	if task, solves = k.e.task(p); solves {
+		return task, true
+	}
+	for _, place := range task.Places {
+		points = max(points, task.Options.Window(p.Grid, place).Grid(p.Grid).Len())
+	}
+	k.field = b.alloc(2*points, device.F32)
+	if p.Amplitude != nil {
+		k.given = b.alloc(2*points, device.F32)
+	}
+	return task, false
+}
+
+// counted is what the kernels count. It begins with the distances, in samples, of times that
+// lie too far apart in a tile and in a box, with their places.
+type counted struct {
+	apart   [2]struct{ place, samples uint32 }
+	lengths lengths
+}
+
+// pack makes the tables of all places that p, the engine's problem or a part of it, uses. It
+// waits until they are made.
+func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (lengths, error) {
+	e := k.e
+	counts, packing, slots := []counted{{}}, k.packing(p, t.memoryOfTables), slots(t.columns, p.Positions.Len())
+	if err := put(e.making, k.counts, counts); err != nil {
+		return lengths{}, err
 	}
 	places, opt := p.TimesNeeded()
-	where, packing := slots(columns, p.Positions.Len()), k.packing(p, to)
-	launch := func(f times.Fields, given driver.Memory) error {
+	err := k.times(ctx, p, places, opt, func(f times.Fields, given driver.Memory) error {
 		var stacks []stack
 		most := 0
 		for i, place := range f.Places {
-			for _, s := range where[place] {
-				c := &columns[s.column]
+			for _, s := range slots[place] {
+				c := &t.columns[s.column]
 				stacks = append(stacks, newStack(p, c, s.number, i, place, opt.Window(p.Grid, place)))
 				most = max(most, c.Boxes[1]-c.Boxes[0])
 			}
 		}
 		for some := range slices.Chunk(stacks, mostStacks) {
-			if err := put(k.e.context.Main(), k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
+			if err := put(e.making, k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
 				return err
 			}
-			k.e.context.Launch(k.e.context.Main(), k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
+			e.context.Launch(e.making, k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
 				packing, memory(k.stacks), memory(f.Time), given, int64(f.Pitch))
 		}
 		return nil
-	}
-	if solves(k.e, p) {
-		err = k.solve(ctx, p, places, opt, func(f times.Fields) error { return launch(f, 0) })
-	} else {
-		var one sync.Mutex
-		err = p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
-			amplitudes, err := kirchhoff.Given(p, place, f.Window)
-			if err != nil {
-				return err
-			}
-			one.Lock()
-			defer one.Unlock()
-			if err := device.Upload(k.field.Slice(0, len(f.Time)), f.Time); err != nil {
-				return err
-			}
-			given := driver.Memory(0)
-			if amplitudes != nil {
-				given = memory(k.given)
-				if err := device.Upload(k.given.Slice(0, len(amplitudes)), amplitudes); err != nil {
-					return err
-				}
-			}
-			return launch(times.Fields{Places: []int{place}, Time: k.field, Pitch: k.field.Len()}, given)
-		})
-	}
+	})
 	if err != nil {
-		return false, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		return lengths{}, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
-	return k.finish(lengths)
+	if err := e.dev.Receive(e.making, asWords(counts), k.counts); err != nil {
+		return lengths{}, err
+	}
+	return counts[0].lengths, counts[0].check(e.bits, p.Slowest)
 }
 
-// solve computes the times on the card.
-func (k *packer) solve(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(times.Fields) error) (err error) {
-	if k.solver == nil {
-		whole := &k.e.plan.Problem
-		places, opt := whole.TimesNeeded()
-		if k.solver, err = times.New(k.e.dev, whole.Times, whole.Positions, places, opt, batch(k.e)); err != nil {
+// check returns an error if times lie too far apart for tables.
+func (c *counted) check(bits int, slowest float64) error {
+	if tile := c.apart[0]; tile.samples > 0 {
+		return fmt.Errorf("kirchhoff: place %d: times of a tile lie %d samples apart, compact tables hold %d", tile.place, tile.samples, simd.Never<<simd.MaxShift>>simd.Bits)
+	}
+	if box := c.apart[1]; box.samples > 0 {
+		return fmt.Errorf("kirchhoff: place %d: times of a box of tiles lie %d samples apart, more than the %.0f that the slowest velocity, %g m/s, allows",
+			box.place, box.samples, farthest(bits), slowest)
+	}
+	return nil
+}
+
+// times passes on the times of places, and given amplitudes, as they become known: some places'
+// from the solver, or each place's from the host.
+func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(f times.Fields, given driver.Memory) error) error {
+	if k.solver != nil {
+		return k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) })
+	}
+	var one sync.Mutex
+	return p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
+		amplitudes, err := kirchhoff.Given(p, place, f.Window)
+		if err != nil {
 			return err
 		}
-	}
-	return k.solver.Solve(ctx, p.Positions, places, opt, each)
-}
-
-// allocate allocates what a packer needs beside the solver, for p or a part of it.
-func (k *packer) allocate(p *kirchhoff.Problem) {
-	b, whole, points := &k.buffers, &k.e.plan.Problem, 1
-	places, opt := whole.TimesNeeded()
-	for _, place := range places {
-		points = max(points, opt.Window(whole.Grid, place).Grid(whole.Grid).Len())
-	}
-	k.firstGroup, k.field = b.alloc(len(k.e.firstGroup), device.F32), b.alloc(points, device.F64)
-	k.stacks, k.lengths = b.alloc(mostStacks*stackWords, device.F32), b.alloc(len(spans{}.count)+1, device.F32)
-	if p.Amplitude != nil {
-		k.given = b.alloc(points, device.F64)
-	}
-}
-
-// prepare makes the packer ready, before its first use.
-func (k *packer) prepare(p *kirchhoff.Problem) error {
-	if k.kernel != nil {
-		return k.e.dev.Zero(k.lengths)
-	}
-	m, err := k.e.dev.Build(PackProgram())
-	if err != nil {
-		return err
-	}
-	k.dev = k.e.dev
-	if k.allocate(p); k.err != nil {
-		return k.err
-	}
-	if err := put(k.e.context.Main(), k.firstGroup, int32s(k.e.firstGroup)); err != nil {
-		return err
-	}
-	k.kernel, err = m.Function("pack")
-	return err
+		one.Lock()
+		defer one.Unlock()
+		given := driver.Memory(0)
+		if amplitudes != nil {
+			given = memory(k.given)
+			if err := put(k.e.making, k.given.Slice(0, 2*len(amplitudes)), amplitudes); err != nil {
+				return err
+			}
+		}
+		if err := put(k.e.making, k.field.Slice(0, 2*len(f.Time)), f.Time); err != nil {
+			return err
+		}
+		return each(times.Fields{Places: []int{place}, Time: k.field, Pitch: len(f.Time)}, given)
+	})
 }
 
 // packing is the kernel's for tables of p.
@@ -231,7 +225,8 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
 	l := e.layout
 	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups), boxes: memory(to.boxes),
-		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: memory(k.firstGroup), lengths: memory(k.lengths),
+		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup,
+		apart: memory(k.counts), lengths: memory(k.counts) + driver.Memory(unsafe.Offsetof(counted{}.lengths)),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]), bits: int32(e.bits),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}
@@ -240,6 +235,11 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	}
 	if l.Limits {
 		c.limits = 1
+	}
+	if l.Bands > 1 {
+		steepness := e.plan.Steepness()
+		c.slope, c.steepest = memory(to.slope), steepness.Most
+		copy(c.rate[:], steepness.Rate)
 	}
 	if l.Compact {
 		c.compact, c.limit, c.span = 1, min(far, c.last), memory(to.span)
@@ -260,7 +260,7 @@ func newStack(p *kirchhoff.Problem, c *column, number, field, place int, w trave
 	at := c.before
 	at.add(c.each, number)
 	out := stack{rows: int64(at.rows), groups: int64(at.groups), boxes: int64(at.boxes),
-		field: int32(field), box: int32(c.Boxes[0]), count: int32(c.Boxes[1] - c.Boxes[0])}
+		place: int32(place), field: int32(field), box: int32(c.Boxes[0]), count: int32(c.Boxes[1] - c.Boxes[0])}
 	for a := range out.from {
 		out.from[a], out.wide[a] = int32(w.Lo[a]), int32(w.Hi[a]-w.Lo[a])
 	}
@@ -268,18 +268,4 @@ func newStack(p *kirchhoff.Problem, c *column, number, field, place int, w trave
 		out.at[times.AxisOf(axis, p.Positions.Dim)] = x
 	}
 	return out
-}
-
-// finish adds up what the kernels counted. It reports false if times lie too far apart.
-func (k *packer) finish(lengths *spans) (bool, error) {
-	counted := make([]uint32, k.lengths.Len())
-	words := unsafe.Slice((*float32)(unsafe.Pointer(&counted[0])), len(counted))
-	if err := k.e.dev.Copy(device.Wrap(device.NewHost(0), words), k.lengths); err != nil {
-		return false, err
-	}
-	for i := range lengths.count {
-		lengths.count[i] += int64(counted[i])
-		lengths.total += int64(counted[i])
-	}
-	return counted[len(lengths.count)] == 0, nil
 }

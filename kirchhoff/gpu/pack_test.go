@@ -11,34 +11,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
-
-// tablesBy makes the tables of an engine on the card or on the host, and returns where they are
-// and what the forward's windows are for them.
-func tablesBy(t *testing.T, e *Engine, p *kirchhoff.Problem, card bool) (memoryOfTables, int) {
-	t.Helper()
-	like := func(b device.Buf) device.Buf {
-		c, err := e.dev.Alloc(b.Len(), b.Type())
-		must(t, err)
-		return c
-	}
-	to, lengths := memoryOfTables{table: like(e.tables.table), groups: like(e.tables.groups), boxes: like(e.tables.boxes)}, new(spans)
-	if e.layout.Compact {
-		to.span = like(e.tables.span)
-	}
-	if card {
-		k := &packer{e: e}
-		defer k.close()
-		done, err := k.pack(t.Context(), p, e.tables.columns, to, lengths)
-		if must(t, err); !done {
-			t.Error("the card leaves tables to the host")
-		}
-	} else {
-		must(t, e.copyTables(t.Context(), p, e.tables.columns, to, lengths))
-	}
-	return to, windowEntries(e.dev.Card(), e.layout, lengths)
-}
 
 // bent replaces the times of p by those of a velocity model with layers, larger than the image
 // and of other cells.
@@ -61,23 +36,253 @@ func bent(t testing.TB, p *kirchhoff.Problem) {
 	p.Threads = 1 // so that few places are enough for the card
 }
 
-// same compares two tables, whose weights may differ by a rounding.
-func same(t *testing.T, what string, got, want device.Buf, times func(word int) bool) {
-	t.Helper()
-	if got.Len() != want.Len() {
-		t.Fatalf("%s: %d words, want %d", what, got.Len(), want.Len())
+// wanted are tables as tables.go describes them, made on the host.
+type wanted struct {
+	*Engine
+	fading                              kirchhoff.Fading
+	words, span, groupsOf, boxesOf, all []uint32 // of the table, spans, reaches and slopes
+	lengths                             lengths
+}
+
+// reach is the kernels' struct.
+type reach struct{ first, last, base, gaps int32 }
+
+func (r *reach) add(o reach) {
+	r.gaps |= o.gaps
+	switch {
+	case o.first > o.last:
+	case r.first > r.last:
+		r.first, r.last = o.first, o.last
+	default:
+		r.first, r.last = min(r.first, o.first), max(r.last, o.last)
 	}
-	a, b := download(t, got), download(t, want)
-	for i := range a {
-		x, y := math.Float32bits(a[i]), math.Float32bits(b[i])
-		if x != y && (times(i) || !(math.Abs(float64(a[i]-b[i])) <= 2e-7*math.Abs(float64(b[i])))) {
-			t.Fatalf("%s: word %d is %#x (%g), want %#x (%g)", what, i, x, a[i], y, b[i])
+}
+
+func (r reach) words() []uint32 {
+	return []uint32{uint32(r.first), uint32(r.last), uint32(r.base), uint32(r.gaps)}
+}
+
+// want makes the tables of e's problem.
+func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
+	t.Helper()
+	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.layout.Words), span: make([]uint32, 2*e.tables.held.rows),
+		groupsOf: make([]uint32, reachWords*e.tables.held.groups), boxesOf: make([]uint32, reachWords*e.tables.held.boxes), all: make([]uint32, e.tables.held.rows)}
+	where := slots(e.tables.columns, p.Positions.Len())
+	places, opt := p.TimesNeeded()
+	opt.Threads = 1
+	must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
+		given, err := kirchhoff.Given(p, place, f.Window)
+		if err != nil {
+			return err
+		}
+		g := f.Window.Grid(p.Grid)
+		gradient := make([][]float64, g.Dim())
+		for a := range gradient {
+			gradient[a] = make([]float64, g.Len())
+		}
+		traveltime.CentralGradient(gradient, f.Time, g)
+		of := func(n int32) point { return w.point(p, place, f, gradient, given, int(max(n, ^n))) }
+		for _, s := range where[place] {
+			c := &e.tables.columns[s.column]
+			at := c.before
+			at.add(c.each, s.number)
+			for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
+				w.box(p, box, at, of)
+				at.add(held{e.firstTile[box+1] - e.firstTile[box], e.firstGroup[box+1] - e.firstGroup[box], 1}, 1)
+			}
+		}
+		return nil
+	}))
+	return w
+}
+
+// point is what there is to store of one.
+type point struct {
+	at     float64 // samples; infinite where the time does not count
+	fields []float64
+	slope  float32
+}
+
+// point returns point n of the slab, of a place with the given times, gradient and amplitudes.
+func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, gradient [][]float64, given []float64, n int) (out point) {
+	dim, i, l := p.Grid.Dim(), 0, w.layout
+	var k [3]int
+	n += p.Slab[0] * (p.Grid.Len() / p.Grid.Shape[0])
+	for a := dim - 1; a >= 0; a-- {
+		k[a], n = n%p.Grid.Shape[a], n/p.Grid.Shape[a]
+	}
+	squares, g := 0.0, f.Window.Grid(p.Grid)
+	for a := range dim {
+		if a < dim-1 {
+			k[a] -= f.Window.Lo[a]
+		}
+		i = i*g.Shape[a] + k[a]
+		x := g.Coord(a, k[a]) - p.Positions.At(place)[a]
+		squares += x * x
+	}
+	record := float64(p.NT) + p.T0/(2*p.DT)
+	out.at = f.Time[i]/p.DT - p.T0/(2*p.DT)
+	if !(math.Abs(out.at) < 5e8) || l.Compact && out.at >= record {
+		out.at = math.Inf(1)
+	}
+	for a, h := range p.Antialias {
+		if s := float32(math.Pow(2, 0.25) * h / (2 * p.DT) * math.Abs(gradient[a][i])); s <= w.plan.Steepness().Most {
+			out.slope = max(out.slope, s)
+		}
+	}
+	if out.fields = make([]float64, l.Fields-1); l.Fields == 1 || math.IsInf(out.at, 1) {
+		return out
+	}
+	b, z, norm := 1.0, gradient[dim-1][i], 0.0
+	for a := range dim {
+		norm += gradient[a][i] * gradient[a][i]
+	}
+	norm = math.Sqrt(norm)
+	angle := math.Acos(z / norm)
+	if dim == 2 {
+		angle = math.Atan2(gradient[0][i], z)
+	}
+	switch d := math.Sqrt(squares) + w.fading.Stabiliser; {
+	case given != nil:
+		b = given[i]
+	case p.Dynamic:
+		b = math.Pow(d, -0.5*float64(dim-1))
+	}
+	switch a := math.Abs(angle); {
+	case !(a < w.fading.Hi) || dim == 3 && (!(norm > 0) || math.IsInf(norm, 1)):
+		b = 0
+	case a >= w.fading.Lo:
+		b *= w.fading.Taper[min(20, int(20*(a-w.fading.Lo)/(w.fading.Hi-w.fading.Lo)))]
+	}
+	switch {
+	case b == 0 && (dim == 2 || !(norm > 0) || math.IsInf(norm, 1)):
+	case dim == 3:
+		out.fields = []float64{b, gradient[0][i] / norm, gradient[1][i] / norm, z / norm}
+	case l.Limits:
+		out.fields = []float64{b, angle}
+	default:
+		out.fields = []float64{b * math.Cos(angle/2), b * math.Sin(angle/2)}
+	}
+	return out
+}
+
+// box makes the tables of a box, which begin at the given row, group and box.
+func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) point) {
+	first, end := w.firstTile[box], w.firstTile[box+1]
+	points, firsts, base := make([][]point, end-first), make([]int32, end-first), int32(math.MaxInt32)
+	for tile := range points {
+		least, any := math.Inf(1), w.layout.Fields == 1
+		for _, n := range w.plan.Points[(first+tile)*simd.TileSize:][:simd.TileSize] {
+			q := of(n)
+			points[tile], least = append(points[tile], q), min(least, q.at)
+			for _, v := range q.fields[:min(1, len(q.fields))] {
+				any = any || v != 0 || !w.layout.Limits && len(q.fields) == 2 && q.fields[1] != 0
+			}
+		}
+		firsts[tile] = math.MaxInt32
+		if any && !math.IsInf(least, 1) {
+			firsts[tile] = int32(math.Floor(least))
+		}
+		base = min(base, firsts[tile])
+	}
+	reaches, all := make([]reach, len(points)), reach{1, 0, base, 0}
+	for tile := range points {
+		reaches[tile] = w.tile(p, at.rows+tile, points[tile], firsts[tile], base)
+		all.add(reaches[tile])
+	}
+	copy(w.boxesOf[reachWords*at.boxes:], all.words())
+	if all.first <= all.last {
+		w.lengths[min(int(all.last-all.first), len(w.lengths)-1)]++
+	}
+	for g := w.firstGroup[box]; g < w.firstGroup[box+1]; g++ {
+		r := reach{1, 0, base, 0}
+		for _, tile := range w.groupList[g*groupTiles:][:groupTiles] {
+			if tile >= 0 {
+				r.add(reaches[int(tile)-first])
+			}
+		}
+		copy(w.groupsOf[reachWords*(at.groups+g-w.firstGroup[box]):], r.words())
+	}
+}
+
+// tile makes a row.
+func (w *wanted) tile(p *kirchhoff.Problem, row int, points []point, first, base int32) reach {
+	l, out, shift := w.layout, reach{1, 0, base, 0}, 0
+	words, each, times := w.words[row*l.Words:][:l.Words], l.Words/4, bunch // of a bunch
+	widest, slope := 0.0, float32(0)
+	for _, q := range points {
+		if slope = max(slope, q.slope); !math.IsInf(q.at, 1) && first < math.MaxInt32 {
+			widest = max(widest, q.at-float64(first))
+		}
+	}
+	w.all[row] = math.Float32bits(slope)
+	for l.Compact && math.Round(math.Ldexp(widest, simd.Bits-shift)) >= simd.Never {
+		shift++
+	}
+	if l.Compact {
+		times = bunch / 2
+	}
+	if first < math.MaxInt32 {
+		w.span[2*row], w.span[2*row+1] = uint32(first-base), uint32(shift)
+	}
+	for i, q := range points {
+		part := words[i/bunch*each:]
+		time, code, after := uint32(math.MaxUint32), uint32(simd.Never), float64(float32(q.at-float64(first)))
+		if l.Compact {
+			code = uint32(math.Round(math.Ldexp(q.at-float64(first), simd.Bits-shift)))
+			after = math.Ldexp(float64(code), shift-simd.Bits)
+		}
+		switch {
+		case first < math.MaxInt32 && !math.IsInf(q.at, 1) && float64(first-base)+after < farthest(w.bits):
+			time = uint32(first-base)<<w.bits + uint32(math.RoundToEven(math.Ldexp(after, w.bits)))
+			out.add(reach{first, base + int32(time>>w.bits), 0, 0})
+			for field, v := range q.fields {
+				part[times+field*bunch+i%bunch] = math.Float32bits(float32(v))
+			}
+		case l.Fields == 1:
+			code, out.gaps = simd.Never, 1
+		default:
+			code, time = simd.Never, 0
+		}
+		if l.Compact {
+			part[i%bunch/2] |= code << (i % 2 * 16)
+		} else {
+			part[i%bunch] = time
+		}
+	}
+	return out
+}
+
+// same compares words of a card with those that are wanted; weights may differ by a rounding.
+func same(t *testing.T, what string, on device.Buf, want []uint32, weight func(word int) bool) {
+	t.Helper()
+	got := download(t, on)
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d words, want %d", what, len(got), len(want))
+	}
+	for i, v := range want {
+		x, y := math.Float32bits(got[i]), math.Float32frombits(v)
+		if x != v && !(weight(i) && math.Abs(float64(got[i]-y)) <= 2e-7*math.Abs(float64(y))) {
+			t.Fatalf("%s: word %d is %#x (%g), want %#x (%g)", what, i, x, got[i], v, y)
 		}
 	}
 }
 
-// TestTablesMade: tables that the card makes have the words of those that the host makes and
-// copies; nothing but lists crosses then.
+// crossed is how many bytes may go to the card for the engine of p: lists, the image, a velocity
+// model, and where the host solves, times and amplitudes.
+func crossed(e *Engine, p *kirchhoff.Problem) int64 {
+	bytes := 12*int64(p.Grid.Len()) + 1<<17
+	if g := p.Times.Domain(); g != nil {
+		bytes += 4 * int64(g.Len())
+	}
+	if _, solves := e.task(p); !solves {
+		bytes += 16 * int64(p.Grid.Len()*p.Positions.Len())
+	}
+	return bytes
+}
+
+// TestTablesMade: tables have the words that tables.go describes, of the times that the host
+// computes, and nothing but lists crosses where the card solves.
 func TestTablesMade(t *testing.T) {
 	d := open(t, driver.CUDA)
 	problems := map[string]*kirchhoff.Problem{}
@@ -112,21 +317,23 @@ func TestTablesMade(t *testing.T) {
 			up := func() int64 { n, _ := d.Traffic(); return n }
 			before := up()
 			e := engine(t, d, p)
-			if g := p.Times.Domain(); g != nil && p.Threads == 1 && up()-before > 4*int64(g.Len())+8*int64(p.Grid.Len())+1<<17 {
-				t.Errorf("%d bytes went to the card, too many for the image's lists, places and the model", up()-before)
+			if got, most := up()-before, crossed(e, p); got > most {
+				t.Errorf("%d bytes went to the card, want at most %d", got, most)
 			}
-			got, here := tablesBy(t, e, p, true)
-			want, window := tablesBy(t, e, p, false)
+			w := want(t, e, p)
 			each, weights := e.layout.Words/4, (e.layout.Fields-1)*bunch // of a bunch
-			same(t, "table", got.table, want.table, func(word int) bool { return word%each < each-weights })
-			exact := func(int) bool { return true }
+			same(t, "table", e.tables.table, w.words, func(word int) bool { return word%each >= each-weights })
+			exact := func(int) bool { return false }
 			if e.layout.Compact {
-				same(t, "span", got.span, want.span, exact)
+				same(t, "span", e.tables.span, w.span, exact)
 			}
-			same(t, "groups", got.groups, want.groups, exact)
-			same(t, "boxes", got.boxes, want.boxes, exact)
-			if here != window || e.window != window {
-				t.Errorf("windows of %d samples, those of the engine %d, want %d", here, e.window, window)
+			if e.layout.Bands > 1 {
+				same(t, "slope", e.tables.slope, w.all, exact)
+			}
+			same(t, "groups", e.tables.groups, w.groupsOf, exact)
+			same(t, "boxes", e.tables.boxes, w.boxesOf, exact)
+			if window := windowEntries(d.Card(), e.layout, w.lengths); e.window != window {
+				t.Errorf("windows of %d samples, want %d", e.window, window)
 			}
 		})
 	}

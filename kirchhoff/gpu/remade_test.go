@@ -125,50 +125,45 @@ func TestRemadeNeed(t *testing.T) {
 	}
 }
 
-// TestRemadeBesideWork: the tables of a unit are on their way while the card works for the
-// unit before: no copy waits for the card's work.
+// TestRemadeBesideWork: the tables of a unit are made while the card works for the unit before,
+// whoever solves for their times.
 func TestRemadeBesideWork(t *testing.T) {
 	d := open(t, driver.CUDA)
-	p := spread(t, []int{70, 30}, 10, 6, 40, 150, true)
-	e := working(t, d, p, remade(0.5, false)(p, 0, 0))
-	if len(e.banks) != 2 || e.most.units < 3 {
-		t.Fatalf("%d units, tables of %d have memory", e.most.units, len(e.banks))
-	}
-	k := e.kernels[0]
-	first, err := k.open(t.Context(), k.Units[0])
-	must(t, err)
 	m, err := d.Build(driver.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
 	must(t, err)
 	hold, err := m.Function("hold")
 	must(t, err)
-	flag, err := e.context.AllocPinned(4)
+	flag, err := d.Context().AllocPinned(4)
 	must(t, err)
-	clear(flag.Bytes)
 	set := (*int32)(unsafe.Pointer(unsafe.SliceData(flag.Bytes)))
-	e.context.Launch(e.context.Main(), hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
-	before, _ := d.Traffic()
-	opened := make(chan error, 1)
-	go func() {
-		second, err := k.open(t.Context(), k.Units[1])
-		if err == nil {
-			second.Close()
+	straight := spread(t, []int{70, 330}, 10, 6, 40, 150, true)
+	curved, host := *straight, *straight
+	bent(t, &curved)
+	host.Times = gaps{straight.Times}
+	for name, p := range map[string]*kirchhoff.Problem{"straight rays": straight, "eikonal": &curved, "times of the host": &host} {
+		e := working(t, d, p, remade(0.5, false)(p, 0, 0))
+		if len(e.banks) != 2 || e.most.units < 3 {
+			t.Fatalf("%s: %d units, tables of %d have memory", name, e.most.units, len(e.banks))
 		}
-		opened <- err
-	}()
-	q, _ := k.Part(k.Units[1])
-	want := int64(e.newTables(e.plan.Of(q)).held.rows) * e.rowBytes()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if now, _ := d.Traffic(); now-before >= want {
-			break
+		if (e.packer.solver == nil) != (p == &host) {
+			t.Errorf("%s: the wrong one solves", name)
 		}
-		if time.Now().After(deadline) {
-			t.Error("tables of the next unit wait for the card's work")
-			break
+		q, _ := e.kernels[0].Part(e.kernels[0].Units[1])
+		must(t, d.Sync())
+		atomic.StoreInt32(set, 0)
+		e.context.Launch(e.context.Main(), hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
+		made := make(chan error, 1)
+		go func() { made <- e.remake(t.Context(), q, e.newTables(e.plan.Of(q))) }()
+		select {
+		case err := <-made:
+			must(t, err)
+			atomic.StoreInt32(set, 1)
+		case <-time.After(time.Minute):
+			t.Errorf("%s: tables of the next unit wait for the card's work", name)
+			atomic.StoreInt32(set, 1)
+			must(t, <-made)
 		}
+		must(t, d.Sync())
 	}
-	atomic.StoreInt32(set, 1)
-	must(t, <-opened)
-	first.Close()
-	must(t, d.Sync())
 	must(t, flag.Free())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
 
 // solve runs 20 iterations of CGLS on a device and returns the image; each is called
@@ -341,6 +342,13 @@ func taken(t testing.TB, e *Engine) (bytes int64) {
 	must(t, e.makeRing(true))
 	for _, b := range e.list {
 		bytes += int64(b.Len() * b.Type().Size())
+	}
+	if e.packer != nil {
+		bytes += e.packer.bytes
+		if e.packer.solver != nil {
+			task, _ := e.task(&e.plan.Problem)
+			bytes += times.Bytes(task)
+		}
 	}
 	return bytes
 }

@@ -66,9 +66,8 @@ type lists struct {
 	adjointParts, forwardParts int
 }
 
-// open makes a unit ready: its lists and, unless they are kept, its tables. They are copied
-// beside what the card still has to do for the unit before, into the memory of the one before
-// that. The caller holds the room's lock.
+// open makes a unit ready: its lists and, unless they are kept, its tables. The caller holds
+// the room's lock.
 func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	if k.kept != nil {
 		return k.kept, nil
@@ -76,17 +75,10 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	q, trace := k.Part(u)
 	l, t := k.plan.Of(q), k.tables
 	if k.work.Remake {
-		if t = k.newTables(l); t.held.rows > k.held.rows {
-			panic(fmt.Sprintf("kirchhoff: tables of %d tiles in memory for %d", t.held.rows, k.held.rows))
-		}
-		k.opened = append(k.opened, k.context.Mark(k.context.Main()))
-		k.context.After(k.copies, k.opened[0])
-		k.opened, k.turn = k.opened[1:], (k.turn+1)%len(k.banks)
-		t.memoryOfTables = k.banks[k.turn]
-		if err := k.fill(ctx, q, t); err != nil {
+		t = k.newTables(l)
+		if err := k.remake(ctx, q, t); err != nil {
 			return nil, err
 		}
-		k.context.Follow(k.context.Main(), k.copies)
 	}
 	b := &buffers{dev: k.dev, round: true}
 	rows := trace
@@ -106,13 +98,36 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	return o, b.err
 }
 
-// fill makes tables in their memory.
+// remake makes the tables of a unit's places. The card does so beside what it still has to do
+// for the unit before, in the memory of the one before that.
+func (e *Engine) remake(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
+	if t.held.rows > e.held.rows {
+		panic(fmt.Sprintf("kirchhoff: tables of %d tiles in memory for %d", t.held.rows, e.held.rows))
+	}
+	e.opened = append(e.opened, e.context.Mark(e.context.Main()))
+	e.context.After(e.making, e.opened[0])
+	e.opened, e.turn = e.opened[1:], (e.turn+1)%len(e.banks)
+	t.memoryOfTables = e.banks[e.turn]
+	if err := e.fill(ctx, p, t); err != nil {
+		return err
+	}
+	e.context.Follow(e.context.Main(), e.making)
+	return nil
+}
+
+// fill makes the tables of p's places in the memory of t.
 func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
-	err := e.makeTables(ctx, p, t.columns, t.memoryOfTables, &e.lengths)
-	e.window = windowEntries(e.dev.Card(), e.layout, &e.lengths)
-	e.packer.close()
-	e.packer = nil
-	return err
+	var n lengths
+	if e.plan.Tiles > 0 {
+		var err error
+		if n, err = e.packer.pack(ctx, p, t); err != nil {
+			return err
+		}
+	}
+	if e.window == 0 { // the first unit's serves all
+		e.window = windowEntries(e.dev.Card(), e.layout, n)
+	}
+	return nil
 }
 
 // opener is open with ctx.

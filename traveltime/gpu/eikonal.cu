@@ -40,13 +40,14 @@ struct Model {
 	int rounds, patience;                      // most rounds, and rounds before the tolerance grows
 };
 
-// Place is a source, the columns of the model that it is solved in, the points of the model
-// that its start box spans, and the columns of the image that it is wanted on.
+// Place is a source, the columns of the model, or of its coarse table, that it is solved in, the
+// points of the model that its start box spans, and the columns of the image that it is wanted on.
 struct Place {
 	double at[3];
 	int lo[2], n[2];
 	int first[3], last[3];
 	int from[2], count[2];
+	i64 table; // where its coarse table begins
 };
 
 // Batch is what the groups of a batch work on.
@@ -593,20 +594,25 @@ struct Image {
 	int nz;
 };
 
-// interpolated is τ at the point (x, y, z) of the image.
-__device__ __forceinline__ float interpolated(const Model &m, const Batch &b, const Image &im, const Place &p, int group, int lane, int x, int y, int z)
+// Steps are the distances in memory between neighbours along x, y, z.
+struct Steps {
+	i64 x, y, z;
+};
+
+// interpolated is τ at the point k of the image, of a place whose τ begins at t.
+__device__ __forceinline__ float interpolated(const Image &im, const Place &p, const float *t, const Steps &step, const int *k)
 {
-	const int fx = im.first[0][x] - p.lo[0], fy = im.first[1][y] - p.lo[1], fz = im.first[2][z];
+	t += (im.first[0][k[0]] - p.lo[0]) * step.x + (im.first[1][k[1]] - p.lo[1]) * step.y + im.first[2][k[2]] * step.z;
 	float sum = 0;
 	for (int c = 0; c < im.width[2]; c++) {
 		float line = 0;
 		for (int i = 0; i < im.width[0]; i++)
 			for (int j = 0; j < im.width[1]; j++) {
-				const float w = im.value[0][4 * x + i] * im.value[1][4 * y + j];
+				const float w = im.value[0][4 * k[0] + i] * im.value[1][4 * k[1] + j];
 				if (w != 0)
-					line += w * row_of(b, m, group, lane, fx + i, fy + j)[(fz + c) * LANES];
+					line += w * t[i * step.x + j * step.y + c * step.z];
 			}
-		sum += im.value[2][4 * z + c] * line;
+		sum += im.value[2][4 * k[2] + c] * line;
 	}
 	return sum;
 }
@@ -649,7 +655,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) arrivals(Model m, Batch b, 
 		return;
 	const Place &p = b.places[at.place];
 	const int group = at.place / LANES, lane = at.place % LANES;
-	const float tau = im.width[2] > 0 ? interpolated(m, b, im, p, group, lane, at.k[0], at.k[1], at.k[2])
+	const i64 row = (m.n[2] + 2 * GHOSTS) * LANES;
+	const float tau = im.width[2] > 0 ? interpolated(im, p, row_of(b, m, group, lane, 0, 0), Steps{b.side[1] * row, row, LANES}, at.k)
 	                                  : row_of(b, m, group, lane, at.k[0] - p.lo[0], at.k[1] - p.lo[1])[at.k[2] * LANES];
 	T[at.to] = m.scale * (tau * at.distance);
 }
@@ -660,4 +667,14 @@ extern "C" __global__ void __launch_bounds__(256) straight(const Place *places, 
 	Point at;
 	if (point_of(places, im, first, pitch, at))
 		T[at.to] = at.distance / velocity;
+}
+
+// coarse does the same from τ, in s/m, of coarse tables with columns of nz points.
+extern "C" __global__ void __launch_bounds__(256, 1) coarse(const Place *places, Image im, const float *tau, int nz, int first, double *T, i64 pitch)
+{
+	Point at;
+	if (!point_of(places, im, first, pitch, at))
+		return;
+	const Place &p = places[at.place];
+	T[at.to] = interpolated(im, p, tau + p.table, Steps{(i64)p.n[1] * nz, nz, 1}, at.k) * at.distance;
 }

@@ -3,7 +3,6 @@ package gpu
 import (
 	"runtime"
 
-	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -27,23 +26,22 @@ type room struct {
 	groups int    // of lanes places
 }
 
-// newRoom finds the room for the places. A batch takes at most budget bytes, but for one
-// group that takes more.
-func newRoom(m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) room {
+// newRoom finds the room for a task's places.
+func newRoom(t Task) room {
 	var r room
-	for _, place := range places {
-		r.pitch = max(r.pitch, opt.Window(m.Grid(), place).Grid(m.Grid()).Len())
+	for _, place := range t.Places {
+		r.pitch = max(r.pitch, t.Options.Window(t.Method.Grid(), place).Grid(t.Method.Grid()).Len())
 	}
-	r.fields = max(1, min(len(places), fieldPoints/max(1, r.pitch)))
-	e, ok := m.(*traveltime.Eikonal)
-	if !ok || len(places) == 0 {
+	r.fields = max(1, min(t.Together, fieldPoints/max(1, r.pitch)))
+	e, ok := t.Method.(*traveltime.Eikonal)
+	if !ok || len(t.Places) == 0 {
 		r.list = r.fields
 		return r
 	}
 	model := *e.Domain()
 	r.planes, r.nz = [2]int{model.Shape[0], 0}, model.Shape[model.Dim()-1]
-	for _, place := range places {
-		region := e.Region(p, place, opt)
+	for _, place := range t.Places {
+		region := e.Region(t.Positions, place, t.Options)
 		for a := range r.side {
 			r.side[a] = max(r.side[a], region.Hi[a]-region.Lo[a])
 		}
@@ -52,7 +50,7 @@ func newRoom(m traveltime.Method, p *survey.Positions, places []int, opt travelt
 	fixed := r.bytes()
 	r.groups, r.list = 1, lanes
 	each := r.bytes() - fixed
-	r.groups = max(1, int(min(int64((len(places)+lanes-1)/lanes), (budget-fixed)/each)))
+	r.groups = max(1, int(min(int64((t.Together+lanes-1)/lanes), (t.Budget-fixed)/each)))
 	r.list = r.groups * lanes
 	return r
 }
@@ -97,22 +95,21 @@ func (r *room) threads() int {
 // with AVX-512, for 16. A thread of the card waits for its own results: it issues an
 // instruction in four cycles at best, at about 0.6 of the processor's clock. So 16 lanes of
 // the processor do as much as 16 · 4 / 0.6 · 323 / 271 = 127 threads, or twice as many, since a
-// sweep's wave grows and shrinks. But the processor has about as much work again to turn the
-// times into tables, and these would have to go to the card.
+// sweep's wave grows and shrinks. But the processor's times have to go to the card.
 const worth = 127
 
 // Pays reports whether a card is a better place for the times than so many threads of the
-// processor: whether its sweeps have enough threads, with batches of about budget bytes.
-// Straight rays take no sweeps, and always pay. Where the processor's solver would have other
+// processor: whether its sweeps have enough threads.
+// Straight rays and coarse tables take no sweeps, and always pay. Where the processor's solver would have other
 // bits, the card solves too, so that results do not depend on the choice.
-func Pays(m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) bool {
-	if e, ok := m.(*traveltime.Eikonal); !ok || len(places) == 0 || !e.Parts().Fused {
+func Pays(t Task) bool {
+	if e, ok := t.Method.(*traveltime.Eikonal); !ok || len(t.Places) == 0 || !e.Parts().Fused {
 		return true
 	}
-	r := newRoom(m, p, places, opt, budget)
-	processor := opt.Threads
+	r := newRoom(t)
+	processor := t.Options.Threads
 	if processor <= 0 {
 		processor = runtime.GOMAXPROCS(0)
 	}
-	return min(r.list, len(places))*min(r.wave(), threads/lanes) >= worth*processor
+	return min(r.list, t.Together)*min(r.wave(), threads/lanes) >= worth*processor
 }

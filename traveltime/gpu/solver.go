@@ -24,17 +24,33 @@ func Program(dim int) driver.Source {
 	return driver.Source{Name: "eikonal.cu", Text: text, Defines: []string{fmt.Sprintf("DIM=%d", dim)}}
 }
 
-// Knows reports whether a Solver can take the place of m: an Eikonal or a method of NewAnalytic.
+// Knows reports whether a Solver can take the place of m: an Eikonal, a Coarse or a method of
+// NewAnalytic.
 func Knows(m traveltime.Method) bool {
-	_, ok := m.(*traveltime.Eikonal)
-	return ok || traveltime.Constant(m) > 0
+	switch m.(type) {
+	case *traveltime.Eikonal, *traveltime.Coarse:
+		return true
+	}
+	return traveltime.Constant(m) > 0
+}
+
+// Task says what a Solver is for.
+type Task struct {
+	Method    traveltime.Method // which Knows
+	Positions *survey.Positions
+	Places    []int // whose times are computed
+	Options   traveltime.Options
+	Together  int   // of Places, in a Solve, at most
+	Budget    int64 // bytes that a batch of places takes at most, but for one group of them that takes more
 }
 
 // Solver computes traveltimes on a card. It is for one goroutine at a time.
 type Solver struct {
 	dev     *card.Device
+	stream  *driver.Stream
 	of      traveltime.Method
-	eikonal *traveltime.Eikonal // nil where rays are straight
+	eikonal *traveltime.Eikonal // nil for other methods
+	coarse  *traveltime.Coarse  // the same
 	kernels map[string]*driver.Function
 	room    room
 	model   model
@@ -43,6 +59,7 @@ type Solver struct {
 
 	held                                 []device.Buf
 	places, tau, dirty, dirs, lost, time device.Buf
+	tables                               driver.Memory // of a Coarse
 }
 
 // These are the kernels' structs.
@@ -63,6 +80,7 @@ type (
 		lo, n       [2]int32
 		first, last [3]int32
 		from, count [2]int32
+		table       int64
 	}
 	batch struct {
 		places, tau, dirty, dirs, rho, lost driver.Memory
@@ -86,17 +104,17 @@ type Fields struct {
 	Pitch  int
 }
 
-// New takes to a card what is needed to compute the times of the places of p as m does, which
-// it must know: their part of a velocity model, and memory for a batch of them of about budget
-// bytes.
-func New(dev *card.Device, m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) (*Solver, error) {
-	s := &Solver{dev: dev, of: m, kernels: map[string]*driver.Function{}, room: newRoom(m, p, places, opt, budget)}
-	s.eikonal, _ = m.(*traveltime.Eikonal)
-	program, err := dev.Build(Program(p.Dim))
+// New takes to a card what a task needs: its places' part of a velocity model, and memory for a
+// batch of them. The solver works on a stream, which must follow the device's main one.
+func New(dev *card.Device, stream *driver.Stream, t Task) (*Solver, error) {
+	s := &Solver{dev: dev, stream: stream, of: t.Method, kernels: map[string]*driver.Function{}, room: newRoom(t)}
+	s.eikonal, _ = t.Method.(*traveltime.Eikonal)
+	s.coarse, _ = t.Method.(*traveltime.Coarse)
+	program, err := dev.Build(Program(t.Positions.Dim))
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"reset", "start", "sweep", "arrivals", "straight"} {
+	for _, name := range []string{"reset", "start", "sweep", "arrivals", "straight", "coarse"} {
 		if s.kernels[name], err = program.Function(name); err != nil {
 			return nil, err
 		}
@@ -109,15 +127,21 @@ func New(dev *card.Device, m traveltime.Method, p *survey.Positions, places []in
 }
 
 // Bytes is the memory on the card of a Solver of New.
-func Bytes(m traveltime.Method, p *survey.Positions, places []int, opt traveltime.Options, budget int64) int64 {
-	r := newRoom(m, p, places, opt, budget)
+func Bytes(t Task) int64 {
+	r := newRoom(t)
 	bytes := r.bytes()
-	if e, ok := m.(*traveltime.Eikonal); ok {
-		g, parts := *e.Domain(), e.Parts()
+	var image [3]traveltime.Interpolated
+	switch m := t.Method.(type) {
+	case *traveltime.Eikonal:
+		g := *m.Domain()
 		bytes += 4 * int64(r.planes[1]-r.planes[0]) * int64(g.Len()/g.Shape[0])
-		for _, i := range parts.Image {
-			bytes += 4 * int64(len(i.First)+len(i.Weight))
-		}
+		image = m.Parts().Image
+	case *traveltime.Coarse:
+		_, _, image = m.Parts()
+		bytes += m.Bytes()
+	}
+	for _, i := range image {
+		bytes += 4 * int64(len(i.First)+len(i.Weight))
 	}
 	return bytes
 }
@@ -159,22 +183,23 @@ func (s *Solver) allocate() (err error) {
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
-// copyTo copies elements of whole 32-bit words to the card.
-func copyTo[T any](to device.Buf, list []T) error {
-	words := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(list[0]))/4)
-	return to.Device().Copy(to.Slice(0, len(words)), device.Wrap(device.NewHost(0), words))
+// onHost takes elements of whole 32-bit words as a buffer.
+func onHost[T any](list []T) device.Buf {
+	var t T
+	n := len(list) * int(unsafe.Sizeof(t)) / 4
+	return device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), n))
 }
 
-// copyFrom copies elements of 32 bits from the card.
-func copyFrom[T any](list []T, from device.Buf) error {
-	return from.Device().Copy(device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), len(list))), from)
+// zero sets words to zero.
+func (s *Solver) zero(b device.Buf) {
+	s.dev.Context().Fill(s.stream, memory(b), 0, 4*int64(b.Len()))
 }
 
 // words are elements of 32 bits on the card.
 func words[T any](s *Solver, list []T, err *error) driver.Memory {
 	b := s.alloc(len(list), device.F32, err)
 	if *err == nil {
-		*err = copyTo(b, list)
+		*err = s.dev.Copy(b, onHost(list))
 	}
 	if *err != nil {
 		return 0
@@ -182,19 +207,37 @@ func words[T any](s *Solver, list []T, err *error) driver.Memory {
 	return memory(b)
 }
 
-// put copies the model to the card.
+// put copies the model, or coarse tables, to the card.
 func (s *Solver) put() (err error) {
-	r, g := &s.room, s.of.Grid()
+	g := s.of.Grid()
 	for axis := range g.Shape {
 		a := AxisOf(axis, g.Dim())
 		s.image.origin[a], s.image.spacing[a] = g.Origin[axis], g.Spacing[axis]
 	}
 	s.image.nz = int32(g.Shape[g.Dim()-1])
-	if s.eikonal == nil {
-		return nil
+	defer runtime.KeepAlive(s.of)
+	var image [3]traveltime.Interpolated
+	switch {
+	case s.eikonal != nil:
+		parts := s.eikonal.Parts()
+		image = parts.Image
+		s.putModel(parts, &err)
+	case s.coarse != nil:
+		var tau []float32
+		tau, _, image = s.coarse.Parts()
+		s.tables = words(s, tau, &err)
 	}
-	parts := s.eikonal.Parts()
-	defer runtime.KeepAlive(s.eikonal)
+	for a, i := range image {
+		if i.Width > 0 {
+			s.image.width[a], s.image.first[a], s.image.value[a] = int32(i.Width), words(s, i.First, &err), words(s, i.Weight, &err)
+		}
+	}
+	return err
+}
+
+// putModel copies the part of the velocity model to the card that is kept there.
+func (s *Solver) putModel(parts traveltime.Parts, err *error) {
+	r := &s.room
 	plane := parts.Model.Len() / parts.Model.Shape[0]
 	m := &s.model
 	m.skipped, m.scale = int64(r.planes[0]*plane), parts.Scale
@@ -207,13 +250,7 @@ func (s *Solver) put() (err error) {
 		h := float32(m.spacing[a] / m.unit)
 		m.h[a] = step{2 * h, h * h, 4 * h, 4 * h * h, 1 / h}
 	}
-	m.slow2 = words(s, parts.Slow2[r.planes[0]*plane-parts.First:r.planes[1]*plane-parts.First], &err)
-	for a, i := range parts.Image {
-		if i.Width > 0 {
-			s.image.width[a], s.image.first[a], s.image.value[a] = int32(i.Width), words(s, i.First, &err), words(s, i.Weight, &err)
-		}
-	}
-	return err
+	m.slow2 = words(s, parts.Slow2[r.planes[0]*plane-parts.First:r.planes[1]*plane-parts.First], err)
 }
 
 // AxisOf is the number among x, y, z of an axis of a grid: kernels have three.
@@ -226,7 +263,7 @@ func AxisOf(axis, dim int) int {
 
 // Solve computes the times of places, and passes them to each in batches, in any order. The
 // places and their windows are among those of New, but p may number them otherwise. Fields
-// are valid until each returns; work on them must be on the device's main stream. The times
+// are valid until each returns; work on them must be on the solver's stream. The times
 // of a place have the same bits whatever is computed with it. Its errors are those of the
 // method's Solve, of the card and of each.
 func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, each func(Fields) error) error {
@@ -238,15 +275,18 @@ func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, o
 			if err := errors.Join(ctx.Err(), s.list(p, batch, opt)); err != nil {
 				return err
 			}
-			if err := s.pass(batch, opt, each, "straight", memory(s.places), s.image, traveltime.Constant(s.of)); err != nil {
+			kernel, args := "straight", []any{memory(s.places), s.image, traveltime.Constant(s.of)}
+			if s.coarse != nil {
+				_, nz, _ := s.coarse.Parts()
+				kernel, args = "coarse", []any{memory(s.places), s.image, s.tables, int32(nz)}
+			}
+			if err := s.pass(batch, opt, each, kernel, args...); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := s.dev.Zero(s.lost); err != nil {
-		return err
-	}
+	s.zero(s.lost)
 	for batch := range slices.Chunk(s.eikonal.Near(p, places), s.room.list) {
 		if err := errors.Join(ctx.Err(), s.sweep(p, batch, opt)); err != nil {
 			return err
@@ -256,7 +296,7 @@ func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, o
 		}
 	}
 	lost := make([]int32, 1)
-	if err := copyFrom(lost, s.lost); err != nil {
+	if err := s.dev.Receive(s.stream, onHost(lost), s.lost); err != nil {
 		return err
 	}
 	if lost[0] > 0 {
@@ -288,7 +328,7 @@ func (s *Solver) pass(batch []int, opt traveltime.Options, each func(Fields) err
 const threadsEach = 256
 
 func (s *Solver) launch(name string, x, y, threads int, args ...any) {
-	s.dev.Context().Launch(s.dev.Context().Main(), s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
+	s.dev.Context().Launch(s.stream, s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
 }
 
 // list copies what kernels need to know of a batch's places to the card.
@@ -297,21 +337,34 @@ func (s *Solver) list(p *survey.Positions, batch []int, opt traveltime.Options) 
 	for i := range list {
 		list[i].last = [3]int32{-1, -1, -1} // of an idle lane
 		if i < len(batch) {
-			list[i] = s.place(p, batch[i], opt)
+			var err error
+			if list[i], err = s.place(p, batch[i], opt); err != nil {
+				return err
+			}
 		}
 	}
-	return copyTo(s.places, list)
+	from := onHost(list)
+	return s.dev.Send(s.stream, s.places.Slice(0, from.Len()), from)
 }
 
-func (s *Solver) place(p *survey.Positions, number int, opt traveltime.Options) (out place) {
+func (s *Solver) place(p *survey.Positions, number int, opt traveltime.Options) (out place, err error) {
 	set := func(lo, n *[2]int32, w traveltime.Window) {
 		for a := range lo {
 			lo[a], n[a] = int32(w.Lo[a]), int32(w.Hi[a]-w.Lo[a])
 		}
 	}
-	set(&out.from, &out.count, opt.Window(s.of.Grid(), number))
-	if s.eikonal != nil {
+	window := opt.Window(s.of.Grid(), number)
+	set(&out.from, &out.count, window)
+	switch {
+	case s.eikonal != nil:
 		set(&out.lo, &out.n, s.eikonal.Region(p, number, opt))
+	case s.coarse != nil:
+		t, err := s.coarse.Table(p, number, window)
+		if err != nil {
+			return out, err
+		}
+		set(&out.lo, &out.n, t.Window)
+		out.table = int64(t.First)
 	}
 	for axis, x := range p.At(number) {
 		a := AxisOf(axis, p.Dim)
@@ -321,14 +374,16 @@ func (s *Solver) place(p *survey.Positions, number int, opt traveltime.Options) 
 			out.first[a], out.last[a] = int32(first), int32(last)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // sweep computes τ of the places of a batch.
 func (s *Solver) sweep(p *survey.Positions, batch []int, opt traveltime.Options) error {
-	if err := errors.Join(s.list(p, batch, opt), s.dev.Zero(s.dirty), s.dev.Zero(s.dirs)); err != nil {
+	if err := s.list(p, batch, opt); err != nil {
 		return err
 	}
+	s.zero(s.dirty)
+	s.zero(s.dirs)
 	groups := (len(batch) + lanes - 1) / lanes
 	n := s.room.tau(groups)
 	s.launch("reset", (n+threadsEach-1)/threadsEach, 1, threadsEach, int64(n), memory(s.tau))

@@ -44,6 +44,7 @@ type trial struct {
 	name         string
 	model, image grid.Grid
 	velocity     func(x []float64) float64 // m/s; nil for straight rays
+	coarse       int                       // every so many points in coarse tables; 0: none
 	options      traveltime.Options
 	p            *survey.Positions
 }
@@ -130,6 +131,11 @@ func trials() []trial {
 			w.options.Windows = append(w.options.Windows, window)
 		}
 	}
+	for n, i := range []int{0, 1, len(all) - 4, len(all) - 2} { // whole grids and windows, 2-D and 3-D
+		c := all[i]
+		c.name, c.coarse = fmt.Sprint("coarse ", c.name), 2+n/2
+		all = append(all, c)
+	}
 	return all
 }
 
@@ -147,7 +153,12 @@ func (c trial) method(t testing.TB) traveltime.Method {
 	}
 	e, err := traveltime.NewEikonal(v, c.model, c.image)
 	must(t, err)
-	return e
+	if c.coarse == 0 {
+		return e
+	}
+	m, err := traveltime.NewCoarse(t.Context(), e, c.p, c.coarse, c.options)
+	must(t, err)
+	return m
 }
 
 func all(p *survey.Positions) (places []int) {
@@ -157,10 +168,15 @@ func all(p *survey.Positions) (places []int) {
 	return places
 }
 
+// task is that of all places of a trial, by batches of so many bytes.
+func (c trial) task(m traveltime.Method, budget int64) Task {
+	return Task{m, c.p, all(c.p), c.options, c.p.Len(), budget}
+}
+
 // solved returns the times of a trial's places, by a batch of so many bytes.
 func (c trial) solved(t testing.TB, d *card.Device, m traveltime.Method, budget int64) [][]float64 {
 	t.Helper()
-	s, err := New(d, m, c.p, all(c.p), c.options, budget)
+	s, err := New(d, d.Context().Main(), c.task(m, budget))
 	must(t, err)
 	defer s.Close()
 	return c.by(t, s)
@@ -237,7 +253,7 @@ func TestPart(t *testing.T) {
 		}
 		m := c.method(t)
 		want := c.solved(t, d, m, 1<<30)
-		s, err := New(d, m, c.p, all(c.p), c.options, 1<<30)
+		s, err := New(d, d.Context().Main(), c.task(m, 1<<30))
 		must(t, err)
 		part := c
 		part.options.Windows = nil
@@ -262,7 +278,7 @@ func TestErrors(t *testing.T) {
 	d := open(t, driver.CUDA)
 	c := trials()[0]
 	m := c.method(t)
-	s, err := New(d, m, c.p, all(c.p), c.options, 0)
+	s, err := New(d, d.Context().Main(), c.task(m, 0))
 	must(t, err)
 	defer s.Close()
 	none := func(Fields) error { return nil }
@@ -291,13 +307,13 @@ func TestMemory(t *testing.T) {
 	for _, c := range trials() {
 		m := c.method(t)
 		for _, budget := range []int64{0, 3 << 20, 1 << 30} {
-			s, err := New(d, m, c.p, all(c.p), c.options, budget)
+			s, err := New(d, d.Context().Main(), c.task(m, budget))
 			must(t, err)
 			held := int64(0)
 			for _, b := range s.held {
 				held += int64(b.Len() * b.Type().Size())
 			}
-			if want := Bytes(m, c.p, all(c.p), c.options, budget); held != want {
+			if want := Bytes(c.task(m, budget)); held != want {
 				t.Errorf("%s: %d bytes with a budget of %d, foretold %d", c.name, held, budget, want)
 			}
 			if _, eikonal := m.(*traveltime.Eikonal); eikonal && s.room.groups > 1 && held > budget {
@@ -309,7 +325,8 @@ func TestMemory(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", "200000")
 	c := trials()[1]
-	if _, err := New(open(t, driver.CUDA), c.method(t), c.p, all(c.p), c.options, 1<<30); status.Code(err) != status.NoResource {
+	d = open(t, driver.CUDA)
+	if _, err := New(d, d.Context().Main(), c.task(c.method(t), 1<<30)); status.Code(err) != status.NoResource {
 		t.Errorf("without memory: %v", err)
 	}
 }
@@ -335,7 +352,7 @@ func TestPays(t *testing.T) {
 		{e, 200, 15, 1 << 40, true}, {e, 200, 16, 1 << 40, false},
 		{e, 200, 1, 0, false}, // 8 at a time
 	} {
-		if got := Pays(c.m, p, all(p)[:c.places], traveltime.Options{Threads: c.threads}, c.budget); got != c.want {
+		if got := Pays(Task{c.m, p, all(p)[:c.places], traveltime.Options{Threads: c.threads}, c.places, c.budget}); got != c.want {
 			t.Errorf("%s, %d places against %d threads within %d bytes: %v", c.m.Name(), c.places, c.threads, c.budget, got)
 		}
 	}

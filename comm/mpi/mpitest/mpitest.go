@@ -25,8 +25,8 @@ var families = []family{
 	{"Open MPI", []string{"mpirun.openmpi", "mpirun", "mpiexec"}, "open-mpi.org",
 		[]string{"--allow-run-as-root", "--oversubscribe"},
 		// In many containers a process may not read another's memory: then single
-		// copies fail, and so do windows, unless they go by messages.
-		[]string{"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_osc=pt2pt"}},
+		// copies fail.
+		[]string{"OMPI_MCA_btl_vader_single_copy_mechanism=none"}},
 	{"MPICH", []string{"mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"}, "HYDRA", nil, nil},
 }
 

@@ -45,7 +45,7 @@ var (
 // carried are the programs that are carried as PTX.
 func carried() []driver.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
-	return append(operators(carriedKinds), ends, gpu.VectorSource(), bench.LimitsSource())
+	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(), bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.
@@ -56,9 +56,9 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 	return sources
 }
 
-// compiled are those that are not carried. Without a compiler the host makes the tables.
+// compiled are those that are not carried. Without a compiler the host solves for traveltimes.
 func compiled() []driver.Source {
-	list := append(operators(compiledKinds), times.Program(2), times.Program(3), kirchhoffgpu.PackProgram())
+	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
 	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
 		if l.Bands <= 1 { // with bands no engine knows the squared operator
 			list = append(list, kirchhoffgpu.SquaredProgram(l))

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+)
+
+// meaning is what a value of a configuration key would come to.
+type meaning struct {
+	Key   string `json:"key"` // with its value, such as "comm.backend = \"auto\""
+	Means string `json:"means"`
+}
+
+// keys says what the keys of engines and communicators come to on this machine.
+func (f found) keys(l machine.Launcher) (list []meaning) {
+	add := func(key, format string, args ...any) {
+		list = append(list, meaning{key, fmt.Sprintf(format, args...)})
+	}
+	card, any := f.card()
+	if any {
+		add(`kirchhoff.engine = "auto"`, "%v or cpu, whichever takes less time for a sample of the survey", card)
+	} else {
+		add(`kirchhoff.engine = "auto"`, "cpu: no GPU works")
+	}
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		key := fmt.Sprintf("kirchhoff.engine = %q", engine)
+		if f[engine.String()].Works() {
+			add(key, "%v", engine)
+		} else {
+			add(key, "an error")
+		}
+	}
+	add(`comm.backend = "auto"`, "%s", f.between("auto", l, card, any))
+	add(`comm.backend = "mpi"`, "%s", f.between("mpi", l, card, any))
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		name := nccl.Backend(engine)
+		key := fmt.Sprintf("comm.backend = %q", name)
+		if f[name].Works() {
+			add(key, "%s between GPUs, %s beside it", name, f.ranks(name, l))
+			continue
+		}
+		add(key, "an error")
+		if f[engine.String()].Works() {
+			add(key+`, fallback = "mpi"`, "%s", f.between(name, l, engine, true))
+		}
+	}
+	return list
+}
+
+// card is the engine of the GPUs that engine = "auto" may take, and whether there is one.
+func (f found) card() (driver.Engine, bool) {
+	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+		if f[engine.String()].Works() {
+			return engine, true
+		}
+	}
+	return 0, false
+}
+
+// ranks is the communicator of the run's ranks, or the error that a run ends with.
+func (f found) ranks(want string, l machine.Launcher) string {
+	name, _, err := chooseComm(want, l)
+	switch r := f["mpi"]; {
+	case err != nil:
+		return "an error"
+	case name == "mpi" && !r.Works():
+		return "mpi, which fails: " + r.Error
+	}
+	return name
+}
+
+// between is what a backend comes to, also between GPUs where there are some.
+func (f found) between(want string, l machine.Launcher, card driver.Engine, any bool) string {
+	name := f.ranks(want, l)
+	switch {
+	case name != "mpi" || !any:
+		return name
+	case want == "auto" && f[nccl.Backend(card)].Works():
+		return fmt.Sprintf("mpi, and %s between GPUs", nccl.Backend(card))
+	}
+	if f.takes(card).Takes {
+		return "mpi, which is given the memory of GPUs"
+	}
+	return "mpi, and sums between GPUs go through the host"
+}
