@@ -56,7 +56,7 @@ func (c *Method) X() *dist.Vector { return c.x }
 // are meant to be saved, or after Resume to be filled.
 func (c *Method) Vectors() map[string]*dist.Vector {
 	all := c.vectors()
-	maps.Copy(all, c.settled())
+	maps.Copy(all, c.recurrence.settled())
 	return all
 }
 

@@ -58,7 +58,7 @@ static bool gone(int pid)
 // go on waiting until they are aborted.
 void Comm::look_after_others()
 {
-	static const bool silent = getenv("GPUEMU_NCCL_SILENT") != nullptr; // cards tell each other nothing
+	const bool silent = getenv("GPUEMU_NCCL_SILENT") != nullptr; // cards tell each other nothing
 	for (int r = 0; r < size; r++) {
 		Member &m = shared->member[r];
 		if (r != rank && ((m.dead && !silent) || gone(m.pid)))

@@ -126,7 +126,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 			return ""
 		},
 	}
-	if s.Kept(s.Share) {
+	if s.Share.Kept(s.Plan) {
 		stop.Again = s.Again
 	}
 	reason, err := solver.Run(context.WithoutCancel(ctx), s.Method, stop, s.observe(live, state.Iteration), s.saveNowAndThen(state.Iteration))

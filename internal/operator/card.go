@@ -169,7 +169,7 @@ func (h *Here) joinCards(cfg *config.Config) error {
 // fails, as the configuration may ask. Ranks tell each other of a failure by the watch, and
 // must do the same in an iteration, which they do not if traces are streamed over blocks.
 func (op *Operator) recover() error {
-	if op.nccl == nil || !op.Kept(op.Share) {
+	if op.nccl == nil || !op.Share.Kept(op.Plan) {
 		return nil
 	}
 	tell, cancel := watch.OnTold(op.World, op.nccl.Told)
@@ -240,10 +240,15 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 	return nil
 }
 
-// Carrier names the communicator that carries the sums over ranks.
+// Carrier names the communicator that carries the sums over ranks, or those that have, one
+// after the other: "nccl, mpi".
 func (h *Here) Carrier() string {
 	if h.nccl != nil {
-		return h.nccl.Name()
+		library, now := nccl.Backend(h.Card.Engine()), h.nccl.Name()
+		if now != library {
+			return library + ", " + now
+		}
+		return now
 	}
 	return h.ShotAxis.Name()
 }
