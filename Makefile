@@ -66,7 +66,7 @@ test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run r
 	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
 
 test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or imported
-	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_MUTANTS=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
+	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_DAMAGE=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
 	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job

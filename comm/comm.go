@@ -94,6 +94,25 @@ type OneSided interface {
 	// stretches that the ranks own, then fetches the sums. The order of the additions is
 	// not fixed, but all ranks get the same bits.
 	Accumulate(x device.Buf) error
+	// NewWindow gives every rank n zeroed elements of host memory that the others can write
+	// and read. It is there until the run ends. If the library refuses it, all ranks get an
+	// error that is marked as a lack of resources.
+	NewWindow(n int, t device.Type) (Window, error)
+}
+
+// Window is host memory of each rank that other ranks write and read while that rank does
+// something else. Its methods are not collective. Ranks agree by other means who may touch
+// what, such as by messages.
+type Window interface {
+	// Memory is this rank's part.
+	Memory() device.Buf
+	// Sync shows other ranks what this rank has written to its part, and this rank what
+	// others have put there.
+	Sync() error
+	// Put writes x to the beginning of a rank's part. It returns when x has arrived.
+	Put(x device.Buf, to int) error
+	// Get reads x from the beginning of a rank's part.
+	Get(x device.Buf, from int) error
 }
 
 // Host exchanges small values in host memory.

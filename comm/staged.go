@@ -134,3 +134,7 @@ type stagedOneSided struct{ staged }
 func (s stagedOneSided) Accumulate(x device.Buf) error {
 	return s.with(x, s.Comm.(OneSided).Accumulate)
 }
+
+func (s stagedOneSided) NewWindow(n int, t device.Type) (Window, error) {
+	return s.Comm.(OneSided).NewWindow(n, t)
+}

@@ -73,6 +73,7 @@ func (idle) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
 func (idle) Multiply(dst, x Buf) error                            { return nil }
 func (idle) SoftThreshold(x Buf, t float64) error                 { return nil }
 func (idle) Stencil(s Stencil, dst, src, before, after Buf) error { return nil }
+func (idle) Run(k Kernel, dst, src Buf) error                     { return nil }
 func (idle) Sync() error                                          { return nil }
 func (idle) Mark(name string) (end func())                        { return func() {} }
 func (idle) Traffic() (toDevice, toHost int64)                    { return 0, 0 }

@@ -81,6 +81,8 @@ type Device interface {
 	// axis; they are nil at the ends of the axis and, for Outer > 1, on an axis that is
 	// not split.
 	Stencil(s Stencil, dst, src, before, after Buf) error
+	// Run sets dst to what k makes of src. Both are real; a card takes single precision.
+	Run(k Kernel, dst, src Buf) error
 	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
 	// infinity anywhere in a pair shows in its dot product.
 	Dots(pairs ...[2]Buf) ([]complex128, error)

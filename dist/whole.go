@@ -2,54 +2,58 @@ package dist
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Whole sets this rank's share of a destination from all of a source. Both are real, in
-// single precision and on the host.
-type Whole func(dst, src []float32)
-
-// FromWhole makes an operator from two such functions, of which adjoint is the transpose
-// of forward. Domain and range are leaves whose elements lie in the order of the ranks.
-// Every application gathers the whole source on every rank. The result does not depend on
-// how domain and range are split, provided that the functions' results do not.
-func FromWhole(domain, rng *Layout, forward, adjoint Whole) Operator {
-	var all, part []float32 // scratch
-	through := func(f Whole) func(w *Work, dst, src *Vector) {
+// FromWhole makes an operator of two kernels, of which adjoint is the transpose of
+// forward. Each sets this rank's share of a destination from all of a source. Domain and
+// range are real leaves whose elements lie in the order of the ranks. Every application
+// gathers the whole source on every rank, where its vector lives. The result does not
+// depend on how domain and range are split, provided that the kernels' results do not.
+func FromWhole(domain, rng *Layout, forward, adjoint device.Kernel) Operator {
+	through := func(k device.Kernel) func(w *Work, dst, src *Vector) {
+		var all device.Buf // scratch
 		return func(w *Work, dst, src *Vector) {
-			w.Do(func() (err error) {
-				if all, err = Gathered(all, src); err != nil {
+			w.Do(func() error {
+				from, err := gathered(&all, src)
+				if err != nil {
 					return err
 				}
-				part = slices.Grow(part[:0], dst.Layout.N)[:dst.Layout.N]
-				f(part, all)
-				return device.Upload(dst.Buf, part)
+				return dst.Device().Run(k, dst.Buf, from)
 			})
 		}
 	}
 	return Map("whole", domain, rng, through(forward), through(adjoint))
 }
 
-// Gathered returns all elements of a real leaf on every rank, in the memory of dst if it
-// suffices. The elements must lie in the order of the ranks.
-func Gathered(dst []float32, v *Vector) ([]float32, error) {
+// gathered returns all elements of a leaf, in a buffer that is made by the first call: on a
+// single rank they are the leaf's own.
+func gathered(all *device.Buf, v *Vector) (device.Buf, error) {
 	counts, err := v.Layout.counts()
+	if err != nil || len(counts) == 1 {
+		return v.Buf, err
+	}
+	if *all == nil {
+		if *all, err = v.Device().Alloc(v.Layout.Size(), v.Layout.Type); err != nil {
+			return nil, err
+		}
+	}
+	return *all, v.Layout.Shards.AllGather(*all, v.Buf, counts)
+}
+
+// Gathered returns all elements of a real leaf on every rank, on the host. The elements must
+// lie in the order of the ranks.
+func Gathered(v *Vector) ([]float32, error) {
+	var all device.Buf
+	buf, err := gathered(&all, v)
 	if err != nil {
 		return nil, err
 	}
-	buf := v.Buf
-	if len(counts) > 1 {
-		if buf, err = v.Device().Alloc(v.Layout.Size(), v.Layout.Type); err != nil {
-			return nil, err
-		}
-		defer v.Device().Free(buf)
-		if err := v.Layout.Shards.AllGather(buf, v.Buf, counts); err != nil {
-			return nil, err
-		}
+	if all != nil {
+		defer v.Device().Free(all)
 	}
-	dst = slices.Grow(dst[:0], buf.Len())[:buf.Len()]
+	dst := make([]float32, buf.Len())
 	return dst, device.Download(dst, buf)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// An operator of functions of the whole source is their matrix, and its adjoint the
+// An operator of kernels of the whole source is their matrix, and its adjoint the
 // transpose, however domain and range are split, without rows on some ranks too.
 func TestFromWhole(t *testing.T) {
 	const rows, cols = 7, 5
@@ -25,22 +25,22 @@ func TestFromWhole(t *testing.T) {
 				domain := scattered(typ, []int{cols}, cuts[0], order, p.alongShots, p.alongBlocks)
 				rng := scattered(typ, []int{rows}, cuts[1], order, p.alongShots, p.alongBlocks)
 				op := FromWhole(domain, rng,
-					func(dst, src []float32) {
+					device.Kernel{Host: func(dst, src []float32) {
 						for i := range dst {
 							dst[i] = 0
 							for k, v := range src {
 								dst[i] += float32(real(m[rng.Off+i][k])) * v
 							}
 						}
-					},
-					func(dst, src []float32) {
+					}},
+					device.Kernel{Host: func(dst, src []float32) {
 						for i := range dst {
 							dst[i] = 0
 							for k, v := range src {
 								dst[i] += float32(real(m[k][domain.Off+i])) * v
 							}
 						}
-					})
+					}})
 				if err := matches(op, m, device.F32); err != nil {
 					return fmt.Errorf("%v %v: %w", typ, cuts, err)
 				}
@@ -59,7 +59,7 @@ func TestFromWhole(t *testing.T) {
 				if err := op.Apply(context.Background(), y, x); err != nil {
 					return err
 				}
-				all, err := Gathered(nil, x)
+				all, err := Gathered(x)
 				if err != nil {
 					return err
 				}
@@ -81,7 +81,7 @@ func TestFromWhole(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		err = FromWhole(l, l, nil, nil).Apply(context.Background(), v, v)
+		err = FromWhole(l, l, device.Kernel{}, device.Kernel{}).Apply(context.Background(), v, v)
 		if err == nil || !strings.Contains(err.Error(), "in order") {
 			return fmt.Errorf("shares out of order: %v", err)
 		}

@@ -1,6 +1,10 @@
 package imaging
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
 
 // Coarsened connects a grid with a coarse one, which has every factor-th of its points
 // along each axis, beginning with the first.
@@ -49,15 +53,32 @@ func Coarsen(shape, factor []int) *Coarsened {
 // Volume is the number of points of the grid for one of the coarse grid.
 func (c *Coarsened) Volume() float64 { return float64(product(c.Factor)) }
 
-// Expand sets dst, rows lo to hi of the fine grid along axis 0, from all of x on the
+// Expand makes rows lo to hi of the fine grid along axis 0 from all of an image on the
 // coarse one: linear between its points, constant beyond the last.
-func (c *Coarsened) Expand(dst, x []float32, lo, hi int) {
-	separable(dst, x, c.Shape, c.expand, lo, hi)
+func (c *Coarsened) Expand(lo, hi int) device.Kernel {
+	return c.kernel(c.fine, lo, hi, 0, func(dst, x []float32) { separable(dst, x, c.Shape, c.expand, lo, hi) })
 }
 
-// Shrink is the transpose: it sets rows lo to hi of the coarse grid from all of x on the
-// fine one.
-func (c *Coarsened) Shrink(dst, x []float32, lo, hi int) { separable(dst, x, c.fine, c.shrink, lo, hi) }
+// Shrink is the transpose: it makes rows lo to hi of the coarse grid from all of an image on
+// the fine one.
+func (c *Coarsened) Shrink(lo, hi int) device.Kernel {
+	return c.kernel(c.Shape, lo, hi, 1, func(dst, x []float32) { separable(dst, x, c.fine, c.shrink, lo, hi) })
+}
+
+// kernel makes rows of an image of a shape, with one thread a point.
+func (c *Coarsened) kernel(shape []int, lo, hi int, shrink int32, host func(dst, x []float32)) device.Kernel {
+	const threads = 256
+	fine, coarse, factor := three(c.fine, 1), three(c.Shape, 1), three(c.Factor, 1)
+	k := device.Kernel{
+		Host: host, Program: Program(), Name: "between",
+		Blocks: ((hi-lo)*product(shape[1:]) + threads - 1) / threads, Threads: threads, Rounds: 1,
+	}
+	for a := range fine {
+		k.Args = append(k.Args, struct{ fine, coarse, factor int32 }{int32(fine[a]), int32(coarse[a]), int32(factor[a])})
+	}
+	k.Args = append(k.Args, int32(lo), int32(hi), shrink)
+	return k
+}
 
 // separable applies one matrix along each axis of x, rows lo to hi of the first.
 func separable(dst, x []float32, shape []int, by []weights, lo, hi int) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/kirchhoff-lsm/lsm/device"
 )
 
 // white is ±1 at random.
@@ -26,6 +28,39 @@ func sumOf(a, b []float32) (s float64) {
 	return s
 }
 
+// host is the device of these tests.
+var host = device.NewHost(2)
+
+// inverseRoot is a multiplier on the host.
+func inverseRoot(t *testing.T, shape []int, y []float32, lo, hi int, floor float64, threads int) *Multiplier {
+	t.Helper()
+	m, err := NewMultiplier(host, shape, lo, hi, threads)
+	must(t, err)
+	must(t, m.InverseRoot(y, floor))
+	return m
+}
+
+// made is what a kernel makes of x on a device: n values.
+func made(t *testing.T, d device.Device, k device.Kernel, x []float32, n int) []float32 {
+	t.Helper()
+	src, err := d.Alloc(len(x), device.F32)
+	must(t, err)
+	dst, err := d.Alloc(n, device.F32)
+	must(t, err)
+	must(t, device.Upload(src, x))
+	must(t, d.Run(k, dst, src))
+	y := make([]float32, n)
+	must(t, device.Download(y, dst))
+	return y
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var windowShapes = [][]int{{100, 70}, {1, 90}, {150, 1}, {33, 65}, {17, 3, 20}}
 
 // With a gain of one everywhere a multiplier is the identity, with any it is symmetric
@@ -34,15 +69,14 @@ func TestMultiplier(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, shape := range windowShapes {
 		n := product(shape)
-		m := InverseRoot(shape, white(n, r), 0, shape[0], 0.1, 2)
-		for _, g := range m.gain {
-			for k := range g {
-				g[k] = 1
-			}
+		m, err := NewMultiplier(host, shape, 0, shape[0], 2)
+		must(t, err)
+		gain := device.Slice[float32](m.gain)
+		for k := range gain {
+			gain[k] = 1
 		}
 		x, y := white(n, r), white(n, r)
-		got := make([]float32, n)
-		m.Apply(got, x, 0, shape[0])
+		got := made(t, host, m.Kernel(), x, n)
 		for i := range x {
 			if math.Abs(float64(got[i]-x[i])) > 1e-6 {
 				t.Fatalf("%v: point %d: %g with a gain of 1, want %g", shape, i, got[i], x[i])
@@ -50,10 +84,8 @@ func TestMultiplier(t *testing.T) {
 		}
 
 		seen := white(n, r)
-		m = InverseRoot(shape, seen, 0, shape[0], 0.1, 1)
-		mx, my := make([]float32, n), make([]float32, n)
-		m.Apply(mx, x, 0, shape[0])
-		m.Apply(my, y, 0, shape[0])
+		m = inverseRoot(t, shape, seen, 0, shape[0], 0.1, 1)
+		mx, my := made(t, host, m.Kernel(), x, n), made(t, host, m.Kernel(), y, n)
 		if a, b := sumOf(mx, y), sumOf(x, my); math.Abs(a-b) > 1e-6*math.Sqrt(sumOf(mx, mx)*sumOf(y, y)) {
 			t.Errorf("%v: ⟨M x, y⟩ = %.9g, ⟨x, M y⟩ = %.9g", shape, a, b)
 		}
@@ -63,8 +95,7 @@ func TestMultiplier(t *testing.T) {
 		row := n / shape[0]
 		for _, cut := range [][2]int{{0, shape[0] / 3}, {shape[0] / 3, shape[0]}, {shape[0], shape[0]}} {
 			lo, hi := cut[0], cut[1]
-			part := make([]float32, (hi-lo)*row)
-			InverseRoot(shape, seen, lo, hi, 0.1, 2).Apply(part, x, lo, hi)
+			part := made(t, host, inverseRoot(t, shape, seen, lo, hi, 0.1, 2).Kernel(), x, (hi-lo)*row)
 			if !slices.Equal(part, mx[lo*row:hi*row]) {
 				t.Errorf("%v: rows %d to %d differ from those of the whole", shape, lo, hi)
 			}
@@ -102,11 +133,9 @@ func TestInverseRootUndoesAFilter(t *testing.T) {
 		return y
 	}
 	shape := []int{n, n}
-	m := InverseRoot(shape, filter(white(n*n, r)), 0, n, 1e-3, 2)
+	m := inverseRoot(t, shape, filter(white(n*n, r)), 0, n, 1e-3, 2).Kernel()
 	x := white(n*n, r)
-	half, got := make([]float32, n*n), make([]float32, n*n)
-	m.Apply(half, filter(x), 0, n)
-	m.Apply(got, half, 0, n)
+	got := made(t, host, m, made(t, host, m, filter(x), n*n), n*n)
 	wrong := make([]float32, n*n)
 	for i := range x {
 		wrong[i] = got[i] - x[i]
@@ -130,14 +159,13 @@ func TestInverseRootScales(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	shape := []int{64, 64}
 	x := white(64*64, r)
-	want := make([]float32, len(x))
-	InverseRoot(shape, x, 0, 64, 0.1, 1).Apply(want, x, 0, 64)
+	want := made(t, host, inverseRoot(t, shape, x, 0, 64, 0.1, 1).Kernel(), x, len(x))
 	for _, scale := range []float32{1e-30, 1e30} {
-		y, got := make([]float32, len(x)), make([]float32, len(x))
+		y := make([]float32, len(x))
 		for i, v := range x {
 			y[i] = v * scale
 		}
-		InverseRoot(shape, y, 0, 64, 0.1, 1).Apply(got, x, 0, 64)
+		got := made(t, host, inverseRoot(t, shape, y, 0, 64, 0.1, 1).Kernel(), x, len(x))
 		for i := range got {
 			if w := float64(want[i]) / math.Sqrt(float64(scale)); math.Abs(float64(got[i])-w) > 1e-4*math.Abs(w)+1e-6/math.Sqrt(float64(scale)) {
 				t.Fatalf("times %g, point %d: %g, want %g", scale, i, got[i], w)
@@ -145,7 +173,7 @@ func TestInverseRootScales(t *testing.T) {
 		}
 	}
 	dark := make([]float32, len(x))
-	InverseRoot(shape, dark, 0, 64, 0.1, 1).Apply(want, x, 0, 64)
+	want = made(t, host, inverseRoot(t, shape, dark, 0, 64, 0.1, 1).Kernel(), x, len(x))
 	for i := range x {
 		if math.Abs(float64(want[i]-x[i])) > 1e-6 {
 			t.Fatal("an operator that is zero is not left alone")

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/lib" "$work/peers" "$folder"
 if [ -z "${PACKAGES:-}" ]; then
-	for p in device/driver device/gpu kirchhoff/gpu traveltime/gpu comm/nccl internal/job; do
+	for p in device/driver device/gpu imaging kirchhoff/gpu traveltime/gpu comm/nccl internal/job; do
 		if [ -d "$p" ]; then PACKAGES="${PACKAGES:-} $p"; fi
 	done
 fi

@@ -325,6 +325,7 @@ section solver 120 tests internal-job TestCardsAgree
 section driver 40 tests device-driver TestKernels
 section operator-carried 150 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
 section traveltimes 60 tests traveltime-gpu TestTimes
+section images 40 tests imaging TestOnCards
 section nccl-tests 60 tests comm-nccl TestRealCard
 for tool in memcheck racecheck synccheck initcheck; do
 	section $tool 60 sanitizer $tool

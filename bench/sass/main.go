@@ -14,8 +14,8 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Printf("%s\n\n%s\n", modelText, t.versions())
-	for _, l := range kinds {
-		rows, err := t.rows(l)
+	for _, p := range programs() {
+		rows, err := t.rows(p)
 		for _, r := range rows {
 			fmt.Println(r)
 		}

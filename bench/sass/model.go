@@ -30,6 +30,10 @@ type model struct {
 	nest    []float64 // how often the loops with a barrier go round, the outermost first
 	rules   []rule
 	rounds  []round
+
+	kernel string // its name, where that is another
+	loop   string // if not empty, one round of the loop of this line is counted,
+	within string // inlined into this one, and there are no triples
 }
 
 // count is what a kernel issues for each triple.
@@ -41,6 +45,11 @@ func (m *model) of(list []instruction) (c count, err error) {
 	times := make([]float64, len(all))
 	for _, n := range reachable(all) {
 		times[n] = m.share(list[all[n].first:all[n].end])
+	}
+	if m.loop != "" {
+		c.all = m.once(list, all, times)
+		c.inner = c.all
+		return c, nil
 	}
 	if err := m.turns(list, all, times); err != nil {
 		return c, err
@@ -54,6 +63,24 @@ func (m *model) of(list []instruction) (c count, err error) {
 		}
 	}
 	return c, nil
+}
+
+// once counts a round of the innermost loop of a line.
+func (m *model) once(list []instruction, all []block, times []float64) (n float64) {
+	least := len(all) + 1
+	for _, l := range loops(all) {
+		last := list[all[l.tails[0]].end-1]
+		if !last.made(m.loop) || !last.made(m.within) || l.size() >= least {
+			continue
+		}
+		least, n = l.size(), 0
+		for b, in := range l.body {
+			if in {
+				n += times[b] * float64(all[b].end-all[b].first)
+			}
+		}
+	}
+	return n
 }
 
 // made reports whether an instruction was made of a line with the given text, or inlined

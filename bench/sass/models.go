@@ -6,7 +6,9 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 const modelText = `Instructions a triple (a trace and an image point) that a thread of the GPU operator's
 kernels issues on the ordinary path: of the inner loop, and of all. Supposed are parts of 256
 runs whose cells have all receivers and 16 sources, and 16 boxes of 64 tiles for blocks of
-128 traces; stretches of 64 samples and windows of 96; all traces on the record; exact sums.`
+128 traces; stretches of 64 samples and windows of 96; all traces on the record; exact sums. Of
+the eikonal equation: instructions that a thread issues to update a point of one place, where
+the full stencil is causal, in sweeps of first and of second order.`
 
 // models are the ordinary ways through the kernels for tables of a layout. Without an aperture's
 // taper, and with all points counting.
@@ -26,4 +28,10 @@ func models(l kirchhoff.Layout) []model {
 			rounds: []round{{"for (int n = 0; n < width", window, "STS"}, {"for (int i = 0; i < CHUNK", int(chunk) * 2, "STS"},
 				{"for (int n = lo; n <= hi", window, "STS"}}},
 	}
+}
+
+// sweeps are the updates of eikonal.cu.
+var sweeps = []model{
+	{name: "first", kernel: "sweep", loop: "for (int left = n", within: "any(round_of<false>(", rules: []rule{{"fewer(A, B, s", 0}}},
+	{name: "second", kernel: "sweep", loop: "for (int left = n", within: "any(round_of<true>(", rules: []rule{{"fewer(A, B, s", 0}}},
 }

@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // table is what the command printed: go run ./bench/sass > bench/sass/table.txt
@@ -31,8 +29,9 @@ func TestTable(t *testing.T) {
 		}
 		t.Logf("the table is of %s, here is %s: only what is carried is compared", nvrtc, here)
 	}
-	for _, l := range []kirchhoff.Layout{kinds[0], kinds[1], kinds[2], kinds[3]} {
-		got, err := tools.rows(l)
+	all := programs()
+	for _, p := range append(all[:4:4], all[len(all)-2:]...) {
+		got, err := tools.rows(p)
 		if err != nil {
 			t.Fatal(err)
 		}

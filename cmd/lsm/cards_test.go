@@ -69,6 +69,14 @@ func TestBenchCommOnCards(t *testing.T) {
 				}
 				defer done()
 				s := bench.CommSpec{First: 24, Last: 1 << 16, Factor: 50, Iterations: 2, Warmup: 1, Type: device.F64, Card: card}
+				if ranks == 2 {
+					beside, err := cardOf(c.Rank())
+					if err != nil {
+						return err
+					}
+					defer beside.Close()
+					s.Beside = beside
+				}
 				return benchComm(context.Background(), a, commOptions{CommSpec: s, limits: true}, comms...)
 			})
 			if err != nil {
@@ -81,9 +89,16 @@ func TestBenchCommOnCards(t *testing.T) {
 					t.Errorf("%d ranks: not said that mpi is left out:\n%s%s", ranks, errs.String(), text.String())
 				}
 			}
-			rows := map[string]int{}
+			rows, ways := map[string]int{}, map[string]int{}
 			for line := range strings.Lines(text.String()) {
-				if f := strings.Fields(line); !strings.HasPrefix(line, "#") && len(f) == 10 {
+				f := strings.Fields(line)
+				if !strings.HasPrefix(line, "#") && len(f) == 12 {
+					if f[8] != "0" {
+						t.Errorf("%d ranks: %s", ranks, line)
+					}
+					ways[strings.Join(f[9:], " ")]++
+				}
+				if !strings.HasPrefix(line, "#") && len(f) == 10 {
 					if f[8] != "0" {
 						t.Errorf("%d ranks: %s", ranks, line)
 					}
@@ -95,9 +110,30 @@ func TestBenchCommOnCards(t *testing.T) {
 				want[b] = 5 * 3 // operations and sizes
 			}
 			want["nccl"] = 4 * 3 // which has no one-sided sums
-			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 5 ||
+			if !maps.Equal(rows, want) || strings.Count(text.String(), "# Out of bounds values : 0 OK") != 6 ||
 				!strings.Contains(text.String(), "arrays in cuda 0") {
 				t.Errorf("%d ranks: rows %v, want %v, in\n%s", ranks, rows, want, text.String())
+			}
+			wantWays := map[string]int{}
+			for _, way := range []string{"copy local", "copy-to-host local", "copy-to-gpu local"} {
+				wantWays[way+" alone"] = 3
+			}
+			if ranks > 1 {
+				oneSided := backends[len(backends)-2] // the first with one-sided access
+				if !aware {
+					oneSided = backends[len(backends)-1]
+				}
+				for _, way := range append(backends, oneSided+"-put", oneSided+"-get") {
+					wantWays[way+" one-way alone"], wantWays[way+" both-ways alone"] = 3, 3
+				}
+			}
+			for way := range maps.Clone(wantWays) {
+				if beside, ok := strings.CutSuffix(way, "alone"); ok && ranks == 2 {
+					wantWays[beside+"kernel"] = 3
+				}
+			}
+			if !maps.Equal(ways, wantWays) {
+				t.Errorf("%d ranks: ways %v, want %v, in\n%s", ranks, ways, wantWays, text.String())
 			}
 		}
 	}

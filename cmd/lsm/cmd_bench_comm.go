@@ -24,6 +24,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -41,16 +42,19 @@ func newBenchComm(a *app) *cobra.Command {
 	var o commOptions
 	cmd := &cobra.Command{
 		Use:   "comm",
-		Short: "Microseconds and bandwidth of the collectives over all ranks",
+		Short: "Microseconds and bandwidth of collectives, messages and copies",
 		Long: `Bench comm times the collectives on arrays of growing size and checks every
 element of every result. The tables are those of the NCCL tests;
 docs/collectives.md derives their columns. Several backends are measured in turn
 for each size. nccl, rccl and mpi-staged work on arrays in the
 memory of GPUs. mpi does so if it is listed with them or --engine is given, and the MPI
-library can. By default bench comm measures all of these operations that a backend has:
+library can. send-recv brings an array to another rank by messages and by one-sided access,
+and copies it within a rank: in one direction and in both, alone and beside a kernel. By
+default bench comm measures all of these operations that a backend has:
 ` + strings.Join(bench.CommOperations(), ", ") + ".",
 		Example: `  mpirun -n 4 lsm bench comm
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
+  mpirun -n 2 lsm bench comm --operations send-recv --last 64MiB
   srun lsm bench comm --type float64 --json
   srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
 		Annotations: exits("4", "5", "6", "130"),
@@ -106,23 +110,30 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 	if o.Memory = m.Available; m.Limit > 0 {
 		o.Memory = min(m.Available, m.Limit)
 	}
+	seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
+	if err != nil {
+		return err
+	}
+	threads, node := machine.Share(seats[a.world.Rank()], seats)
+	o.Beside = device.NewHost(threads)
 	if o.engine != "cpu" {
-		seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
-		if err != nil {
-			return err
-		}
-		_, node := machine.Share(seats[a.world.Rank()], seats)
 		var warning string
 		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
 		if err := comm.Together(a.world, err); err != nil {
 			return err
 		}
 		defer o.Card.Close()
+		beside, _, err := operator.OpenCard(engineOf(o.engine), node) // with a stream of its own
+		if err := comm.Together(a.world, err); err != nil {
+			return err
+		}
+		defer beside.Close()
+		o.Beside = beside
 		if warning != "" {
 			a.report.Warn(warning)
 		}
 		if a.world.Name() == "mpi" {
-			if err := a.tryMemory(func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
+			if err := a.tryMemory(probe.Patience, func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
 				return err
 			}
 		}
@@ -184,13 +195,18 @@ func benchComm(ctx context.Context, a *app, o commOptions, comms ...comm.Comm) e
 		var rows []bench.CommRow
 		tellHead(a, operation, len(comms) > 1)
 		err := b.Run(ctx, operation, func(r bench.CommRow) {
+			if r.Why != "" {
+				a.report.Printf("# not measured: %s: %s\n", r.Backend, r.Why)
+				a.report.Event("not_measured", "operation", operation, "backend", r.Backend, "why", r.Why)
+				return
+			}
 			rows = append(rows, r)
 			tellRow(a, r, o.Type, comms)
 		})
 		if err != nil {
 			return err
 		}
-		wrong += tellSum(a, rows, comms)
+		wrong += tellSum(a, rows, len(comms) > 1)
 		if i > 0 || o.plot == "" {
 			continue
 		}
@@ -209,9 +225,9 @@ func benchComm(ctx context.Context, a *app, o commOptions, comms ...comm.Comm) e
 func plotTimes(path, operation string, rows []bench.CommRow, force bool) error {
 	var lines []picture.Line
 	for _, r := range rows {
-		at := slices.IndexFunc(lines, func(l picture.Line) bool { return l.Name == r.Backend })
+		at := slices.IndexFunc(lines, func(l picture.Line) bool { return l.Name == label(r) })
 		if at < 0 {
-			at, lines = len(lines), append(lines, picture.Line{Name: r.Backend})
+			at, lines = len(lines), append(lines, picture.Line{Name: label(r)})
 		}
 		lines[at].X, lines[at].Y = append(lines[at].X, math.Log2(float64(r.Size))), append(lines[at].Y, 1e6*r.Seconds)
 	}
@@ -220,6 +236,17 @@ func plotTimes(path, operation string, rows []bench.CommRow, force bool) error {
 		return err
 	}
 	return picture.WriteFile(path, figure, force)
+}
+
+// label is what a row is of: its backend, and of a send-recv more.
+func label(r bench.CommRow) string {
+	switch {
+	case r.Direction == "":
+		return r.Backend
+	case r.Beside:
+		return r.Backend + " " + r.Direction + " kernel"
+	}
+	return r.Backend + " " + r.Direction + " alone"
 }
 
 // behind is a last column, which only a table of several backends has.
@@ -231,36 +258,43 @@ func behind(several bool, text string) string {
 }
 
 func tellHead(a *app, operation string, several bool) {
+	name := "backend"
+	if operation == "send-recv" {
+		several, name = true, "way, direction, beside a kernel or alone"
+	}
 	const head = "# %10s  %12s  %10s  %6s  %6s  %9s  %8s  %8s  %6s%s\n"
 	a.report.Printf("#\n# %s\n#\n", operation)
-	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", behind(several, "backend"))
+	a.report.Printf(head, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", behind(several, name))
 	a.report.Printf(head, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "")
 }
 
 func tellRow(a *app, r bench.CommRow, typ device.Type, comms []comm.Comm) {
 	a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
-		r.Size, r.Count, typ, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(len(comms) > 1, r.Backend))
-	a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "ranks", comms[0].Size(),
+		r.Size, r.Count, typ, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(len(comms) > 1 || r.Direction != "", label(r)))
+	a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "direction", r.Direction, "beside_kernel", r.Beside, "ranks", comms[0].Size(),
 		"size", r.Size, "count", r.Count, "type", typ.String(), "redop", r.Redop, "root", r.Root,
 		"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
 }
 
-// tellSum closes a table and returns the number of wrong elements.
-func tellSum(a *app, rows []bench.CommRow, comms []comm.Comm) (wrong int64) {
+// tellSum closes a table and returns the number of wrong elements. Several backends, and the
+// ways of send-recv, each have a mean.
+func tellSum(a *app, rows []bench.CommRow, several bool) (wrong int64) {
 	bus := map[string][]float64{}
+	var labels []string
 	for _, r := range rows {
 		wrong += r.Wrong
-		bus[r.Backend] = append(bus[r.Backend], r.Bus)
+		if name := label(r); bus[name] == nil {
+			labels = append(labels, name)
+		}
+		bus[label(r)] = append(bus[label(r)], r.Bus)
 	}
 	verdict := "OK"
 	if wrong > 0 {
 		verdict = "FAILED"
 	}
 	a.report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
-	for _, name := range namesOf(comms) {
-		if b := bus[name]; b != nil {
-			a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(b, nil)/1e9, behind(len(comms) > 1, name))
-		}
+	for _, name := range labels {
+		a.report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(bus[name], nil)/1e9, behind(several || len(labels) > 1, name))
 	}
 	return wrong
 }

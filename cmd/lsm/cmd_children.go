@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +43,11 @@ func newTryLibrary(*app) *cobra.Command {
 	}
 }
 
-// try has a child of this program try a library.
-func try(ctx context.Context, library string) *probe.Report {
+// try has a child of this program try a library, which may take some time.
+func try(ctx context.Context, library string, patience time.Duration) *probe.Report {
 	program, err := os.Executable()
 	if err != nil {
 		return &probe.Report{Subject: library, Error: err.Error()}
 	}
-	return probe.Child(ctx, []string{program, tryCommand}, library, probe.Patience)
+	return probe.Child(ctx, []string{program, tryCommand}, library, patience)
 }

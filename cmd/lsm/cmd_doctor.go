@@ -193,15 +193,15 @@ type found map[string]*probe.Report
 func tryAll(ctx context.Context, mpi bool) found {
 	f := found{}
 	for _, name := range []string{"cuda", "hip", "nccl", "rccl"} {
-		f[name] = try(ctx, name)
+		f[name] = try(ctx, name, probe.Patience)
 	}
 	if !mpi {
 		return f
 	}
-	f["mpi"] = try(ctx, "mpi")
+	f["mpi"] = try(ctx, "mpi", probe.Patience)
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
 		if name := engine.String(); f[name].Works() && f["mpi"].Claims[gpu.SpaceOf(engine).String()].Takes {
-			f["mpi-"+name] = try(ctx, "mpi-"+name)
+			f["mpi-"+name] = try(ctx, "mpi-"+name, probe.Patience)
 		}
 	}
 	return f

@@ -416,14 +416,23 @@ func waitForText(t *testing.T, l *launched, text string) {
 func TestBenchCommBackends(t *testing.T) {
 	emulatedCards(t, 2)
 	l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--backend", "nccl,mpi,mpi-staged", "--first", "1KiB", "--last", "64KiB",
-		"--factor", "8", "--iterations", "2", "--operations", "all-reduce,accumulate")
+		"--factor", "8", "--iterations", "2", "--operations", "all-reduce,accumulate,send-recv")
 	if code := l.code(t); code != status.Done {
 		t.Fatalf("status %d:\n%s%s", code, l.out.String(), l.errs.String())
 	}
 	rows := map[string]int{}
 	for line := range strings.Lines(l.out.String()) {
-		if f := strings.Fields(line); len(f) == 10 && f[0] != "#" && f[8] == "0" {
-			rows[f[9]]++
+		if f := strings.Fields(line); (len(f) == 10 || len(f) == 12) && f[0] != "#" && f[8] == "0" {
+			rows[strings.Join(f[9:], " ")]++
+		}
+	}
+	for _, way := range []string{"nccl one-way", "nccl both-ways", "mpi-staged one-way", "mpi-staged both-ways", "mpi-staged-put one-way",
+		"mpi-staged-put both-ways", "mpi-staged-get one-way", "mpi-staged-get both-ways", "copy local", "copy-to-host local", "copy-to-gpu local"} {
+		if rows["mpi one-way alone"] > 0 { // the first that has one-sided access
+			way = strings.ReplaceAll(way, "mpi-staged-", "mpi-")
+		}
+		if rows[way+" alone"] != 3 || rows[way+" kernel"] != 3 {
+			t.Errorf("%s: %d rows alone, %d beside a kernel, want 3 each", way, rows[way+" alone"], rows[way+" kernel"])
 		}
 	}
 	// NCCL has no one-sided sums; MPI is measured where it is CUDA-aware.

@@ -32,13 +32,13 @@ const mutantTime = 60 * time.Second
 var dump = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ \[|SIG[A-Z]+: |runtime: )`)
 
 // TestMutants gives SEG-Y and SU files to lsm import that seeded damage was done to, as
-// many as LSM_TEST_MUTANTS says (30). Whatever the damage, the program ends by itself in
+// many as LSM_TEST_DAMAGE says (30). Whatever the damage, the program ends by itself in
 // time, with status 0, 2, 3 or 4 and without a dump. After a failure nothing is left
 // behind; after a success the survey can be read, and every number is what its digest
 // says.
 func TestMutants(t *testing.T) {
 	mutants := 30
-	if n := os.Getenv("LSM_TEST_MUTANTS"); n != "" {
+	if n := os.Getenv("LSM_TEST_DAMAGE"); n != "" {
 		if _, err := fmt.Sscan(n, &mutants); err != nil {
 			t.Fatal(err)
 		}

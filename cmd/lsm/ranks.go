@@ -81,7 +81,11 @@ func (a *app) join(cfg *config.Config) error {
 			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)}
 	}
 	a.report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.world.Size(), why)
-	return a.tryMemory(func() (driver.Engine, bool) { return engineFor(cfg) })
+	patience := probe.Patience
+	if cfg != nil && cfg.Comm.Timeout > 0 { // the others wait meanwhile
+		patience = min(patience, time.Duration(cfg.Comm.Timeout/2*float64(time.Second)))
+	}
+	return a.tryMemory(patience, func() (driver.Engine, bool) { return engineFor(cfg) })
 }
 
 // engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, and
@@ -101,9 +105,9 @@ func engineFor(cfg *config.Config) (driver.Engine, bool) {
 }
 
 // tryMemory finds out whether MPI takes the memory of an engine's GPUs. Where it claims so,
-// a child of rank 0 has it send some. If that fails, no rank gives it such memory. Only rank
+// a child of rank 0 has it send some, in the given time. If that fails, no rank gives it such memory. Only rank
 // 0 asks for the engine, but all ranks take part.
-func (a *app) tryMemory(engine func() (driver.Engine, bool)) error {
+func (a *app) tryMemory(patience time.Duration, engine func() (driver.Engine, bool)) error {
 	var mine struct {
 		comm.Claim
 		Engine driver.Engine
@@ -112,7 +116,7 @@ func (a *app) tryMemory(engine func() (driver.Engine, bool)) error {
 	if a.first() {
 		if mine.Engine, mine.Asked = engine(); mine.Asked {
 			if mine.Claim = comm.MPI.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
-				mine.Claim = probe.Judge(mine.Claim, try(context.Background(), "mpi-"+mine.Engine.String()))
+				mine.Claim = probe.Judge(mine.Claim, try(context.Background(), "mpi-"+mine.Engine.String(), patience))
 			}
 			a.report.Infof("%s", handed(mine.Engine, mine.Claim))
 		}

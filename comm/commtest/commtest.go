@@ -63,6 +63,7 @@ var cases = []struct {
 	{"messages in pairs", pairs},
 	{"messages of a wrong length", wrongLength},
 	{"one-sided sum", oneSided},
+	{"one-sided messages", putAndGet},
 	{"misuse", misuse},
 	{"broadcast", broadcast},
 	{"broadcast from nowhere", nowhere},

@@ -63,3 +63,34 @@ func wrongLength(c comm.Comm) {
 		}
 	}
 }
+
+// putAndGet has each rank write to the next rank's window and read from the one after that.
+// Messages tell when something has arrived.
+func putAndGet(c comm.Comm) {
+	o, ok := c.(comm.OneSided)
+	if !ok {
+		return
+	}
+	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+	for _, t := range types {
+		length := 20
+		if t == device.F32 {
+			length = 30011 // more than one call of some libraries takes
+		}
+		w := must(o.NewWindow(length, t))
+		if w.Memory().Len() != length || w.Memory().Type() != t {
+			failf("a window of %d %v, want %d %v", w.Memory().Len(), w.Memory().Type(), length, t)
+		}
+		for n := length; n > 0; n /= 9 {
+			agree(c) // nobody reads the window any more
+			try(w.Put(buffer(t, c.Rank(), 3, n), next))
+			try(c.SendRecv(buffer(device.F32, 0, 0, 1), next, buffer(device.F32, 99, 0, 1), before))
+			try(w.Sync())
+			holds("what was put", w.Memory().Slice(0, n), before, 3)
+			agree(c) // all windows are written
+			x := buffer(t, 99, 0, n)
+			try(w.Get(x, next))
+			holds("what was got", x, c.Rank(), 3)
+		}
+	}
+}

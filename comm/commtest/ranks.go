@@ -134,6 +134,28 @@ func (q *request) Wait() error { return sum(q.x, <-q.done) }
 // Accumulate is AllReduce, because the ranks of one process share all memory.
 func (r *rank) Accumulate(x device.Buf) error { return r.AllReduce(x) }
 
+// window is one rank's view of the memory of all.
+type window struct {
+	me  int
+	all []any // the ranks' buffers
+}
+
+func (r *rank) NewWindow(n int, t device.Type) (comm.Window, error) {
+	mine, err := device.NewHost(1).Alloc(n, t)
+	return &window{r.me, r.hub.gather(r.me, mine)}, err
+}
+
+func (w *window) Memory() device.Buf { return w.all[w.me].(device.Buf) }
+func (w *window) Sync() error        { return nil }
+
+func (w *window) Put(x device.Buf, to int) error {
+	return x.Device().Copy(w.all[to].(device.Buf).Slice(0, x.Len()), x)
+}
+
+func (w *window) Get(x device.Buf, from int) error {
+	return x.Device().Copy(x, w.all[from].(device.Buf).Slice(0, x.Len()))
+}
+
 func (r *rank) AllGather(dst, src device.Buf, counts []int) error {
 	if err := comm.CheckCounts(r, dst, src, counts); err != nil {
 		return err

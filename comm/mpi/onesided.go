@@ -54,25 +54,84 @@ func (g *group) needWindow(b numbers) error {
 	}
 	ranks := C.size_t(g.size)
 	w := &window{numbers: b.n, kind: b.kind, length: (b.n + ranks - 1) / ranks}
+	if err := g.makeWindow(w); err != nil {
+		return err
+	}
+	// The old window is freed now, and the new one at the end of the run.
+	if old := g.window; old != nil {
+		g.world.do(func() C.int {
+			g.world.windows = slices.DeleteFunc(g.world.windows, func(win *window) bool { return win == old })
+			return C.lsm_window_free(old.c)
+		})
+	}
+	g.window = w
+	return nil
+}
+
+// makeWindow makes a window of w.length numbers, which lasts until the run ends.
+func (g *group) makeWindow(w *window) error {
 	f := g.world.do(func() C.int { return C.lsm_window_create(g.buffers, w.length, w.kind, &w.c) })
 	refused, err := comm.Any(g, f.code != 0)
 	switch {
 	case err != nil:
 		return err
 	case refused:
-		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided sums: %s",
+		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided access: %s",
 			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt or OMPI_MCA_osc=ucx`)
 	}
-	// The old window is freed now, and the new one at the end of the run.
-	old := g.window
 	g.world.do(func() C.int {
-		if old != nil {
-			C.lsm_window_free(old.c)
-		}
-		g.world.windows = append(slices.DeleteFunc(g.world.windows, func(win *window) bool { return win == old }), w)
+		g.world.windows = append(g.world.windows, w)
 		return 0
 	})
-	g.window = w
 	return nil
+}
+
+// shared is a window that its ranks use as they like.
+type shared struct {
+	window
+	group  *group
+	memory device.Buf
+}
+
+func (g *group) NewWindow(n int, t device.Type) (comm.Window, error) {
+	number, per := comm.Numbers(t)
+	w := &shared{window: window{kind: kinds[number], length: C.size_t(n * per)}, group: g}
+	if err := g.makeWindow(&w.window); err != nil {
+		return nil, err
+	}
+	var err error
+	w.memory, err = device.WrapMemory(processor, C.lsm_window_memory(w.c), n, t)
+	return w, err
+}
+
+func (w *shared) Memory() device.Buf { return w.memory }
+
+func (w *shared) Sync() error {
+	return w.group.call("synchronising a window", func() C.int { return C.lsm_window_sync(w.c) })
+}
+
+func (w *shared) Put(x device.Buf, to int) error {
+	b, err := w.reach(x)
+	if err != nil {
+		return err
+	}
+	defer b.release()
+	return w.group.call("one-sided put", func() C.int { return C.lsm_put(w.c, b.at, b.n, C.int(to), C.int(limit)) })
+}
+
+func (w *shared) Get(x device.Buf, from int) error {
+	b, err := w.reach(x)
+	if err != nil {
+		return err
+	}
+	return b.finish(w.group.call("one-sided get", func() C.int { return C.lsm_get(w.c, b.at, b.n, C.int(from), C.int(limit)) }))
+}
+
+// reach returns x in host memory.
+func (w *shared) reach(x device.Buf) (*reached, error) {
+	if x.Type() != w.memory.Type() || x.Len() > w.memory.Len() {
+		return nil, fmt.Errorf("mpi: %d %v, a window has %d %v", x.Len(), x.Type(), w.memory.Len(), w.memory.Type())
+	}
+	return w.group.world.reach(x, false)
 }

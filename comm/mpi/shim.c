@@ -270,6 +270,7 @@ int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 	MPI_Aint bytes = (n * width(type) + LINE - 1) / LINE * LINE;
 	// The library chooses the memory: ranks of one machine may share it.
 	TRY(MPI_Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
+	memset(w->base, 0, bytes);
 	TRY(MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN));
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win);
 }
@@ -281,6 +282,34 @@ int lsm_window_free(lsm_window *w) {
 	}
 	free(w);
 	return MPI_SUCCESS;
+}
+
+void *lsm_window_memory(lsm_window *w) { return w->base; }
+
+int lsm_window_sync(lsm_window *w) { return MPI_Win_sync(w->win); }
+
+int lsm_put(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
+	MPI_Datatype type = datatype(w->type);
+	for (size_t at = 0; at < n; at += limit) {
+		int block = BLOCK(n - at, limit);
+		TRY(MPI_Put(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
+	}
+	return MPI_Win_flush(rank, w->win);
+}
+
+// get starts to fetch the n numbers at x from the beginning of a rank's window.
+static int get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
+	MPI_Datatype type = datatype(w->type);
+	for (size_t at = 0; at < n; at += limit) {
+		int block = BLOCK(n - at, limit);
+		TRY(MPI_Get(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
+	}
+	return MPI_SUCCESS;
+}
+
+int lsm_get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
+	TRY(get(w, x, n, rank, limit));
+	return MPI_Win_flush(rank, w->win);
 }
 
 // stretch returns where rank r's numbers begin and sets *count to their number, out of n
@@ -298,13 +327,11 @@ static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t le
 	for (int k = 1; k < size; k++) {
 		int r = (rank + k) % size;
 		size_t count, first = stretch(n, length, r, &count);
-		for (size_t at = 0; at < count; at += limit) {
+		if (!add)
+			TRY(get(w, x + first * width(w->type), count, r, limit));
+		for (size_t at = 0; add && at < count; at += limit) {
 			int block = BLOCK(count - at, limit);
-			void *place = PLACE(x, first + at, w->type);
-			if (add)
-				TRY(MPI_Accumulate(place, block, type, r, at, block, type, MPI_SUM, w->win));
-			else
-				TRY(MPI_Get(place, block, type, r, at, block, type, w->win));
+			TRY(MPI_Accumulate(PLACE(x, first + at, w->type), block, type, r, at, block, type, MPI_SUM, w->win));
 		}
 	}
 	return MPI_Win_flush_all(w->win);

@@ -53,6 +53,11 @@ void lsm_batch_free(lsm_batch *b);
 typedef struct lsm_window lsm_window;
 int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out);
 int lsm_window_free(lsm_window *w);
+void *lsm_window_memory(lsm_window *w);
+int lsm_window_sync(lsm_window *w);
+// lsm_put writes the n numbers at x to the beginning of a rank's window, lsm_get reads them.
+int lsm_put(lsm_window *w, uintptr_t x, size_t n, int rank, int limit);
+int lsm_get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit);
 // lsm_accumulate sums the n numbers at x over all ranks. Stretch r, of length
 // numbers, belongs to rank r's window.
 int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit);

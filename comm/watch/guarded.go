@@ -126,6 +126,13 @@ func (g guardedOneSided) Accumulate(x device.Buf) error {
 		func() error { return g.inner.(comm.OneSided).Accumulate(x) })
 }
 
+// NewWindow is recorded as a one-sided sum of its length. What ranks do to a window is not
+// recorded, since no other rank takes part in it.
+func (g guardedOneSided) NewWindow(n int, t device.Type) (comm.Window, error) {
+	return ask(g.device, call{Kind: accumulate, Type: t, Count: n},
+		func() (comm.Window, error) { return g.inner.(comm.OneSided).NewWindow(n, t) })
+}
+
 // guardedHost is the host side of a guarded communicator. Its calls have their own
 // sequence, since they may run beside the device's calls.
 type guardedHost struct{ g *guarded }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"pgregory.net/rapid"
 )
 
@@ -179,6 +180,25 @@ func testUploadAndDownload(t *testing.T, d device.Device) {
 	}
 }
 
+// Kernels of other packages run where the buffers are: here one that interpolates between
+// every third point.
+func testRun(t *testing.T, d device.Device) {
+	k := imaging.Coarsen([]int{4, 4}, []int{3, 3}).Expand(1, 4)
+	dst := put(t, d, make([]float32, 12))
+	must(t, d.Run(k, dst, put(t, d, []float32{0, 3, 9, 12})))
+	got := make([]float32, 12)
+	must(t, device.Download(got, dst))
+	for i, v := range got {
+		if want := float32(3*(i/4+1) + i%4); v != want {
+			t.Errorf("point %d is %g, want %g", i, v, want)
+		}
+	}
+	must(t, d.Run(imaging.Coarsen([]int{4, 4}, []int{3, 3}).Expand(2, 2), put(t, d, []float32{}), put(t, d, make([]float32, 4))))
+	if err := d.Run(k, put(t, d, make([]complex64, 12)), put(t, d, make([]complex64, 4))); err == nil {
+		t.Error("complex numbers were taken")
+	}
+}
+
 // other is a device that is none of those under test.
 type other struct{ device.Device }
 
@@ -202,6 +222,8 @@ func testForeign(t *testing.T, d device.Device) {
 		"multiply":       d.Multiply(here, there),
 		"multiply back":  d.Multiply(there, here),
 		"soft threshold": d.SoftThreshold(there, 1),
+		"run":            d.Run(device.Kernel{}, here, there),
+		"run back":       d.Run(device.Kernel{}, there, here),
 		"dots":           dots,
 	} {
 		if err == nil || !strings.Contains(err.Error(), "another device") || !strings.Contains(err.Error(), d.Name()) {

@@ -54,6 +54,7 @@ func conform(t *testing.T, forms ...device.Device) {
 			t.Run("slices of slices", func(t *testing.T) { testSlices(t, d) })
 			t.Run("types", func(t *testing.T) { testTypes(t, d) })
 			t.Run("upload and download", func(t *testing.T) { testUploadAndDownload(t, d) })
+			t.Run("kernels of others", func(t *testing.T) { testRun(t, d) })
 			t.Run("foreign buffers", func(t *testing.T) { testForeign(t, d) })
 			t.Run("shapes", func(t *testing.T) { testShapes(t, d) })
 		})

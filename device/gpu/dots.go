@@ -84,7 +84,8 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	return sums, err
 }
 
-func chunks(b device.Buf) int { return (b.Len() + chunk - 1) / chunk }
+// chunks is the number of chunks of a vector: an empty one has one that is empty.
+func chunks(b device.Buf) int { return max(1, (b.Len()+chunk-1)/chunk) }
 
 // launchDots sums one launch's pairs.
 func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
@@ -99,7 +100,7 @@ func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
 	if blocks == 0 {
 		blocks = 8 * d.context.Card.Multiprocessors // of 256 threads: all that fit
 	}
-	d.context.Launch(d.context.Main(), d.kernels["dots"], driver.Line(min(blocks, max(first, 1)), width),
+	d.context.Launch(d.context.Main(), d.kernels["dots"], driver.Line(min(blocks, first), width),
 		all, int32(len(pairs)), int32(first),
 		d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
 }

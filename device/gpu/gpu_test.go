@@ -9,6 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -50,6 +51,18 @@ func TestCUDA(t *testing.T) {
 		forms = append(forms, d)
 	}
 	conform(t, forms...)
+}
+
+// A kernel's argument may not be a buffer of another device, which would be an address
+// that means nothing here.
+func TestForeignArgument(t *testing.T) {
+	d := open(t, Options{})
+	m, err := imaging.NewMultiplier(device.NewHost(1), []int{3, 3}, 0, 3, 1)
+	must(t, err)
+	x := put(t, d, make([]float32, 9))
+	if err := d.Run(m.Kernel(), x, x); err == nil || !strings.Contains(err.Error(), "float32 on cpu") {
+		t.Error(err)
+	}
 }
 
 func TestHIP(t *testing.T) { conform(t, open(t, Options{Engine: driver.HIP})) }

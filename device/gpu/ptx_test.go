@@ -3,17 +3,10 @@ package gpu
 import (
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest/ptxtest"
 )
 
 // The same tests pass on what real compilers make of the kernels, run statement by statement.
 func TestOnPTX(t *testing.T) {
-	gputest.OnPTX(t, "^Test(CUDA|AsOnTheHost|DerivativesAsOnTheHost|CrossingsAreCounted|ManyGoroutines)$", func() (string, error) {
-		k, err := driver.OpenCompiler(driver.CUDA)
-		if err != nil {
-			return "", err
-		}
-		return k.Library, nil
-	})
+	ptxtest.OnPTX(t, "^Test(CUDA|AsOnTheHost|DerivativesAsOnTheHost|CrossingsAreCounted|ManyGoroutines)$")
 }

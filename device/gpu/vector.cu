@@ -224,8 +224,8 @@ dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *o
 {
 	__shared__ c128 sums[width];
 	__shared__ bool last;
-	int k = 0;
-	for (int c = blockIdx.x; c < chunks; c += gridDim.x) {
+	int k = 0, c = blockIdx.x;
+	do { // no block is without a chunk
 		while (k + 1 < count && pairs.of[k + 1].first <= c)
 			k++;
 		i64 n = pairs.of[k].n, from = (i64)(c - pairs.of[k].first) * chunk;
@@ -236,14 +236,15 @@ dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *o
 		case 1: s = part<float>(x, y, from, to); break;
 		case 2: s = part<double>(x, y, from, to); break;
 		case 3: s = part<c64>(x, y, from, to); break;
-		case 4: s = part<c128>(x, y, from, to); break;
+		default: s = part<c128>(x, y, from, to);
 		}
 		s = tree(s, sums);
 		if (threadIdx.x == 0) {
 			parts[2 * c] = s.re;
 			parts[2 * c + 1] = s.im;
 		}
-	}
+		c += gridDim.x;
+	} while (c < chunks);
 
 	__threadfence();
 	if (threadIdx.x == 0)
@@ -262,17 +263,19 @@ dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *o
 			out[k] = s;
 		}
 	}
-	for (k = 0; k < count; k++) {
+	k = 0;
+	do { // there is a pair
 		int from = pairs.of[k].first, to = k + 1 < count ? pairs.of[k + 1].first : chunks;
 		c128 s = {0, 0};
 		if (to - from <= few_chunks)
 			continue;
+#pragma unroll 1
 		for (int c = from + threadIdx.x; c < to; c += width)
 			s = s + c128{all[2 * c], all[2 * c + 1]};
 		s = tree(s, sums);
 		if (threadIdx.x == 0)
 			out[k] = s;
-	}
+	} while (++k < count);
 	if (threadIdx.x == 0)
 		*ended = 0;
 }

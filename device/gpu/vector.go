@@ -141,6 +141,53 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	return d.launch("stencil", "stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)
 }
 
+// Run launches a kernel of another package. Its scratch memory is free again for work that
+// is asked of the device later.
+func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
+	to, from := d.mine(dst), d.mine(src)
+	switch {
+	case to == nil || from == nil:
+		return device.Foreign(d, k.Name, dst, src)
+	case to.typ != device.F32 || from.typ != device.F32:
+		return fmt.Errorf("device: %s of %v and %v", k.Name, to.typ, from.typ)
+	case to.n == 0:
+		return nil
+	}
+	m, err := d.Build(driver.Source{Name: k.Program.Name, Text: k.Program.Text})
+	if err != nil {
+		return err
+	}
+	f, err := m.Function(k.Name)
+	if err != nil {
+		return err
+	}
+	args := []any{to.at, from.at, int32(0)}
+	for _, arg := range k.Args {
+		if b, ok := arg.(device.Buf); ok {
+			here := d.mine(b)
+			if here == nil {
+				return device.Foreign(d, k.Name, b)
+			}
+			arg = here.at
+		}
+		args = append(args, arg)
+	}
+	if k.Scratch > 0 {
+		bytes := int64(k.Scratch) * int64(k.Blocks)
+		scratch, err := d.pool.take(bytes)
+		if err != nil {
+			return d.short("scratch memory of "+k.Name, bytes, err)
+		}
+		defer d.pool.give(scratch, bytes)
+		args = append(args, scratch)
+	}
+	for round := range k.Rounds {
+		args[2] = int32(round)
+		d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)
+	}
+	return d.context.Err()
+}
+
 // mine returns x as a buffer of this device, or nil if it is not one. It panics if x was
 // freed.
 func (d *Device) mine(x device.Buf) *Buf {

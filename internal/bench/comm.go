@@ -29,6 +29,10 @@ type CommSpec struct {
 	Type        device.Type
 	Memory      int64       // bytes that all ranks on this node may use together; 0: not known
 	Card        *gpu.Device // that the arrays are on; nil: in the host's memory
+
+	// Beside computes while messages are under way: the host, or the card once more. nil
+	// leaves out the rows beside a kernel.
+	Beside device.Device
 }
 
 // CommRow is one collective on one size. docs/collectives.md derives every figure.
@@ -43,6 +47,11 @@ type CommRow struct {
 	Algorithm float64 // bytes per second: size over time
 	Bus       float64 // bytes per second: what crosses the boundary of the busiest rank
 	Wrong     int64   // elements that were not as expected, of all ranks and iterations
+
+	// Of send-recv, whose Backend names the way that the array goes:
+	Direction string // OneWay, BothWays or Local; "" of other operations
+	Beside    bool   // a kernel runs meanwhile
+	Why       string // why nothing was measured; "" if something was
 }
 
 // Comm times the collectives of one communicator, or of several over the same ranks
@@ -176,10 +185,20 @@ func (b *Comm) fit() error {
 }
 
 // Run times one operation on all sizes, and hands each row to show. On each size it
-// measures all communicators that offer the operation in turn. Before each size all ranks
-// agree whether to go on, so that none is left waiting when ctx ends on one of them.
+// measures all communicators that offer the operation in turn, or all ways of send-recv.
+// Before each size all ranks agree whether to go on, so that none is left waiting when ctx
+// ends on one of them.
 func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) error {
-	i := slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })
+	o := collectives[slices.IndexFunc(collectives, func(o collective) bool { return o.name == operation })]
+	measure := func(size int64) error { return b.collective(o, size, show) }
+	if operation == sendRecv {
+		m, err := b.newMessages(show)
+		if err != nil {
+			return err
+		}
+		defer m.close()
+		measure = func(size int64) error { return m.measure(o, size, show) }
+	}
 	for _, size := range b.Sizes {
 		stop, err := comm.Any(b.comms[0], ctx.Err() != nil)
 		if err != nil {
@@ -188,49 +207,56 @@ func (b *Comm) Run(ctx context.Context, operation string, show func(CommRow)) er
 		if stop {
 			return &comm.Agreed{Err: context.Canceled}
 		}
-		for _, c := range b.comms {
-			if !collectives[i].by(c) {
-				continue
-			}
-			row, err := b.row(c, collectives[i], size)
-			if err != nil {
-				return fmt.Errorf("bench: %s of %d bytes by %s: %w", operation, size, c.Name(), err)
-			}
-			show(row)
+		if err := measure(size); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// row times one size. Each iteration starts from fresh arrays and a barrier,
-// neither of which is timed, and ends with a check of every element. Its time is
-// that of the slowest rank.
-func (b *Comm) row(c comm.Comm, o collective, size int64) (CommRow, error) {
-	whole, part := int(size)/b.spec.Type.Size(), 0
-	count := whole
-	if o.result == gathered {
-		part = max(1, whole/c.Size())
-		whole, count = part*c.Size(), part
+// collective times one size by all communicators that offer the operation.
+func (b *Comm) collective(o collective, size int64, show func(CommRow)) error {
+	for _, c := range b.comms {
+		if !o.by(c) {
+			continue
+		}
+		whole, part := int(size)/b.spec.Type.Size(), 0
+		count := whole
+		if o.result == gathered {
+			part = max(1, whole/c.Size())
+			whole, count = part*c.Size(), part
+		}
+		row, err := b.row(o, whole, func() error { return b.arrays.prepare(o, whole) }, b.arrays.call(c, o, whole, part),
+			func() (int, error) { return b.arrays.wrong(o, whole, part) })
+		if err != nil {
+			return fmt.Errorf("bench: %s of %d bytes by %s: %w", o.name, size, c.Name(), err)
+		}
+		row.Backend, row.Count = c.Name(), count
+		show(row)
 	}
+	return nil
+}
+
+// row times one size. Each iteration starts from fresh arrays and a barrier, neither of
+// which is timed, and ends with a check that counts wrong elements. Its time is that of the
+// slowest rank.
+func (b *Comm) row(o collective, whole int, prepare, run func() error, check func() (int, error)) (CommRow, error) {
 	wrong := []float64{0}
-	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations,
-		func() error { return b.arrays.prepare(o, whole) },
-		b.arrays.call(c, o, whole, part),
-		func() error {
-			n, err := b.arrays.wrong(o, whole, part)
-			wrong[0] += float64(n)
-			return err
-		})
+	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations, prepare, run, func() error {
+		n, err := check()
+		wrong[0] += float64(n)
+		return err
+	})
 	if err != nil {
 		return CommRow{}, err
 	}
 	if err := b.comms[0].Host().AllReduce(wrong, comm.Sum); err != nil {
 		return CommRow{}, err
 	}
-	r := CommRow{Backend: c.Name(), Operation: o.name, Redop: o.result.redop, Root: o.result.root, Count: count, Seconds: seconds, Wrong: int64(wrong[0])}
+	r := CommRow{Operation: o.name, Redop: o.result.redop, Root: o.result.root, Count: whole, Seconds: seconds, Wrong: int64(wrong[0])}
 	r.Size = int64(whole) * int64(b.spec.Type.Size())
 	r.Algorithm = float64(r.Size) / r.Seconds
-	r.Bus = r.Algorithm * o.result.bus(float64(c.Size()))
+	r.Bus = r.Algorithm * o.result.bus(float64(b.comms[0].Size()))
 	return r, nil
 }
 

@@ -25,6 +25,8 @@ type arrays struct {
 	// wrong counts the elements of out that are not as they must be: of the whole, or of
 	// the part of each rank.
 	wrong func(o collective, whole, part int) (int, error)
+	// of counts the elements of a buffer that are not as in a rank's array.
+	of func(x device.Buf, rank int) (int, error)
 }
 
 // newArrays makes arrays of n elements, on a card unless that is nil.
@@ -40,18 +42,26 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 		}
 	}
 	a := &arrays{ranks: c.Size(), in: device.Wrap(host, in), out: device.Wrap(host, out)}
-	a.wrong = func(o collective, whole, part int) (count int, err error) {
-		if card != nil {
-			err = card.Copy(device.Wrap(host, out[:whole]), a.out.Slice(0, whole))
+	here := func(x device.Buf) ([]T, error) { // x on the host
+		if _, host := x.Device().(*device.Host); host {
+			return device.Slice[T](x), nil
 		}
+		return out[:x.Len()], x.Device().Copy(device.Wrap(host, out[:x.Len()]), x)
+	}
+	a.of = func(x device.Buf, rank int) (int, error) {
+		got, err := here(x)
+		return differ(got, valuesOf[T](rank)), err
+	}
+	a.wrong = func(o collective, whole, part int) (count int, err error) {
+		got, err := here(a.out.Slice(0, whole))
 		switch o.result {
 		case sums:
-			return differ(out[:whole], total), err
+			return differ(got, total), err
 		case copies:
-			return differ(out[:whole], valuesOf[T](o.result.root)), err
+			return differ(got, valuesOf[T](o.result.root)), err
 		}
 		for r := range a.ranks {
-			count += differ(out[r*part:(r+1)*part], valuesOf[T](r))
+			count += differ(got[r*part:(r+1)*part], valuesOf[T](r))
 		}
 		return count, err
 	}
@@ -74,7 +84,7 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 // zeros.
 func (a *arrays) prepare(o collective, whole int) error {
 	d, out := a.out.Device(), a.out.Slice(0, whole)
-	if o.result == gathered {
+	if o.result == gathered || o.result == moved {
 		return errors.Join(d.Zero(out), d.Sync())
 	}
 	return errors.Join(d.Copy(out, a.in.Slice(0, whole)), d.Sync())
@@ -149,6 +159,8 @@ var (
 	copies = &result{"none", 0, func(n float64) float64 { return min(1, n-1) }}
 	// gathered is the parts that the ranks brought, one behind the other.
 	gathered = &result{"none", comm.None, func(n float64) float64 { return (n - 1) / n }}
+	// moved is another rank's array, or this one's in another place.
+	moved = &result{"none", comm.None, func(float64) float64 { return 1 }}
 )
 
 var collectives = []collective{
@@ -169,4 +181,5 @@ var collectives = []collective{
 		run: func(c comm.Comm, out, in device.Buf, counts []int) error { return c.AllGather(out, in, counts) }},
 	{name: "broadcast", result: copies,
 		run: func(c comm.Comm, out, _ device.Buf, _ []int) error { return c.Bcast(out, 0) }},
+	{name: sendRecv, result: moved}, // in its ways, see messages.go
 }

@@ -34,10 +34,8 @@ func rowsOf(c comm.Comm, s CommSpec) ([]CommRow, error) {
 	return rows, nil
 }
 
-// withAccumulate offers one-sided sums.
-type withAccumulate struct{ comm.Comm }
-
-func (c withAccumulate) Accumulate(x device.Buf) error { return c.AllReduce(x) }
+// byAll are the operations in which all ranks do the same.
+var byAll = []string{"all-reduce", "start-all-reduce", "accumulate", "all-gather", "broadcast"}
 
 // Every operation gives right results on every size and type, and every column
 // follows from size, count and time.
@@ -52,7 +50,7 @@ func TestCommRows(t *testing.T) {
 	for ranks := 1; ranks <= 4; ranks++ {
 		for _, typ := range []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64} {
 			err := commtest.Ranks(ranks, func(c comm.Comm) error {
-				rows, err := rowsOf(withAccumulate{c}, spec(typ))
+				rows, err := rowsOf(c, spec(typ, byAll...))
 				if err != nil {
 					return err
 				}
@@ -105,6 +103,9 @@ func (c crooked) AllGather(dst, src device.Buf, counts []int) error {
 	return c.spoil(dst, c.Comm.AllGather(dst, src, counts))
 }
 func (c crooked) Accumulate(x device.Buf) error { return c.AllReduce(x) }
+func (c crooked) NewWindow(int, device.Type) (comm.Window, error) {
+	return nil, errors.New("no window is asked for")
+}
 
 // A wrong element, anywhere on any rank, is counted in each iteration, on every
 // rank alike.
@@ -114,7 +115,7 @@ func TestCommFindsOneWrongElement(t *testing.T) {
 		rank := rapid.IntRange(0, ranks-1).Draw(t, "rank")
 		element := rapid.IntRange(0, 999).Draw(t, "element")
 		err := commtest.Ranks(ranks, func(c comm.Comm) error {
-			s := spec(device.F32)
+			s := spec(device.F32, byAll...)
 			s.First, s.Last = int64(4000*ranks), int64(4000*ranks)
 			rows, err := rowsOf(crooked{c, rank, element}, s)
 			for _, r := range rows {
@@ -140,7 +141,7 @@ func (idle) AllGather(_, _ device.Buf, _ []int) error        { return nil }
 
 func TestCommFindsWhatWasNotDone(t *testing.T) {
 	err := commtest.Ranks(3, func(c comm.Comm) error {
-		s := spec(device.F32)
+		s := spec(device.F32, "all-reduce", "start-all-reduce", "all-gather", "broadcast")
 		rows, err := rowsOf(idle{c}, s)
 		for _, r := range rows {
 			all := int64(r.Count * c.Size() * s.Iterations) // nothing is right by chance,

@@ -231,7 +231,8 @@ func (c *count) lists() int64 {
 // reference completes the memory of the reference engine, whose tables are on the heap.
 func (c *count) reference(m Memory) Memory {
 	n := kirchhoff.ReferenceNeeds(c.problem)
-	m.Scratch = n.Heap + c.windowBytes() + c.coarseBytes(m.Vectors)
+	windows, _ := c.windowBytes()
+	m.Scratch = n.Heap + windows + c.coarseBytes(m.Vectors)
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.making(n.Making, 0)
 	return m
@@ -268,7 +269,7 @@ func (c *count) resident(m Memory) Memory {
 		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
 		work.Classes = c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))
 	}
-	m.Scratch = c.windowBytes()
+	m.Scratch, _ = c.windowBytes()
 	all := c.needs(p, work)
 	if !m.Recompute {
 		return with(m, all)
@@ -306,6 +307,8 @@ func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
 func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.Card.Free
 	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
+	_, windows := c.windowBytes()
+	m.Card += windows
 	if c.coarser != nil {
 		n := c.needs(c.coarser, kirchhoff.Work{})
 		m.Card += n.Tables + n.Scratch
@@ -382,7 +385,7 @@ func (c *count) streamed(m Memory) Memory {
 		k := m
 		if c.Card != nil {
 			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
-			k.Scratch = c.windowBytes()
+			k.Scratch, _ = c.windowBytes()
 			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
 		} else {
 			k.Data = 4 * nt * int64(2*longest+second)

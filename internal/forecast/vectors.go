@@ -66,7 +66,8 @@ func (v *imagined) vector(l *dist.Layout) *dist.Vector {
 // setting is that of an operator between two layouts, without data.
 func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 	s := &formulation.Setting{
-		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image, World: comm.Self(), Device: v.on,
+		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image, Slab: [2]int{0, v.share.Own[1] - v.share.Own[0]},
+		World: comm.Self(), Device: v.on,
 		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(), Kept: v.share.Kept(v.Plan),
 		Operator: dist.Unapplied(image, data),
 		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
@@ -92,7 +93,7 @@ func (v *imagined) coarse() *formulation.Coarse {
 	}
 	n := v.Thinning()
 	s := v.setting(dist.Local(v.Type(), g.Shape...), dist.Local(v.Type(), v.share.Traces(), (v.Survey.NT-1)/n+1))
-	return &formulation.Coarse{Grid: g, Thinning: n, Operator: s.Scaled(), Close: func() {}}
+	return &formulation.Coarse{Grid: g, Thinning: n, Slab: [2]int{0, g.Shape[0]}, Operator: s.Scaled(), Close: func() {}}
 }
 
 // squared stands for the operator with its weights squared. In its adjoint an engine
@@ -137,16 +138,16 @@ func (c *count) rootBytes() (bytes int64) {
 	return bytes
 }
 
-// windowBytes is what windows of the two-level preconditioner take on the host.
-func (c *count) windowBytes() int64 {
+// windowBytes is what the two-level preconditioner takes besides vectors.
+func (c *count) windowBytes() (host, card int64) {
 	if !c.TwoLevel() {
-		return 0
+		return 0, 0
 	}
 	var coarse []int
 	if g := c.Coarsened(); g != nil {
 		coarse = g.Shape
 	}
-	return formulation.WindowBytes(c.Image.Shape, c.points(), coarse)
+	return formulation.WindowBytes(c.Image.Shape, coarse, c.points() < int64(c.Image.Len()))
 }
 
 // coarseBytes is what the host's engine takes on the coarser grid. Its tables are made

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -79,17 +80,7 @@ func (f *Formulation) addCoarse(w *dist.Work, t *twoLevel, c *Coarse) {
 	n.windows = f.undoing(w, n, c.Slab)
 	w.New(f.Device, n.a.Domain(), &n.p, &n.q, &n.z, &n.half, &t.r, &t.x)
 	t.coarse = n
-	t.between = f.fromWhole(n.a.Domain(), f.Problem.Domain(),
-		func(dst, x []float32) { c.Grid.Expand(dst, x, f.Slab[0], f.Slab[1]) },
-		func(dst, x []float32) { c.Grid.Shrink(dst, x, c.Slab[0], c.Slab[1]) })
-}
-
-// fromWhole is dist.FromWhole.
-func (s *Setting) fromWhole(domain, rng *dist.Layout, forward, adjoint dist.Whole) dist.Operator {
-	if s.counts() {
-		return dist.Unapplied(domain, rng)
-	}
-	return dist.FromWhole(domain, rng, forward, adjoint)
+	t.between = dist.FromWhole(n.a.Domain(), f.Problem.Domain(), c.Grid.Expand(f.Slab[0], f.Slab[1]), c.Grid.Shrink(c.Slab[0], c.Slab[1]))
 }
 
 // undoing returns the windows that undo n on a slab, estimated from its application to noise.
@@ -104,16 +95,26 @@ func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	defer p.Free()
 	w.Do(func() error { return each(p, p, func(i int, _ float64) float64 { return sign(l.Off + i) }) })
 	n.apply(w, q, p)
-	var apply dist.Whole
-	if w.Err == nil && !s.counts() {
-		var y []float32
-		if y, w.Err = dist.Gathered(nil, q); w.Err != nil {
+	var m *imaging.Multiplier
+	w.Do(func() (err error) {
+		m, err = imaging.NewMultiplier(s.Device, l.Shape, slab[0], slab[1], s.Threads)
+		return err
+	})
+	w.Do(func() error {
+		if s.counts() {
 			return nil
 		}
-		m := imaging.InverseRoot(l.Shape, y, slab[0], slab[1], leastEigenvalue, s.Threads)
-		apply = func(dst, x []float32) { m.Apply(dst, x, slab[0], slab[1]) }
+		y, err := dist.Gathered(q)
+		if err != nil {
+			return err
+		}
+		return m.InverseRoot(y, leastEigenvalue)
+	})
+	if w.Err != nil {
+		return nil
 	}
-	return s.fromWhole(l, l, apply, apply)
+	k := m.Kernel()
+	return dist.FromWhole(l, l, k, k)
 }
 
 // sign is 1 or −1 at a point, at random but always the same (the mixing function of
@@ -191,15 +192,25 @@ func (n *normal) solve(w *dist.Work, x, r *dist.Vector) {
 	}
 }
 
-// WindowBytes is what the windows of solver.preconditioner = "two-level" take on the host
-// for so many points of an image and, unless its shape is nil, of a coarser grid: their
-// multipliers, as many before they are smoothed, and whole images on their way.
-func WindowBytes(image []int, points int64, coarse []int) int64 {
-	size := func(shape []int) int64 { return int64(grid.Grid{Shape: shape}.Len()) }
-	whole, each := size(image), int64(1)<<len(image)/2 // multipliers a point
-	bytes := 4*each*(whole+points) + 5*4*whole
-	if coarse != nil {
-		bytes += 4 * (2*each + 3) * size(coarse)
+// WindowBytes is what solver.preconditioner = "two-level" takes besides vectors and the
+// multipliers of its windows, for an image and, unless its shape is nil, for a coarser grid.
+// On the host these are the multipliers of all windows before they are smoothed, and whole
+// images on their way. On a card they are scratch memory of kernels and, where ranks share
+// the image, it and the coarser one as wholes.
+func WindowBytes(image, coarse []int, shared bool) (host, card int64) {
+	for _, shape := range [][]int{image, coarse} {
+		if shape == nil {
+			continue
+		}
+		points, each := int64(grid.Grid{Shape: shape}.Len()), int64(1)<<len(shape)/2 // multipliers a point
+		host += 4 * (each + 5) * points
+		if m, err := imaging.NewMultiplier(device.NewCounter(nil), shape, 0, shape[0], 1); err == nil {
+			k := m.Kernel()
+			card += int64(k.Blocks) * int64(k.Scratch)
+		}
+		if shared {
+			card += 2 * 4 * points
+		}
 	}
-	return bytes
+	return host, card
 }

@@ -122,8 +122,16 @@ EXPORT int cuDeviceGetAttribute(int *v, int which, int card)
 	return Success;
 }
 
+struct Module {
+	void *library = nullptr;
+	std::unique_ptr<ptx::Module> program; // of PTX, which has no library
+	std::mutex lock;
+	std::map<std::string, std::unique_ptr<Kernel>> kernels;
+};
+
 static std::mutex users_lock;
 static std::map<int, int> users; // of each card's primary context
+static std::map<int, std::vector<std::unique_ptr<Module>>> programs; // of PTX, that it has loaded
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int card)
 {
@@ -145,6 +153,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 		return InvalidContext;
 	if (--users[card] == 0) {
 		memory_clear(card);
+		programs.erase(card);
 		card_recovers();
 		if (uint64_t n = ptx::accesses_watched())
 			report("watched " + std::to_string(n) + " accesses");
@@ -288,13 +297,6 @@ EXPORT int cuLaunchHostFunc(Stream *s, void (*f)(void *), void *data)
 	return Success;
 }
 
-struct Module {
-	void *library = nullptr;
-	std::unique_ptr<ptx::Module> program; // of PTX, which has no library
-	std::mutex lock;
-	std::map<std::string, std::unique_ptr<Kernel>> kernels;
-};
-
 // replacement is what tests put in the place of a program as PTX: the file of
 // $GPUEMU_PTX whose name is the PTX's FNV-1a hash; "" for none.
 static std::string replacement(const char *ptx)
@@ -319,7 +321,9 @@ static int load_ptx(Module **m, const char *text)
 		report(f.why);
 		return f.status;
 	}
-	*m = made.release();
+	*m = made.get();
+	std::lock_guard<std::mutex> hold(users_lock);
+	programs[current].push_back(std::move(made));
 	return Success;
 }
 

@@ -16,7 +16,7 @@
 // no warp functions, which no kernel here calls.
 //
 // The second is the driver, which runs PTX, what a real compiler made, statement by
-// statement, see [OnPTX] and ptx.h. It is for races, for accesses beyond any allocation
+// statement, see ptxtest and ptx.h. It is for races, for accesses beyond any allocation
 // and copies that nobody waited for, and for errors of the compiler. It knows the
 // statements that NVRTC makes of programs like those here, and refuses all others by name.
 //
@@ -55,7 +55,6 @@
 package gputest
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"hash/fnv"
@@ -169,39 +168,8 @@ func Replace(t testing.TB, ptx, by []byte) {
 	}
 }
 
-// OnPTX runs tests of this test program in children in which the emulated card is given
-// programs as PTX, and runs that statement by statement: first what the program carries,
-// then what the machine's own NVRTC makes, whose name for the loader nvrtc returns.
-func OnPTX(t *testing.T, pattern string, nvrtc func() (library string, err error)) {
-	NeedEmulator(t)
-	t.Run("carried", func(t *testing.T) { onPTX(t, pattern, "LSM_NVRTC_LIB=/no/NVRTC") })
-	t.Run("made here", func(t *testing.T) {
-		emulated := Environment(os.Getenv("GPUEMU_FOLDER"))
-		t.Setenv("LSM_NVRTC_LIB", os.Getenv("LSM_TEST_NVRTC_LIB"))
-		library, err := nvrtc()
-		if err != nil {
-			t.Skip(err)
-		}
-		onPTX(t, pattern, append(emulated, "GPUEMU_NVRTC="+library)...)
-	})
-}
-
-func onPTX(t *testing.T, pattern string, environ ...string) {
-	report := filepath.Join(t.TempDir(), "report")
-	out, err := run(t, pattern, append(environ, "GPUEMU_REPORT="+report)...)
-	if err != nil {
-		t.Fatalf("on PTX: %v\n%s", err, out)
-	}
-	said, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatalf("no kernel was run as PTX: %v\n%s", err, out)
-	}
-	last := said[bytes.LastIndexByte(bytes.TrimSpace(said), '\n')+1:]
-	t.Logf("%d tests passed on PTX, %d were skipped; %s", strings.Count(out, "--- PASS"), strings.Count(out, "--- SKIP"), last)
-}
-
-// run runs tests of this test program in a child with more in its environment.
-func run(t testing.TB, pattern string, environ ...string) (output string, err error) {
+// Run runs tests of this test program in a child with more in its environment.
+func Run(t testing.TB, pattern string, environ ...string) (output string, err error) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -226,7 +194,7 @@ func RunSanitized(t testing.TB, pattern string, environ ...string) (output strin
 	if err != nil {
 		t.Skip(err)
 	}
-	return run(t, pattern, append(sanitizer, environ...)...)
+	return Run(t, pattern, append(sanitizer, environ...)...)
 }
 
 // Sanitized is what a program needs in its environment, beside [Environment],

@@ -233,6 +233,7 @@ struct Reader {
 	void add(Ins &i, Register r, bool wide);
 	void result(Ins &i, const Argument &a);
 	void operand(Ins &i, const Argument &a, bool wide);
+	void lower(Ins &i, const Argument &a);
 	void find_unset();
 	void push(const Ins &i);
 	Ins simple(const char *what);
@@ -539,6 +540,19 @@ void Reader::result(Ins &i, const Argument &a)
 
 void Reader::operand(Ins &i, const Argument &a, bool wide) { add(i, source(a, wide), wide); }
 
+// lower adds the lower half of a wide register: all that a conversion from a narrower type reads.
+void Reader::lower(Ins &i, const Argument &a)
+{
+	Ins half;
+	half.guard = i.guard, half.unless = i.unless, half.statement = i.statement;
+	half.run = arithmetic("cvt.u32.u64")->run;
+	add(half, Register(f.registers), false);
+	add(half, source(a, true), true);
+	f.registers += lanes * 4;
+	push(half);
+	add(i, half.reg[0], false);
+}
+
 // address adds the register of [register + offset].
 void Reader::address(Ins &i, int k, int offset, const Argument &a)
 {
@@ -576,6 +590,8 @@ bool Reader::arithmetical(Ins &i, const std::string &name, const std::vector<Arg
 		bool wide = op->bytes[k] == 8;
 		if (k == 0)
 			result(i, a[0]);
+		else if (auto r = registers.find(a[k].word); r != registers.end() && r->second.second && !wide && name.starts_with("cvt."))
+			lower(i, a[k]);
 		else
 			operand(i, a[k], wide);
 		if ((i.wide >> k & 1) != wide && a[k].word != "_")

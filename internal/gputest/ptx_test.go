@@ -135,6 +135,7 @@ var statements = []struct {
 	{"copysign.f32 %f9, 0f80000000, 0f40000000", 0xC0000000}, {"testp.finite.f32 %p9, 0f7F800000", 0},
 
 	{"cvt.s64.s32 %rd9, -2", math.MaxUint64 - 1}, {"cvt.u64.u32 %rd9, -2", 0xFFFFFFFE}, {"cvt.u32.u64 %r9, 0x123456789", 0x23456789},
+	{"mov.u64 %rd3, 0x1FFFFFFFE; cvt.s64.s32 %rd9, %rd3", math.MaxUint64 - 1}, {"mov.u64 %rd3, 0x300000001; cvt.rn.f32.u32 %f9, %rd3", f32(1)},
 	{"mov.u32 %r2, 0x180; cvt.s32.s8 %r9, %r2", 0xFFFFFF80}, {"cvt.rn.f32.s32 %f9, -3", 0xC0400000}, {"cvt.rn.f64.u64 %fd9, 3", f64(3)},
 	{"cvt.rn.f32.u32 %f9, 0x1000001", f32(1 << 24)}, {"cvt.rp.f32.u32 %f9, 0x1000001", f32(1<<24 + 2)}, {"cvt.f64.f32 %fd9, 0f3FC00000", f64(1.5)},
 	{"cvt.rn.f32.f64 %f9, 0d3FF8000000000000", f32(1.5)}, {"cvt.rzi.s32.f32 %r9, 0fC0200000", 0xFFFFFFFE}, {"cvt.rmi.s32.f32 %r9, 0fC0200000", 0xFFFFFFFD},

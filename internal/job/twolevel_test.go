@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -85,8 +86,19 @@ func TestTwoLevelSolve(t *testing.T) {
 // The preconditioner is symmetric and positive where its inner iterations are those of
 // a system they solve.
 func TestTwoLevelIsSymmetric(t *testing.T) {
+	for _, engine := range []string{"reference", "cpu", "cuda"} {
+		t.Run(engine, func(t *testing.T) {
+			if engine == "cuda" {
+				gputest.Need(t)
+			}
+			checkSymmetry(t, engine)
+		})
+	}
+}
+
+func checkSymmetry(t *testing.T, engine string) {
 	p := line(t)
-	j, _ := p.ready(t, "reference", "solver.preconditioner=two-level", "solver.coarse_factor=4", "solver.coarse_iterations=40", "solver.damping=1")
+	j, _ := p.ready(t, engine, "solver.preconditioner=two-level", "solver.coarse_factor=4", "solver.coarse_iterations=40", "solver.damping=1")
 	d, err := j.Data()
 	must(t, err)
 	f, err := j.formulate(t.Context(), d)
@@ -108,7 +120,7 @@ func TestTwoLevelIsSymmetric(t *testing.T) {
 		must(t, err)
 		return real(v)
 	}
-	if a, b := inner(mx, y), inner(x, my); math.Abs(a-b) > 1e-5*math.Sqrt(inner(mx, mx)*inner(y, y)) {
+	if a, b := inner(mx, y), inner(x, my); math.Abs(a-b) > 1e-6*math.Sqrt(inner(mx, mx)*inner(y, y)) {
 		t.Errorf("⟨M x, y⟩ = %g, ⟨x, M y⟩ = %g", a, b)
 	}
 	if v := inner(x, mx); v <= 0 {

@@ -17,7 +17,7 @@ import (
 
 // Patience is how long a library may take. A driver that makes many cards ready, and
 // compiles for them, needs some seconds.
-const Patience = 60 * time.Second
+const Patience = 30 * time.Second
 
 // leftBehind is how long a child's own children may keep its output open.
 const leftBehind = time.Second

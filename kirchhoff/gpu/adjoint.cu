@@ -12,7 +12,7 @@ enum {
 	GROUP = 8,
 	THREADS = 256,
 	LANE = THREADS / GROUP, // threads of a tile
-	POINTS = TILE / LANE,                     // of a thread, LANE slots apart
+	POINTS = TILE / LANE,   // of a thread, LANE slots apart
 	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? 4 : 8,
 	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && (COMPACT || LIMITS && BANDS) ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
@@ -267,7 +267,7 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 __device__ __forceinline__ void settle(int j)
 {
 #if (COMPACT || APERTURE) && defined(__CUDA_ARCH__)
-	if (APERTURE && WEIGHTS || j % 5 == 0)
+	if (APERTURE && WEIGHTS || j % 4 == 0)
 		__syncwarp();
 #endif
 }
@@ -300,9 +300,10 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 }
 
 // far_traces adds those that lie elsewhere: before the first sample, spread too wide, in
-// several bands, or with times that do not count. Registers cannot be indexed, so the receivers' values are
-// read again. With SQUARED it adds all traces, and rows [row][2][pitch] hold E and F (see
-// kirchhoff.Engine): a triple gives A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
+// several bands, or with times that do not count. Registers cannot be indexed, so the
+// receivers' values are read again. With SQUARED it adds all traces, and rows
+// [row][2][pitch] hold E and F (see kirchhoff.Engine): a triple gives
+// A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
                                            const Stage &stage, const float2 *rows, const int *row, i64 at, int tile, int slot)
 {

@@ -32,11 +32,15 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 	x += (LISTED ? data : row) * xstride;
 	y += (LISTED ? row : data) * ystride;
 	float sum[EACH] = {};
-	for (int j0 = 0; j0 < m; j0 += SEGMENT) {
+	int j0 = 0;
+	do { // there is a tap
 		__syncthreads();
-		for (int i = me; i < SEGMENT; i += WIDTH)
+		for (int k = 0; k < EACH; k++) {
+			const int i = k * WIDTH + me;
 			ts[i] = j0 + i < m ? taps[j0 + i] : 0;
-		for (int i = me; i < 2 * SEGMENT; i += WIDTH) {
+		}
+		for (int k = 0; k < 2 * EACH; k++) {
+			const int i = k * WIDTH + me;
 			const i64 n = (i64)n0 + j0 + i + first;
 			xs[i] = n >= 0 && n < nt ? sample(x, n, nt, one) : 0;
 		}
@@ -46,7 +50,8 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 #pragma unroll
 		for (int e = 0; e < EACH; e++)
 			v[e] = at[e];
-		for (int j = 0; j < SEGMENT && j0 + j < m; j += EACH)
+		int j = 0;
+		do {
 #pragma unroll
 			for (int c = 0; c < EACH; c++) {
 				const float h = ts[j + c];
@@ -55,7 +60,10 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 					sum[e] = fmaf(h, v[(c + e) % EACH], sum[e]);
 				v[c] = at[j + c + EACH];
 			}
-	}
+			j += EACH;
+		} while (j < SEGMENT && j0 + j < m);
+		j0 += SEGMENT;
+	} while (j0 < m);
 	if (PAIRS) {
 		__syncthreads();
 #pragma unroll
@@ -73,12 +81,12 @@ __device__ void filter(float *y, i64 ystride, const T *x, i64 xstride, int nt, c
 	for (int e = 0; e < EACH; e++) {
 		const int n = n0 + EACH * me + e;
 		if (n < nt)
-			y[n] += sum[e];
+			y[n] = LISTED ? sum[e] : y[n] + sum[e];
 	}
 }
 
 // convolve adds to rows of the data. Of these correlate sets rows of pairs (y[n] − one d, d),
-// d = y[n+1] − y[n], which adjoint.cu explains; the last is zero. square adds to rows. smooth
+// d = y[n+1] − y[n], which adjoint.cu explains; the last is zero. square sets rows. smooth
 // sets rows of pairs from rows of pairs.
 #define FILTER(name, T, PAIRS, LISTED)                                                        \
 	extern "C" __global__ void __launch_bounds__(WIDTH)                                       \

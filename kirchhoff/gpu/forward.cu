@@ -38,6 +38,12 @@ struct Blocks {
 #endif
 };
 
+// Most is what some trace of a box takes.
+struct Most {
+	int passes;     // twice what the longest takes, and 1 if some are not plain
+	int start, end; // with an aperture, tiles that some reach along the first axis: minus the first, and the end
+};
+
 // Codes are the compact times of a quarter of a chunk.
 struct __align__(WEIGHTS == 0 ? 16 : 8) Codes {
 	unsigned word[CHUNK / 8];
@@ -104,7 +110,8 @@ __device__ __forceinline__ void stage(unsigned *to, Feed &f, int chunk)
 	}
 }
 
-// unpack stages the compact times that stage has read, if there are any.
+// unpack stages the compact times that stage has read, if there are any. After the last chunk
+// it stages the last ones again, where nobody reads them.
 __device__ __forceinline__ void unpack(unsigned *to, const Operator &o, const Feed &f)
 {
 #if COMPACT
@@ -233,16 +240,14 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	extern __shared__ uint4 dynamic[];
 	__shared__ int places[PLACES];
 	__shared__ Reach reach[PLACES];
-	__shared__ int passes; // twice what the longest trace takes, and 1 if some are not plain
-#if APERTURE
-#if BANDS
+	__shared__ Most most;
+#if APERTURE && BANDS
 	__shared__ Operator o; // of a column; with bands registers would not hold it
-#endif
-	__shared__ int reached[2]; // tiles of the box that some trace reaches along the first axis: minus the first, and the end
-#else
+#elif !APERTURE
 	const Operator &o = whole;
 #endif
 	const int me = threadIdx.x, samples = width - 2;
+	const Most none = {0, -(1 << 30), 0};
 	const i64 block = block0 + blockIdx.x;
 	const int2 trace = b.traces[block * LANES + me];
 	const int source = trace.x < 0 ? 0 : trace.y % 256, receiver = trace.x < 0 ? 0 : trace.y / 256;
@@ -254,13 +259,22 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 	double *out = sums + blockIdx.y * part + (i64)(trace.x - row0) * stride;
 	for (int n = 0; n < width; n++)
 		w.window[n * LANES] = 0;
+	if (me == 0)
+		most = none;
 #if APERTURE
-	const int visits = b.firsts[block + 1] - b.firsts[block], end = b.firsts[block] + visits * (blockIdx.y + 1) / gridDim.y;
-	for (int n = b.firsts[block] + visits * blockIdx.y / gridDim.y; n < end; n++) {
-		const int box = b.visits[n].box;
-		const Column &column = whole.columns[b.visits[n].column];
-		__syncthreads(); // no thread reads the last box any more
+	const int visits = b.firsts[block + 1] - b.firsts[block], begin = b.firsts[block] + visits * blockIdx.y / gridDim.y;
+	const int end = b.firsts[block] + visits * (blockIdx.y + 1) / gridDim.y;
+#else
+	const int begin = b.parts[blockIdx.y], end = b.parts[blockIdx.y + 1];
+	if (me < PLACES)
+		places[me] = b.places[block * PLACES + me];
+#endif
+	for (int turn = begin; turn < end; turn++) {
+#if APERTURE
+		const int box = b.visits[turn].box;
+		const Column &column = whole.columns[b.visits[turn].column];
 #if BANDS
+		__syncthreads(); // no thread reads the last column any more
 		if (me == 0)
 			o = over(whole, column);
 		__syncthreads();
@@ -268,20 +282,12 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 		const Operator o = over(whole, column);
 #endif
 		if (me < PLACES)
-			places[me] = b.places[(i64)b.visits[n].list * PLACES + me];
-		if (me < 2)
-			reached[me] = me == 0 ? -column.count[0] : 0;
+			places[me] = b.places[(i64)b.visits[turn].list * PLACES + me];
 #else
-	if (me < PLACES)
-		places[me] = b.places[block * PLACES + me];
-	const int box1 = b.parts[blockIdx.y + 1];
-	for (int box = b.parts[blockIdx.y]; box < box1; box++) {
-		__syncthreads(); // no thread reads the last box any more
+		const int box = turn;
 #endif
 		if (me < PLACES)
 			reach[me] = places[me] < 0 ? Reach{1, 0, 0, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
-		if (me == 0)
-			passes = 0;
 		__syncthreads();
 		// The first and last sample k of this trace, and whether there is any.
 		int first = 0, last = -1, lo = 0;
@@ -298,25 +304,25 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			w.cut = what == TAPERED;
 			if (counts) {
 				const float edge = o.taper[0].edge, at = w.middle.at[0];
-				atomicMax(&reached[0], -(int)fmaxf((at - edge) / SIDE, 0));
-				atomicMax(&reached[1], (int)fminf((at + edge) / SIDE, column.count[0] - 1) + 1);
+				atomicMax(&most.start, -(int)fmaxf((at - edge) / SIDE, 0));
+				atomicMax(&most.end, (int)fminf((at + edge) / SIDE, column.count[0] - 1) + 1);
 			}
 #endif
 			if (counts) {
 				first = max(lo, 0);
 				last = min(max(hi, 0), o.nt - 2);
 				const bool plain = first == lo && last == hi && !s.gaps && !r.gaps;
-				atomicMax(&passes, ((last + 1 - first) / samples + 1) * 2 + (plain ? 0 : 1));
+				atomicMax(&most.passes, ((last + 1 - first) / samples + 1) * 2 + (plain ? 0 : 1));
 			}
 		}
 		__syncthreads();
-		const int tile0 = fresh(b.tiles[box]), count = passes / 2;
-		const bool plain = !LIMITS && passes == 2; // with limits, weights cost much more than clipping
+		const int tile0 = fresh(b.tiles[box]), count = most.passes / 2;
+		const bool plain = !LIMITS && most.passes == 2; // with limits, weights cost much more than clipping
 		int chunk0 = 0, chunks = (fresh(b.tiles[box + 1]) - tile0) * (TILE / CHUNK), corner[2] = {};
 #if APERTURE
 		const int across = chunks / column.count[0], deep = APERTURE == 1 ? across : across / column.count[1];
-		chunk0 = -reached[0] * across;
-		chunks = reached[1] * across;
+		chunk0 = -most.start * across;
+		chunks = most.end * across;
 #endif
 		for (int pass = 0; pass < count; pass++) {
 			const int n0 = first + pass * samples, length = min(samples, last + 2 - n0);
@@ -332,10 +338,12 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			int band = 0;
 			w.least = width, w.most = 0;
 #endif
+			// A tile has an even number of chunks, so the last one of a pass was in the other half.
 			Feed f = feed(o, places, image, tile0, chunk0);
 			stage(staged, f, chunk0);
 			unpack(staged, o, f);
-			for (int c = chunk0; c < chunks; c++) {
+			int c = chunk0;
+			do {
 				unsigned *here = staged + (c - chunk0 & 1) * STAGE, *next = staged + (c + 1 - chunk0 & 1) * STAGE;
 				arrive();
 				__syncthreads(); // all have what they staged, and are done with the chunk before
@@ -360,15 +368,15 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 					spread<false>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
 				else if (last >= first)
 					spread<true>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
-				if (c + 1 < chunks)
-					unpack(next, o, f);
-			}
+				unpack(next, o, f);
+			} while (++c < chunks);
 #if BANDS
 			drain(w, out + band * layer + n0, w.least, w.most + 1, last < first ? 0 : length, magic);
 #else
 			drain(w, out + n0, 0, length + 1, last < first ? 0 : length, magic);
 #endif
-			__syncthreads();
+			if (me == 0) // all have read it; where there is no pass, it is none
+				most = none;
 		}
 	}
 }

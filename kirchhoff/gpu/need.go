@@ -4,8 +4,8 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 // Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
 // with the given number of processors, and so is OnCard, which is free again before Pieces are
-// taken; Making is on the host. It runs the code that allocates, on buffers that only count.
-// A Budget below the least possible one counts as that.
+// taken; where tables are made anew, Scratch has it. Making is on the host. It runs the code that
+// allocates, on buffers that only count. A Budget below the least possible one counts as that.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
 	e := outline(kirchhoff.Outline(p), w, processors)
 	n.Place = e.placeBytes()
@@ -25,9 +25,10 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	if e.plan.Tiles == 0 {
 		return n
 	}
-	making := makingBytes(e, p)
-	if n.OnCard = making; w.Remake {
-		n.Scratch, n.OnCard = n.Scratch+making, 0
+	if making := makingBytes(e, p); w.Remake {
+		n.Scratch += making
+	} else {
+		n.OnCard = making
 	}
 	places, opt := p.TimesNeeded()
 	n.Making = int64(max(1, p.Threads)) * p.Times.ScratchBytes(p.Positions, places, opt) // if the host solves

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -359,8 +360,9 @@ func TestEikonal(t *testing.T) {
 	}
 }
 
-// TestTablesRefused: a place outside the velocity model is the error that the processor's
-// engine has, and times that lie too far apart are an error that names the place.
+// TestTablesRefused: a place outside the velocity model is the error that the processor's engine
+// has. Where times lie too far apart, the error names the place where they lie farthest, and how
+// far.
 func TestTablesRefused(t *testing.T) {
 	d := open(t, driver.CUDA)
 	p := spread(t, []int{70, 230}, 8, 6, 24, 300, false)
@@ -370,10 +372,28 @@ func TestTablesRefused(t *testing.T) {
 	if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || want == nil || err.Error() != want.Error() {
 		t.Errorf("the error is %v, want %v", err, want)
 	}
-	p = spread(t, []int{64, 64}, 100, 2, 2, 1<<14, false)
-	bent(t, p)
-	p.DT, p.Wavelet.DT, p.Slowest = 0.001, 0.001, 20000
-	if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || !strings.Contains(err.Error(), "place 0: times of a box of tiles lie ") {
-		t.Errorf("the error is %v", err)
+	box := spread(t, []int{64, 64}, 100, 2, 2, 1<<14, false)
+	bent(t, box)
+	box.DT, box.Wavelet.DT, box.Slowest = 0.001, 0.001, 20000
+	tile := spread(t, []int{8, 8}, 5.2e5, 2, 3, 700000, false)
+	tile.Compact = true
+	box.Positions.XYZ[0], tile.Positions.XYZ[0] = box.Grid.End(0)/2, tile.Grid.End(0)/2
+	for what, p := range map[string]*kirchhoff.Problem{"a box of tiles": box, "a tile": tile} {
+		farthest, most := 0, 0.0
+		places, opt := p.TimesNeeded()
+		opt.Threads = 1
+		must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
+			if apart := slices.Max(f.Time)/p.DT - math.Floor(slices.Min(f.Time)/p.DT); apart > most {
+				farthest, most = place, apart
+			}
+			return nil
+		}))
+		if farthest == 0 || most > float64(p.NT) {
+			t.Fatalf("times of place %d lie %g samples apart, that proves nothing", farthest, most)
+		}
+		say := fmt.Sprintf("kirchhoff: place %d: times of %s lie %.0f samples apart, ", farthest, what, most)
+		if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || !strings.HasPrefix(err.Error(), say) {
+			t.Errorf("the error is %v, want %s", err, say)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -125,8 +126,8 @@ func TestRemadeNeed(t *testing.T) {
 	}
 }
 
-// TestRemadeBesideWork: the tables of a unit are made while the card works for the unit before,
-// whoever solves for their times.
+// TestRemadeBesideWork: the tables of a unit are made, and are what they have to be, while the card
+// still works for the unit before, whoever solves for their times. Times cross only from the host.
 func TestRemadeBesideWork(t *testing.T) {
 	d := open(t, driver.CUDA)
 	m, err := d.Build(driver.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
@@ -148,17 +149,33 @@ func TestRemadeBesideWork(t *testing.T) {
 		if (e.packer.solver == nil) != (p == &host) {
 			t.Errorf("%s: the wrong one solves", name)
 		}
-		q, _ := e.kernels[0].Part(e.kernels[0].Units[1])
+		remake := func(unit int) error {
+			q, _ := e.kernels[0].Part(e.kernels[0].Units[unit])
+			return e.remake(t.Context(), q, e.newTables(e.plan.Of(q)))
+		}
+		must(t, remake(1))
+		want := download(t, e.banks[e.turn].table)
+		must(t, d.Zero(e.banks[e.turn].table))
+		must(t, remake(0)) // in the other bank
 		must(t, d.Sync())
 		atomic.StoreInt32(set, 0)
 		e.context.Launch(e.context.Main(), hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
 		made := make(chan error, 1)
-		go func() { made <- e.remake(t.Context(), q, e.newTables(e.plan.Of(q))) }()
+		before, _ := d.Traffic()
+		go func() { made <- remake(1) }()
 		select {
 		case err := <-made:
 			must(t, err)
+			if up, _ := d.Traffic(); up-before > 8*int64(p.Grid.Len()) != (p == &host) {
+				t.Errorf("%s: %d bytes went to the card, the times of a place have %d", name, up-before, 8*p.Grid.Len())
+			}
+			got := make([]float32, len(want))
+			must(t, d.Receive(e.making, asWords(got), e.banks[e.turn].table))
+			if !slices.EqualFunc(got, want, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
+				t.Errorf("%s: other tables than without work beside them", name)
+			}
 			atomic.StoreInt32(set, 1)
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			t.Errorf("%s: tables of the next unit wait for the card's work", name)
 			atomic.StoreInt32(set, 1)
 			must(t, <-made)

@@ -82,7 +82,6 @@ func (q *squared) pass() (pass, error) {
 // correlate sets the first rows from the squared weights of traces lo to hi, by their numbers
 // in of.
 func (q *squared) correlate(w2 device.Buf, of numbered, lo, hi int) {
-	_ = q.dev.Zero(q.rows.Slice(0, 2*q.pitch*(hi-lo))) // an error of the card shows at the end
 	x, list := of.of(w2, q.nt, lo, hi)
 	for at, t := range map[int]taps{0: q.norms, q.pitch: q.inner} {
 		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.pitch, x, q.nt, hi-lo, t, list)

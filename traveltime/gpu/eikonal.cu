@@ -532,7 +532,7 @@ __device__ __forceinline__ bool round_of(const Model &m, const Batch &b, const P
 	return busy;
 }
 
-// any says whether some thread of the block is busy.
+// any says whether some thread of the block is busy. A round's barriers lie between its calls.
 __device__ bool any(bool busy)
 {
 	__shared__ int some;
@@ -542,9 +542,7 @@ __device__ bool any(bool busy)
 	if (busy)
 		atomicMax(&some, 1);
 	__syncthreads();
-	const bool out = some;
-	__syncthreads();
-	return out;
+	return some;
 }
 
 // sweep solves for a group: first-order rounds until nothing is due, then second-order ones.

@@ -335,12 +335,13 @@ func (s *Solver) launch(name string, x, y, threads int, args ...any) {
 func (s *Solver) list(p *survey.Positions, batch []int, opt traveltime.Options) error {
 	list := make([]place, s.room.list)
 	for i := range list {
-		list[i].last = [3]int32{-1, -1, -1} // of an idle lane
 		if i < len(batch) {
 			var err error
 			if list[i], err = s.place(p, batch[i], opt); err != nil {
 				return err
 			}
+		} else { // an idle lane, which reads the velocity beside its place all the same
+			list[i] = place{at: list[0].at, last: [3]int32{-1, -1, -1}}
 		}
 	}
 	from := onHost(list)

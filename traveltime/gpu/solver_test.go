@@ -174,7 +174,7 @@ func (c trial) task(m traveltime.Method, budget int64) Task {
 }
 
 // solved returns the times of a trial's places, by a batch of so many bytes.
-func (c trial) solved(t testing.TB, d *card.Device, m traveltime.Method, budget int64) [][]float64 {
+func (c trial) solved(t testing.TB, d *card.Device, m traveltime.Method, budget int64) ([][]float64, error) {
 	t.Helper()
 	s, err := New(d, d.Context().Main(), c.task(m, budget))
 	must(t, err)
@@ -183,18 +183,52 @@ func (c trial) solved(t testing.TB, d *card.Device, m traveltime.Method, budget 
 }
 
 // by returns the times of a trial's places by a solver.
-func (c trial) by(t testing.TB, s *Solver) [][]float64 {
+func (c trial) by(t testing.TB, s *Solver) ([][]float64, error) {
 	t.Helper()
 	out := make([][]float64, c.p.Len())
-	must(t, s.Solve(t.Context(), c.p, all(c.p), c.options, func(f Fields) error {
+	err := s.Solve(t.Context(), c.p, all(c.p), c.options, func(f Fields) error {
 		for i, place := range f.Places {
 			n := c.options.Window(c.image, place).Grid(c.image).Len()
 			out[place] = make([]float64, n)
-			must(t, device.Download(out[place], f.Time.Slice(i*f.Pitch, n)))
+			if err := device.Download(out[place], f.Time.Slice(i*f.Pitch, n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// check compares the times of a trial with those of the processor's solver.
+func (c trial) check(t *testing.T, d *card.Device) {
+	m := c.method(t)
+	got, err := c.solved(t, d, m, 1<<30)
+	must(t, err)
+	different := 0
+	must(t, m.Solve(t.Context(), c.p, all(c.p), c.options, func(place int, f traveltime.Field) error {
+		if len(got[place]) != len(f.Time) {
+			return fmt.Errorf("place %d has %d times, want %d", place, len(got[place]), len(f.Time))
+		}
+		for i, want := range f.Time {
+			if !(math.Abs(got[place][i]-want) <= 1e-6*want) {
+				return fmt.Errorf("place %d, point %d: %g s, want %g", place, i, got[place][i], want)
+			}
+			if got[place][i] != want {
+				different++
+			}
 		}
 		return nil
 	}))
-	return out
+	if different > 0 && cpu.X86.HasFMA && cpu.X86.HasAVX2 {
+		t.Errorf("%d times have other bits than the processor's", different)
+	}
+	batches, err := c.solved(t, d, m, 0)
+	must(t, err)
+	for i, again := range batches {
+		if !slices.Equal(again, got[i]) {
+			t.Errorf("place %d has other times in smaller batches", i)
+		}
+	}
 }
 
 // TestTimes: times are those of the processor's solver to 1e-6, to the last bit where that has
@@ -202,32 +236,7 @@ func (c trial) by(t testing.TB, s *Solver) [][]float64 {
 func TestTimes(t *testing.T) {
 	d := open(t, driver.CUDA)
 	for _, c := range trials() {
-		t.Run(c.name, func(t *testing.T) {
-			m := c.method(t)
-			got, different := c.solved(t, d, m, 1<<30), 0
-			must(t, m.Solve(t.Context(), c.p, all(c.p), c.options, func(place int, f traveltime.Field) error {
-				if len(got[place]) != len(f.Time) {
-					return fmt.Errorf("place %d has %d times, want %d", place, len(got[place]), len(f.Time))
-				}
-				for i, want := range f.Time {
-					if !(math.Abs(got[place][i]-want) <= 1e-6*want) {
-						return fmt.Errorf("place %d, point %d: %g s, want %g", place, i, got[place][i], want)
-					}
-					if got[place][i] != want {
-						different++
-					}
-				}
-				return nil
-			}))
-			if different > 0 && cpu.X86.HasFMA && cpu.X86.HasAVX2 {
-				t.Errorf("%d times have other bits than the processor's", different)
-			}
-			for i, again := range c.solved(t, d, m, 0) {
-				if !slices.Equal(again, got[i]) {
-					t.Errorf("place %d has other times in smaller batches", i)
-				}
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.check(t, d) })
 	}
 }
 
@@ -235,8 +244,11 @@ func TestTimes(t *testing.T) {
 func TestHIP(t *testing.T) {
 	c := trials()[0]
 	m := c.method(t)
-	want := c.solved(t, open(t, driver.CUDA), m, 0)
-	for i, got := range c.solved(t, open(t, driver.HIP), m, 0) {
+	want, err := c.solved(t, open(t, driver.CUDA), m, 0)
+	must(t, err)
+	amd, err := c.solved(t, open(t, driver.HIP), m, 0)
+	must(t, err)
+	for i, got := range amd {
 		if !slices.Equal(got, want[i]) {
 			t.Errorf("place %d has other times with HIP", i)
 		}
@@ -252,7 +264,8 @@ func TestPart(t *testing.T) {
 			continue
 		}
 		m := c.method(t)
-		want := c.solved(t, d, m, 1<<30)
+		want, err := c.solved(t, d, m, 1<<30)
+		must(t, err)
 		s, err := New(d, d.Context().Main(), c.task(m, 1<<30))
 		must(t, err)
 		part := c
@@ -263,7 +276,9 @@ func TestPart(t *testing.T) {
 			part.p.Role, part.p.Row = append(part.p.Role, c.p.Role[place]), append(part.p.Row, c.p.Row[place])
 			part.options.Windows = append(part.options.Windows, c.options.Windows[place])
 		}
-		for i, got := range part.by(t, s) {
+		mine, err := part.by(t, s)
+		must(t, err)
+		for i, got := range mine {
 			if !slices.Equal(got, want[c.p.Len()-1-3*i]) {
 				t.Errorf("%s: place %d has other times in a part", c.name, i)
 			}

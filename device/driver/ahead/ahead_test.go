@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -45,7 +46,9 @@ var (
 // carried are the programs that are carried as PTX.
 func carried() []driver.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
-	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(), bench.LimitsSource())
+	image := imaging.Program()
+	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(),
+		driver.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.

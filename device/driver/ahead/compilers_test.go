@@ -7,12 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
 )
 
 // The test program is the compiling child of its own tests.
@@ -105,22 +106,9 @@ func compileFor(t *testing.T, src driver.Source) {
 // leastSpill is what may be spilled of programs that are carried, in bytes.
 const leastSpill = 8
 
-// findPtxas is NVIDIA's assembler: the one that LSM_TEST_PTXAS names, else that on the
-// PATH, else the one that scripts/bootstrap.sh fetched.
-func findPtxas() string {
-	if named := os.Getenv("LSM_TEST_PTXAS"); named != "" {
-		return named
-	}
-	if found, err := exec.LookPath("ptxas"); err == nil {
-		return found
-	}
-	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", "ptxas")
-}
-
 // finish has ptxas make code of the PTX that is carried of a program.
 func finish(t *testing.T, src driver.Source, arch string) {
-	ptxas := findPtxas()
-	said, err := exec.Command(ptxas, "--version").CombinedOutput()
+	said, err := exec.Command(ptxas.Find("ptxas"), "--version").CombinedOutput()
 	if err != nil {
 		t.Skipf("no ptxas to finish what is carried as PTX for %s: %v", arch, err)
 	}
@@ -128,29 +116,23 @@ func finish(t *testing.T, src driver.Source, arch string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "program.ptx")
-	if err := os.WriteFile(file, b.Image, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(ptxas, "-v", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
-	if bytes.Contains(out, []byte("is not defined for option 'gpu-name'")) {
+	_, log, err := ptxas.Assemble(b.Image, arch)
+	if strings.Contains(log, "is not defined for option 'gpu-name'") {
 		t.Skipf("ptxas is too old for %s: %s", arch, said)
 	}
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
-	found := finishedLine.FindAllStringSubmatch(string(out), -1)
-	if len(found) == 0 {
-		t.Fatalf("ptxas says nothing of spills:\n%s", out)
+	kernels := ptxas.Kernels(log)
+	if len(kernels) == 0 {
+		t.Fatalf("ptxas says nothing of spills:\n%s", log)
 	}
-	for _, f := range found {
-		if stores, _ := strconv.Atoi(f[1]); stores > leastSpill {
-			t.Errorf("%s: registers spill: stores %s and loads %s bytes, at most %d are allowed", arch, f[1], f[2], leastSpill)
+	for _, k := range kernels {
+		if k.Stores > leastSpill {
+			t.Errorf("%s: %s: registers spill: stores %d and loads %d bytes, at most %d are allowed", arch, k.Name, k.Stores, k.Loads, leastSpill)
 		}
 	}
 }
-
-var finishedLine = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
 
 // passed is the file that is there once a program was compiled without spills, "" for
 // no place to keep it.
@@ -161,17 +143,15 @@ func passed(k *driver.Compiler, src driver.Source, arch string) string {
 	return filepath.Join(driver.UserCache().Dir, "no-spills", fmt.Sprintf("%v-%s-%s-%s", k.Engine, k.Version, arch, src.Hash()))
 }
 
-var spillLine = regexp.MustCompile(`Function properties for (\S+)\s+ptxas\s+\.\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-
 // spillsOfCUDA reads ptxas's own words, which -v makes it say of each kernel.
 func spillsOfCUDA(b driver.Binary) (spills string, err error) {
-	found := spillLine.FindAllStringSubmatch(b.Log, -1)
-	if len(found) == 0 {
+	kernels := ptxas.Kernels(b.Log)
+	if len(kernels) == 0 {
 		return "", fmt.Errorf("the compiler says nothing of spills")
 	}
-	for _, f := range found {
-		if f[3] != "0" || f[4] != "0" {
-			spills += fmt.Sprintf("%s stores %s and loads %s bytes; ", f[1], f[3], f[4])
+	for _, k := range kernels {
+		if k.Stores != 0 || k.Loads != 0 {
+			spills += fmt.Sprintf("%s stores %d and loads %d bytes; ", k.Name, k.Stores, k.Loads)
 		}
 	}
 	return spills, nil

@@ -1,0 +1,41 @@
+package device
+
+// Kernel is an operation of another package that each device does in its own way: on the
+// host by a function, on a card by a kernel.
+type Kernel struct {
+	Host func(dst, src []float32) // overwrites dst
+
+	Program Program
+	Name    string // of the kernel in the program
+
+	// Blocks of Threads threads are launched in so many rounds, one after the other. The
+	// kernel takes the addresses of dst and src, the number of the round as an int32, these
+	// arguments, and unless Scratch is 0 the address of so many bytes of scratch memory for
+	// each block. An argument is a number or a structure as C has it, or a buffer, of which
+	// the kernel gets the address.
+	Blocks, Threads, Rounds int
+	Args                    []any
+	Scratch                 int
+}
+
+// Program is a source of kernels, in the CUDA C++ that package device/driver compiles.
+type Program struct{ Name, Text string }
+
+// Run calls the function of a kernel, with copies where elements are in double precision.
+func (h *Host) Run(k Kernel, dst, src Buf) error {
+	_, to := dst.(hosted)
+	_, from := src.(hosted)
+	if !to || !from {
+		return Foreign(h, k.Name, dst, src)
+	}
+	if dst.Type() == F32 && src.Type() == F32 {
+		k.Host(Slice[float32](dst), Slice[float32](src))
+		return nil
+	}
+	y, x := make([]float32, dst.Len()), make([]float32, src.Len())
+	if err := Download(x, src); err != nil {
+		return err
+	}
+	k.Host(y, x)
+	return Upload(dst, y)
+}

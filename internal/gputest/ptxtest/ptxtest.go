@@ -1,0 +1,54 @@
+// Package ptxtest runs tests on what a real compiler makes of the project's programs, by the
+// emulated driver's executor of PTX, and takes things out of the programs to see whether that
+// is noticed.
+package ptxtest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+)
+
+// OnPTX runs tests of this test program in children in which the emulated card is given
+// programs as PTX, and runs that statement by statement: first what the program carries,
+// then what the machine's own NVRTC makes.
+func OnPTX(t *testing.T, pattern string) {
+	gputest.NeedEmulator(t)
+	t.Run("carried", func(t *testing.T) { onPTX(t, pattern, "LSM_NVRTC_LIB=/no/NVRTC") })
+	t.Run("made here", func(t *testing.T) {
+		onPTX(t, pattern, append(gputest.Environment(os.Getenv("GPUEMU_FOLDER")), "GPUEMU_NVRTC="+nvrtc(t).Library)...)
+	})
+}
+
+// nvrtc is the machine's own NVRTC: the one that LSM_TEST_NVRTC_LIB names, or that the loader
+// finds. The test is skipped where there is none.
+func nvrtc(t *testing.T) *driver.Compiler {
+	t.Helper()
+	emulated := os.Getenv("LSM_NVRTC_LIB")
+	t.Setenv("LSM_NVRTC_LIB", os.Getenv("LSM_TEST_NVRTC_LIB"))
+	k, err := driver.OpenCompiler(driver.CUDA)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("LSM_NVRTC_LIB", emulated)
+	return k
+}
+
+func onPTX(t *testing.T, pattern string, environ ...string) {
+	report := filepath.Join(t.TempDir(), "report")
+	out, err := gputest.Run(t, pattern, append(environ, "GPUEMU_REPORT="+report)...)
+	if err != nil {
+		t.Fatalf("on PTX: %v\n%s", err, out)
+	}
+	said, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatalf("no kernel was run as PTX: %v\n%s", err, out)
+	}
+	last := said[bytes.LastIndexByte(bytes.TrimSpace(said), '\n')+1:]
+	t.Logf("%d tests passed on PTX, %d were skipped; %s", strings.Count(out, "--- PASS"), strings.Count(out, "--- SKIP"), last)
+}
