@@ -65,6 +65,22 @@ type Comm interface {
 	Abort(code int, why error)
 }
 
+// Meeter is a Comm whose ranks must leave work together if a library below it fails.
+type Meeter interface {
+	Comm
+	// Meet returns an error, on all ranks of the run, if the work under way is worth
+	// nothing and will be made again. It comes before messages that not all ranks send.
+	Meet() error
+}
+
+// Meet is the Meet of a Meeter. For other communicators it does nothing.
+func Meet(c Comm) error {
+	if m, ok := c.(Meeter); ok {
+		return m.Meet()
+	}
+	return nil
+}
+
 // Request is a collective under way.
 type Request interface {
 	// Wait returns once the collective is done. It must be called once.

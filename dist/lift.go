@@ -89,7 +89,7 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 		return l, nil
 	}
 	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1 && l.halo == nil}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
-		l.measuring = &measuring{sums: sums}
+		l.measuring = &measuring{by: rng.Copies.Name(), sums: sums}
 	}
 	for _, k := range kernels {
 		peak, err := l.largest(k.(Pieced).Peak())
@@ -278,6 +278,9 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 	l := a.lifted
 	if l.measuring == nil {
 		return false, nil
+	}
+	if by := l.rng.Copies.Name(); by != l.measuring.by { // another carrier has other times
+		l.measuring = &measuring{by: by, sums: l.measuring.sums}
 	}
 	if !l.measuring.complete() {
 		a.overlap, counts = over(len(l.measuring.of[d]))

@@ -22,6 +22,7 @@ func (o Overlapped) Hidden() float64 {
 // application of each direction is a warm-up. The next ones alternate between no overlap
 // and overlap.
 type measuring struct {
+	by   string     // the communicator that sums
 	sums [2]bool    // directions that sum over ranks
 	of   [2][]Times // applications so far
 }

@@ -137,6 +137,9 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 	}
 	defer a.device.Mark("halo")()
 	defer timing(&a.times.Waiting)()
+	if err := comm.Meet(x.Layout.Shards); err != nil {
+		return nil, err
+	}
 	for _, o := range h.hops {
 		send, recv := o.send.of(x.Buf, h.held.lo), o.recv.of(v.Buf, h.Off)
 		if err := a.exchange(x.Layout.Shards, send, o.to, recv, o.from); err != nil {
@@ -208,6 +211,9 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 func (a *application) land(c comm.Comm, sums device.Buf, at func(element int) int) error {
 	defer a.device.Mark("halo")()
 	defer timing(&a.times.Waiting)()
+	if err := comm.Meet(c); err != nil {
+		return err
+	}
 	d := sums.Device()
 	part := func(s stretch) device.Buf {
 		if s.len() == 0 {

@@ -98,10 +98,18 @@ func (c *CGLS) vectors() map[string]*dist.Vector {
 	if to["r"] == nil || c.preconditioned() {
 		to["s"] = c.s
 	}
+	if i := len(c.v) - 1; i >= 0 && c.st.Iteration > i { // each iteration writes the last
+		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
+	}
+	return to
+}
+
+func (c *CGLS) settled() map[string]*dist.Vector {
+	to := map[string]*dist.Vector{}
 	for i, g := range c.orthogonal() {
 		to[fmt.Sprintf("g%d", i)] = g
 	}
-	for i := range min(c.st.Iteration, len(c.v)) {
+	for i := range min(c.st.Iteration, len(c.v)-1) {
 		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
 	}
 	return to

@@ -30,14 +30,18 @@ type Method struct {
 	st      State
 
 	bound float64 // largest ‖A p‖/‖p‖ met so far: a lower bound of ‖A‖
+
+	keptState   State // see Keep
+	keptVectors map[string]*dist.Vector
 }
 
 // recurrence is what differs from method to method. What goes wrong is left in do.
 type recurrence interface {
-	allocate() // its vectors, but for x
-	vectors() map[string]*dist.Vector
-	scalars() map[string]*float64 // that it carries between iterations, by name
-	start(x0 *dist.Vector)        // from x, which x0 is unless it is nil for zero
+	allocate()                        // its vectors, but for x
+	vectors() map[string]*dist.Vector // that an iteration changes
+	settled() map[string]*dist.Vector // that earlier iterations have written for good
+	scalars() map[string]*float64     // that it carries between iterations, by name
+	start(x0 *dist.Vector)            // from x, which x0 is unless it is nil for zero
 	step()
 }
 
@@ -50,7 +54,49 @@ func (c *Method) X() *dist.Vector { return c.x }
 // Vectors returns the vectors that, with State, determine all that follows, bit for bit:
 // "x" and the method's own. They belong to the method, are valid until the next Step, and
 // are meant to be saved, or after Resume to be filled.
-func (c *Method) Vectors() map[string]*dist.Vector { return c.vectors() }
+func (c *Method) Vectors() map[string]*dist.Vector {
+	all := c.vectors()
+	maps.Copy(all, c.recurrence.settled())
+	return all
+}
+
+// settled is that of most methods: nothing.
+func (c *Method) settled() map[string]*dist.Vector { return nil }
+
+// Keep copies State and those of Vectors that an iteration changes, for Back. The copies
+// take the memory of these vectors until the next Init or Resume.
+func (c *Method) Keep() error {
+	c.do.Err = nil
+	if c.keptVectors == nil {
+		c.keptVectors = map[string]*dist.Vector{}
+	}
+	for name, v := range c.vectors() {
+		to := c.keptVectors[name]
+		c.do.Scratch(v, &to)
+		c.do.Copy(to, v)
+		c.keptVectors[name] = to
+	}
+	c.keptState = *c.State()
+	return c.do.Err
+}
+
+// Back puts the method where it was at the last Keep, from within the iteration after it.
+func (c *Method) Back() error {
+	c.do.Err = nil
+	c.setState(&c.keptState)
+	for name, v := range c.vectors() {
+		c.do.Copy(v, c.keptVectors[name])
+	}
+	return c.do.Err
+}
+
+// setState sets State. Its scalars are all there.
+func (c *Method) setState(s *State) {
+	for name, to := range c.scalars() {
+		*to = s.Scalars[name]
+	}
+	c.st = *s
+}
 
 // State returns everything but the vectors, up to date. It belongs to the method.
 func (c *Method) State() *State {
@@ -106,13 +152,11 @@ func (c *Method) Resume(p Problem, s *State) error {
 	}
 	scalars := c.scalars()
 	for _, name := range slices.Sorted(maps.Keys(scalars)) {
-		x, ok := s.Scalars[name]
-		if !ok {
+		if _, ok := s.Scalars[name]; !ok {
 			return fmt.Errorf("solver: the saved state of %s lacks %q", c.name, name)
 		}
-		*scalars[name] = x
 	}
-	c.st = *s
+	c.setState(s)
 	return nil
 }
 
@@ -131,7 +175,7 @@ func (c *Method) attach(ctx context.Context, p Problem) {
 	c.problem = p
 	c.eps = p.epsilon()
 	c.opt = c.opt.limits(c.eps)
-	c.bound = 0
+	c.bound, c.keptVectors = 0, nil
 	c.images(&c.x)
 	c.allocate()
 }

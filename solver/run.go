@@ -26,6 +26,9 @@ type Stop struct {
 	// Asked, where given, is asked once an iteration whether to stop: it answers
 	// StoppedSignal, StoppedTime or "", perhaps differently on every rank.
 	Asked func() Reason
+	// Again, where given, does each iteration. If it does one twice, the second begins from
+	// a copy of the state and the vectors, which Run then keeps.
+	Again func(step func(again bool) error) error
 	// Comm is over all ranks of the run; nil means there is one. Every decision
 	// to stop is agreed on over it.
 	Comm comm.Comm
@@ -83,10 +86,36 @@ func Run(ctx context.Context, m *Method, stop Stop, observers ...Observer) (Reas
 			}
 			return reason, err
 		}
-		if err = m.Step(ctx); err != nil && failureFlag(err) == 0 {
+		if err = stop.step(ctx, m); err != nil && failureFlag(err) == 0 {
 			return FailedOperator, err
 		}
 	}
+}
+
+// step does one iteration.
+func (s Stop) step(ctx context.Context, m *Method) error {
+	if s.Again == nil {
+		return m.Step(ctx)
+	}
+	var failure *Failure // no reason to do it again
+	err := s.Again(func(again bool) (err error) {
+		if again {
+			err = m.Back()
+		} else {
+			err = m.Keep()
+		}
+		if err == nil {
+			err = m.Step(ctx)
+		}
+		if failure = nil; errors.As(err, &failure) {
+			return nil
+		}
+		return err
+	})
+	if err == nil && failure != nil {
+		return failure
+	}
+	return err
 }
 
 // flags returns this rank's reasons for stopping, as bits.

@@ -364,7 +364,7 @@ func carriers(a *app, world comm.Comm, backends []string, card *gpu.Device, awar
 	for _, b := range backends {
 		switch {
 		case b == "nccl" || b == "rccl":
-			g, err := nccl.New(world, card)
+			g, err := nccl.New(world, card, nccl.Options{})
 			if err != nil {
 				done()
 				return nil, nil, status.Hint(fmt.Errorf("bench: --backend %s: %w", b, err), status.HintOf(err))

@@ -31,14 +31,18 @@ func agreed(call string, sums []float64, ranks int) bool {
 // makes it. call describes this rank's call with everything that must be equal, and err is
 // what the rank finds wrong with it.
 func (g *Group) agree(call string, err error) error {
-	if failed := g.world.failure.Load(); failed != nil {
+	if b := g.world.back.Load(); b != nil && b.inside {
+		if err := g.world.meet(); err != nil {
+			return err
+		}
+	} else if failed := g.world.failure.Load(); failed != nil && !g.world.over.Load() {
 		return *failed // of which the others' libraries tell them
 	}
 	if g.Size() == 1 {
 		return err
 	}
 	v := ballot(call, err)
-	if lost := g.Host().AllReduce(v, comm.Sum); lost != nil {
+	if lost := g.control.Host().AllReduce(v, comm.Sum); lost != nil {
 		return errors.Join(err, lost)
 	}
 	if agreed(call, v, g.Size()) {

@@ -137,7 +137,7 @@ func TestFailedCard(t *testing.T) {
 	devices := cards(t, driver.CUDA, 2)
 	must(t, commtest.Ranks(2, func(control comm.Comm) error {
 		d := devices[control.Rank()]
-		g, err := nccl.New(control, d)
+		g, err := nccl.New(control, d, nccl.Options{})
 		if err != nil {
 			return err
 		}

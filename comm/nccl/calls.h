@@ -2,6 +2,7 @@
 #ifndef LSM_NCCL_CALLS_H
 #define LSM_NCCL_CALLS_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +10,13 @@
 typedef struct {
 	char text[128];
 } unique_id;
+
+// start_config is ncclConfig_t as of 2.14, which newer libraries read, too.
+typedef struct {
+	size_t size;
+	unsigned magic, version;
+	int blocking, unused;
+} start_config;
 
 typedef uint64_t address; // a pointer to the card's memory, of the same size and class
 
@@ -35,6 +43,9 @@ typedef uint64_t address; // a pointer to the card's memory, of the same size an
 
 // Functions that came later; where the library has none, the field is NULL.
 #define NCCL_LATE_CALLS(X)                                                                       \
+	X(CommInitRankConfig,                                                                      \
+	  (void **comm, int size, unique_id id, int rank, start_config *config),                     \
+	  (comm, size, id, rank, config))                                                            \
 	X(CommSplit, (void *comm, int color, int key, void **part, void *config),                    \
 	  (comm, color, key, part, config))                                                          \
 	X(MemAlloc, (address * memory, size_t bytes), (memory, bytes))                               \
@@ -69,6 +80,13 @@ NCCL_CALLS(FUNCTION)
 NCCL_LATE_CALLS(FUNCTION)
 static inline int nccl_GroupStart(const nccl_calls *t) { return t->GroupStart(); }
 static inline int nccl_GroupEnd(const nccl_calls *t) { return t->GroupEnd(); }
+
+// nccl_start is CommInitRankConfig that does not block.
+static inline int nccl_start(const nccl_calls *t, void **comm, int size, unique_id id, int rank)
+{
+	start_config c = {sizeof c, 0xcafebeef, 21400, 0, INT_MIN};
+	return t->CommInitRankConfig(comm, size, id, rank, &c);
+}
 
 #undef FIELD
 #undef FUNCTION

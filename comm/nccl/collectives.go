@@ -40,12 +40,16 @@ func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Poin
 	w := g.world
 	stream := w.card.Main().Handle()
 	w.card.Post(func() error {
-		if e := w.failure.Load(); e != nil {
-			return *e
+		err := w.err()
+		if err == nil {
+			err = w.done(g.link, f(w.lib.calls, stream), function)
 		}
-		return w.lib.check(f(w.lib.calls, stream), function)
+		if w.called(err); w.back.Load() != nil {
+			return nil // who waits for the card hears of it
+		}
+		return err
 	})
-	return w.err()
+	return w.card.Err()
 }
 
 // grouped makes several calls as one NCCL group. After a call that fails it makes no
@@ -56,11 +60,11 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 		return code
 	}
 	for _, call := range calls {
-		if code == success {
+		if code == success || code == inProgress {
 			code = call()
 		}
 	}
-	if end := C.nccl_GroupEnd(t); code == success {
+	if end := C.nccl_GroupEnd(t); code == success || code == inProgress {
 		code = end
 	}
 	return code
@@ -68,6 +72,9 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
+	if g.world.over.Load() {
+		return g.control.AllReduce(x)
+	}
 	b, err := g.mine("all-reduce", x)
 	if err := g.agree(g.placed(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
 		return err
@@ -85,6 +92,9 @@ func (g *Group) allReduce(b *gpu.Buf) error {
 
 // Bcast copies x from the root to all ranks.
 func (g *Group) Bcast(x device.Buf, root int) error {
+	if g.world.over.Load() {
+		return g.control.Bcast(x, root)
+	}
 	b, err := g.mine("broadcast", x)
 	if err == nil {
 		err = comm.CheckRoot(g, root)
@@ -101,6 +111,9 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 // AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
 // length, else by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
+	if g.world.over.Load() {
+		return g.control.AllGather(dst, src, counts)
+	}
 	to, err := g.mine("all-gather", dst)
 	var from *gpu.Buf
 	if err == nil {

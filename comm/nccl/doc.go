@@ -44,10 +44,23 @@
 //
 // # Failure
 //
+// A library of NCCL 2.14 or newer starts without blocking. Ranks tell each other how far
+// they are, and after Options.Timeout, or as soon as one fails, all abort the start with
+// one error. An older library blocks a thread, which is given up.
+//
 // Asynchronous errors of the library are looked for several times a second. One
 // aborts all communicators of the rank, which ends the kernels that wait in them,
 // and makes everything after fail with exit status 6. A rank that is silent
 // without such an error is found by package watch, whose verdict calls [Group.Cut].
+//
+// After [Group.Recover] such an error need not be the end. The rank that has it tells all
+// others, beside the library and the control, and all abort their communicators. Their
+// cards' waits then end with an error, since what was computed is worth nothing. A rank
+// with that error leaves the work that [Group.Again] does and meets the others in a
+// one-word agreement. The others make the same agreement before each collective of the
+// host, so all ranks leave at the same place, and none waits for one that has left. Then
+// the groups stay what they are, the control carries everything, and the work is done once
+// more. Errors of the card itself, and a rank that dies, still end the run.
 //
 // # Buffers
 //

@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 				devices := cards(t, driver.CUDA, 3)
 				t.Setenv("GPUEMU_NCCL_FAULT", fault)
 				must(t, commtest.Ranks(3, func(control comm.Comm) error {
-					g, err := nccl.New(control, devices[control.Rank()])
+					g, err := nccl.New(control, devices[control.Rank()], nccl.Options{})
 					if err != nil {
 						return err
 					}
@@ -170,7 +170,7 @@ func TestAbort(t *testing.T) {
 	must(t, commtest.Ranks(2, func(control comm.Comm) error {
 		w := &witness{Comm: control}
 		d := devices[control.Rank()]
-		g, err := nccl.New(w, d)
+		g, err := nccl.New(w, d, nccl.Options{})
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func TestVerdictEndsSums(t *testing.T) {
 				return err
 			}
 			defer w.Close(nil)
-			g, err := nccl.New(guarded, devices[rank])
+			g, err := nccl.New(guarded, devices[rank], nccl.Options{})
 			if err != nil {
 				return err
 			}
@@ -254,7 +254,7 @@ func TestUnagreed(t *testing.T) {
 	devices := cards(t, driver.CUDA, 2)
 	must(t, commtest.Ranks(2, func(control comm.Comm) error {
 		d := devices[control.Rank()]
-		g, err := nccl.New(control, d)
+		g, err := nccl.New(control, d, nccl.Options{})
 		if err != nil {
 			return err
 		}

@@ -6,9 +6,11 @@ package nccl
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -36,24 +38,32 @@ type control = comm.Comm
 
 var _ comm.Comm = (*Group)(nil)
 
+// Options of a world of groups.
+type Options struct {
+	// Timeout is how long the library may take to make a communicator (45 s).
+	Timeout time.Duration
+}
+
 // New makes a communicator over the ranks of control, each with its card. All
-// ranks call it; an error of one is an error of all. It loads the library that
-// goes with the device's engine. Two ranks on one card are an error, unless NCCL
-// is 2.30 or newer and NCCL_MULTI_RANK_GPU_ENABLE=1 allows it.
-func New(control comm.Comm, dev *gpu.Device) (*Group, error) {
+// ranks call it; an error of one is an error of all, and so is a start that takes too
+// long. It loads the library that goes with the device's engine. Two ranks on one card
+// are an error, unless NCCL is 2.30 or newer and NCCL_MULTI_RANK_GPU_ENABLE=1 allows it.
+func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	lib, err := Open(dev.Engine())
 	var w *world
 	if err == nil {
-		w, err = newWorld(lib, dev)
+		w, err = newWorld(lib, dev, cmp.Or(o.Timeout, 45*time.Second))
 	}
 	if err := comm.Together(control, err); err != nil {
 		return nil, err
 	}
 	g := &Group{world: w, control: control}
-	if err := comm.Together(control, g.neighbours()); err != nil {
-		return nil, err
+	w.groups = append(w.groups, g)
+	if err = comm.Together(control, g.neighbours()); err == nil {
+		g.link, err = g.open(control)
 	}
-	if g.link, err = g.open(); err != nil {
+	if err != nil {
+		w.close()
 		return nil, err
 	}
 	if lib.memory() {
@@ -88,8 +98,9 @@ func (g *Group) neighbours() error {
 	return nil
 }
 
-// open makes a communicator over all ranks, using an identifier from the first rank.
-func (g *Group) open() (link unsafe.Pointer, err error) {
+// open makes a communicator over all ranks, using an identifier from the first rank. The
+// ranks of all wait for each other.
+func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 	var id C.unique_id
 	if g.Rank() == 0 {
 		err = g.world.lib.check(C.nccl_GetUniqueId(g.world.lib.calls, &id), "GetUniqueId")
@@ -102,15 +113,16 @@ func (g *Group) open() (link unsafe.Pointer, err error) {
 		return nil, err
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
-	err = g.world.onThread(func() (err error) {
-		link, err = g.world.open(id, g.Size(), g.Rank())
-		return err
-	})
-	return link, comm.Together(g.control, err)
+	return g.world.join(id, g.Size(), g.Rank()).together(all)
 }
 
-// Name is "nccl" or "rccl".
-func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
+// Name is "nccl" or "rccl", and the control's name if that carries everything.
+func (g *Group) Name() string {
+	if g.world.over.Load() {
+		return g.control.Name()
+	}
+	return Backend(g.world.lib.Engine)
+}
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later
@@ -147,22 +159,23 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 		return nil, err
 	}
 	part := &Group{world: g.world, control: control}
+	g.world.groups = append(g.world.groups, part)
+	if g.world.over.Load() {
+		return part, nil
+	}
 	g.world.drain()
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return nil, err
 	}
 	if g.world.lib.splits() {
-		err = g.world.onThread(func() (err error) {
-			var link unsafe.Pointer
-			code := C.nccl_CommSplit(g.world.lib.calls, g.link, C.int(color), C.int(part.Rank()), &link, nil)
-			part.link, err = g.world.keep(link, g.world.lib.check(code, "CommSplit"))
-			return err
-		})
+		rank := C.int(part.Rank())
+		part.link, err = g.world.begin("CommSplit", g.link, func(made *unsafe.Pointer) C.int {
+			return C.nccl_CommSplit(g.world.lib.calls, g.link, C.int(color), rank, made, nil)
+		}).together(g.control)
 	} else {
-		part.link, err = part.open()
+		part.link, err = part.open(g.control)
 	}
-	// All ranks of g hear of an error in one part.
-	if err := comm.Together(g.control, err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return part, nil

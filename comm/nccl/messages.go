@@ -26,7 +26,10 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	if failed := g.world.failure.Load(); failed != nil {
+	if g.world.over.Load() {
+		return g.control.SendRecv(send, to, recv, from)
+	}
+	if failed := g.world.failure.Load(); failed != nil && g.world.back.Load() == nil {
 		return *failed
 	}
 	out, offer, outErr := g.end(send, refused)

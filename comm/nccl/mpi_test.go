@@ -43,7 +43,7 @@ func TestConformanceOverMPI(t *testing.T) {
 	defer mpi.Close()
 	d, err := gpu.Open(gpu.Options{Card: control.Rank(), Cache: driver.UserCache()})
 	must(t, err)
-	g, err := nccl.New(control, d)
+	g, err := nccl.New(control, d, nccl.Options{})
 	if err != nil {
 		control.Abort(1, err)
 	}

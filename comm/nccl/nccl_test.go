@@ -54,7 +54,7 @@ func use(t *testing.T, library string) {
 func ranks(devices []*gpu.Device, n int, body func(g *nccl.Group, d *gpu.Device) error) error {
 	return commtest.Ranks(n, func(control comm.Comm) error {
 		d := devices[control.Rank()]
-		g, err := nccl.New(control, d)
+		g, err := nccl.New(control, d, nccl.Options{})
 		if err != nil {
 			return err
 		}
@@ -110,10 +110,11 @@ func TestRCCL(t *testing.T) { conform(t, cards(t, driver.HIP, 3), 3) }
 // register does without.
 func TestOldLibraries(t *testing.T) {
 	for _, c := range []struct{ library, about, how string }{
-		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered in symmetric windows", "buffers are registered in symmetric windows"},
-		{gputest.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered one by one", "buffers are registered one by one"},
-		{gputest.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): groups are split by the library; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
-		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): the start can be aborted; groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered in symmetric windows", "buffers are registered in symmetric windows"},
+		{gputest.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): the start can be aborted; groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered one by one", "buffers are registered one by one"},
+		{gputest.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): the start can be aborted; groups are split by the library; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): the start can be aborted; groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+		{gputest.NCCLBlocking, "NCCL 2.12.12 (libnccl-blocking.so): the start cannot be aborted; groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
 	} {
 		t.Run(c.library, func(t *testing.T) {
 			use(t, c.library)

@@ -57,7 +57,7 @@ func TestOneOrderOnACard(t *testing.T) {
 			control = &late{Comm: control, agree: make(chan struct{})}
 		}
 		d := devices[control.Rank()]
-		g, err := nccl.New(control, d)
+		g, err := nccl.New(control, d, nccl.Options{})
 		if err != nil {
 			return err
 		}

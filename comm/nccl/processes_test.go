@@ -91,6 +91,15 @@ func serveHub(l net.Listener, n int) {
 // process is this process's rank.
 func process(t *testing.T) (*nccl.Group, *gpu.Device) {
 	t.Helper()
+	control, d := processControl(t)
+	g, err := nccl.New(control, d, nccl.Options{})
+	must(t, err)
+	return g, d
+}
+
+// processControl is this process's control, and its card.
+func processControl(t *testing.T) (*remote, *gpu.Device) {
+	t.Helper()
 	rank, _ := strconv.Atoi(os.Getenv(rankVariable))
 	size, _ := strconv.Atoi(os.Getenv(sizeVariable))
 	c, err := net.Dial("unix", os.Getenv(hubVariable))
@@ -99,9 +108,7 @@ func process(t *testing.T) (*nccl.Group, *gpu.Device) {
 	must(t, control.out.Encode(rank))
 	d, err := gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})
 	must(t, err)
-	g, err := nccl.New(control, d)
-	must(t, err)
-	return g, d
+	return control, d
 }
 
 // remote is a control with host values alone.

@@ -106,7 +106,7 @@ func TestRandomPrograms(t *testing.T) {
 				return err
 			}
 			d := devices[control.Rank()]
-			g, err := nccl.New(control, d)
+			g, err := nccl.New(control, d, nccl.Options{})
 			if err != nil {
 				return err
 			}

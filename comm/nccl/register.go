@@ -1,6 +1,7 @@
 package nccl
 
 /*
+#include <stdlib.h>
 #include "calls.h"
 */
 import "C"
@@ -65,6 +66,10 @@ func (m memory) Free(at driver.Memory) error {
 // About says which library was loaded and which of its optional features are used or missing.
 func (g *Group) About() string {
 	l := g.world.lib
+	start := "the start cannot be aborted"
+	if l.unblocked() {
+		start = "the start can be aborted"
+	}
 	split, memory := "groups are made by identifiers", "no buffer comes from the library's allocator"
 	if l.splits() {
 		split = "groups are split by the library"
@@ -72,7 +77,7 @@ func (g *Group) About() string {
 	if l.memory() {
 		memory = fmt.Sprintf("buffers from %d MiB on come from the library's allocator", large>>20)
 	}
-	return fmt.Sprintf("%v: %s; %s; %v", l, split, memory, l.way())
+	return fmt.Sprintf("%v: %s; %s; %s; %v", l, start, split, memory, l.way())
 }
 
 // Register tells the library about the whole buffer that x is, or was cut from, so that
@@ -103,7 +108,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 		return way.String(), err
 	}
 	if g.second == nil { // started all-reduces must know the buffer too
-		if g.second, err = g.open(); err != nil {
+		if g.second, err = g.open(g.control); err != nil {
 			return "", err
 		}
 	}
@@ -163,7 +168,7 @@ func (g *Group) least(w way) (way, error) {
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
 	var handle unsafe.Pointer
 	if how == symmetric {
-		err = w.lib.check(C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), &handle, windowSymmetric), "CommWindowRegister")
+		handle, err = w.window(link, at, bytes)
 		if err == nil && handle != nil {
 			w.undo = append(w.undo, func() C.int { return C.nccl_CommWindowDeregister(w.lib.calls, link, handle) })
 		}
@@ -176,6 +181,16 @@ func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how
 		w.undo = append(w.undo, func() C.int { return C.nccl_CommDeregister(w.lib.calls, link, handle) })
 	}
 	return plain, err
+}
+
+// window registers memory as a window, nil where there are none. The library may write
+// the window's handle after its call has returned.
+func (w *world) window(link unsafe.Pointer, at driver.Memory, bytes int64) (unsafe.Pointer, error) {
+	handle := (*unsafe.Pointer)(C.calloc(1, C.size_t(unsafe.Sizeof(link))))
+	defer C.free(unsafe.Pointer(handle))
+	code := C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), handle, windowSymmetric)
+	err := w.done(link, code, "CommWindowRegister")
+	return *handle, err
 }
 
 // forget takes back all registrations, in the same order on all ranks.

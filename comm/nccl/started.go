@@ -39,13 +39,19 @@ func (w *world) drain() {
 	if w.started > 0 {
 		r := &request{done: make(chan struct{})}
 		w.jobs <- r
-		<-r.done
+		select {
+		case <-r.done:
+		case <-w.fell: // some of it never will be
+		}
 	}
 }
 
 // StartAllReduce begins an AllReduce on the second stream.
 func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	w := g.world
+	if w.over.Load() {
+		return g.control.StartAllReduce(x)
+	}
 	if failed := w.failure.Load(); failed != nil {
 		return nil, *failed
 	}
@@ -80,6 +86,9 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	return r, nil
 }
 
+// idWords is the length of an identifier in numbers of 32 bits.
+const idWords = unsafe.Sizeof(C.unique_id{}) / 4
+
 // identifier returns the identifier of the group's second communicator, 32 bits in each
 // number, and zeros on all ranks but the first. The group's first started all-reduce
 // spreads it.
@@ -90,8 +99,8 @@ func (g *Group) identifier() ([]float64, error) {
 			return nil, err
 		}
 	}
-	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
-	v := make([]float64, len(words))
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), idWords)
+	v := make([]float64, idWords)
 	for i, u := range words {
 		v[i] = float64(u)
 	}
@@ -101,11 +110,15 @@ func (g *Group) identifier() ([]float64, error) {
 // Wait makes the main stream wait for the all-reduce, and the host until all
 // ranks have started it.
 func (r *request) Wait() error {
-	<-r.done
+	w := r.group.world
+	select {
+	case <-r.done:
+	case <-w.fell:
+		return *w.failure.Load()
+	}
 	if r.err != nil {
 		return r.err
 	}
-	w := r.group.world
 	w.card.After(w.card.Main(), r.place)
 	return w.err()
 }
@@ -141,7 +154,7 @@ func (r *request) run() error {
 		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %s, another a different one or one with an error", g.Rank(), r.call)
 	}
 	if err := g.join2(); err != nil {
-		return err
+		return w.called(err)
 	}
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
@@ -151,7 +164,8 @@ func (r *request) run() error {
 		return err
 	}
 	v := numbersOf(r.buf)
-	return w.lib.check(C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle()), "AllReduce")
+	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
+	return w.called(w.done(g.second, code, "AllReduce"))
 }
 
 // join2 makes the group's second communicator if it does not exist yet.
@@ -160,10 +174,10 @@ func (g *Group) join2() (err error) {
 		return nil
 	}
 	var id C.unique_id
-	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), unsafe.Sizeof(id)/4)
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(&id)), idWords)
 	for i, v := range g.id {
 		words[i] = uint32(v)
 	}
-	g.second, err = g.world.open(id, g.Size(), g.Rank())
+	g.second, err = g.world.join(id, g.Size(), g.Rank()).alone()
 	return err
 }

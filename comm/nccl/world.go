@@ -34,7 +34,15 @@ type world struct {
 	started int64 // by all groups
 	jobs    chan *request
 
-	undo []func() C.int // of the registrations of buffers, in their order
+	undo   []func() C.int // of the registrations of buffers, in their order
+	groups []*Group       // in the order in which they were made, the same on all ranks
+
+	timeout time.Duration            // of the making of a communicator
+	back    atomic.Pointer[recovery] // nil: a failure of the library ends the run
+	over    atomic.Bool              // the control carries everything
+	noting  sync.Mutex               // a failure
+	fell    chan struct{}            // closed when the library has failed
+	aborted chan struct{}            // closed when its communicators are aborted then
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
@@ -42,8 +50,9 @@ type world struct {
 	ended   chan struct{}
 }
 
-func newWorld(lib *Library, dev *gpu.Device) (*world, error) {
-	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), ended: make(chan struct{})}
+func newWorld(lib *Library, dev *gpu.Device, timeout time.Duration) (*world, error) {
+	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout,
+		fell: make(chan struct{}), aborted: make(chan struct{}), ended: make(chan struct{})}
 	var err error
 	if w.stream, err = w.card.NewStream(); err != nil {
 		return nil, err
@@ -68,22 +77,6 @@ func (w *world) onThread(f func() error) error {
 	return <-done
 }
 
-// open joins a communicator, on a thread with the card's context.
-func (w *world) open(id C.unique_id, size, rank int) (link unsafe.Pointer, err error) {
-	err = w.lib.check(C.nccl_CommInitRank(w.lib.calls, &link, C.int(size), id, C.int(rank)), "CommInitRank")
-	return w.keep(link, err)
-}
-
-func (w *world) keep(link unsafe.Pointer, err error) (unsafe.Pointer, error) {
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.links = append(w.links, link)
-	return link, nil
-}
-
 // close gives all communicators back.
 func (w *world) close() error {
 	close(w.jobs)
@@ -96,7 +89,9 @@ func (w *world) close() error {
 	return w.onThread(func() error {
 		err := w.forget()
 		for _, l := range slices.Backward(links) {
-			err = errors.Join(err, w.lib.check(C.nccl_CommDestroy(w.lib.calls, l), "CommDestroy"))
+			if code := C.nccl_CommDestroy(w.lib.calls, l); code != inProgress {
+				err = errors.Join(err, w.lib.check(code, "CommDestroy"))
+			}
 		}
 		return err
 	})
@@ -124,7 +119,7 @@ func (w *world) look() {
 			return
 		case <-tick.C:
 			if err := w.async(); err != nil {
-				w.fail(err)
+				w.lost(err, false)
 				return
 			}
 		}
@@ -133,18 +128,33 @@ func (w *world) look() {
 
 func (w *world) async() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.links {
-		var code C.int
-		err := w.lib.check(C.nccl_CommGetAsyncError(w.lib.calls, l, &code), "CommGetAsyncError")
-		if err == nil && code != inProgress {
-			err = w.lib.check(code, "CommGetAsyncError")
-		}
-		if err != nil {
-			return fmt.Errorf("%s: a collective failed: %w", w.lib, err)
+	links := slices.Clone(w.links)
+	w.mu.Unlock()
+	for _, l := range links {
+		if _, err := w.state(l); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// state reports whether a communicator still works on a call, and its asynchronous error.
+// One that was aborted has neither.
+func (w *world) state(link unsafe.Pointer) (pending bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.links, link) {
+		return false, nil
+	}
+	var code C.int
+	err = w.lib.check(C.nccl_CommGetAsyncError(w.lib.calls, link, &code), "CommGetAsyncError")
+	if err == nil && code != inProgress {
+		err = w.lib.check(code, "CommGetAsyncError")
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: a collective failed: %w", w.lib, err)
+	}
+	return code == inProgress, err
 }
 
 // fail makes all later calls fail and ends the work that is under way.

@@ -125,6 +125,8 @@ func (h *hub) read(rank int, m fromPeer) {
 		go h.deliver(*m.Fail) // not in the reader, which deliver waits for
 	case m.Left != nil:
 		h.w.decide(*m.Left)
+	case m.Tell != "":
+		h.tell(0, toPeer{Told: m.Tell}, h.w.o.Lost)
 	default:
 		h.mu.Lock()
 		if m.Beat != nil {

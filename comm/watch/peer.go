@@ -162,6 +162,9 @@ func (p *peer) read() {
 		if m.End {
 			p.ended.Store(true)
 		}
+		if m.Told != "" {
+			p.w.runTold(m.Told)
+		}
 		p.mu.Lock()
 		p.heard = time.Now()
 		if m.Ping != nil {

@@ -88,6 +88,7 @@ type Watch struct {
 
 	mu      sync.Mutex
 	last    map[*func()]bool // to be called on a verdict
+	told    map[*func(string)]bool
 	once    sync.Once
 	said    sync.Once
 	decided chan struct{}          // closed after Fail has returned
@@ -108,7 +109,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	}
 	w := &Watch{
 		o: o.filled(), me: c.Rank(), size: c.Size(),
-		last: map[*func()]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
+		last: map[*func()]bool{}, told: map[*func(string)]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
 	}
 	w.stop = sync.OnceFunc(func() { close(w.quit) })
 	w.book = &book{w: w}
@@ -167,6 +168,34 @@ func OnVerdict(c comm.Comm, f func()) (cancel func()) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.last, &f)
+	}
+}
+
+// OnTold calls f on this rank, from another goroutine, with what a rank tells by tell: all
+// ranks, also where they wait for each other. f must return soon. cancel undoes it. For a
+// communicator that is not guarded tell is nil.
+func OnTold(c comm.Comm, f func(text string)) (tell func(text string), cancel func()) {
+	g := guardOf(c)
+	if g == nil {
+		return nil, func() {}
+	}
+	w := g.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told[&f] = true
+	return func(text string) { w.peer.send(fromPeer{Tell: text}, w.o.Lost) }, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.told, &f)
+	}
+}
+
+// runTold calls what OnTold was given.
+func (w *Watch) runTold(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for f := range w.told {
+		(*f)(text)
 	}
 }
 

@@ -29,6 +29,7 @@ type fromPeer struct {
 	Why  string   `json:"why,omitempty"`
 	Fail *Verdict `json:"fail,omitempty"` // this rank failed
 	Left *Verdict `json:"left,omitempty"` // it gave rank 0 up
+	Tell string   `json:"tell,omitempty"` // to be passed on
 }
 
 type toPeer struct {
@@ -36,6 +37,7 @@ type toPeer struct {
 	Ping    *ping    `json:"ping,omitempty"`
 	Verdict *Verdict `json:"verdict,omitempty"`
 	End     bool     `json:"end,omitempty"` // all have said goodbye
+	Told    string   `json:"told,omitempty"`
 }
 
 // ping is what rank 0 tells of itself.

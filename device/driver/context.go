@@ -26,6 +26,7 @@ type Context struct {
 	commands chan command
 	ended    chan struct{}
 	failure  atomic.Pointer[error] // of the first posted command that failed
+	cut      atomic.Pointer[error] // see Cut
 
 	// Touched by the thread alone.
 	events   [2][]Event // unused: untimed and timed
@@ -231,6 +232,16 @@ func (c *Context) obey(cmd command) (waiting, bool) {
 // Only the first error counts.
 func (c *Context) Fail(err error) { c.failure.CompareAndSwap(nil, &err) }
 
+// Cut makes callers that wait for the card get the given error, because what it computes
+// is worth nothing. The card goes on with its commands. Cut(nil) ends that.
+func (c *Context) Cut(err error) {
+	if err == nil {
+		c.cut.Store(nil)
+		return
+	}
+	c.cut.Store(&err)
+}
+
 // poll answers the callers whose event has passed and returns the others.
 func (c *Context) poll(waits []waiting) []waiting {
 	kept := waits[:0]
@@ -249,7 +260,11 @@ func (c *Context) poll(waits []waiting) []waiting {
 			c.Fail(err) // of a kernel, found out now
 		}
 		c.events[untimed] = append(c.events[untimed], w.event)
-		w.done <- c.Err()
+		err := c.Err()
+		if cut := c.cut.Load(); err == nil && cut != nil {
+			err = *cut
+		}
+		w.done <- err
 	}
 	clear(waits[len(kept):])
 	return kept

@@ -68,7 +68,7 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 	s := &formulation.Setting{
 		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image, Slab: [2]int{0, v.share.Own[1] - v.share.Own[0]},
 		World: comm.Self(), Device: v.on,
-		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(),
+		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(), Kept: v.share.Kept(v.Plan),
 		Operator: dist.Unapplied(image, data),
 		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
 		Coarse:   func(context.Context) (*formulation.Coarse, error) { return v.coarse(), nil },

@@ -38,6 +38,7 @@ type Setting struct {
 	Below   *dist.Vector            // the diagonal of S; nil: all 1
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
 	Start   *dist.Vector            // the image to start from, taken over; nil: zero
+	Kept    bool                    // iterations begin with a copy, as solver.Stop.Again has it
 
 	// Squared makes the operator whose adjoint takes squared weights to the diagonal of
 	// AᵀW²A. Coarse makes the problem of the same traces on a coarser grid.
@@ -196,6 +197,9 @@ func Peak(s *Setting) (int64, error) {
 		}
 		err = m.Init(ctx, f.Problem, f.Start)
 		for range 2 {
+			if err == nil && s.Kept {
+				err = m.Keep()
+			}
 			if err == nil {
 				err = m.Step(ctx)
 			}

@@ -43,9 +43,12 @@
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows
+//	GPUEMU_NCCL_SILENT   set: a rank whose communicator was aborted is no error of others
 //	GPUEMU_NCCL_LOG      a file to which each call adds a line, "rank 1 all-reduce"
 //	GPUEMU_NCCL_FAULT    "kill:1:3": rank 1's process is killed in its third
-//	                     collective of a communicator; "die:1:3": that rank stays
+//	                     collective, or group of messages, of a communicator, -1
+//	                     stands for all ranks, and the start is number 0 (hang,
+//	                     error); "die:1:3": that rank stays
 //	                     in it, and is lost to the others; "error:1:3:6": it stays
 //	                     in it and has the asynchronous error 6; "hang:1:3": it
 //	                     stays in it, and the others wait and never learn of it

@@ -117,6 +117,7 @@ static void note(const Work &w)
 
 static int flush()
 {
+	int result = Ok;
 	while (!group.empty()) {
 		Work *w = new Work{group[0].comm, 0, {}};
 		void *stream = group[0].stream;
@@ -128,6 +129,11 @@ static int flush()
 				rest.push_back(a);
 		group = std::move(rest);
 		w->ticket = w->comm->ticket();
+		if (w->comm->nonblocking && !w->comm->connected) { // cards are connected now
+			w->comm->connected = true;
+			w->comm->pending = 3;
+			result = InProgress;
+		}
 		note(*w);
 		if (cuLaunchHostFunc(stream, work, w) != 0) {
 			delete w;
@@ -135,7 +141,7 @@ static int flush()
 			return refuse(UnhandledCuda, "the driver refuses the launch");
 		}
 	}
-	return Ok;
+	return result;
 }
 
 static int ask(Comm *c, void *stream, const Call &call, const void *in, uint64_t bytes_in, void *out, uint64_t bytes_out)
@@ -144,6 +150,8 @@ static int ask(Comm *c, void *stream, const Call &call, const void *in, uint64_t
 		return refuse(InvalidArgument, "no communicator");
 	if (c->aborted)
 		return refuse(InvalidUsage, "the communicator was aborted");
+	if (c->starting || c->pending > 0)
+		return refuse(InvalidArgument, "the call before is not done");
 	if (size_of(call.type) == 0 || call.op != 0 || call.root < 0 || call.root >= c->size)
 		return refuse(InvalidArgument, "type, operation or root");
 	if (call.count == 0)
@@ -171,12 +179,51 @@ EXPORT int ncclGetUniqueId(Id *id)
 	return Ok;
 }
 
-EXPORT int ncclCommInitRank(Comm **c, int size, Id id, int rank)
+static int begin_by(Comm **c, int size, const Id &id, int rank)
 {
 	for (int i = 64; i < 128; i++)
 		if (id.text[i] != 'x')
 			return refuse(InvalidArgument, "an identifier that was damaged");
-	return join(c, id.text, size, rank);
+	return begin(c, id.text, size, rank);
+}
+
+EXPORT int ncclCommInitRank(Comm **c, int size, Id id, int rank)
+{
+	if (int result = begin_by(c, size, id, rank))
+		return result;
+	int result = (*c)->join();
+	if (result != Ok)
+		*c = nullptr; // others may still look at it
+	return result;
+}
+
+// start joins the others on a thread of its own.
+static void start(Comm *c)
+{
+	c->nonblocking = true;
+	c->starting = true;
+	aside([c] {
+		int result = c->join();
+		if (result != Ok)
+			c->error = result;
+		c->starting = false;
+	});
+}
+
+struct Config {
+	size_t size;
+	unsigned magic, version;
+	int blocking;
+};
+
+EXPORT int ncclCommInitRankConfig(Comm **c, int size, Id id, int rank, const Config *config)
+{
+	if (config->size < sizeof(Config) || config->magic != 0xcafebeef || config->version < 21400 || config->blocking != 0)
+		return refuse(InvalidArgument, "configuration");
+	if (int result = begin_by(c, size, id, rank))
+		return result;
+	start(*c);
+	return InProgress;
 }
 
 EXPORT int ncclCommDestroy(Comm *c)
@@ -190,19 +237,25 @@ EXPORT int ncclCommDestroy(Comm *c)
 // since it may still be looked at.
 EXPORT int ncclCommAbort(Comm *c)
 {
-	c->shared->member[c->rank].dead = 1;
-	{
-		std::lock_guard<std::mutex> hold(c->lock);
-		c->aborted = true;
-		c->change.notify_all();
+	std::lock_guard<std::mutex> hold(c->lock);
+	c->aborted = true;
+	c->change.notify_all();
+	if (c->shared) {
+		c->shared->member[c->rank].dead = 1;
+		c->ring();
 	}
-	c->ring();
 	return Ok;
 }
 
 EXPORT int ncclCommGetAsyncError(Comm *c, int *result)
 {
 	*result = c->error;
+	if (*result == Ok && c->starting)
+		*result = InProgress;
+	if (*result == Ok && c->pending > 0) {
+		c->pending--;
+		*result = InProgress;
+	}
 	return Ok;
 }
 
@@ -261,13 +314,11 @@ EXPORT int ncclGroupEnd()
 	return --depth > 0 ? int(Ok) : flush();
 }
 
-EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
+static int split(Comm *c, int color, int key, Comm **out)
 {
 	struct Card {
 		int color, key;
 	};
-	if (color < -1)
-		return refuse(InvalidArgument, "a negative color");
 	bool here = c->my_turn(c->ticket());
 	uint64_t parity = c->step % 2;
 	Card mine = {color, key};
@@ -287,9 +338,32 @@ EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
 	// Nobody may write the slots again before all have read them: the next meeting
 	// uses the others.
 	c->next();
-	*out = nullptr;
 	std::string name = c->name + "." + std::to_string(c->splits++) + "." + std::to_string(color);
-	return color < 0 ? int(Ok) : join(out, name, size, rank);
+	if (color < 0)
+		return Ok;
+	Comm *part = new Comm;
+	part->name = name, part->size = size, part->rank = rank, part->card = c->card, part->nonblocking = c->nonblocking;
+	int result = part->join();
+	if (result == Ok)
+		*out = part;
+	return result;
+}
+
+EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
+{
+	if (color < -1)
+		return refuse(InvalidArgument, "a negative color");
+	*out = nullptr;
+	if (!c->nonblocking)
+		return split(c, color, key, out);
+	c->starting = true; // until the part is there
+	aside([=] {
+		int result = split(c, color, key, out);
+		if (result != Ok)
+			c->error = result;
+		c->starting = false;
+	});
+	return InProgress;
 }
 
 EXPORT int ncclMemAlloc(void **p, size_t bytes)

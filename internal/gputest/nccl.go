@@ -16,10 +16,11 @@ const (
 	NCCLNoWindow   = "libnccl-nowindow.so"   // 2.26
 	NCCLNoRegister = "libnccl-noregister.so" // 2.18: nor plain registration, nor memory of its own
 	NCCLNoSplit    = "libnccl-nosplit.so"    // 2.16: nor splitting
+	NCCLBlocking   = "libnccl-blocking.so"   // 2.12: nor a start that does not block
 )
 
 // Functions that came late to NCCL, the latest last.
-var late = []string{"ncclCommSplit",
+var late = []string{"ncclCommInitRankConfig", "ncclCommSplit",
 	"ncclCommRegister;ncclCommDeregister;ncclMemAlloc;ncclMemFree",
 	"ncclCommWindowRegister;ncclCommWindowDeregister"}
 
@@ -27,7 +28,8 @@ var late = []string{"ncclCommSplit",
 func buildNCCL(folder string, objects []string) error {
 	var group errgroup.Group
 	for name, of := range map[string]struct{ version, late int }{
-		NCCL: {23003, 3}, RCCL: {22203, 2}, NCCLNoWindow: {22602, 2}, NCCLNoRegister: {21801, 1}, NCCLNoSplit: {21602, 0},
+		NCCL: {23003, 4}, RCCL: {22203, 3}, NCCLNoWindow: {22602, 3}, NCCLNoRegister: {21801, 2}, NCCLNoSplit: {21602, 1},
+		NCCLBlocking: {21212, 0},
 	} {
 		group.Go(func() error {
 			path := filepath.Join(folder, name)

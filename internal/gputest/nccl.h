@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@ enum Result {
 	InvalidArgument = 4,
 	InvalidUsage = 5,
 	RemoteError = 6,
+	InProgress = 7,
 };
 
 struct Id {
@@ -69,8 +71,14 @@ struct Op {
 struct Comm {
 	std::string name;
 	int rank, size, card;
-	Shared *shared;
-	size_t mapped;
+	Shared *shared = nullptr;
+	size_t mapped = 0;
+
+	// A communicator that was made without waiting: calls may return before they are done.
+	bool nonblocking = false;
+	std::atomic<bool> starting{false}; // or splitting
+	bool connected = false;            // a first call was made
+	std::atomic<int> pending{0};       // looks until the last call is done
 
 	// Work goes in the order in which it was asked for, on whatever streams.
 	std::mutex lock;
@@ -102,17 +110,27 @@ struct Comm {
 	bool meet(const Call &c);
 	void fails(int result, const std::string &why);
 	void run(std::vector<Op> ops);
+	// join makes the rank part of the communicator of a name and waits for the others.
+	int join();
 
 private:
 	char *pieces() { return reinterpret_cast<char *>(shared) + sizeof(Shared); }
 	void look_after_others();
+	int meet_first();
+	void stay();
 	bool fault();
+	// planned is what GPUEMU_NCCL_FAULT asks of a call of this rank, "" for nothing. Call 0
+	// is the start.
+	std::string planned(int call, int *result);
 	void collective(const Op &op);
 	void messages(std::vector<Op> ops);
 };
 
-// join makes a rank part of the communicator of a name and waits for the others.
-int join(Comm **out, const std::string &name, int size, int rank);
+// begin makes a communicator on the current card, which then has to join the others.
+int begin(Comm **out, const std::string &name, int size, int rank);
+
+// aside runs f on a thread of its own.
+void aside(std::function<void()> f);
 
 size_t size_of(int type); // bytes; 0: not emulated
 // add adds n elements of y to those of x.

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -57,9 +58,10 @@ static bool gone(int pid)
 // go on waiting until they are aborted.
 void Comm::look_after_others()
 {
+	const bool silent = getenv("GPUEMU_NCCL_SILENT") != nullptr; // cards tell each other nothing
 	for (int r = 0; r < size; r++) {
 		Member &m = shared->member[r];
-		if (r != rank && (m.dead || gone(m.pid)))
+		if (r != rank && ((m.dead && !silent) || gone(m.pid)))
 			return fails(RemoteError, "rank " + std::to_string(r) + " is gone");
 	}
 }
@@ -123,70 +125,115 @@ bool Comm::meet(const Call &c)
 	return !aborted;
 }
 
-int join(Comm **out, const std::string &name, int size, int rank)
+void aside(std::function<void()> f)
+{
+	std::thread([f] {
+		sigset_t all; // Go wants signals on its own threads
+		sigfillset(&all);
+		pthread_sigmask(SIG_BLOCK, &all, nullptr);
+		f();
+	}).detach();
+}
+
+int begin(Comm **out, const std::string &name, int size, int rank)
 {
 	if (size < 1 || size > most_ranks || rank < 0 || rank >= size)
 		return refuse(InvalidArgument, "no such rank");
-	Comm *c = new Comm;
-	c->name = name, c->size = size, c->rank = rank;
-	if (cuCtxGetDevice(&c->card) != 0) {
-		delete c;
+	int card;
+	if (cuCtxGetDevice(&card) != 0)
 		return refuse(UnhandledCuda, "no context is current");
-	}
-	c->mapped = sizeof(Shared) + size_t(size) * 2 * slot_bytes + size_t(size) * size * sizeof(Mail);
-	int file = shm_open(name.c_str(), O_CREAT | O_RDWR, 0600);
-	void *p = MAP_FAILED;
-	if (file >= 0 && ftruncate(file, off_t(c->mapped)) == 0)
-		p = mmap(nullptr, c->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (file >= 0)
-		close(file);
-	if (p == MAP_FAILED) {
-		delete c;
-		return refuse(SystemError, "no shared memory");
-	}
-	c->shared = static_cast<Shared *>(p);
-	Member &me = c->shared->member[rank];
-	me.card = c->card;
-	me.pid = getpid();
-	c->shared->joined++;
-	c->ring();
-	for (;;) {
-		uint32_t seen = c->shared->bell;
-		if (c->shared->joined >= size)
-			break;
-		c->wait(seen);
-	}
-	if (rank == 0)
-		shm_unlink(name.c_str());
-	const char *share = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-	bool may_share = version() >= 23000 && share && strcmp(share, "1") == 0;
-	for (int r = 0; r < size && !may_share; r++)
-		if (r != rank && c->shared->member[r].card == c->card) {
-			munmap(c->shared, c->mapped);
-			delete c;
-			return refuse(InvalidUsage, "Duplicate GPU detected : rank " + std::to_string(rank) + " and rank " +
-			                                std::to_string(r) + " both on the same device");
-		}
+	Comm *c = new Comm;
+	c->name = name, c->size = size, c->rank = rank, c->card = card;
 	*out = c;
 	return Ok;
 }
 
-// fault is what GPUEMU_NCCL_FAULT asks of this call: true, and it must not be done.
-bool Comm::fault()
+int Comm::join()
 {
-	calls++;
+	int result;
+	std::string what = planned(0, &result);
+	if (what == "hang") {
+		std::unique_lock<std::mutex> hold(lock);
+		change.wait(hold, [&] { return aborted.load(); });
+	}
+	if (what == "error")
+		return refuse(result, "an error was asked for");
+	if (aborted)
+		return refuse(InvalidUsage, "the communicator was aborted");
+	mapped = sizeof(Shared) + size_t(size) * 2 * slot_bytes + size_t(size) * size * sizeof(Mail);
+	int file = shm_open(name.c_str(), O_CREAT | O_RDWR, 0600);
+	void *p = MAP_FAILED;
+	if (file >= 0 && ftruncate(file, off_t(mapped)) == 0)
+		p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (file >= 0)
+		close(file);
+	if (p == MAP_FAILED)
+		return refuse(SystemError, "no shared memory");
+	{
+		std::lock_guard<std::mutex> hold(lock); // an abort looks at it
+		shared = static_cast<Shared *>(p);
+	}
+	result = meet_first();
+	if (rank == 0)
+		shm_unlink(name.c_str());
+	return result;
+}
+
+// meet_first waits until all ranks have joined.
+int Comm::meet_first()
+{
+	Member &me = shared->member[rank];
+	me.card = card;
+	me.pid = getpid();
+	shared->joined++;
+	ring();
+	for (;;) {
+		uint32_t seen = shared->bell;
+		if (shared->joined >= size)
+			break;
+		if (!wait(seen))
+			return refuse(InvalidUsage, "the communicator was aborted");
+	}
+	const char *share = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	bool may_share = version() >= 23000 && share && strcmp(share, "1") == 0;
+	for (int r = 0; r < size && !may_share; r++)
+		if (r != rank && shared->member[r].card == card)
+			return refuse(InvalidUsage, "Duplicate GPU detected : rank " + std::to_string(rank) + " and rank " +
+			                                std::to_string(r) + " both on the same device");
+	return Ok;
+}
+
+std::string Comm::planned(int call, int *result)
+{
 	const char *s = getenv("GPUEMU_NCCL_FAULT");
 	char what[16];
-	int r, call, result = SystemError;
-	if (!s || sscanf(s, "%15[^:]:%d:%d:%d", what, &r, &call, &result) < 3 || r != rank || call != calls)
-		return false;
-	if (strcmp(what, "kill") == 0)
+	int r, at;
+	*result = SystemError;
+	if (!s || sscanf(s, "%15[^:]:%d:%d:%d", what, &r, &at, result) < 3 || (r != rank && r != -1) || at != call)
+		return "";
+	return what;
+}
+
+// fault does what is asked of this call: true, and it must not be done.
+bool Comm::fault()
+{
+	int result;
+	std::string what = planned(++calls, &result);
+	if (what == "kill")
 		kill(getpid(), SIGKILL);
-	if (strcmp(what, "die") == 0)
+	if (what == "die")
 		shared->member[rank].dead = 1;
-	if (strcmp(what, "error") == 0)
+	if (what == "error")
 		fails(result, "an error was asked for");
-	return true;
+	return !what.empty();
+}
+
+// stay waits until the communicator is aborted.
+void Comm::stay()
+{
+	ring();
+	while (wait(shared->bell))
+		;
 }
 
 void Comm::run(std::vector<Op> ops)
@@ -197,16 +244,15 @@ void Comm::run(std::vector<Op> ops)
 			post.push_back(op);
 			continue;
 		}
-		if (fault()) {
-			ring();
-			while (wait(shared->bell))
-				;
-			return;
-		}
+		if (fault())
+			return stay();
 		collective(op);
 	}
-	if (!post.empty())
-		messages(std::move(post));
+	if (post.empty())
+		return;
+	if (fault())
+		return stay();
+	messages(std::move(post));
 }
 
 // collective lets the operands travel through the ranks' slots, piece by piece;

@@ -105,7 +105,7 @@ func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bo
 		s.Report.Infof("no checkpoint in %s: starting from the beginning", s.Config.Checkpoint.Folder)
 	}
 	defer s.Report.Time("solver vectors")()
-	return failure(s.Init(ctx, f.Problem, f.Start))
+	return failure(s.Again(func(bool) error { return s.Init(ctx, f.Problem, f.Start) }))
 }
 
 // run iterates until the solver is done.
@@ -125,6 +125,9 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 			}
 			return ""
 		},
+	}
+	if s.Share.Kept(s.Plan) {
+		stop.Again = s.Again
 	}
 	reason, err := solver.Run(context.WithoutCancel(ctx), s.Method, stop, s.observe(live, state.Iteration), s.saveNowAndThen(state.Iteration))
 	if err != nil {

@@ -24,7 +24,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	w.New(j.Device, j.Domain(), &r.Classes)
 	w.Do(func() error {
 		if j.Held.Stream {
-			return j.Stream.Adjoint(ctx, r.Classes)
+			return j.Again(func(bool) error { return j.Stream.Adjoint(ctx, r.Classes) })
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -34,7 +34,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return j.ApplyAdjoint(ctx, r.Classes, weighted)
+		return j.Again(func(bool) error { return j.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
 	w.Do(func() error { return j.finish(r, 1, true) })
@@ -71,7 +71,7 @@ func (j *Job) below(image operator.Reader) (*dist.Vector, error) {
 func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Device, j.Range(), &d)
-	w.Apply(j.Operator, d, m)
+	w.Do(func() error { return j.Again(func(bool) error { return j.Apply(ctx, d, m) }) })
 	traces, image := w.Norm(d), w.Norm(m)
 	if w.Err == nil && traces == 0 && image > 0 {
 		j.warnUnseen()

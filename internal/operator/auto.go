@@ -40,7 +40,7 @@ func Auto() (driver.Engine, error) {
 
 // offerCard opens this rank's GPU for kirchhoff.engine = "auto", if every rank has one.
 // Settle then chooses between it and the cpu. A backend that carries buffers of GPUs leaves
-// no choice.
+// no choice, but comm.fallback = "mpi" goes on by the cpu if a rank has no GPU.
 func (h *Here) offerCard(cfg *config.Config) error {
 	engine, err := Auto()
 	backend := cfg.Comm.Backend
@@ -54,7 +54,8 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	if err == nil {
 		err = h.openCard(engine)
 	}
-	if backend == "nccl" || backend == "rccl" || backend == "mpi-staged" {
+	asked := backend == "nccl" || backend == "rccl" || backend == "mpi-staged"
+	if back := cfg.Comm.Fallback == "mpi" && backend != "mpi-staged"; asked && !back {
 		if err != nil {
 			return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))
 		}
@@ -64,10 +65,10 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	switch {
 	case err == nil:
 		mine.Card = h.hardware.Engine
-		if cfg.Solver.Reproducible == "ranks" {
+		if cfg.Solver.Reproducible == "ranks" && !asked {
 			mine.Card += " " + h.Card.Card().Name
 		}
-	case !absent:
+	case !absent || asked:
 		mine.Why = err.Error()
 	}
 	all, err := comm.GatherJSON(h.World.Host().AllGather, mine)
@@ -76,13 +77,18 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	}
 	for rank, other := range all {
 		if other.Card == "" && slices.ContainsFunc(all, func(one struct{ Card, Why string }) bool { return one.Card+one.Why != "" }) {
-			return h.useCPU(fmt.Sprintf("rank %d has no GPU: %s", rank, cmp.Or(other.Why, "none was found")))
+			why := fmt.Sprintf("rank %d has no GPU: %s", rank, cmp.Or(other.Why, "none was found"))
+			if asked {
+				h.Report.Warn(fmt.Sprintf("comm.backend: %q carries buffers of a GPU; the cpu computes, and sums go by %s: %s", backend, h.World.Name(), why))
+				h.Report.Event("fallback", "to", h.World.Name(), "why", why, "seconds", 0.)
+			}
+			return h.useCPU(why)
 		}
 		if other.Card != all[0].Card {
 			return h.useCPU(fmt.Sprintf("rank 0 has %s, rank %d has %s", all[0].Card, rank, other.Card))
 		}
 	}
-	if h.open = mine.Card != ""; h.open {
+	if h.open = mine.Card != "" && !asked; mine.Card != "" {
 		return nil
 	}
 	return h.useCPU("")

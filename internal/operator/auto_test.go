@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -22,7 +23,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
+// TestMain also serves as the child that compiles kernels for HIP.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == CompileCommand {
+		if driver.ServeCompile(os.Stdin, os.Stdout) != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(gputest.Main(m))
+}
 
 // measured stands for the times of a sample, s, on a rank's cpu and GPU.
 type measured func(rank int) (cpu, gpu float64, err error)
@@ -192,5 +202,10 @@ func TestAutoWithoutGPU(t *testing.T) {
 			!strings.Contains(err.Error(), `comm.backend: "`+backend+`" carries buffers of a GPU`) || !strings.Contains(err.Error(), "/none/lib") {
 			t.Errorf("%s: status %d: %v", backend, status.Code(err), err)
 		}
+	}
+	engine, _, said, err := settled(t, 2, "", nil, "comm.backend=nccl", "comm.fallback=mpi")
+	if want := `comm.backend: "nccl" carries buffers of a GPU; the cpu computes, and sums go by goroutines: rank 0 has no GPU: `; err != nil ||
+		engine != "cpu" || !strings.Contains(said, want) || !strings.Contains(said, "/none/lib") {
+		t.Errorf("with a fallback: %s\n%s%v", engine, said, err)
 	}
 }

@@ -128,6 +128,9 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	asked := want == "nccl" || want == "rccl"
 	stages := want == "mpi-staged"
 	if h.Card == nil {
+		if asked && cfg.Kirchhoff.Engine == "auto" && cfg.Comm.Fallback == "mpi" {
+			return nil // as offerCard has said
+		}
 		if asked || stages {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
 				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
@@ -145,27 +148,68 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	if name := nccl.Backend(h.Card.Engine()); asked && want != name {
 		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, h.hardware.Engine, name))
 	}
-	g, err := nccl.New(h.World, h.Card)
+	began := time.Now()
+	g, err := nccl.New(h.World, h.Card, nccl.Options{Timeout: time.Duration(cfg.Comm.Timeout * float64(time.Second))})
+	if err == nil {
+		err = h.split(g)
+	}
 	if err != nil {
-		if asked && cfg.Comm.Fallback != "mpi" {
-			return status.Hint(fmt.Errorf("comm.backend: %q: %w", want, err),
-				`fallback = "mpi" goes on by MPI; `+status.HintOf(err))
-		}
-		text := fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs: %v", h.World.Name(), err)
-		if asked {
-			h.Report.Warn(text)
-		} else {
-			h.Report.Infof("%s", text)
-		}
-		return nil
+		return h.goByMPI(cfg, asked, err, time.Since(began))
 	}
 	why := "it was found"
 	if asked {
 		why = "comm.backend asks for it"
 	}
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	h.nccl, h.unwatch = g, watch.OnVerdict(h.World, g.Cut)
-	return h.split(g)
+	h.nccl, h.unwatch = g, []func(){watch.OnVerdict(h.World, g.Cut)}
+	return nil
+}
+
+// recover lets work that Again makes go on by the run's communicator if the cards' library
+// fails, as the configuration may ask. Ranks tell each other of a failure by the watch, and
+// must do the same in an iteration, which they do not if traces are streamed over blocks.
+func (op *Operator) recover() error {
+	if op.nccl == nil || !op.Share.Kept(op.Plan) {
+		return nil
+	}
+	tell, cancel := watch.OnTold(op.World, op.nccl.Told)
+	op.unwatch = append(op.unwatch, cancel)
+	if tell == nil {
+		return nil
+	}
+	name := op.nccl.Name()
+	return op.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
+		to := op.World.Name()
+		op.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
+			name, to, after.Seconds(), why))
+		op.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
+	}})
+}
+
+// Again does work, and once more with again set if the cards' library fails meanwhile and
+// the run can go on without it. All ranks call it together.
+func (h *Here) Again(work func(again bool) error) error {
+	if h.nccl == nil {
+		return work(false)
+	}
+	return h.nccl.Again(work)
+}
+
+// goByMPI makes the run's communicator carry the sums between GPUs, because their library
+// did not start, if the configuration allows it. It says why, and after how long.
+func (h *Here) goByMPI(cfg *config.Config, asked bool, why error, after time.Duration) error {
+	if asked && cfg.Comm.Fallback != "mpi" {
+		return status.Hint(fmt.Errorf("comm.backend: %q: %w", cfg.Comm.Backend, why),
+			`fallback = "mpi" goes on by MPI; `+status.HintOf(why))
+	}
+	say := h.Report.Warn
+	if !asked && status.Code(why) == status.NoResource {
+		say = func(text string) { h.Report.Infof("%s", text) }
+	}
+	say(fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs, after %.3g s: %v",
+		h.World.Name(), after.Seconds(), why))
+	h.Report.Event("fallback", "to", h.World.Name(), "why", why.Error(), "seconds", after.Seconds())
+	return h.split(h.World)
 }
 
 // registerSums registers with the cards' library the buffers that an engine sums over
@@ -196,10 +240,15 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 	return nil
 }
 
-// Carrier names the communicator that carries the sums over ranks.
+// Carrier names the communicator that carries the sums over ranks, or those that have, one
+// after the other: "nccl, mpi".
 func (h *Here) Carrier() string {
 	if h.nccl != nil {
-		return h.nccl.Name()
+		library, now := nccl.Backend(h.Card.Engine()), h.nccl.Name()
+		if now != library {
+			return library + ", " + now
+		}
+		return now
 	}
 	return h.ShotAxis.Name()
 }

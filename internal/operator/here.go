@@ -42,7 +42,7 @@ type Here struct {
 	hardware plan.Hardware
 	onNode   int         // ranks on this machine
 	nccl     *nccl.Group // between the cards of all ranks; nil: none
-	unwatch  func()      // ends the watch's hold on nccl
+	unwatch  []func()    // end the watch's hold on nccl
 }
 
 // Join finds this rank's place among the others, and makes its hardware ready. With
@@ -78,7 +78,9 @@ func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) err
 // Leave gives the card back.
 func (h *Here) Leave() {
 	if h.nccl != nil {
-		h.unwatch()
+		for _, end := range h.unwatch {
+			end()
+		}
 		h.nccl.Close() // all its sums are done
 		h.nccl = nil
 	}

@@ -55,6 +55,9 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err := h.late(err); err != nil {
 		return nil, err
 	}
+	if err := comm.Together(h.World, op.recover()); err != nil {
+		return nil, err
+	}
 	if m.Stream {
 		return op, comm.Together(h.World, op.liftStream(m.Groups))
 	}

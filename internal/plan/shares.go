@@ -209,6 +209,15 @@ func (s *Share) Team() (team, member int) {
 // Column is the rank's column of the grid.
 func (s *Share) Column() int { return s.Rank % s.Grid[1] }
 
+// Kept reports whether iterations begin with a copy of the solver's state, because the
+// library between GPUs may fail and leave the sums to MPI. Ranks that stream different
+// traces over blocks do not fail together.
+func (s *Share) Kept(p *Plan) bool {
+	c := p.Config.Comm
+	library := c.Backend == "auto" || c.Backend == "nccl" || c.Backend == "rccl"
+	return c.Fallback == "mpi" && library && p.Card != nil && s.Grid[0]*s.Grid[1] > 1 && !(p.Held.Stream && s.Grid[1] > 1)
+}
+
 // Traces is the number of traces.
 func (s *Share) Traces() int { return s.Last - s.First }
 

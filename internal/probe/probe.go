@@ -164,7 +164,7 @@ func link(r *Report, engine driver.Engine, compile []string, told func()) error 
 	r.About = lib.String()
 	told()
 	return onCard(engine, 0, compile, func(d *gpu.Device, x device.Buf) error {
-		g, err := nccl.New(comm.Self(), d)
+		g, err := nccl.New(comm.Self(), d, nccl.Options{})
 		if err != nil {
 			return err
 		}
