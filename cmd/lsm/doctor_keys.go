@@ -40,11 +40,14 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 		key := fmt.Sprintf("comm.backend = %q", name)
 		if f[name].Works() {
 			add(key, "%s between GPUs, %s beside it", name, f.ranks(name, l))
+			add(key+`, fallback = "mpi"`, "the same, and mpi alone from an iteration in which %s fails", name)
 			continue
 		}
 		add(key, "an error")
 		if f[engine.String()].Works() {
 			add(key+`, fallback = "mpi"`, "%s", f.between(name, l, engine, true))
+		} else {
+			add(key+`, fallback = "mpi"`, "%s, on the cpu", f.ranks(name, l))
 		}
 	}
 	return list

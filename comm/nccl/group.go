@@ -55,6 +55,9 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 		w, err = newWorld(lib, dev, cmp.Or(o.Timeout, 45*time.Second))
 	}
 	if err := comm.Together(control, err); err != nil {
+		if w != nil {
+			w.close()
+		}
 		return nil, err
 	}
 	g := &Group{world: w, control: control}

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
@@ -117,3 +118,11 @@ func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *driver.
 }
 
 func onHost(b device.Buf) bool { _, ok := b.Device().(*device.Host); return ok }
+
+// Words takes elements of whole 32-bit words, such as structs of a kernel, as a buffer of the
+// host with the same memory.
+func Words[T any](list []T) device.Buf {
+	var t T
+	n := len(list) * int(unsafe.Sizeof(t)) / 4
+	return device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), n))
+}

@@ -225,14 +225,7 @@ func put[T any](s *driver.Stream, to device.Buf, list []T) error {
 	if to.Len() == 0 {
 		return nil
 	}
-	return to.Device().(*card.Device).Send(s, to, asWords(list).Slice(0, to.Len()))
-}
-
-// asWords takes elements of whole 32-bit words as a buffer of the host.
-func asWords[T any](list []T) device.Buf {
-	var t T
-	n := len(list) * int(unsafe.Sizeof(t)) / 4
-	return device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), n))
+	return to.Device().(*card.Device).Send(s, to, card.Words(list).Slice(0, to.Len()))
 }
 
 func (b *buffers) free() {

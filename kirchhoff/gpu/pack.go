@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -174,7 +175,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 	if err != nil {
 		return lengths{}, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
-	if err := e.dev.Receive(e.making, asWords(counts), k.counts); err != nil {
+	if err := e.dev.Receive(e.making, card.Words(counts), k.counts); err != nil {
 		return lengths{}, err
 	}
 	return counts[0].lengths, counts[0].check(e.bits, p.Slowest)

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -170,7 +171,7 @@ func TestRemadeBesideWork(t *testing.T) {
 				t.Errorf("%s: %d bytes went to the card, the times of a place have %d", name, up-before, 8*p.Grid.Len())
 			}
 			got := make([]float32, len(want))
-			must(t, d.Receive(e.making, asWords(got), e.banks[e.turn].table))
+			must(t, d.Receive(e.making, card.Words(got), e.banks[e.turn].table))
 			if !slices.EqualFunc(got, want, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
 				t.Errorf("%s: other tables than without work beside them", name)
 			}

@@ -183,13 +183,6 @@ func (s *Solver) allocate() (err error) {
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
 
-// onHost takes elements of whole 32-bit words as a buffer.
-func onHost[T any](list []T) device.Buf {
-	var t T
-	n := len(list) * int(unsafe.Sizeof(t)) / 4
-	return device.Wrap(device.NewHost(0), unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(list))), n))
-}
-
 // zero sets words to zero.
 func (s *Solver) zero(b device.Buf) {
 	s.dev.Context().Fill(s.stream, memory(b), 0, 4*int64(b.Len()))
@@ -199,7 +192,7 @@ func (s *Solver) zero(b device.Buf) {
 func words[T any](s *Solver, list []T, err *error) driver.Memory {
 	b := s.alloc(len(list), device.F32, err)
 	if *err == nil {
-		*err = s.dev.Copy(b, onHost(list))
+		*err = s.dev.Copy(b, card.Words(list))
 	}
 	if *err != nil {
 		return 0
@@ -296,7 +289,7 @@ func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, o
 		}
 	}
 	lost := make([]int32, 1)
-	if err := s.dev.Receive(s.stream, onHost(lost), s.lost); err != nil {
+	if err := s.dev.Receive(s.stream, card.Words(lost), s.lost); err != nil {
 		return err
 	}
 	if lost[0] > 0 {
@@ -344,7 +337,7 @@ func (s *Solver) list(p *survey.Positions, batch []int, opt traveltime.Options) 
 			list[i] = place{at: list[0].at, last: [3]int32{-1, -1, -1}}
 		}
 	}
-	from := onHost(list)
+	from := card.Words(list)
 	return s.dev.Send(s.stream, s.places.Slice(0, from.Len()), from)
 }
 
