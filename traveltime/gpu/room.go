@@ -92,10 +92,11 @@ func (r *room) threads() int {
 
 // worth is how many threads of a card are worth one of the processor. The update of a point
 // takes 209 to 324 instructions on a card (sm_90, see bench/sass), for 32 lanes, and 153 to 271
-// on a processor with AVX-512, for 16, counted once by hand in what the compiler made. A thread of the card waits for its own results: it issues an
-// instruction in four cycles at best, at about 0.6 of the processor's clock. So 16 lanes of
-// the processor do as much as 16 · 4 / 0.6 · 324 / 271 = 127 threads, or twice as many, since a
-// sweep's wave grows and shrinks. But the processor's times have to go to the card.
+// on a processor with AVX-512, for 16, counted once in what the compiler made. A thread of the
+// card waits for its own results: it issues an instruction in four cycles at best, at about 0.6
+// of the processor's clock. So 16 lanes of the processor do as much as
+// 16 · 4 / 0.6 · 324 / 271 = 127 threads, or twice as many, since a sweep's wave grows and
+// shrinks. But the processor's times have to go to the card.
 const worth = 127
 
 // Pays reports whether a card is a better place for the times than so many threads of the
